@@ -7,7 +7,7 @@ from cryptography.fernet import Fernet, InvalidToken, MultiFernet
 from django.conf import settings
 from django.utils.translation import gettext as _
 
-from memories.models import Secret, Workspace
+from memories.models import Factor, Secret, Workspace
 
 _CONTEXT = b"memplatform.secrets.1:"
 
@@ -65,6 +65,9 @@ def rotate() -> int:
     for secret in Secret.objects.order_by("pk"):
         secret.ciphertext = _ciphers().encrypt(_decrypt(secret).encode())
         secret.save(update_fields=["ciphertext", "updated_at"])
+        count += 1
+    for factor in Factor.objects.order_by("pk"):
+        Factor.objects.filter(pk=factor.pk).update(sealed=seal(unseal(factor.sealed)))
         count += 1
     return count
 

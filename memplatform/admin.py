@@ -18,7 +18,7 @@ from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationFo
 
 from memories.admin.access import VIEW, RestrictedAdmin
 from memories.admin.confirmation import confirm
-from memories.models import AuditEvent
+from memories.models import AuditEvent, Factor
 from memplatform.erasure import admin as erasures
 from memplatform.jobs import pages
 from memplatform.jobs.registry import JOBS, PREFIX
@@ -36,7 +36,9 @@ class OperatorAdmin(RestrictedAdmin, UserAdmin):  # type: ignore[misc, type-arg]
     form = UserChangeForm
     add_form = UserCreationForm
     change_password_form = AdminPasswordChangeForm
-    list_display = ["username", "email", "is_active", "is_staff", "is_superuser", "last_login"]
+    list_display = ["username", "email", "is_active", "is_staff", "is_superuser", "has_factor", "last_login"]
+    list_select_related = ["factor"]
+    actions_detail = ["remove_factor"]
     list_filter = []
     search_fields = ["username", "email", "first_name", "last_name"]
     filter_horizontal = []
@@ -48,6 +50,28 @@ class OperatorAdmin(RestrictedAdmin, UserAdmin):  # type: ignore[misc, type-arg]
         (_("Since"), {"fields": (("last_login", "date_joined"),)}),
     ]
     readonly_fields = ["last_login", "date_joined"]
+
+    @display(description=_("second factor"), boolean=True)
+    def has_factor(self, user: Any) -> bool:
+        return Factor.of(user) is not None
+
+    @action(description=_("Remove second factor"), url_path="remove-factor", icon="lock_reset", permissions=["change"])
+    def remove_factor(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """For whoever lost phone and recovery codes; they log in with the password and set it up anew."""
+        user = self.reach(request, object_id, "change")
+
+        def remove() -> str:
+            with transaction.atomic():
+                Factor.objects.filter(user=user).delete()
+                self.log_as(request, AuditEvent.FACTOR_OFF, user, gettext("Second factor removed"))
+            return gettext("%(name)s logs in with the password alone now.") % {"name": user}
+
+        title = gettext("Remove the second factor of %(name)s") % {"name": user}
+        text = gettext("For somebody who lost phone and recovery codes. Until they set up another, the password opens.")
+        back = reverse("admin:auth_user_change", args=[user.pk])
+        return confirm(
+            self, request, remove, back=back, title=title, text=text, button=gettext("Remove"), is_grave=True
+        )
 
 
 class TaskPage(RestrictedAdmin):

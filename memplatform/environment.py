@@ -109,6 +109,7 @@ FORMS: dict[str, Form] = {
     "MEMPLATFORM_LOGIN_HOURS": Form(
         "a whole number of hours between 1 and 8760", lambda text: _is_whole(text, 1, 8_760)
     ),
+    "MEMPLATFORM_REQUIRE_SECOND_FACTOR": _SWITCH,
     "MEMPLATFORM_REQUEST_SECONDS": _SECONDS,
     "MEMPLATFORM_STATEMENT_SECONDS": _SECONDS,
     "MEMPLATFORM_TEST_CLOCK": _SWITCH,

@@ -118,6 +118,7 @@ MIDDLEWARE = [
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "memplatform.http.second_factor.SecondFactor",  # after it somebody is who gave password and code
     "memplatform.http.middleware.RequestBudget",
     "memplatform.http.middleware.WorkspaceWall",
     "memplatform.http.middleware.OperatorTimeZone",
@@ -127,6 +128,7 @@ MIDDLEWARE = [
 ]
 
 # People who log in: memplatform.login_settings.
+REQUIRE_SECOND_FACTOR = env.bool("MEMPLATFORM_REQUIRE_SECOND_FACTOR", default=False)
 SESSION_COOKIE_AGE = env.int("MEMPLATFORM_LOGIN_HOURS", default=12) * 3600
 SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
 

@@ -7,6 +7,7 @@ from memories.models.change import Change, Recorded, record_changes
 from memories.models.entry import Entry, EntryAccess, Suppression
 from memories.models.erasure import Erasure, ErasureState, ErasureTarget, Tombstone
 from memories.models.evidence import Evidence, RefusedFact
+from memories.models.factor import Factor
 from memories.models.files import FileProblem, FileState
 from memories.models.index import (
     EmbeddingCache,

@@ -1,4 +1,4 @@
-"""The people who work here: their roles, how they are invited, and their second factor."""
+"""The people who work here: their roles, and how they are invited."""
 
 import hashlib
 import secrets

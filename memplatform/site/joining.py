@@ -21,7 +21,7 @@ from memories.tenancy.roles import Role
 
 _INVALID = _("This invitation cannot be used: it was used already, withdrawn, or is over. Ask for a new one.")
 _MEMBER = _("You are a member of this workspace already.")
-_BACKEND = "django.contrib.auth.backends.ModelBackend"
+_BACKEND = "memplatform.site.accounts.Accounts"
 
 
 class CodeForm(forms.Form):

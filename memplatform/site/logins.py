@@ -1,5 +1,6 @@
 """Logins as the audit log has them: who came in, who did not, and which account was locked."""
 
+from collections.abc import Mapping
 from http import HTTPStatus
 
 from django.contrib.auth import get_user_model
@@ -16,7 +17,9 @@ def note_login(request: HttpRequest, response: HttpResponse) -> None:
     note_account(request, _outcome(request, response), user)
 
 
-def note_account(request: HttpRequest, event: AuditEvent, user: object) -> None:
+def note_account(
+    request: HttpRequest, event: AuditEvent, user: object, *, details: Mapping[str, str] | None = None
+) -> None:
     """Note what somebody did with their own account, or with that of somebody whose name they gave."""
     known = str(user) if user else ""
     AuditRecord.note(
@@ -25,6 +28,7 @@ def note_account(request: HttpRequest, event: AuditEvent, user: object) -> None:
         at=timezone.now(),
         user_id=getattr(user, "pk", None),
         about=known,
+        details=details,
         ip=request.META.get("REMOTE_ADDR") or None,
     )
 

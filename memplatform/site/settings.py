@@ -1,6 +1,8 @@
 """Settings of the admin's look (django-unfold)."""
 
 from django.templatetags.static import static
+from django.urls import reverse_lazy
+from django.utils.translation import gettext_lazy as _
 
 UNFOLD = {
     "SITE_TITLE": "memplatform",
@@ -11,6 +13,12 @@ UNFOLD = {
     "ENVIRONMENT": "memplatform.site.site.time_zone_badge",
     "SHOW_LANGUAGES": True,
     "SHOW_VIEW_ON_SITE": False,
+    "ACCOUNT": {
+        "navigation": [
+            {"title": _("Change password"), "link": reverse_lazy("admin:password_change")},
+            {"title": _("Second factor"), "link": reverse_lazy("admin:second_factor")},
+        ]
+    },
     "DASHBOARD_CALLBACK": "memplatform.site.home.page",
     "STYLES": [lambda request: static("memplatform/admin.css")],
     "SCRIPTS": [lambda request: static("memplatform/admin.js")],

@@ -2,24 +2,26 @@
 
 import time
 from collections.abc import Iterable, Iterator
-from http import HTTPStatus
+from functools import partial
 from typing import Any
 
 from django.contrib.admin import ModelAdmin
 from django.core.exceptions import ImproperlyConfigured
 from django.core.paginator import Paginator
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
-from django.urls import URLPattern, reverse
+from django.urls import URLPattern, path, reverse
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 from unfold.dataclasses import SearchResult
 from unfold.sites import UnfoldAdminSite
 
-from memories.models import AuditEvent, Entry, Scope
+from memories.models import Entry, Factor, Scope
 from memories.rights import guarded, held_anywhere, holds
 from memories.tenancy.roles import Right
-from memplatform.site.logins import note_account, note_login
+from memplatform.site import factor_pages
+from memplatform.site.logins import note_login
+from memplatform.site.passwords import own_password
 from sessions_app.models import Session
 
 #: Packages whose own admin pages are replaced by ours.
@@ -91,7 +93,11 @@ class Site(UnfoldAdminSite):
 
     def get_urls(self) -> list[URLPattern]:
         """Without «view on site»: nothing has a page elsewhere, and it would tell which ids exist."""
-        return [pattern for pattern in super().get_urls() if getattr(pattern, "name", None) != "view_on_site"]
+        own = [
+            path("login/code/", partial(factor_pages.ask, site=self), name="login_code"),
+            path("second-factor/", self.admin_view(self.second_factor), name="second_factor"),
+        ]
+        return own + [pattern for pattern in super().get_urls() if getattr(pattern, "name", None) != "view_on_site"]
 
     def admin_view(self, view: Any, cacheable: bool = False) -> Any:
         """A page of the staff; refuses to be built of a view that names no right."""
@@ -103,14 +109,20 @@ class Site(UnfoldAdminSite):
     def login(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
         response: HttpResponse = super().login(request, extra_context)
         if request.method == "POST":
+            if isinstance(response, HttpResponseRedirect) and Factor.of(request.user):
+                return factor_pages.lead_on(request, response.url)
             note_login(request, response)
         return response
 
+    def second_factor(self, request: HttpRequest) -> HttpResponse:
+        """The page on which somebody sets up their second factor, or removes it."""
+        return factor_pages.own(request, self)
+
     def password_change(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
-        response: HttpResponse = super().password_change(request, extra_context)
-        if request.method == "POST" and response.status_code == HTTPStatus.FOUND:
-            note_account(request, AuditEvent.PASSWORD, request.user)
-        return response
+        """The page of one's own password; the old one is asked for as a login asks for it."""
+        context = {**self.each_context(request), **(extra_context or {})}
+        request.current_app = self.name
+        return own_password(request, extra_context=context)
 
     def get_sidebar_list(self, request: HttpRequest) -> list[dict[str, Any]]:
         may_review = holds(request, Right.CURATE)

@@ -1,4 +1,4 @@
-"""`manage.py operator reset`: a new password for whoever can no longer log in."""
+"""`manage.py operator`: a new password, or no second factor, for whoever can no longer log in."""
 
 import secrets
 from argparse import ArgumentParser
@@ -13,18 +13,34 @@ from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from memories.models import AuditEvent, AuditRecord
+from memories.models import AuditEvent, AuditRecord, Factor
 from memplatform.setup.first_run import OPERATOR, keep
 
 
 class Command(BaseCommand):
-    help = _("Give an operator a new password, and make the account if it is gone.")
+    help = _("Give an operator a new password, and make the account if it is gone; or remove their second factor.")
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("action", choices=["reset"])
-        parser.add_argument("--name", default=OPERATOR, help=_("whose password; operator"))
+        parser.add_argument("action", choices=["reset", "remove-factor"])
+        parser.add_argument("--name", default=OPERATOR, help=_("whose; operator"))
 
-    def handle(self, name: str, **options: Any) -> None:
+    def handle(self, action: str, name: str, **options: Any) -> None:
+        if action == "reset":
+            self._reset(name)
+        else:
+            self._remove_factor(name)
+
+    @transaction.atomic
+    def _remove_factor(self, name: str) -> None:
+        factor = Factor.objects.filter(user__username=name).select_related("user").first()
+        if factor is None:
+            raise CommandError(_("%s has no second factor.") % name)
+        factor.delete()
+        now = timezone.now()
+        AuditRecord.note(AuditEvent.FACTOR_OFF, actor="command:operator", at=now, user_id=factor.user.pk, about=name)
+        self.stdout.write(_("%s logs in with the password alone now.") % name)
+
+    def _reset(self, name: str) -> None:
         password = secrets.token_urlsafe(12)
         folder = Path(settings.DATA_DIR) / "credentials"
         file = folder / ("operator-password" if name == OPERATOR else f"{name}-password")
@@ -32,7 +48,7 @@ class Command(BaseCommand):
             raise CommandError(_("This name cannot be used: %s") % name)
         file.parent.mkdir(mode=0o700, exist_ok=True)
         with transaction.atomic():
-            is_new = _reset(name, password)
+            is_new = _renew(name, password)
             AuditRecord.note(AuditEvent.PASSWORD, actor="command:operator", at=timezone.now(), about=name)
             reset(username=name)  # what was locked by wrong passwords is open again
             keep(file, password)  # before the commit: a password nobody knows is never left behind
@@ -43,7 +59,7 @@ class Command(BaseCommand):
         self.stdout.write(_("It is kept in %s.") % file)
 
 
-def _reset(name: str, password: str) -> bool:
+def _renew(name: str, password: str) -> bool:
     """Whether the account had to be made; an owner who was switched off is let in again."""
     users = get_user_model().objects
     user = users.select_for_update().filter(username=name).first()

@@ -43,6 +43,8 @@ PAGES = {
     "search": EVERYBODY,
     "autocomplete": EVERYBODY,
     "jsi18n": EVERYBODY,
+    "login_code": EVERYBODY,
+    "second_factor": EVERYBODY,
     "password_change": EVERYBODY,
     "password_change_done": EVERYBODY,
     "set_language": EVERYBODY,
@@ -93,6 +95,7 @@ PAGES = {
     "django_q_failure_dismiss_one": SUPERUSERS,
     "django_q_schedule_switch": SUPERUSERS,
     "auth_user_password_change": SUPERUSERS,
+    "auth_user_remove_factor": SUPERUSERS,
 }
 #: Tables of the platform, not of a workspace: who may add, change and remove a row. Superusers alone see them.
 OF_THE_PLATFORM = {
