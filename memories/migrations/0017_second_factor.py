@@ -9,7 +9,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('memories', '0015_locking_scopes'),
+        ('memories', '0016_recall_traces_found_by_words'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
