@@ -3,7 +3,7 @@
 import json
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
@@ -98,20 +98,31 @@ def choose_probes(writes: Sequence[PendingWrite], frequency: dict[tuple[int, int
         write.probe = rarest[: len(rarest) - math.ceil(len(rarest) * least) + 1]
 
 
-#: What the statement reads of a candidate, in order.
-_READ = ("entry_id", "content", "fingerprint", "terms", "stated_at", "pinned", "echo", "verification")
+_COLUMNS = (
+    *("id", "content", "fingerprint", "terms", "pinned", "echo", "verification", "stated_at", "expires_at"),
+    *("type", "chat_id", "sender_id", "speaker", "project", "topic"),
+)
+
+
+def _select(alias: str) -> str:
+    return ", ".join(f"{alias}.{name}" for name in _COLUMNS)
+
+
+#: First what is compared first: the position of the draft, whether its words are the same, and the terms.
 _CANDIDATES = f"""
-    SELECT d.n, e.expires_at, e.id, e.content, e.fingerprint, e.terms, e.stated_at, e.pinned, e.echo, e.verification
+    SELECT d.n, e.fingerprint = d.fingerprint, e.terms, e.id, e.content, e.fingerprint, e.pinned, e.echo,
+        e.verification, e.stated_at::text, e.expires_at::text
     FROM jsonb_to_recordset(%s::jsonb) AS d (
         n int, scope bigint, type text, chat text, sender text, speaker text, project text, topic text,
         fingerprint text, probe int[]
     )
     CROSS JOIN LATERAL (
-        SELECT f.* FROM memories_entry f WHERE f.scope_id = d.scope AND f.fingerprint = d.fingerprint
-        AND {live_sql("f")}
-        UNION
-        (SELECT t.* FROM memories_entry t WHERE t.scope_id = d.scope AND t.terms && d.probe AND t.type = d.type
-         AND {live_sql("t")}
+        SELECT {_select("f")} FROM memories_entry f
+        WHERE f.scope_id = d.scope AND f.fingerprint = d.fingerprint AND {live_sql("f")}
+        UNION ALL
+        (SELECT {_select("t")} FROM memories_entry t
+         WHERE t.scope_id = d.scope AND t.terms && d.probe AND t.type = d.type AND {live_sql("t")}
+           AND t.fingerprint <> d.fingerprint
          ORDER BY t.id + 0 DESC LIMIT %s)  -- not by the index on id: that would read every entry of everybody
     ) e
     WHERE e.type = d.type AND e.chat_id = d.chat AND e.sender_id = d.sender AND e.speaker = d.speaker
@@ -123,21 +134,55 @@ _CANDIDATES = f"""
 def stored_candidates(
     writes: Sequence[PendingWrite], policies: Policies, now: datetime
 ) -> dict[int, list[DuplicateCandidate]]:
-    """Entries in use that may say the same, by the position of the write; one statement."""
+    """Entries in use that may say the same, by the position of the write; one statement.
+
+    Most share a rare word with the draft and little else: what is too far apart is left where it is.
+    """
     wanted = [_probe_row(n, write) for n, write in enumerate(writes) if type_rule(write.draft.type).is_merged]
     found: dict[int, list[DuplicateCandidate]] = defaultdict(list)
     if not wanted:
         return found
+    least = min(conf.DEDUPE_THRESHOLD, conf.DEDUPE_TURN_THRESHOLD) - TERM_SLACK
     with connection.cursor() as cursor:
         cursor.execute(_CANDIDATES, [json.dumps(wanted), conf.DEDUPE_CANDIDATES])
-        for n, expires_at, *columns in cursor.fetchall():
-            candidate = DuplicateCandidate(**dict(zip(_READ, columns, strict=True)))
-            candidate.terms = frozenset(candidate.terms)
-            draft = writes[n].draft
-            ends_at = expires_at or policies.ends_at(candidate.stated_at, draft.type, draft.scope.kind)
-            if ends_at is None or ends_at > now or (candidate.pinned and expires_at is None):
-                found[n].append(candidate)
+        for n, is_same, terms, *columns in cursor:
+            if is_same or _share(terms, writes[n].counts) >= least:
+                candidate, expires_at = _candidate(terms, *columns)
+                if not _is_over(candidate, expires_at, writes[n].draft, policies, now):
+                    found[n].append(candidate)
     return found
+
+
+def _candidate(
+    terms: list[int],
+    pk: int,
+    content: str,
+    fingerprint: str,
+    pinned: bool,
+    echo: str | None,
+    verification: str,
+    stated_at: str,
+    expires_at: str | None,
+) -> tuple[DuplicateCandidate, datetime | None]:
+    candidate = DuplicateCandidate(
+        content=content,
+        fingerprint=fingerprint,
+        terms=frozenset(terms),
+        stated_at=datetime.fromisoformat(stated_at),
+        pinned=pinned,
+        echo=echo,
+        verification=verification,
+        entry_id=pk,
+    )
+    return candidate, datetime.fromisoformat(expires_at) if expires_at else None
+
+
+def _is_over(
+    candidate: DuplicateCandidate, expires_at: datetime | None, draft: Draft, policies: Policies, now: datetime
+) -> bool:
+    """Whether the time of an entry is up, so that it is not served any more."""
+    ends_at = expires_at or policies.ends_at(candidate.stated_at, draft.type, draft.scope.kind)
+    return ends_at is not None and ends_at <= now and not (candidate.pinned and expires_at is None)
 
 
 def _probe_row(n: int, write: PendingWrite) -> dict[str, object]:
@@ -207,7 +252,7 @@ def best_candidate(
     return (best[1], Likeness.ALIKE, apart) if best else (None, Likeness.OTHER, apart)
 
 
-def _share(ours: frozenset[int], theirs: Counter[int]) -> float:
-    """Jaccard of index terms; 1 where one side has none, since its words are all common ones."""
-    common = len(ours & theirs.keys())
+def _share(ours: Collection[int], theirs: Counter[int]) -> float:
+    """Jaccard of index terms, each once; 1 where one side has none, since its words are all common ones."""
+    common = len(theirs.keys() & ours)
     return common / (len(ours) + len(theirs) - common) if ours and theirs else 1.0

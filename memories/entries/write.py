@@ -24,6 +24,7 @@ from memories.entries.duplicates import (
 from memories.entries.echoes import EchoCandidate, count_uses, find_echoes
 from memories.entries.edits import reword, write_slots
 from memories.entries.fields import COLUMN_SLOTS, DRAFTED
+from memories.entries.insertion import insert_entries
 from memories.entries.known import read as read_known
 from memories.entries.locks import lock_scopes
 from memories.entries.suppression import Suppressions
@@ -223,7 +224,8 @@ class _Writer:
         writes, self.waiting = self.waiting, []
         if not writes:
             return
-        entries = Entry.objects.bulk_create([_new_entry(write, self.now) for write in writes])
+        entries = [_new_entry(write, self.now) for write in writes]
+        insert_entries(entries)
         for write, entry in zip(writes, entries, strict=True):
             write.entry, write.entry_id = entry, entry.pk
         slots = [
