@@ -163,7 +163,7 @@ def recall_query(
         places=[SearchScope(opening.scopes[ref.key], ref) for ref in there],
         opening=opening,
         message=message,
-        limit=limit or opening.most_recalls,
+        limit=limit or (0 if options.get("as_of") else opening.most_recalls),
         need=NeedMode.OFF if resolved.rules.need == NeedMode.OFF else need,
         **options,
     )
@@ -186,6 +186,6 @@ def scope_query(
         places=[SearchScope(scope, ScopeRef(key=scope.key, kind=scope.kind))],
         opening=opening,
         message=message,
-        limit=limit or opening.most_recalls,
+        limit=limit or (0 if options.get("as_of") else opening.most_recalls),
         **options,
     )

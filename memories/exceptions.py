@@ -76,6 +76,12 @@ class VersionNotFound(PlatformError):
     field = "version"
 
 
+class InvalidMoment(PlatformError):
+    """Memory can be asked as of moments since the workspace was made, and not of the future."""
+
+    field = "as_of"
+
+
 class NotServed(PlatformError):
     """This recall did not serve that entry."""
 

@@ -23,7 +23,14 @@ STATUSES: dict[type[PlatformError], int] = {
     error: code
     for code, errors in {
         status.HTTP_400_BAD_REQUEST: (
-            *(own.InvalidDraft, own.InvalidAddress, own.VersionNotFound, own.NotServed, own.SessionAmbiguous),
+            *(
+                own.InvalidDraft,
+                own.InvalidAddress,
+                own.VersionNotFound,
+                own.InvalidMoment,
+                own.NotServed,
+                own.SessionAmbiguous,
+            ),
             own.PathNotAllowed,
         ),
         status.HTTP_404_NOT_FOUND: (

@@ -52,19 +52,25 @@ def count_scope(scope: Scope, is_dry: bool = False) -> bool:
     """
     with transaction.atomic():
         lock_scopes([scope])
-        with connection.cursor() as cursor:
-            cursor.execute(_RECOUNT, {"scope": scope.pk, "workspace": scope.workspace_id})
-            changed = bool(cursor.rowcount)
-            cursor.execute(_LENGTHS, [scope.pk])
-            entries, average = cursor.fetchone()
-        current = Scope.objects.get(pk=scope.pk)
-        changed = changed or (current.entry_count, round(current.average_length, 6)) != (entries, round(average, 6))
-        current.entry_count, current.average_length = entries, average
-        named = scope_statistics.reread_names(current)
-        changed = changed or named != (current.projects, current.nicknames)
-        current.projects, current.nicknames = named
-        if scope_statistics.settle_index_length(current) or changed:
-            columns = ("entry_count", "average_length", "index_length", "projects", "nicknames")
-            scope_statistics.raise_version(current, **{column: getattr(current, column) for column in columns})
+        changed = recount(scope)
         transaction.set_rollback(is_dry)
+    return changed
+
+
+def recount(scope: Scope) -> bool:
+    """The same while nobody else writes to the scope."""
+    with connection.cursor() as cursor:
+        cursor.execute(_RECOUNT, {"scope": scope.pk, "workspace": scope.workspace_id})
+        changed = bool(cursor.rowcount)
+        cursor.execute(_LENGTHS, [scope.pk])
+        entries, average = cursor.fetchone()
+    current = Scope.objects.get(pk=scope.pk)
+    changed = changed or (current.entry_count, round(current.average_length, 6)) != (entries, round(average, 6))
+    current.entry_count, current.average_length = entries, average
+    named = scope_statistics.reread_names(current)
+    changed = changed or named != (current.projects, current.nicknames)
+    current.projects, current.nicknames = named
+    if scope_statistics.settle_index_length(current) or changed:
+        columns = ("entry_count", "average_length", "index_length", "projects", "nicknames")
+        scope_statistics.raise_version(current, **{column: getattr(current, column) for column in columns})
     return changed

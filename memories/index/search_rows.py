@@ -192,12 +192,17 @@ def blend(entries: Iterable[int], *, model_id: int | None) -> int:
         return 0
     with transaction.atomic():
         lock_scopes(near)
-        near = neighbours(near)
-        rows = _read(near, merged.sources_of(near))
-        vectors = raw_vectors(rows, model_id) if model_id is not None else {}
-        _write(rows, {entry: row for entry, row in rows.items() if entry in near}, vectors, model_id)
-        raise_versions({rows[entry].scope_id for entry in near if entry in rows})
+        raise_versions(make_rows(near, model_id=model_id))
     return len(near)
+
+
+def make_rows(entries: Iterable[int], *, model_id: int | None) -> set[int]:
+    """Make search rows while nobody else makes any of their scopes; the scopes."""
+    near = neighbours(entries)
+    rows = _read(near, merged.sources_of(near))
+    vectors = raw_vectors(rows, model_id) if model_id is not None else {}
+    _write(rows, {entry: row for entry, row in rows.items() if entry in near}, vectors, model_id)
+    return {rows[entry].scope_id for entry in near if entry in rows}
 
 
 def raise_versions(scopes: Iterable[int]) -> None:

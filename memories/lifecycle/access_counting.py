@@ -27,7 +27,7 @@ _COUNT = """
     FROM memories_recalltrace r
     CROSS JOIN LATERAL (SELECT DISTINCT unnest(r.served) AS entry_id) served
     JOIN memories_entry e ON e.id = served.entry_id AND e.workspace_id = r.workspace_id
-    WHERE r.id > %(after)s AND r.id <= %(upto)s
+    WHERE r.id > %(after)s AND r.id <= %(upto)s AND NOT r.query ? 'as_of'
     GROUP BY e.id, e.workspace_id ORDER BY e.id
     ON CONFLICT (entry_id) DO UPDATE SET access_count = access.access_count + excluded.access_count,
         last_accessed = greatest(access.last_accessed, excluded.last_accessed)
@@ -52,7 +52,8 @@ def count_served(*, now: datetime) -> dict[str, int]:
 _UNCOUNTED = """
     SELECT count(DISTINCT r.id), count(DISTINCT (r.chunk, e.id)) FILTER (WHERE e.id IS NOT NULL)
     FROM (
-        SELECT id, workspace_id, served, (row_number() OVER (ORDER BY id) - 1) / %(chunk)s AS chunk
+        SELECT id, workspace_id, CASE WHEN query ? 'as_of' THEN '{}' ELSE served END AS served,
+            (row_number() OVER (ORDER BY id) - 1) / %(chunk)s AS chunk
         FROM memories_recalltrace WHERE id > %(after)s AND created_at <= %(settled)s ORDER BY id LIMIT %(most)s
     ) r
     LEFT JOIN LATERAL unnest(r.served) AS served (entry_id) ON true

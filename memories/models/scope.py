@@ -89,3 +89,8 @@ class Scope(models.Model):
 
     def __str__(self) -> str:
         return self.label or self.key
+
+    @property
+    def is_past(self) -> bool:
+        """Whether it is read as it was at a moment of the past (memories.entries.past)."""
+        return self.version < 0

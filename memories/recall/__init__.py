@@ -5,25 +5,23 @@ gate → words, vector and dates → one statement → scores and floor → rera
 """
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, tzinfo
 from typing import Any, TypeVar
 from uuid import UUID
 
-import structlog
-
-from memories import metrics
 from memories.choices import NeedMode
 from memories.conf import conf
-from memories.language import text
 from memories.models import RecallTrace
 from memories.models.policy import Policies
 from memories.recall import answer_cache, explanation, retrievers, traces
 from memories.recall.answer import Answerability, assess, assess_events, context_text, events_text, is_noise
+from memories.recall.as_of import Past, as_of, check_moment
 from memories.recall.corrections import prefer_corrections
 from memories.recall.features import feature_weights, speaks_of_one_of_several
 from memories.recall.gate.decision import GateDecision, decide
+from memories.recall.log_line import log_recall
 from memories.recall.opening import Opening, opening_of
 from memories.recall.people import without_names
 from memories.recall.query import (
@@ -47,7 +45,6 @@ from memories.recall.temporal import DateRange, date_ranges_of, has_question_mar
 
 __all__ = ["Mode", "SearchScope", "Query", "Recall", "recall"]
 
-log = structlog.get_logger(__name__)
 T = TypeVar("T")
 
 
@@ -71,6 +68,7 @@ class Recall:
     weights: dict[str, float] = field(default_factory=dict)
     explained: dict[str, Any] | None = None  # the candidates as the trace keeps them; None: not sampled
     cached_from: UUID | None = None  # the recall this is the answer of
+    past: Past | None = None  # of a recall as of a moment
     ends: datetime | None = None  # when the first of what is served is served no longer
 
     def timed(self, step: str, call: Callable[[], T]) -> T:
@@ -83,19 +81,35 @@ class Recall:
 
 
 @dataclass(frozen=True)
+class _Asked:
+    """When and where a query is asked, and how long it may take."""
+
+    now: datetime
+    zone: tzinfo
+    embed_seconds: float | None
+    is_sampled: bool
+
+
+@dataclass(frozen=True)
 class _Circumstances:
     """What a search goes by besides its query."""
 
+    asked: _Asked
     opening: Opening
-    now: datetime
-    zone: tzinfo
-    embed_seconds: float
     looks_back: bool  # a question about the past, which the retrievers of events are asked as well
-    is_sampled: bool
 
     @property
     def policies(self) -> Policies:
         return self.opening.policies
+
+    @property
+    def now(self) -> datetime:
+        return self.asked.now
+
+    @property
+    def embed_seconds(self) -> float:
+        given = self.asked.embed_seconds
+        return conf.EMBED_RECALL_SECONDS if given is None else given
 
 
 def recall(
@@ -112,29 +126,41 @@ def recall(
     `recorded` leaves no trace: it was asked to measure, not to answer.
     """
     begun = time.perf_counter()
+    asked = _Asked(now, zone, embed_seconds, recorded and traces.is_sampled())
+    if query.as_of is None:
+        query, result, key = _answer(query, asked)
+    else:
+        check_moment(query.workspace_id, query.as_of, now=now)
+        with as_of(query, query.as_of) as then:
+            query, result, key = _answer(then, replace(asked, now=query.as_of))
+    result.timings["total"] = _milliseconds_since(begun)
+    if recorded:
+        result.trace = result.timed("trace", lambda: traces.write(query, result, now))
+        log_recall(query, result)
+        answer_cache.keep(key, result, now)
+    return result
+
+
+def _answer(query: Query, asked: "_Asked") -> tuple[Query, Recall, Hashable | None]:
+    """The query as it was understood, its answer, and where that is kept."""
+    begun = time.perf_counter()
     message = query.message
     query = resolve(replace(query, message=searched_part(message)))
-    result = Recall(_need(query))
+    result = Recall(_need(query), past=query.past)
     result.timings["need"] = _milliseconds_since(begun)
     key = None
     if result.need.retrieve and query.places:
         # as traces have called this step from the first
-        opening = result.timed("policies", lambda: opening_of(query, now=now))
+        opening = result.timed("policies", lambda: opening_of(query, now=asked.now))
+        query = replace(query, limit=query.limit or opening.most_recalls)
         looks_back = retrievers.apply_to(query)
-        key = None if looks_back else answer_cache.key_of(query, opening.policies, zone)
-        if (cached := answer_cache.find(key, now)) is None:
-            seconds = conf.EMBED_RECALL_SECONDS if embed_seconds is None else embed_seconds
-            is_sampled = recorded and traces.is_sampled()
-            _search(query, result, _Circumstances(opening, now, zone, seconds, looks_back, is_sampled))
+        key = None if looks_back else answer_cache.key_of(query, opening.policies, asked.zone)
+        if (cached := answer_cache.find(key, asked.now)) is None:
+            _search(query, result, _Circumstances(asked, opening, looks_back))
         else:
             uid = cached.trace.uid if cached.trace else None
             result = replace(cached, timings=result.timings, cached_from=uid, trace=None)
-    result.timings["total"] = _milliseconds_since(begun)
-    if recorded:
-        result.trace = result.timed("trace", lambda: traces.write(replace(query, message=message), result, now))
-        _log(query, result)
-        answer_cache.keep(key, result, now)
-    return result
+    return replace(query, message=message), result, key
 
 
 def _milliseconds_since(begun: float) -> float:
@@ -160,7 +186,7 @@ def _search(query: Query, result: Recall, given: _Circumstances) -> None:
     result.weights = weights = ranking_weights(query, parsed, policies)
     history = query.client_history
     repeated = result.timed("history", lambda: history.entries(query.workspace_id, query.scope_ids)) if history else ()
-    newest = conf.TRACE_EXCLUDED if given.is_sampled else 0
+    newest = conf.TRACE_EXCLUDED if given.asked.is_sampled else 0
     matches = result.timed(
         "search", lambda: eligible_candidates(query, parsed, weights, policies, now, more=len(repeated), newest=newest)
     )
@@ -180,13 +206,14 @@ def _search(query: Query, result: Recall, given: _Circumstances) -> None:
             item.reason = "floor"
         result.served = []
     add_evidence(result.served)
+    told = [item for item in result.served if not (query.past and query.past.withholds(item.entry))]
     result.context, result.tokens = result.timed(
         "context",
-        lambda: context_text(result.served, budget=query.token_budget, zone=given.zone, language=query.language),
+        lambda: context_text(told, budget=query.token_budget, zone=given.asked.zone, language=query.language),
     )
     if given.looks_back:
         _add_events(query, result, parsed, ranges, given)
-    if given.is_sampled or query.explain:
+    if given.asked.is_sampled or query.explain:
         _explain(query, result, parsed, policies, now)
 
 
@@ -206,7 +233,7 @@ def _date_ranges(query: Query, result: Recall, given: _Circumstances) -> list[Da
     is_ranked = query.mode not in BY_MATCH_ALONE and given.policies.weight("DATE_BOOST")
     if not (is_ranked or given.looks_back):
         return []
-    return result.timed("dates", lambda: date_ranges_of(query.message, query.scopes, given.now, given.zone))
+    return result.timed("dates", lambda: date_ranges_of(query.message, query.scopes, given.now, given.asked.zone))
 
 
 def _parse(query: Query, result: Recall, ranges: Sequence[DateRange], given: _Circumstances) -> ParsedQuery:
@@ -238,7 +265,7 @@ def _add_events(
     )
     shown = {str(item.entry.uid) for item in result.served if item.in_context}
     more = [event for event in result.events if event.memory not in shown]
-    lines, tokens = events_text(more, budget=query.token_budget - result.tokens, zone=given.zone)
+    lines, tokens = events_text(more, budget=query.token_budget - result.tokens, zone=given.asked.zone)
     result.context, result.tokens = "\n".join(filter(None, [result.context, lines])), result.tokens + tokens
 
 
@@ -251,22 +278,3 @@ def _explain(query: Query, result: Recall, parsed: ParsedQuery, policies: Polici
             lambda: explanation.excluded_candidates(query, parsed, result.weights, policies, result.served, now),
         )
     result.explained = explanation.compact([*result.ranked, *result.excluded], result.weights)
-
-
-def _log(query: Query, result: Recall) -> None:
-    """The line operators count recalls by; words of users only when the owner wants them (A14)."""
-    log.info(
-        "memory_recall",
-        user_id=query.places[0].scope.key if query.places else "",
-        keywords=query.message if conf.LOG_CONTENT else len(text.terms(query.message)),
-        results_count=len(result.served),
-        latency_ms=result.timings["total"],
-        store_type="keyword" if "embedding" in result.degraded or query.mode in BY_MATCH_ALONE else "hybrid",
-        degraded=result.degraded,
-    )
-    metrics.count_recall(
-        verdict=result.answerability.verdict if result.need.retrieve else "",
-        served=len(result.served),
-        milliseconds=result.timings,
-        degraded=result.degraded,
-    )

@@ -27,6 +27,7 @@ from memories.recall.temporal import DateRange
 from memories.tenancy.resolver import ScopeRef
 
 if TYPE_CHECKING:
+    from memories.recall.as_of import Past
     from memories.recall.opening import Opening
 
 MAX_SUBSTRINGS = 32  # of one question
@@ -73,7 +74,7 @@ class Query:
     workspace_id: int
     places: Sequence[SearchScope]
     message: str
-    limit: int
+    limit: int  # 0: as many as the workspace's policy says
     mode: str = "hybrid"
     types: Sequence[str] | None = None
     filters: Mapping[str, str] = field(default_factory=dict)
@@ -101,6 +102,8 @@ class Query:
     resolved: Additions = ()  # by words of the message what they mean, as the messages before tell
     relations: Additions = ()  # by «my sister» or Lena who that is, as the scopes know
     opening: "Opening | None" = None  # what was read for it already
+    as_of: datetime | None = None  # asked of memory as it was then; None: as it is
+    past: "Past | None" = None  # what is known today of that
 
     @property
     def asks_for_anything(self) -> bool:

@@ -47,7 +47,7 @@ def vector_of(
         result.degraded.append("embedding")
         return None
     provider, patience = embedded.provider, conf.EMBED_PENDING_SECONDS
-    may_be_pending = patience > 0 and (opening.may_be_pending or space is None)
+    may_be_pending = patience > 0 and query.as_of is None and (opening.may_be_pending or space is None)
     if may_be_pending and result.timed(
         "pending", lambda: pending_wait.wait(query.scope_ids, provider, now=now, seconds=patience)
     ):

@@ -125,7 +125,7 @@ def past_question_of(
         words=words,
         date_ranges=ranges,
         since=query.since,
-        until=query.until,
+        until=min(filter(None, [query.until, query.as_of]), default=None),
         limit=conf.SESSION_EVENTS_MAX_RESULTS,
         message=query.message,
         vector=parsed.vector if words else None,

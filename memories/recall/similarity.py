@@ -208,14 +208,14 @@ _lock = Lock()
 def centroid_of(scopes: Sequence[Scope], model: EmbeddingModel) -> Centroid:
     """The mean over all rows of these scopes; of no rows it is all zeros."""
     with _lock:
-        cached = {scope.pk: _centroids.get((model.pk, scope.pk)) for scope in scopes}
+        cached = {scope.pk: None if scope.is_past else _centroids.get((model.pk, scope.pk)) for scope in scopes}
     known = {scope.pk: kept.centroid for scope in scopes if (kept := cached[scope.pk]) and kept.is_current(scope)}
     if unread := [scope for scope in scopes if scope.pk not in known]:
         with connection.cursor() as cursor:
             cursor.execute(_CENTROIDS, [[scope.pk for scope in unread], model.pk, CENTROID_ROWS])
             known |= {pk: Centroid(rows, vector or []) for pk, rows, vector in cursor.fetchall()}
         with _lock:
-            for scope in unread:
+            for scope in (scope for scope in unread if not scope.is_past):
                 _centroids[model.pk, scope.pk] = _CachedCentroid(known[scope.pk], scope.entry_count, time.monotonic())
     return _weighted_mean(known.values(), model.dimension)
 

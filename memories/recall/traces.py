@@ -127,6 +127,7 @@ def _query_json(query: Query) -> dict[str, Any]:
         # by scope, of whose memories only a part may be heard in the group: the chat it has to come from; None: any
         "heard": {str(place.scope.pk): place.ref.only_chat for place in query.places if place.ref.in_group},
         "asker": query.asker or None,
+        "as_of": query.as_of and query.as_of.isoformat(),
         "resolved": {said: list(meant) for said, meant in query.resolved},
         # not whom they mean: that is a memory's word, which may be taken out
         "relations": [said for said, _meant in query.relations],

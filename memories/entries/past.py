@@ -1,0 +1,278 @@
+"""Memory as it was at a moment: tables of the rows of some scopes, put in front of the stored ones (F6).
+
+Temporary tables carry the names of those the ranking reads, and PostgreSQL looks for a name among temporary tables
+first. So whatever is read inside `as_they_were` is read as it was, by the statements that read it today. Row-level
+security does not guard temporary tables: each is filled from the stored one, behind the wall, with the rows of the
+asked scopes alone. The transaction is rolled back, and may write to nothing that is stored.
+"""
+
+import secrets
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db import connection, transaction
+
+from memories.entries.recount import recount
+from memories.index import merged, scope_statistics, search_rows
+from memories.index.contextual import dense_literal
+from memories.models import DailyEvent, Entry, Link, Policy, Scope, Slot
+from memories.models.entry import LIVE_SQL
+
+#: A scope of so many entries has all search rows weighed anew where their average length was another then; a larger one
+#: only where it was so much another that a write would have done so.
+WEIGHED_ANEW = 2_000
+#: Recalls are counted so long after they were answered (memories.lifecycle.access_counting).
+COUNTED_AFTER = timedelta(minutes=1)
+
+#: Rows at a moment: those unchanged since, and for the others the earliest value of every column that changed since, in
+#: front of what is stored, or was when the row was removed. What was made since is left out.
+_RECORDED = """
+WITH listed AS MATERIALIZED (SELECT t.id FROM {stored} t WHERE {where} UNION {removed}),
+changed AS MATERIALIZED (
+    SELECT c.row_id, bool_or(c.op = 'I') AS is_new,
+        coalesce(jsonb_object_agg(k.key, k.value ORDER BY c.version DESC, c.id DESC) FILTER (WHERE k.key IS NOT NULL),
+            '{{}}') AS past
+    FROM memories_change c LEFT JOIN LATERAL jsonb_each(c.old) k ON true
+    WHERE c.workspace_id = %(workspace)s AND c.table_name = '{name}' AND c.at > %(moment)s
+        AND c.row_id = ANY(ARRAY(SELECT id FROM listed))
+    GROUP BY c.row_id
+), filled AS (
+    INSERT INTO pg_temp.{name}
+    SELECT t.* FROM {stored} t WHERE {where} AND NOT EXISTS (SELECT FROM changed c WHERE c.row_id = t.id)
+    UNION ALL
+    SELECT r.* FROM changed c LEFT JOIN {stored} t ON t.id = c.row_id CROSS JOIN LATERAL
+        jsonb_populate_record(NULL::{stored}, coalesce(to_jsonb(t), '{{}}') || c.past) r
+    WHERE NOT c.is_new AND r.workspace_id = %(workspace)s
+)
+SELECT row_id FROM changed
+"""
+_REMOVED = """SELECT c.row_id FROM memories_change c WHERE c.workspace_id = %(workspace)s
+    AND c.table_name = '{name}' AND c.op = 'D' AND c.at > %(moment)s"""
+#: Recorded tables in the order they are filled in: which rows of a stored one, and which of the removed ones.
+_RECORDED_TABLES: Sequence[tuple[str, str, str | None]] = (
+    (Entry._meta.db_table, "t.workspace_id = %(workspace)s AND t.scope_id = ANY(%(scopes)s::bigint[])", None),
+    (
+        Slot._meta.db_table,
+        "t.workspace_id = %(workspace)s AND t.entry_id IN (SELECT e.id FROM pg_temp.memories_entry e)",
+        "c.old -> 'entry_id' IN (SELECT to_jsonb(e.id) FROM pg_temp.memories_entry e)",
+    ),
+    (
+        Link._meta.db_table,
+        "t.workspace_id = %(workspace)s AND (t.from_entry_id IN (SELECT e.id FROM pg_temp.memories_entry e)"
+        " OR t.to_entry_id IN (SELECT e.id FROM pg_temp.memories_entry e))",
+        "c.old -> 'from_entry_id' IN (SELECT to_jsonb(e.id) FROM pg_temp.memories_entry e)",
+    ),
+    (Policy._meta.db_table, "t.workspace_id = %(workspace)s", "true"),
+    (
+        DailyEvent._meta.db_table,
+        "t.workspace_id = %(workspace)s AND t.scope_id = ANY(%(scopes)s::bigint[])",
+        "c.old -> 'scope_id' IN (SELECT to_jsonb(scope) FROM unnest(%(scopes)s::bigint[]) scope)",
+    ),
+)
+#: Tables that follow from others, with the rows they begin with.
+_DERIVED = {
+    "memories_scope": "t.workspace_id = %(workspace)s AND t.id = ANY(%(scopes)s::bigint[])"
+    " AND t.created_at <= %(moment)s",
+    "memories_entryindex": "t.scope_id = ANY(%(scopes)s::bigint[])",
+    "memories_scopeterm": "t.scope_id = ANY(%(scopes)s::bigint[])",
+    "memories_indexqueueitem": "false",
+    "memories_stagedvector": "false",
+}
+_COPY = "INSERT INTO pg_temp.{table} SELECT t.* FROM {schema}.{table} t WHERE {rows}"
+_PLAIN = ("memories_entry", "memories_slot", "memories_link", "memories_policy", "memories_dailyevent")
+_INDEXES = """
+CREATE UNIQUE INDEX ON pg_temp.memories_entry (id);
+CREATE INDEX ON pg_temp.memories_entry (scope_id, session_id, chat_id, created_at, id);
+CREATE INDEX ON pg_temp.memories_slot (entry_id);
+CREATE INDEX ON pg_temp.memories_link (from_entry_id);
+CREATE INDEX ON pg_temp.memories_link (to_entry_id);
+ANALYZE pg_temp.memories_entry (id, scope_id, type, tier, category, session_id, created_at);
+ANALYZE pg_temp.memories_entryindex (entry_id, scope_id, model_id);
+"""
+#: When an entry was last served, as it was counted then; where it was served since, as the traces tell.
+_ACCESS = """
+CREATE TEMP TABLE memories_entryaccess ON COMMIT DROP AS
+SELECT a.entry_id, a.workspace_id, a.access_count,
+    CASE WHEN a.last_accessed <= %(moment)s THEN a.last_accessed ELSE served.at END AS last_accessed,
+    a.repeat_count, a.last_seen
+FROM {schema}.memories_entryaccess a JOIN pg_temp.memories_entry e ON e.id = a.entry_id
+LEFT JOIN (
+    SELECT s.entry_id, max(r.created_at) AS at
+    FROM {schema}.memories_recalltrace r CROSS JOIN LATERAL unnest(r.served) s (entry_id)
+    WHERE r.workspace_id = %(workspace)s AND r.created_at <= %(counted)s AND NOT r.query ? 'as_of'
+        AND r.served && ARRAY(SELECT n.entry_id FROM {schema}.memories_entryaccess n
+            JOIN pg_temp.memories_entry e ON e.id = n.entry_id WHERE n.last_accessed > %(moment)s)
+    GROUP BY 1
+) served ON served.entry_id = a.entry_id
+"""
+_VECTORS = """
+CREATE TEMP TABLE past_vector ON COMMIT DROP AS SELECT * FROM {schema}.memories_entryvector LIMIT 0;
+CREATE TEMP VIEW memories_entryvector AS
+    SELECT v.* FROM {schema}.memories_entryvector v
+    WHERE NOT EXISTS (SELECT FROM pg_temp.past_vector p WHERE p.entry_id = v.entry_id)
+    UNION ALL SELECT * FROM pg_temp.past_vector
+"""
+_SCOPES_OF = "SELECT DISTINCT scope_id FROM {schema}.memories_entry WHERE id = ANY(%(ids)s)"
+#: Who spoke is remembered by a scope for good: of these, who had spoken by then, and by which name.
+_SPEAKERS = "SELECT DISTINCT speaker FROM memories_entry WHERE scope_id = %s AND speaker <> ''"
+_SENDERS = """
+SELECT DISTINCT ON (sender_id) sender_id, speaker FROM memories_entry
+WHERE scope_id = %s AND sender_id <> '' AND speaker NOT IN ('', sender_id) ORDER BY sender_id, id DESC
+"""
+
+
+@dataclass(frozen=True)
+class Reworded:
+    """The vector of the words an entry had then, where it has others now."""
+
+    entry: int
+    fingerprint: str
+    vector: Sequence[float]
+
+
+@contextmanager
+def as_they_were(
+    workspace_id: int, scopes: Collection[int], moment: datetime, *, model_id: int | None, reworded: Sequence[Reworded]
+) -> Iterator[None]:
+    """Inside, these scopes of a workspace are read as they were at a moment, and nothing stored can be written."""
+    given = {"workspace": workspace_id, "scopes": list(scopes), "moment": moment, "counted": moment - COUNTED_AFTER}
+    try:
+        with transaction.atomic():
+            _Past(given, model_id).build(reworded)
+            yield
+            transaction.set_rollback(True)
+    finally:
+        if connection.connection is not None and not connection.needs_rollback:
+            _forget_plans()
+
+
+def _forget_plans() -> None:
+    """Functions of the database keep plans, in which names stand for the tables they stood for then."""
+    with connection.cursor() as cursor:
+        cursor.execute("DISCARD PLANS")
+
+
+class _Past:
+    """The tables of one question, as they are filled."""
+
+    def __init__(self, given: Mapping[str, Any], model_id: int | None) -> None:
+        self.given, self.model_id = given, model_id
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT quote_ident(current_schema())")
+            (self.schema,) = cursor.fetchone()
+
+    def build(self, reworded: Sequence[Reworded]) -> None:
+        changed = self._changed_now()
+        beside = _with_relatives(changed) if changed else set()
+        for table, rows in _DERIVED.items():
+            self._create(table, "INCLUDING DEFAULTS INCLUDING IDENTITY INCLUDING INDEXES")
+            self._run(_COPY.format(table=table, schema=self.schema, rows=rows))
+        for table in _PLAIN:
+            self._create(table, "INCLUDING DEFAULTS")
+        for table, where, removed in _RECORDED_TABLES:
+            self._fill_recorded(table, where, removed)
+        self._run(_INDEXES)
+        self._run(_ACCESS.format(schema=self.schema))
+        self._put_vectors(reworded)
+        self._run("UPDATE pg_temp.memories_scope SET frozen = false, version = %(version)s", version=_version())
+        _forget_plans()
+        self._run("SET TRANSACTION READ ONLY")
+        if changed:
+            self._derive(changed, beside)
+
+    def _create(self, table: str, like: str) -> None:
+        self._run(f"CREATE TEMP TABLE {table} (LIKE {self.schema}.{table} {like}) ON COMMIT DROP")
+
+    def _fill_recorded(self, table: str, where: str, removed: str | None) -> None:
+        gone = "SELECT NULL::bigint WHERE false" if removed is None else f"{_REMOVED.format(name=table)} AND {removed}"
+        stored = f"{self.schema}.{table}"
+        self._run(_RECORDED.format(stored=stored, name=table, where=where, removed=gone))
+
+    def _changed_now(self) -> set[int]:
+        """Entries of the scopes that were made or changed since, themselves or by a link."""
+        rows = self._run(
+            """
+            SELECT e.id FROM memories_entry e WHERE e.workspace_id = %(workspace)s
+                AND e.scope_id = ANY(%(scopes)s::bigint[]) AND EXISTS (SELECT FROM memories_change c
+                WHERE c.table_name = 'memories_entry' AND c.row_id = e.id AND c.at > %(moment)s)
+            UNION
+            SELECT e.id FROM memories_change c CROSS JOIN LATERAL (
+                SELECT l.from_entry_id, l.to_entry_id FROM memories_link l WHERE l.id = c.row_id
+                UNION ALL SELECT (c.old ->> 'from_entry_id')::bigint, (c.old ->> 'to_entry_id')::bigint
+                WHERE c.op = 'D'
+            ) l JOIN memories_entry e ON e.id IN (l.from_entry_id, l.to_entry_id)
+            WHERE c.workspace_id = %(workspace)s AND c.at > %(moment)s AND c.table_name = 'memories_link'
+                AND e.scope_id = ANY(%(scopes)s::bigint[])
+            """
+        )
+        return {pk for (pk,) in rows}
+
+    def _put_vectors(self, reworded: Sequence[Reworded]) -> None:
+        """Raw vectors: the stored ones, except of what had other words then."""
+        self._run(_VECTORS.format(schema=self.schema))
+        if reworded:
+            self._run(
+                "INSERT INTO pg_temp.past_vector (workspace_id, entry_id, model_id, fingerprint, embedding)"
+                " SELECT %(workspace)s, entry, %(model)s, words, vector::halfvec FROM"
+                " unnest(%(entries)s::bigint[], %(words)s::text[], %(vectors)s::text[]) AS r (entry, words, vector)",
+                model=self.model_id,
+                entries=[one.entry for one in reworded],
+                words=[one.fingerprint for one in reworded],
+                vectors=[dense_literal(one.vector) for one in reworded],
+            )
+
+    def _derive(self, changed: set[int], beside: set[int]) -> None:
+        """Count the scopes anew, and make the search rows of what was not as it is, and of what stands beside it."""
+        stale = changed | beside | _with_relatives(changed)
+        # what was made since is known to the stored table alone
+        places = ((self.schema, changed), ("pg_temp", stale))
+        touched = {pk for schema, ids in places for (pk,) in self._run(_SCOPES_OF.format(schema=schema), ids=[*ids])}
+        for scope in Scope.objects.filter(pk__in=touched):
+            if _count(scope):
+                stale |= {pk for (pk,) in self._run("SELECT id FROM memories_entry WHERE scope_id = %(s)s", s=scope.pk)}
+        rows = self._run(
+            f"SELECT id FROM memories_entry e WHERE id = ANY(%(ids)s) AND {LIVE_SQL} ORDER BY id",  # noqa: S608 (names of ours)
+            ids=sorted(stale),
+        )
+        search_rows.make_rows([pk for (pk,) in rows], model_id=self.model_id)
+
+    def _run(self, statement: str, **more: Any) -> list[tuple[Any, ...]]:
+        with connection.cursor() as cursor:
+            is_plain = "%(" not in statement
+            cursor.execute(statement, None if is_plain else {**self.given, **more})
+            return cursor.fetchall() if cursor.description else []
+
+
+def _version() -> int:
+    """Of a scope as it was: no stored one has it, nor one of another moment, so that nothing kept of them is taken."""
+    return -1 - secrets.randbits(60)
+
+
+def _with_relatives(entries: set[int]) -> set[int]:
+    """What stands beside these entries in their conversations, and what they are part of."""
+    return {near for found in search_rows.neighbours(entries).values() for near in found} | set(
+        merged.keepers_of(entries)
+    )
+
+
+def _count(scope: Scope) -> bool:
+    """Count a scope and read who had spoken; whether its search rows are weighed with another length now."""
+    before = scope.index_length
+    recount(scope)
+    scope.refresh_from_db()
+    drift = scope_statistics.LENGTH_DRIFT
+    is_near = before and before / drift <= scope.average_length <= before * drift
+    if scope.entry_count > WEIGHED_ANEW and is_near:
+        scope.index_length = before
+    with connection.cursor() as cursor:
+        cursor.execute(_SPEAKERS, [scope.pk])
+        spoke = {name for (name,) in cursor.fetchall()}
+        cursor.execute(_SENDERS, [scope.pk])
+        names = dict(cursor.fetchall())
+    scope.speakers = [name for name in scope.speakers if name in spoke]
+    scope.sender_names = {sender: names[sender] for sender in scope.sender_names if sender in names}
+    scope.save(update_fields=["index_length", "speakers", "sender_names"])
+    return scope.index_length != before
