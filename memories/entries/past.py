@@ -20,10 +20,16 @@ from memories.index import merged, scope_statistics, search_rows
 from memories.index.contextual import dense_literal
 from memories.models import DailyEvent, Entry, Link, Policy, Scope, Slot
 from memories.models.entry import LIVE_SQL
+from memories.models.state import MARKS
 
 #: A scope of so many entries has all search rows weighed anew where their average length was another then; a larger one
 #: only where it was so much another that a write would have done so.
 WEIGHED_ANEW = 2_000
+#: What of an entry its search row, and the counts of its scope, are made of.
+_COUNTING = (
+    *("content", "terms", "echo", "path", "heading", "session_id", "chat_id", "created_at"),
+    *("speaker", "sender_id", "project", *MARKS.values()),
+)
 #: Recalls are counted so long after they were answered (memories.lifecycle.access_counting).
 COUNTED_AFTER = timedelta(minutes=1)
 
@@ -192,12 +198,13 @@ class _Past:
         self._run(_RECORDED.format(stored=stored, name=table, where=where, removed=gone))
 
     def _changed_now(self) -> set[int]:
-        """Entries of the scopes that were made or changed since, themselves or by a link."""
+        """Entries of the scopes that were made since, or changed in what search rows and counts are made of."""
         rows = self._run(
             """
             SELECT e.id FROM memories_entry e WHERE e.workspace_id = %(workspace)s
                 AND e.scope_id = ANY(%(scopes)s::bigint[]) AND EXISTS (SELECT FROM memories_change c
-                WHERE c.table_name = 'memories_entry' AND c.row_id = e.id AND c.at > %(moment)s)
+                WHERE c.table_name = 'memories_entry' AND c.row_id = e.id AND c.at > %(moment)s
+                    AND (c.op = 'I' OR c.old ?| %(counting)s::text[]))
             UNION
             SELECT e.id FROM memories_change c CROSS JOIN LATERAL (
                 SELECT l.from_entry_id, l.to_entry_id FROM memories_link l WHERE l.id = c.row_id
@@ -206,7 +213,8 @@ class _Past:
             ) l JOIN memories_entry e ON e.id IN (l.from_entry_id, l.to_entry_id)
             WHERE c.workspace_id = %(workspace)s AND c.at > %(moment)s AND c.table_name = 'memories_link'
                 AND e.scope_id = ANY(%(scopes)s::bigint[])
-            """
+            """,
+            counting=[*_COUNTING],
         )
         return {pk for (pk,) in rows}
 

@@ -248,7 +248,7 @@ def _write(
     keywords, embeddings = [], []
     for entry, row in rows.items():
         around = [known[n] for n in row.neighbours if n in known]
-        counts = row.counts
+        counts = Counter(row.counts)  # a copy: its neighbours are blended with its own words alone
         for part in row.sources:
             counts |= known[part].counts if part in known else Counter()
         keywords.append(sparse_literal(blend_keywords(counts, [n.counts for n in around], row.average)))
