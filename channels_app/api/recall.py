@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from drf_spectacular.utils import extend_schema_serializer
 from rest_framework import serializers
@@ -25,8 +26,10 @@ from memories.api.offline import Outage
 from memories.api.recall_traces.answers import LeftOutMemory, RecalledMemory
 from memories.choices import EntryType, NeedMode, Permission
 from memories.conf import conf
+from memories.exceptions import InvalidMoment
 from memories.language.references import ASSISTANT, MOST_MESSAGES, USER, RecentMessage
 from memories.recall import Mode, Query, Recall, explanation, question_vector, recall
+from memories.recall.as_of import Past
 from memories.recall.retrievers import RecalledEvent
 from memories.recall.scoring import Ranked
 from memories.tenancy.access import Caller
@@ -36,7 +39,7 @@ MODES = tuple(mode.value for mode in Mode)
 #: What a request says of a query as it is.
 OPTIONS = (
     *("message", "mode", "types", "project", "topic", "since", "until", "need", "quotas", "token_budget"),
-    *("explain", "cache", "include_session_events"),
+    *("explain", "cache", "include_session_events", "as_of"),
 )
 
 
@@ -88,7 +91,7 @@ class RecallRequest(fields.StrictSerializer):
     topic = fields.Text(max_length=100, allow_null=True, default=None)
     since = fields.Moment(allow_null=True, default=None)
     until = fields.Moment(allow_null=True, default=None)
-    as_of = fields.Moment(allow_null=True, default=None)
+    as_of = fields.Moment(allow_null=True, default=None, help_text="Memory as it was at this moment; null: as it is.")
     need = fields.Word(choices=NeedMode.choices, default=NeedMode.AUTO)
     quotas = fields.YesNo(default=True)
     token_budget = fields.Whole(min_value=0, max_value=100_000, default=context_tokens_by_default)
@@ -102,8 +105,6 @@ class RecallRequest(fields.StrictSerializer):
             raise serializers.ValidationError({"address": [_("Either an address or a scope is needed, not both.")]})
         if attrs["since"] and attrs["until"] and attrs["since"] > attrs["until"]:
             raise serializers.ValidationError({"until": [_("This is before `since`.")]})
-        if attrs["as_of"] is not None:
-            raise serializers.ValidationError({"as_of": [_("Recall as of a past moment is not available yet.")]})
         return attrs
 
 
@@ -145,12 +146,18 @@ class RecallAnswer(Answer):
     tokens = serializers.IntegerField()
     degraded = serializers.ListField(child=serializers.CharField())
     cached = serializers.BooleanField(help_text="Asked a moment ago; nothing has changed since.")
+    as_of = serializers.DateTimeField(allow_null=True, help_text="The moment memory was asked as of.")
+    erased_since = serializers.IntegerField(
+        allow_null=True, help_text="With `as_of`: memories erased since, which can only be counted."
+    )
     left_out = LeftOutMemory(many=True, required=False, help_text="With `explain`.")
 
 
 def recall_of_files(call: Call, outage: Outage) -> Response:
     """A search by words in the files."""
     asked, caller = call.body, call.caller
+    if asked["as_of"] is not None:
+        raise InvalidMoment(gettext("Files answer at the moment, and tell nothing of the past."))
     if "scope" in asked:
         folders = folders_of_scope(caller, asked["scope"])
     else:
@@ -168,6 +175,8 @@ def recall_of_files(call: Call, outage: Outage) -> Response:
         evidence=found.evidence,
         memories=list(map(line_answer, found.lines)),
         events=[],
+        as_of=None,
+        erased_since=None,
         context=found.context,
         tokens=found.tokens,
         degraded=outage.degraded,
@@ -191,7 +200,7 @@ class RecallView(Call):
         query = _query(self.caller, asked, resolved, self.now)
         result = recall(query, now=self.now, zone=self.caller.zone)
         keep_channels(self.caller.workspace_id, now=self.now)
-        if resolved:
+        if resolved and query.as_of is None:
             compare(self.caller, query, result, resolved, now=self.now)
         return Response(_answer(result, explain=query.explain))
 
@@ -208,33 +217,43 @@ def _answer(result: Recall, *, explain: bool) -> dict[str, Any]:
     excluded = {}
     if explain:
         items = [*(item for item in result.ranked if item.reason != "served"), *result.excluded]
-        excluded["left_out"] = [_excluded_answer(item, result.weights) for item in items]
+        excluded["left_out"] = [_excluded_answer(item, result) for item in items]
     return RecallAnswer.of(
         result,
         recall_id=result.trace.uid if result.trace else None,
         need=NeedAnswer.of(result.need),
         evidence=result.answerability.verdict,
-        memories=memory_answers(result.served, result.weights),
+        memories=memory_answers(result.served, result.weights, result.past),
         events=list(map(event_answer, result.events)),
         cached=result.cached_from is not None,
+        as_of=result.past and result.past.moment,
+        erased_since=result.past and result.past.erased_since,
         **excluded,
     )
 
 
-def memory_answers(items: Sequence[Ranked], weights: Mapping[str, float]) -> list[dict[str, Any]]:
-    """Memories as clients see them."""
-    return [
-        RecalledMemory.of(
-            **_memory(item, weights), verification=item.entry.verification, evidence=evidence_answers(item.evidence)
-        )
-        for item in items
-    ]
+#: Of a memory of then whose words may not be told any more.
+_UNTOLD: Mapping[str, Any] = {"content": "", "slots": {}, "evidence": []}
 
 
-def _excluded_answer(item: Ranked, weights: Mapping[str, float]) -> dict[str, Any]:
+def memory_answers(
+    items: Sequence[Ranked], weights: Mapping[str, float], past: Past | None = None
+) -> list[dict[str, Any]]:
+    """Memories as clients see them; of a moment of the `past`, those that may not be told any more without words."""
+    answers = []
+    for item in items:
+        told = _memory(item, weights) | {"evidence": evidence_answers(item.evidence)}
+        if past is not None and past.withholds(item.entry):
+            told |= _UNTOLD
+        answers.append(RecalledMemory.of(**told, verification=item.entry.verification))
+    return answers
+
+
+def _excluded_answer(item: Ranked, result: Recall) -> dict[str, Any]:
     """A candidate that was not served, and why; of what may not be served without its words."""
-    answer = LeftOutMemory.of(**_memory(item, weights), reason=item.reason)
-    return answer | dict.fromkeys(explanation.WITHHELD.get(item.reason, ()))
+    answer = LeftOutMemory.of(**_memory(item, result.weights), reason=item.reason)
+    is_untold = result.past is not None and result.past.withholds(item.entry)
+    return answer | dict.fromkeys([*explanation.WITHHELD.get(item.reason, ()), *(("content", "slots") * is_untold)])
 
 
 def _memory(item: Ranked, weights: Mapping[str, float]) -> dict[str, Any]:

@@ -35,6 +35,7 @@ _COUNT_USES = """
     FROM jsonb_to_recordset(%(used)s::jsonb) AS used (id bigint, at timestamptz)
     WHERE NOT EXISTS (
         SELECT FROM memories_recalltrace r WHERE r.workspace_id = %(workspace)s AND used.id = ANY(r.served)
+        AND NOT r.query ? 'as_of'
         AND r.created_at BETWEEN used.at - %(within)s::interval AND used.at + %(within)s::interval)
     GROUP BY used.id ORDER BY used.id
     ON CONFLICT (entry_id) DO UPDATE SET access_count = access.access_count + excluded.access_count,

@@ -17,6 +17,7 @@ from uuid import UUID
 from django.db.models import QuerySet
 
 from memories.models import Entry, RecallTrace, Scope, Workspace
+from memories.models.recall_trace import NOT_LOOKING_BACK
 
 SEED = 5  # the same traces make the same file
 
@@ -66,7 +67,8 @@ class JudgedQuestion:
 
 def sample_traces(workspace: Workspace, *, since: datetime | None, most: int) -> list[JudgedQuestion]:
     """At most so many recalls of a workspace that looked into memory, drawn by lot, oldest first."""
-    traces = RecallTrace.objects.filter(workspace_id=workspace.pk).exclude(evidence={}).order_by("created_at", "pk")
+    traces = RecallTrace.objects.filter(NOT_LOOKING_BACK, workspace_id=workspace.pk).exclude(evidence={})
+    traces = traces.order_by("created_at", "pk")
     if since is not None:
         traces = traces.filter(created_at__gte=since)
     return [_question_of(trace) for trace in _sample(traces, most)]

@@ -9,6 +9,9 @@ from django.utils.translation import gettext_lazy as _
 from memories.models.ids import uuid7
 from memories.models.tenancy import Bot, Workspace
 
+#: Recalls that were asked to be answered, and not to look back: those that count in figures.
+NOT_LOOKING_BACK = ~Q(query__has_key="as_of")
+
 
 class RecallTrace(models.Model):
     """The query of a recall, the served entries and timings; the candidates too when sampled."""

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from django.db import connection
 from django.utils.translation import gettext as _
@@ -90,7 +90,9 @@ def as_of(query: "Query", moment: datetime) -> Iterator["Query"]:
     model = models_in_use.searched_model(query.workspace_id)
     known = _today(query, moment)
     vectors = _vectors_of_then(query, moment, model)
-    with past.as_they_were(query.workspace_id, query.scope_ids, moment, model_id=model and model.pk, reworded=vectors):
+    with past.as_they_were(
+        query.workspace_id, query.scope_ids, moment, model_id=model.pk if model else None, reworded=vectors
+    ):
         scopes = Scope.objects.in_bulk(query.scope_ids)
         places = [replace(place, scope=scopes[place.scope.pk]) for place in query.places if place.scope.pk in scopes]
         yield replace(query, places=places, opening=None, past=known, cache=False)
@@ -98,7 +100,7 @@ def as_of(query: "Query", moment: datetime) -> Iterator["Query"]:
 
 def _today(query: "Query", moment: datetime) -> Past:
     """What may not be told today of these scopes, and how much is gone."""
-    given = {"workspace": query.workspace_id, "scopes": query.scope_ids, "moment": moment}
+    given: dict[str, Any] = {"workspace": query.workspace_id, "scopes": query.scope_ids, "moment": moment}
     conditions, parameters = audience_filter(query)
     statement = _UNHEARD
     if conditions:
@@ -115,7 +117,7 @@ def _vectors_of_then(query: "Query", moment: datetime, model: EmbeddingModel | N
     """The vectors of what is worded otherwise today: remembered, or made now; none where nobody embeds in time."""
     if model is None:
         return []
-    given = {
+    given: dict[str, Any] = {
         "workspace": query.workspace_id,
         "scopes": query.scope_ids,
         "moment": moment,

@@ -25,6 +25,9 @@ _OBJECTS = """
     UNION ALL
     SELECT 'CONNECT', 'DATABASE', quote_ident(current_database()),
         has_database_privilege(%(role)s, current_database(), 'CONNECT')
+    UNION ALL -- memory as of a moment is put into temporary tables
+    SELECT 'TEMPORARY', 'DATABASE', quote_ident(current_database()),
+        has_database_privilege(%(role)s, current_database(), 'TEMPORARY')
     UNION ALL
     SELECT 'EXECUTE', 'FUNCTION', oid::regprocedure::text, has_function_privilege(%(role)s, oid, 'EXECUTE')
     FROM pg_proc WHERE proname LIKE 'memplatform\\_%%' AND pronamespace = current_schema()::regnamespace

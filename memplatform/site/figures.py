@@ -15,6 +15,7 @@ from memories.admin.access import in_workspaces
 from memories.choices import Verdict
 from memories.language import text
 from memories.models import Entry, Policy, RecallTrace
+from memories.models.recall_trace import NOT_LOOKING_BACK
 from memories.models.state import State, in_state
 
 DAY = timedelta(days=1)
@@ -77,7 +78,9 @@ def share(part: int, whole: int) -> str:
 
 def recalls(seen: frozenset[int] | None, now: datetime) -> Recalls:
     """The numbers of the newest recalls of the last day, in one query."""
-    newest = in_workspaces(RecallTrace.objects.filter(created_at__gt=now - DAY), seen).order_by("-created_at", "-id")
+    newest = in_workspaces(RecallTrace.objects.filter(NOT_LOOKING_BACK, created_at__gt=now - DAY), seen).order_by(
+        "-created_at", "-id"
+    )
     rows = list(
         newest.annotate(verdict=KT("evidence__verdict")).values_list(
             "pk", "verdict", "degraded__len", "timings__total", "served__len", "used__len", "overlap__len"

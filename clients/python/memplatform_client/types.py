@@ -850,6 +850,8 @@ class RecallAnswer(TypedDict):
     tokens: int
     degraded: list[str]
     cached: bool
+    as_of: str | None
+    erased_since: int | None
     left_out: NotRequired[list[LeftOutMemory]]
 
 
