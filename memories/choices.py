@@ -124,6 +124,7 @@ class BatchVerb(TextChoices):
     RESTORE = "restore", _("Restore")
     SUPERSEDE = "supersede", _("Supersede")
     UNDO = "undo", _("Put back")
+    QUARANTINE = "quarantine", _("Put into quarantine")
     PURGE = "purge", _("Remove for good")
     TELL = "tell", _("Tell of a day")
 
@@ -148,6 +149,7 @@ class SkipReason(TextChoices):
     ERASED = "erased", _("It belongs to a person who was erased.")
     UNSTORABLE = "unstorable", _("It cannot be stored like this.")
     NO_SUCCESSOR = "no_successor", _("What it was to become part of is not in use.")
+    QUARANTINED = "quarantined", _("It is in quarantine: it is let back from there.")
     STANDS = "stands", _("It has taken the place of others since. First undo what had it do so: %(batches)s.")
 
 

@@ -6,6 +6,7 @@ from uuid import UUID
 
 from django.db.models import QuerySet
 
+from memories.choices import BatchVerb
 from memories.exceptions import BatchNotFound, EntryNotFound, ScopeNotFound
 from memories.models import Batch, DailyEvent, Entry, RecallTrace, Scope
 from memories.models.buffer import DailyEventQuerySet
@@ -46,13 +47,16 @@ def reached_chats(caller: Caller, chats: Iterable[str]) -> list[str]:
 
 
 def visible_entries(caller: Caller, scope_key: str | None = None) -> QuerySet[Entry]:
-    """The entries of one scope, or of every scope the caller reaches. Raises ScopeNotFound."""
-    return _within_reach(Entry.objects.all(), caller, scope_key)
+    """The entries of one scope, or of every scope the caller reaches, without what is in quarantine.
+
+    Raises ScopeNotFound.
+    """
+    return _within_reach(Entry.objects.filter(quarantined_at__isnull=True), caller, scope_key)
 
 
 def entry_for(caller: Caller, uid: UUID) -> Entry:
-    """The entry with this id. Raises EntryNotFound, for unknown and out of reach alike."""
-    entry = Entry.objects.filter(workspace_id=caller.workspace_id, uid=uid).select_related("scope").first()
+    """The entry with this id. Raises EntryNotFound, for unknown, out of reach and in quarantine alike."""
+    entry = visible_entries(caller).filter(uid=uid).select_related("scope").first()
     if entry is None or not caller.may_reach(entry.scope.key):
         raise EntryNotFound
     return entry
@@ -66,9 +70,10 @@ def visible_daily_events(caller: Caller, scope_key: str | None = None) -> DailyE
 def visible_batches(caller: Caller, scope_key: str | None = None) -> QuerySet[Batch]:
     """The batches of one scope, or of every scope the caller reaches. Raises ScopeNotFound.
 
-    A batch of no scope in particular is visible only to callers that reach every scope.
+    A batch of no scope in particular is visible only to callers that reach every scope; quarantine is people's alone.
     """
-    return _within_reach(Batch.objects.select_related("scope", "undoes"), caller, scope_key)
+    rows = Batch.objects.select_related("scope", "undoes").exclude(name=BatchVerb.QUARANTINE)
+    return _within_reach(rows.exclude(undoes__name=BatchVerb.QUARANTINE), caller, scope_key)
 
 
 def batch_for(caller: Caller, uid: UUID) -> Batch:

@@ -5,6 +5,8 @@ from django.urls import include, path
 from drf_spectacular.views import SpectacularAPIView
 
 from memories.admin import review
+from memories.admin.quarantine.asking import begin
+from memories.admin.quarantine.page import listing, one
 from memories.api import errors
 from memplatform import health, metrics
 from memplatform.site import front, joining
@@ -27,5 +29,8 @@ urlpatterns = [
     path("metrics", metrics.metrics),
     path("admin/language/", include("django.conf.urls.i18n")),
     path("admin/review/", admin.site.admin_view(review.page), name="review"),
+    path("admin/quarantine/", admin.site.admin_view(listing), name="quarantine"),
+    path("admin/quarantine/new/", admin.site.admin_view(begin), name="quarantine_new"),
+    path("admin/quarantine/<uuid:uid>/", admin.site.admin_view(one), name="quarantine_one"),
     path("admin/", admin.site.urls),
 ]

@@ -20,7 +20,7 @@ from memories.api.offline import Outage
 from memories.api.recall_traces.detail import USED_MAX
 from memories.choices import EntryType, Outcome, Permission
 from memories.consolidation.capture import Turn
-from memories.entries import ERASED, TAKEN_OUT
+from memories.entries import ERASED, QUARANTINED, TAKEN_OUT
 from memories.language.redaction import ToolCall
 from sessions_app.api.answers import DirectiveAnswer
 from sessions_app.api.serializers import TOKENS
@@ -83,7 +83,7 @@ class CapturedEntry(Answer):
     scope = serializers.CharField(source="entry.scope.key")
     outcome = serializers.ChoiceField(choices=Outcome.choices)
     reason = serializers.ChoiceField(
-        choices=[TAKEN_OUT, ERASED],
+        choices=[TAKEN_OUT, ERASED, QUARANTINED],
         allow_null=True,
         help_text="Of what is suppressed: people took it out; saving it on purpose brings it back.",
     )

@@ -17,7 +17,7 @@ def without_suppressed(place: Place, folder: ScopeFolder, text: str) -> str:
         said = markdown.blocks(text)
     except FileUnreadable:
         return text
-    taken_out = SuppressedContent([scope])
+    taken_out = SuppressedContent([scope], told=True)
     lines = text.split("\n")
     for block in said:
         if taken_out.covers(scope, block.text, ()):

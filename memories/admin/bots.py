@@ -9,7 +9,7 @@ from django import forms
 from django.contrib import admin
 from django.db import transaction
 from django.db.models import Count, Q, QuerySet
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils import timezone
@@ -27,6 +27,7 @@ from unfold.widgets import (
 
 from memories.admin.access import Colors, RestrictedAdmin, RestrictedInline
 from memories.admin.confirmation import confirm, confirmation_page, is_confirmed
+from memories.admin.quarantine.address import quarantine_url
 from memories.choices import Permission
 from memories.models import AuditEvent, Bot, BotKey
 from memories.offline import key_cache
@@ -134,7 +135,7 @@ class BotAdmin(RestrictedAdmin):
     search_fields = ["name"]
     ordering = ["workspace__name", "name"]
     inlines = [KeyInline]
-    actions_detail = ["issue_key", "enable_or_disable"]
+    actions_detail = ["issue_key", "enable_or_disable", "quarantine"]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         usable = Q(keys__revoked_at=None) & (Q(keys__expires_at=None) | Q(keys__expires_at__gt=timezone.now()))
@@ -176,6 +177,11 @@ class BotAdmin(RestrictedAdmin):
             button=gettext("Issue the key"),
             back=back,
         )
+
+    @action(description=_("Put into quarantine …"), url_path="quarantine", icon="coronavirus", permissions=["curate"])
+    def quarantine(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """What it wrote in a time."""
+        return HttpResponseRedirect(quarantine_url(bot=self.reach(request, object_id, "curate").pk))
 
     @action(description=_("Disable or enable"), url_path="switch", icon="power_settings_new", permissions=["change"])
     def enable_or_disable(self, request: HttpRequest, object_id: str) -> HttpResponse:

@@ -194,6 +194,14 @@ def _edit_one(work: _Work, row: _PlannedRow[steps.EditStep]) -> None:
         change.state = ChangeState.APPLIED
 
 
+def _quarantine(work: _Work, rows: list[_PlannedRow[steps.QuarantineStep]]) -> None:
+    changes = [row.change for row in rows]
+    poisoned = {row.change.entry_id: row.step.origins for row in rows if row.change.entry_id is not None}
+    run, actor = work.batch.run, work.batch.actor
+    outcome = entries.quarantine_many(work.scope, _expected(changes), poisoned, run=run, now=work.now, actor=actor)
+    _mark(changes, outcome)
+
+
 def _write_events(work: _Work, rows: list[_PlannedRow[steps.EventStep]]) -> None:
     drafts = [row.step.event(work.scope) for row in rows]
     events = daily_events.write_each(drafts, now=work.now, actor=work.batch.actor)
@@ -210,6 +218,7 @@ _APPLY: dict[type[steps.Step], Callable[[_Work, list[_PlannedRow[Any]]], None]] 
     steps.CreateStep: _create,
     steps.EditStep: _edit,
     steps.EventStep: _write_events,
+    steps.QuarantineStep: _quarantine,
 }
 
 

@@ -147,6 +147,13 @@ class UndoStep(_Step):
     force: bool = False
 
 
+class QuarantineStep(_Step):
+    """Put an entry into quarantine, with the messages of it that are in question."""
+
+    verb: Literal[BatchVerb.QUARANTINE] = BatchVerb.QUARANTINE
+    origins: tuple[str, ...] = ()
+
+
 class PurgeStep(_Step):
     """Remove an entry for good."""
 
@@ -167,6 +174,7 @@ PlannedStep = (
     | SupersedeStep
     | EventStep
     | UndoStep
+    | QuarantineStep
     | PurgeStep
 )
 Step = PlannedStep | ErasedStep

@@ -40,16 +40,20 @@ class EventDraft:
 
 
 class SuppressedContent:
-    """The suppressions of some scopes, for machines that write of days (A15); read once."""
+    """The suppressions of some scopes, for machines that write of days (A15); read once.
 
-    def __init__(self, scopes: Iterable[Scope]) -> None:
+    The words of what is in quarantine count where texts are shown (`told`): written anew they may be of a clean source.
+    """
+
+    def __init__(self, scopes: Iterable[Scope], *, told: bool = False) -> None:
         self._words: dict[int, set[str]] = defaultdict(set)
         self._origins: dict[int, set[str]] = defaultdict(set)
         rows = Suppression.objects.filter(scope__in=list(scopes))
-        for scope_id, fingerprint, wordings, origins in rows.values_list(
-            "scope_id", "fingerprint", "wordings", "origins"
+        for scope_id, fingerprint, wordings, origins, quarantine in rows.values_list(
+            "scope_id", "fingerprint", "wordings", "origins", "quarantine"
         ):
-            self._words[scope_id].update([fingerprint, *wordings])
+            if told or not (quarantine and origins):
+                self._words[scope_id].update([fingerprint, *wordings])
             self._origins[scope_id].update(origins)
 
     def covers(self, scope: Scope, content: str, origins: Iterable[str]) -> bool:

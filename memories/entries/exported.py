@@ -21,7 +21,7 @@ from memories.index import scope_statistics, search_rows
 from memories.models import Change, Entry, EntryAccess, Evidence, Link, Scope, Slot, Suppression
 
 #: Columns of an entry no export tells: they follow from its words, or from where it is brought.
-DERIVED = frozenset({"id", "workspace", "scope", "terms", "length", "fingerprint", "superseded_by"})
+DERIVED = frozenset({"id", "workspace", "scope", "terms", "length", "fingerprint", "superseded_by", "quarantined_at"})
 EXPORTED = tuple(name for name in FIELDS if name not in DERIVED)
 
 

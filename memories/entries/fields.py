@@ -57,6 +57,7 @@ FIELDS: Mapping[str, Use] = {
     "archived_at": _STATE,
     "superseded_by": _STATE,
     "suppressed_at": _STATE,
+    "quarantined_at": _STATE,
     "path": _STATE | Use.DRAFT,
     "line_from": Use.UNDO | Use.DRAFT,
     "line_to": Use.UNDO | Use.DRAFT,

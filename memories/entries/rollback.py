@@ -47,6 +47,8 @@ def rollback(scope: Scope, entries: Sequence[int], *, of: int, by: int, force: b
     if not force:
         changed = changed_since({pk: row.last_change for pk, row in prior.items()}, by=by)
         outcome.skip(changed & current.keys(), SkipReason.CHANGED)
+    held = (pk for pk, entry in current.items() if entry.quarantined_at and not _lets_back(prior.get(pk)))
+    outcome.skip(held, SkipReason.QUARANTINED)
     expiring = {pk for pk in outcome.applied if pk in prior and _is_expired_by_undo(current[pk], prior[pk])}
     for pk, (reason, detail) in blocked_by_dependents(locked, expiring, of=of, by=by, force=force).items():
         outcome.skip([pk], reason)
@@ -99,6 +101,11 @@ def needed_replacements(scope: Scope, entries: Sequence[int], *, of: int) -> dic
     expiring = {pk for pk, entry in current.items() if _is_expired_by_undo(entry, prior[pk])}
     blocked = blocked_by_dependents(scope, expiring, of=of, by=None, force=False)
     return {pk: detail for pk, (reason, detail) in blocked.items() if reason == SkipReason.STANDS}
+
+
+def _lets_back(prior: PriorRow | None) -> bool:
+    """Whether the batch that is undone is the one that put an entry into quarantine."""
+    return prior is not None and "quarantined_at" in prior.columns
 
 
 def _is_expired_by_undo(entry: Entry, prior: PriorRow) -> bool:

@@ -39,6 +39,10 @@ class Suppressions:
             about |= Q(origins__overlap=origins)
         self._rows = list(Suppression.objects.filter(about, scope__in=list(scope_ids)).select_related("entry"))
 
+    def quarantines(self, write: PendingWrite) -> bool:
+        """Whether a write rests on a message in quarantine, whoever offers it but a person by hand."""
+        return write.draft.source != Source.MANUAL and any(_is_poisoned(row, write) for row in self._rows)
+
     def against(self, write: PendingWrite) -> Entry | None:
         """The suppressed entry that a machine is about to write again; None when the write may go on."""
         if write.draft.source not in MACHINE_SOURCES:
@@ -57,17 +61,33 @@ class Suppressions:
         lifted = [row for row in self._rows if _has_same_words(row, write)]
         for row in lifted:
             self._rows.remove(row)
-            release(row.entry.scope, [row.entry], now=row.entry.updated_at)
+            if row.entry is not None:
+                release(row.entry.scope, [row.entry], now=row.entry.updated_at)
         return bool(lifted)
 
 
+def _is_poisoned(row: Suppression, write: PendingWrite) -> bool:
+    """Whether a write rests on a message of a quarantine, or says by the same source what is in it without any."""
+    if not row.quarantine or row.scope_id != write.draft.scope.pk:
+        return False
+    if row.origins or row.entry is None:
+        return not set(row.origins).isdisjoint(write.draft.origins)
+    return row.fingerprint == write.fingerprint and row.entry.source == write.draft.source
+
+
 def _has_same_words(row: Suppression, write: PendingWrite) -> bool:
-    return row.scope_id == write.draft.scope.pk and write.fingerprint in (row.fingerprint, *row.wordings)
+    return (
+        not row.quarantine
+        and row.scope_id == write.draft.scope.pk
+        and write.fingerprint in (row.fingerprint, *row.wordings)
+    )
 
 
 def _matches(row: Suppression, write: PendingWrite) -> bool:
     """Whether a write has the suppressed words, or rests on suppressed messages alone."""
     origins = set(write.draft.origins)
+    if row.quarantine:  # Suppressions.quarantines
+        return False
     rests_on = row.scope_id == write.draft.scope.pk and bool(origins) and origins <= set(row.origins)
     return rests_on or _has_same_words(row, write)
 
@@ -140,7 +160,7 @@ def reconcile(scope: Scope, entries: Sequence[Entry], *, now: datetime) -> None:
     """
     here = Suppression.objects.filter(workspace_id=scope.workspace_id, scope=scope)
     suppressed = {origin for origins in here.values_list("origins", flat=True) for origin in origins}
-    freed = _sharing_origins(scope, entries).filter(suppressed_at__isnull=False)
+    freed = _sharing_origins(scope, entries).filter(suppressed_at__isnull=False, quarantined_at__isnull=True)
     if suppressed:
         freed = freed.exclude(origins__overlap=sorted(suppressed))
     _mark(list(freed.values_list("pk", flat=True)), suppressed_at=None, now=now)
@@ -170,10 +190,10 @@ def _mark(marked: Sequence[int], *, suppressed_at: datetime | None, now: datetim
 def lift_suppression(scope: Scope, content: str, *, now: datetime, actor: str) -> bool:
     """End the suppressions of these words, which somebody saves on purpose; whether there were any (A15)."""
     words = text.fingerprint(content)
-    about = Q(fingerprint=words) | Q(wordings__contains=[words])
+    about = Q(quarantine="") & (Q(fingerprint=words) | Q(wordings__contains=[words]))
     with acting(actor):
         rows = Suppression.objects.filter(about, workspace_id=scope.workspace_id, scope=scope).select_related("entry")
-        entries = [row.entry for row in rows]
+        entries = [row.entry for row in rows if row.entry is not None]
         if entries:
             release(scope, entries, now=now)
     return bool(entries)

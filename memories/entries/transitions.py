@@ -80,8 +80,12 @@ def expire(
 
 
 def restore_many(scope: Scope, expected: Expected, *, now: datetime, term: timedelta | None) -> BulkOutcome:
-    """Bring entries back into use, for `term` from now, or for as long as their policy allows from now on."""
+    """Bring entries back into use, for `term` from now, or for as long as their policy allows from now on.
+
+    What is in quarantine is skipped: undoing its batch lets it back.
+    """
     locked, outcome, entries = lock_entries(scope, expected)
+    outcome.skip((pk for pk, entry in entries.items() if entry.quarantined_at), SkipReason.QUARANTINED)
     if outcome.applied:
         restored = [entries[pk] for pk in outcome.applied]
         for expires_at, ids in _group_by_end(locked, restored, now, term).items():

@@ -38,6 +38,7 @@ from memories.models.change import acting
 
 log = structlog.get_logger(__name__)
 TAKEN_OUT = "taken_out"  #: reason of a suppressed draft: only saving it on purpose brings it back (A15)
+QUARANTINED = "quarantined"  #: reason of a draft that rests on what is in quarantine
 ERASED = "erased"  #: reason of a draft that repeats what was erased with a person: nothing brings it back (F7)
 _MOMENT = timedelta(microseconds=1)
 #: What a rewording changes.
@@ -52,6 +53,7 @@ class WriteResult:
     outcome: Outcome
     linked: tuple[int, ...] = ()  # entries it resembles but was not merged with
     brought_back: bool = False  # saving it on purpose ended a suppression of its words
+    is_quarantined: bool = False  # it rests on what is in quarantine
 
     @property
     def is_kept(self) -> bool:
@@ -63,6 +65,8 @@ class WriteResult:
         """Why nothing was written, as a code; None when something was."""
         if self.outcome != Outcome.SUPPRESSED:
             return None
+        if self.is_quarantined:
+            return QUARANTINED
         return ERASED if self.entry.pk is None else TAKEN_OUT
 
 
@@ -83,8 +87,8 @@ def remember_many(
     5. Queue what needs embedding; the worker is notified after the commit.
 
     Drafts of one call belong to one workspace; `locked` are their scopes, if the caller has locked them already.
-    What a machine offers of an erased person is answered with an entry that is not stored; somebody who saves it on
-    purpose gets ContentErased. Raises InvalidDraft or ScopeFrozen, too.
+    What a machine offers of an erased person, or of a message in quarantine, is answered with an entry that is not
+    stored; somebody who saves what was erased on purpose gets ContentErased. Raises InvalidDraft or ScopeFrozen, too.
     """
     drafts = list(drafts)
     for draft in drafts:
@@ -134,6 +138,7 @@ class _Writer:
         self.suppressions = Suppressions(self.scopes, writes, are_any=known.has_suppressions)
         covered = Tombstones(self.scopes.values()).covering_writes(writes)
         self.erased = {id(write) for write, is_erased in zip(writes, covered, strict=True) if is_erased}
+        self.quarantined = {id(write) for write in writes if self.suppressions.quarantines(write)}
         stored = stored_candidates(writes, known.policies, self.now)
         decided = [self._decide(write, stored[n]) for n, write in enumerate(writes)]
         self._insert_waiting()
@@ -144,7 +149,11 @@ class _Writer:
         search_rows.write_and_enqueue(list(self.rows.values()), lengths, new=self.new)
         return [
             WriteResult(
-                entry or write.written, outcome, tuple(link.to_entry_id for link in links), write.ends_suppression
+                entry or write.written,
+                outcome,
+                tuple(link.to_entry_id for link in links),
+                write.ends_suppression,
+                is_quarantined=id(write) in self.quarantined,
             )
             for write, (entry, outcome), links in zip(writes, decided, linked, strict=True)
         ]
@@ -154,6 +163,8 @@ class _Writer:
         if id(write) in self.erased:
             if write.draft.source not in MACHINE_SOURCES:
                 raise ContentErased
+            return _new_entry(write, self.now), Outcome.SUPPRESSED
+        if id(write) in self.quarantined:
             return _new_entry(write, self.now), Outcome.SUPPRESSED
         if suppressed := self.suppressions.against(write):
             return suppressed, Outcome.SUPPRESSED

@@ -48,6 +48,8 @@ class AuditEvent(TextChoices):
     APPROVED = "approved", _("Approved a batch")
     REFUSED = "refused", _("Refused a batch")
     UNDONE = "undone", _("Undid a batch")
+    QUARANTINED = "quarantined", _("Put into quarantine")
+    RELEASED = "released", _("Let back from quarantine")
     JOB = "job", _("Ran a job")
     ERASED = "erased", _("Erased")
     EXPORTED = "exported", _("Exported")

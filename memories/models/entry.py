@@ -114,6 +114,9 @@ class Entry(Sourced):
         related_name="supersedes",
     )
     suppressed_at = models.DateTimeField(_("suppressed"), null=True, blank=True)
+    quarantined_at = models.DateTimeField(
+        _("in quarantine"), null=True, blank=True, help_text=_("People look through what rests on a source.")
+    )
     pinned = models.BooleanField(_("pinned"), default=False)
     echo = models.CharField(
         _("echo"),
@@ -169,6 +172,10 @@ class Entry(Sourced):
                 name="entry_not_its_own_successor",
             ),
             models.CheckConstraint(
+                condition=Q(quarantined_at__isnull=True) | Q(suppressed_at__isnull=False),
+                name="entry_in_quarantine_is_suppressed",
+            ),
+            models.CheckConstraint(
                 condition=Q(line_from__isnull=True, line_to__isnull=True)
                 | Q(line_from__isnull=False, line_to__isnull=False, line_from__lte=F("line_to")),
                 name="entry_lines_in_order",
@@ -220,6 +227,11 @@ class Entry(Sourced):
             models.Index(
                 fields=["-created_at", "-id"], condition=Q(archived_at__isnull=False), name="entry_archived_by_time"
             ),
+            models.Index(
+                fields=["workspace", "-created_at", "-id"],
+                condition=Q(quarantined_at__isnull=False),
+                name="entry_quarantined_by_time",
+            ),
             GinIndex(fields=["terms"], name="entry_terms", fastupdate=False),
         ]
 
@@ -260,11 +272,16 @@ RETURN NEW;
 
 
 class Suppression(Recorded):
-    """Keeps machines from writing an expired entry again, until somebody restores it (A15)."""
+    """Keeps machines from writing an expired entry again, until somebody restores it (A15).
+
+    One of a quarantine keeps out what rests on its messages, not what says the same; one without an entry stands for
+    messages nothing was made of.
+    """
 
     workspace = models.ForeignKey(Workspace, models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+")
     scope = models.ForeignKey(Scope, models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+")
-    entry = models.ForeignKey(Entry, models.DO_NOTHING, db_constraint=False, related_name="+")
+    entry = models.ForeignKey(Entry, models.DO_NOTHING, db_constraint=False, null=True, related_name="+")
+    quarantine = models.CharField(max_length=64, blank=True, default="", editable=False)  # the run of its batches
     fingerprint = models.CharField(max_length=32)
     wordings = ArrayField(models.CharField(max_length=32), default=list)  # fingerprints of its other words
     origins = ArrayField(models.CharField(max_length=300), default=list)
@@ -281,10 +298,18 @@ class Suppression(Recorded):
                 name="name_conversation", when=pgtrigger.Before, operation=pgtrigger.Insert, func=_NAME_CONVERSATION
             ),
         ]
-        constraints = [models.UniqueConstraint(fields=["scope", "entry"], name="suppression_once_an_entry")]
+        constraints = [
+            models.UniqueConstraint(fields=["scope", "entry"], name="suppression_once_an_entry"),
+            models.CheckConstraint(
+                condition=Q(entry__isnull=False) | ~Q(quarantine=""), name="suppression_of_an_entry_or_quarantine"
+            ),
+        ]
         indexes = [
             models.Index(fields=["scope", "fingerprint"], name="suppression_by_words"),
             models.Index(fields=["workspace", "conversation"], name="suppression_by_conversation"),
+            models.Index(
+                fields=["workspace", "quarantine"], condition=~Q(quarantine=""), name="suppression_of_quarantine"
+            ),
         ]
 
     def __str__(self) -> str:

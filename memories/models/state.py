@@ -15,6 +15,7 @@ class State(TextChoices):
     EXPIRED = "expired", _("Expired")
     ARCHIVED = "archived", _("Archived")
     SUPERSEDED = "superseded", _("Superseded")
+    QUARANTINED = "quarantined", _("In quarantine")
     SUPPRESSED = "suppressed", _("Suppressed")
 
 
@@ -23,8 +24,11 @@ MARKS = {
     State.EXPIRED: "expired_at",
     State.ARCHIVED: "archived_at",
     State.SUPERSEDED: "superseded_by_id",
+    State.QUARANTINED: "quarantined_at",
     State.SUPPRESSED: "suppressed_at",
 }
+#: The marks that are asked whether an entry is live: what is in quarantine is suppressed (a constraint holds it).
+_TELLING: list[State] = [state for state in MARKS if state != State.QUARANTINED]
 
 
 class Marked(Protocol):
@@ -33,6 +37,7 @@ class Marked(Protocol):
     expired_at: datetime | None
     archived_at: datetime | None
     superseded_by_id: int | None
+    quarantined_at: datetime | None
     suppressed_at: datetime | None
 
 
@@ -59,7 +64,7 @@ def in_state(state: str, over: Q) -> Q:
 
 def live_sql(entry: str) -> str:
     """In SQL, that an entry by this name carries no mark."""
-    return " AND ".join(f"{entry}.{column} IS NULL" for column in MARKS.values())
+    return " AND ".join(f"{entry}.{MARKS[state]} IS NULL" for state in _TELLING)
 
 
 def without_marks() -> dict[str, None]:
@@ -72,4 +77,4 @@ def _without(marks: list[State]) -> Q:
 
 
 #: Without a mark. Whether its time is over is a condition of its own.
-LIVE = _without(list(MARKS))
+LIVE = _without(_TELLING)

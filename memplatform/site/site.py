@@ -129,6 +129,12 @@ class Site(UnfoldAdminSite):
         first = [
             {"title": _("Home"), "icon": "home", "link": reverse("admin:index"), "has_permission": True},
             {"title": _("Review"), "icon": "fact_check", "link": reverse("review"), "has_permission": may_review},
+            {
+                "title": _("Quarantine"),
+                "icon": "coronavirus",
+                "link": reverse("quarantine"),
+                "has_permission": may_review,
+            },
         ]
         sections: list[dict[str, Any]] = [
             {"items": [item | {"active": request.path == item["link"]} for item in first if item["has_permission"]]}

@@ -78,7 +78,8 @@ def sections(workspace: Workspace, scope: Scope | None, *, history: bool) -> Ite
     yield _referring("entry", entries, partial(_entries, history=history))
     yield _referring(SUCCESSOR, entries.filter(superseded_by__uid__isnull=False))
     yield _referring("link", Link.objects.filter(linked, workspace=workspace))
-    yield _referring("suppression", Suppression.objects.filter(of_scope, workspace=workspace), _days)
+    of_entries = Suppression.objects.filter(of_scope, workspace=workspace, entry__isnull=False)
+    yield _referring("suppression", of_entries, _days)
 
 
 def _referring(
@@ -121,6 +122,7 @@ def _entries(page: Sequence[Entry], *, history: bool) -> Iterator[Record]:
         record["evidence"] = [
             EVIDENCE.told(row) | {"origin": renamed.get(row.origin, row.origin)} for row in evidence[entry.pk]
         ]
+        record["quarantined_at"] = as_json(entry.quarantined_at)  # for people: elsewhere it is suppressed
         record["access"] = ACCESS.told(accesses[entry.pk]) if entry.pk in accesses else None
         if history:
             record["history"] = past.get(entry.pk, [])

@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 
+from memories.batches.quarantine import Suspect
 from memories.choices import ScopeKind
 from memories.models import DailyEvent, Entry, Scope, Suppression
 from memories.models.state import State, mark_of
@@ -82,6 +83,17 @@ def taken_out_with(session: Session, event: SessionEvent) -> TakenOut:
         days=goes,
         told_still=[day for day in days if day not in goes and origins.intersection(day.origins)],
         messages=_messages(session, {path for _scope, path in left_out} - origins),
+    )
+
+
+def suspect_message(session: Session, event: SessionEvent, about: str) -> Suspect:
+    """A message and what the bot answered to it, as what is in question."""
+    turn = _turn(session, event)
+    return Suspect(
+        workspace_id=session.workspace_id,
+        about=about,
+        origins=frozenset(session.origin_of(one) for one in turn),
+        scopes=frozenset(_scopes(session, turn)),
     )
 
 

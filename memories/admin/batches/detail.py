@@ -13,6 +13,7 @@ from django.utils.translation import gettext, gettext_lazy, pgettext
 from memories import batches, entries
 from memories.admin.history import FieldChange, display_value, field_change, slot_change
 from memories.admin.labels import batch_name
+from memories.admin.quarantine.address import quarantine_url
 from memories.batches import Description
 from memories.batches.descriptions import ATTRIBUTES
 from memories.batches.steps import RestoreStep, UndoStep
@@ -40,6 +41,7 @@ VERB_COLORS = {
     BatchVerb.RESTORE: "success",
     BatchVerb.EXPIRE: "danger",
     BatchVerb.ARCHIVE: "danger",
+    BatchVerb.QUARANTINE: "danger",
     BatchVerb.CHANGE: "info",
 }
 
@@ -124,6 +126,7 @@ def page(model_admin: Any, request: HttpRequest, batch: Batch) -> HttpResponse:
         "page": rows,
         "may_decide": may["curate"] and batch.state == BatchState.PROPOSED,
         "may_approve": may["erase"] or not is_irreversible(batch),
+        "quarantine_url": quarantine_url(batch=batch.pk) if may["curate"] and _wrote(batch) else "",
         "may_restore": may["curate"] and is_expiry(batch),
         "may_undo": may["operate"] and _has_undo(batch),
     }
@@ -145,6 +148,10 @@ def _cost(value: Any) -> str:
 def is_expiry(batch: Batch) -> bool:
     """Whether the expiry job applied it, so that people may restore its entries with a term."""
     return expiry.is_job_batch(batch) and batch.state == BatchState.APPLIED
+
+
+def _wrote(batch: Batch) -> bool:
+    return batch.state == BatchState.APPLIED and BatchVerb.CREATE in batch.counts
 
 
 def _has_undo(batch: Batch) -> bool:
@@ -212,6 +219,7 @@ def _line(name: str, before: Any, after: Any) -> FieldChange:
 _MARKS = {
     "expired": State.EXPIRED.label,
     "archived": State.ARCHIVED.label,
+    "quarantined": State.QUARANTINED.label,
     "suppressed": State.SUPPRESSED.label,
     "superseded": State.SUPERSEDED.label,
 }

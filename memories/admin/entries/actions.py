@@ -47,7 +47,7 @@ class EntryActions:
         "expire_chosen", "restore_chosen", "term_chosen", "checked_chosen", "merge_chosen", "retype_chosen",
         "file_chosen", "move_chosen", "pin_chosen", "unpin_chosen",
     ]  # fmt: skip
-    actions_detail = ["still_true", "expire", "restore"]
+    actions_detail = ["still_true", "expire", "restore", "quarantine"]
     reach: Any
     get_object: Any
     has_change_permission: Any
@@ -59,7 +59,9 @@ class EntryActions:
         if entry is None or not self.has_change_permission(request, entry):
             return []
         state = state_of(entry, Policy.objects.of(entry.workspace_id).end_of(entry), timezone.now())
-        wanted = {State.LIVE: ["expire"], State.DUE: ["restore", "expire"]}.get(state, ["restore"])
+        if entry.quarantined_at:  # it is decided on the page of its quarantine
+            return []
+        wanted = {State.LIVE: ["expire"], State.DUE: ["restore", "expire"]}.get(state, ["restore"]) + ["quarantine"]
         if store.contradiction_of(entry):
             wanted = [*wanted, "still_true"]
         return [item for item in self._get_base_actions_detail() if item.method.original_function_name in wanted]

@@ -50,6 +50,7 @@ COLORS = Colors(
         State.EXPIRED.label: "danger",
         State.ARCHIVED.label: "info",
         State.SUPERSEDED.label: "info",
+        State.QUARANTINED.label: "danger",
         State.SUPPRESSED.label: "danger",
     }
 )

@@ -1,4 +1,4 @@
-"""The bulk action that moves entries to another scope of their workspace."""
+"""Moving entries to another scope of their workspace, and the way from an entry into quarantine."""
 
 from typing import Any
 
@@ -8,6 +8,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.utils import timezone
 from django.utils.translation import gettext, ngettext, ngettext_lazy
 from django.utils.translation import gettext_lazy as _
+from unfold.decorators import action
 
 from memories.admin.access import actor_of
 from memories.admin.confirmation import ReasonForm, confirmation_page, is_confirmed
@@ -15,6 +16,7 @@ from memories.admin.entries.actions import back_to
 from memories.admin.entries.preview import counts_of
 from memories.admin.entries.reports import report
 from memories.admin.entries.scope_field import scope_field
+from memories.admin.quarantine.address import quarantine_url
 from memories.batches.moving import move
 from memories.models import Entry
 
@@ -31,9 +33,15 @@ class MoveForm(ReasonForm):
 
 
 class Moving:
-    """The admin of entries moves several of them."""
+    """The admin of entries moves several of them, and puts what rests on one into quarantine."""
 
     of_many: Any
+    reach: Any
+
+    @action(description=_("Put into quarantine …"), url_path="quarantine", icon="coronavirus", permissions=["change"])
+    def quarantine(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """This entry, the messages it rests on, and what was made of both."""
+        return HttpResponseRedirect(quarantine_url(entry=self.reach(request, object_id).pk))
 
     @admin.action(description=_("Move the chosen entries to another scope …"), permissions=["change"])
     def move_chosen(self, request: HttpRequest, queryset: QuerySet[Entry]) -> HttpResponse | None:

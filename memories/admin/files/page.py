@@ -17,6 +17,7 @@ from memories.admin.files.indexing import index_file, index_scope, index_workspa
 from memories.admin.files.lines import FilePage, page_of
 from memories.admin.files.overview import overview_of
 from memories.admin.files.tree import FileRow, tree_of
+from memories.admin.quarantine.address import quarantine_url
 from memories.admin.return_link import return_url
 from memories.entries.files import folder_of
 from memories.exceptions import PlatformError
@@ -91,6 +92,7 @@ class FileStateAdmin(RestrictedAdmin):
             "shown": shown,
             "problem": problem,
             "asked": line if asked else None,
+            "quarantine_url": quarantine_url(scope=scope.pk, path=file.path),
         }
         return self._page(request, "file", file.path, context)
 

@@ -31,6 +31,7 @@ REASONS = {
     "expired": _("expired"),
     "archived": _("archived"),
     "superseded": _("something newer took its place"),
+    "quarantined": _("in quarantine"),
     "suppressed": _("taken out by people"),
     "other_scope": _("not for this group to hear"),
     "other_project": _("of another project than was named"),
@@ -75,6 +76,7 @@ SINCE = {
     State.EXPIRED: _("expired since"),
     State.ARCHIVED: _("archived since"),
     State.SUPERSEDED: _("replaced since"),
+    State.QUARANTINED: _("in quarantine since"),
     State.SUPPRESSED: _("taken out since"),
 }
 CHANGES = {

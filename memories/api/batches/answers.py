@@ -1,5 +1,6 @@
 """Batches and their rows as clients see them."""
 
+from dataclasses import replace
 from typing import Any
 
 from rest_framework import serializers
@@ -112,6 +113,8 @@ def batch_answer(batch: Batch, kind: type[BatchAnswer] = BatchAnswer, **more: An
 def change_answer(row: Description, caller: Caller | None = None) -> dict[str, Any]:
     """One row of a batch as the holder of a key sees it, or as the operator at the terminal does."""
     change = row.change
+    if caller is not None and _is_quarantined(row):
+        row = replace(row, before=None, after=None, columns={}, slots={}, into=None, sources=[])
     note, text = row.note or (None, "")
     return BatchChangeAnswer.of(
         row,
@@ -119,13 +122,19 @@ def change_answer(row: Description, caller: Caller | None = None) -> dict[str, A
         event=change.event.uid if change.event else None,
         note=note,
         note_details=RowNoteDetails.of(text=text, batches=batches.blocking_batches(change)) if note else None,
-        draft=_draft(row, caller),
+        draft=None if caller is not None and _is_quarantined(row) else _draft(row, caller),
         diff=_diff(row),
         changes=[ColumnChange.of(column=name, old=old, new=new) for name, (old, new) in row.columns.items()],
         slots=slot_changes(row.slots),
         into=row.into.uid if row.into else None,
         sources=[source.uid for source in row.sources],
     )
+
+
+def _is_quarantined(row: Description) -> bool:
+    """Whether what a row tells of is in quarantine: no caller is given its words."""
+    told = (row.change.entry, row.into, *row.sources)
+    return any(entry is not None and entry.quarantined_at is not None for entry in told)
 
 
 def _draft(row: Description, caller: Caller | None) -> dict[str, Any] | None:

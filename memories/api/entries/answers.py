@@ -16,7 +16,7 @@ from memories.api.answers import (
     verification_field,
 )
 from memories.choices import Category, EntryType, LinkKind, Outcome, Source
-from memories.entries import CONTRADICTED_BY, ERASED, TAKEN_OUT
+from memories.entries import CONTRADICTED_BY, ERASED, QUARANTINED, TAKEN_OUT
 from memories.entries.evidence import evidence_of
 from memories.entries.fields import COLUMN_SLOTS
 from memories.models import Entry, Evidence
@@ -64,7 +64,9 @@ class SavedEntry(EntryAnswer):
     """A memory as it stands after it was saved, and what became of what was sent."""
 
     outcome = serializers.ChoiceField(choices=Outcome.choices)
-    reason = serializers.ChoiceField(choices=[TAKEN_OUT, ERASED], allow_null=True, help_text="Why it is suppressed.")
+    reason = serializers.ChoiceField(
+        choices=[TAKEN_OUT, ERASED, QUARANTINED], allow_null=True, help_text="Why it is suppressed."
+    )
     linked = serializers.ListField(child=serializers.UUIDField(), help_text="Entries it resembles.")
     brought_back = serializers.BooleanField(help_text="People had taken these words out before.")
 

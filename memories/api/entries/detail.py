@@ -194,7 +194,7 @@ def _lineage(entry: Entry) -> dict[str, Any]:
     for link in links.select_related("from_entry", "to_entry").order_by("-created_at", "-pk")[:MOST]:
         begins = link.from_entry_id == entry.pk
         side, other = _FROM[LinkKind(link.kind)], link.to_entry if begins else link.from_entry
-        if other.scope_id == entry.scope_id:
+        if other.scope_id == entry.scope_id and other.quarantined_at is None:
             relatives[side if begins else _OTHER[side]].append(Relative.of(other, kind=link.kind, at=link.created_at))
     access = EntryAccess.objects.filter(pk=entry.pk, workspace_id=entry.workspace_id).first()
     return relatives | {
