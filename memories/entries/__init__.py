@@ -21,6 +21,7 @@ from memories.entries.lineage import Lineage, lineage_of
 from memories.entries.locks import lock_scopes
 from memories.entries.purge import purge
 from memories.entries.quarantine import cover_messages, days_resting_on, quarantine_many, uncover_messages
+from memories.entries.results import ERASED, QUARANTINED, TAKEN_OUT, WriteResult
 from memories.entries.rollback import needed_replacements, rollback
 from memories.entries.suppression import lift_suppression
 from memories.entries.transitions import (
@@ -34,4 +35,4 @@ from memories.entries.transitions import (
     supersede,
 )
 from memories.entries.versions import PriorRow, changed_since, differences, rows_before
-from memories.entries.write import ERASED, QUARANTINED, TAKEN_OUT, WriteResult, remember, remember_many
+from memories.entries.write import remember, remember_many

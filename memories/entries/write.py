@@ -27,6 +27,7 @@ from memories.entries.fields import COLUMN_SLOTS, DRAFTED
 from memories.entries.insertion import insert_entries
 from memories.entries.known import read as read_known
 from memories.entries.locks import lock_scopes
+from memories.entries.results import WriteResult
 from memories.entries.suppression import Suppressions
 from memories.entries.tombstones import Tombstones
 from memories.exceptions import ContentErased
@@ -37,37 +38,9 @@ from memories.models import Entry, Link, Scope, Slot
 from memories.models.change import acting
 
 log = structlog.get_logger(__name__)
-TAKEN_OUT = "taken_out"  #: reason of a suppressed draft: only saving it on purpose brings it back (A15)
-QUARANTINED = "quarantined"  #: reason of a draft that rests on what is in quarantine
-ERASED = "erased"  #: reason of a draft that repeats what was erased with a person: nothing brings it back (F7)
 _MOMENT = timedelta(microseconds=1)
 #: What a rewording changes.
 _TEXT_COLUMNS = ("content", "fingerprint", "terms", "length", "echo")
-
-
-@dataclass(frozen=True)
-class WriteResult:
-    """What became of one draft."""
-
-    entry: Entry
-    outcome: Outcome
-    linked: tuple[int, ...] = ()  # entries it resembles but was not merged with
-    brought_back: bool = False  # saving it on purpose ended a suppression of its words
-    is_quarantined: bool = False  # it rests on what is in quarantine
-
-    @property
-    def is_kept(self) -> bool:
-        """Whether the draft is, or strengthens, an entry."""
-        return self.outcome != Outcome.SUPPRESSED
-
-    @property
-    def reason(self) -> str | None:
-        """Why nothing was written, as a code; None when something was."""
-        if self.outcome != Outcome.SUPPRESSED:
-            return None
-        if self.is_quarantined:
-            return QUARANTINED
-        return ERASED if self.entry.pk is None else TAKEN_OUT
 
 
 def remember(draft: Draft, *, now: datetime, actor: str) -> WriteResult:

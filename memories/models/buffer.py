@@ -10,10 +10,11 @@ from django.utils.translation import gettext_lazy as _
 from memories.choices import BufferState, Source
 from memories.language import text
 from memories.models.change import record_changes
-from memories.models.entry import Sourced, Suppression
+from memories.models.entry import Sourced
 from memories.models.ids import uuid7
 from memories.models.lease import LeaseQuerySet
 from memories.models.scope import Scope
+from memories.models.suppression import Suppression
 from memories.models.tenancy import Workspace
 
 

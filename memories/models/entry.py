@@ -3,7 +3,6 @@
 from datetime import datetime
 from typing import Self
 
-import pgtrigger
 from django.contrib.postgres.fields import ArrayField
 from django.contrib.postgres.indexes import GinIndex
 from django.db import models
@@ -261,56 +260,3 @@ class EntryAccess(models.Model):
 
     def __str__(self) -> str:
         return f"{self.entry_id}: {self.access_count}"
-
-
-#: A column of its own, because row-level security lets no index of arrays be used.
-_NAME_CONVERSATION = """
-SELECT CASE count(DISTINCT place) WHEN 0 THEN '' WHEN 1 THEN min(place) ELSE '*' END INTO NEW.conversation
-FROM (SELECT regexp_replace(origin, '/[^/]*$', '') AS place FROM unnest(NEW.origins) origin) named;
-RETURN NEW;
-"""
-
-
-class Suppression(Recorded):
-    """Keeps machines from writing an expired entry again, until somebody restores it (A15).
-
-    One of a quarantine keeps out what rests on its messages, not what says the same; one without an entry stands for
-    messages nothing was made of.
-    """
-
-    workspace = models.ForeignKey(Workspace, models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+")
-    scope = models.ForeignKey(Scope, models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+")
-    entry = models.ForeignKey(Entry, models.DO_NOTHING, db_constraint=False, null=True, related_name="+")
-    quarantine = models.CharField(max_length=64, blank=True, default="", editable=False)  # the run of its batches
-    fingerprint = models.CharField(max_length=32)
-    wordings = ArrayField(models.CharField(max_length=32), default=list)  # fingerprints of its other words
-    origins = ArrayField(models.CharField(max_length=300), default=list)
-    conversation = models.CharField(max_length=300, default="", editable=False)  # of these; *: several
-    actor = models.CharField(_("by"), max_length=200)
-    created_at = models.DateTimeField(_("at"))
-
-    class Meta:
-        verbose_name = _("suppression")
-        verbose_name_plural = _("suppressions")
-        triggers = [
-            *record_changes(),
-            pgtrigger.Trigger(
-                name="name_conversation", when=pgtrigger.Before, operation=pgtrigger.Insert, func=_NAME_CONVERSATION
-            ),
-        ]
-        constraints = [
-            models.UniqueConstraint(fields=["scope", "entry"], name="suppression_once_an_entry"),
-            models.CheckConstraint(
-                condition=Q(entry__isnull=False) | ~Q(quarantine=""), name="suppression_of_an_entry_or_quarantine"
-            ),
-        ]
-        indexes = [
-            models.Index(fields=["scope", "fingerprint"], name="suppression_by_words"),
-            models.Index(fields=["workspace", "conversation"], name="suppression_by_conversation"),
-            models.Index(
-                fields=["workspace", "quarantine"], condition=~Q(quarantine=""), name="suppression_of_quarantine"
-            ),
-        ]
-
-    def __str__(self) -> str:
-        return f"{self.entry_id}"

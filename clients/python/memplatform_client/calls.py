@@ -40,7 +40,19 @@ class Calls:
         cursor: int | None = None,
         limit: int | None = None,
         state: Literal["planned", "applied", "left", "undone"] | None = None,
-        verb: Literal["create", "change", "merge", "expire", "archive", "restore", "supersede", "undo", "purge", "tell"]
+        verb: Literal[
+            "create",
+            "change",
+            "merge",
+            "expire",
+            "archive",
+            "restore",
+            "supersede",
+            "undo",
+            "quarantine",
+            "purge",
+            "tell",
+        ]
         | None = None,
     ) -> Call[types.BatchWithChanges]:
         """One batch with its changes, in their order."""
@@ -147,7 +159,7 @@ class Calls:
         limit: int | None = None,
         q: str | None = None,
         scope: str | None = None,
-        state: Literal["live", "due", "expired", "archived", "superseded", "suppressed"] | None = None,
+        state: Literal["live", "due", "expired", "archived", "superseded", "quarantined", "suppressed"] | None = None,
         type: Literal["chat_turn", "auto_capture", "workflow_trace", "user_explicit", "fact", "note"] | None = None,
         slots: Mapping[str, str] = {},
     ) -> Call[types.EntryPage]:

@@ -17,7 +17,7 @@ class Page(TypedDict, Generic[T]):
 
 
 BatchChangeAnswerVerbEnum = Literal[
-    "create", "change", "merge", "expire", "archive", "restore", "supersede", "undo", "purge", "tell"
+    "create", "change", "merge", "expire", "archive", "restore", "supersede", "undo", "quarantine", "purge", "tell"
 ]
 BatchState = Literal["proposed", "applying", "applied", "undone", "refused"]
 CategoryEnum = Literal[
@@ -26,7 +26,7 @@ CategoryEnum = Literal[
 ChangeState = Literal["planned", "applied", "left", "undone"]
 CopiesEnum = Literal["all", "none"]
 DmScopeEnum = Literal["main", "per-peer", "per-channel-peer", "per-account-channel-peer"]
-EntryState = Literal["live", "due", "expired", "archived", "superseded", "suppressed"]
+EntryState = Literal["live", "due", "expired", "archived", "superseded", "quarantined", "suppressed"]
 EntryType = Literal["chat_turn", "auto_capture", "workflow_trace", "user_explicit", "fact", "note"]
 ErrorType = Literal["validation_error", "client_error", "server_error"]
 EvidenceEnum = Literal["found", "weak", "none"]
@@ -48,6 +48,7 @@ NoteEnum = Literal[
     "erased",
     "unstorable",
     "no_successor",
+    "quarantined",
     "stands",
     "merged",
     "skipped",
@@ -57,7 +58,7 @@ OperationEnum = Literal["created", "changed"]
 OutcomeEnum = Literal["created", "merged", "skipped", "suppressed"]
 PathModeEnum = Literal["hooks_only", "legacy_only", "dual_write"]
 ReadRole = Literal["user", "assistant", "tool"]
-ReasonEnum = Literal["taken_out", "erased"]
+ReasonEnum = Literal["taken_out", "erased", "quarantined"]
 RecalledEventKindEnum = Literal["session_event", "daily_event"]
 RecalledEventRoleEnum = Literal["user", "assistant", "summary"]
 RecentMessageRoleEnum = Literal["user", "assistant"]

@@ -76,7 +76,7 @@ def addresses(house: House) -> Iterator[tuple[str, str]]:
         row = str(rows.get(label, 1))
         for part, value in (
             ("<path:object_id>", row), ("<id>", row), ("<int:pk>", row),
-            ("<int:version>", "1"), ("<slug:job>", "expire"),
+            ("<int:version>", "1"), ("<uuid:uid>", str(house.entry.uid)), ("<slug:job>", "expire"),
             ("<int:scope_id>", str(house.scope.pk)), ("<int:event>", str(SessionEvent.objects.first().pk)),
             ("<slug:kind>", "csv"),
         ):  # fmt: skip
