@@ -10,7 +10,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('memories', '0015_locking_scopes'),
+        ('memories', '0017_second_factor'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
