@@ -22,6 +22,10 @@ SELECT v.version, (
     WHERE c.table_name = %(table)s AND c.row_id = a.row_id AND c.workspace_id = %(workspace)s
       AND c.version > v.version AND c.old ? 'content'
     ORDER BY c.version, c.id LIMIT 1
+), (
+    SELECT c.at FROM memories_change c
+    WHERE c.table_name = %(table)s AND c.row_id = a.row_id AND c.workspace_id = %(workspace)s AND c.version = v.version
+    ORDER BY c.id LIMIT 1
 )
 FROM unnest(%(rows)s::bigint[], %(versions)s::int[], %(times)s::timestamptz[])
     WITH ORDINALITY AS a (row_id, version, at, n)
@@ -46,8 +50,11 @@ class PointInHistory:
 
 def contents_at(
     model: type[Entry] | type[DailyEvent], workspace_id: int, moments: Sequence[PointInHistory]
-) -> list[tuple[int, str | None]]:
-    """The version and content at each of these points, in one query; None: the content of today."""
+) -> list[tuple[int, str | None, datetime | None]]:
+    """The version, content and time of the version at each of these points, in one query.
+
+    No content: that of today. No time: older than the history.
+    """
     if not moments:
         return []
     parameters: dict[str, Any] = {
@@ -59,7 +66,8 @@ def contents_at(
     }
     with connection.cursor() as cursor:
         cursor.execute(_CONTENT, parameters)
-        return [(version, content) for version, content in cursor.fetchall()]
+        found: list[tuple[int, str | None, datetime | None]] = cursor.fetchall()
+    return found
 
 
 def stored_columns(row: Any) -> dict[str, Any]:
@@ -229,6 +237,7 @@ class ServedVersion:
     version: int
     words: str
     is_reworded: bool  # since then
+    since: datetime  # when it came to say so
 
 
 def served_versions(
@@ -260,9 +269,9 @@ def served_versions_by_trace(
     served = {}
     for key in points:
         now = entries[key[1]]
-        version, words = past.get(key, (now.version, None))
+        version, words, since = past.get(key, (now.version, None, now.updated_at))
         words = now.content if words is None else words
-        served[key] = ServedVersion(version, words, words != now.content)
+        served[key] = ServedVersion(version, words, words != now.content, since or now.created_at)
     return served
 
 

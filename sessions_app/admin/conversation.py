@@ -5,7 +5,7 @@ import json
 from collections import defaultdict
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from datetime import date, datetime, timedelta
+from datetime import date, datetime
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -13,17 +13,15 @@ from django.db.models import Count, Max, Min, Q
 from django.utils.translation import gettext_lazy as _
 
 from memories.choices import Outcome
-from memories.entries.versions import ServedVersion, served_versions_by_trace
-from memories.models import Entry, RecallTrace
+from memories.models import RecallTrace
 from sessions_app.admin.made_memories import MadeMemory, memories_of
+from sessions_app.admin.served_recalls import ServedRecall, recalls_of_answers, served_recalls
 from sessions_app.choices import EventKind
 from sessions_app.history import redaction
 from sessions_app.models import Flush, Session, SessionEvent
 
-#: Messages on a page, conversations to choose from, recalls looked at.
-PAGE, TABS, RECALLS = 100, 40, 200
-#: A recall comes before the turn it was made for, at most so long.
-BEFORE = timedelta(minutes=10)
+#: Messages on a page, conversations to choose from.
+PAGE, TABS = 100, 40
 #: Of the colour of a speaker, the same everywhere.
 HUES = 360
 #: What a flush counts, in words.
@@ -54,14 +52,6 @@ class ConversationTab:
 
 
 @dataclass(frozen=True)
-class ServedRecall:
-    """What a recall served before a turn."""
-
-    trace: RecallTrace
-    entries: list[tuple[Entry, ServedVersion]]  # in the words they had then
-
-
-@dataclass(frozen=True)
 class Marker:
     """A summary or a flush that ends at a message."""
 
@@ -82,6 +72,7 @@ class Bubble:
     is_redacted: bool  # people took out a memory that rests on it (A15)
     tools: list[tuple[str, str]] = field(default_factory=list)
     served: list[ServedRecall] = field(default_factory=list)
+    rests_on: RecallTrace | None = None  # the recall an answer was given with
     markers: list[Marker] = field(default_factory=list)
     memories: list[MadeMemory] = field(default_factory=list)
 
@@ -127,7 +118,7 @@ def conversation_of(session: Session, query: Mapping[str, Any]) -> ConversationP
     return ConversationPage(
         lives=tabs,
         number=number,
-        days=_days(session, page, _markers(session, number, redacted), _served(session, page), zone, redacted),
+        days=_days(session, page, _markers(session, number, redacted), served_recalls(session, page), zone, redacted),
         earlier=page[0].position if len(newest) > PAGE else None,
         is_latest=not before,
         zone=zone,
@@ -180,46 +171,6 @@ def _markers(session: Session, number: int, redacted: Mapping[int, int]) -> dict
     return markers
 
 
-def _served(session: Session, page: list[SessionEvent]) -> dict[int, list[ServedRecall]]:
-    """What recalls served, by the message they were made for: named by the bot, else the same words just before."""
-    questions = [event for event in page if event.kind == EventKind.USER]
-    if not questions:
-        return {}
-    between = (questions[0].at - BEFORE, questions[-1].at + BEFORE)
-    newest = RecallTrace.objects.filter(
-        workspace_id=session.workspace_id, session_key=session.key, created_at__range=between
-    ).defer("candidates")
-    traces = list(newest.order_by("-created_at")[:RECALLS])[::-1]
-    wanted = {pk for trace in traces for pk in trace.served}
-    entries = Entry.objects.filter(workspace_id=session.workspace_id).in_bulk(wanted)
-    then = served_versions_by_trace(traces, entries)
-    named = _named_recalls(page)
-    by_position: defaultdict[int, list[ServedRecall]] = defaultdict(list)
-    for trace in traces:
-        position = named.get(str(trace.uid)) or _position_of(trace, questions)
-        if position is not None:
-            served = [(entries[pk], then[trace.pk, pk]) for pk in trace.served if pk in entries]
-            by_position[position].append(ServedRecall(trace, served))
-    return by_position
-
-
-def _named_recalls(page: list[SessionEvent]) -> dict[str, int]:
-    """By the recall a bot named with its answer: the position of the question before that answer."""
-    named, question = {}, 0
-    for event in page:
-        question = event.position if event.kind == EventKind.USER else question
-        if question and (recall := event.data.get("recall_id")):
-            named[str(recall)] = question
-    return named
-
-
-def _position_of(trace: RecallTrace, questions: list[SessionEvent]) -> int | None:
-    """The position of the first question near a recall with the same words."""
-    words = trace.message.strip()
-    near = (event for event in questions if abs(event.at - trace.created_at) <= BEFORE)
-    return next((event.position for event in near if event.content.strip() == words), None)
-
-
 def _days(
     session: Session,
     page: list[SessionEvent],
@@ -229,7 +180,7 @@ def _days(
     redacted: Collection[int],
 ) -> list[Day]:
     days: list[Day] = []
-    made = memories_of(session, page)
+    made, answers = memories_of(session, page), recalls_of_answers(page, served)
     before: SessionEvent | None = None
     for event in page:
         on = event.at.astimezone(zone).date()
@@ -246,6 +197,7 @@ def _days(
                 is_redacted=event.pk in redacted,
                 tools=_tools(event),
                 served=served.get(event.position, []),
+                rests_on=answers.get(event.position),
                 markers=markers.get(event.position, []),
                 memories=made.get(event.position, []),
             )

@@ -44,6 +44,17 @@ def bakery(transactional_db: Any) -> None:
     assert Entry.objects.filter(expired_at__isnull=False).count() == 1
 
 
+@pytest.fixture
+def answered(bakery: None) -> None:
+    """A question about one of them, answered from memory."""
+    api = Api(make_key(Workspace.objects.get(name="Bakery"), name="second bot"))
+    asked = {"address": TELEGRAM, "message": "Which bread do I like?"}
+    recalled = api.post("recall", asked).json()
+    turn = {"address": TELEGRAM, "user": asked["message"], "assistant": "You like rye bread."}
+    turn |= {"recall_id": recalled["recall_id"], "used": [recalled["memories"][0]["id"]]}
+    assert api.post("turns", turn).status_code == 201
+
+
 def enter(page: Page) -> None:
     page.goto("/admin/")
     page.locator("#id_username").fill("alice")
@@ -96,3 +107,26 @@ def test_memories_get_another_term_with_four_clicks_and_a_preview(bakery: None, 
     expect(page.get_by_text("1 entry was changed.")).to_be_visible()
     expect(page.get_by_role("link", name="Live", exact=True)).to_have_attribute("aria-current", "page")
     assert mouse.clicks == 4
+
+
+def test_from_a_wrong_answer_to_the_right_one_in_four_clicks(answered: None, page: Page, mouse: Mouse) -> None:
+    """One leads from the bot's message to what it was told, three from there to the corrected answer."""
+    enter(page)
+    page.goto("/admin/sessions_app/session/")
+    page.get_by_role("link", name="u42").click()  # where the operator was: reading the conversation
+    answer = page.locator(".mp-line", has_text="You like rye bread")
+    mouse.click(answer.get_by_role("link", name="Why did it say that?"))
+    expect(page.get_by_role("heading", name="What the bot answered")).to_be_visible()
+    assert mouse.clicks == 1
+    told = page.locator(".mp-told", has_text="I like rye bread").first
+    expect(told).to_contain_text("used: the bot says so")
+    mouse.click(told.get_by_role("link", name="Open and correct it"))
+    page.locator("#id_content").fill("I like spelt bread")
+    mouse.click(page.get_by_role("button", name="Save", exact=True))
+    expect(page.locator(".mp-told", has_text="I like rye bread").first).to_contain_text("reworded since")
+    mouse.click(page.get_by_role("link", name="Ask again"))
+    expect(page.get_by_role("heading", name="The same question now")).to_be_visible()
+    expect(page.locator(".mp-table", has_text="now").first).to_contain_text("I like spelt bread")
+    assert mouse.clicks == 4
+    page.get_by_role("link", name="Read it in the conversation").click()
+    expect(answer).to_be_visible()

@@ -84,7 +84,7 @@ def _as_worded_then(
     then = contents_at(DailyEvent, trace.workspace_id, moments)
     return {
         event.path: replace(told_now, words=words, then=version, now=told_now.words)
-        for (event, told_now, _row), (version, words) in zip(rows, then, strict=True)
+        for (event, told_now, _row), (version, words, _since) in zip(rows, then, strict=True)
         if words not in (None, told_now.words)
     }
 

@@ -12,6 +12,7 @@ from unfold.decorators import display
 from memories.admin.access import Colors
 from memories.admin.entries.columns import beneath
 from memories.admin.entries.highlighting import excerpt
+from memories.admin.recall_traces.labels import DEGRADED
 from memories.choices import Verdict
 from memories.models import RecallTrace
 
@@ -32,12 +33,6 @@ _COLORS = Colors(
         VERDICTS[""]: None,
     }
 )
-#: What did not answer in time, the graver first, and what answered in its place.
-DEGRADED = {
-    "embedding": _("words alone"),
-    "embedding_pending": _("the newest by words alone"),
-    "rerank": _("not reranked"),
-}
 
 
 def used_by_answer(trace: RecallTrace) -> int | None:

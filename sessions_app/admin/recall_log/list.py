@@ -8,7 +8,6 @@ from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import path, reverse
 from django.utils import timezone
-from django.utils.html import format_html
 from django.utils.translation import gettext_lazy as _
 from unfold.decorators import display
 
@@ -17,14 +16,14 @@ from memories.admin.auditing import note
 from memories.admin.entries.saved_views import ViewTab
 from memories.admin.filters import DaysFilter, ReachableFilter
 from memories.admin.pagination import BoundedChangeList
-from memories.admin.recall_traces.detail import query_label, replay_context, trace_context
+from memories.admin.recall_traces.detail import replay_context, trace_context
+from memories.admin.recall_traces.labels import DEGRADED, RULES, query_label
 from memories.admin.word_search import TRACES, search
-from memories.choices import Verdict
 from memories.models import AuditEvent, RecallTrace, Scope
 from memories.rights import needs
 from memories.tenancy.roles import Right
 from sessions_app.admin.recall_log.askers import askers_of
-from sessions_app.admin.recall_log.columns import TraceColumns
+from sessions_app.admin.recall_log.columns import VERDICTS, TraceColumns
 from sessions_app.admin.recall_log.filters import (
     VIEW_PARAMETER,
     AnswerFilter,
@@ -34,6 +33,7 @@ from sessions_app.admin.recall_log.filters import (
     in_view,
     view_tabs,
 )
+from sessions_app.admin.recall_log.reply import reply_of
 from sessions_app.admin.recall_log.spreadsheet import as_csv
 
 _BY_WORKSPACE = ("workspace", ReachableFilter)
@@ -91,10 +91,10 @@ class RecallTraceAdmin(TraceColumns, RestrictedAdmin):
     ordering = ["-created_at", "-id"]
     sortable_by: list[str] = []
     fieldsets = [
-        (None, {"fields": ["message", "created_at", "bot", "session_key", "scope_names", "rule", "conditions"]}),
-        (_("Evidence"), {"fields": ["signs", "degraded", "tokens", "note"], "classes": ["tab"]}),
+        (None, {"fields": ["message", "created_at", "bot", "session_key", "scope_names", "why_asked", "conditions"]}),
+        (_("Evidence"), {"fields": ["signs", "missing", "tokens", "note"], "classes": ["tab"]}),
     ]
-    readonly_fields = ["scope_names", "conditions", "signs"]
+    readonly_fields = ["scope_names", "why_asked", "conditions", "signs", "missing"]
     change_form_before_template = "admin/memories/trace.html"
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> Any:
@@ -145,11 +145,22 @@ class RecallTraceAdmin(TraceColumns, RestrictedAdmin):
     @display(description=_("evidence"))
     def signs(self, trace: RecallTrace) -> str:
         """Whether it was enough to answer with, and by which signs, in words."""
-        verdict = Verdict(trace.verdict).label if trace.verdict else ""
-        signs = {name: value for name, value in trace.evidence.items() if name != "verdict"}
-        return format_html("{}{}", f"{verdict} · " if verdict else "", query_label(signs) or "—")
+        verdict = [str(VERDICTS.get(trace.verdict, trace.verdict))] if trace.verdict else []
+        return " · ".join(filter(None, [*verdict, query_label(trace.evidence)])) or "—"
+
+    @display(description=_("need"))
+    def why_asked(self, trace: RecallTrace) -> Any:
+        """Why memory was asked, or was not."""
+        return RULES.get(trace.rule, trace.rule) or "—"
+
+    @display(description=_("degraded"))
+    def missing(self, trace: RecallTrace) -> str:
+        """What was not there in time, by what answered in its place."""
+        return ", ".join(str(DEGRADED.get(part, part)) for part in trace.degraded) or "—"
 
     def page_context(self, request: HttpRequest, row: RecallTrace) -> dict[str, Any]:
         timezone.activate(row.workspace.zone())  # one clock a page: that of the workspace where it was asked
         is_replayed = "again" in request.GET and not row.is_purged
-        return trace_context(row) | (replay_context(row, now=timezone.now()) if is_replayed else {})
+        asker = askers_of([row])[row.pk]
+        context = trace_context(row) | {"asker": asker, "reply": reply_of(row, asker.session)}
+        return context | (replay_context(row, now=timezone.now()) if is_replayed else {})

@@ -1,5 +1,6 @@
 """A trace in the admin: every retriever and rank, the reasons in plain words, and the question asked again (F5)."""
 
+import html
 import re
 from typing import Any
 
@@ -81,7 +82,8 @@ def test_an_edited_memory_stands_there_as_it_was_served(alice: Client, mine: Hou
     (line, *_rest) = shown.context["served_lines"]
     assert (line.then.words, line.then.version, line.then.is_reworded) == (was, version, True)
     words = shown.content.decode()
-    assert "reworded since" in words and "I like tea without anything" in words
+    assert "reworded since" in words and was in html.unescape(words)
+    assert "".join(told for sign, told in line.wording if sign != "-") == "I like tea without anything"
     assert f"{reverse('admin:memories_entry_history', args=[first])}#v{version}" in words
     assert f'id="v{version}"' in alice.get(reverse("admin:memories_entry_history", args=[first])).content.decode()
 
@@ -111,6 +113,7 @@ def test_the_conversation_shows_what_was_served_then(alice: Client, mine: House)
     reword(entry, "I like tea without anything")
     shown = alice.get(reverse("admin:sessions_app_session_change", args=[mine.session.pk])).content.decode()
     assert "reworded since" in shown and was.splitlines()[0] in shown
+    assert "Why did it say that?" in shown
 
 
 def test_a_page_takes_as_many_statements_when_everything_was_reworded(
@@ -133,13 +136,13 @@ def test_a_page_takes_as_many_statements_for_many_candidates_as_for_one(
     alice: Client, mine: House, django_assert_max_num_queries: Any
 ) -> None:
     page(alice, mine.trace)
-    with django_assert_max_num_queries(20):
+    with django_assert_max_num_queries(24):
         page(alice, mine.trace)
 
 
 def test_what_was_asked_for_and_the_signs_are_told_in_words_and_not_as_data(alice: Client, mine: House) -> None:
     body = alice.get(reverse("admin:memories_recalltrace_change", args=[mine.trace.pk])).content.decode()
-    assert "At most: 8 · Manner: hybrid" in body
+    assert "At most: 8 · Manner: words and meaning" in body and "asks a question" in body
     assert "Memories searched: " in body
     assert "&quot;limit&quot;" not in body and "{&#x27;" not in body
 
