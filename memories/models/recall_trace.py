@@ -80,6 +80,14 @@ class RecallTrace(models.Model):
                 condition=Q(evidence__verdict="none"),
                 name="trace_unanswered",
             ),
+            models.Index(
+                fields=["workspace", "-created_at", "-id"], condition=Q(evidence__verdict="weak"), name="trace_weak"
+            ),
+            models.Index(
+                fields=["workspace", "-created_at", "-id"],
+                condition=Q(evidence__verdict__isnull=True),
+                name="trace_unneeded",
+            ),
             models.Index(fields=["workspace", "-created_at", "-id"], condition=~Q(degraded=[]), name="trace_degraded"),
             GinIndex(fields=["terms"], name="trace_terms", fastupdate=False),
         ]
