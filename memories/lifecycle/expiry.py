@@ -5,15 +5,16 @@ What is due is defined here and in the policies, for the nightly job, the admin 
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import uuid4
 
 from django.db import transaction
-from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 
 from memories import batches as batch
 from memories.batches.steps import ExpireStep, PurgeStep, RestoreStep
-from memories.choices import BatchState, BatchVerb, ChangeState, Due, HoldReason
+from memories.choices import BatchState, BatchVerb, ChangeState, Due, EntryType, HoldReason, ScopeKind
 from memories.conf import conf
 from memories.exceptions import ScopeFrozen
 from memories.models import Batch, BatchChange, Entry, Policy, Scope, Suppression
@@ -78,11 +79,44 @@ def count_due(workspace_id: int, *, now: datetime) -> dict[str, int]:
     return {"scopes": entries.values("scope_id").distinct().count(), "entries": entries.count()}
 
 
-def count_newly_over(workspace_id: int, after: Policies, *, now: datetime) -> tuple[int, int]:
-    """The number of entries served today that would not be under other policies, and of all served today."""
-    over_today = Policy.objects.of(workspace_id).over(now)
-    recalled = Entry.objects.live().filter(~over_today, workspace_id=workspace_id)
-    return recalled.filter(after.over(now)).count(), recalled.count()
+@dataclass(frozen=True)
+class ServingChange:
+    """How many memories of a workspace may be served, and how many would end or come back under other policies."""
+
+    served: int
+    ended: int
+    returned: int  # past their time today, and not yet expired
+
+
+def change_of_serving(workspace_id: int, before: Policies, after: Policies, *, now: datetime) -> ServingChange:
+    """What other policies would change of what may be served; one statement over the live entries of a workspace."""
+    live = Entry.objects.live().filter(workspace_id=workspace_id)
+    counts = live.aggregate(
+        served=Count("pk", filter=~before.over(now)),
+        ended=Count("pk", filter=_over_earlier(before, after, now)),
+        returned=Count("pk", filter=_over_earlier(after, before, now)),
+    )
+    return ServingChange(**counts)
+
+
+def newly_over(workspace_id: int, before: Policies, after: Policies, *, now: datetime) -> EntryQuerySet:
+    """The entries that other policies would end at once, the newest statements first."""
+    live = Entry.objects.live().filter(_over_earlier(before, after, now), workspace_id=workspace_id)
+    return live.order_by("-stated_at")
+
+
+def _over_earlier(longer: Policies, shorter: Policies, now: datetime) -> Q:
+    """The condition that an entry's time is over by one set of policies and not by the other."""
+    over = Q(type="")  # of no entry
+    for scope_kind in ScopeKind:
+        for entry_type in EntryType:
+            was, ttl = longer.ttl(entry_type, scope_kind), shorter.ttl(entry_type, scope_kind)
+            if ttl is None or (was is not None and was <= ttl):
+                continue
+            past = Q(type=entry_type, scope__kind=scope_kind, stated_at__lte=now - ttl)
+            since = Q() if was is None else Q(stated_at__gt=now - was)
+            over |= past & since & Q(expires_at__isnull=True, pinned=False)
+    return over
 
 
 def _expirable(workspace_id: int, policies: Policies, now: datetime) -> EntryQuerySet:

@@ -1,6 +1,6 @@
 """Policies: numbers that operators set per workspace; without a row the built-in default holds."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 
 from django.db import models
@@ -22,24 +22,33 @@ LONGEST_DAYS = 180_000
 NEW_TERM = timedelta(days=30)
 
 
+#: What a policy is about: its kind, then a type of entry and a kind of scope, or the name of a weight.
+Subject = tuple[str, str, str, str]
+
+
+_ABOUT = ("kind", "entry_type", "scope_kind", "name")
+
+
 class Policies:
     """The policies of a workspace, over the built-in defaults."""
 
     def __init__(self, rows: "list[Policy]") -> None:
-        self._rows = {(row.kind, row.entry_type, row.scope_kind, row.name): row.value for row in rows}
+        self._rows: dict[Subject, float | None] = {row.subject: row.value for row in rows}
         self._versions = {(row.entry_type, row.scope_kind): row.version for row in rows if row.kind == PolicyKind.TTL}
 
-    def with_ttl(self, entry_type: str, scope_kind: str, days: float | None, *, is_set: bool = True) -> "Policies":
-        """These policies with another time to live in days (None: unlimited), or with the built-in one."""
-        other = Policies([])
-        key = (PolicyKind.TTL, entry_type, scope_kind, "")
-        other._versions = self._versions
-        other._rows = {known: value for known, value in self._rows.items() if known != key}
-        if is_set:
-            other._rows[key] = days
-        return other
+    @classmethod
+    def of_values(cls, values: Mapping[Subject, float | None]) -> "Policies":
+        """Policies nobody has saved; None: without limit."""
+        policies = cls([])
+        policies._rows = dict(values)
+        return policies
 
-    def fingerprint(self) -> frozenset[tuple[tuple[str, str, str, str], float | None]]:
+    @property
+    def values(self) -> dict[Subject, float | None]:
+        """What is set, by what it is about; all else is as built in."""
+        return dict(self._rows)
+
+    def fingerprint(self) -> frozenset[tuple[Subject, float | None]]:
         """A value that changes when an operator changes a policy."""
         return frozenset(self._rows.items())
 
@@ -122,6 +131,25 @@ class PolicyQuerySet(models.QuerySet["Policy"]):
         """The policies of a workspace, read at every use, so that a change holds from the next call on."""
         return Policies(list(self.filter(workspace_id=workspace_id)))
 
+    def put(self, workspace_id: int, values: Mapping[Subject, float | None], *, reason: str) -> int:
+        """Make these the policies of a workspace, and no others; how many rows were set, changed or removed.
+
+        In the transaction of whoever acts: the history keeps what was, and the reason.
+        """
+        rows = {row.subject: row for row in self.select_for_update().filter(workspace_id=workspace_id)}
+        changed = 0
+        for subject in rows.keys() | values.keys():
+            row, is_set = rows.get(subject), subject in values
+            if row is not None and is_set and row.value == values[subject]:
+                continue
+            row = row or Policy(workspace_id=workspace_id, **dict(zip(_ABOUT, subject, strict=True)))
+            row.value, row.reason = values.get(subject, row.value), reason
+            row.save()
+            if not is_set:  # saved first, so that its history says why it went
+                row.delete()
+            changed += 1
+        return changed
+
     def of_each(self, workspace_ids: Iterable[int]) -> dict[int, Policies]:
         """The policies of each of these workspaces, in one query."""
         rows: dict[int, list[Policy]] = {pk: [] for pk in workspace_ids}
@@ -147,6 +175,7 @@ class Policy(Recorded):
     scope_kind = models.CharField(_("scope kind"), max_length=10, choices=ScopeKind, blank=True, default="")
     name = models.CharField(_("weight"), max_length=40, blank=True, default="")
     value = models.FloatField(_("value"), null=True, blank=True)
+    reason = models.TextField(_("reason"), blank=True, default="", help_text=_("Why it was last changed."))
     updated_at = models.DateTimeField(_("updated"), auto_now=True)
 
     objects = PolicyQuerySet.as_manager()
@@ -154,7 +183,7 @@ class Policy(Recorded):
     class Meta:
         verbose_name = _("policy")
         verbose_name_plural = _("policies")
-        triggers = record_changes(along=("updated_at",))
+        triggers = record_changes(along=("updated_at", "reason"))
         constraints = [
             models.UniqueConstraint(
                 fields=["workspace", "kind", "entry_type", "scope_kind", "name"], name="policy_once_a_subject"
@@ -170,6 +199,11 @@ class Policy(Recorded):
             ),
             models.CheckConstraint(condition=Q(value__isnull=True) | Q(value__gte=0), name="policy_value_not_negative"),
         ]
+
+    @property
+    def subject(self) -> Subject:
+        """What it is about, by which there is one in a workspace."""
+        return self.kind, self.entry_type, self.scope_kind, self.name
 
     def __str__(self) -> str:
         return f"{self.kind} {self.name or f'{self.entry_type}/{self.scope_kind}'}"

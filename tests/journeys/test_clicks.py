@@ -55,6 +55,12 @@ def answered(bakery: None) -> None:
     assert api.post("turns", turn).status_code == 201
 
 
+@pytest.fixture
+def aged(bakery: None) -> None:
+    """The turn that is in use was said ten days ago."""
+    Entry.objects.filter(expired_at=None).update(stated_at=timezone.now() - timedelta(days=10))
+
+
 def enter(page: Page) -> None:
     page.goto("/admin/")
     page.locator("#id_username").fill("alice")
@@ -130,3 +136,18 @@ def test_from_a_wrong_answer_to_the_right_one_in_four_clicks(answered: None, pag
     assert mouse.clicks == 4
     page.get_by_role("link", name="Read it in the conversation").click()
     expect(answer).to_be_visible()
+
+
+def test_a_time_to_live_is_set_with_four_clicks_and_a_preview(aged: None, page: Page, mouse: Mouse) -> None:
+    enter(page)
+    mouse.click(page.get_by_role("link", name="Policies"))
+    mouse.click(page.get_by_role("link", name="30 days"))
+    page.locator("#id_chat_turn-user").fill("7")
+    mouse.click(page.get_by_role("button", name="Preview"))
+    expect(page.get_by_text("1 of 1 memories would no longer be served, from the next call on.")).to_be_visible()
+    expect(page.get_by_role("link", name="I like rye bread")).to_be_visible()
+    page.get_by_label("Reason").fill("what is said over the counter is soon out of date")
+    mouse.click(page.get_by_role("button", name="Save these policies"))
+    expect(page.get_by_text("1 policy was changed. It holds from the next call on.")).to_be_visible()
+    expect(page.get_by_role("link", name="7 days")).to_be_visible()
+    assert mouse.clicks == 4

@@ -19,7 +19,7 @@ TABLES = {
     "memories_filestate": (NOBODY, EVERYBODY, NOBODY),  # leads on to the page with its lines; nothing is changed
     "memories_jobrun": (NOBODY, NOBODY, NOBODY),
     "memories_member": (SUPERUSERS, OWNERS, OWNERS),
-    "memories_policy": (OPERATORS, OPERATORS, OPERATORS),
+    "memories_policy": (NOBODY, EVERYBODY, NOBODY),  # leads on to the form of its kind; nothing is changed
     "memories_recalltrace": (NOBODY, NOBODY, NOBODY),
     "memories_refusedfact": (NOBODY, NOBODY, NOBODY),
     "memories_scope": (NOBODY, OPERATORS, NOBODY),
@@ -83,7 +83,9 @@ PAGES = {
     "memories_extractionbatch_extract_now": OPERATORS,
     "memories_extractionbatch_retry": OPERATORS,
     "memories_extractionbatch_drop": OPERATORS,
-    "memories_policy_version": OPERATORS,
+    "memories_policy_set": OPERATORS,
+    "memories_policy_versions": EVERYBODY,
+    "memories_policy_go_back": OPERATORS,
     "memories_webhook_send_test": OWNERS,
     "memories_webhook_renew_secret": OWNERS,
     "memories_webhookdelivery_send_again": OWNERS,
@@ -131,7 +133,6 @@ ACTIONS = {
         CURATORS,
     ),
     "memories_extractionbatch": dict.fromkeys(("extract_chosen", "retry_chosen", "drop_chosen"), OPERATORS),
-    "memories_policy": {"delete_selected": OPERATORS},
     "memories_webhookdelivery": {"send_chosen_again": OWNERS},
     "django_q_failure": dict.fromkeys(("run_again", "dismiss"), SUPERUSERS),
 }

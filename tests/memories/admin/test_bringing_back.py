@@ -6,8 +6,7 @@ from django.test import Client
 from django.urls import reverse
 
 from channels_app.models import Channel
-from memories.choices import PolicyKind
-from memories.models import Change, Policy
+from memories.models import Change
 from tests.memories.admin.conftest import House
 
 pytestmark = pytest.mark.django_db
@@ -25,11 +24,11 @@ def channel(mine: House) -> Channel:
     return channel
 
 
-def history_of(row: Channel | Policy) -> str:
+def history_of(row: Channel) -> str:
     return reverse(f"admin:{row._meta.app_label}_{row._meta.model_name}_history", args=[row.pk])
 
 
-def version_of(row: Channel | Policy, version: int) -> str:
+def version_of(row: Channel, version: int) -> str:
     return reverse(f"admin:{row._meta.app_label}_{row._meta.model_name}_version", args=[row.pk, version])
 
 
@@ -52,14 +51,6 @@ def test_what_was_changed_by_hand_is_told_and_brought_back(alice: Client, channe
     alice.post(version_of(channel, before), YES | {"fields_back": ["dm_scope"]})
     again = alice.get(version_of(channel, before), follow=True).content.decode()
     assert "Nothing differs from that version." in again
-
-
-def test_a_policy_is_brought_back(alice: Client, mine: House) -> None:
-    policy = Policy.objects.get(workspace=mine.workspace, kind=PolicyKind.WEIGHT)
-    Policy.objects.filter(pk=policy.pk).update(value=0.9)
-    alice.post(version_of(policy, 1), YES | {"fields_back": ["value"]})
-    policy.refresh_from_db()
-    assert (policy.value, policy.version) == (0.4, 3)
 
 
 def test_a_version_that_breaks_a_rule_of_today_is_refused(alice: Client, mine: House, channel: Channel) -> None:

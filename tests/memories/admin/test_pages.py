@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from channels_app.models import Channel
 from memories.conf import conf
-from memories.models import BotKey, Change, Member, Policy, RecallTrace, Scope, Workspace
+from memories.models import BotKey, Member, RecallTrace, Scope, Workspace
 from tests.conftest import TELEGRAM, Api
 from tests.memories.admin.conftest import House, dismiss_all, make_user
 
@@ -85,47 +85,16 @@ def test_a_time_zone_exists(alice: Client, mine: House) -> None:
 
 
 def test_policies_show_what_holds_and_where_it_differs(alice: Client, mine: House) -> None:
+    kinds = alice.get(reverse("admin:memories_policy_changelist")).context["kinds"]
     shown = {
-        row.subject: (row.value, row.default)
-        for row in alice.get(reverse("admin:memories_policy_changelist")).context["policies"]
+        cell.number.full_label: (cell.label, cell.number.default_label)
+        for *_names, rows in kinds
+        for row in rows
+        for cell in row
     }
-    assert shown["Time to live, days: Chat turn · User"] == ("30 days", "30 days")
-    assert shown["Time to live, days: Fact · User"] == ("never ends", "never ends")
-    assert shown["Weight of the ranking: alpha"] == ("0.4", f"{conf.ALPHA:g}")
-
-
-def test_a_policy_is_set_and_its_default_brought_back(alice: Client, mine: House) -> None:
-    wanted = {
-        "workspace": mine.workspace.pk,
-        "kind": "ttl",
-        "entry_type": "chat_turn",
-        "scope_kind": "user",
-        "value": "7",
-    }
-    assert alice.post(reverse("admin:memories_policy_add"), wanted).status_code == 302
-    policy = Policy.objects.get(kind="ttl")
-    assert Change.objects.filter(table_name="memories_policy", row_id=policy.pk, actor="user:alice").exists()
-    gone = alice.post(reverse("admin:memories_policy_delete", args=[policy.pk]), {"post": "yes"})
-    assert gone.status_code == 302
-    assert Change.objects.filter(table_name="memories_policy", row_id=policy.pk, op="D", actor="user:alice").exists()
-
-
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        {"kind": "ttl", "value": "7"},
-        {"kind": "weight", "value": "0.5"},
-        {"kind": "weight", "name": "alpha"},
-        {"kind": "quota", "entry_type": "fact", "scope_kind": "user", "value": "-1"},
-        {"kind": "weight", "name": "alpha", "value": "0.5"},  # there is one already
-    ],
-)
-def test_a_policy_that_makes_no_sense_is_an_error_of_the_form(
-    wrong: dict[str, str], alice: Client, mine: House
-) -> None:
-    response = alice.post(reverse("admin:memories_policy_add"), {"workspace": mine.workspace.pk} | wrong)
-    assert response.status_code == 200
-    assert response.context["errors"]
+    assert shown["Time to live: Chat turn · of a person"] == ("30 days", "30 days")
+    assert shown["Time to live: Fact · of a person"] == ("never ends", "never ends")
+    assert shown["Weights of the ranking: Meaning against words"] == ("0.4", f"{conf.ALPHA:g}")
 
 
 def test_a_frozen_scope_takes_nothing_in(alice: Client, mine: House) -> None:

@@ -78,7 +78,7 @@ def addresses(house: House) -> Iterator[tuple[str, str]]:
             ("<path:object_id>", row), ("<id>", row), ("<int:pk>", row),
             ("<int:version>", "1"), ("<uuid:uid>", str(house.entry.uid)), ("<slug:job>", "expire"),
             ("<int:scope_id>", str(house.scope.pk)), ("<int:event>", str(SessionEvent.objects.first().pk)),
-            ("<slug:kind>", "csv"),
+            ("<slug:kind>", "csv"), ("<slug:policy_kind>", "ttl"),
         ):  # fmt: skip
             path = path.replace(part, value)
         yield name, path

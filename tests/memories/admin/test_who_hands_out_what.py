@@ -1,11 +1,11 @@
-"""Nobody hands out more than they hold, and what becomes of keys and policies stays to be read (F2)."""
+"""Nobody hands out more than they hold, and what becomes of keys stays to be read (F2)."""
 
 import pytest
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from memories.models import BotKey, Policy
+from memories.models import BotKey
 from tests.memories.admin.conftest import House
 
 pytestmark = pytest.mark.django_db
@@ -42,17 +42,3 @@ def test_revoking_stands_in_the_history_of_the_bot(alice: Client, mine: House) -
 def test_the_end_of_a_key_stands_on_the_page_of_its_bot(alice: Client, mine: House) -> None:
     BotKey.objects.filter(bot=mine.bot).update(expires_at=timezone.now().replace(year=2031, month=5, day=17))
     assert "2031" in alice.get(reverse("admin:memories_bot_change", args=[mine.bot.pk])).content.decode()
-
-
-def test_a_removed_policy_leaves_its_history(alice: Client, charlie: Client, mine: House) -> None:
-    policy = Policy.objects.get(workspace=mine.workspace)
-    alice.post(reverse("admin:memories_policy_delete", args=[policy.pk]), {"post": "yes"})
-    assert not Policy.objects.filter(pk=policy.pk).exists()
-    history = reverse("admin:memories_policy_history", args=[policy.pk])
-    listed = alice.get(reverse("admin:memories_policy_changelist")).content.decode()
-    assert "Removed policies" in listed and history in listed
-    told = alice.get(history).content.decode()
-    assert "Removed" in told and "Added" in told and "0.4" in told and "user:alice" in told
-    assert history not in charlie.get(reverse("admin:memories_policy_changelist")).content.decode()
-    assert charlie.get(history).status_code == 404
-    assert alice.get(reverse("admin:memories_policy_history", args=[policy.pk + 999])).status_code == 404
