@@ -7,6 +7,7 @@ from drf_spectacular.views import SpectacularAPIView
 from memories.admin import review
 from memories.admin.quarantine.asking import begin
 from memories.admin.quarantine.page import listing, one
+from memories.admin.review.due import due
 from memories.api import errors
 from memplatform import health, metrics
 from memplatform.site import front, joining
@@ -29,6 +30,7 @@ urlpatterns = [
     path("metrics", metrics.metrics),
     path("admin/language/", include("django.conf.urls.i18n")),
     path("admin/review/", admin.site.admin_view(review.page), name="review"),
+    path("admin/review/due/", admin.site.admin_view(due), name="review_due"),
     path("admin/quarantine/", admin.site.admin_view(listing), name="quarantine"),
     path("admin/quarantine/new/", admin.site.admin_view(begin), name="quarantine_new"),
     path("admin/quarantine/<uuid:uid>/", admin.site.admin_view(one), name="quarantine_one"),

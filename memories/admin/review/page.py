@@ -17,6 +17,7 @@ from memories.admin.batches.detail import batch_url, is_irreversible
 from memories.admin.labels import batch_name
 from memories.admin.review import decisions
 from memories.admin.review.decisions import LABELS, Decided
+from memories.admin.review.due import due_rows
 from memories.admin.review.statements import pairs_of
 from memories.batches import Question
 from memories.batches.questions import MOST
@@ -43,6 +44,7 @@ def page(request: HttpRequest) -> HttpResponse:
         "is_more": len(questions) == MOST,
         **_question_context(request, questions, index),
         "last": _last(request),
+        "due_count": due_rows(request)[:MOST].count(),
     }
     request.current_app = admin.site.name
     return TemplateResponse(request, "admin/memories/review.html", context)

@@ -80,6 +80,8 @@ def due_reviews(viewer: Viewer) -> Iterator[Item]:
     if due := viewer.rows(Entry.objects.live().filter(review_at__lte=viewer.now))[:SAMPLE].count():
         text = ngettext("%(n)d memory is to be looked at again", "%(n)d memories are to be looked at again", due)
         address = reverse("admin:memories_entry_changelist") + "?due=review"
+        if viewer.may(Right.CURATE):
+            address = reverse("review_due")
         yield Item("reviews", text % {"n": due}, _("Their date of review has come; they stay in use."), address)
 
 

@@ -51,6 +51,7 @@ PAGES = {
     "login": EVERYBODY,
     "logout": EVERYBODY,
     "review": CURATORS,
+    "review_due": CURATORS,
     "quarantine": CURATORS,
     "quarantine_new": CURATORS,
     "quarantine_one": CURATORS,
