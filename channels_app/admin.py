@@ -1,6 +1,7 @@
 """Channels: the rules by which a bot account keeps memories and sessions apart."""
 
 import json
+from collections.abc import Callable
 from datetime import timedelta
 from functools import partial
 from typing import Any
@@ -8,18 +9,24 @@ from typing import Any
 from django import forms
 from django.contrib import admin
 from django.db import transaction
-from django.http import HttpRequest
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import format_html
+from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import ChoicesDropdownFilter
-from unfold.decorators import display
+from unfold.decorators import action, display
+from unfold.enums import ActionVariant
 
+from channels_app.api.replayed import EFFECTS
 from channels_app.channels import normalized
 from channels_app.comparison_page import comparison_context, days_of
-from channels_app.file_mode import cards
+from channels_app.file_mode import cards, parked
 from channels_app.models import Channel, PathComparison, ReplayedRecord, ReplayOutcome
 from memories.admin.access import VIEW, Colors, RestrictedAdmin, workspaces_of
+from memories.admin.confirmation import confirm
 from memories.admin.filters import DaysFilter
 from memories.admin.history import RevertibleHistory
 from memories.rights import CONFIGURE
@@ -101,12 +108,14 @@ class ChannelAdmin(RevertibleHistory, RestrictedAdmin):
 _ASKED_CHARS = 120
 #: Days the sums above the list of comparisons are of.
 DAYS_SUMMED = 14
-_OUTCOMES = {outcome.label: color for outcome, color in zip(ReplayOutcome, ("success", "info", "danger"), strict=True)}
+_OUTCOMES = {
+    outcome.label: color for outcome, color in zip(ReplayOutcome, ("success", "info", "danger", None), strict=True)
+}
 
 
 @admin.register(ReplayedRecord)
 class ReplayedRecordAdmin(RestrictedAdmin):
-    """Calls that were accepted without the database; read only. What could not be applied is kept whole."""
+    """Calls that were accepted without the database. What could not be is kept whole until a person decides."""
 
     members_may = VIEW
     has_history = False
@@ -118,6 +127,79 @@ class ReplayedRecordAdmin(RestrictedAdmin):
     search_fields = ["platform", "account", "reason"]
     fields = [("kind", "state"), ("platform", "account", "workspace"), "reason", "call", ("accepted_at", "replayed_at")]
     readonly_fields = ["state", "call"]
+    actions = ["retry_chosen", "discard_chosen"]
+    actions_detail = ["retry", "discard"]
+
+    def get_actions_detail(self, request: HttpRequest, object_id: Any) -> list[Any]:
+        """Only of a call that waits for a decision."""
+        record = self.get_object(request, str(object_id))
+        is_parked = record is not None and record.outcome == ReplayOutcome.PARKED
+        return self._get_base_actions_detail() if is_parked else []
+
+    @action(description=_("Try again"), url_path="retry", icon="replay", permissions=["operate"])
+    def retry(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        return self._retry(request, object_id)
+
+    @action(
+        description=_("Give up"),
+        url_path="discard",
+        icon="delete_sweep",
+        permissions=["operate"],
+        variant=ActionVariant.DANGER,
+    )
+    def discard(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        return self._discard(request, object_id)
+
+    @admin.action(description=_("Try the chosen calls again …"), permissions=["operate"])
+    def retry_chosen(self, request: HttpRequest, queryset: QuerySet[ReplayedRecord]) -> HttpResponse:
+        return self._retry(request, queryset)
+
+    @admin.action(description=_("Give the chosen calls up …"), permissions=["operate"])
+    def discard_chosen(self, request: HttpRequest, queryset: QuerySet[ReplayedRecord]) -> HttpResponse:
+        return self._discard(request, queryset)
+
+    def _retry(self, request: HttpRequest, chosen: Any) -> HttpResponse:
+        calls = self.chosen(request, chosen, "operate")
+
+        def again() -> str:
+            outcomes = parked.retry(calls, EFFECTS, now=timezone.now())
+            left = outcomes.pop(ReplayOutcome.PARKED, 0)
+            done = ngettext("%(n)d call is applied", "%(n)d calls are applied", outcomes.total())
+            waiting = ngettext("%(left)d could not be, again.", "%(left)d could not be, again.", left)
+            return (
+                f"{done}; {waiting}" % {"n": outcomes.total(), "left": left}
+                if left
+                else f"{done}." % {"n": outcomes.total()}
+            )
+
+        text = gettext(
+            "They are applied at the time they were accepted, as the bot that sent them; none is applied twice."
+        )
+        return self._ask(request, calls, again, gettext("Try again"), text)
+
+    def _discard(self, request: HttpRequest, chosen: Any) -> HttpResponse:
+        calls = self.chosen(request, chosen, "operate")
+
+        def give_up() -> str:
+            self.log_deletions(request, calls.filter(outcome=ReplayOutcome.PARKED))
+            count = parked.discard(calls, now=timezone.now())
+            return ngettext("%(n)d call is given up.", "%(n)d calls are given up.", count) % {"n": count}
+
+        text = gettext("Their words are removed from here and are nowhere else; this cannot be undone. The lines stay.")
+        return self._ask(request, calls, give_up, gettext("Give up"), text, is_grave=True)
+
+    def _ask(
+        self,
+        request: HttpRequest,
+        calls: QuerySet[ReplayedRecord],
+        act: Callable[[], str],
+        button: str,
+        text: str,
+        **look: Any,
+    ) -> HttpResponse:
+        back = reverse("admin:channels_app_replayedrecord_changelist")
+        rows = [f"{call.kind} · {call.platform} · {call.reason}"[:150] for call in calls]
+        return confirm(self, request, act, back=back, title=button, text=text, button=button, rows=rows, **look)
 
     @display(description=_("outcome"), label=Colors(_OUTCOMES))
     def state(self, record: ReplayedRecord) -> str:

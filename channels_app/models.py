@@ -98,6 +98,7 @@ class ReplayOutcome(models.TextChoices):
     APPLIED = "applied", _("Applied")
     KNOWN = "known", _("Was stored already")
     PARKED = "parked", _("Could not be applied")
+    DISCARDED = "discarded", _("Given up by a person")
 
 
 class ReplayedRecord(models.Model):

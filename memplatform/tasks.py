@@ -11,6 +11,7 @@ from memplatform import health
 from memplatform.erasure import run as erasure
 from memplatform.jobs import runs
 from memplatform.jobs.failing import failing_jobs
+from memplatform.rollups import hours, lags
 
 
 def pulse() -> None:
@@ -36,6 +37,7 @@ def count_due() -> dict[str, int]:
 def tell_condition() -> dict[str, int]:
     """Tell the webhooks that want to know what is missing, late or back, and which jobs of every minute fail."""
     now = timezone.now()
+    lags.sample(now=now)
     told = webhooks.announce_condition(_parts(now), now=now)
     return {"told": told + webhooks.announce_failing_jobs(failing_jobs(), now=now)}
 
@@ -58,6 +60,16 @@ def erase_waiting() -> dict[str, int]:
 def count_erasures() -> dict[str, int]:
     """How many wait."""
     return erasure.count_waiting()
+
+
+def roll_up() -> dict[str, int]:
+    """Count the hours that are over, and what there is."""
+    return hours.roll_up(now=timezone.now())
+
+
+def count_hours() -> dict[str, int]:
+    """How many hours and workspaces are due."""
+    return hours.count_due(now=timezone.now())
 
 
 def perform(run_id: int) -> None:

@@ -112,12 +112,12 @@ def apply_line(stream: Stream, uid: UUID, line: Line, effects: Effects, *, now: 
     """Apply one line, in one transaction with the proof that it was; its outcome. Raises StillRunning, SessionBusy."""
     record = line.record
     with transaction.atomic():
-        _lock(stream)
+        lock(stream)
         if ReplayedRecord.objects.filter(uid=uid).exists():
             return ReplayOutcome.KNOWN
         outcome, reason = ReplayOutcome.PARKED, "The line is damaged."
         if record is not None:
-            outcome, reason = _outcome(stream, record, effects)
+            outcome, reason = outcome_of(stream, record, effects)
         ReplayedRecord.objects.create(
             uid=uid,
             workspace_id=stream.workspace_id,
@@ -135,7 +135,7 @@ def apply_line(stream: Stream, uid: UUID, line: Line, effects: Effects, *, now: 
     return outcome
 
 
-def _outcome(stream: Stream, record: Record, effects: Effects) -> tuple[ReplayOutcome, str]:
+def outcome_of(stream: Stream, record: Record, effects: Effects) -> tuple[ReplayOutcome, str]:
     """Apply a record, unless the database has it; what became of it, and why it could not be applied."""
     at, effect = datetime.fromisoformat(record.accepted_at), effects.get(record.kind)
     if effect is None:
@@ -178,7 +178,7 @@ def _uid(stream: Stream, line: Line) -> UUID:
     return uuid5(NAMESPACE_URL, f"{stream.folder.name}/{line.end.segment}/{line.end.offset}")
 
 
-def _lock(stream: Stream) -> None:
+def lock(stream: Stream) -> None:
     """One replayer of a workspace in the database, too: one that was killed may still be at its last call."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_advisory_xact_lock(%s)", [REPLAY_LOCK | stream.workspace_id])

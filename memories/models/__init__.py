@@ -1,5 +1,6 @@
 """The tables, by subject."""
 
+from memories.models.attention import Incident, IncidentKind, Snooze
 from memories.models.audit import AuditEvent, AuditRecord
 from memories.models.batch import Batch, BatchChange
 from memories.models.buffer import BufferedTurn, DailyEvent, ExtractionBatch
@@ -22,6 +23,7 @@ from memories.models.operations import Heartbeat, JobRun, KeyUsage, ModelHealth,
 from memories.models.policy import Policy
 from memories.models.recall_trace import RecallTrace
 from memories.models.relations import Link, Slot
+from memories.models.rollups import EntryStock, HourlyCount, HourlyTime, MostRecalled, RolledHour
 from memories.models.scope import Scope
 from memories.models.staff import Invitation, Member
 from memories.models.suppression import Suppression

@@ -148,6 +148,7 @@ class WebhookDelivery(models.Model):
             models.Index(fields=["workspace", "-id"], name="webhookdelivery_by_time"),
             models.Index(fields=["webhook", "-id"], condition=Q(event="degraded"), name="webhookdelivery_degraded"),
             models.Index(fields=["at"], name="webhookdelivery_by_age"),
+            models.Index(fields=["-id"], condition=Q(state="failed"), name="webhookdelivery_failed"),
         ]
 
     def __str__(self) -> str:

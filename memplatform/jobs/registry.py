@@ -46,7 +46,15 @@ ERASE = Job(
     run="memplatform.tasks.erase_waiting",
     preview="memplatform.tasks.count_erasures",
 )
-_OWN = (TICK, CONDITION, ERASE)
+ROLL_UP = Job(
+    name="roll-up",
+    label=_("counts what happened, for the charts of the home page"),
+    behaviour="A14",
+    cron="2-59/5 * * * *",
+    run="memplatform.tasks.roll_up",
+    preview="memplatform.tasks.count_hours",
+)
+_OWN = (TICK, CONDITION, ERASE, ROLL_UP)
 JOBS = {job.name: job for job in (*_OWN, *memories.jobs.JOBS, *sessions_app.jobs.JOBS, *channels_app.jobs.JOBS)}
 
 PREFIX = "mem:"

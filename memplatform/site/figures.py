@@ -1,14 +1,12 @@
 """The figures of the home page (A14): each says what it counts, and costs the same however much is stored."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
 
-from django.db import connection
-from django.db.models import QuerySet
-from django.db.models.fields.json import KT
 from django.urls import reverse
+from django.utils.formats import date_format
+from django.utils.timezone import localtime
 from django.utils.translation import gettext as _
 
 from memories.admin.access import in_workspaces
@@ -17,27 +15,17 @@ from memories.language import text
 from memories.models import Entry, Policy, RecallTrace
 from memories.models.recall_trace import NOT_LOOKING_BACK
 from memories.models.state import State, in_state
+from memplatform.rollups.histogram import quantile
+from memplatform.site.drawn import SEARCHED, milliseconds
+from memplatform.site.series import TOTAL, Numbers
 
 DAY = timedelta(days=1)
 #: Recalls of the last day the shares are of.
 SAMPLE = 1_000
 #: Rows are counted up to here; from there on it is «more than».
-COUNTED = 100_000
+COUNTED = 10_000
 #: The newest entries the average length is of.
-MEASURED = 500
-#: Changes of the last day that are looked through for what came, in each workspace.
-CHANGES = 10_000
-
-#: What came: a new entry, or an entry that was stated once more. What a batch does to entries did not come.
-_CAME = """
-SELECT count(*) FILTER (WHERE c.op = 'I'), count(*) FILTER (WHERE c.op = 'U')
-FROM memories_workspace w CROSS JOIN LATERAL (
-    SELECT table_name, op, old, batch_id FROM memories_change
-    WHERE workspace_id = w.id AND at > %(since)s ORDER BY at DESC LIMIT %(most)s
-) c
-WHERE (%(seen)s::bigint[] IS NULL OR w.id = ANY(%(seen)s::bigint[]))
-  AND c.table_name = 'memories_entry' AND c.batch_id IS NULL AND (c.op = 'I' OR (c.op = 'U' AND c.old ? 'stated_at'))
-"""
+MEASURED = 200
 
 
 @dataclass(frozen=True)
@@ -52,23 +40,10 @@ class Figure:
 
 @dataclass(frozen=True)
 class Recalls:
-    """The newest recalls of the last day; what needed no memory is neither a hit nor a miss."""
+    """The newest recalls of the last day, as far as a line of what needs somebody is about them."""
 
     count: int = 0
-    is_more: bool = False
-    by_verdict: dict[str, list[int]] = field(default_factory=dict)  # ids of traces, the newest first
     degraded: int = 0
-    p95: float = 0.0  # milliseconds, of those that looked into memory
-    used: int = 0
-    reported: int = 0  # entries served by recalls that were reported on
-
-    def of(self, verdict: Verdict) -> list[int]:
-        return self.by_verdict.get(verdict, [])
-
-    @property
-    def searched(self) -> int:
-        """How many looked into memory."""
-        return sum(len(self.of(verdict)) for verdict in Verdict)
 
 
 def share(part: int, whole: int) -> str:
@@ -77,87 +52,58 @@ def share(part: int, whole: int) -> str:
 
 
 def recalls(seen: frozenset[int] | None, now: datetime) -> Recalls:
-    """The numbers of the newest recalls of the last day, in one query."""
-    newest = in_workspaces(RecallTrace.objects.filter(NOT_LOOKING_BACK, created_at__gt=now - DAY), seen).order_by(
-        "-created_at", "-id"
-    )
-    rows = list(
-        newest.annotate(verdict=KT("evidence__verdict")).values_list(
-            "pk", "verdict", "degraded__len", "timings__total", "served__len", "used__len", "overlap__len"
-        )[: SAMPLE + 1]
-    )
-    by_verdict: dict[str, list[int]] = {}
-    times, degraded, used, reported = [], 0, 0, 0
-    for pk, verdict, is_degraded, took, served, named, pointed_to in rows[:SAMPLE]:
-        by_verdict.setdefault(verdict or "", []).append(pk)
-        times += [float(took or 0)] if verdict else []
-        degraded += bool(is_degraded)
-        used_here = pointed_to if named is None else named
-        if used_here is not None:
-            used, reported = used + used_here, reported + (served or 0)
-    times.sort()
-    return Recalls(
-        count=len(rows[:SAMPLE]),
-        is_more=len(rows) > SAMPLE,
-        by_verdict=by_verdict,
-        degraded=degraded,
-        p95=times[int(len(times) * 0.95)] if times else 0.0,
-        used=used,
-        reported=reported,
-    )
+    """The newest recalls of the last day, in one query."""
+    asked = in_workspaces(RecallTrace.objects.filter(NOT_LOOKING_BACK, created_at__gt=now - DAY), seen)
+    newest = asked.order_by("-created_at", "-id")
+    rows = list(newest.values_list("degraded__len", flat=True)[:SAMPLE])
+    return Recalls(len(rows), sum(bool(number) for number in rows))
 
 
-def figures(seen: frozenset[int] | None, asked: Recalls, now: datetime) -> Iterator[Figure]:
-    """All of them, with their aims."""
-    yield in_use(seen, now)
-    yield from _of_recalls(asked)
-    yield dedup(seen, now)
-    yield tokens(seen)
-
-
-def in_use(seen: frozenset[int] | None, now: datetime) -> Figure:
-    """Entries that can be recalled at this moment; beside them all that are kept, and those of the last day."""
-    entries = in_workspaces(Entry.objects.all(), seen)
-    counts = {
-        "kept": _counted(entries),
-        "new": _counted(entries.filter(created_at__gt=now - DAY)),
-    }
-    address = f"{reverse('admin:memories_entry_changelist')}?state={State.LIVE}"
-    hint = _("can be recalled now; %(kept)s kept in all, %(new)s of the last day") % counts
-    live = entries.filter(in_state(State.LIVE, Policy.objects.over(now)))
-    return Figure(_("Memories in use"), _counted(live), hint, address)
-
-
-def _counted(rows: QuerySet[Any]) -> str:
-    number = rows.order_by()[: COUNTED + 1].count()
-    return f"{COUNTED:,}+" if number > COUNTED else f"{number:,}"
-
-
-def _of_recalls(asked: Recalls) -> Iterator[Figure]:
+def figures(numbers: Numbers) -> Iterator[Figure]:
+    """All of a period, with their aims."""
+    usage, period = numbers.usage, numbers.period
+    yield in_use(numbers)
     list_of = reverse("admin:memories_recalltrace_changelist")
-    more = "+" if asked.is_more else ""
-    needed = _("in the last day; %(n)s looked into memory") % {"n": f"{asked.searched:,}{more}"}
-    yield Figure(_("Recalls"), f"{asked.count:,}{more}", needed, list_of)
-    found = len(asked.of(Verdict.FOUND))
-    numbers = {"n": f"{found:,}", "all": f"{asked.searched:,}", "weak": f"{len(asked.of(Verdict.WEAK)):,}"}
-    hint = _("%(n)s of %(all)s that looked into memory, %(weak)s more perhaps; aim: over 60%%") % numbers
-    yield Figure(_("Found"), share(found, asked.searched), hint, f"{list_of}?answer={Verdict.FOUND}")
-    numbers = {"n": f"{asked.used:,}", "all": f"{asked.reported:,}"}
-    hint = _("%(n)s of %(all)s served memories whose answer is known; aim: over 40%%") % numbers
-    yield Figure(_("Used in the answer"), share(asked.used, asked.reported), hint)
+    searched, found = usage.total(*SEARCHED), usage.total("found")
+    asked = searched + usage.total("unneeded")
+    yield Figure(_("Recalls"), f"{asked:,}", _("%(n)s looked into memory") % {"n": f"{searched:,}"}, list_of)
+    told = {"n": f"{found:,}", "all": f"{searched:,}", "weak": f"{usage.total('weak'):,}"}
+    hint = _("%(n)s of %(all)s that looked into memory, %(weak)s more perhaps; aim: over 60%%") % told
+    yield Figure(_("Found"), share(found, searched), hint, f"{list_of}?answer={Verdict.FOUND}")
+    used, reported = usage.total("used"), usage.total("reported")
+    hint = _("%(n)s of %(all)s served memories whose answer is known; aim: over 40%%")
+    yield Figure(_("Used in the answer"), share(used, reported), hint % {"n": f"{used:,}", "all": f"{reported:,}"})
+    slowest = quantile(numbers.steps.get(TOTAL, []), 0.95)
     hint = _("of the recalls that look into memory take longer; aim: under 200 ms")
-    yield Figure(_("Slowest twentieth"), f"{asked.p95:.0f} ms" if asked.searched else "—", hint)
+    yield Figure(_("Slowest twentieth"), "—" if slowest is None else milliseconds(slowest), hint)
+    known, came = usage.total("merged", "repeated"), usage.total("created", "merged", "repeated")
+    hint = _("%(n)s of %(all)s that came were merged or skipped; aim: over 35%%")
+    yield Figure(_("Known already"), share(known, came), hint % {"n": f"{known:,}", "all": f"{came:,}"})
+    yield tokens(period.seen)
 
 
-def dedup(seen: frozenset[int] | None, now: datetime) -> Figure:
-    """Of what bots and people had remembered in the last day, the share that was known already (A10)."""
-    workspaces = None if seen is None else sorted(seen)
-    with connection.cursor() as cursor:
-        cursor.execute(_CAME, {"since": now - DAY, "most": CHANGES, "seen": workspaces})
-        new, known = cursor.fetchone()
-    numbers = {"n": f"{known:,}", "all": f"{known + new:,}"}
-    hint = _("%(n)s of %(all)s that came in the last day were merged or skipped; aim: over 35%%") % numbers
-    return Figure(_("Known already"), share(known, known + new), hint)
+def in_use(numbers: Numbers) -> Figure:
+    """Entries that can be recalled: of few at this moment, of many as last counted; beside them all that are kept."""
+    period = numbers.period
+    entries = in_workspaces(Entry.objects.all(), period.seen)
+    if period.channel is not None:
+        entries = entries.filter(channel=period.channel)
+    address = f"{reverse('admin:memories_entry_changelist')}?state={State.LIVE}"
+    kept = entries.order_by()[: COUNTED + 1].count()
+    if kept <= COUNTED:
+        live = entries.filter(in_state(State.LIVE, Policy.objects.over(period.now))).count()
+        return Figure(
+            _("Memories in use"),
+            f"{live:,}",
+            _("can be recalled now; %(kept)s kept in all") % {"kept": f"{kept:,}"},
+            address,
+        )
+    stock = numbers.newest_stock
+    if stock is None:
+        return Figure(_("Memories in use"), f"{COUNTED:,}+", _("They are counted every six hours."), address)
+    told = {"kept": f"{stock.kept:,}", "at": date_format(localtime(stock.at), "TIME_FORMAT")}
+    hint = _("can be recalled; %(kept)s kept in all; as counted at %(at)s") % told
+    return Figure(_("Memories in use"), f"{stock.live:,}", hint, address)
 
 
 def tokens(seen: frozenset[int] | None) -> Figure:
@@ -166,9 +112,3 @@ def tokens(seen: frozenset[int] | None) -> Figure:
     lengths = [text.count_tokens(content) for content in newest.values_list("content", flat=True)[:MEASURED]]
     hint = _("on average of the newest %(n)s; aim: under 200") % {"n": f"{len(lengths):,}"}
     return Figure(_("Tokens a memory"), f"{sum(lengths) / len(lengths):.0f}" if lengths else "—", hint)
-
-
-def questions(asked: Recalls, verdict: Verdict, most: int) -> list[RecallTrace]:
-    """The newest questions of the last day with a verdict."""
-    rows = RecallTrace.objects.filter(pk__in=asked.of(verdict)[:most]).only("message", "created_at")
-    return list(rows.order_by("-created_at", "-id"))

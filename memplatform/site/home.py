@@ -10,9 +10,11 @@ from memories.admin.batches.list import EMPTY
 from memories.admin.labels import batch_name
 from memories.choices import Verdict
 from memories.models import Batch
-from memplatform.site import figures
+from memplatform.site import drawn, figures, lists, snoozes
 from memplatform.site.attention import Viewer
 from memplatform.site.attention.lines import items
+from memplatform.site.periods import chosen
+from memplatform.site.series import Numbers
 
 LATEST = 6
 
@@ -27,11 +29,27 @@ def what_is_shown(request: HttpRequest) -> dict[str, Any]:
     viewer = Viewer(request, timezone.now())
     if viewer.seen is not None and not viewer.seen:
         return {"is_stranger": True, "items": [], "figures": []}
+    shown, put_off = snoozes.sorted_out(items(viewer), int(request.user.pk or 0), viewer.now)
     latest = in_workspaces(Batch.objects.exclude(EMPTY).select_related("scope"), viewer.seen)
     return {
-        "items": items(viewer),
-        "figures": list(figures.figures(viewer.seen, viewer.recalls, viewer.now)),
+        "items": shown,
+        "put_off": put_off,
         "batches": [(batch, batch_name(batch)) for batch in latest.order_by("-created_at", "-id")[:LATEST]],
-        "unanswered": figures.questions(viewer.recalls, Verdict.NONE, LATEST),
-        "doubtful": figures.questions(viewer.recalls, Verdict.WEAK, LATEST),
+        **_used(request, viewer),
+    }
+
+
+def _used(request: HttpRequest, viewer: Viewer) -> dict[str, Any]:
+    """How it was used in the period the address asks for."""
+    choice = chosen(request, viewer.now)
+    numbers = Numbers(choice.period)
+    return {
+        "choice": choice,
+        "figures": list(figures.figures(numbers)),
+        "charts": list(drawn.charts(numbers)),
+        "steps": drawn.step_times(numbers),
+        "stock": numbers.newest_stock,
+        "unanswered": lists.questions(choice.period, Verdict.NONE),
+        "doubtful": lists.questions(choice.period, Verdict.WEAK),
+        "most_recalled": lists.most_recalled(choice.period),
     }

@@ -20,7 +20,7 @@ UNFOLD = {
         ]
     },
     "DASHBOARD_CALLBACK": "memplatform.site.home.page",
-    "STYLES": [lambda request: static("memplatform/admin.css")],
+    "STYLES": [lambda request: static("memplatform/admin.css"), lambda request: static("memplatform/home.css")],
     "SCRIPTS": [lambda request: static("memplatform/admin.js")],
     "SIDEBAR": {"show_search": True, "command_search": True, "navigation": []},
     "COLORS": {

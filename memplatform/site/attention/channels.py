@@ -3,17 +3,21 @@
 from collections import defaultdict
 from collections.abc import Iterator
 from datetime import timedelta
+from functools import partial
 from urllib.parse import urlencode
 
-from django.db.models import Count
+from django.db.models import Count, QuerySet
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from channels_app.api.replayed import EFFECTS
+from channels_app.file_mode import parked
 from channels_app.models import Channel, ReplayedRecord, ReplayOutcome
 from memories.choices import DmScope
 from memories.models import Entry
 from memories.tenancy.platforms import LOCAL_PLATFORMS
+from memories.tenancy.roles import Right
 from memplatform.site.attention.items import Item, Viewer
 from memplatform.site.attention.workspaces import SAMPLE
 
@@ -22,8 +26,8 @@ _OWNERS_WINDOW = timedelta(days=30)
 
 def parked_calls(viewer: Viewer) -> Iterator[Item]:
     """Calls that were accepted, and are nowhere but in their record."""
-    parked = viewer.rows(ReplayedRecord.objects.filter(outcome=ReplayOutcome.PARKED))
-    newest = list(parked.order_by("-pk").values_list("pk", flat=True)[:SAMPLE])
+    calls = viewer.rows(ReplayedRecord.objects.filter(outcome=ReplayOutcome.PARKED))
+    newest = list(calls.order_by("-pk").values_list("pk", flat=True)[:SAMPLE])
     if newest:
         text = ngettext(
             "%(n)d call taken in while the database was away could not be applied",
@@ -32,7 +36,14 @@ def parked_calls(viewer: Viewer) -> Iterator[Item]:
         )
         address = reverse("admin:channels_app_replayedrecord_changelist") + "?outcome__exact=parked"
         hint = _("Its body is kept, with the reason.")
-        yield Item("parked-calls", text % {"n": len(newest)}, hint, address, is_grave=True, mark=str(newest[0]))
+        retry = partial(_apply_again, viewer, calls) if viewer.may(Right.OPERATE) else None
+        yield Item("parked-calls", text % {"n": len(newest)}, hint, address, True, mark=str(newest[0]), retry=retry)
+
+
+def _apply_again(viewer: Viewer, calls: QuerySet[ReplayedRecord]) -> int:
+    """Apply those again that this person may; how many were applied."""
+    outcomes = parked.retry(viewer.rows(calls, Right.OPERATE), EFFECTS, now=viewer.now)
+    return outcomes[ReplayOutcome.APPLIED] + outcomes[ReplayOutcome.KNOWN]
 
 
 def shared_by_strangers(viewer: Viewer) -> Iterator[Item]:

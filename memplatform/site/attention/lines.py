@@ -13,6 +13,7 @@ LINES: tuple[Callable[[Viewer], Iterable[Item]], ...] = (
     platform.late_queue,
     platform.model_changes,
     workspaces.failed_jobs,
+    workspaces.failed_deliveries,
     workspaces.parked_conversations,
     channels.parked_calls,
     workspaces.waiting_batches,

@@ -5,36 +5,76 @@ from datetime import timedelta
 from functools import partial, reduce
 from operator import or_
 
-from django.db.models import Count, Max, Min, Q
+from django.db.models import Count, Exists, Max, Min, OuterRef, Q, QuerySet
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from memories import reranker
+from memories import reranker, webhooks
 from memories.admin import spend
+from memories.admin.access import actor_of
+from memories.admin.auditing import note
 from memories.choices import BatchState, BufferState, HoldReason, JobState
 from memories.consolidation import buffer
-from memories.models import Batch, Entry, ExtractionBatch, IndexQueueItem, JobRun
+from memories.models import AuditEvent, Batch, Entry, ExtractionBatch, IndexQueueItem, JobRun, WebhookDelivery
+from memories.models.webhook import DeliveryState
 from memories.tenancy.roles import Right
 from memplatform import health
+from memplatform.jobs.registry import JOBS
+from memplatform.jobs.runs import enqueue
 from memplatform.site.attention.items import Item, Viewer, ago
 from memplatform.site.figures import share
 
 DAY = timedelta(days=1)
 #: Rows that are counted.
 SAMPLE = 1_000
+#: Runs that are queued again at once.
+RETRIED = 50
 #: From this share of degraded answers on, somebody should look.
 DEGRADED_SHARE = 0.05
 
 
 def failed_jobs(viewer: Viewer) -> Iterator[Item]:
-    """Runs of jobs that failed for good."""
-    failed = viewer.rows(JobRun.objects.filter(state=JobState.FAILED, finished_at__gt=viewer.now - DAY))
-    found = failed.aggregate(n=Count("*"), newest=Max("pk"))
+    """Runs of jobs that failed for good, and have not been run again since."""
+    later = JobRun.objects.filter(job=OuterRef("job"), started_at__gt=OuterRef("started_at")).exclude(
+        state=JobState.FAILED
+    )
+    again = Exists(later.filter(Q(workspace=OuterRef("workspace")) | Q(workspace=None, job=OuterRef("job"))))
+    runs = JobRun.objects.filter(~again, state=JobState.FAILED, finished_at__gt=viewer.now - DAY, is_dry=False)
+    found = viewer.rows(runs).aggregate(n=Count("*"), newest=Max("pk"))
     if count := found["n"]:
         text = ngettext("%(n)d job failed in the last day", "%(n)d jobs failed in the last day", count) % {"n": count}
         address = reverse("admin:memories_jobrun_changelist") + "?state__exact=failed"
-        yield Item("failed-jobs", text, "", address, is_grave=True, mark=str(found["newest"]))
+        retry = partial(_run_again, viewer, runs) if viewer.may(Right.OPERATE) else None
+        yield Item("failed-jobs", text, "", address, is_grave=True, mark=str(found["newest"]), retry=retry)
+
+
+def _run_again(viewer: Viewer, failed: QuerySet[JobRun]) -> int:
+    """Queue a run of each job that failed where it failed; how many."""
+    mine = viewer.rows(failed.select_related("workspace"), Right.OPERATE).order_by("-pk")[:RETRIED]
+    again = {(run.job, run.workspace_id): run for run in mine if run.job in JOBS}
+    for run in again.values():
+        queued = enqueue(run.job, run.workspace, actor=actor_of(viewer.request), now=viewer.now)
+        note(viewer.request, AuditEvent.JOB, queued)
+    return len(again)
+
+
+def failed_deliveries(viewer: Viewer) -> Iterator[Item]:
+    """What webhooks were to be told, and were not: it was tried until the last time."""
+    failed = WebhookDelivery.objects.filter(state=DeliveryState.FAILED, webhook__is_enabled=True)
+    newest = list(viewer.rows(failed).order_by("-pk").values_list("pk", flat=True)[:SAMPLE])
+    if newest:
+        text = ngettext("%(n)d delivery to a webhook failed", "%(n)d deliveries to webhooks failed", len(newest))
+        hint = _("The receiver did not take it, however often it was tried.")
+        address = reverse("admin:memories_webhookdelivery_changelist") + "?state__exact=failed"
+        retry = partial(_send_again, viewer, newest) if viewer.may(Right.WEBHOOKS) else None
+        yield Item("deliveries", text % {"n": len(newest)}, hint, address, True, mark=str(newest[0]), retry=retry)
+
+
+def _send_again(viewer: Viewer, deliveries: list[int]) -> int:
+    """Send those again that this person may; how many."""
+    mine = viewer.rows(WebhookDelivery.objects.filter(pk__in=deliveries), Right.WEBHOOKS)
+    return webhooks.send_again(mine, now=viewer.now)
 
 
 def parked_conversations(viewer: Viewer) -> Iterator[Item]:

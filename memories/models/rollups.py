@@ -1,0 +1,120 @@
+"""What the home page is drawn from: counts by hour, workspace and channel, without a word anybody said.
+
+A channel is the name of its platform; empty, of memory that several channels share.
+"""
+
+from django.contrib.postgres.fields import ArrayField
+from django.db import models
+from django.db.models import Q
+from django.utils.translation import gettext_lazy as _
+from pgvector.django import VectorField
+
+from memories.models.tenancy import Workspace
+
+#: Buckets of a histogram (memplatform.rollups.histogram says what each holds).
+BUCKETS = 64
+
+
+class Rollup(models.Model):
+    """A row of a workspace and channel at a time."""
+
+    workspace = models.ForeignKey(Workspace, models.CASCADE, db_index=False, related_name="+")
+    channel = models.CharField(_("channel"), max_length=200, blank=True, default="")
+
+    class Meta:
+        abstract = True
+
+
+class HourlyCount(Rollup):
+    """What was asked and written within an hour of UTC."""
+
+    hour = models.DateTimeField(_("hour"))
+    found = models.PositiveIntegerField(default=0)
+    weak = models.PositiveIntegerField(default=0)
+    none = models.PositiveIntegerField(default=0)
+    unneeded = models.PositiveIntegerField(default=0, help_text=_("Recalls of messages that needed no memory."))
+    degraded = models.PositiveIntegerField(default=0)
+    served = models.PositiveBigIntegerField(default=0, help_text=_("Entries."))
+    reported = models.PositiveBigIntegerField(default=0, help_text=_("Entries served whose answer is known."))
+    used = models.PositiveBigIntegerField(default=0, help_text=_("Entries that answers rested on."))
+    tokens = models.PositiveBigIntegerField(default=0, help_text=_("Of the contexts that were handed out."))
+    created = models.PositiveIntegerField(default=0)
+    derived = models.PositiveIntegerField(default=0, help_text=_("Created by a batch: facts, notes, imports."))
+    merged = models.PositiveIntegerField(default=0)
+    repeated = models.PositiveIntegerField(default=0, help_text=_("Skipped: it was known already."))
+    expired = models.PositiveIntegerField(default=0)
+
+    class Meta:
+        verbose_name = _("counts of an hour")
+        verbose_name_plural = _("counts by hour")
+        constraints = [models.UniqueConstraint(fields=["hour", "workspace", "channel"], name="hourlycount_once")]
+
+    def __str__(self) -> str:
+        return f"{self.hour:%Y-%m-%d %H} {self.channel}"
+
+
+class HourlyTime(Rollup):
+    """How long a step took within an hour of UTC, as a histogram: steps of recalls in milliseconds, lags in seconds."""
+
+    hour = models.DateTimeField(_("hour"))
+    step = models.CharField(_("step"), max_length=40)
+    counts = VectorField(dimensions=BUCKETS)
+
+    class Meta:
+        verbose_name = _("times of an hour")
+        verbose_name_plural = _("times by hour")
+        constraints = [models.UniqueConstraint(fields=["hour", "workspace", "channel", "step"], name="hourlytime_once")]
+
+    def __str__(self) -> str:
+        return f"{self.hour:%Y-%m-%d %H} {self.channel} {self.step}"
+
+
+class RolledHour(models.Model):
+    """An hour that has been counted for all workspaces, and when that was done last."""
+
+    hour = models.DateTimeField(primary_key=True)
+    taken_at = models.DateTimeField(_("counted"))
+
+    class Meta:
+        verbose_name = _("counted hour")
+        verbose_name_plural = _("counted hours")
+
+    def __str__(self) -> str:
+        return f"{self.hour:%Y-%m-%d %H}"
+
+
+class EntryStock(Rollup):
+    """How many entries of a type were in a state at a time: several times a day, the last count of each stands."""
+
+    at = models.DateTimeField(_("at"))
+    type = models.CharField(_("type"), max_length=20)
+    state = models.CharField(_("state"), max_length=20)
+    entries = models.PositiveIntegerField(default=0)
+    never_recalled = models.PositiveIntegerField(default=0)
+    ending = models.PositiveIntegerField(default=0, help_text=_("Whose time is over within a week."))
+
+    class Meta:
+        verbose_name = _("stock of entries")
+        verbose_name_plural = _("stocks of entries")
+        constraints = [
+            models.UniqueConstraint(fields=["at", "workspace", "channel", "type", "state"], name="entrystock_once"),
+            models.CheckConstraint(condition=Q(never_recalled__lte=models.F("entries")), name="entrystock_adds_up"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.at:%Y-%m-%d %H} {self.type} {self.state}"
+
+
+class MostRecalled(models.Model):
+    """The entries of a workspace that were served most often, as last counted: their ids, the first the most."""
+
+    workspace = models.OneToOneField(Workspace, models.CASCADE, primary_key=True, related_name="+")
+    entries = ArrayField(models.BigIntegerField(), default=list)
+    at = models.DateTimeField(_("at"))
+
+    class Meta:
+        verbose_name = _("most recalled")
+        verbose_name_plural = _("most recalled")
+
+    def __str__(self) -> str:
+        return f"{self.workspace_id}"

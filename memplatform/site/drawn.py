@@ -1,0 +1,189 @@
+"""Which charts the home page shows, and the table of times by step."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, pgettext
+
+from memories.choices import Verdict
+from memories.kinds import EntryType
+from memories.models.state import State
+from memplatform.rollups.histogram import quantile
+from memplatform.rollups.lags import EMBEDDING, EXTRACTION, LAGS
+from memplatform.site.charts import Chart, Series, number, percent
+from memplatform.site.series import TOTAL, Numbers
+
+SEARCHED = ("found", "weak", "none")
+_COLORS = ("mp-c1", "mp-c2", "mp-c3", "mp-c4", "mp-c5", "mp-c6", "mp-c7", "mp-c8")
+#: Steps of a recall, as people call them.
+STEPS: dict[str, Any] = {
+    TOTAL: gettext_lazy("The whole recall"),
+    "need": gettext_lazy("Is memory needed?"),
+    "policies": gettext_lazy("Reading scopes and policies"),
+    "dates": gettext_lazy("Dates in the question"),
+    "words": gettext_lazy("Words of the question"),
+    "embedding": gettext_lazy("Embedding of the question"),
+    "average": gettext_lazy("What its memories are about on average"),
+    "history": gettext_lazy("What the bot was told already"),
+    "search": gettext_lazy("Search"),
+    "rank": gettext_lazy("Ranking"),
+    "rerank": gettext_lazy("Reranking"),
+    "corrections": gettext_lazy("Corrections before what they correct"),
+    "quotas": gettext_lazy("Quotas"),
+    "evidence": gettext_lazy("Is it enough to answer with?"),
+    "context": gettext_lazy("Writing the context"),
+    "events": gettext_lazy("Messages and days"),
+    "passed_over": gettext_lazy("Why the others were not served"),
+}
+
+
+@dataclass(frozen=True)
+class StepTimes:
+    """A step of recalls, how often it was taken, and how long it took, in milliseconds."""
+
+    name: str
+    count: str
+    half: str
+    most: str
+
+
+def milliseconds(value: float) -> str:
+    """With its unit; seconds from ten on."""
+    return _("%(n)s s") % {"n": number(value / 1000)} if value >= 10_000 else _("%(n)s ms") % {"n": number(value)}
+
+
+def seconds(value: float) -> str:
+    """With its unit, the largest that fits; what was less than a second waited for nothing."""
+    for size, unit in ((7_200, _("%(n)s h")), (120, _("%(n)s min"))):
+        if value >= size:
+            return unit % {"n": number(value / (size / 2))}
+    return _("%(n)s s") % {"n": number(value if value >= 1 else 0)}
+
+
+def charts(numbers: Numbers) -> Iterator[Chart]:
+    """All that have to do with this channel, or with all."""
+    yield from _of_recalls(numbers)
+    yield from _of_memories(numbers)
+    yield from _of_time(numbers)
+    if numbers.period.channel is None:
+        yield _of_spend(numbers)
+
+
+def _of_recalls(numbers: Numbers) -> Iterator[Chart]:
+    days, usage = numbers.period.days, numbers.usage
+    yield Chart(
+        _("Recalls by what was found"),
+        days,
+        [
+            Series(str(Verdict.FOUND.label), "mp-c1", usage.of("found")),
+            Series(str(Verdict.WEAK.label), "mp-c3", usage.of("weak")),
+            Series(str(Verdict.NONE.label), "mp-c4", usage.of("none")),
+            Series(_("No memory needed"), "mp-c5", usage.of("unneeded")),
+        ],
+    )
+    yield Chart(
+        _("Found and used"),
+        days,
+        [
+            Series(_("Found"), "mp-c1", usage.share(["found"], SEARCHED)),
+            Series(_("Used in the answer"), "mp-c2", usage.share(["used"], ["reported"])),
+        ],
+        _("Found: of the recalls that looked into memory. Used: of the memories served whose answer is known."),
+        is_stacked=False,
+        most=1.0,
+        show=percent,
+    )
+
+
+def _of_memories(numbers: Numbers) -> Iterator[Chart]:
+    days, usage = numbers.period.days, numbers.usage
+    yield Chart(
+        _("What came in"),
+        days,
+        [
+            Series(pgettext("memories", "Created"), "mp-c1", usage.of("created")),
+            Series(_("Made of others"), "mp-c6", usage.of("derived")),
+            Series(pgettext("memories", "Merged"), "mp-c3", usage.of("merged")),
+            Series(pgettext("memories", "Known already"), "mp-c5", usage.of("repeated")),
+        ],
+        _("Made of others: by extraction, compression, notes and imports."),
+    )
+    types = [(kind, numbers.stock(kind=kind.value)) for kind in EntryType]
+    yield Chart(
+        _("Memories in use by type"),
+        days,
+        [
+            Series(str(kind.label), color, values)
+            for (kind, values), color in zip(types, _COLORS, strict=False)
+            if any(values)
+        ],
+        _("As last counted on each day."),
+    )
+    states = [(state, numbers.stock(state)) for state in State]
+    yield Chart(
+        _("Memories by state"),
+        days,
+        [
+            Series(str(state.label), color, values)
+            for (state, values), color in zip(
+                states, ("mp-c1", "mp-c3", "mp-c4", "mp-c5", "mp-c6", "mp-c2"), strict=True
+            )
+            if any(values)
+        ],
+        _("As last counted on each day."),
+    )
+
+
+def _of_time(numbers: Numbers) -> Iterator[Chart]:
+    days = numbers.period.days
+    yield Chart(
+        _("How long recalls take"),
+        days,
+        [
+            Series(_("Half take less"), "mp-c1", numbers.quantiles(TOTAL, 0.5)),
+            Series(_("All but a twentieth take less"), "mp-c4", numbers.quantiles(TOTAL, 0.95)),
+        ],
+        _("Of the recalls that looked into memory; aim: under 200 ms."),
+        is_stacked=False,
+        show=milliseconds,
+    )
+    if numbers.period.channel is None:
+        yield Chart(
+            _("How long work waits"),
+            days,
+            [
+                Series(_("For the embedding"), "mp-c2", numbers.quantiles(EMBEDDING, 0.95)),
+                Series(_("For the extraction"), "mp-c6", numbers.quantiles(EXTRACTION, 0.95)),
+            ],
+            _("The oldest, looked at once a minute: for 95 of 100 minutes it waited no longer."),
+            is_stacked=False,
+            show=seconds,
+        )
+
+
+def _of_spend(numbers: Numbers) -> Chart:
+    names = {"asked": _("Tokens asked"), "answered": _("Tokens answered")}
+    colors = zip(names.items(), ("mp-c2", "mp-c1"), strict=True)
+    days = numbers.period.days
+    return Chart(
+        _("Tokens of the platform's own model"),
+        days,
+        [
+            Series(label, color, [float(numbers.spend.get(day, {}).get(name) or 0) for day in days])
+            for (name, label), color in colors
+        ],
+        _("By the days of each workspace."),
+    )
+
+
+def step_times(numbers: Numbers) -> list[StepTimes]:
+    """Each step with its median and its 95th percentile, the slowest first."""
+    found = []
+    for step, counts in numbers.steps.items():
+        half, most = quantile(counts, 0.5), quantile(counts, 0.95)
+        if step not in LAGS and half is not None and most is not None:
+            name = str(STEPS.get(step, step))
+            found.append((most, StepTimes(name, number(sum(counts)), milliseconds(half), milliseconds(most))))
+    return [row for _most, row in sorted(found, key=lambda one: -one[0])]

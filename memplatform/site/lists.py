@@ -1,0 +1,58 @@
+"""The short lists of the home page: questions without an answer, what ends soon, what is recalled most. All bounded."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from django.urls import reverse
+from django.utils.translation import gettext as _
+
+from memories.admin.access import in_workspaces
+from memories.choices import Category, Verdict
+from memories.models import Entry, EntryAccess, MostRecalled, RecallTrace
+from memories.models.recall_trace import NOT_LOOKING_BACK
+from memories.tenancy.resolver import starts_of_keys
+from memplatform.site.periods import Period
+
+LATEST = 6
+#: The newest recalls that are looked through.
+LOOKED_AT = 2_000
+
+
+def questions(period: Period, verdict: Verdict) -> list[RecallTrace]:
+    """The newest questions of the period with a verdict, of the newest recalls."""
+    newest = in_workspaces(RecallTrace.objects.filter(NOT_LOOKING_BACK, created_at__gte=period.since), period.seen)
+    if period.channel:
+        newest = newest.filter(scope_keys__0__startswith=starts_of_keys(period.channel)[0])
+    looked_at = newest.order_by("-created_at", "-id").values("pk")[:LOOKED_AT]
+    rows = RecallTrace.objects.filter(pk__in=looked_at, evidence__verdict=verdict)
+    return list(rows.only("message", "created_at").order_by("-created_at", "-id")[:LATEST])
+
+
+@dataclass(frozen=True)
+class Recalled:
+    """A memory and how often recalls served it."""
+
+    entry: Entry
+    count: int
+
+    @property
+    def words(self) -> str:
+        """What it says; of a credential only that it is one."""
+        return _("A credential") if self.entry.category == Category.CREDENTIAL else str(self.entry)
+
+    @property
+    def address(self) -> str:
+        return reverse("admin:memories_entry_change", args=[self.entry.pk])
+
+
+def most_recalled(period: Period) -> list[Recalled]:
+    """The memories in use that were served most often, of those that were when they were counted last."""
+    found = in_workspaces(MostRecalled.objects.all(), period.seen).values_list("entries", flat=True)
+    ids = [entry for entries in found for entry in entries]
+    counts = EntryAccess.objects.filter(entry__in=ids).values_list("entry_id", "access_count")
+    entries: Any = in_workspaces(Entry.objects.live().filter(pk__in=ids), period.seen)
+    if period.channel is not None:
+        entries = entries.filter(channel=period.channel)
+    rows = entries.in_bulk()
+    ranked = sorted(counts, key=lambda one: (-one[1], one[0]))
+    return [Recalled(rows[pk], count) for pk, count in ranked if pk in rows][:LATEST]
