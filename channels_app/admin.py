@@ -166,15 +166,9 @@ class ReplayedRecordAdmin(RestrictedAdmin):
             left = outcomes.pop(ReplayOutcome.PARKED, 0)
             done = ngettext("%(n)d call is applied", "%(n)d calls are applied", outcomes.total())
             waiting = ngettext("%(left)d could not be, again.", "%(left)d could not be, again.", left)
-            return (
-                f"{done}; {waiting}" % {"n": outcomes.total(), "left": left}
-                if left
-                else f"{done}." % {"n": outcomes.total()}
-            )
+            return (f"{done}; {waiting}" if left else f"{done}.") % {"n": outcomes.total(), "left": left}
 
-        text = gettext(
-            "They are applied at the time they were accepted, as the bot that sent them; none is applied twice."
-        )
+        text = gettext("Each is applied as of the time it was accepted, for the bot that sent it, and never twice.")
         return self._ask(request, calls, again, gettext("Try again"), text)
 
     def _discard(self, request: HttpRequest, chosen: Any) -> HttpResponse:

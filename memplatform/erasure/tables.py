@@ -68,6 +68,8 @@ _OTHERS = dict.fromkeys(
     (
         *("memories_workspace", "memories_member", "memories_bot", "memories_botkey", "memories_secret"),
         *("memories_policy", "memories_embeddingmodel", "memories_spend", "memories_keyusage"),
+        *("memories_hourlycount", "memories_hourlytime", "memories_rolledhour", "memories_entrystock"),
+        *("memories_mostrecalled", "memories_incident", "memories_snooze"),  # numbers, and ids that lead nowhere
         *("memories_heartbeat", "memories_modelhealth", "memories_webhook", "channels_app_channel"),
         *("auth_user", "auth_group", "auth_permission", "auth_group_permissions", "auth_user_groups"),
         *(

@@ -66,6 +66,8 @@ def _done(item: Item, what: str, user_id: int, now: datetime) -> str:
     if what == DISMISS and item.mark:
         put_off(item, user_id, None, now=now)
         return _("Dismissed: it comes back when there is something new.")
+    if what not in (TOMORROW, WEEK):
+        return _("You may not do that.")
     day = timezone.localtime(now).date() + timedelta(days=7 if what == WEEK else 1)
     put_off(item, user_id, timezone.make_aware(datetime.combine(day, MORNING)), now=now)
     return _("Put off until %(day)s.") % {"day": date_format(day, "DATE_FORMAT")}

@@ -55,6 +55,7 @@ PAGES = {
     "quarantine": CURATORS,
     "quarantine_new": CURATORS,
     "quarantine_one": CURATORS,
+    "attention": EVERYBODY,  # puts lines off for oneself; what is tried again asks for the right that takes
     "memories_member_invite": OWNERS,
     "memories_invitation_withdraw": OWNERS,
     "memories_auditrecord_export": AUDITORS,
@@ -87,6 +88,9 @@ PAGES = {
     "memories_policy_set": OPERATORS,
     "memories_policy_versions": EVERYBODY,
     "memories_policy_go_back": OPERATORS,
+    "memories_policy_version": OPERATORS,
+    "channels_app_replayedrecord_retry": OPERATORS,
+    "channels_app_replayedrecord_discard": OPERATORS,
     "memories_webhook_send_test": OWNERS,
     "memories_webhook_renew_secret": OWNERS,
     "memories_webhookdelivery_send_again": OWNERS,
@@ -134,6 +138,8 @@ ACTIONS = {
         CURATORS,
     ),
     "memories_extractionbatch": dict.fromkeys(("extract_chosen", "retry_chosen", "drop_chosen"), OPERATORS),
+    "channels_app_replayedrecord": dict.fromkeys(("retry_chosen", "discard_chosen"), OPERATORS),
+    "memories_policy": {"delete_selected": OPERATORS},
     "memories_webhookdelivery": {"send_chosen_again": OWNERS},
     "django_q_failure": dict.fromkeys(("run_again", "dismiss"), SUPERUSERS),
 }
