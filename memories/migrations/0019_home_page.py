@@ -12,7 +12,7 @@ from memories.migrations._walls import row_level_security
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('memories', '0017_second_factor'),
+        ('memories', '0018_quarantine'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
