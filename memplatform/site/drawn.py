@@ -17,6 +17,7 @@ from memplatform.site.series import TOTAL, Numbers
 
 SEARCHED = ("found", "weak", "none")
 _COLORS = ("mp-c1", "mp-c2", "mp-c3", "mp-c4", "mp-c5", "mp-c6", "mp-c7", "mp-c8")
+_STATE_COLORS = ("mp-c1", "mp-c3", "mp-c4", "mp-c5", "mp-c6", "mp-c2", "mp-c7", "mp-c8")
 #: Steps of a recall, as people call them.
 STEPS: dict[str, Any] = {
     TOTAL: gettext_lazy("The whole recall"),
@@ -127,9 +128,7 @@ def _of_memories(numbers: Numbers) -> Iterator[Chart]:
         days,
         [
             Series(str(state.label), color, values)
-            for (state, values), color in zip(
-                states, ("mp-c1", "mp-c3", "mp-c4", "mp-c5", "mp-c6", "mp-c2"), strict=True
-            )
+            for (state, values), color in zip(states, _STATE_COLORS, strict=False)
             if any(values)
         ],
         _("As last counted on each day."),
