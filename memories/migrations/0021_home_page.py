@@ -12,7 +12,7 @@ from memories.migrations._walls import row_level_security
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('memories', '0019_recall_traces_by_verdict'),
+        ('memories', '0020_policy_reason'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
