@@ -19,7 +19,7 @@ from django.utils.translation import gettext_lazy as _
 from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget
 
 from memories.admin.confirmation import confirmation_page, is_confirmed
-from memories.admin.labels import batch_name
+from memories.admin.labels import actor_label, batch_name
 from memories.admin.return_link import with_return_url
 from memories.choices import Operation
 from memories.entries.versions import as_of_version, changes_of, stored_columns
@@ -52,6 +52,10 @@ class HistoryStep:
     batch: Batch | None = None
     is_present: bool = False
     bring_back: str = ""
+
+    @property
+    def who(self) -> str:
+        return actor_label(self.actor)
 
     @property
     def batch_name(self) -> str:

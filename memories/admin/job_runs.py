@@ -79,7 +79,8 @@ class JobRunAdmin(RestrictedAdmin):
     def begun_by(self, run: JobRun) -> str:
         if not run.asked:
             return gettext("itself")
-        return gettext("%(actor)s, dry") % {"actor": run.actor} if run.is_dry else run.actor
+        who = labels.actor_label(run.actor)
+        return gettext("%(actor)s, dry") % {"actor": who} if run.is_dry else who
 
     @display(description=_("counts"))
     def counts_label(self, run: JobRun) -> str:

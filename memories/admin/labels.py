@@ -119,6 +119,27 @@ def job_label(name: str) -> str:
     return str(MODEL_JOBS.get(name, name))
 
 
+_ACTORS = {
+    "bot": _("bot %(name)s"),
+    "job": _("job “%(name)s”"),
+    "command": _("%(name)s, by a command"),
+    "webhook": _("webhook %(name)s"),
+    "platform": _("the platform itself"),
+    "sql": _("database login %(name)s"),
+    "file": _("a file that was edited"),
+}
+
+
+def actor_label(actor: str) -> str:
+    """Who did it, of what history writes down: `user:ann` is ann, `job:extract` a job by its name."""
+    kind, _colon, name = actor.partition(":")
+    if kind == "user" or kind not in _ACTORS:
+        return name or actor
+    if kind == "job":
+        name = str(_BATCH_LABELS.get(name, BatchVerb(name).label if name in BatchVerb.values else name))
+    return str(_ACTORS[kind]) % {"name": name}
+
+
 def batch_name(batch: Batch) -> str:
     """The job or action a batch is of."""
     if batch.name in BatchVerb.values:

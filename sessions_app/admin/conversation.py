@@ -12,6 +12,7 @@ from zoneinfo import ZoneInfo
 from django.db.models import Count, Max, Min, Q
 from django.utils.translation import gettext_lazy as _
 
+from memories.admin.labels import actor_label
 from memories.choices import Outcome
 from memories.models import RecallTrace
 from sessions_app.admin.made_memories import MadeMemory, memories_of
@@ -59,6 +60,7 @@ class Marker:
     is_redacted: bool = False  # the summary is handed out no more
     flush: Flush | None = None
     outcome: str = ""  # of the flush's candidates, in words
+    who: str = ""  # made it
 
 
 @dataclass(frozen=True)
@@ -163,7 +165,7 @@ def _markers(session: Session, number: int, redacted: Mapping[int, int]) -> dict
     markers: defaultdict[int, list[Marker]] = defaultdict(list)
     for flush in Flush.objects.filter(**here).order_by("cycle"):
         outcome = " · ".join(f"{_OUTCOMES.get(name, name)} {count}" for name, count in flush.counts.items())
-        markers[flush.up_to].append(Marker(flush=flush, outcome=outcome))
+        markers[flush.up_to].append(Marker(flush=flush, outcome=outcome, who=actor_label(flush.actor)))
     for summary in SessionEvent.objects.filter(**here, kind=EventKind.SUMMARY).order_by("position"):
         up_to = int(summary.data.get("covers_to", summary.position))
         is_redacted = redaction.reveals(redacted, up_to, summary.data.get("left_out", ()))

@@ -1,5 +1,6 @@
 """Sessions as conversations to read, and what an operator may do to the open one."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from django.contrib import admin
@@ -11,10 +12,28 @@ from unfold.decorators import display
 from memories.admin.access import VIEW, RestrictedAdmin
 from memories.admin.filters import DaysFilter
 from memories.admin.history import RecordedHistory
+from memories.choices import DmScope, GroupSessions, GroupUserRecall, NeedMode, SessionMode
 from sessions_app.admin.actions import SessionActions
 from sessions_app.admin.conversation import conversation_of
 from sessions_app.admin.take_out import TakeOut
 from sessions_app.models import Session
+
+#: The rules of a channel by their names, each with its label and those of its values.
+_RULES: Mapping[str, tuple[Any, Mapping[Any, Any]]] = {
+    "dm_scope": (_("memory of direct chats"), dict(DmScope.choices)),
+    "session_mode": (_("sessions"), dict(SessionMode.choices)),
+    "session_prefix": (_("session prefix"), {}),
+    "group_sessions": (_("group sessions"), dict(GroupSessions.choices)),
+    "group_prefix": (_("group prefix"), {}),
+    "capture_group_memory": (_("remember for the group"), {True: _("yes"), False: _("no")}),
+    "group_user_recall": (_("what a group may hear of a person"), dict(GroupUserRecall.choices)),
+    "need": (_("ask whether memory is needed"), dict(NeedMode.choices)),
+    "max_tokens": (_("tokens of a history"), {}),
+}
+
+
+def _rule_label(value: Any, words: Mapping[Any, Any]) -> str:
+    return "" if value in (None, "") else str(words.get(value, value))
 
 
 @admin.register(Session)
@@ -36,11 +55,18 @@ class SessionAdmin(TakeOut, SessionActions, RecordedHistory, RestrictedAdmin):
             _("More"),
             {
                 "classes": ["tab"],
-                "fields": [("user_scope", "chat_scope"), ("peer", "is_group"), "tokens", "rules", "metadata", "uid"],
+                "fields": [
+                    ("user_scope", "chat_scope"),
+                    ("peer", "is_group"),
+                    "tokens",
+                    "rules_in_words",
+                    "metadata",
+                    "uid",
+                ],
             },
         ),
-    ]
-    readonly_fields = ["uid"]
+    ]  # fmt: skip
+    readonly_fields = ["uid", "rules_in_words"]
     change_form_outer_before_template = "admin/sessions_app/conversation.html"
 
     @display(description=_("chat"), ordering="chat_id")
@@ -50,6 +76,13 @@ class SessionAdmin(TakeOut, SessionActions, RecordedHistory, RestrictedAdmin):
     @display(description=_("tokens"), ordering="tokens")
     def budget(self, session: Session) -> str:
         return f"{session.tokens:,} / {session.max_tokens():,}"
+
+    @display(description=_("rules"))
+    def rules_in_words(self, session: Session) -> str:
+        """The channel's rules when it was last used, in words; what leaves it to the platform is left out."""
+        told = session.channel_rules()
+        shown = [(label, _rule_label(getattr(told, name), words)) for name, (label, words) in _RULES.items()]
+        return " · ".join(f"{label}: {value}" for label, value in shown if value)
 
     def page_context(self, request: HttpRequest, row: Session) -> dict[str, Any]:
         return {

@@ -12,7 +12,7 @@ from django.utils.translation import gettext, gettext_lazy, pgettext
 
 from memories import batches, entries
 from memories.admin.history import FieldChange, display_value, field_change, slot_change
-from memories.admin.labels import batch_name
+from memories.admin.labels import actor_label, batch_name
 from memories.admin.quarantine.address import quarantine_url
 from memories.batches import Description
 from memories.batches.descriptions import ATTRIBUTES
@@ -107,6 +107,8 @@ def page(model_admin: Any, request: HttpRequest, batch: Batch) -> HttpResponse:
     may = held_in(request, batch.workspace_id)
     context = {
         **model_admin.admin_site.each_context(request),
+        "who": actor_label(batch.actor),
+        "decided_by": actor_label(batch.decided_by),
         "may": may,
         "opts": model_admin.opts,
         "title": batch_name(batch),

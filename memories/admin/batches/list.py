@@ -15,7 +15,7 @@ from memories.admin.batches import detail
 from memories.admin.batches.actions import BatchDecisions
 from memories.admin.batches.restore import ExpiredRestoration
 from memories.admin.filters import DaysFilter
-from memories.admin.labels import batch_name
+from memories.admin.labels import actor_label, batch_name
 from memories.batches import approval_reasons
 from memories.choices import BatchState
 from memories.models import Batch
@@ -46,7 +46,7 @@ class BatchAdmin(BatchDecisions, ExpiredRestoration, RestrictedAdmin):
 
     members_may = VIEW
     has_history = False
-    list_display = ["created_at", "name_label", "scope", "workspace", "actor", "colored_state", "changes_count", "why"]
+    list_display = ["created_at", "name_label", "scope", "workspace", "who", "colored_state", "changes_count", "why"]
     list_display_links = ["created_at", "name_label"]
     list_filter = [("state", ChoicesDropdownFilter), EmptyFilter, ("created_at", DaysFilter)]
     list_select_related = ["scope", "workspace"]
@@ -82,6 +82,10 @@ class BatchAdmin(BatchDecisions, ExpiredRestoration, RestrictedAdmin):
     @display(description=_("name"))
     def name_label(self, batch: Batch) -> str:
         return batch_name(batch)
+
+    @display(description=_("by"), ordering="actor")
+    def who(self, batch: Batch) -> str:
+        return actor_label(batch.actor)
 
     @display(description=_("state"), label=_COLORS)
     def colored_state(self, batch: Batch) -> Any:

@@ -91,3 +91,11 @@ def test_a_page_takes_as_many_statements_whatever_was_said_since(
     page(alice, mine.trace)
     with django_assert_max_num_queries(24):
         page(alice, mine.trace)
+
+
+def test_who_did_it_and_the_rules_of_a_channel_are_told_in_words(alice: Client, mine: House) -> None:
+    history = alice.get(reverse("admin:memories_entry_history", args=[mine.entry.pk])).content.decode()
+    assert f">bot bot-{mine.word}</span>" in history and ">bot:" not in history
+    address = reverse("admin:sessions_app_session_change", args=[mine.session.pk])
+    shown = alice.get(address, headers={"Accept-Language": "zh-hans"}).content.decode()
+    assert "每个聊天一个会话" in shown and "session_mode" not in shown
