@@ -42,6 +42,8 @@ class MemberForm(forms.ModelForm):  # type: ignore[type-arg]
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        if "role" in self.fields:
+            self.fields["role"].widget.attrs["aria-label"] = _("role")
         self._was = Member(pk=self.instance.pk, workspace_id=self.instance.workspace_id, role=self.instance.role)
 
     def clean_role(self) -> str:
