@@ -107,6 +107,8 @@ _BATCH_LABELS = {
     "move": pgettext_lazy("batch", "move"),
 }
 
+#: What a batch may be of, by its name: jobs, and actions of people.
+BATCH_JOBS: Mapping[str, Any] = _BATCH_LABELS | dict(BatchVerb.choices)
 
 #: Jobs whose models state facts.
 MODEL_JOBS = {name: _BATCH_LABELS[name] for name in ("extract", "compress-days", "compress", "profile")} | {

@@ -21,17 +21,17 @@ from memories.models import Batch, BatchChange, Scope
 _RUN_CHARS = 64
 
 
-def approve(batch: Batch, *, actor: str, now: datetime) -> Batch:
+def approve(batch: Batch, *, actor: str, now: datetime, reason: str = "") -> Batch:
     """Approve a proposed batch, whatever it waits for. Raises BatchSettled or ScopeFrozen."""
     if batch.scope is not None and batch.scope.frozen:
         raise ScopeFrozen
-    _decide(batch, BatchState.APPLYING, decided_by=actor)
+    _decide(batch, BatchState.APPLYING, decided_by=actor, decided_because=reason)
     return batch
 
 
-def refuse(batch: Batch, *, actor: str, now: datetime) -> Batch:
+def refuse(batch: Batch, *, actor: str, now: datetime, reason: str = "") -> Batch:
     """Refuse a proposed batch for good. Raises BatchSettled."""
-    _decide(batch, BatchState.REFUSED, decided_by=actor, closed_at=now)
+    _decide(batch, BatchState.REFUSED, decided_by=actor, decided_because=reason, closed_at=now)
     return batch
 
 
@@ -51,7 +51,7 @@ def require_approval(batch: Batch, code: HoldReason, **figures: Any) -> None:
 def reopen(batch: Batch, *, actor: str) -> Batch:
     """Let a proposal wait again that this person refused. Raises BatchSettled."""
     mine = Batch.objects.filter(pk=batch.pk, state=BatchState.REFUSED, decided_by=actor)
-    if not mine.update(state=BatchState.PROPOSED, decided_by="", closed_at=None):
+    if not mine.update(state=BatchState.PROPOSED, decided_by="", decided_because="", closed_at=None):
         raise BatchSettled
     batch.refresh_from_db()
     return batch

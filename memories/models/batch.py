@@ -40,6 +40,9 @@ class Batch(models.Model):
     decided_by = models.CharField(
         _("decided by"), max_length=200, blank=True, default="", help_text=_("Who approved or refused it.")
     )
+    decided_because = models.TextField(
+        _("decided because"), blank=True, default="", help_text=_("What whoever decided gave as the reason.")
+    )
     counts = models.JSONField(_("counts"), default=dict, blank=True)
     cost = models.JSONField(_("cost"), default=dict, blank=True)
     undoes = models.ForeignKey("self", models.DO_NOTHING, null=True, blank=True, related_name="undone_by")
@@ -62,7 +65,11 @@ class Batch(models.Model):
             models.UniqueConstraint(fields=["run", "scope"], nulls_distinct=False, name="batch_once_a_run_and_scope"),
             models.CheckConstraint(condition=Q(state__in=BatchState.values), name="batch_state_known"),
         ]
-        indexes = [models.Index(fields=["workspace", "-created_at", "-id"], name="batch_by_time")]
+        indexes = [
+            models.Index(fields=["workspace", "-created_at", "-id"], name="batch_by_time"),
+            # few of many wait, and every page of the admin counts them
+            models.Index(fields=["-created_at", "-id"], condition=Q(state="proposed"), name="batch_waiting"),
+        ]
 
     def __str__(self) -> str:
         return f"{self.name} {self.created_at:%Y-%m-%d %H:%M}"

@@ -16,6 +16,7 @@ from memories import batches, tasks
 from memories.admin.access import actor_of
 from memories.admin.auditing import note
 from memories.admin.batches.detail import batch_url, counts_by_verb, is_irreversible
+from memories.admin.batches.wording import summary
 from memories.admin.confirmation import ReasonForm, confirm, confirmation_form, confirmation_page, is_confirmed
 from memories.admin.labels import batch_name
 from memories.choices import BatchState, ChangeState
@@ -63,14 +64,14 @@ class BatchDecisions:
             if is_irreversible(batch)
             else gettext("You can undo it afterwards, in whole or in part.")
         )
-        what = gettext("It does this: %(what)s.") % {"what": counts_by_verb(batch)}
+        what = gettext("It does this: %(what)s.") % {"what": f"{summary(batch)} ({counts_by_verb(batch)})"}
         return confirmation_page(
             self,
             request,
             title=f"{gettext('Apply this batch')}: {batch_name(batch)}",
             text=" ".join([*batches.approval_reasons(batch), what, last]),
             button=gettext("Approve"),
-            back=batch_url(batch),
+            back=batch_url(batch, request=request),
             is_grave=is_irreversible(batch),
         )
 
@@ -87,7 +88,7 @@ class BatchDecisions:
             self,
             request,
             refuse,
-            back=batch_url(batch),
+            back=batch_url(batch, request=request),
             title=f"{gettext('Refuse this batch')}: {batch_name(batch)}",
             text=gettext("Nothing of it is applied, now or later. The job that made it may propose the same again."),
             button=gettext("Refuse"),
@@ -124,7 +125,7 @@ class BatchDecisions:
             title=title,
             text=" ".join(filter(None, [_undo_text(len(changed)), is_open and _blockers_text(batch)])),
             button=gettext("Undo"),
-            back=batch_url(batch),
+            back=batch_url(batch, request=request),
             rows=changed,
             hidden=[("position", position) for position in positions],
         )
@@ -136,7 +137,7 @@ def _attempt(request: HttpRequest, batch: Batch, act: Any) -> HttpResponse:
         address: str = act()
     except PlatformError as refusal:
         messages.error(request, str(refusal))
-        address = batch_url(batch)
+        address = batch_url(batch, request=request)
     return HttpResponseRedirect(address)
 
 
@@ -144,7 +145,7 @@ def _approve(request: HttpRequest, batch: Batch) -> str:
     batches.approve(batch, actor=actor_of(request), now=timezone.now())
     note(request, AuditEvent.APPROVED, batch)
     _apply(request, batch, gettext("Applied: %(what)s."))
-    return batch_url(batch)
+    return batch_url(batch, request=request)
 
 
 def _edit_plan(request: HttpRequest, batch: Batch) -> str:
@@ -152,11 +153,11 @@ def _edit_plan(request: HttpRequest, batch: Batch) -> str:
     if "content" in request.POST and len(positions) == 1:
         batches.edit_step(batch, positions[0], request.POST["content"].replace("\r\n", "\n"))
         messages.success(request, gettext("This row has other words now."))
-        return f"{batch_url(batch)}#row{positions[0]}"
+        return f"{batch_url(batch, request=request)}#row{positions[0]}"
     removed = len(batches.remove_steps(batch, positions))
     done = ngettext("%(n)d row was taken out of the plan.", "%(n)d rows were taken out of the plan.", removed)
     messages.success(request, done % {"n": removed})
-    return batch_url(batch)
+    return batch_url(batch, request=request)
 
 
 def _undo(request: HttpRequest, batch: Batch, positions: Collection[int], answer: dict[str, Any]) -> str:
@@ -170,7 +171,7 @@ def _undo(request: HttpRequest, batch: Batch, positions: Collection[int], answer
     )
     note(request, AuditEvent.UNDONE, batch)  # its page has the reason, which may name people
     _apply(request, undo, gettext("Undone: %(what)s."))
-    return batch_url(undo)
+    return batch_url(undo, request=request)
 
 
 def _apply(request: HttpRequest, batch: Batch, done: str) -> None:

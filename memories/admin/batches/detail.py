@@ -8,23 +8,30 @@ from django.db.models import Count
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.urls import reverse
+from django.utils.formats import date_format
+from django.utils.timezone import localtime
 from django.utils.translation import gettext, gettext_lazy, pgettext
 
 from memories import batches, entries
+from memories.admin.batches.wording import summary
 from memories.admin.history import FieldChange, display_value, field_change, slot_change
 from memories.admin.labels import actor_label, batch_name
 from memories.admin.quarantine.address import quarantine_url
+from memories.admin.return_link import return_url, with_return_url
 from memories.batches import Description
 from memories.batches.descriptions import ATTRIBUTES
 from memories.batches.steps import RestoreStep, UndoStep
 from memories.choices import BatchState, BatchVerb, ChangeState
 from memories.entries.history import word_diff
+from memories.kinds import Category
 from memories.lifecycle import expiry
 from memories.models import Batch, BatchChange, Entry, RefusedFact
 from memories.models.state import State
 from memories.rights import held_in
 
 PER_PAGE = 50
+#: Pages a batch leads to.
+PAGES = ("approve", "refuse", "plan", "undo", "restore", "run")
 SOURCES_SHOWN = 12
 REFUSED_SHOWN = 50
 STATE_COLORS = {
@@ -90,6 +97,22 @@ class ChangeRow:
         return max(len(self.description.sources) - SOURCES_SHOWN, 0)
 
     @property
+    def about(self) -> list[str]:
+        """When it was said, what it is about, and who said it."""
+        change = self.description.change
+        if change.event:
+            return [date_format(change.event.local_date)]
+        source: Any = change.entry or getattr(self.description.step, "draft", None)
+        said_at = getattr(source, "stated_at", None) or getattr(source, "at", None)
+        category = getattr(source, "category", "")
+        values = (
+            date_format(localtime(said_at)) if said_at else "",
+            str(dict(Category.choices).get(category, category)),
+            getattr(source, "speaker", "") or getattr(source, "sender_id", ""),
+        )
+        return [value for value in values if value]
+
+    @property
     def new_words(self) -> str:
         """The initial value of the form that rewords it."""
         return self.description.after or self.description.before or ""
@@ -114,6 +137,10 @@ def page(model_admin: Any, request: HttpRequest, batch: Batch) -> HttpResponse:
         "title": batch_name(batch),
         "subtitle": str(batch.scope or ""),
         "batch": batch,
+        "back": return_url(request, reverse("admin:memories_batch_changelist")),
+        "addresses": {what: batch_url(batch, what, request) for what in PAGES},
+        "what": summary(batch),
+        "of_run": Batch.objects.filter(workspace_id=batch.workspace_id, run=batch.run).exclude(pk=batch.pk).count(),
         "state": BatchState(batch.state),
         "state_color": STATE_COLORS[BatchState(batch.state)],
         "reasons": batches.approval_reasons(batch) if batch.state == BatchState.PROPOSED else [],
@@ -176,8 +203,10 @@ def rows_by_state(changes: Any) -> list[tuple[str, Any, int]]:
     return [(state.value, state.label, counted[state]) for state in ChangeState if state in counted]
 
 
-def batch_url(batch: Batch, what: str = "change") -> str:
-    return reverse(f"admin:memories_batch_{what}", args=[batch.pk])
+def batch_url(batch: Batch, what: str = "change", request: HttpRequest | None = None) -> str:
+    """A page of a batch; given a request, with its way back handed on."""
+    address = reverse(f"admin:memories_batch_{what}", args=[batch.pk])
+    return with_return_url(request, address) if request else address
 
 
 def change_row(batch: Batch, description: Description) -> ChangeRow:

@@ -1,21 +1,24 @@
 """The list of batches: those that wait for approval, and those that were applied, by whom and why."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from django.contrib import admin
 from django.db.models import Q, QuerySet
-from django.http import HttpRequest, HttpResponseNotAllowed
+from django.http import HttpRequest, HttpResponseNotAllowed, QueryDict
 from django.urls import path
 from django.utils.translation import gettext_lazy as _
-from unfold.contrib.filters.admin import ChoicesDropdownFilter, DropdownFilter
+from unfold.contrib.filters.admin import DropdownFilter
 from unfold.decorators import display
 
 from memories.admin.access import VIEW, Colors, RestrictedAdmin
 from memories.admin.batches import detail
 from memories.admin.batches.actions import BatchDecisions
+from memories.admin.batches.deciding import DecidingTogether
 from memories.admin.batches.restore import ExpiredRestoration
-from memories.admin.filters import DaysFilter
-from memories.admin.labels import actor_label, batch_name
+from memories.admin.batches.wording import summary
+from memories.admin.filters import Condition, DaysFilter, ReachableFilter, condition_filter
+from memories.admin.labels import BATCH_JOBS, actor_label, batch_name
 from memories.batches import approval_reasons
 from memories.choices import BatchState
 from memories.models import Batch
@@ -24,7 +27,18 @@ _COLORS = Colors({state.label: color for state, color in detail.STATE_COLORS.ite
 #: Batches of runs that found nothing to do.
 EMPTY = Q(state=BatchState.APPLIED, counts={})
 #: Pages of a batch that act on it, each at an address behind the batch's.
-DECISIONS = ("approve", "refuse", "undo", "plan", "restore")
+DECISIONS = ("approve", "refuse", "undo", "plan", "restore", "run", "decide")
+_PROPOSED = Q(state=BatchState.PROPOSED)
+#: Where a batch stands, as tabs above the list.
+VIEWS: Mapping[str, tuple[Any, Condition]] = {
+    "waiting": (_("Waiting"), _PROPOSED),
+    "held": (_("Held by the safety limit"), _PROPOSED & ~Q(held_because=[])),
+    "applied": (_("Applied"), Q(state__in=[BatchState.APPLYING, BatchState.APPLIED])),
+    "undone": (_("Undone"), Q(state=BatchState.UNDONE)),
+    "refused": (_("Refused"), Q(state=BatchState.REFUSED)),
+}
+ViewFilter = condition_filter(_("state"), "view", VIEWS)
+JobFilter = condition_filter(_("job"), "job", {name: (label, Q(name=name)) for name, label in BATCH_JOBS.items()})
 
 
 class EmptyFilter(DropdownFilter):
@@ -41,14 +55,15 @@ class EmptyFilter(DropdownFilter):
 
 
 @admin.register(Batch)
-class BatchAdmin(BatchDecisions, ExpiredRestoration, RestrictedAdmin):
+class BatchAdmin(DecidingTogether, BatchDecisions, ExpiredRestoration, RestrictedAdmin):
     """Batches are made elsewhere; here they are looked at, approved, refused and undone."""
 
     members_may = VIEW
     has_history = False
-    list_display = ["created_at", "name_label", "scope", "workspace", "who", "colored_state", "changes_count", "why"]
+    list_display = ["created_at", "name_label", "scope", "workspace", "actor", "colored_state", "what", "why"]
     list_display_links = ["created_at", "name_label"]
-    list_filter = [("state", ChoicesDropdownFilter), EmptyFilter, ("created_at", DaysFilter)]
+    list_filter = [ViewFilter, JobFilter, ("workspace", ReachableFilter), EmptyFilter, ("created_at", DaysFilter)]
+    actions = ["approve_chosen", "refuse_chosen"]
     list_select_related = ["scope", "workspace"]
     list_before_template = "admin/memories/batches_waiting.html"
     search_fields = ["name", "actor", "run", "reason", "scope__key"]
@@ -69,7 +84,14 @@ class BatchAdmin(BatchDecisions, ExpiredRestoration, RestrictedAdmin):
         return [first, *pages, *super().get_urls()]
 
     def list_context(self, request: HttpRequest) -> dict[str, Any]:
-        return {"waiting": self.get_queryset(request).filter(state=BatchState.PROPOSED).count()}
+        shown, rest = request.GET.get("view", ""), request.GET.copy()
+        for name in ("view", "p", "state__exact"):
+            rest.pop(name, None)
+        tabs = [("", _("All")), *((view, label) for view, (label, _condition) in VIEWS.items())]
+        return {
+            "waiting": self.get_queryset(request).filter(state=BatchState.PROPOSED).count(),
+            "tabs": [(_address(rest, view), label, view == shown) for view, label in tabs],
+        }
 
     def changeform_view(
         self, request: HttpRequest, object_id: str | None = None, form_url: str = "", extra_context: Any = None
@@ -91,9 +113,9 @@ class BatchAdmin(BatchDecisions, ExpiredRestoration, RestrictedAdmin):
     def colored_state(self, batch: Batch) -> Any:
         return BatchState(batch.state).label
 
-    @display(description=_("changes"))
-    def changes_count(self, batch: Batch) -> int:
-        return sum(number for number in batch.counts.values() if isinstance(number, int))
+    @display(description=_("what it does"))
+    def what(self, batch: Batch) -> str:
+        return summary(batch)
 
     @display(description=_("reason"))
     def why(self, batch: Batch) -> str:
@@ -101,3 +123,11 @@ class BatchAdmin(BatchDecisions, ExpiredRestoration, RestrictedAdmin):
         if batch.state == BatchState.PROPOSED and batch.held_because:
             return " ".join(approval_reasons(batch))
         return batch.reason or "—"
+
+
+def _address(rest: QueryDict, view: str) -> str:
+    """The list in a view, narrowed otherwise as it is."""
+    query = rest.copy()
+    if view:
+        query["view"] = view
+    return f"?{query.urlencode()}"

@@ -39,7 +39,7 @@ class ExpiredRestoration:
         batch = self.reach(request, object_id, "curate")
         if not is_expiry(batch):
             raise Http404
-        return self._restore(request, [batch], batch_url(batch))
+        return self._restore(request, [batch], batch_url(batch, request=request))
 
     @needs(Right.CURATE)
     def restore_last_night(self, request: HttpRequest) -> HttpResponse:

@@ -252,8 +252,8 @@ def _unmergeable(entries: list[Entry]) -> str:
 
 
 def _plans_url(request: HttpRequest, planned: BulkResult) -> str:
-    """The page of the only plan, or the list of those that wait; empty: there is none."""
+    """The page of the only plan, or of all of them as one; empty: there is none."""
     report_refused(request, planned)
-    if len(planned.batches) == 1:
-        return batch_url(planned.batches[0])
-    return f"{reverse('admin:memories_batch_changelist')}?state__exact=proposed" if planned.batches else ""
+    if not planned.batches:
+        return ""
+    return batch_url(planned.batches[0], "change" if len(planned.batches) == 1 else "run")

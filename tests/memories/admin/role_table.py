@@ -66,6 +66,8 @@ PAGES = {
     "memories_batch_approve": CURATORS,
     "memories_batch_refuse": CURATORS,
     "memories_batch_plan": CURATORS,
+    "memories_batch_run": EVERYBODY,
+    "memories_batch_decide": CURATORS,
     "memories_batch_undo": OPERATORS,
     "memories_batch_restore": CURATORS,
     "memories_batch_last_night": CURATORS,
@@ -121,6 +123,7 @@ OF_THE_PLATFORM = {
 }
 #: Actions on ticked rows, by list: who is offered each.
 ACTIONS = {
+    "memories_batch": {"approve_chosen": CURATORS, "refuse_chosen": CURATORS},
     "memories_dailyevent": {"expire_chosen": CURATORS, "restore_chosen": CURATORS},
     "memories_entry": dict.fromkeys(
         (
