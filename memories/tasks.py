@@ -188,12 +188,12 @@ def index_files(workspace_id: int, scope_ids: list[int] | None = None) -> dict[s
     return {"files": report.files, "created": report.created, "changed": report.changed, "ended": report.ended}
 
 
-def apply_or_queue(planned: Batch, *, now: datetime, most: int = INLINE_ROWS) -> bool:
-    """Apply a batch at once when it has at most so many rows, else by the worker; whether it is applied.
+def apply_or_queue(planned: Batch, *, now: datetime, most: int | None = None) -> bool:
+    """Apply a batch at once when it has at most so many rows (INLINE_ROWS), else by the worker; whether it is applied.
 
     A frozen scope raises ScopeFrozen when the batch is small; a large one waits until it thaws.
     """
-    if planned.changes.count() <= most:
+    if planned.changes.count() <= (INLINE_ROWS if most is None else most):
         batches.apply_batch(planned, now=now)
         return True
     batches.start(planned)
