@@ -20,6 +20,7 @@ from memories.admin.quarantine.address import quarantine_url
 from memories.admin.return_link import return_url, with_return_url
 from memories.batches import Description
 from memories.batches.descriptions import ATTRIBUTES
+from memories.batches.safety_limit import RETIRING
 from memories.batches.steps import RestoreStep, UndoStep
 from memories.choices import BatchState, BatchVerb, ChangeState
 from memories.entries.history import word_diff
@@ -30,6 +31,7 @@ from memories.models.state import State
 from memories.rights import held_in
 
 PER_PAGE = 50
+_TAKING = (*RETIRING, BatchVerb.MERGE)
 #: Pages a batch leads to.
 PAGES = ("approve", "refuse", "plan", "undo", "restore", "run")
 SOURCES_SHOWN = 12
@@ -95,6 +97,11 @@ class ChangeRow:
     @property
     def more_sources(self) -> int:
         return max(len(self.description.sources) - SOURCES_SHOWN, 0)
+
+    @property
+    def is_gone(self) -> bool:
+        """Whether it took its memory out of use: what is only planned took nothing."""
+        return self.description.change.state == ChangeState.APPLIED and self.description.change.verb in _TAKING
 
     @property
     def about(self) -> list[str]:

@@ -7,6 +7,7 @@ from django.contrib import admin
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponseNotAllowed, QueryDict
 from django.urls import path
+from django.utils.html import format_html
 from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import DropdownFilter
 from unfold.decorators import display
@@ -28,6 +29,7 @@ _COLORS = Colors({state.label: color for state, color in detail.STATE_COLORS.ite
 EMPTY = Q(state=BatchState.APPLIED, counts={})
 #: Pages of a batch that act on it, each at an address behind the batch's.
 DECISIONS = ("approve", "refuse", "undo", "plan", "restore", "run", "decide")
+_TWO_LINES = '{}<span class="mp-beneath">{}</span>'
 _PROPOSED = Q(state=BatchState.PROPOSED)
 #: Where a batch stands, as tabs above the list.
 VIEWS: Mapping[str, tuple[Any, Condition]] = {
@@ -60,7 +62,7 @@ class BatchAdmin(DecidingTogether, BatchDecisions, ExpiredRestoration, Restricte
 
     members_may = VIEW
     has_history = False
-    list_display = ["created_at", "name_label", "scope", "workspace", "actor", "colored_state", "what", "why"]
+    list_display = ["created_at", "name_label", "place", "colored_state", "what", "why"]
     list_display_links = ["created_at", "name_label"]
     list_filter = [ViewFilter, JobFilter, ("workspace", ReachableFilter), EmptyFilter, ("created_at", DaysFilter)]
     actions = ["approve_chosen", "refuse_chosen"]
@@ -103,7 +105,11 @@ class BatchAdmin(DecidingTogether, BatchDecisions, ExpiredRestoration, Restricte
 
     @display(description=_("name"))
     def name_label(self, batch: Batch) -> str:
-        return batch_name(batch)
+        return format_html(_TWO_LINES, batch_name(batch), batch.actor)
+
+    @display(description=_("scope"))
+    def place(self, batch: Batch) -> str:
+        return format_html(_TWO_LINES, batch.scope or "—", batch.workspace)
 
     @display(description=_("by"), ordering="actor")
     def who(self, batch: Batch) -> str:
@@ -120,9 +126,10 @@ class BatchAdmin(DecidingTogether, BatchDecisions, ExpiredRestoration, Restricte
     @display(description=_("reason"))
     def why(self, batch: Batch) -> str:
         """Why it waits, or why it was made."""
-        if batch.state == BatchState.PROPOSED and batch.held_because:
-            return " ".join(approval_reasons(batch))
-        return batch.reason or "—"
+        is_held = batch.state == BatchState.PROPOSED and batch.held_because
+        return format_html(
+            '<span class="mp-clamp">{}</span>', " ".join(approval_reasons(batch)) if is_held else batch.reason or "—"
+        )
 
 
 def _address(rest: QueryDict, view: str) -> str:

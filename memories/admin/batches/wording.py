@@ -8,7 +8,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from memories.batches.safety_limit import RETIRING
-from memories.choices import BatchState, BatchVerb
+from memories.choices import BatchState, BatchVerb, HoldReason
 from memories.models import Batch
 
 #: Of each kind of change what it would do and what it did, the gravest first.
@@ -48,7 +48,7 @@ def summary_of(batches: Iterable[Batch]) -> str:
     memories, are_plans = 0, False
     for batch in batches:
         are_plans |= is_plan(batch.state)
-        memories += batch.scope.entry_count if batch.scope else 0
+        memories += _memories(batch)
         for verb, number in batch.counts.items():
             if verb in BatchVerb.values:
                 counts[_KINDS.get(BatchVerb(verb), verb)] += number
@@ -58,6 +58,12 @@ def summary_of(batches: Iterable[Batch]) -> str:
         if counts[kind]
     ]
     return gettext("; ").join(parts) or gettext("nothing to change")
+
+
+def _memories(batch: Batch) -> int:
+    """How many memories there are that it could take: as the safety limit counted them, else all of its scope."""
+    counted = [reason["live"] for reason in batch.held_because if reason["code"] == HoldReason.SHARE]
+    return int(counted[0]) if counted else batch.scope.entry_count if batch.scope else 0
 
 
 def _part(kind: str, number: int, are_plans: bool, memories: int) -> str:

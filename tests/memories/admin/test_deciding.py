@@ -86,9 +86,7 @@ def test_what_cannot_be_decided_is_left_with_its_reason_and_holds_no_other_back(
     assert states() == ["applied", "proposed", "applied", "proposed"] and purge.state == BatchState.PROPOSED
 
 
-def test_many_rows_are_left_to_the_worker(
-    alice: Client, waiting: list[Batch], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_many_rows_are_left_to_the_worker(alice: Client, waiting: list[Batch], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("memories.tasks.INLINE_ROWS", 1)
     told = alice.post(LIST, ticked("approve_chosen", waiting[:3], **WHY), follow=True).content.decode()
     assert "1 batch was applied." in told and "2 batches are carried out by the worker." in told
