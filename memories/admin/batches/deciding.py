@@ -23,7 +23,7 @@ from memories.admin.auditing import note
 from memories.admin.batches.detail import STATE_COLORS, batch_url, is_irreversible
 from memories.admin.batches.wording import summary, summary_of
 from memories.admin.confirmation import ReasonForm, confirmation_form, confirmation_page, is_confirmed
-from memories.admin.labels import batch_name
+from memories.admin.labels import actor_label, batch_name
 from memories.admin.return_link import return_url, with_return_url
 from memories.choices import BatchState
 from memories.exceptions import PlatformError
@@ -101,6 +101,7 @@ class DecidingTogether:
             "opts": self.opts,
             "title": batch_name(batch),
             "batch": batch,
+            "who": actor_label(batch.actor),
             "back": return_url(request, reverse("admin:memories_batch_changelist")),
             "may": held_in(request, batch.workspace_id),
             "waiting": waiting,

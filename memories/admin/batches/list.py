@@ -105,15 +105,11 @@ class BatchAdmin(DecidingTogether, BatchDecisions, ExpiredRestoration, Restricte
 
     @display(description=_("name"))
     def name_label(self, batch: Batch) -> str:
-        return format_html(_TWO_LINES, batch_name(batch), batch.actor)
+        return format_html(_TWO_LINES, batch_name(batch), actor_label(batch.actor))
 
     @display(description=_("scope"))
     def place(self, batch: Batch) -> str:
         return format_html(_TWO_LINES, batch.scope or "—", batch.workspace)
-
-    @display(description=_("by"), ordering="actor")
-    def who(self, batch: Batch) -> str:
-        return actor_label(batch.actor)
 
     @display(description=_("state"), label=_COLORS)
     def colored_state(self, batch: Batch) -> Any:
