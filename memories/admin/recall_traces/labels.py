@@ -1,8 +1,11 @@
 """The words of the page of a trace: reasons, steps, rules and signs as people say them, none of them a code."""
 
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Any
 
+from django.utils.formats import date_format
+from django.utils.timezone import localtime
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
@@ -127,6 +130,7 @@ _VALUES: Mapping[str, Mapping[str, Any]] = {
     "need": {mode.value: mode.label for mode in NeedMode},
     "types": {kind.value: kind.label for kind in EntryType},
 }
+_TIMES = frozenset({"since", "until", "as_of"})
 #: Not for people: it repeats the scopes by their ids, or stands in a card of its own.
 _ELSEWHERE = frozenset({"heard", "events", "cached_from", "verdict"})
 _NAMES = {
@@ -143,6 +147,7 @@ _NAMES = {
     "project": _("project"),
     "since": _("Since"),
     "until": _("Until"),
+    "as_of": _("Memory as of"),
     "similarity": _("similarity"),
     "strength": _("Strength of the best"),
     "words": _("Share of the question's words"),
@@ -166,12 +171,18 @@ _NOTHING: tuple[Any, ...] = (None, "", [], {}, False)
 
 def query_label(values: dict[str, Any]) -> str:
     """`At most: 8 · Manner: hybrid`: what says nothing (empty, no, none) is left out."""
-    kept = {name: value for name, value in values.items() if value not in _NOTHING and name not in _ELSEWHERE}
+    told = {name: moment_label(value) if name in _TIMES and value else value for name, value in values.items()}
+    kept = {name: value for name, value in told.items() if value not in _NOTHING and name not in _ELSEWHERE}
     order = [*(name for name in _NAMES if name in kept), *(name for name in kept if name not in _NAMES)]
     return " · ".join(
         f"{_NAMES.get(name, name.replace('_', ' '))}: {_value_label(kept[name], _VALUES.get(name, {}))}"
         for name in order
     )
+
+
+def moment_label(iso: str) -> str:
+    """A moment as a trace keeps it, by the clock of the page."""
+    return str(date_format(localtime(datetime.fromisoformat(iso)), "DATETIME_FORMAT"))
 
 
 def _value_label(value: Any, words: Mapping[str, Any]) -> str:

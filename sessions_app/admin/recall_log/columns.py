@@ -12,7 +12,7 @@ from unfold.decorators import display
 from memories.admin.access import Colors
 from memories.admin.entries.columns import beneath
 from memories.admin.entries.highlighting import excerpt
-from memories.admin.recall_traces.labels import DEGRADED
+from memories.admin.recall_traces.labels import DEGRADED, moment_label
 from memories.choices import Verdict
 from memories.models import RecallTrace
 
@@ -70,7 +70,9 @@ class TraceColumns:
         served = gettext("%(n)d served") % {"n": count} if trace.verdict or count else ""
         made = "" if used is None or not count else gettext("%(n)d used") % {"n": used}
         without = next((str(label) for part, label in DEGRADED.items() if part in trace.degraded), "")
-        return beneath(served, " · ".join(filter(None, [made, without])))
+        then = trace.query.get("as_of")
+        back = gettext("memory as of %(then)s") % {"then": moment_label(then)} if then else ""
+        return beneath(served, " · ".join(filter(None, [made, without, back])))
 
     @display(description=pgettext_lazy("recall", "asked"), ordering="created_at")
     def created(self, trace: Any) -> str:

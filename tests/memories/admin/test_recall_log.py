@@ -89,6 +89,13 @@ def test_verdicts_and_what_was_missing_are_told_in_words(alice: Client, question
     assert all(words in chinese for words in ("不够", "或许够", "无需记忆", "仅凭词语", "用到 1 条"))
 
 
+def test_a_question_to_memory_of_then_says_so(alice: Client, questions: House) -> None:
+    trace = ask(questions, "Who had the keys?", query={"limit": 8, "as_of": "2026-01-02T03:04:05+00:00"})
+    assert "memory as of 2026-01-02" in alice.get(reverse(LOG)).content.decode()
+    page = alice.get(reverse("admin:memories_recalltrace_change", args=[trace.pk])).content.decode()
+    assert "Memory as of: 2026-01-02" in page
+
+
 def test_the_log_leaves_as_a_file_and_that_is_noted(questions: House) -> None:
     owner = enter(make_user("olga", workspace=questions.workspace, is_staff=True))
     told = owner.get(reverse("admin:memories_recalltrace_csv"), {"view": "unanswered"})
