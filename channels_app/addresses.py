@@ -8,6 +8,7 @@ from typing import Any
 
 from channels_app.channels import default_rules, ensure_channel, find_channel
 from channels_app.models import Channel
+from channels_app.people import lookup
 from memories.choices import NeedMode, ScopeKind
 from memories.conf import conf
 from memories.exceptions import ScopeNotFound
@@ -23,6 +24,8 @@ from sessions_app.visibility import visible_sessions
 
 #: Chat and peer of the direct chat with one of these keys, of a platform and account; empty where there is none.
 DirectChat = Callable[..., tuple[str, str]]
+#: The linked person who speaks from an address; empty where the peer is a person of its own.
+PersonOf = Callable[[Address], str]
 
 
 def resolve_address(caller: Caller, address: Address) -> Resolution:
@@ -30,30 +33,49 @@ def resolve_address(caller: Caller, address: Address) -> Resolution:
 
     With whom a chat is, learns only a caller who reaches that peer's memory; to others the peer is unknown.
     """
-    platform, channel = find_channel(caller.workspace_id, address.platform, address.account)
+    peer = "" if address.is_group else address.peer
+    platform, channel = find_channel(caller.workspace_id, address.platform, address.account, peer=peer)
     address = address if platform == address.platform else replace(address, platform=platform)
-    return resolve_in_channel(caller, address, channel, partial(conversations.direct_chat, caller.workspace_id))
+    direct_chat = partial(conversations.direct_chat, caller.workspace_id)
+    return resolve_in_channel(caller, address, channel, direct_chat, partial(_person_of, caller, channel, peer))
+
+
+def _person_of(caller: Caller, channel: Channel | None, asked: str, address: Address) -> str:
+    """The linked person of an address; of the peer that was asked for with the channel, it is known already."""
+    if channel is not None and asked and address.peer == asked:
+        return getattr(channel, "person", None) or ""
+    return lookup.person_of(caller.workspace_id, address)
 
 
 def resolve_in_channel(
-    caller: Caller, address: Address, channel: Channel | None, direct_chat: DirectChat
+    caller: Caller, address: Address, channel: Channel | None, direct_chat: DirectChat, person_of: PersonOf
 ) -> Resolution:
-    """The same in a channel that was looked up; `direct_chat` finds with whom a chat is."""
+    """The same in a channel that was looked up; `direct_chat` finds with whom a chat is, `person_of` who that is."""
     rules = channel.rules() if channel else default_rules()
-    resolved = resolve_with_peer(caller, address, rules, direct_chat)
+    resolved = resolve_with_peer(caller, address, rules, direct_chat, person_of)
     if channel is None:
         return replace(resolved, transcripts=conf.TRANSCRIPTS)
     return replace(resolved, path_mode=channel.path_mode, transcripts=channel.wants_transcripts(), has_channel=True)
 
 
-def resolve_with_peer(caller: Caller, address: Address, rules: ChannelRules, direct_chat: DirectChat) -> Resolution:
+def resolve_with_peer(
+    caller: Caller, address: Address, rules: ChannelRules, direct_chat: DirectChat, person_of: PersonOf
+) -> Resolution:
     """What an address means under these rules; with whom the chat is counts for a caller who reaches that memory."""
     with_peer = _with_peer(address, rules, direct_chat)
     if with_peer is not address:
-        resolved = resolve(with_peer, rules, default_dm_scope=conf.DM_SCOPE)
+        resolved = _resolve_person(with_peer, rules, person_of)
         if caller.may_reach(resolved.user_scope or ""):
             return resolved
-    return resolve(address, rules, default_dm_scope=conf.DM_SCOPE)
+    return _resolve_person(address, rules, person_of)
+
+
+def _resolve_person(address: Address, rules: ChannelRules, person_of: PersonOf) -> Resolution:
+    """What an address means; where memory is a person's, that of whom the peer is linked to (E1)."""
+    resolved = resolve(address, rules, default_dm_scope=conf.DM_SCOPE)
+    if not resolved.is_of_person or not (person := person_of(resolved.address)):
+        return resolved
+    return resolve(replace(resolved.address, person=person), rules, default_dm_scope=conf.DM_SCOPE)
 
 
 def _with_peer(address: Address, rules: ChannelRules, direct_chat: DirectChat) -> Address:

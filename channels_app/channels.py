@@ -14,23 +14,31 @@ from django.utils.translation import gettext as _
 
 from channels_app.file_mode import cards
 from channels_app.models import Channel
+from channels_app.people.lookup import with_person
 from memories.conf import conf
 from memories.exceptions import InvalidAddress, VersionConflict
 from memories.models import Scope
 from memories.models.change import acting
+from memories.tenancy.keys import platform_of_key, starts_of_keys
 from memories.tenancy.platforms import ALIASES, PLATFORMS
-from memories.tenancy.resolver import Address, ChannelRules, platform_of_key, starts_of_keys
+from memories.tenancy.resolver import Address, ChannelRules
 
 
 def find_channel(
-    workspace_id: int, platform: str, account: str, *, may_be_new: bool = False, inside: str = "address."
+    workspace_id: int,
+    platform: str,
+    account: str,
+    *,
+    peer: str = "",
+    may_be_new: bool = False,
+    inside: str = "address.",
 ) -> tuple[str, Channel | None]:
-    """The name of a platform, and the channel of this account there, if there is one.
+    """The name of a platform, and the channel of this account there, if there is one: with the linked person of a peer.
 
     Raises InvalidAddress where the platform is unknown, unless it may be new, or where the account differs from one
     that exists by its case alone; its fields have the prefix `inside`.
     """
-    channels = Channel.objects.filter(workspace_id=workspace_id)
+    channels = with_person(Channel.objects.filter(workspace_id=workspace_id), peer)
     if channel := channels.filter(platform=platform, account=account).first():
         return platform, channel
     places = set(channels.values_list("platform", "account"))

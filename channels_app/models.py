@@ -1,4 +1,4 @@
-"""Channels: one bot account on a platform, with the rules of its conversations."""
+"""Channels, each one bot account on a platform with the rules of its conversations; and people, with their accounts."""
 
 from django.db import models
 from django.db.models import Q
@@ -8,6 +8,7 @@ from memories.choices import DmScope, GroupSessions, GroupUserRecall, NeedMode, 
 from memories.conf import conf
 from memories.models import Recorded, Workspace, record_changes
 from memories.models.ids import uuid7
+from memories.tenancy.keys import key_of_peer, key_of_person
 from memories.tenancy.resolver import ChannelRules
 
 
@@ -154,3 +155,106 @@ class PathComparison(models.Model):
 
     def __str__(self) -> str:
         return f"{self.platform}:{self.account} {self.created_at:%Y-%m-%d %H:%M}"
+
+
+class Person(Recorded):
+    """Somebody as the operators of a workspace know them: under one name, whatever accounts they write from (E1).
+
+    Who was never linked has a row only where something is noted of them. From `united_at` on, all their accounts share
+    the memory `direct_<key>` in channels that keep one memory per person.
+    """
+
+    workspace = models.ForeignKey(Workspace, models.CASCADE, related_name="people")
+    key = models.UUIDField(_("key"), default=uuid7, editable=False)
+    name = models.CharField(_("name"), max_length=200, blank=True, default="")
+    note = models.TextField(_("note"), max_length=2_000, blank=True, default="")
+    united_at = models.DateTimeField(_("linked"), null=True, blank=True, editable=False)
+    created_at = models.DateTimeField(_("created"), auto_now_add=True)
+
+    class Meta:
+        verbose_name = _("person")
+        verbose_name_plural = _("people")
+        triggers = record_changes()
+        constraints = [
+            models.UniqueConstraint(fields=["workspace", "key"], name="person_key_once_in_workspace"),
+            models.UniqueConstraint(fields=["id", "workspace"], name="person_in_workspace"),
+        ]
+
+    def __str__(self) -> str:
+        return self.name or str(self.key)
+
+    @property
+    def scope_key(self) -> str:
+        """The key of the memory that all their linked accounts share."""
+        return key_of_person(str(self.key))
+
+
+class Identity(Recorded):
+    """A person as one platform knows them: by the peer's id there, whichever of our accounts they write to.
+
+    `unused_key` is the memory its turns went to until `since`, when it was linked or unlinked; `carried_version` the
+    version of that up to which all was carried over to the one they go to now.
+    """
+
+    workspace = models.ForeignKey(Workspace, models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+")
+    person = models.ForeignKey(Person, models.DO_NOTHING, db_constraint=False, related_name="identities")
+    platform = models.CharField(_("platform"), max_length=40)
+    peer = models.CharField(_("peer"), max_length=200)
+    unused_key = models.CharField(max_length=255, blank=True, default="", editable=False)
+    carried_version = models.PositiveBigIntegerField(null=True, editable=False)
+    since = models.DateTimeField(null=True, editable=False, help_text=_("Of that memory's end."))
+
+    class Meta:
+        verbose_name = _("identity")
+        verbose_name_plural = _("identities")
+        triggers = record_changes(ignored=("carried_version",))
+        constraints = [
+            models.UniqueConstraint(fields=["workspace", "platform", "peer"], name="identity_once_in_workspace"),
+            models.UniqueConstraint(fields=["id", "workspace"], name="identity_in_workspace"),
+            models.CheckConstraint(condition=~Q(platform="") & ~Q(peer=""), name="identity_names_a_peer"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.platform}:{self.peer}"
+
+    @property
+    def own_key(self) -> str:
+        """The memory of this peer alone, where one memory a person is kept."""
+        return key_of_peer(self.platform, self.peer)
+
+    @property
+    def used_key(self) -> str:
+        """The memory its turns go to there now."""
+        return self.person.scope_key if self.person.united_at else self.own_key
+
+
+class ConsentSubject(models.TextChoices):
+    """What somebody may agree to."""
+
+    MEMORY = "memory", _("Being remembered")
+    MODEL = "model", _("Their words going to a model")
+    LINKING = "linking", _("Their accounts being linked")
+    SHARING = "sharing", _("Being heard of in groups")
+
+
+class Consent(Recorded):
+    """That a person agreed to something, or no longer does: rows are added, and the last of a subject counts."""
+
+    workspace = models.ForeignKey(Workspace, models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+")
+    person = models.ForeignKey(Person, models.DO_NOTHING, db_constraint=False, related_name="consents")
+    subject = models.CharField(_("what for"), max_length=10, choices=ConsentSubject)
+    is_given = models.BooleanField(_("given"))
+    note = models.CharField(_("note"), max_length=500, blank=True, default="")
+    actor = models.CharField(_("by"), max_length=200)
+    at = models.DateTimeField(_("at"))
+
+    class Meta:
+        verbose_name = _("consent")
+        verbose_name_plural = _("consents")
+        triggers = record_changes()
+        constraints = [
+            models.CheckConstraint(condition=Q(subject__in=ConsentSubject.values), name="consent_subject_known")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.subject}: {'given' if self.is_given else 'withdrawn'}"

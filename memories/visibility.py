@@ -11,7 +11,7 @@ from memories.exceptions import BatchNotFound, EntryNotFound, ScopeNotFound
 from memories.models import Batch, DailyEvent, Entry, RecallTrace, Scope
 from memories.models.buffer import DailyEventQuerySet
 from memories.tenancy.access import Caller
-from memories.tenancy.resolver import kind_of_key
+from memories.tenancy.keys import kind_of_key
 
 Rows = TypeVar("Rows", bound=QuerySet[Any])
 

@@ -218,8 +218,8 @@ def _writes_entry(source: Source, chain: list[str]) -> bool:
 
 
 def computed_keys(source: Source) -> list[str]:
-    """A scope's or session's key made or read anywhere but in the one resolver, memories.tenancy.resolver (E2)."""
-    if source.name == "memories.tenancy.resolver":
+    """A scope's or session's key made or read anywhere but in the one resolver and its module of keys (E2)."""
+    if source.name in ("memories.tenancy.resolver", "memories.tenancy.keys"):
         return []
     private = [name for name in source.imports() if name.startswith("memories.tenancy.resolver._")]
     hashed = [name for name in source.imports() if name == "hashlib.sha1"]

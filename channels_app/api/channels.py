@@ -25,7 +25,7 @@ from memories.choices import (
     SessionMode,
 )
 from memories.exceptions import ChannelNotFound, InvalidAddress
-from memories.tenancy.resolver import escape, kind_of_key
+from memories.tenancy.keys import escape, kind_of_key
 
 PLATFORM = OpenApiParameter("platform", {"type": "string", "minLength": 1, "maxLength": 40}, OpenApiParameter.PATH)
 ACCOUNT = OpenApiParameter("account", {"type": "string", "minLength": 1, "maxLength": 200}, OpenApiParameter.PATH)

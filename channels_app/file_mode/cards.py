@@ -15,10 +15,11 @@ from typing import Any
 import structlog
 
 from channels_app.models import Channel
+from channels_app.people import lookup
 from memories.offline import signed_files
 from memories.offline.modes import NotKnown
 from memories.tenancy.access import Caller
-from memories.tenancy.resolver import Resolution
+from memories.tenancy.resolver import Address, Resolution
 
 log = structlog.get_logger(__name__)
 
@@ -54,7 +55,8 @@ def keep_channels(workspace_id: int, *, now: datetime) -> None:
     path = _channels_path(workspace_id)
     if _is_due(path, _CHANNELS_EVERY):
         rows = [list(row) for row in Channel.objects.filter(workspace_id=workspace_id).values_list(*_FIELDS)]
-        _write(path, {"channels": rows, "kept_at": now.isoformat()})
+        people = lookup.linked_people(workspace_id)
+        _write(path, {"channels": rows, "people": people, "kept_at": now.isoformat()})
 
 
 def forget_channels(workspace_id: int) -> None:
@@ -66,10 +68,21 @@ def forget_channels(workspace_id: int) -> None:
 
 def known_channels(workspace_id: int, *, now: datetime) -> list[Channel]:
     """The channels of a workspace as they were kept last. Raises NotKnown."""
+    card = _read_channels(workspace_id, now)
+    return [Channel(workspace_id=workspace_id, **dict(zip(_FIELDS, row, strict=True))) for row in card["channels"]]
+
+
+def known_person(workspace_id: int, address: Address, *, now: datetime) -> str:
+    """The linked person of a peer, as it was kept last; empty for a peer of its own. Raises NotKnown."""
+    people: dict[str, str] = _read_channels(workspace_id, now).get("people", {})
+    return people.get(f"{address.platform}:{address.peer}", "")
+
+
+def _read_channels(workspace_id: int, now: datetime) -> dict[str, Any]:
     card = signed_files.read(_channels_path(workspace_id))
     if card is None or now - datetime.fromisoformat(card["kept_at"]) > KEPT_FOR:
         raise NotKnown
-    return [Channel(workspace_id=workspace_id, **dict(zip(_FIELDS, row, strict=True))) for row in card["channels"]]
+    return card
 
 
 def keep_session(workspace_id: int, uid: str, resolved: Resolution, *, now: datetime) -> None:

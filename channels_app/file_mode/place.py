@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 
 from channels_app import addresses
 from channels_app.channels import platform_among
@@ -64,7 +65,8 @@ def place_without_database(caller: Caller, address: Address, *, now: datetime) -
     def direct_chat(platform: str, account: str, *keys: str) -> tuple[str, str]:
         return _direct_chat(caller.workspace_id, platform, account, keys, now)
 
-    return FilePlace(caller, addresses.resolve_in_channel(caller, address, channel, direct_chat))
+    person_of = partial(cards.known_person, caller.workspace_id, now=now)
+    return FilePlace(caller, addresses.resolve_in_channel(caller, address, channel, direct_chat, person_of))
 
 
 def folders_of_scope(caller: Caller, scope_key: str) -> list[ScopeFolder]:

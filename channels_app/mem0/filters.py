@@ -7,7 +7,7 @@ the agent knows by itself; `{"user_id": "*", "agent_id": "a"}` what it was told 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta, tzinfo
-from functools import cached_property, reduce
+from functools import cached_property, partial, reduce
 from operator import and_, or_
 from typing import Any
 from uuid import UUID
@@ -19,12 +19,13 @@ from rest_framework.exceptions import ErrorDetail, ValidationError
 from channels_app import addresses
 from channels_app.channels import find_channel
 from channels_app.mem0.ids import IDS, PLATFORM, SHARED_IDS, USER, address_of, slot_name, slot_value
+from channels_app.people import lookup
 from memories.api.fields import YEARS
 from memories.choices import ScopeKind
 from memories.models import Entry, Policy, Slot
 from memories.models.state import State, in_state
 from memories.tenancy.access import Caller
-from memories.tenancy.resolver import starts_of_keys
+from memories.tenancy.keys import starts_of_keys
 from memories.visibility import visible_entries
 
 MOST_CONDITIONS = 100
@@ -141,7 +142,8 @@ class _Reader:
     def _key(self, user: str) -> str | None:
         _platform, channel = self._channel
         address = address_of({USER: user})
-        return addresses.resolve_in_channel(self.caller, address, channel, lambda *_: ("", "")).user_scope
+        person_of = partial(lookup.person_of, self.caller.workspace_id)
+        return addresses.resolve_in_channel(self.caller, address, channel, lambda *_: ("", ""), person_of).user_scope
 
     @cached_property
     def _channel(self) -> Any:

@@ -55,16 +55,20 @@ def _write(
     entries: Sequence[Entry], target: Scope, *, now: datetime, actor: str, reason: str
 ) -> tuple[Batch, list[Entry]]:
     """The batch that writes entries in a scope, and those of them that it wrote."""
-    quotes = evidence_of([entry.pk for entry in entries], target.workspace_id)
-    slots: defaultdict[int, dict[str, str]] = defaultdict(dict)
-    for slot in Slot.objects.filter(workspace_id=target.workspace_id, entry__in=entries):
-        slots[slot.entry_id][slot.name] = slot.value
-    drafts = [_draft(entry, slots[entry.pk], [_words(row) for row in quotes.get(entry.pk, [])]) for entry in entries]
-    rows = [PlanRow(step=CreateStep(draft=draft)) for draft in drafts]
+    rows = [PlanRow(step=CreateStep(draft=draft)) for draft in drafts_of(entries, target)]
     batch = plan(target, rows, name="move", run=f"move:{uuid4()}", actor=actor, now=now, reason=reason)
     apply_batch(batch, now=now)
     applied = set(batch.changes.filter(state=ChangeState.APPLIED).values_list("position", flat=True))
     return batch, [entry for n, entry in enumerate(entries, start=1) if n in applied]
+
+
+def drafts_of(entries: Sequence[Entry], target: Scope) -> list[UnscopedDraft]:
+    """Entries as they are to be written anew in a scope of their workspace, with their slots and quoted words."""
+    quotes = evidence_of([entry.pk for entry in entries], target.workspace_id)
+    slots: defaultdict[int, dict[str, str]] = defaultdict(dict)
+    for slot in Slot.objects.filter(workspace_id=target.workspace_id, entry__in=entries):
+        slots[slot.entry_id][slot.name] = slot.value
+    return [_draft(entry, slots[entry.pk], [_words(row) for row in quotes.get(entry.pk, [])]) for entry in entries]
 
 
 def _draft(entry: Entry, slots: dict[str, str], words: Sequence[QuotedWords]) -> UnscopedDraft:

@@ -9,7 +9,7 @@ from memories.entries import transitions
 from memories.entries.locks import lock_scopes
 from memories.models import Entry, Suppression
 from memories.models.change import acting
-from memories.tenancy.resolver import key_of_speaker
+from memories.tenancy.keys import key_of_speaker
 
 Reach = Callable[[str], bool]
 

@@ -62,7 +62,7 @@ class Suppressions:
         for row in lifted:
             self._rows.remove(row)
             if row.entry is not None:
-                release(row.entry.scope, [row.entry], now=row.entry.updated_at)
+                release(write.draft.scope, [row.entry], now=row.entry.updated_at)
         return bool(lifted)
 
 
@@ -151,6 +151,26 @@ def release(scope: Scope, entries: Sequence[Entry], *, now: datetime) -> None:
     """End the suppression of entries of a scope."""
     Suppression.objects.filter(workspace_id=scope.workspace_id, scope=scope, entry__in=entries).delete()
     reconcile(scope, entries, now=now)
+
+
+def carry_over(source: Scope, target: Scope, *, actor: str) -> None:
+    """What was taken out of one memory stays out of another that takes its place, too."""
+    columns = ("entry_id", "fingerprint", "wordings", "origins", "conversation", "created_at")
+    there = Suppression.objects.filter(workspace_id=source.workspace_id, scope=source)
+    with acting(actor):
+        Suppression.objects.bulk_create(
+            (
+                Suppression(workspace_id=source.workspace_id, scope=target, actor=actor, **row)
+                for row in there.values(*columns)
+            ),
+            ignore_conflicts=True,
+        )
+
+
+def take_back(source: Scope, target: Scope, *, actor: str) -> None:
+    """The undo of `carry_over`."""
+    with acting(actor):
+        Suppression.objects.filter(workspace_id=target.workspace_id, scope=target, entry__scope=source).delete()
 
 
 def reconcile(scope: Scope, entries: Sequence[Entry], *, now: datetime) -> None:

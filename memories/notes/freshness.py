@@ -25,7 +25,7 @@ from memories.files.layout import MAIN, folder_name, root, scope_folder, scope_f
 from memories.models import Scope, Workspace
 from memories.notes.index import SyncReport, sync_scope
 from memories.tenancy.access import Caller
-from memories.tenancy.resolver import kind_of_key
+from memories.tenancy.keys import kind_of_key
 
 log = structlog.get_logger(__name__)
 SEARCH_SECONDS = 1.0  # that a search gives to the index; what is left is done in the background

@@ -19,7 +19,7 @@ from memories.conf import conf
 from memories.files.layout import MAIN, ScopeFolder, folder_name, scope_folder
 from memories.files.names import is_plain, readable
 from memories.models import FileProblem, FileState, Scope, Workspace
-from memories.tenancy.resolver import kind_of_key
+from memories.tenancy.keys import kind_of_key
 
 MOST = 500
 _NOTES, _SCOPES = "memory", "scopes"

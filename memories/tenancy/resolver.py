@@ -6,25 +6,27 @@ Pure: no database, no clock. Nothing else computes a scope.
 import hashlib
 import re
 import secrets
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from urllib.parse import quote, unquote
+from urllib.parse import unquote
 
 from memories.choices import DmScope, GroupSessions, GroupUserRecall, NeedMode, PathMode, ScopeKind, SessionMode
 from memories.exceptions import InvalidAddress
 from memories.language.text import is_storable
+from memories.tenancy.keys import (
+    DIRECT,
+    escape,
+    group_part,
+    is_escaped,
+    joined,
+    key_of_peer,
+    key_of_person,
+    key_of_speaker,
+    uncoloned,
+)
 from memories.tenancy.platforms import LOCAL_PLATFORMS
 
 LOCAL_PEER = "local"
-KEY_MAX = 200
-_HASH_CHARS = 32
-_PLACE_CHARS = 50  # of platform and account in a key that ends in a hash
-_DIRECT = "direct_"
-_NOT_DIRECT = "%64irect_"  # how the last part of a group's key begins that would look like a direct chat's
-_SAFE = re.compile(r"[a-z0-9_@\-\u4e00-\u9fff]")
-_CUT = re.compile(r"(?:[a-z0-9_@\-\u4e00-\u9fff]|%[0-9a-f]{2})*")  # the beginning of what `escape` makes
-_DIGEST = re.compile(rf"[0-9a-f]{{{_HASH_CHARS}}}")
-_UNCOLONED = re.compile(r"(?:[^%:]|%25|%3a)+", re.DOTALL)
+_HASHED = re.compile("[0-9a-f]{32}")  # how a key ends that was too long
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,6 +88,8 @@ class Resolution:
     transcripts: bool = False  # whether the channel wants them, likewise
     has_channel: bool = False  # likewise
 
+    is_of_person: bool = False  # its memory is a person's on whatever platform: linked accounts share it
+
     @property
     def chat(self) -> str:
         """The chat as Entry.chats stores it: the scope of the chat, or of the direct chat's peer."""
@@ -120,11 +124,11 @@ def _peer_by_chat(address: Address, rules: ChannelRules) -> str:
     if chat.startswith(sessions) and chat not in sessions and not is_local:
         return chat
     rest = _without(address.account, _without(address.platform, chat))
-    if rest == chat or ":" in rest or _DIGEST.fullmatch(rest.rpartition("~")[2]):
+    if rest == chat or ":" in rest or _HASHED.fullmatch(rest.rpartition("~")[2]):
         return ""
-    if rest.startswith(_DIRECT):
-        peer = rest.removeprefix(_DIRECT)
-        return unquote(peer) if _is_escaped(peer) else peer
+    if rest.startswith(DIRECT):
+        peer = rest.removeprefix(DIRECT)
+        return unquote(peer) if is_escaped(peer) else peer
     is_group = rest.startswith(("group_", rules.group_prefix or "group_"))
     return "" if is_group or is_local else rest
 
@@ -150,6 +154,7 @@ def _resolve_direct(address: Address, rules: ChannelRules, dm_scope: str) -> Res
         recall=(ScopeRef(key=user_scope, kind=ScopeKind.USER),),
         address=address,
         rules=rules,
+        is_of_person=dm_scope == DmScope.PER_PEER,
     )
 
 
@@ -168,22 +173,24 @@ def _direct_key(address: Address, dm_scope: str) -> str:
     if not peer:
         raise InvalidAddress("A direct chat needs a peer: without one nobody can tell whose memory it is.")
     if dm_scope == DmScope.PER_PEER:
-        return _key(_DIRECT + escape(_uncoloned(address.person) or f"{_uncoloned(address.platform)}:{peer}"))
+        return key_of_person(address.person) if address.person else key_of_peer(address.platform, peer)
     if dm_scope == DmScope.PER_CHANNEL_PEER:
-        return _key(escape(address.platform), _DIRECT + escape(peer))
-    return _key(escape(address.platform), escape(address.account), _DIRECT + escape(peer))
+        return joined(escape(address.platform), DIRECT + escape(peer))
+    return joined(escape(address.platform), escape(address.account), DIRECT + escape(peer))
 
 
 def _resolve_group(address: Address, rules: ChannelRules) -> Resolution:
     if not address.chat:
         raise InvalidAddress("A group needs a chat: without one nobody can tell which group it is.")
-    chat_scope = _key(escape(address.platform), escape(address.account), _group(rules.group_prefix + address.chat))
+    chat_scope = joined(
+        escape(address.platform), escape(address.account), group_part(rules.group_prefix + address.chat)
+    )
     user_scope = None
     if address.peer:
         user_scope = key_of_speaker(address.platform, address.peer)
     hashed = address.chat
     if rules.group_sessions == GroupSessions.PER_MEMBER and address.peer:
-        hashed = f"{_uncoloned(address.chat)}:{address.peer}"
+        hashed = f"{uncoloned(address.chat)}:{address.peer}"
     return Resolution(
         session_key=_session_key(rules.session_prefix or address.platform, hashed, rules),
         session_platform=address.platform,
@@ -194,11 +201,6 @@ def _resolve_group(address: Address, rules: ChannelRules) -> Resolution:
         address=address,
         rules=rules,
     )
-
-
-def key_of_speaker(platform: str, peer: str) -> str:
-    """The scope key of a member's own memory, whatever the rules of direct chats are (E1)."""
-    return _key(escape(platform), _DIRECT + escape(peer))
 
 
 def _heard_in_group(
@@ -217,81 +219,3 @@ def _session_key(prefix: str, hashed: str, rules: ChannelRules) -> str:
     if rules.session_mode == SessionMode.FRESH:
         return f"{prefix}-{secrets.token_hex(12)}"
     return f"{prefix}-{hashlib.sha1(hashed.encode(), usedforsecurity=False).hexdigest()[:24]}"
-
-
-def escape(part: str) -> str:
-    """A part of a key without colons, capitals, dots or slashes: unique, also as a file name on any disk."""
-    return "".join(
-        char if _SAFE.fullmatch(char) else quote(char, safe="").lower() if not char.isascii() else f"%{ord(char):02x}"
-        for char in part
-    )
-
-
-def _uncoloned(part: str) -> str:
-    """A part without colons of its own, so that the first colon after it is where it ends."""
-    return part.replace("%", "%25").replace(":", "%3a")
-
-
-def _group(name: str) -> str:
-    """The last part of a group's key; never that of a direct chat, whatever prefix is configured."""
-    part = escape(name)
-    return _NOT_DIRECT + part.removeprefix(_DIRECT) if part.startswith(_DIRECT) else part
-
-
-def _key(*parts: str) -> str:
-    """Parts joined by colons. A key that would be too long ends in its hash, and still shows its kind."""
-    key = ":".join(parts)
-    if len(key) <= KEY_MAX:
-        return key
-    *places, last = parts
-    digest = hashlib.sha256(key.encode()).hexdigest()[:_HASH_CHARS]
-    head = "".join(_cut(place, _PLACE_CHARS) + ":" for place in places)
-    return f"{head}{_cut(last, KEY_MAX - _HASH_CHARS - 1 - len(head))}~{digest}"
-
-
-def _cut(part: str, limit: int) -> str:
-    return re.sub("%[0-9a-f]?$", "", part[:limit])  # no half escape before the hash
-
-
-def kind_of_key(key: str) -> str | None:
-    """The kind of scope of a key, of a hashed one by its form; None: the resolver could not have made it."""
-    if key == "main":
-        return ScopeKind.USER
-    body, shortened, digest = key.partition("~")
-    if len(key) > KEY_MAX or (shortened and not _DIGEST.fullmatch(digest)):
-        return None
-    *places, last = body.split(":")
-    if last.startswith(_NOT_DIRECT):
-        last = last.replace(_NOT_DIRECT, "group_" + _DIRECT, 1)
-    is_made: Callable[[str], object] = _CUT.fullmatch if shortened else _is_escaped
-    if len(places) > 2 or not all(map(is_made, [*places, last])) or "" in (*places[:1], last):
-        return None
-    if not last.startswith(_DIRECT):
-        return ScopeKind.CHAT if len(places) == 2 else None
-    peer = last.removeprefix(_DIRECT)
-    return ScopeKind.USER if peer and (places or shortened or _is_person(unquote(peer))) else None
-
-
-def platform_of_key(key: str) -> str:
-    """The platform in a key of the resolver; empty where there is none, or only the beginning of one."""
-    place = key if ":" in key else unquote(key.removeprefix(_DIRECT))
-    return unquote(place.partition(":")[0]) if ":" in place and "~" not in key and kind_of_key(key) else ""
-
-
-def starts_of_keys(platform: str) -> tuple[str, str]:
-    """The prefixes of a platform's scope keys: of a place there, and of an unlinked person of it (E1)."""
-    return escape(platform) + ":", _DIRECT + escape(_uncoloned(platform) + ":")
-
-
-def _is_escaped(part: str) -> bool:
-    """Whether `escape` could have made a part."""
-    try:
-        return escape(unquote(part, errors="strict")) == part
-    except UnicodeError:
-        return False
-
-
-def _is_person(name: str) -> bool:
-    """Whether a name is that of a linked person, or of an unlinked peer of a platform."""
-    person, colon, peer = name.partition(":")
-    return _UNCOLONED.fullmatch(person) is not None and bool(peer) == bool(colon)

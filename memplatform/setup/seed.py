@@ -20,7 +20,8 @@ from memories.index.contextual import blend_keywords, sparse_literal
 from memories.language import text
 from memories.models import Batch, BatchChange, Entry, EntryAccess, EntryIndex, Scope, Slot, Workspace
 from memories.models.ids import uuid7
-from memories.tenancy.resolver import Address, ChannelRules, key_of_speaker, resolve
+from memories.tenancy.keys import key_of_speaker
+from memories.tenancy.resolver import Address, ChannelRules, resolve
 from sessions_app.choices import EventKind
 from sessions_app.models import Session, SessionEvent, conversation_path
 

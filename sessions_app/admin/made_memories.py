@@ -8,7 +8,7 @@ from memories.batches.quarantine import Suspect
 from memories.choices import ScopeKind
 from memories.models import DailyEvent, Entry, Scope, Suppression
 from memories.models.state import State, mark_of
-from memories.tenancy.resolver import key_of_speaker
+from memories.tenancy.keys import key_of_speaker
 from sessions_app.choices import EventKind
 from sessions_app.models import Session, SessionEvent, event_ids
 

@@ -10,7 +10,7 @@ from memories.admin.files.addresses import scope_url
 from memories.files.layout import MAIN, folder_name, scope_folder, scope_folders
 from memories.models import Scope, Workspace
 from memories.notes.condition import FileCondition, conditions_of_each
-from memories.tenancy.resolver import kind_of_key
+from memories.tenancy.keys import kind_of_key
 
 SCOPES_SHOWN = 50
 STRANGE_SHOWN = 20
