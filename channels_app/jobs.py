@@ -30,4 +30,12 @@ JOBS = (
         run=tasks.clean_records,
         preview=tasks.count_outdated,
     ),
+    Job(
+        name="unite-people",
+        label=_("carries over what is still written to memories whose people were linked"),
+        behaviour="E1",
+        cron="* * * * *",
+        run=tasks.unite_people,
+        preview=tasks.count_people_to_unite,
+    ),
 )

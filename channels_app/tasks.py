@@ -10,6 +10,7 @@ from django.utils import timezone
 from channels_app.api.replayed import EFFECTS
 from channels_app.file_mode import cards, replay
 from channels_app.models import PathComparison, ReplayedRecord, ReplayOutcome
+from channels_app.people import uniting
 from memories.conf import conf
 from memories.consolidation import turn_summaries
 from memories.consolidation.capture import turn_text
@@ -72,3 +73,12 @@ def _outdated() -> dict[str, QuerySet[Any]]:
 def count_keys() -> dict[str, int]:
     now = timezone.now()
     return {"keys": key_cache.count_unusable(now), "cards": cards.count_old(now=now)}
+
+
+def unite_people() -> dict[str, int]:
+    """Carry over what still stands in memories whose people were linked or unlinked."""
+    return uniting.unite_waiting(now=timezone.now())
+
+
+def count_people_to_unite() -> dict[str, int]:
+    return uniting.count_waiting(now=timezone.now())

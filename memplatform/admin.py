@@ -22,8 +22,9 @@ from memories.models import AuditEvent, Factor
 from memplatform.erasure import admin as erasures
 from memplatform.jobs import pages
 from memplatform.jobs.registry import JOBS, PREFIX
+from memplatform.people import admin as people
 
-__all__ = ["erasures", "pages"]
+__all__ = ["erasures", "pages", "people"]
 
 
 @admin.register(get_user_model())

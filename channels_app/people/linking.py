@@ -1,7 +1,6 @@
-"""Linking a person's accounts, and taking one apart again: who belongs to whom; the memory follows (uniting) (E1)."""
+"""Who is whom: peers of several platforms linked to one person, and separated again; the memory follows (E1)."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 
@@ -10,75 +9,46 @@ from django.utils.translation import gettext as _
 
 from channels_app.file_mode import cards
 from channels_app.models import Consent, Identity, Person
-from memories.exceptions import PlatformError, ScopeFrozen
+from channels_app.people.peers import Peer, PeopleUnclear
+from memories.choices import ScopeKind
+from memories.exceptions import ScopeFrozen
 from memories.models import Scope, Workspace
 from memories.models.change import acting
-from memories.tenancy.keys import key_of_peer
 
-#: Accounts one person may have.
-ACCOUNTS_MOST = 20
-
-
-class PeopleUnclear(PlatformError):
-    """These accounts cannot be linked."""
-
-    field = "accounts"
+#: Identities one person may have.
+PEERS_MOST = 20
 
 
-@dataclass(frozen=True, order=True)
-class Account:
-    """A peer of a platform, as people name it: telegram:u42."""
-
-    platform: str
-    peer: str
-
-    @classmethod
-    def parse(cls, name: str) -> "Account":
-        """The account in `telegram:u42`. Raises PeopleUnclear."""
-        platform, _colon, peer = name.strip().partition(":")
-        if not platform or not peer.strip() or "\0" in name:
-            raise PeopleUnclear(_("Name an account by platform and id, as telegram:u42."))
-        return cls(platform, peer.strip())
-
-    def __str__(self) -> str:
-        return f"{self.platform}:{self.peer}"
-
-    @property
-    def scope_key(self) -> str:
-        """The memory of this peer alone, where one memory a person is kept."""
-        return key_of_peer(self.platform, self.peer)
-
-
-def identity_of(workspace_id: int, account: Account) -> Identity | None:
-    """The row of an account, if anything was ever noted of whose it is."""
-    there = Identity.objects.filter(workspace_id=workspace_id, platform=account.platform, peer=account.peer)
+def identity_of(workspace_id: int, peer: Peer) -> Identity | None:
+    """The identity of a peer, if anything was ever noted of whose it is."""
+    there = Identity.objects.filter(workspace_id=workspace_id, platform=peer.platform, peer=peer.peer)
     return there.select_related("person").first()
 
 
-def person_for(workspace_id: int, account: Account) -> Person:
-    """The person of an account; one of its own is begun where nothing was noted yet. In a transaction of the actor."""
-    if found := identity_of(workspace_id, account):
+def person_for(workspace_id: int, peer: Peer) -> Person:
+    """The person of a peer; one of its own is begun where nothing was noted yet. In a transaction of the actor."""
+    if found := identity_of(workspace_id, peer):
         return found.person
     person = Person.objects.create(workspace_id=workspace_id)
     Identity.objects.create(
         workspace_id=workspace_id,
         person=person,
-        platform=account.platform,
-        peer=account.peer,
+        platform=peer.platform,
+        peer=peer.peer,
     )
     return person
 
 
-def link(workspace: Workspace, accounts: Sequence[Account], *, name: str = "", actor: str, now: datetime) -> Person:
-    """Make these accounts, and those linked to one of them, one person's; from now on a turn goes to their memory.
+def link(workspace: Workspace, peers: Sequence[Peer], *, name: str = "", actor: str, now: datetime) -> Person:
+    """Make these peers, and those linked to one of them, one person's; from now on a turn goes to their memory.
 
     What was remembered before is carried over afterwards. Raises PeopleUnclear, ScopeFrozen.
     """
     with transaction.atomic(), acting(actor):
         Workspace.objects.select_for_update(no_key=True).get(pk=workspace.pk)
-        check(workspace.pk, accounts)
-        accounts = list(dict.fromkeys(accounts))
-        people = [person_for(workspace.pk, account) for account in accounts]
+        check(workspace.pk, peers)
+        peers = list(dict.fromkeys(peers))
+        people = [person_for(workspace.pk, peer) for peer in peers]
         person = next((one for one in people if one.united_at), people[0])
         person.name = name or next((one.name for one in [person, *people] if one.name), "")
         person.united_at = person.united_at or now
@@ -88,22 +58,22 @@ def link(workspace: Workspace, accounts: Sequence[Account], *, name: str = "", a
         for identity in Identity.objects.filter(workspace_id=workspace.pk, person=person):
             if identity.unused_key != identity.own_key:  # it is new here
                 _turn_to(identity, identity.own_key, now)
-        Scope.objects.begin(workspace.pk, person.scope_key, "user")
+        Scope.objects.begin(workspace.pk, person.scope_key, ScopeKind.USER)
         transaction.on_commit(partial(cards.forget_channels, workspace.pk))
     return person
 
 
-def check(workspace_id: int, accounts: Sequence[Account]) -> None:
+def check(workspace_id: int, peers: Sequence[Peer]) -> None:
     """Raises PeopleUnclear where these cannot be one person, and ScopeFrozen where a memory may not be changed."""
-    if len(set(accounts)) < 2:
-        raise PeopleUnclear(_("Name two accounts or more."))
-    if len(set(accounts)) > ACCOUNTS_MOST:
-        raise PeopleUnclear(_("A person has at most %(most)d accounts.") % {"most": ACCOUNTS_MOST})
-    known = [found for account in accounts if (found := identity_of(workspace_id, account))]
+    if len(set(peers)) < 2:
+        raise PeopleUnclear(_("Name two identities or more."))
+    if len(set(peers)) > PEERS_MOST:
+        raise PeopleUnclear(_("A person has at most %(most)d identities.") % {"most": PEERS_MOST})
+    known = [found for peer in peers if (found := identity_of(workspace_id, peer))]
     united = {one.person_id for one in known if one.person.united_at}
     if len(united) > 1:
         raise PeopleUnclear(_("Some of them are linked to different people: unlink them there first."))
-    keys = {account.scope_key for account in accounts} | {one.person.scope_key for one in known}
+    keys = {peer.own_key for peer in peers} | {one.person.scope_key for one in known}
     if Scope.objects.filter(workspace_id=workspace_id, key__in=keys, frozen=True).exists():
         raise ScopeFrozen
 
@@ -125,7 +95,7 @@ def _turn_to(identity: Identity, unused_key: str, now: datetime) -> None:
 
 
 def separate(identity: Identity, *, actor: str, now: datetime) -> Identity:
-    """Make an account a person of its own again; the last one left keeps its person, with a memory of its own.
+    """Make a peer a person of its own again; the last one left keeps its person, with a memory of its own.
 
     From now on its turns go to its own memory. Raises PeopleUnclear where it is not linked, ScopeFrozen.
     """
@@ -134,7 +104,7 @@ def separate(identity: Identity, *, actor: str, now: datetime) -> Identity:
         identity = Identity.objects.select_related("person").get(pk=identity.pk)
         person = identity.person
         if person.united_at is None:
-            raise PeopleUnclear(_("This account is not linked."))
+            raise PeopleUnclear(_("This identity is not linked."))
         shared_key = person.scope_key
         keys = {identity.own_key, shared_key}
         if Scope.objects.filter(workspace_id=identity.workspace_id, key__in=keys, frozen=True).exists():

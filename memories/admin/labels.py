@@ -105,6 +105,8 @@ _BATCH_LABELS = {
     "capacity-rest": pgettext_lazy("batch", "capacity-rest"),
     "import": pgettext_lazy("batch", "import"),
     "move": pgettext_lazy("batch", "move"),
+    "link": pgettext_lazy("batch", "link"),
+    "unlink": pgettext_lazy("batch", "unlink"),
 }
 
 #: What a batch may be of, by its name: jobs, and actions of people.

@@ -33,6 +33,7 @@ SECTIONS: list[tuple[Any, list[tuple[str, str]]]] = [
         _("Memory"),
         [
             ("memories.entry", "psychology"),
+            ("channels_app.person", "face"),
             ("memories.scope", "folder_shared"),
             ("memories.filestate", "folder_open"),
             ("sessions_app.session", "forum"),

@@ -6,11 +6,11 @@ import pytest
 
 from channels_app.models import Channel, Identity, Person
 from channels_app.people import linking, uniting
-from channels_app.people.linking import Account
+from channels_app.people.peers import Peer
 from memories.models import Entry, Workspace
 from tests.conftest import NOW, Api
 
-ANN_TG, ANN_LARK = Account("telegram", "u42"), Account("lark", "ou_9")
+ANN_TG, ANN_LARK = Peer("telegram", "u42"), Peer("lark", "ou_9")
 FROM_TG = {"platform": "telegram", "account": "mybot", "peer": "u42", "chat": "c7"}
 FROM_LARK = {"platform": "lark", "account": "desk", "peer": "ou_9", "chat": "c8"}
 
@@ -40,15 +40,15 @@ def recalled(api: Api, address: dict[str, Any], message: str) -> str:
     return " ".join(entry["content"] for entry in answer.json()["memories"])
 
 
-def link(workspace: Workspace, *accounts: Account) -> Person:
+def link(workspace: Workspace, *peers: Peer) -> Person:
     """Linked, and everything carried over."""
-    person = linking.link(workspace, accounts or (ANN_TG, ANN_LARK), actor="user:ops", now=NOW)
+    person = linking.link(workspace, peers or (ANN_TG, ANN_LARK), actor="user:ops", now=NOW)
     uniting.unite_waiting(now=NOW)
     return person
 
 
-def identity(account: Account) -> Identity:
-    return Identity.objects.select_related("person").get(platform=account.platform, peer=account.peer)
+def identity(peer: Peer) -> Identity:
+    return Identity.objects.select_related("person").get(platform=peer.platform, peer=peer.peer)
 
 
 def live_in(key: str) -> set[str]:

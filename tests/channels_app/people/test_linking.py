@@ -1,4 +1,4 @@
-"""Linked accounts share one memory, and get their own back when they are unlinked (E1)."""
+"""Linked peers share one memory, and get their own back when they are unlinked (E1)."""
 
 import pytest
 

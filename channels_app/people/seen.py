@@ -1,0 +1,197 @@
+"""Everybody who was seen in a workspace, a page at a time, and people found by a name or an id.
+
+Nobody has to be noted for it: a person shows by the memory that is theirs, and by the conversations with them. A page
+reads a few hundred rows, however many there are.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from django.db.models import Count, F, Func, Max, Q, TextField, Value
+
+from channels_app.models import Channel, Identity, Person
+from channels_app.people.peers import Peer, identities_of
+from memories.choices import ScopeKind
+from memories.models import Entry, Scope
+from memories.tenancy.keys import escape, owner_of_key
+from sessions_app.models import Session
+
+PAGE = 30
+#: Rows that are read for a page.
+READ = 300
+
+
+@dataclass(eq=False)
+class Seen:
+    """Somebody who was seen, with what shows who it is."""
+
+    peers: list[Peer]
+    person: Person | None = None  # where anything is noted of them
+    scopes: list[Scope] = field(default_factory=list)
+    last_at: datetime | None = None  # of a conversation with them alone
+    memories: int = 0  # in use
+
+    @property
+    def platforms(self) -> list[str]:
+        return sorted({peer.platform for peer in self.peers})
+
+    @property
+    def is_linked(self) -> bool:
+        return self.person is not None and self.person.united_at is not None
+
+    @property
+    def names(self) -> list[str]:
+        """What they are called where they speak alone."""
+        ids = {peer.peer for peer in self.peers}
+        called = (name for scope in self.scopes for peer, name in scope.sender_names.items() if peer in ids)
+        return list(dict.fromkeys(called))
+
+    @property
+    def title(self) -> str:
+        """The name somebody gave them, else what they are called, else their id."""
+        given = self.person.name if self.person else ""
+        return given or next(iter(self.names), "") or str(self.peers[0])
+
+
+@dataclass(frozen=True)
+class SeenPage:
+    """People of a page, and where the next one begins; empty: there is none."""
+
+    people: list[Seen]
+    next: str = ""
+
+
+def spoken_last(workspace_id: int, after: str = "") -> SeenPage:
+    """Those the bot talked with alone, the last first; `after` is where the page before ended."""
+    sessions = Session.objects.filter(workspace_id=workspace_id, is_group=False, user_scope__isnull=False)
+    if place := _place(after):
+        sessions = sessions.filter(Q(last_at__lt=place[0]) | Q(last_at=place[0], pk__lt=place[1]))
+    rows = list(sessions.order_by("-last_at", "-pk").values_list("last_at", "pk", "user_scope__key")[:READ])
+    people = grouped(workspace_id, [key for _at, _pk, key in rows])
+    _fill_last(people.values())
+    return _page([(f"{at.isoformat()}_{pk}", people.get(key), at) for at, pk, key in rows])
+
+
+def _page(rows: Sequence[tuple[str, Seen | None, datetime]]) -> SeenPage:
+    """Each person where their last conversation stands."""
+    shown: list[Seen] = []
+    last = ""
+    for place, one, at in rows:
+        if len(shown) == PAGE:
+            return SeenPage(_counted(shown), last)
+        if one is not None and one.last_at == at and one not in shown:
+            shown.append(one)
+        last = place
+    return SeenPage(_counted(shown), last if len(rows) == READ else "")
+
+
+def met_last(workspace_id: int, after: str = "") -> SeenPage:
+    """Everybody with a memory of their own, those who got one last first: also who spoke in groups alone."""
+    scopes = Scope.objects.in_workspace(workspace_id).filter(kind=ScopeKind.USER)
+    scopes = scopes.filter(pk__lt=int(after)) if after.isdecimal() and len(after) < 19 else scopes
+    rows = list(scopes.order_by("-pk").values_list("pk", "key")[:READ])
+    people = grouped(workspace_id, [key for _pk, key in rows])
+    shown: list[Seen] = []
+    last = ""
+    for pk, key in rows:
+        if len(shown) == PAGE:
+            break
+        one = people.get(key)
+        if one is not None and pk == max(scope.pk for scope in one.scopes):
+            shown.append(one)
+        last = str(pk)
+    else:
+        last = last if len(rows) == READ else ""
+    _fill_last(shown)
+    return SeenPage(_counted(shown), last)
+
+
+def found(workspace_id: int, words: str) -> list[Seen]:
+    """People by a part of their id, of what they are called, or of the name they were given."""
+    scopes = (
+        Scope.objects.in_workspace(workspace_id)
+        .filter(kind=ScopeKind.USER)
+        .annotate(called=Func(F("speakers"), Value(" "), function="array_to_string", output_field=TextField()))
+    )
+    told = Q(key__icontains=escape(words)) | Q(label__icontains=words) | Q(called__icontains=words)
+    keys = list(scopes.filter(told).order_by("-pk").values_list("key", flat=True)[:READ])
+    noted = Identity.objects.filter(workspace_id=workspace_id).select_related("person")
+    noted = noted.filter(Q(peer__icontains=words) | Q(person__name__icontains=words)).order_by("pk")[:PAGE]
+    people = grouped(workspace_id, keys, [Peer(one.platform, one.peer) for one in noted])
+    shown = list(dict.fromkeys(people.values()))[:PAGE]
+    _fill_last(shown)
+    return _counted(shown)
+
+
+def one_of(workspace_id: int, peer: Peer) -> Seen:
+    """The person a peer is, with everybody linked to them."""
+    seen = grouped(workspace_id, [], [peer])[str(peer)]
+    _fill_last([seen])
+    return _counted([seen])[0]
+
+
+def grouped(workspace_id: int, keys: Iterable[str], peers: Iterable[Peer] = ()) -> dict[str, Seen]:
+    """The people of these scopes and peers, by the key of a scope, or by the name of a peer.
+
+    A key that is nobody's, or too long to tell whose, is left out.
+    """
+    owners = {key: owner for key in keys if (owner := owner_of_key(key))}
+    asked = {Peer(platform, peer) for platform, peer in owners.values() if platform} | set(peers)
+    people = {one.person_id: one.person for one in identities_of(workspace_id, asked)}
+    linked = [peer for platform, peer in owners.values() if not platform]
+    people |= {one.pk: one for one in Person.objects.filter(workspace_id=workspace_id, key__in=_ids(linked))}
+    by_person: defaultdict[int, list[Peer]] = defaultdict(list)
+    for one in Identity.objects.filter(workspace_id=workspace_id, person__in=people).order_by("pk"):
+        by_person[one.person_id].append(Peer(one.platform, one.peer))
+    everybody = [Seen(by_person[pk], person) for pk, person in people.items() if by_person[pk]]
+    of_peer = {peer: seen for seen in everybody for peer in seen.peers}
+    of_peer |= {peer: Seen([peer]) for peer in asked if peer not in of_peer}
+    by_key = _fill_scopes(workspace_id, list(dict.fromkeys(of_peer.values())))
+    return {key: by_key[key] for key in owners if key in by_key} | {str(peer): of_peer[peer] for peer in peers}
+
+
+def _ids(texts: Iterable[str]) -> list[str]:
+    """Those of these that a person's key may be."""
+    return [text for text in texts if len(text) == 36 and text.count("-") == 4]
+
+
+def _fill_scopes(workspace_id: int, everybody: Sequence[Seen]) -> dict[str, Seen]:
+    """Give each their scopes; whose each key is."""
+    accounts: defaultdict[str, set[str]] = defaultdict(set)
+    for platform, account in Channel.objects.filter(workspace_id=workspace_id).values_list("platform", "account"):
+        accounts[platform].add(account)
+    owner: dict[str, Seen] = {}
+    for seen in everybody:
+        owner |= dict.fromkeys((key for peer in seen.peers for key in peer.keys(accounts[peer.platform])), seen)
+        owner |= {seen.person.scope_key: seen} if seen.person else {}
+    for scope in Scope.objects.in_workspace(workspace_id).filter(key__in=list(owner)).order_by("pk"):
+        owner[scope.key].scopes.append(scope)
+    return owner
+
+
+def _fill_last(people: Iterable[Seen]) -> None:
+    """When the bot last talked with each of them alone."""
+    mine = {scope.pk: seen for seen in people for scope in seen.scopes}
+    rows = Session.objects.filter(user_scope__in=list(mine), is_group=False).order_by()
+    for scope, last in rows.values_list("user_scope").annotate(last=Max("last_at")):
+        mine[scope].last_at = max(filter(None, [mine[scope].last_at, last]))
+
+
+def _counted(people: list[Seen]) -> list[Seen]:
+    """With how many memories are in use."""
+    mine = {scope.pk: seen for seen in people for scope in seen.scopes}
+    rows = Entry.objects.live().filter(scope__in=list(mine)).order_by()
+    for scope, count in rows.values_list("scope").annotate(n=Count("*")):
+        mine[scope].memories += count
+    return people
+
+
+def _place(after: str) -> tuple[datetime, int] | None:
+    """Where a page ended; None where this is nothing of the kind."""
+    at, _line, pk = after.rpartition("_")
+    try:
+        return datetime.fromisoformat(at), int(pk)
+    except ValueError:
+        return None

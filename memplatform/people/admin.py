@@ -1,0 +1,260 @@
+"""People in the admin: the list of everybody, the page of one, and what is done there."""
+
+from collections.abc import Sequence
+from typing import Any
+from urllib.parse import urlencode
+
+from django.contrib import admin, messages
+from django.core.exceptions import PermissionDenied
+from django.db import transaction
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.template.response import TemplateResponse
+from django.urls import URLPattern, path, reverse
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_POST
+from django_q.tasks import async_task
+
+from channels_app.models import Consent, Identity, Person
+from channels_app.people import linking, portrait, previews, seen, uniting
+from channels_app.people.peers import Peer
+from memories.admin.access import VIEW, RestrictedAdmin, actor_of, visible_workspaces, workspace_choice
+from memories.admin.auditing import note
+from memories.admin.confirmation import ReasonForm, confirmation_form, is_confirmed
+from memories.admin.history import RecordedHistory
+from memories.exceptions import PlatformError
+from memories.models import AuditEvent, Workspace
+from memories.models.change import acting
+from memories.rights import holds, needs
+from memories.tenancy.roles import Right
+from memplatform.erasure.permission import may_erase
+from memplatform.people.export import lines_of
+from memplatform.people.forms import ConsentForm, LinkForm, NoteForm
+
+LIST = "admin:channels_app_person_changelist"
+PAGE = "admin:channels_app_person_page"
+#: More memories than this are carried over by the worker, while nobody waits for the page.
+AT_ONCE = 500
+_TABS = {"": seen.spoken_last, "met": seen.met_last}
+
+
+def page_url(workspace_id: int, peer: Peer) -> str:
+    """The page of a person, by one of their peers."""
+    return _url(PAGE, workspace_id, [peer])
+
+
+def _url(name: str, workspace_id: int, peers: Sequence[Peer]) -> str:
+    return f"{reverse(name)}?{urlencode([('of', workspace_id), *(('person', str(peer)) for peer in peers)])}"
+
+
+@admin.register(Person)
+class PersonAdmin(RecordedHistory, RestrictedAdmin):
+    """A person is known by a peer's id: most have no row of their own, for nothing was ever noted of them."""
+
+    members_may = VIEW
+
+    def get_urls(self) -> list[URLPattern]:
+        def own(name: str, view: Any) -> URLPattern:
+            return path(f"{name}/", never_cache(self.admin_site.admin_view(view)), name=f"channels_app_person_{name}")
+
+        return [
+            own("page", self.person_page),
+            own("link", self.link_page),
+            own("unlink", self.unlink_page),
+            own("note", require_POST(self.write_note)),
+            own("consent", require_POST(self.add_consent)),
+            own("export", require_POST(self.export)),
+            *super().get_urls(),
+        ]
+
+    def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+        """Everybody who was seen in a workspace, or who is found by a name or an id."""
+        if not self.has_view_permission(request):
+            raise PermissionDenied
+        workspaces, chosen = workspace_choice(request)
+        sought = request.GET.get("q", "").replace("\0", "").strip()[:200]
+        tab = request.GET.get("by", "") if request.GET.get("by", "") in _TABS else ""
+        shown = seen.SeenPage([])
+        if chosen and sought:
+            shown = seen.SeenPage(seen.found(chosen.pk, sought))
+        elif chosen:
+            shown = _TABS[tab](chosen.pk, request.GET.get("after", "")[:60])
+        rows = [(one, page_url(chosen.pk, one.peers[0])) for one in shown.people] if chosen else []
+        context = {"workspaces": workspaces, "chosen": chosen, "sought": sought, "tab": tab, "rows": rows}
+        return self._page(request, "list", _("People"), context | {"next": shown.next})
+
+    def change_view(
+        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None
+    ) -> HttpResponse:
+        """A person has one page, under the name of one of their peers."""
+        person = self.reach(request, object_id, "view")
+        first = Identity.objects.filter(person=person).order_by("pk").first()
+        if first is None:
+            raise Http404
+        return HttpResponseRedirect(page_url(person.workspace_id, Peer(first.platform, first.peer)))
+
+    @needs(Right.READ)
+    def person_page(self, request: HttpRequest) -> HttpResponse:
+        """Who somebody is, and what is remembered of them."""
+        workspace, peers = self._asked(request)
+        return self._show(request, workspace, peers[0])
+
+    def _show(
+        self, request: HttpRequest, workspace: Workspace, peer: Peer, consent: ConsentForm | None = None
+    ) -> HttpResponse:
+        one = seen.one_of(workspace.pk, peer)
+        found = portrait.portrait_of(workspace.pk, one)
+        noted = {"name": one.person.name, "note": one.person.note} if one.person else {}
+        context = {
+            "workspace": workspace,
+            "seen": one,
+            "found": found,
+            "peer": peer,
+            "note_form": NoteForm(initial=noted),
+            "consent_form": consent or ConsentForm(),
+            "may_operate": holds(request, Right.OPERATE, workspace.pk),
+            "may_export": holds(request, Right.EXPORT, workspace.pk),
+            "may_erase": may_erase(request.user),
+            "query": urlencode([("of", workspace.pk), ("person", str(peer))]),
+            "everybody": urlencode([("of", workspace.pk), *(("person", str(each)) for each in one.peers)]),
+        }
+        return self._page(request, "person", one.title, context)
+
+    @needs(Right.OPERATE)
+    def link_page(self, request: HttpRequest) -> HttpResponse:
+        """With whom to link: found by words, ticked, and shown what it would do before it is done."""
+        workspace, peers = self._asked(request, Right.OPERATE)
+        back = page_url(workspace.pk, peers[0])
+        sought = request.GET.get("q", "").replace("\0", "").strip()[:200]
+        context: dict[str, Any] = {"workspace": workspace, "peers": peers, "sought": sought, "back": back}
+        if len(peers) < 2:
+            mine = seen.one_of(workspace.pk, peers[0])
+            others = [one for one in seen.found(workspace.pk, sought) if peers[0] not in one.peers] if sought else []
+            return self._page(request, "choose", _("Link identities"), context | {"one": mine, "others": others})
+        try:
+            preview = previews.preview_link(workspace, peers)
+        except PlatformError as refusal:
+            messages.error(request, str(refusal))
+            return HttpResponseRedirect(back)
+        form = confirmation_form(request, LinkForm)
+        if is_confirmed(request) and form.is_valid():
+            return self._link(request, workspace, peers, form.cleaned_data, preview.entries)
+        return self._page(request, "link", _("Link identities"), context | {"preview": preview, "form": form})
+
+    def _link(
+        self, request: HttpRequest, workspace: Workspace, peers: list[Peer], told: dict[str, Any], entries: int
+    ) -> HttpResponse:
+        try:
+            person = linking.link(workspace, peers, name=told["name"], actor=actor_of(request), now=timezone.now())
+            self._carry_over(request, list(person.identities.all()), told["reason"], entries)
+        except PlatformError as refusal:
+            messages.error(request, str(refusal))
+        else:
+            note(request, AuditEvent.SETTING, person, details={"what": "linked", "text": told["reason"]})
+            messages.success(request, _("They are linked: from now on they share one memory."))
+        return HttpResponseRedirect(page_url(workspace.pk, peers[0]))
+
+    def _carry_over(self, request: HttpRequest, identities: Sequence[Identity], reason: str, entries: int) -> None:
+        """At once where it is little; else by the worker."""
+        if entries > AT_ONCE:
+            async_task("channels_app.tasks.unite_people", group="mem:asked", ack_failure=True)
+            return
+        for identity in identities:
+            uniting.unite(identity, now=timezone.now(), actor=actor_of(request), reason=reason)
+
+    @needs(Right.OPERATE)
+    def unlink_page(self, request: HttpRequest) -> HttpResponse:
+        """What would go back and what would stay, before it is done."""
+        workspace, peers = self._asked(request, Right.OPERATE)
+        back = page_url(workspace.pk, peers[0])
+        identity = linking.identity_of(workspace.pk, peers[0])
+        if identity is None or identity.person.united_at is None:
+            messages.error(request, _("This identity is not linked."))
+            return HttpResponseRedirect(back)
+        preview = previews.preview_unlink(identity)
+        form = confirmation_form(request, ReasonForm)
+        if is_confirmed(request) and form.is_valid():
+            return self._unlink(request, identity, form.cleaned_data["reason"], preview, back)
+        context = {"workspace": workspace, "identity": identity, "preview": preview, "form": form, "back": back}
+        return self._page(request, "unlink", _("Unlink %(who)s") % {"who": identity}, context)
+
+    def _unlink(
+        self, request: HttpRequest, identity: Identity, reason: str, preview: previews.UnlinkPreview, back: str
+    ) -> HttpResponse:
+        person = identity.person
+        try:
+            identity = linking.separate(identity, actor=actor_of(request), now=timezone.now())
+            self._carry_over(request, [identity], reason, preview.back + preview.along)
+        except PlatformError as refusal:
+            messages.error(request, str(refusal))
+        else:
+            note(request, AuditEvent.SETTING, person, details={"what": "unlinked", "text": reason})
+            text = _("It is unlinked, and has a memory of its own again.")
+            if preview.stays:
+                stays = ngettext(
+                    "%(n)d memory written since stays with the person.",
+                    "%(n)d memories written since stay with the person.",
+                    preview.stays,
+                )
+                text += " " + stays % {"n": preview.stays}
+            messages.success(request, text)
+        return HttpResponseRedirect(back)
+
+    @needs(Right.OPERATE)
+    def write_note(self, request: HttpRequest) -> HttpResponse:
+        """What the person is called here, and what operators should know."""
+        workspace, peers = self._asked(request, Right.OPERATE)
+        form = NoteForm(request.POST)
+        if form.is_valid():
+            with transaction.atomic(), acting(actor_of(request)):
+                person = linking.person_for(workspace.pk, peers[0])
+                person.name, person.note = form.cleaned_data["name"], form.cleaned_data["note"]
+                person.save(update_fields=["name", "note"])
+            messages.success(request, _("It is noted."))
+        return HttpResponseRedirect(page_url(workspace.pk, peers[0]))
+
+    @needs(Right.OPERATE)
+    def add_consent(self, request: HttpRequest) -> HttpResponse:
+        """What they agreed to, or no longer do; the rows before it stay."""
+        workspace, peers = self._asked(request, Right.OPERATE)
+        form = ConsentForm(request.POST)
+        if not form.is_valid():
+            return self._show(request, workspace, peers[0], form)
+        with transaction.atomic(), acting(actor_of(request)):
+            person = linking.person_for(workspace.pk, peers[0])
+            Consent.objects.create(
+                workspace=workspace, person=person, actor=actor_of(request), at=timezone.now(), **form.columns
+            )
+        messages.success(request, _("It is noted."))
+        return HttpResponseRedirect(page_url(workspace.pk, peers[0]) + "#consents")
+
+    @needs(Right.EXPORT)
+    def export(self, request: HttpRequest) -> HttpResponse:
+        """What is stored of them, as JSON Lines; noted like anything else that leaves."""
+        workspace, peers = self._asked(request, Right.EXPORT)
+        one = seen.one_of(workspace.pk, peers[0])
+        caller = workspace.caller(actor_of(request))
+        body = b"".join(lines_of(workspace, one, caller, now=timezone.now()))
+        about = _("person %(key)s") % {"key": one.person.pk} if one.person else _("a person nothing is noted of")
+        note(request, AuditEvent.EXPORTED, about=about, workspace_id=workspace.pk, details={"scopes": len(one.scopes)})
+        disposition = {"Content-Disposition": 'attachment; filename="person.jsonl"', "Cache-Control": "no-store"}
+        return HttpResponse(body, content_type="application/x-ndjson", headers=disposition)
+
+    def _asked(self, request: HttpRequest, right: Right = Right.READ) -> tuple[Workspace, list[Peer]]:
+        """The workspace and the peers an address names. 404 where there is none such for this person."""
+        asked = request.GET.get("of", "")
+        workspace = next((one for one in visible_workspaces(request, right) if str(one.pk) == asked), None)
+        try:
+            peers = [Peer.parse(name[:260]) for name in request.GET.getlist("person")[: linking.PEERS_MOST + 1]]
+        except PlatformError:
+            peers = []
+        if workspace is None or not peers:
+            raise Http404
+        return workspace, list(dict.fromkeys(peers))
+
+    def _page(self, request: HttpRequest, name: str, title: str, context: dict[str, Any]) -> TemplateResponse:
+        request.current_app = self.admin_site.name
+        context = {**self.admin_site.each_context(request), "opts": self.opts, "title": title, **context}
+        return TemplateResponse(request, f"admin/memplatform/people/{name}.html", context)
