@@ -1,4 +1,4 @@
-"""Channels, each one bot account on a platform with the rules of its conversations; and people, with their accounts."""
+"""Channels, each one bot account on a platform with the rules of its conversations; and people, with their identities."""
 
 from django.db import models
 from django.db.models import Q
@@ -158,9 +158,9 @@ class PathComparison(models.Model):
 
 
 class Person(Recorded):
-    """Somebody as the operators of a workspace know them: under one name, whatever accounts they write from (E1).
+    """Somebody as the operators of a workspace know them: under one name, whichever identity they write from (E1).
 
-    Who was never linked has a row only where something is noted of them. From `united_at` on, all their accounts share
+    Who was never linked has a row only where something is noted of them. From `united_at` on, all their identities share
     the memory `direct_<key>` in channels that keep one memory per person.
     """
 
@@ -174,7 +174,7 @@ class Person(Recorded):
     class Meta:
         verbose_name = _("person")
         verbose_name_plural = _("people")
-        triggers = record_changes()
+        triggers = record_changes(ignored=("created_at",))  # it never changes; an import says it
         constraints = [
             models.UniqueConstraint(fields=["workspace", "key"], name="person_key_once_in_workspace"),
             models.UniqueConstraint(fields=["id", "workspace"], name="person_in_workspace"),
@@ -185,7 +185,7 @@ class Person(Recorded):
 
     @property
     def scope_key(self) -> str:
-        """The key of the memory that all their linked accounts share."""
+        """The key of the memory that all their linked identities share."""
         return key_of_person(str(self.key))
 
 
@@ -233,7 +233,7 @@ class ConsentSubject(models.TextChoices):
 
     MEMORY = "memory", _("Being remembered")
     MODEL = "model", _("Their words going to a model")
-    LINKING = "linking", _("Their accounts being linked")
+    LINKING = "linking", _("Their identities being linked")
     SHARING = "sharing", _("Being heard of in groups")
 
 

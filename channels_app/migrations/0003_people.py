@@ -13,7 +13,7 @@ class Migration(migrations.Migration):
 
     dependencies = [
         ('channels_app', '0002_file_mode'),
-        ('memories', '0015_locking_scopes'),
+        ('memories', '0017_second_factor'),
     ]
 
     operations = [
@@ -57,7 +57,7 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('version', models.PositiveIntegerField(default=1, editable=False, verbose_name='version')),
-                ('subject', models.CharField(choices=[('memory', 'Being remembered'), ('model', 'Their words going to a model'), ('linking', 'Their accounts being linked'), ('sharing', 'Being heard of in groups')], max_length=10, verbose_name='what for')),
+                ('subject', models.CharField(choices=[('memory', 'Being remembered'), ('model', 'Their words going to a model'), ('linking', 'Their identities being linked'), ('sharing', 'Being heard of in groups')], max_length=10, verbose_name='what for')),
                 ('is_given', models.BooleanField(verbose_name='given')),
                 ('note', models.CharField(blank=True, default='', max_length=500, verbose_name='note')),
                 ('actor', models.CharField(max_length=200, verbose_name='by')),
@@ -80,7 +80,7 @@ class Migration(migrations.Migration):
         ),
         pgtrigger.migrations.AddTrigger(
             model_name='person',
-            trigger=pgtrigger.compiler.Trigger(name='raise_version', sql=pgtrigger.compiler.UpsertTriggerSql(condition='WHEN (OLD."created_at" IS DISTINCT FROM (NEW."created_at") OR OLD."id" IS DISTINCT FROM (NEW."id") OR OLD."key" IS DISTINCT FROM (NEW."key") OR OLD."name" IS DISTINCT FROM (NEW."name") OR OLD."note" IS DISTINCT FROM (NEW."note") OR OLD."united_at" IS DISTINCT FROM (NEW."united_at") OR OLD."workspace_id" IS DISTINCT FROM (NEW."workspace_id"))', func='NEW.version = OLD.version + 1; RETURN NEW;', hash='add0a6f5b24a34990fbb6c7d743ea2919d3364bc', operation='UPDATE', pgid='pgtrigger_raise_version_2de9c', table='channels_app_person', when='BEFORE')),
+            trigger=pgtrigger.compiler.Trigger(name='raise_version', sql=pgtrigger.compiler.UpsertTriggerSql(condition='WHEN (OLD."id" IS DISTINCT FROM (NEW."id") OR OLD."key" IS DISTINCT FROM (NEW."key") OR OLD."name" IS DISTINCT FROM (NEW."name") OR OLD."note" IS DISTINCT FROM (NEW."note") OR OLD."united_at" IS DISTINCT FROM (NEW."united_at") OR OLD."workspace_id" IS DISTINCT FROM (NEW."workspace_id"))', func='NEW.version = OLD.version + 1; RETURN NEW;', hash='4cc3bf7205612c9426d1227eb1ab99f1f5aca804', operation='UPDATE', pgid='pgtrigger_raise_version_2de9c', table='channels_app_person', when='BEFORE')),
         ),
         pgtrigger.migrations.AddTrigger(
             model_name='person',
@@ -88,7 +88,7 @@ class Migration(migrations.Migration):
         ),
         pgtrigger.migrations.AddTrigger(
             model_name='person',
-            trigger=pgtrigger.compiler.Trigger(name='record_update', sql=pgtrigger.compiler.UpsertTriggerSql(func="\nINSERT INTO memories_change (workspace_id, table_name, row_id, version, op, old, actor, batch_id, run, at)\nSELECT n.workspace_id, TG_TABLE_NAME, n.id, n.version, 'U', before.columns, \n    coalesce(nullif(current_setting('memplatform.actor', true), ''), 'sql:' || session_user),\n    nullif(current_setting('memplatform.batch', true), '')::bigint,\n    coalesce(current_setting('memplatform.run', true), ''),\n    clock_timestamp()\n\nFROM old_rows o\nJOIN new_rows n ON n.id = o.id AND n.version <> o.version\nCROSS JOIN LATERAL (SELECT to_jsonb(o) AS was, to_jsonb(n) AS now OFFSET 0) row\nCROSS JOIN LATERAL (\n    SELECT coalesce(jsonb_object_agg(key, value), '{}') AS columns FROM jsonb_each(row.was)\n    WHERE key <> ALL (ARRAY['version']) AND value IS DISTINCT FROM row.now -> key\n) before;\nRETURN NULL;\n", hash='1fd17425518dbc2cd1a0a4bbf964d70c26293d3f', level='STATEMENT', operation='UPDATE', pgid='pgtrigger_record_update_dd71d', referencing='REFERENCING OLD TABLE AS old_rows  NEW TABLE AS new_rows ', table='channels_app_person', when='AFTER')),
+            trigger=pgtrigger.compiler.Trigger(name='record_update', sql=pgtrigger.compiler.UpsertTriggerSql(func="\nINSERT INTO memories_change (workspace_id, table_name, row_id, version, op, old, actor, batch_id, run, at)\nSELECT n.workspace_id, TG_TABLE_NAME, n.id, n.version, 'U', before.columns, \n    coalesce(nullif(current_setting('memplatform.actor', true), ''), 'sql:' || session_user),\n    nullif(current_setting('memplatform.batch', true), '')::bigint,\n    coalesce(current_setting('memplatform.run', true), ''),\n    clock_timestamp()\n\nFROM old_rows o\nJOIN new_rows n ON n.id = o.id AND n.version <> o.version\nCROSS JOIN LATERAL (SELECT to_jsonb(o) AS was, to_jsonb(n) AS now OFFSET 0) row\nCROSS JOIN LATERAL (\n    SELECT coalesce(jsonb_object_agg(key, value), '{}') AS columns FROM jsonb_each(row.was)\n    WHERE key <> ALL (ARRAY['version', 'created_at']) AND value IS DISTINCT FROM row.now -> key\n) before;\nRETURN NULL;\n", hash='057e6035abbcf3e8759d1932fb141c27894ab0e8', level='STATEMENT', operation='UPDATE', pgid='pgtrigger_record_update_dd71d', referencing='REFERENCING OLD TABLE AS old_rows  NEW TABLE AS new_rows ', table='channels_app_person', when='AFTER')),
         ),
         pgtrigger.migrations.AddTrigger(
             model_name='person',

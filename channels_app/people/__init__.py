@@ -1,1 +1,1 @@
-"""People across platforms: who they are, whose accounts are linked, and what of their memory is united then (E1)."""
+"""People across platforms: who they are, which identities are theirs, and what of their memory is united then (E1)."""

@@ -10,7 +10,7 @@ from memories.tenancy.resolver import Address
 
 
 def linked(workspace_id: Any, platform: Any, peer: str) -> QuerySet[Identity]:
-    """The identity of a peer whose accounts are linked, if there is one."""
+    """The identity of a peer that is linked, if there is one."""
     found = Identity.objects.filter(workspace_id=workspace_id, platform=platform, peer=peer)
     return found.filter(person__united_at__isnull=False)
 

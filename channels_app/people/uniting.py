@@ -1,4 +1,4 @@
-"""The memory of an account follows it: to the person it is linked to, and back when it is unlinked (E1).
+"""The memory of an identity follows it: to the person it is linked to, and back when it is unlinked (E1).
 
 Turns go to the new memory from the moment the link is stored. What the unused one holds then, and what is still written
 to it by a turn that began before, or by an extraction of what was said there, is carried over until nothing is left: at
@@ -38,7 +38,7 @@ _LOCK = 14 << 56  # the highest byte of an advisory lock is its kind
 
 
 def waiting(*, now: datetime) -> QuerySet[Identity]:
-    """The accounts whose unused memory may hold something of theirs that was not carried over yet."""
+    """The identities whose unused memory may hold something of theirs that was not carried over yet."""
     unused = Scope.objects.filter(workspace_id=OuterRef("workspace_id"), key=OuterRef("unused_key"), frozen=False)
     behind = unused.exclude(version=Coalesce(OuterRef("carried_version"), Value(-1)))
     is_due = Q(person__united_at__isnull=False) | Q(since__gt=now - LOOKED_FOR) | Q(carried_version=None)
@@ -47,7 +47,7 @@ def waiting(*, now: datetime) -> QuerySet[Identity]:
 
 
 def unite_waiting(*, now: datetime) -> dict[str, int]:
-    """Carry over what waits, of every account; how many memories, and accounts that could not be."""
+    """Carry over what waits, of every identity; how many memories, and identities that could not be."""
     counts = {"entries": 0, "failed": 0}
     for identity in waiting(now=now):
         try:
@@ -64,13 +64,13 @@ def count_waiting(*, now: datetime) -> dict[str, int]:
 
 
 def count_left(identity: Identity) -> int:
-    """How many memories of an account are still to be carried over."""
+    """How many memories of an identity are still to be carried over."""
     scope = _unused(identity)
     return 0 if scope is None else left_in(identity, scope).count()
 
 
 def unite(identity: Identity, *, now: datetime, actor: str = ACTOR, reason: str = "") -> int:
-    """Carry over what the unused memory of an account holds; how many memories. Raises ScopeFrozen."""
+    """Carry over what the unused memory of an identity holds; how many memories. Raises ScopeFrozen."""
     with _alone(identity) as is_mine:
         if not is_mine:
             return 0
@@ -123,7 +123,7 @@ def _look(identity: Identity, scope: Scope, target: Scope, carrying: Carrying, *
 
 
 def left_in(identity: Identity, scope: Scope) -> EntryQuerySet:
-    """What is in use there and goes with the account, but for what people put back there since."""
+    """What is in use there and goes with the identity, but for what people put back there since."""
     undone = BatchChange.objects.filter(entry=OuterRef("pk"), state=ChangeState.UNDONE)
     put_back = undone.filter(batch__name__in=[LINK, UNLINK], batch__created_at__gte=identity.since)
     left = Entry.objects.in_scope(scope).live().exclude(Exists(put_back))
@@ -131,7 +131,7 @@ def left_in(identity: Identity, scope: Scope) -> EntryQuerySet:
 
 
 def said_by(identity: Identity) -> Q:
-    """What an account said itself."""
+    """What an identity said itself."""
     return Q(channel=identity.platform, sender_id=identity.peer, path="")
 
 
@@ -163,7 +163,7 @@ def _undo_link(identity: Identity, *, now: datetime, actor: str, reason: str) ->
 
 
 def linking_batches(identity: Identity) -> list[Batch]:
-    """What was carried over for an account and not put back, the last first."""
+    """What was carried over for an identity and not put back, the last first."""
     own = Batch.objects.filter(workspace_id=identity.workspace_id, name=LINK, run__startswith=run_of(identity))
     keys = [identity.own_key, identity.unused_key, identity.used_key]
     found = own.filter(scope__key__in=keys, state=BatchState.APPLIED, undone_by=None)
@@ -171,7 +171,7 @@ def linking_batches(identity: Identity) -> list[Batch]:
 
 
 def run_of(identity: Identity) -> str:
-    """How the runs of an account's batches begin."""
+    """How the runs of an identity's batches begin."""
     return f"person:{identity.pk}:"
 
 
@@ -181,7 +181,7 @@ def _unused(identity: Identity) -> Scope | None:
 
 @contextmanager
 def _alone(identity: Identity) -> Iterator[bool]:
-    """Whether nobody else carries over for this account; for as long as the block lasts."""
+    """Whether nobody else carries over for this identity; for as long as the block lasts."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_try_advisory_lock(%s)", [_LOCK | identity.pk])
         is_mine = bool(cursor.fetchone()[0])

@@ -19,7 +19,7 @@ _UNCOLONED = re.compile(r"(?:[^%:]|%25|%3a)+", re.DOTALL)
 
 
 def key_of_person(person: str) -> str:
-    """The scope key of a linked person's memory, whichever of their accounts speaks (E1)."""
+    """The scope key of a linked person's memory, whichever of their identities speaks (E1)."""
     return joined(DIRECT + escape(uncoloned(person)))
 
 

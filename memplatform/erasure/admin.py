@@ -125,7 +125,7 @@ class ErasureAdmin(RestrictedAdmin):
         if workspace is None:
             raise Http404
         try:
-            identities = [Identity.parse(name) for name in names]
+            identities = person.linked(workspace, [Identity.parse(name) for name in names])
             found = run.preview(workspace, identities, now=timezone.now())
         except PlatformError as refusal:
             messages.error(request, str(refusal))

@@ -109,8 +109,32 @@ _LINEAGE: tuple[tuple[str, str], ...] = (
         f" AND l.to_entry_id IN {_targets(_ENTRY)}",
     ),
 )
+_PERSON, _IDENTITY = "channels_app_person", "channels_app_identity"
+#: Whose other identities, if any, are not the person's: then it is somebody else.
+_NOBODY_ELSE = (
+    f" AND NOT EXISTS (SELECT FROM {_IDENTITY} other WHERE other.person_id = who.person"
+    f" AND other.id NOT IN {_targets(_IDENTITY)})"
+)
+#: What operators noted of the person, also of whom they were taken for before; with its history.
+_NOTED: tuple[tuple[str, str], ...] = (
+    (
+        _IDENTITY,
+        f"SELECT id FROM {_IDENTITY} WHERE workspace_id = %(workspace)s AND EXISTS (SELECT FROM"
+        " unnest(%(platforms)s::text[], %(peers)s::text[]) AS one (platform, peer)"
+        f" WHERE {_IDENTITY}.platform = one.platform AND {_IDENTITY}.peer = one.peer)",
+    ),
+    (
+        _PERSON,
+        "SELECT who.person FROM (SELECT person_id FROM channels_app_identity WHERE id IN "
+        f"{_targets(_IDENTITY)} UNION SELECT (old ->> 'person_id')::bigint FROM memories_change"
+        f" WHERE workspace_id = %(workspace)s AND table_name = '{_IDENTITY}' AND row_id IN {_targets(_IDENTITY)}"
+        f" AND old ->> 'person_id' IS NOT NULL) who (person) WHERE true{_NOBODY_ELSE}",
+    ),
+    ("channels_app_consent", f"SELECT id FROM channels_app_consent WHERE person_id IN {_targets(_PERSON)}"),
+)
 #: What points at what was found.
 _POINTERS: tuple[tuple[str, str], ...] = (
+    *_NOTED,
     (
         "memories_bufferedturn",
         "SELECT t.id FROM memories_bufferedturn t JOIN memories_extractionbatch b ON b.id = t.batch_id"

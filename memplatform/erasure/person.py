@@ -6,16 +6,15 @@ from dataclasses import dataclass
 from django.db.models import Q
 from django.utils.translation import gettext as _
 
-from channels_app.models import Channel
-from memories.choices import DmScope, ScopeKind
+from channels_app.people import peers
+from channels_app.people.peers import Peer, PeopleUnclear, identities_of, with_linked
+from memories.choices import ScopeKind
 from memories.entries import tombstones
 from memories.exceptions import InvalidAddress, PlatformError
 from memories.models import Entry, Scope, Workspace
-from memories.tenancy.resolver import Address, ChannelRules, resolve
-from sessions_app.models import Session, SessionEvent
+from sessions_app.models import SessionEvent
 
 FOUND_MOST = 50  # people a search lists
-_OWN = [rule for rule in DmScope if rule != DmScope.MAIN]
 
 
 class PersonUnclear(PlatformError):
@@ -25,22 +24,21 @@ class PersonUnclear(PlatformError):
 
 
 @dataclass(frozen=True, order=True)
-class Identity:
-    """A person as one platform knows them."""
+class Identity(Peer):
+    """A person as one platform knows them; `shared` is the memory they have with those they are linked to."""
 
-    platform: str
-    peer: str
+    shared: str = ""
 
     @classmethod
     def parse(cls, name: str) -> "Identity":
         """The identity in `telegram:u42`. Raises PersonUnclear."""
-        platform, _colon, peer = name.strip().partition(":")
-        if not platform or not peer.strip():
-            raise PersonUnclear
-        return cls(platform, peer.strip())
+        try:
+            peer = Peer.parse(name)
+        except PeopleUnclear as problem:
+            raise PersonUnclear from problem
+        return cls(peer.platform, peer.peer)
 
-    def __str__(self) -> str:
-        return f"{self.platform}:{self.peer}"
+    __str__ = Peer.__str__
 
 
 @dataclass(frozen=True)
@@ -52,14 +50,24 @@ class Found:
     memories: int
 
 
+def linked(workspace: Workspace, identities: Iterable[Identity]) -> list[Identity]:
+    """These identities, and all that are linked to the same person: who is erased is erased whole."""
+    every = with_linked(workspace.pk, [Peer(one.platform, one.peer) for one in identities])
+    shared = {Peer(one.platform, one.peer): one.person.scope_key for one in identities_of(workspace.pk, every)}
+    return [Identity(peer.platform, peer.peer, shared.get(peer, "")) for peer in every]
+
+
 def as_json(identities: Iterable[Identity]) -> list[dict[str, str]]:
     """As an erasure keeps them while it runs."""
-    return [{"platform": one.platform, "peer": one.peer} for one in identities]
+    return [
+        {"platform": one.platform, "peer": one.peer, **({"shared": one.shared} if one.shared else {})}
+        for one in identities
+    ]
 
 
 def from_json(rows: Iterable[dict[str, str]]) -> list[Identity]:
     """What `as_json` was given."""
-    return [Identity(row["platform"], row["peer"]) for row in rows]
+    return [Identity(**row) for row in rows]
 
 
 def hashes(workspace_id: int, identities: Iterable[Identity]) -> list[str]:
@@ -69,26 +77,12 @@ def hashes(workspace_id: int, identities: Iterable[Identity]) -> list[str]:
 
 def own_keys(workspace: Workspace, identities: Iterable[Identity]) -> list[str]:
     """The keys of all scopes that are a person's alone, whatever rules their channels had. Raises PersonUnclear."""
-    keys: set[str] = set()
-    for one in identities:
-        accounts = {"", *_accounts(workspace, one.platform)}
-        for account in accounts:
-            for rule in _OWN:
-                keys.add(_own_key(Address(platform=one.platform, account=account, peer=one.peer), rule))
-    return sorted(keys)
-
-
-def _own_key(address: Address, rule: str) -> str:
+    every = list(identities)
     try:
-        return resolve(address, ChannelRules(dm_scope=rule)).user_scope or ""
+        keys = peers.own_keys(workspace.pk, [Peer(one.platform, one.peer) for one in every], of_sessions=True)
     except InvalidAddress as problem:
         raise PersonUnclear(str(problem)) from problem
-
-
-def _accounts(workspace: Workspace, platform: str) -> set[str]:
-    channels = Channel.objects.filter(workspace=workspace, platform=platform).values_list("account", flat=True)
-    sessions = Session.objects.filter(workspace=workspace, platform=platform).values_list("account", flat=True)
-    return {*channels, *sessions.distinct()}
+    return sorted({*keys, *(one.shared for one in every if one.shared)})
 
 
 def search(workspace: Workspace, words: str) -> list[Found]:

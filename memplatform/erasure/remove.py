@@ -129,6 +129,17 @@ def _scopes(erasure: Erasure, rows: list[int], now: datetime) -> int:
     return _plainly("memories_scope")(erasure, rows, now)
 
 
+def _with_history(table: str) -> Remove:
+    """Of rows whose history tells of the person as well; some may be gone, and their history is not."""
+
+    def remove(erasure: Erasure, rows: list[int], now: datetime) -> int:
+        count = _plainly(table)(erasure, rows, now)
+        forget_history(erasure.workspace_id, table, rows)
+        return count
+
+    return remove
+
+
 #: By table, in this order: what hangs on something goes before it.
 _REMOVE: Mapping[str, Remove] = {
     "memories_bufferedturn": _buffered,
@@ -144,4 +155,7 @@ _REMOVE: Mapping[str, Remove] = {
     "sessions_app_sessionevent": _events,
     "sessions_app_session": _sessions,
     "memories_scope": _scopes,
+    "channels_app_consent": _with_history("channels_app_consent"),
+    "channels_app_identity": _with_history("channels_app_identity"),
+    "channels_app_person": _with_history("channels_app_person"),
 }

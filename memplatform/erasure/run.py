@@ -26,8 +26,12 @@ _UNFINISHED = (ErasureState.WAITING, ErasureState.RUNNING)
 
 
 def order(workspace: Workspace, identities: Sequence[Identity], *, reason: str, actor: str, now: datetime) -> Erasure:
-    """Order an erasure; the one that is under way for the same person is returned. Raises PersonUnclear, OSError."""
+    """Order an erasure of a person, with all that is linked to them; one under way for the same is returned.
+
+    Raises PersonUnclear, OSError.
+    """
     person.check(identities)
+    identities = person.linked(workspace, identities)
     tombstones.begin()
     with transaction.atomic():
         Workspace.objects.select_for_update(no_key=True).get(pk=workspace.pk)
@@ -64,6 +68,7 @@ class Preview:
 def preview(workspace: Workspace, identities: Sequence[Identity], *, now: datetime) -> Preview:
     """How many rows of each table an erasure would find now; nothing is kept of it. Raises PersonUnclear."""
     person.check(identities)
+    identities = person.linked(workspace, identities)
     with transaction.atomic():
         erasure = Erasure.objects.create(
             workspace=workspace, identities=person.as_json(identities), reason="-", actor="preview", created_at=now

@@ -46,6 +46,7 @@ _CONVERSATIONS = {
     "memories_extractionbatch": Fate.REMOVED,
     "memories_bufferedturn": Fate.REMOVED,
 }
+_PEOPLE = dict.fromkeys(("channels_app_person", "channels_app_identity", "channels_app_consent"), Fate.REMOVED)
 _RECORDS = {
     "memories_change": Fate.REMOVED,
     "memories_batch": Fate.REMOVED,
@@ -83,7 +84,7 @@ _OTHERS = dict.fromkeys(
     ),
     Fate.NOTHING,
 )
-FATES: Mapping[str, Fate] = {**_MEMORY, **_CONVERSATIONS, **_RECORDS, **_ERASURES, **_STAFF, **_OTHERS}
+FATES: Mapping[str, Fate] = {**_MEMORY, **_CONVERSATIONS, **_PEOPLE, **_RECORDS, **_ERASURES, **_STAFF, **_OTHERS}
 
 #: Places outside the tables, in the order of the certificate; the last two no platform reaches.
 OUTSIDE = ("files", "journal", "caches", "backups", "exports")

@@ -30,7 +30,7 @@ class NoteForm(forms.Form):
 
     name = forms.CharField(label=_("Name"), required=False, max_length=200, widget=UnfoldAdminTextInputWidget)
     note = forms.CharField(
-        label=_("Note"), required=False, max_length=2_000, widget=UnfoldAdminTextareaWidget(attrs={"rows": 2})
+        label=_("What to know"), required=False, max_length=2_000, widget=UnfoldAdminTextareaWidget(attrs={"rows": 2})
     )
 
 

@@ -16,10 +16,12 @@ from memplatform.transfer.export import RECORDS
 from memplatform.transfer.records import (
     ACCESS,
     CHANGE,
+    CONSENT,
     END,
     EVIDENCE,
     FORMAT,
     HEAD,
+    IDENTITY,
     KINDS,
     SLOT,
     RecordRefused,
@@ -117,6 +119,10 @@ def _check_columns(kind: str, record: dict[str, Any], contents: Contents) -> Non
             raise RecordRefused(_("“%(name)s” names none of this file.") % {"name": name})
     if kind in known:
         known[kind].add(UUID(str(record["uid"])))
+    if kind == "person":
+        for part, shape in (("identities", IDENTITY), ("consents", CONSENT)):
+            for one in record.get(part) or ():
+                shape.read(one)
     if kind == "entry":
         for part, shape, number in (("slots", SLOT, "number"), ("evidence", EVIDENCE, ""), ("history", CHANGE, "slot")):
             for one in record.get(part) or ():

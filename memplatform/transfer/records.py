@@ -14,7 +14,7 @@ from django.core.exceptions import ValidationError
 from django.db.models import DateTimeField, Field, Model
 from django.utils.translation import gettext as _
 
-from channels_app.models import Channel
+from channels_app.models import Channel, Consent, Identity, Person
 from memories.entries.exported import EXPORTED
 from memories.models import (
     Change,
@@ -67,6 +67,7 @@ KINDS: Mapping[str, Kind] = {
     "workspace": Kind(Workspace, ("name", "language", "time_zone")),
     "policy": Kind(Policy, ("kind", "entry_type", "scope_kind", "name", "value", "version")),
     "channel": Kind(Channel, ("uid", "platform", "account", *_RULES, "version")),
+    "person": Kind(Person, ("key", "name", "note", "united_at", "created_at", "version")),
     "scope": Kind(
         Scope,
         ("uid", "key", "kind", "label", "frozen", "speakers", "projects", "nicknames", "sender_names", "created_at"),
@@ -103,6 +104,9 @@ KINDS: Mapping[str, Kind] = {
         {"scope": "scope", "entry": "entry"},
     ),
 }
+#: What hangs on a person, in its own record.
+IDENTITY = Kind(Identity, ("platform", "peer", "unused_key", "since", "version"))
+CONSENT = Kind(Consent, ("subject", "is_given", "note", "actor", "at", "version"))
 #: What hangs on an entry, in its own record.
 SLOT = Kind(Slot, ("name", "value", "version"))
 EVIDENCE = Kind(Evidence, ("origin", "start", "end", "quote", "speaker", "at", "read_at"))

@@ -9,7 +9,7 @@ from typing import Any
 
 from django.db.models import F, Q, QuerySet
 
-from channels_app.models import Channel
+from channels_app.models import Channel, Person
 from memories.choices import Operation
 from memories.models import (
     Change,
@@ -24,6 +24,7 @@ from memories.models import (
     Suppression,
     Workspace,
 )
+from memplatform.transfer import people
 from memplatform.transfer.messages import by_position
 from memplatform.transfer.records import ACCESS, CHANGE, EVIDENCE, KINDS, SLOT, SUCCESSOR, as_json
 from sessions_app.models import Flush, Session, SessionEvent
@@ -69,6 +70,7 @@ def sections(workspace: Workspace, scope: Scope | None, *, history: bool) -> Ite
         yield Section("workspace", Workspace.objects.filter(pk=workspace.pk), owner="pk")
         yield Section("policy", Policy.objects.filter(workspace=workspace))
         yield Section("channel", Channel.objects.filter(workspace=workspace))
+        yield Section("person", Person.objects.filter(workspace=workspace), people.tell)
     yield _referring("scope", Scope.objects.filter(Q(pk=scope.pk) if scope else Q(), workspace=workspace))
     yield _referring("session", sessions)
     yield _referring("message", SessionEvent.objects.filter(of_sessions, workspace=workspace))

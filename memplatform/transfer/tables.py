@@ -4,13 +4,14 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
-from channels_app.models import Channel
+from channels_app.models import Channel, Consent, Identity, Person
+from memories.entries import tombstones
 from memories.entries.tombstones import Tombstones
 from memories.imports.left_out import LeftOutReason
-from memories.models import Policy, Scope
+from memories.models import Erasure, Policy, Scope
 from memplatform.transfer.messages import numbers
 from memplatform.transfer.reading import Line
-from memplatform.transfer.records import KINDS, reference
+from memplatform.transfer.records import CONSENT, IDENTITY, KINDS, reference
 from memplatform.transfer.run import Import, SessionHere
 from sessions_app.models import Flush, Session, SessionEvent
 from sessions_app.search import rows as search_rows
@@ -59,6 +60,48 @@ def _unless_there(
     run.done.already[kind] += len(rows) - len(new)
     if not run.is_dry:
         model._default_manager.bulk_create(made)
+
+
+def _people(run: Import, page: Sequence[Line]) -> None:
+    """Store people who are not here, but for who was erased, or is another's here; into a scope none of it goes."""
+    if run.into:
+        return
+    here = set(Person.objects.filter(workspace=run.workspace).values_list("key", flat=True))
+    taken = set(Identity.objects.filter(workspace=run.workspace).values_list("platform", "peer"))
+    erased = {
+        one
+        for hashes in Erasure.objects.filter(workspace=run.workspace).values_list("person", flat=True)
+        for one in hashes
+    }
+    for number, record in page:
+        columns = KINDS["person"].read(record)
+        if columns["key"] in here:
+            run.done.already["person"] += 1
+            continue
+        identities = [IDENTITY.read(one) for one in record.get("identities") or ()]
+        gone = erased and [one for one in identities if _digest_of(run, one) in erased]
+        if gone:
+            run.leave_out([number], LeftOutReason.ERASED)
+            continue
+        run.done.created["person"] += 1
+        if not run.is_dry:
+            _store_person(
+                run, columns, [one for one in identities if (one["platform"], one["peer"]) not in taken], record
+            )
+
+
+def _digest_of(run: Import, identity: dict[str, Any]) -> str:
+    return tombstones.digest(run.workspace.pk, "person", identity["platform"], identity["peer"])
+
+
+def _store_person(
+    run: Import, columns: dict[str, Any], identities: Sequence[dict[str, Any]], record: dict[str, Any]
+) -> None:
+    person = Person.objects.create(workspace=run.workspace, **columns)
+    place = {"workspace": run.workspace, "person": person}
+    Person.objects.filter(pk=person.pk).update(created_at=columns["created_at"])
+    Identity.objects.bulk_create(Identity(**place, **one) for one in identities)
+    Consent.objects.bulk_create(Consent(**place, **CONSENT.read(one)) for one in record.get("consents") or ())
 
 
 def _scopes(run: Import, page: Sequence[Line]) -> None:
@@ -165,6 +208,7 @@ BRING: Mapping[str, Callable[[Import, Sequence[Line]], None]] = {
     "workspace": _workspace,
     "policy": _policies,
     "channel": _channels,
+    "person": _people,
     "scope": _scopes,
     "session": _sessions,
     "message": _messages,

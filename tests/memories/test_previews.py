@@ -116,6 +116,7 @@ ELSEWHERE = {
     "replay-journal",
     "forget-keys",
     "clean-replays",
+    "unite-people",
 }
 
 

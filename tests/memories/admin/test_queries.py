@@ -59,7 +59,7 @@ MORE = {
     "memories.policy": 3,  # the workspaces to choose from, the numbers of one, and what was removed
 }
 #: What a list costs more once it has rows, and more of them than a page; others count them again.
-GROWS = {"memories.filestate": 2}  # the scopes with files, and what was indexed of these
+GROWS = {"memories.filestate": 2, "channels_app.person": 0}  # the scopes with files, and what was indexed of these
 MANY = 35  # more than a page
 pytestmark = pytest.mark.django_db
 

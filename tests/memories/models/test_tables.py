@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from django.db import IntegrityError, connection, transaction
 
-from channels_app.models import Channel
+from channels_app.models import Channel, Consent, Identity, Person
 from memories import entries
 from memories.index import worker
 from memories.models import (
@@ -94,6 +94,9 @@ def furnished(workspace: Workspace) -> Workspace:
     ordered = make_erasure(workspace)
     ErasureTarget.objects.create(workspace=workspace, erasure=ordered, table_name="memories_entry", row_id=1)
     Tombstone.objects.create(workspace=workspace, erasure=ordered, digest="d")
+    known = {"workspace": workspace, "person": Person.objects.create(workspace=workspace)}
+    Identity.objects.create(**known, platform="lark", peer="ou_9")
+    Consent.objects.create(**known, subject="memory", is_given=True, actor="t", at=NOW)
     told = make_event(scope)
     BatchChange.objects.create(workspace=workspace, batch=batch, position=2, verb="tell", event=told)
     return workspace
@@ -131,6 +134,7 @@ def foreign(stranger: Workspace) -> dict[str, int]:
             workspace=stranger, url="https://b.example", events=["degraded"], created_at=NOW
         ).pk,
         "sessions_app_session": session.pk,
+        "channels_app_person": Person.objects.create(workspace=stranger).pk,
         "sessions_app_sessionevent": SessionEvent.objects.create(
             workspace=stranger, session=session, conversation=9, position=1, kind="user", content="theirs", at=NOW
         ).pk,

@@ -14,7 +14,10 @@ from django.contrib.admin.models import CHANGE, LogEntry
 from django.contrib.auth import get_user_model
 from django.contrib.contenttypes.models import ContentType
 
-from channels_app.models import PathComparison, ReplayedRecord
+from channels_app.file_mode import cards
+from channels_app.models import Consent, PathComparison, Person, ReplayedRecord
+from channels_app.people import linking
+from channels_app.people.peers import Peer
 from memories import batches, entries
 from memories.batches import bulk_actions
 from memories.batches.steps import CreateStep, PlanRow
@@ -85,6 +88,7 @@ def town(workspace: Workspace, api: Api) -> Iterator[Town]:
     _plan(workspace, own)
     _write_files(workspace, own, made.group)
     _record(workspace)
+    _link(workspace)
     for who in (direct(PEER), group(PEER), group(BEN)):
         asked = api.post(
             "recall",
@@ -104,6 +108,24 @@ def _say(api: Api, address: dict[str, Any], said: str) -> None:
     }
     answer = api.post("turns", body, **{"Idempotency-Key": str(uuid4())})
     assert answer.status_code == 201, answer.content
+
+
+def _link(workspace: Workspace) -> None:
+    """Ann also writes from Lark; somebody else was taken for her once."""
+    mistaken = [Peer("telegram", PEER), Peer("wechat", "wx9")]
+    person = linking.link(workspace, mistaken, name="Somebody", actor="user:op", now=NOW)
+    for identity in person.identities.all():
+        linking.separate(identity, actor="user:op", now=NOW)
+    both = [Peer("telegram", PEER), Peer("lark", f"{PEER}lark")]
+    person = linking.link(workspace, both, name=f"{CANARY}person", actor="user:op", now=NOW)
+    Person.objects.filter(pk=person.pk).update(note=word("personnote"))
+    Consent.objects.create(
+        workspace=workspace, person=person, subject="memory", is_given=True, note=word("consent"), actor="a", at=NOW
+    )
+    shared = Scope.objects.get(workspace=workspace, key=person.scope_key)
+    _fact(shared, word("shared"))
+    cards.forget_channels(workspace.pk)
+    cards.keep_channels(workspace.pk, now=NOW)
 
 
 def _origins(peer: str) -> tuple[str, ...]:

@@ -43,4 +43,4 @@ def test_a_restored_backup_of_before_is_erased_again(town: Town) -> None:
 def test_a_certificate_that_was_altered_is_recognised(town: Town) -> None:
     issued = erase(town)
     assert certificate.verify(issued | {"reason": "another"}) == ""
-    assert run.person.hashes(town.workspace.pk, [ANN]) == issued["person"]
+    assert set(run.person.hashes(town.workspace.pk, [ANN])) < set(issued["person"])  # and those she is linked to

@@ -8,7 +8,9 @@ from uuid import uuid4
 
 from hypothesis import strategies as st
 
-from channels_app.models import Channel
+from channels_app.models import Channel, Consent
+from channels_app.people import linking
+from channels_app.people.peers import Peer
 from memories.choices import Category, EntryType, LinkKind, PolicyKind, ScopeKind, Source, Verification
 from memories.index.indexed_text import indexed_text
 from memories.language import text
@@ -126,6 +128,8 @@ def fill(workspace: Workspace, draw: Any) -> None:
     """Put something of every kind into a workspace."""
     Policy.objects.create(workspace=workspace, kind=PolicyKind.TTL, entry_type="fact", scope_kind="user", value=3)
     Channel.objects.create(workspace=workspace, platform="telegram", account="mybot", max_tokens=900, need="off")
+    person = linking.link(workspace, [Peer("lark", "ou_9"), Peer("wechat", "wx3")], name="Ann", actor="u", now=NOW)
+    Consent.objects.create(workspace=workspace, person=person, subject="memory", is_given=True, actor="u", at=NOW)
     for n in range(draw(st.integers(1, 2))):
         scope = Scope.objects.create(
             workspace=workspace,

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from memories.models import Scope, Workspace
 from memplatform.transfer.export import export
 from memplatform.transfer.importing import import_export
-from memplatform.transfer.records import ACCESS, CHANGE, EVIDENCE, KINDS, SLOT, SUCCESSOR
+from memplatform.transfer.records import ACCESS, CHANGE, CONSENT, EVIDENCE, IDENTITY, KINDS, SLOT, SUCCESSOR
 from tests.conftest import NOW
 from tests.memplatform.transfer import platforms
 from tests.support.properties import examples
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.django_db
 NOT_TOLD = {
     *("id", "workspace", "terms", "length", "fingerprint", "created_at", "updated_at", "entry", "scope", "session"),
     *("folder", "index_model", "is_enabled", "entry_count", "average_length", "index_length", "row_id", "table_name"),
-    *("workspace_id", "batch_id", "superseded_by", "conversation", "uid"),
+    *("workspace_id", "batch_id", "superseded_by", "conversation", "uid", "person", "carried_version"),
 }
 
 
@@ -86,7 +86,7 @@ def test_beside_the_original_everything_gets_ids_of_its_own_and_refers_to_its_ow
 
 
 def test_every_column_is_told_or_named_as_left_out() -> None:
-    for kind in [*KINDS.values(), SLOT, EVIDENCE, ACCESS, CHANGE]:
+    for kind in [*KINDS.values(), SLOT, EVIDENCE, ACCESS, CHANGE, IDENTITY, CONSENT]:
         if kind is not KINDS[SUCCESSOR]:
             columns = {column.name for column in kind.model._meta.concrete_fields}
             columns -= {"version"} if kind.model is Scope else set()  # it only counts what was written
