@@ -1,4 +1,4 @@
-"""Channels, each one bot account on a platform with the rules of its conversations; and people, with their identities."""
+"""Channels, each one bot account on a platform with its rules; and people, with their identities."""
 
 from django.db import models
 from django.db.models import Q
@@ -160,8 +160,8 @@ class PathComparison(models.Model):
 class Person(Recorded):
     """Somebody as the operators of a workspace know them: under one name, whichever identity they write from (E1).
 
-    Who was never linked has a row only where something is noted of them. From `united_at` on, all their identities share
-    the memory `direct_<key>` in channels that keep one memory per person.
+    Who was never linked has a row only where something is noted of them. From `united_at` on, all their identities
+    share the memory `direct_<key>` in channels that keep one memory per person.
     """
 
     workspace = models.ForeignKey(Workspace, models.CASCADE, related_name="people")

@@ -155,8 +155,8 @@ def release(scope: Scope, entries: Sequence[Entry], *, now: datetime) -> None:
 
 def carry_over(source: Scope, target: Scope, *, actor: str) -> None:
     """What was taken out of one memory stays out of another that takes its place, too."""
-    columns = ("entry_id", "fingerprint", "wordings", "origins", "conversation", "created_at")
-    there = Suppression.objects.filter(workspace_id=source.workspace_id, scope=source)
+    columns = ("entry_id", "quarantine", "fingerprint", "wordings", "origins", "conversation", "created_at")
+    there = Suppression.objects.filter(workspace_id=source.workspace_id, scope=source, entry__isnull=False)
     with acting(actor):
         Suppression.objects.bulk_create(
             (

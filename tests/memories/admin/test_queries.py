@@ -56,6 +56,7 @@ MORE = {
     "memories.filestate": 1,  # the workspaces to choose from
     "channels_app.pathcomparison": 1,  # the sums of days
     "memories.erasure": 1,  # the workspaces to choose from
+    "channels_app.person": 6,  # the workspaces, who is linked, our accounts, the memories and talks of those shown
     "memories.policy": 3,  # the workspaces to choose from, the numbers of one, and what was removed
 }
 #: What a list costs more once it has rows, and more of them than a page; others count them again.
