@@ -57,7 +57,9 @@ class PersonAdmin(RecordedHistory, RestrictedAdmin):
 
     def get_urls(self) -> list[URLPattern]:
         def own(name: str, view: Any) -> URLPattern:
-            return path(f"{name}/", never_cache(self.admin_site.admin_view(view)), name=f"channels_app_person_{name}")
+            guarded = never_cache(self.admin_site.admin_view(view))
+            page: URLPattern = path(f"{name}/", guarded, name=f"channels_app_person_{name}")
+            return page
 
         return [
             own("page", self.person_page),
