@@ -10,7 +10,7 @@ from memories.admin.access import in_workspaces
 from memories.choices import Category, Verdict
 from memories.models import Entry, EntryAccess, MostRecalled, RecallTrace
 from memories.models.recall_trace import NOT_LOOKING_BACK
-from memories.tenancy.resolver import starts_of_keys
+from memories.tenancy.keys import starts_of_keys
 from memplatform.site.periods import Period
 
 LATEST = 6
