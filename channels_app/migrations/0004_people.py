@@ -12,7 +12,7 @@ from memories.migrations._walls import inside_workspace, row_level_security
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('channels_app', '0002_file_mode'),
+        ('channels_app', '0003_discarded_calls'),
         ('memories', '0017_second_factor'),
     ]
 
