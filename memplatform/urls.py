@@ -4,6 +4,7 @@ from django.contrib import admin
 from django.urls import include, path
 from drf_spectacular.views import SpectacularAPIView
 
+from channels_app import lab
 from memories.admin import review
 from memories.admin.quarantine.asking import begin
 from memories.admin.quarantine.page import listing, one
@@ -35,5 +36,6 @@ urlpatterns = [
     path("admin/quarantine/new/", admin.site.admin_view(begin), name="quarantine_new"),
     path("admin/quarantine/<uuid:uid>/", admin.site.admin_view(one), name="quarantine_one"),
     path("admin/attention/", admin.site.admin_view(snoozes.act), name="attention"),
+    path("admin/lab/", admin.site.admin_view(lab.page), name="lab"),
     path("admin/", admin.site.urls),
 ]

@@ -152,6 +152,8 @@ def _answer(query: Query, asked: "_Asked") -> tuple[Query, Recall, Hashable | No
     if result.need.retrieve and query.places:
         # as traces have called this step from the first
         opening = result.timed("policies", lambda: opening_of(query, now=asked.now))
+        if query.adjusted is not None:
+            opening = replace(opening, policies=query.adjusted(opening.policies))
         query = replace(query, limit=query.limit or opening.most_recalls)
         looks_back = retrievers.apply_to(query)
         key = None if looks_back else answer_cache.key_of(query, opening.policies, asked.zone)

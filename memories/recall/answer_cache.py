@@ -39,7 +39,7 @@ def _answers(size: int) -> LRUCache[Hashable, _Cached]:
 
 def key_of(query: Query, policies: Policies, zone: tzinfo) -> Hashable | None:
     """Equal for questions with the same answer; None when this one is to be answered anew."""
-    is_plain = not query.explain and query.among is None and query.as_of is None
+    is_plain = not query.explain and query.among is None and query.as_of is None and query.adjusted is None
     if not (query.cache and conf.ANSWER_CACHE and conf.ANSWER_CACHE_SIZE and is_plain):
         return None
     return (

@@ -3,7 +3,7 @@
 import math
 import re
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
@@ -18,6 +18,7 @@ from memories.language import stopwords, text
 from memories.language.references import Additions, RecentMessage
 from memories.language.scripts import COMMON_CJK
 from memories.models import Entry, Scope
+from memories.models.policy import Policies
 from memories.recall import frequencies
 from memories.recall.client_history import ClientHistory
 from memories.recall.people import people_named
@@ -102,6 +103,7 @@ class Query:
     resolved: Additions = ()  # by words of the message what they mean, as the messages before tell
     relations: Additions = ()  # by «my sister» or Lena who that is, as the scopes know
     opening: "Opening | None" = None  # what was read for it already
+    adjusted: Callable[[Policies], Policies] | None = None  # asked by other policies than those of the workspace
     as_of: datetime | None = None  # asked of memory as it was then; None: as it is
     past: "Past | None" = None  # what is known today of that
 

@@ -127,6 +127,7 @@ class Site(UnfoldAdminSite):
 
     def get_sidebar_list(self, request: HttpRequest) -> list[dict[str, Any]]:
         may_review = holds(request, Right.CURATE)
+        may_read = holds(request, Right.READ)
         first = [
             {"title": _("Home"), "icon": "home", "link": reverse("admin:index"), "has_permission": True},
             {"title": _("Review"), "icon": "fact_check", "link": reverse("review"), "has_permission": may_review},
@@ -136,6 +137,7 @@ class Site(UnfoldAdminSite):
                 "link": reverse("quarantine"),
                 "has_permission": may_review,
             },
+            {"title": _("Recall lab"), "icon": "science", "link": reverse("lab"), "has_permission": may_read},
         ]
         sections: list[dict[str, Any]] = [
             {"items": [item | {"active": request.path == item["link"]} for item in first if item["has_permission"]]}

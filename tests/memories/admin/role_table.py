@@ -57,6 +57,7 @@ PAGES = {
     "quarantine_new": CURATORS,
     "quarantine_one": CURATORS,
     "attention": EVERYBODY,  # puts lines off for oneself; what is tried again asks for the right that takes
+    "lab": EVERYBODY,
     "memories_member_invite": OWNERS,
     "memories_invitation_withdraw": OWNERS,
     "memories_auditrecord_export": AUDITORS,

@@ -1,0 +1,179 @@
+"""A question of the lab: asked once by the workspace's policies, and once by those that are tried. Nothing is kept."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from channels_app import addresses
+from memories.admin.recall_traces.detail import CHANGES, STEPS, CandidateRow, query_label
+from memories.choices import Permission
+from memories.entries.versions import ServedVersion
+from memories.exceptions import ScopeNotFound
+from memories.kinds import SECRET
+from memories.models import RecallTrace, Workspace
+from memories.models.policy import Policies, Subject
+from memories.recall import Query, Recall, explanation, recall, traces
+from memories.recall.scoring import Ranked
+from memories.tenancy.resolver import Address
+from sessions_app.models import Session
+
+EMBED_SECONDS = 3.0  # people wait longer than bots do
+HIDDEN = "••••••"
+
+
+@dataclass(frozen=True)
+class LabAnswer:
+    """One answer, as the page shows it."""
+
+    result: Recall
+    served: list[CandidateRow]
+    left_out: list[CandidateRow]
+    context: str
+
+    @property
+    def highest(self) -> float:
+        return max((row.score or 0.0 for row in (*self.served, *self.left_out)), default=0.0) or 1.0
+
+    @property
+    def steps(self) -> list[tuple[Any, float]]:
+        took = self.result.timings
+        return [(STEPS.get(name, name), took[name]) for name in took if name not in ("total", "trace")]
+
+    @property
+    def signs(self) -> str:
+        return query_label({k: v for k, v in self.result.answerability.as_json().items() if k != "verdict"})
+
+    @property
+    def is_reranked(self) -> bool:
+        return any(row.line.rerank for row in (*self.served, *self.left_out))
+
+
+@dataclass(frozen=True)
+class Move:
+    """One memory and its place in both answers."""
+
+    row: CandidateRow
+    before: int | None
+    now: int | None
+    label: Any
+    color: str | None
+    score_before: float | None
+    score_now: float | None
+
+
+def query_of(workspace: Workspace, actor: str, asked: Mapping[str, Any], *, need: str, now: datetime) -> Query:
+    """The query of a filled form. Raises ScopeNotFound, InvalidAddress."""
+    caller = workspace.caller(actor, permissions=[Permission.READ])
+    options = {
+        "message": asked["message"],
+        "now": now,
+        "mode": asked["mode"],
+        "need": need,
+        "as_of": asked["at"],
+        "explain": True,
+        "include_session_events": True,
+    }
+    address = _address(workspace, asked)
+    if address is not None:
+        return addresses.recall_query(caller, addresses.resolve_address(caller, address), **options)
+    if not asked["whom"]:
+        raise ScopeNotFound
+    return addresses.scope_query(caller, asked["whom"], **options)
+
+
+def _address(workspace: Workspace, asked: Mapping[str, Any]) -> Address | None:
+    """The address that is filled in, or that of the session with this key."""
+    if asked["platform"]:
+        return Address(**{name: asked[name] for name in ("platform", "account", "peer", "chat", "is_group")})
+    session = Session.objects.filter(workspace=workspace, key=asked["whom"]).order_by("-last_at").first()
+    if session is None:
+        return None
+    return Address(
+        platform=session.platform,
+        account=session.account,
+        peer=asked["peer"] or session.peer,
+        chat=session.chat_id,
+        is_group=session.is_group,
+    )
+
+
+def query_of_trace(trace: RecallTrace, asked: Mapping[str, Any], *, need: str) -> Query:
+    """The query of a trace with what was changed of it on the page."""
+    told = {"message": asked["message"], "mode": asked["mode"], "as_of": asked["at"], "need": need}
+    return replace(traces.query_of(trace), **told)
+
+
+def ask(query: Query, workspace: Workspace, *, may_reveal: bool, now: datetime) -> LabAnswer:
+    """The answer, of which nothing is kept: no trace, no figure. Raises InvalidMoment."""
+    result = recall(query, now=now, zone=workspace.zone(), embed_seconds=EMBED_SECONDS, recorded=False)
+    hidden = [item.entry.content for item in _all(result) if item.entry.category in SECRET and not may_reveal]
+    context = result.context
+    for content in hidden:
+        for line in content.splitlines():
+            context = context.replace(line.strip(), HIDDEN) if line.strip() else context
+    left_out = [item for item in _all(result) if item.reason != "served"]
+    return LabAnswer(
+        result,
+        [_row(item, result.weights, may_reveal) for item in result.served],
+        [_row(item, result.weights, may_reveal) for item in left_out],
+        context,
+    )
+
+
+def shows_secrets(answers: Sequence[LabAnswer]) -> list[int]:
+    """The entries among these that are credentials."""
+    return sorted({item.entry.pk for one in answers for item in _all(one.result) if item.entry.category in SECRET})
+
+
+def _all(result: Recall) -> list[Ranked]:
+    return [*result.ranked, *result.excluded]
+
+
+def _row(item: Ranked, weights: Mapping[str, float], may_reveal: bool) -> CandidateRow:
+    record, entry = explanation.record_of(item), item.entry
+    words = entry.content if may_reveal or entry.category not in SECRET else HIDDEN
+    return CandidateRow(
+        line=record,
+        entry=entry,
+        then=ServedVersion(entry.version, words, False),
+        state=None,
+        is_served=item.reason == "served",
+        boosts=explanation.boosts(record, weights),
+    )
+
+
+def moves(now: LabAnswer, changed: LabAnswer) -> list[Move]:
+    """What is served by the other numbers in its order, then what no longer is."""
+    before = {row.entry_id: place for place, row in enumerate(now.served, start=1)}
+    after = {row.entry_id: place for place, row in enumerate(changed.served, start=1)}
+    rows = {row.entry_id: row for row in (*now.served, *changed.served)}
+    old = {row.entry_id: row.score for row in (*now.left_out, *now.served)}
+    new = {row.entry_id: row.score for row in (*changed.left_out, *changed.served)}
+    found = []
+    for entry in dict.fromkeys([*after, *before]):
+        change = traces.RankChange(entry, before.get(entry), after.get(entry))
+        label, color = CHANGES[change.change]
+        found.append(Move(rows[entry], change.before, change.now, label, color, old.get(entry), new.get(entry)))
+    return found
+
+
+def tried(changes: Mapping[Subject, float | None], query: Query) -> Query:
+    """The same query by other policies."""
+    return replace(query, adjusted=lambda policies: Policies.of_values({**policies.values, **changes}))
+
+
+def whom_label(asked: Mapping[str, Any]) -> str:
+    """As whom it was asked, in few words."""
+    if asked["platform"]:
+        group = _("group") if asked["is_group"] else ""
+        return " · ".join(filter(None, [asked[name] for name in ("platform", "account", "chat", "peer")] + [group]))
+    return str(asked["whom"])
+
+
+def local(moment: datetime | None) -> str:
+    """A moment as the field of a page takes it."""
+    return "" if moment is None else timezone.localtime(moment).strftime("%Y-%m-%dT%H:%M:%S")

@@ -1,0 +1,115 @@
+"""The page of the lab."""
+
+from typing import Any
+
+from django.contrib import admin
+from django.http import HttpRequest, HttpResponse
+from django.template.response import TemplateResponse
+from django.utils import timezone
+from django.utils.translation import gettext
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods
+
+from channels_app.lab import asking
+from channels_app.lab.form import LabForm
+from memories.admin.access import actor_of, in_workspaces, workspace_choice
+from memories.admin.auditing import note
+from memories.exceptions import PlatformError
+from memories.models import AuditEvent, Policy, RecallTrace, Scope, Workspace
+from memories.rights import holds, needs, workspaces_of
+from memories.tenancy.roles import Right
+from sessions_app.models import Session
+
+#: Scopes and sessions that are proposed, those used last.
+PROPOSED = 40
+
+
+@never_cache
+@require_http_methods(["GET", "POST"])
+@needs(Right.READ)
+def page(request: HttpRequest) -> HttpResponse:
+    """A question and its answers; asked by POST, so that no address of a page holds its words."""
+    sent = request.POST if request.method == "POST" else request.GET
+    trace = _trace(request, sent.get("trace", ""))
+    mine, workspace = workspace_choice(request)
+    if request.method == "POST":
+        workspace = next((row for row in mine if str(row.pk) == request.POST.get("of")), None)
+    workspace = trace.workspace if trace else workspace
+    context: dict[str, Any] = {"title": gettext("Recall lab"), "workspaces": mine, "workspace": workspace}
+    if workspace is not None:
+        timezone.activate(workspace.zone())
+        context |= _context(request, workspace, trace)
+    context |= admin.site.each_context(request)
+    return TemplateResponse(request, "admin/channels_app/lab.html", context)
+
+
+def _context(request: HttpRequest, workspace: Workspace, trace: RecallTrace | None) -> dict[str, Any]:
+    form = LabForm(request.POST) if request.method == "POST" else LabForm(initial=_initial(trace))
+    answers: dict[str, Any] = {}
+    if request.method == "POST" and form.is_valid():
+        try:
+            answers = _answers(request, workspace, trace, form)
+        except PlatformError as refusal:
+            field = refusal.field if refusal.field in form.fields else "at" if refusal.field == "as_of" else "whom"
+            form.add_error(field, str(refusal))
+    return {
+        "form": form,
+        "trace": trace,
+        "numbers": list(form.numbers(Policy.objects.of(workspace.pk))),
+        "proposed": _proposed(workspace),
+        "has_address": bool(form["platform"].value()),
+        **answers,
+    }
+
+
+def _answers(request: HttpRequest, workspace: Workspace, trace: RecallTrace | None, form: LabForm) -> dict[str, Any]:
+    """Both answers, and what moved between them; one where no other number is tried."""
+    now, asked = timezone.now(), form.cleaned_data
+    if trace and asked["whom"] == _whom(trace):
+        query = asking.query_of_trace(trace, asked, need=form.need)
+    else:
+        query = asking.query_of(workspace, actor_of(request), asked, need=form.need, now=now)
+    may_reveal = holds(request, Right.REVEAL, workspace.pk)
+    answers = [asking.ask(query, workspace, may_reveal=may_reveal, now=now)]
+    if changes := form.changes():
+        answers.append(asking.ask(asking.tried(changes, query), workspace, may_reveal=may_reveal, now=now))
+    if may_reveal and (shown := asking.shows_secrets(answers)):
+        note(request, AuditEvent.REVEALED, about="recall lab", workspace_id=workspace.pk, details={"entries": shown})
+    moved = asking.moves(*answers) if len(answers) > 1 else []
+    return {
+        "answers": list(zip([gettext("Now"), gettext("Changed")], answers, strict=False)),
+        "moves": moved,
+        "is_the_same": bool(moved) and all(move.before == move.now for move in moved),
+        "query": query,
+    }
+
+
+def _trace(request: HttpRequest, number: str) -> RecallTrace | None:
+    """The recall this begins from, of the workspaces this person may read."""
+    if not (number.isascii() and number.isdecimal() and len(number) < 19):
+        return None
+    rows: Any = in_workspaces(RecallTrace.objects.select_related("workspace"), workspaces_of(request))
+    found: RecallTrace | None = rows.filter(pk=int(number)).first()
+    return None if found is None or found.is_purged else found
+
+
+def _initial(trace: RecallTrace | None) -> dict[str, Any]:
+    if trace is None:
+        return {"mode": "hybrid"}
+    return {
+        "message": trace.message,
+        "whom": _whom(trace),
+        "mode": trace.query.get("mode", "hybrid"),
+        "always": trace.query.get("need") == "off",
+    }
+
+
+def _whom(trace: RecallTrace) -> str:
+    return str(trace.session_key or ", ".join(trace.scope_keys))
+
+
+def _proposed(workspace: Workspace) -> list[str]:
+    sessions = Session.objects.filter(workspace=workspace).order_by("-last_at")
+    scopes = Scope.objects.filter(workspace=workspace).order_by("-created_at")
+    found = [*sessions.values_list("key", flat=True)[:PROPOSED], *scopes.values_list("key", flat=True)[:PROPOSED]]
+    return list(dict.fromkeys(found))
