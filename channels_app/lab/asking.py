@@ -3,14 +3,13 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 from typing import Any
 
-from django.utils import timezone
-from django.utils.translation import gettext as _
-
 from channels_app import addresses
-from memories.admin.recall_traces.detail import CHANGES, STEPS, CandidateRow, query_label
-from memories.choices import Permission
+from memories.admin.recall_traces.candidates import CandidateRow
+from memories.admin.recall_traces.labels import CHANGES, STEPS, query_label
+from memories.choices import Permission, PolicyKind
 from memories.entries.versions import ServedVersion
 from memories.exceptions import ScopeNotFound
 from memories.kinds import SECRET
@@ -139,7 +138,7 @@ def _row(item: Ranked, weights: Mapping[str, float], may_reveal: bool) -> Candid
     return CandidateRow(
         line=record,
         entry=entry,
-        then=ServedVersion(entry.version, words, False),
+        then=ServedVersion(entry.version, words, False, entry.stated_at),
         state=None,
         is_served=item.reason == "served",
         boosts=explanation.boosts(record, weights),
@@ -163,17 +162,10 @@ def moves(now: LabAnswer, changed: LabAnswer) -> list[Move]:
 
 def tried(changes: Mapping[Subject, float | None], query: Query) -> Query:
     """The same query by other policies."""
-    return replace(query, adjusted=lambda policies: Policies.of_values({**policies.values, **changes}))
+    most = changes.get((PolicyKind.WEIGHT.value, "", "", "max_recalls"))
+    by_others = partial(_changed, changes=changes)
+    return replace(query, limit=int(most or query.limit), adjusted=by_others)
 
 
-def whom_label(asked: Mapping[str, Any]) -> str:
-    """As whom it was asked, in few words."""
-    if asked["platform"]:
-        group = _("group") if asked["is_group"] else ""
-        return " · ".join(filter(None, [asked[name] for name in ("platform", "account", "chat", "peer")] + [group]))
-    return str(asked["whom"])
-
-
-def local(moment: datetime | None) -> str:
-    """A moment as the field of a page takes it."""
-    return "" if moment is None else timezone.localtime(moment).strftime("%Y-%m-%dT%H:%M:%S")
+def _changed(policies: Policies, changes: Mapping[Subject, float | None]) -> Policies:
+    return Policies.of_values({**policies.values, **changes})

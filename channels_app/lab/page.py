@@ -77,7 +77,7 @@ def _answers(request: HttpRequest, workspace: Workspace, trace: RecallTrace | No
         note(request, AuditEvent.REVEALED, about="recall lab", workspace_id=workspace.pk, details={"entries": shown})
     moved = asking.moves(*answers) if len(answers) > 1 else []
     return {
-        "answers": list(zip([gettext("Now"), gettext("Changed")], answers, strict=False)),
+        "answers": list(zip([gettext("Now"), gettext("With other numbers")], answers, strict=False)),
         "moves": moved,
         "is_the_same": bool(moved) and all(move.before == move.now for move in moved),
         "query": query,
