@@ -4,7 +4,7 @@ from django.contrib import admin
 from django.urls import include, path
 from drf_spectacular.views import SpectacularAPIView
 
-from channels_app import lab
+from memplatform import lab
 from memories.admin import review
 from memories.admin.quarantine.asking import begin
 from memories.admin.quarantine.page import listing, one

@@ -10,8 +10,8 @@ from django.utils.translation import gettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
-from channels_app.lab import asking
-from channels_app.lab.form import LabForm
+from memplatform.lab import asking
+from memplatform.lab.form import LabForm
 from memories.admin.access import actor_of, in_workspaces, workspace_choice
 from memories.admin.auditing import note
 from memories.exceptions import PlatformError
@@ -40,7 +40,7 @@ def page(request: HttpRequest) -> HttpResponse:
         timezone.activate(workspace.zone())
         context |= _context(request, workspace, trace)
     context |= admin.site.each_context(request)
-    return TemplateResponse(request, "admin/channels_app/lab.html", context)
+    return TemplateResponse(request, "admin/memplatform/lab.html", context)
 
 
 def _context(request: HttpRequest, workspace: Workspace, trace: RecallTrace | None) -> dict[str, Any]:
