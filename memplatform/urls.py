@@ -4,13 +4,12 @@ from django.contrib import admin
 from django.urls import include, path
 from drf_spectacular.views import SpectacularAPIView
 
-from memplatform import lab
 from memories.admin import review
 from memories.admin.quarantine.asking import begin
 from memories.admin.quarantine.page import listing, one
 from memories.admin.review.due import due
 from memories.api import errors
-from memplatform import health, metrics
+from memplatform import health, lab, metrics
 from memplatform.site import front, joining, snoozes
 from memplatform.transfer.api import ExportView
 

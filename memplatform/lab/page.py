@@ -10,14 +10,14 @@ from django.utils.translation import gettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
-from memplatform.lab import asking
-from memplatform.lab.form import LabForm
 from memories.admin.access import actor_of, in_workspaces, workspace_choice
 from memories.admin.auditing import note
 from memories.exceptions import PlatformError
 from memories.models import AuditEvent, Policy, RecallTrace, Scope, Workspace
 from memories.rights import holds, needs, workspaces_of
 from memories.tenancy.roles import Right
+from memplatform.lab import asking
+from memplatform.lab.form import LabForm
 from sessions_app.models import Session
 
 #: Scopes and sessions that are proposed, those used last.
