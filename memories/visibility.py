@@ -11,6 +11,7 @@ from memories.exceptions import BatchNotFound, EntryNotFound, ScopeNotFound
 from memories.models import Batch, DailyEvent, Entry, RecallTrace, Scope
 from memories.models.buffer import DailyEventQuerySet
 from memories.tenancy.access import Caller
+from memories.tenancy.canaries import SCOPE_KEY, SUBTYPE
 from memories.tenancy.keys import kind_of_key
 
 Rows = TypeVar("Rows", bound=QuerySet[Any])
@@ -26,7 +27,8 @@ def visible_scopes(caller: Caller) -> QuerySet[Scope]:
 
 def scope_for(caller: Caller, scope_key: str) -> Scope:
     """The scope with this key. Raises ScopeNotFound, for unknown and out of reach alike."""
-    reachable = Scope.objects.in_workspace(caller.workspace_id) if caller.may_reach(scope_key) else Scope.objects.none()
+    is_reached = caller.may_reach(scope_key) and scope_key != SCOPE_KEY
+    reachable = Scope.objects.in_workspace(caller.workspace_id) if is_reached else Scope.objects.none()
     scope = reachable.filter(key=scope_key).first()
     if scope is None:
         raise ScopeNotFound
@@ -47,11 +49,11 @@ def reached_chats(caller: Caller, chats: Iterable[str]) -> list[str]:
 
 
 def visible_entries(caller: Caller, scope_key: str | None = None) -> QuerySet[Entry]:
-    """The entries of one scope, or of every scope the caller reaches, without what is in quarantine.
+    """The entries of one scope, or of every scope the caller reaches, without what is in quarantine, and canaries.
 
     Raises ScopeNotFound.
     """
-    return _within_reach(Entry.objects.filter(quarantined_at__isnull=True), caller, scope_key)
+    return _within_reach(Entry.objects.filter(quarantined_at__isnull=True).exclude(subtype=SUBTYPE), caller, scope_key)
 
 
 def entry_for(caller: Caller, uid: UUID) -> Entry:

@@ -121,6 +121,7 @@ MIDDLEWARE = [
     "memplatform.http.second_factor.SecondFactor",  # after it somebody is who gave password and code
     "memplatform.http.middleware.RequestBudget",
     "memplatform.http.middleware.WorkspaceWall",
+    "memplatform.http.leaks.LeakGuard",  # inside the wall: what it notes has to be written
     "memplatform.http.middleware.OperatorTimeZone",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",

@@ -31,7 +31,9 @@ from memories.tenancy.roles import Right
 ROWS_MOST = 50_000
 #: What a spreadsheet would take for a formula.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
-_GRAVE = (AuditEvent.LOGIN_FAILED, AuditEvent.LOGIN_LOCKED, AuditEvent.CODE_FAILED, AuditEvent.ERASED)
+_GRAVE = (
+    AuditEvent.LOGIN_FAILED, AuditEvent.LOGIN_LOCKED, AuditEvent.CODE_FAILED, AuditEvent.ERASED, AuditEvent.LEAKED,
+)  # fmt: skip
 _SECRET = (AuditEvent.REVEALED, AuditEvent.KEY_ISSUED, AuditEvent.SECRET_MADE, AuditEvent.EXPORTED)
 _COLORS = Colors({event.label: "danger" for event in _GRAVE} | {event.label: "warning" for event in _SECRET})
 _COLUMNS = ("at", "by", "event", "about", "workspace", "from", "details", "page")

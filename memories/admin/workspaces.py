@@ -7,10 +7,12 @@ from django import forms
 from django.contrib import admin
 from django.core.exceptions import ValidationError
 from django.http import HttpRequest
+from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from memories.admin.access import RestrictedAdmin
+from memories.admin.access import RestrictedAdmin, actor_of
 from memories.admin.members import MemberInline
+from memories.entries import canaries
 from memories.models import Workspace
 from memories.rights import VIEW, Needs, workspaces_of
 from memories.tenancy import row_level_security
@@ -41,7 +43,7 @@ class WorkspaceAdmin(RestrictedAdmin):
     list_display = ["name", "language", "time_zone", "created_at"]
     search_fields = ["name"]
     ordering = ["name"]
-    fields = ["name", "language", "time_zone", "is_enabled", "folder", "uid", "created_at"]
+    fields = ["name", "language", "time_zone", "is_enabled", "has_canaries", "folder", "uid", "created_at"]
     inlines = [MemberInline]
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> list[str]:
@@ -51,3 +53,6 @@ class WorkspaceAdmin(RestrictedAdmin):
         super().save_model(request, obj, form, change)
         if not change:
             row_level_security.widen(obj.pk)  # its members are saved next
+        if "has_canaries" in form.changed_data:
+            switch = canaries.plant if obj.has_canaries else canaries.take_out
+            switch(obj.pk, now=timezone.now(), actor=actor_of(request))

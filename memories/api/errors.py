@@ -120,6 +120,15 @@ def server_error(request: HttpRequest) -> HttpResponse:
     return _outside(request, 500, "error", _now("Something went wrong here.")) or defaults.server_error(request)
 
 
+def answer_held_back(request: HttpRequest) -> HttpResponse:
+    """In place of an answer that held what is not the caller's to see."""
+    told = _now("This answer was held back: it held what is not yours to see. Whoever runs the platform knows.")
+    if not request.path.startswith(("/api/", "/v1/")):
+        return defaults.server_error(request)
+    errors = [{"code": "answer_held_back", "detail": told, "attr": None}]
+    return JsonResponse({"type": "server_error", "errors": errors}, status=500)
+
+
 def _outside(request: HttpRequest, code: int, word: str, detail: str) -> HttpResponse | None:
     """An error before any call was reached, in the shape of all others; None outside the API."""
     if not request.path.startswith("/api/"):

@@ -50,6 +50,7 @@ class AuditEvent(TextChoices):
     UNDONE = "undone", _("Undid a batch")
     QUARANTINED = "quarantined", _("Put into quarantine")
     RELEASED = "released", _("Let back from quarantine")
+    LEAKED = "leaked", _("An answer was held back")
     JOB = "job", _("Ran a job")
     ERASED = "erased", _("Erased")
     EXPORTED = "exported", _("Exported")

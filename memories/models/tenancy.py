@@ -61,6 +61,11 @@ class Workspace(models.Model):
         default=True,
         help_text=_("Off: its files answer and store; what is taken in meanwhile is caught up when it is on again."),
     )
+    has_canaries = models.BooleanField(
+        _("canaries"),
+        default=False,
+        help_text=_("Plants memories nobody may be shown: an answer that holds one all the same is held back."),
+    )
     created_at = models.DateTimeField(_("created"), auto_now_add=True)
 
     class Meta:

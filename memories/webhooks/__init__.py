@@ -7,6 +7,7 @@ from memories.webhooks.announcements import (
     FailingJob,
     announce_condition,
     announce_failing_jobs,
+    announce_leak,
     announce_test,
     send_again,
 )

@@ -50,6 +50,15 @@ def announce_condition(parts: Sequence[str], *, now: datetime) -> int:
     return len(changed)
 
 
+def announce_leak(workspace_id: int, *, now: datetime) -> int:
+    """Make the deliveries of an answer that was held back because it held a canary of this workspace; how many."""
+    webhooks = Webhook.objects.told_of(WebhookEvent.DEGRADED).filter(workspace_id=workspace_id)
+    details: dict[str, object] = {"degraded": True, "parts": ["canary"]}
+    made = [_new(webhook, WebhookEvent.DEGRADED, now, details) for webhook in webhooks]
+    WebhookDelivery.objects.bulk_create(made)
+    return len(made)
+
+
 @dataclass(frozen=True, kw_only=True)
 class FailingJob:
     """A job of the whole platform whose last run failed."""

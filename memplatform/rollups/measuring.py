@@ -48,7 +48,7 @@ FROM memories_workspace w CROSS JOIN LATERAL (
     WHERE workspace_id = w.id AND at >= %(since)s AND at < %(until)s AND table_name = 'memories_entry'
     ORDER BY at DESC LIMIT %(most)s
 ) c LEFT JOIN memories_entry e ON e.id = c.row_id AND e.workspace_id = w.id
-WHERE %(seen)s::bigint[] IS NULL OR w.id = ANY (%(seen)s::bigint[])
+WHERE (%(seen)s::bigint[] IS NULL OR w.id = ANY (%(seen)s::bigint[])) AND e.subtype IS DISTINCT FROM 'canary'
 GROUP BY 1, 2, 3
 """
 OF_RECALLS = ("found", "weak", "none", "unneeded", "degraded", "served", "reported", "used", "tokens")

@@ -7,6 +7,7 @@ from django.db.models import Case, Count, F, Q, QuerySet, Value, When
 
 from memories.models import Entry, EntryAccess, EntryStock, MostRecalled, Policy, Workspace
 from memories.models.state import MARKS, State
+from memories.tenancy import canaries
 
 #: Stocks are counted at these hours of UTC, or as soon after as the worker runs; a later count of a slot replaces it.
 SLOT = timedelta(hours=6)
@@ -65,6 +66,7 @@ def counted(workspace: Workspace, now: datetime) -> list[EntryStock]:
     unread = Q(access__isnull=True) | Q(access__access_count=0)
     rows = (
         Entry.objects.filter(workspace=workspace)
+        .exclude(subtype=canaries.SUBTYPE)
         .order_by()
         .annotate(mark=state)
         .values("channel", "type", state=F("mark"))

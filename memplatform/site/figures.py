@@ -15,6 +15,7 @@ from memories.language import text
 from memories.models import Entry, Policy, RecallTrace
 from memories.models.recall_trace import NOT_LOOKING_BACK
 from memories.models.state import State, in_state
+from memories.tenancy import canaries
 from memplatform.rollups.histogram import quantile
 from memplatform.site.drawn import SEARCHED, milliseconds
 from memplatform.site.series import TOTAL, Numbers
@@ -85,7 +86,7 @@ def figures(numbers: Numbers) -> Iterator[Figure]:
 def in_use(numbers: Numbers) -> Figure:
     """Entries that can be recalled: of few at this moment, of many as last counted; beside them all that are kept."""
     period = numbers.period
-    entries = in_workspaces(Entry.objects.all(), period.seen)
+    entries = in_workspaces(Entry.objects.exclude(subtype=canaries.SUBTYPE), period.seen)
     if period.channel is not None:
         entries = entries.filter(channel=period.channel)
     address = f"{reverse('admin:memories_entry_changelist')}?state={State.LIVE}"
@@ -108,7 +109,7 @@ def in_use(numbers: Numbers) -> Figure:
 
 def tokens(seen: frozenset[int] | None) -> Figure:
     """How long memories are, on average of the newest."""
-    newest = in_workspaces(Entry.objects.all(), seen).order_by("-created_at", "-id")
+    newest = in_workspaces(Entry.objects.exclude(subtype=canaries.SUBTYPE), seen).order_by("-created_at", "-id")
     lengths = [text.count_tokens(content) for content in newest.values_list("content", flat=True)[:MEASURED]]
     hint = _("on average of the newest %(n)s; aim: under 200") % {"n": f"{len(lengths):,}"}
     return Figure(_("Tokens a memory"), f"{sum(lengths) / len(lengths):.0f}" if lengths else "—", hint)

@@ -13,6 +13,7 @@ from memories.choices import EntryType
 from memories.entries.files import folder_of
 from memories.files.layout import folder_name
 from memories.models import DailyEvent, Entry, Scope, Workspace
+from memories.tenancy import canaries
 
 _FACTS, _SAID = "# Facts", "# What was said"
 
@@ -33,7 +34,9 @@ def write(workspace: Workspace, scope: Scope | None, files: Path, told: Path) ->
 
 def _tell(scope: Scope, folder: Path) -> None:
     (folder / "memory").mkdir(parents=True, exist_ok=True)
-    live = Entry.objects.in_scope(scope).live().order_by("type", "tier", "project", "pk")
+    live = (
+        Entry.objects.in_scope(scope).live().exclude(subtype=canaries.SUBTYPE).order_by("type", "tier", "project", "pk")
+    )
     with (folder / "MEMORY.md").open("w", encoding="utf-8") as file:
         file.writelines(_lines(live.exclude(type=EntryType.CHAT_TURN).iterator(chunk_size=2_000), _FACTS))
         file.writelines(_lines(live.filter(type=EntryType.CHAT_TURN).iterator(chunk_size=2_000), _SAID))

@@ -24,6 +24,7 @@ from memories.models import (
     Suppression,
     Workspace,
 )
+from memories.tenancy import canaries
 from memplatform.transfer import people
 from memplatform.transfer.messages import by_position
 from memplatform.transfer.records import ACCESS, CHANGE, EVIDENCE, KINDS, SLOT, SUCCESSOR, as_json
@@ -76,7 +77,7 @@ def sections(workspace: Workspace, scope: Scope | None, *, history: bool) -> Ite
     yield _referring("message", SessionEvent.objects.filter(of_sessions, workspace=workspace))
     yield _referring("flush", Flush.objects.filter(of_sessions, workspace=workspace))
     yield _referring("day", DailyEvent.objects.filter(of_scope, workspace=workspace), _days)
-    entries = Entry.objects.filter(of_scope, workspace=workspace)
+    entries = Entry.objects.filter(of_scope, workspace=workspace).exclude(subtype=canaries.SUBTYPE)
     yield _referring("entry", entries, partial(_entries, history=history))
     yield _referring(SUCCESSOR, entries.filter(superseded_by__uid__isnull=False))
     yield _referring("link", Link.objects.filter(linked, workspace=workspace))

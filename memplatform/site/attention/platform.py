@@ -1,6 +1,7 @@
 """Lines about the platform itself. Processes concern everybody; what failed may tell of other workspaces."""
 
 from collections.abc import Iterator
+from datetime import timedelta
 
 from django.conf import settings
 from django.db import transaction
@@ -14,12 +15,13 @@ from django_q.tasks import async_task
 from memories import embeddings
 from memories.index import model_change, models_in_use
 from memories.index.models_in_use import ModelChange
-from memories.models import ExtractionBatch
+from memories.models import AuditEvent, AuditRecord, ExtractionBatch
 from memplatform import health
 from memplatform.site.attention.items import Item, Viewer, ago
 
 #: Failed tasks that are run again at once.
 RETRIED = 100
+_WEEK, _COUNTED = timedelta(days=7), 100
 
 
 def silent_processes(viewer: Viewer) -> Iterator[Item]:
@@ -63,6 +65,16 @@ def missing_embedder(viewer: Viewer) -> Iterator[Item]:
     if settings.MEMORY_EMBEDDERS and not embeddings.providers():
         hint = _("Recall is by keywords only. The log and `manage.py check` say why.")
         yield Item("embedder", _("No embedder can be used"), hint, is_grave=True)
+
+
+def held_back_answers(viewer: Viewer) -> Iterator[Item]:
+    """Answers of the last week that held a canary: somebody asked and would have been shown what is not theirs."""
+    leaks = viewer.rows(AuditRecord.objects.filter(event=AuditEvent.LEAKED, at__gt=viewer.now - _WEEK)).order_by("-at")
+    if found := list(leaks.values_list("pk", flat=True)[:_COUNTED]):
+        text = ngettext("%(n)d answer was held back", "%(n)d answers were held back", len(found)) % {"n": len(found)}
+        hint = _("It held a canary: a call leads past the walls. The audit log says which; tell whoever makes it.")
+        address = f"{reverse('admin:memories_auditrecord_changelist')}?event__exact={AuditEvent.LEAKED}"
+        yield Item("leaks", text, hint, address, is_grave=True, mark=str(found[0]))
 
 
 def failed_tasks(viewer: Viewer) -> Iterator[Item]:
