@@ -125,6 +125,15 @@ def due_reviews(viewer: Viewer) -> Iterator[Item]:
         yield Item("reviews", text % {"n": due}, _("Their date of review has come; they stay in use."), address)
 
 
+def quarantined(viewer: Viewer) -> Iterator[Item]:
+    """Memories in quarantine that nobody has looked through."""
+    held = Entry.objects.filter(quarantined_at__isnull=False, expired_at__isnull=True)
+    if count := viewer.rows(held, Right.CURATE)[:SAMPLE].count():
+        text = ngettext("%(n)d memory waits in quarantine", "%(n)d memories wait in quarantine", count)
+        hint = _("Nobody is served them until somebody lets them back.")
+        yield Item("quarantine", text % {"n": count}, hint, reverse("quarantine"))
+
+
 def late_embeddings(viewer: Viewer) -> Iterator[Item]:
     """Memories that wait for their vectors for longer than they should."""
     waiting = viewer.rows(IndexQueueItem.objects.all()).aggregate(rows=Count("*"), since=Min("since"))

@@ -35,6 +35,7 @@ def test_a_person_sees_what_goes_says_why_and_finds_it_again(alice: Client, mine
     listed = alice.get(reverse("quarantine"))
     assert [(waiting, url) for _batch, waiting, url in listed.context["rows"]] == [(1, page)]
     assert "poisoned" in listed.content.decode() and mine.entry.content in alice.get(page).content.decode()
+    assert "1 memory waits in quarantine" in alice.get(reverse("admin:index")).content.decode()
     noted = AuditRecord.objects.get(event=AuditEvent.QUARANTINED)
     assert (noted.actor, noted.details["entries"], noted.workspace_id) == ("user:alice", 1, mine.workspace.pk)
 
