@@ -29,7 +29,7 @@ _COLORS = Colors({state.label: color for state, color in detail.STATE_COLORS.ite
 EMPTY = Q(state=BatchState.APPLIED, counts={})
 #: Pages of a batch that act on it, each at an address behind the batch's.
 DECISIONS = ("approve", "refuse", "undo", "plan", "restore", "run", "decide")
-_TWO_LINES = '{}<span class="mp-beneath">{}</span>'
+_TWO_LINES = '{} <span class="mp-beneath">{}</span>'
 _PROPOSED = Q(state=BatchState.PROPOSED)
 #: Where a batch stands, as tabs above the list.
 VIEWS: Mapping[str, tuple[Any, Condition]] = {
