@@ -45,6 +45,7 @@ class NumbersForm(forms.Form):
         shown = int(value) if number.is_whole and value is not None else value
         hint = number.unlimited_label if number.default is None else f"{number.default:g}"
         attrs = {"type": "number", "step": number.step, "inputmode": "decimal", "placeholder": hint}
+        attrs |= {"aria-label": number.label}
         self.fields[number.field] = kind(
             label=number.label,
             required=False,
