@@ -70,4 +70,4 @@ def test_an_operator_finds_an_expired_memory_and_brings_it_back(forgotten: str, 
 
     page.get_by_role("link", name="History").click()
     expect(page.locator(".mp-timeline")).to_contain_text("They asked for it at two in the morning")
-    expect(page.locator(".mp-step").first).to_contain_text("user:alice")
+    expect(page.locator(".mp-step").first).to_contain_text("alice")

@@ -21,7 +21,7 @@ from memories import batches, tasks
 from memories.admin.access import CHOSEN_MOST, actor_of
 from memories.admin.auditing import note
 from memories.admin.batches.detail import STATE_COLORS, batch_url, is_irreversible
-from memories.admin.batches.wording import summary, summary_of
+from memories.admin.batches.wording import is_plan, summary, summary_of
 from memories.admin.confirmation import ReasonForm, confirmation_form, confirmation_page, is_confirmed
 from memories.admin.labels import actor_label, batch_name
 from memories.admin.return_link import return_url, with_return_url
@@ -105,7 +105,7 @@ class DecidingTogether:
             "back": return_url(request, reverse("admin:memories_batch_changelist")),
             "may": held_in(request, batch.workspace_id),
             "waiting": waiting,
-            "summary": summary_of(waiting or planned),
+            "summary": summary_of(waiting or [one for one in planned if not is_plan(one.state)] or planned),
             "states": [(BatchState(state).label, n) for state, n in Counter(one.state for one in planned).items()],
             "rows": [_Row(one) for one in page],
             "page": page,

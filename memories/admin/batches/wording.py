@@ -33,8 +33,8 @@ NEAR = 0.021
 
 
 def is_plan(state: str) -> bool:
-    """Whether nothing of a batch was done: it waits, or was refused."""
-    return state in (BatchState.PROPOSED, BatchState.REFUSED)
+    """Whether a batch is not done: it waits, was refused, or is still being applied."""
+    return state in (BatchState.PROPOSED, BatchState.APPLYING, BatchState.REFUSED)
 
 
 def summary(batch: Batch) -> str:

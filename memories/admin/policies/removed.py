@@ -9,6 +9,7 @@ from django.urls import reverse
 from django.utils.http import urlencode
 
 from memories.admin.access import in_workspaces, workspaces_of
+from memories.admin.labels import actor_label
 from memories.admin.policies.forms import unlimited_field
 from memories.admin.policies.numbers import Number, numbers_of
 from memories.choices import Operation
@@ -21,6 +22,10 @@ class Removed:
     """A policy that was removed, as the page lists it."""
 
     change: Change
+
+    @property
+    def actor(self) -> str:
+        return actor_label(self.change.actor)
 
     @property
     def policy(self) -> Policy:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from memories.admin.labels import actor_label
 from memories.admin.policies.numbers import NumberChange, changes_between
 from memories.choices import Operation
 from memories.models import Change, Policy
@@ -44,7 +45,7 @@ def versions_of(workspace_id: int) -> list[Version]:
             Version(
                 number=group[0].pk,
                 at=group[0].at,
-                actor=group[0].actor,
+                actor=actor_label(group[0].actor),
                 reason=reason,
                 lines=changes_between(before, after),
                 values=after,

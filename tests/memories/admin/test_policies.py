@@ -58,7 +58,7 @@ def test_what_was_previewed_is_saved_with_who_and_why(alice: Client, aged: House
         ("weight", "", "", "alpha"): 0.4,  # another kind stays as it is
     }
     page = alice.get(f"{reverse('admin:memories_policy_versions')}?of={aged.workspace.pk}").content.decode()
-    assert "user:alice" in page and "because" in page and "<ins>7 days</ins>" in page
+    assert "alice" in page and "because" in page and "<ins>7 days</ins>" in page
     assert AuditRecord.objects.filter(actor="user:alice", details__what="policies").exists()
 
 
