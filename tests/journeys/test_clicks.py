@@ -86,7 +86,7 @@ def test_a_message_is_out_of_memory_with_two_clicks_and_can_come_back(bakery: No
     page.get_by_role("link", name="u42").click()  # where the operator was: reading the conversation
     line = page.locator(".mp-line", has_text="I like rye bread")
     expect(page.get_by_text("1 memory rests on this")).to_have_count(2)
-    mouse.click(page.locator(".mp-line:has-text('I like rye bread') + .mp-made .mp-take-out"))
+    mouse.click(page.locator(".mp-line:has-text('I like rye bread') + .mp-made .mp-take-out[href*='take-out']"))
     expect(page.get_by_role("heading", name="1 memory goes")).to_be_visible()
     mouse.click(page.get_by_role("button", name="Take this out"))
     expect(page.get_by_text("1 memory was taken out.")).to_be_visible()
