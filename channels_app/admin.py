@@ -25,6 +25,7 @@ from channels_app.channels import normalized
 from channels_app.comparison_page import comparison_context, days_of
 from channels_app.file_mode import cards, parked
 from channels_app.models import Channel, PathComparison, ReplayedRecord, ReplayOutcome
+from channels_app.people import sharing
 from memories.admin.access import VIEW, Colors, RestrictedAdmin, workspaces_of
 from memories.admin.confirmation import confirm
 from memories.admin.filters import DaysFilter
@@ -68,6 +69,8 @@ class ChannelAdmin(RevertibleHistory, RestrictedAdmin):
 
     form = ChannelForm
     members_may = CONFIGURE
+    has_page_context = True
+    change_form_outer_before_template = "admin/channels_app/sharing.html"
     revertible = (
         "label", "dm_scope", "session_mode", "session_prefix", "max_tokens", "group_sessions", "capture_group_memory",
         "group_user_recall", "group_prefix", "need", "path_mode", "transcripts",
@@ -99,6 +102,10 @@ class ChannelAdmin(RevertibleHistory, RestrictedAdmin):
     def save_model(self, request: HttpRequest, obj: Channel, form: Any, change: bool) -> None:
         super().save_model(request, obj, form, change)
         transaction.on_commit(partial(cards.forget_channels, obj.workspace_id))
+
+    def page_context(self, request: HttpRequest, row: Channel) -> dict[str, Any]:
+        """How many people share its one memory, which is meant for a bot with a single owner."""
+        return {"sharing": sum(sharing.people_sharing([row], now=timezone.now()).values())}
 
     @display(description=_("channel"), ordering="platform")
     def name(self, channel: Channel) -> str:

@@ -196,8 +196,8 @@ class PersonAdmin(RecordedHistory, RestrictedAdmin):
             text = _("It is unlinked, and has a memory of its own again.")
             if preview.stays:
                 stays = ngettext(
-                    "%(n)d memory written since stays with the person.",
-                    "%(n)d memories written since stay with the person.",
+                    "%(n)d memory stays with the person.",
+                    "%(n)d memories stay with the person.",
                     preview.stays,
                 )
                 text += " " + stays % {"n": preview.stays}

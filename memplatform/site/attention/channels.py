@@ -2,11 +2,10 @@
 
 from collections import defaultdict
 from collections.abc import Iterator
-from datetime import timedelta
 from functools import partial
 from urllib.parse import urlencode
 
-from django.db.models import Count, QuerySet
+from django.db.models import QuerySet
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
@@ -14,14 +13,12 @@ from django.utils.translation import ngettext
 from channels_app.api.replayed import EFFECTS
 from channels_app.file_mode import parked
 from channels_app.models import Channel, ReplayedRecord, ReplayOutcome
+from channels_app.people import sharing
 from memories.choices import DmScope
-from memories.models import Entry
 from memories.tenancy.platforms import LOCAL_PLATFORMS
 from memories.tenancy.roles import Right
 from memplatform.site.attention.items import Item, Viewer
 from memplatform.site.attention.workspaces import SAMPLE
-
-_OWNERS_WINDOW = timedelta(days=30)
 
 
 def parked_calls(viewer: Viewer) -> Iterator[Item]:
@@ -48,21 +45,13 @@ def _apply_again(viewer: Viewer, calls: QuerySet[ReplayedRecord]) -> int:
 
 def shared_by_strangers(viewer: Viewer) -> Iterator[Item]:
     """One memory for all direct chats is for a bot with one owner; a second person there is a leak (E1)."""
-    single = viewer.rows(Channel.objects.filter(dm_scope=DmScope.MAIN).exclude(platform__in=LOCAL_PLATFORMS))
     channels: defaultdict[tuple[int, str], list[Channel]] = defaultdict(list)
-    for channel in single:
-        channels[channel.workspace_id, channel.platform].append(channel)
-    if not channels:
-        return
-    entries = Entry.objects.filter(
-        workspace_id__in={workspace for workspace, _platform in channels},
-        scope__key="main",
-        channel__in={platform for _workspace, platform in channels},
-        created_at__gt=viewer.now - _OWNERS_WINDOW,
-    )
-    speakers = entries.order_by().values_list("workspace_id", "channel").annotate(n=Count("sender_id", distinct=True))
-    for workspace, platform, count in speakers:
-        if count > 1 and (workspace, platform) in channels:
+    for channel in viewer.rows(Channel.objects.exclude(platform__in=LOCAL_PLATFORMS)):
+        if sharing.shares_one_memory(channel):
+            channels[channel.workspace_id, channel.platform].append(channel)
+    every = [channel for alike in channels.values() for channel in alike]
+    for (workspace, platform), count in sharing.people_sharing(every, now=viewer.now).items():
+        if count > 1:
             text = _("%(n)d people share one memory on %(channel)s") % {"n": count, "channel": platform}
             hint = _("Its rule «one memory for all direct chats» is meant for a bot with a single owner.")
             address = _where(channels[workspace, platform])

@@ -1,9 +1,17 @@
 """Linked peers share one memory, and get their own back when they are unlinked (E1)."""
 
-import pytest
+from typing import Any
 
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from channels_app.models import Channel
 from channels_app.people import linking, uniting
-from memories.models import Workspace
+from channels_app.people.peers import Peer, PeopleUnclear
+from memories import batches, entries
+from memories.batches import carrying
+from memories.models import Batch, Entry, Scope, Workspace
 from tests.channels_app.people.conftest import (
     ANN_LARK,
     ANN_TG,
@@ -15,7 +23,7 @@ from tests.channels_app.people.conftest import (
     recalled,
     say,
 )
-from tests.conftest import NOW, Api
+from tests.conftest import NOW, Api, make_draft
 
 pytestmark = pytest.mark.django_db
 
@@ -45,3 +53,78 @@ def test_unlinked_each_has_its_own_memory_again(office: Api, workspace: Workspac
     assert live_in("direct_telegram%3au42") == before["direct_telegram%3au42"]
     assert live_in(f"direct_{person.key}") == set()
     assert say(office, FROM_TG, "The boiler was repaired") == "direct_telegram%3au42"
+
+
+def test_what_lands_in_the_unused_memory_after_the_link_is_carried_over(office: Api, workspace: Workspace) -> None:
+    """As by a turn that began before it, in another process."""
+    before = Scope.objects.get(key="direct_lark%3aou_9")
+    person = link(workspace)
+    late = {"slots": {"channel": "lark", "sender_id": "ou_9"}}
+    entries.remember(make_draft(before, "My dentist is on Elm Street", **late), now=NOW, actor="bot:bot")
+    assert uniting.count_waiting(now=NOW)["entries"] == 1
+    assert uniting.unite_waiting(now=NOW) == {"entries": 1, "failed": 0}
+    assert "My dentist is on Elm Street" in live_in(f"direct_{person.key}")
+    assert live_in(before.key) == set()
+    assert uniting.unite_waiting(now=NOW) == uniting.count_waiting(now=NOW) == {"entries": 0, "failed": 0}
+
+
+@pytest.mark.parametrize("step", range(1, 5))
+def test_killed_between_two_transactions_the_next_look_goes_on(
+    office: Api, workspace: Workspace, step: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    apply, left = carrying.apply_batch, [step]
+
+    def killed(batch: Batch, **kwargs: Any) -> Batch:
+        left[0] -= 1
+        if not left[0]:
+            raise KeyboardInterrupt
+        return apply(batch, **kwargs)
+
+    person = linking.link(workspace, (ANN_TG, ANN_LARK), actor="user:ops", now=NOW)
+    with monkeypatch.context() as patch:
+        patch.setattr(carrying, "apply_batch", killed)
+        with pytest.raises(KeyboardInterrupt):
+            uniting.unite_waiting(now=NOW)
+    batches.resume(now=NOW)
+    uniting.unite_waiting(now=NOW)
+    everything = Entry.objects.live().filter(scope__key=f"direct_{person.key}")
+    assert sorted(entry.content.split("\n")[0] for entry in everything) == [
+        "User: I live in Hangzhou with my cat Mochi",
+        "User: My sister is called Lena",
+        "User: The quarterly report is due on Friday",
+    ]
+    assert live_in("direct_telegram%3au42") == live_in("direct_lark%3aou_9") == set()
+
+
+def test_what_was_taken_out_stays_out_of_the_shared_memory(office: Api, workspace: Workspace) -> None:
+    gone = Entry.objects.get(content__contains="Lena")
+    entries.expire(gone, now=NOW, actor="user:ops", suppress=True)
+    person = link(workspace)
+    office.post("turns", {"address": FROM_LARK, "user": "My sister is called Lena", "assistant": "Noted."})
+    assert not any("Lena" in content for content in live_in(f"direct_{person.key}"))
+
+
+def test_a_channel_with_another_rule_and_a_group_stay_as_they_are(office: Api, workspace: Workspace) -> None:
+    Channel.objects.create(workspace=workspace, platform="telegram", account="other", dm_scope="per-channel-peer")
+    link(workspace)
+    assert say(office, {**FROM_TG, "account": "other"}, "I sing in a choir") == "telegram:direct_u42"
+    assert say(office, {**FROM_TG, "chat": "g1", "is_group": True}, "I am late") == "telegram:direct_u42"
+
+
+def test_two_people_who_are_linked_already_are_not_one(office: Api, workspace: Workspace) -> None:
+    link(workspace)
+    link(workspace, Peer("wechat", "w1"), Peer("wechat", "w2"))
+    with pytest.raises(PeopleUnclear, match="unlink them there first"):
+        linking.link(workspace, [ANN_TG, Peer("wechat", "w1")], actor="user:ops", now=NOW)
+
+
+def test_a_linked_turn_takes_no_statement_more(office: Api, workspace: Workspace) -> None:
+    def statements(said: str) -> int:
+        with CaptureQueriesContext(connection) as sent:
+            say(office, FROM_TG, said)
+        return len(sent)
+
+    alone = statements("We will fly to Lisbon with the blue suitcase")
+    link(workspace)
+    say(office, FROM_TG, "The first turn of a shared session begins it")
+    assert statements("The piano tuner comes at eleven") == alone

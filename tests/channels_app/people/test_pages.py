@@ -1,0 +1,98 @@
+"""The pages of people: the list of everybody, a person, and what is done there."""
+
+import json
+from typing import Any
+from urllib.parse import urlencode
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+
+from channels_app.models import Channel, Consent
+from memories.models import AuditEvent, AuditRecord, Workspace
+from tests.channels_app.people.conftest import ANN_LARK, ANN_TG, FROM_LARK, FROM_TG, identity, live_in, say
+from tests.conftest import Api
+from tests.memories.admin.conftest import enter, make_user
+
+pytestmark = [pytest.mark.django_db, pytest.mark.thorough]
+
+
+@pytest.fixture
+def owner(workspace: Workspace) -> Client:
+    return enter(make_user("owner", is_staff=True, is_superuser=True))
+
+
+def page(name: str, workspace: Workspace, *peers: Any, **more: str) -> str:
+    asked = [("of", workspace.pk), *(("person", str(peer)) for peer in peers), *more.items()]
+    return f"{reverse(f'admin:channels_app_person_{name}')}?{urlencode(asked)}"
+
+
+def test_an_operator_links_two_identities_after_seeing_what_it_does(
+    office: Api, workspace: Workspace, owner: Client
+) -> None:
+    listed = owner.get(page("changelist", workspace)).content.decode()
+    assert "telegram:u42" in listed and "lark:ou_9" in listed
+    assert "lark:ou_9" in owner.get(page("link", workspace, ANN_TG, q="ou_")).content.decode()
+    question = page("link", workspace, ANN_TG, ANN_LARK)
+    preview = owner.get(question).context["preview"]
+    assert (preview.entries, [channel.platform for channel in preview.united], preview.apart) == (
+        3, ["lark", "telegram"], []
+    )  # fmt: skip
+    assert live_in("direct_lark%3aou_9") != set()
+    told = {"confirmed": "yes", "name": "Ann Li", "reason": "she said so"}
+    done = owner.post(question, told, follow=True).content.decode()
+    assert "Ann Li" in done and "lark:ou_9" in done
+    assert live_in("direct_lark%3aou_9") == set()
+    assert AuditRecord.objects.filter(details__what="linked").exists()
+    say(office, FROM_LARK, "My flight to Oslo leaves at nine")
+    leaving = owner.get(page("unlink", workspace, ANN_LARK)).context["preview"]
+    assert (leaving.back, leaving.along, leaving.stays, leaving.is_last) == (1, 1, 2, False)
+    owner.post(page("unlink", workspace, ANN_LARK), {"confirmed": "yes", "reason": "a mistake"})
+    assert len(live_in("direct_lark%3aou_9")) == 2
+    assert identity(ANN_LARK).person != identity(ANN_TG).person
+
+
+def test_a_page_costs_the_same_for_more_memories(office: Api, workspace: Workspace, owner: Client) -> None:
+    def cost() -> int:
+        with CaptureQueriesContext(connection) as sent:
+            assert owner.get(page("page", workspace, ANN_TG)).status_code == 200
+        return len(sent)
+
+    few = cost()
+    for n in range(8):
+        say(office, FROM_TG, f"My locker number {n} is at the station of town {n}")
+        say(office, {**FROM_TG, "chat": f"g{n}", "is_group": True}, f"I will be late for meeting number {n}")
+    assert cost() <= few + 1 <= 32
+
+
+def test_consents_are_added_and_never_overwritten(office: Api, workspace: Workspace, owner: Client) -> None:
+    for given in ("given", "withdrawn"):
+        owner.post(page("consent", workspace, ANN_TG), {"subject": "memory", "given": given, "note": "in the chat"})
+    assert list(Consent.objects.order_by("pk").values_list("is_given", flat=True)) == [True, False]
+    assert "withdrawn" in owner.get(page("page", workspace, ANN_TG)).content.decode()
+    assert say(office, FROM_TG, "I like jazz") == "direct_telegram%3au42"  # noting something links nobody
+
+
+def test_what_is_stored_of_a_person_is_exported_and_that_is_noted(
+    office: Api, workspace: Workspace, owner: Client
+) -> None:
+    lines = [json.loads(line) for line in owner.post(page("export", workspace, ANN_TG)).content.splitlines()]
+    assert lines[0] == {"record": "person"} | {name: lines[0][name] for name in lines[0] if name != "record"}
+    assert lines[0]["peers"] == ["telegram:u42"]
+    assert any("Mochi" in line.get("content", "") for line in lines)
+    assert not any("quarterly" in line.get("content", "") for line in lines)
+    assert AuditRecord.objects.filter(event=AuditEvent.EXPORTED).count() == 1
+
+
+def test_a_second_person_in_one_memory_is_named_on_the_channels_page(
+    office: Api, workspace: Workspace, owner: Client
+) -> None:
+    channel = Channel.objects.create(workspace=workspace, platform="wechat", account="shop", dm_scope="main")
+    address = reverse("admin:channels_app_channel_change", args=[channel.pk])
+    place = {"platform": "wechat", "account": "shop"}
+    say(office, {**place, "peer": "w1"}, "I take the blue one")
+    assert "share one memory" not in owner.get(address).content.decode()
+    say(office, {**place, "peer": "w2"}, "I take the green one")
+    assert "2 people share one memory on wechat" in owner.get(address).content.decode()
