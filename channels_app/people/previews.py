@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from django.db.models import Count, Q
+from django.db.models import Count, Q, Sum
 
 from channels_app.models import Channel, Identity
 from channels_app.people import linking, uniting
@@ -12,6 +12,9 @@ from memories.batches import changed_since
 from memories.choices import BatchVerb, ChangeState, DmScope
 from memories.conf import conf
 from memories.models import BatchChange, DailyEvent, Entry, Scope, Workspace
+
+#: What memories have in common of which the door keeps one (memories.entries.duplicates).
+_ALIKE = ("type", "fingerprint", "chat_id", "sender_id", "speaker", "project", "topic")
 
 
 @dataclass(frozen=True)
@@ -88,10 +91,10 @@ def _source(peer: Peer, scope: Scope) -> SourceScope:
 
 
 def _said_twice(workspace: Workspace, keys: Sequence[str]) -> int:
-    """How many memories of these scopes say what one before them says."""
-    live = Entry.objects.live().filter(workspace=workspace, scope__key__in=keys)
-    told = live.aggregate(n=Count("*"), different=Count("fingerprint", distinct=True))
-    return int(told["n"] - told["different"])
+    """How many memories of these scopes say what one before them says, by the same sender in the same chat."""
+    live = Entry.objects.live().filter(workspace=workspace, scope__key__in=keys).order_by()
+    alike = live.values(*_ALIKE).annotate(n=Count("*")).filter(n__gt=1)
+    return int(alike.aggregate(more=Sum("n") - Count("*"))["more"] or 0)
 
 
 def preview_unlink(identity: Identity) -> UnlinkPreview:

@@ -11,9 +11,11 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from channels_app.models import Channel, Consent
-from memories.models import AuditEvent, AuditRecord, Workspace
+from memories import entries
+from memories.choices import EntryType, Source
+from memories.models import AuditEvent, AuditRecord, Entry, Scope, Workspace
 from tests.channels_app.people.conftest import ANN_LARK, ANN_TG, FROM_LARK, FROM_TG, identity, live_in, say
-from tests.conftest import Api
+from tests.conftest import NOW, Api, make_draft
 from tests.memories.admin.conftest import enter, make_user
 
 pytestmark = [pytest.mark.django_db, pytest.mark.thorough]
@@ -35,22 +37,28 @@ def test_an_operator_links_two_identities_after_seeing_what_it_does(
     listed = owner.get(page("changelist", workspace)).content.decode()
     assert "telegram:u42" in listed and "lark:ou_9" in listed
     assert "lark:ou_9" in owner.get(page("link", workspace, ANN_TG, q="ou_")).content.decode()
+    for key in ("direct_telegram%3au42", "direct_lark%3aou_9"):
+        fact = {"type": EntryType.FACT, "source": Source.TOOL, "tier": 2}
+        scope = Scope.objects.get(key=key)
+        entries.remember(make_draft(scope, "Ann drinks green tea", **fact), now=NOW, actor="t")
     question = page("link", workspace, ANN_TG, ANN_LARK)
     preview = owner.get(question).context["preview"]
     assert (preview.entries, [channel.platform for channel in preview.united], preview.apart) == (
-        3, ["lark", "telegram"], []
+        5, ["lark", "telegram"], []
     )  # fmt: skip
-    assert live_in("direct_lark%3aou_9") != set()
+    assert preview.same == 1
     told = {"confirmed": "yes", "name": "Ann Li", "reason": "she said so"}
     done = owner.post(question, told, follow=True).content.decode()
     assert "Ann Li" in done and "lark:ou_9" in done
     assert live_in("direct_lark%3aou_9") == set()
+    shared = f"direct_{identity(ANN_TG).person.key}"
+    assert Entry.objects.live().filter(scope__key=shared, content="Ann drinks green tea").count() == 1
     assert AuditRecord.objects.filter(details__what="linked").exists()
     say(office, FROM_LARK, "My flight to Oslo leaves at nine")
     leaving = owner.get(page("unlink", workspace, ANN_LARK)).context["preview"]
-    assert (leaving.back, leaving.along, leaving.stays, leaving.is_last) == (1, 1, 2, False)
+    assert (leaving.back, leaving.along, leaving.stays, leaving.is_last) == (2, 1, 3, False)
     owner.post(page("unlink", workspace, ANN_LARK), {"confirmed": "yes", "reason": "a mistake"})
-    assert len(live_in("direct_lark%3aou_9")) == 2
+    assert len(live_in("direct_lark%3aou_9")) == 3
     assert identity(ANN_LARK).person != identity(ANN_TG).person
 
 
