@@ -105,7 +105,7 @@ def preview_unlink(identity: Identity) -> UnlinkPreview:
     back = BatchChange.objects.filter(batch__in=there, state=ChangeState.APPLIED).count()
     changed = sum(len(changed_since(batch)) for batch in here)
     made = BatchChange.objects.filter(
-        batch__in=here, verb=BatchVerb.CREATE, state=ChangeState.APPLIED, entry__isnull=False
+        batch__in=here, verb=BatchVerb.CREATE, state=ChangeState.APPLIED, note="", entry__isnull=False
     )
     others = Entry.objects.live().filter(workspace_id=identity.workspace_id, scope__key=identity.used_key)
     others = others.exclude(pk__in=made.values("entry"))
