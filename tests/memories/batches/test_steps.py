@@ -46,6 +46,7 @@ STORED: list[tuple[str, dict[str, Any]]] = [
     ("tell", DAY),
     ("undo", {}),
     ("undo", {"force": True}),
+    ("quarantine", {"origins": ["m1", "m2"]}),
     ("purge", {}),
 ]
 

@@ -25,6 +25,7 @@ NOT_TOLD = {
     *("id", "workspace", "terms", "length", "fingerprint", "created_at", "updated_at", "entry", "scope", "session"),
     *("folder", "index_model", "is_enabled", "entry_count", "average_length", "index_length", "row_id", "table_name"),
     *("workspace_id", "batch_id", "superseded_by", "conversation", "uid", "person", "carried_version"),
+    *("has_canaries", "quarantine", "quarantined_at"),  # what is in quarantine is suppressed elsewhere
 }
 
 
