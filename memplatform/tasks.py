@@ -1,13 +1,11 @@
 """Tasks of the platform itself; the clock is read here."""
 
-from datetime import datetime
-
 from django.db import transaction
 from django.utils import timezone
 from django_q.tasks import async_task
 
 from memories import webhooks
-from memplatform import health
+from memplatform import health, incidents
 from memplatform.erasure import run as erasure
 from memplatform.jobs import runs
 from memplatform.jobs.failing import failing_jobs
@@ -37,18 +35,20 @@ def count_due() -> dict[str, int]:
 def tell_condition() -> dict[str, int]:
     """Tell the webhooks that want to know what is missing, late or back, and which jobs of every minute fail."""
     now = timezone.now()
+    condition = health.examine(now)
     lags.sample(now=now)
-    told = webhooks.announce_condition(_parts(now), now=now)
+    if incidents.is_settled(now=now):
+        incidents.observe({**incidents.found_in(condition, now=now), **incidents.degraded(now=now)}, now=now)
+    told = webhooks.announce_condition(_parts(condition), now=now)
     return {"told": told + webhooks.announce_failing_jobs(failing_jobs(), now=now)}
 
 
 def count_parts() -> dict[str, int]:
     """How many parts are missing or late."""
-    return {"parts": len(_parts(timezone.now()))}
+    return {"parts": len(_parts(health.examine(timezone.now())))}
 
 
-def _parts(now: datetime) -> list[str]:
-    condition = health.examine(now)
+def _parts(condition: health.Condition) -> list[str]:
     return sorted(condition.missing + condition.behind)
 
 

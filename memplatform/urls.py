@@ -10,7 +10,7 @@ from memories.admin.quarantine.page import listing, one
 from memories.admin.review.due import due
 from memories.api import errors
 from memplatform import health, lab, metrics
-from memplatform.site import front, joining, snoozes
+from memplatform.site import clock, front, joining, snoozes
 from memplatform.transfer.api import ExportView
 
 handler400, handler404, handler500 = errors.bad_request, errors.page_not_found, errors.server_error
@@ -34,6 +34,7 @@ urlpatterns = [
     path("admin/quarantine/", admin.site.admin_view(listing), name="quarantine"),
     path("admin/quarantine/new/", admin.site.admin_view(begin), name="quarantine_new"),
     path("admin/quarantine/<uuid:uid>/", admin.site.admin_view(one), name="quarantine_one"),
+    path("admin/clock/", admin.site.admin_view(clock.choose), name="clock"),
     path("admin/attention/", admin.site.admin_view(snoozes.act), name="attention"),
     path("admin/lab/", admin.site.admin_view(lab.page), name="lab"),
     path("admin/", admin.site.urls),

@@ -5,7 +5,7 @@ import time
 import uuid
 from collections.abc import Callable
 from typing import Any
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+from zoneinfo import ZoneInfo
 
 import structlog
 from django.conf import settings
@@ -14,6 +14,7 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils import timezone
 
+from memories.admin.clock import chosen_zone, zone_named
 from memories.api.errors import ComputedTooLong
 from memories.models import Workspace
 from memories.tenancy import row_level_security
@@ -115,12 +116,15 @@ class WorkspaceWall(Middleware):
 
 
 class OperatorTimeZone(Middleware):
-    """Pages of the admin show times by the clock of the operator's workspaces where these share one, else by UTC."""
+    """Pages of the admin show times by the clock the reader chose.
+
+    Where none was chosen: by that of their workspaces where these share one, else by the server's setting.
+    """
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         if not (request.path.startswith(reverse("admin:index")) and request.user.is_authenticated):
             return self._get_response(request)
-        with timezone.override(_zone_of(request)):
+        with timezone.override(chosen_zone(request) or _zone_of(request)):
             return self._get_response(request)
 
 
@@ -129,7 +133,5 @@ def _zone_of(request: HttpRequest) -> ZoneInfo:
     if not request.user.is_superuser:
         workspaces = workspaces.filter(members__user=request.user.pk)
     zones = list(workspaces.order_by().values_list("time_zone", flat=True).distinct()[:2])
-    try:
-        return ZoneInfo(zones[0] if len(zones) == 1 else "UTC")
-    except (ZoneInfoNotFoundError, ValueError):  # set before names were checked
-        return ZoneInfo("UTC")
+    found = zone_named(zones[0]) if len(zones) == 1 else None  # None, too, of a name set before names were checked
+    return found or ZoneInfo(settings.TIME_ZONE)

@@ -16,6 +16,7 @@ from django_q.models import Schedule, Task
 from memories.admin import labels
 from memories.admin.access import actor_of, visible_workspaces, workspace_choice, workspaces_of
 from memories.admin.auditing import note
+from memories.admin.clock import show_zone_of
 from memories.admin.confirmation import confirmation_page, is_confirmed
 from memories.admin.job_runs import JobRunAdmin
 from memories.choices import JobState
@@ -69,7 +70,7 @@ class JobRunPage(JobRunAdmin):
         mine, chosen = workspace_choice(request)
         now = timezone.now()
         if chosen:  # one clock a page: its hours are those of the workspace
-            timezone.activate(chosen.zone())
+            show_zone_of(request, chosen)
         return {
             "workspaces": mine,
             "chosen": chosen,

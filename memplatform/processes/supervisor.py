@@ -10,16 +10,18 @@ import time
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import psutil
 from django.db import Error, connection
+from django.db.models import Max
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from memories.models import Heartbeat
+from memories.models import Heartbeat, IncidentKind
 from memplatform import postgres
+from memplatform.incidents import DATABASE, PLATFORM, Downtimes
 from memplatform.processes import heartbeat
 from memplatform.processes.children import Child, stop
 from memplatform.processes.web import status_of
@@ -71,6 +73,8 @@ class Supervisor:
     pids: dict[str, set[int]] = field(default_factory=dict)
     workload: Workload = field(default_factory=Workload)
     called_busy: set[int] = field(default_factory=set)
+    was_killed: bool = False  # the last supervisor of this folder
+    downtimes: Downtimes = field(default_factory=Downtimes)
 
     def start(self) -> None:
         """Start every child, and delete the heartbeats of processes that ended unwatched.
@@ -78,6 +82,10 @@ class Supervisor:
         In an embedded database all earlier ones have; elsewhere those with an old heartbeat.
         """
         now = timezone.now()
+        if self.was_killed and (last := Heartbeat.objects.aggregate(at=Max("beat_at"))["at"]):
+            self.downtimes.gone(PLATFORM, IncidentKind.STOPPED, last)
+            self.downtimes.back(PLATFORM, now)
+            self.downtimes.write(now=now)
         Heartbeat.objects.filter(beat_at__lt=now if self.data else now - SILENT_AFTER).delete()
         for child in self.children:
             child.start()
@@ -102,6 +110,7 @@ class Supervisor:
     def restart_database(self) -> None:
         if self.data and not postgres.is_up(self.data):
             self.say(_("The database has stopped; starting it again."))
+            self.downtimes.gone(DATABASE, IncidentKind.STOPPED, timezone.now())
             try:
                 postgres.up(self.data)
             except postgres.PostgresError as problem:
@@ -110,6 +119,7 @@ class Supervisor:
 
     def restart_if_ended(self, child: Child) -> None:
         if child.has_exited():
+            self.downtimes.gone(child.name, IncidentKind.STOPPED, timezone.now())
             self.handle_exit(child, _("%(name)s has ended") % {"name": child.name})
         elif child.process is None and time.monotonic() >= child.due_at:
             child.start()
@@ -140,7 +150,9 @@ class Supervisor:
         except Error:
             connection.close()
             self.trusted_since = now
+            self.downtimes.gone(DATABASE, IncidentKind.AWAY, now)
             return
+        self.downtimes.back(DATABASE, now)
         if abs(now - self.looked_at) > _JUMP:
             self.trusted_since = now
         self.looked_at = now
@@ -149,10 +161,19 @@ class Supervisor:
             self.pids.setdefault(child.name, set()).update(beat.pid for beat in mine)
             started = now - timedelta(seconds=time.monotonic() - child.started_at)
             since = max(self.trusted_since, started)
+            if mine and min(beat.started_at for beat in mine) >= self._gone_since(child):
+                self.downtimes.back(child.name, now)
             if child.process and is_silent(mine, now=now, since=since, busy=self._busy(child, mine)):
+                last = max((beat.beat_at for beat in mine), default=started)
+                self.downtimes.gone(child.name, IncidentKind.SILENT, last)
                 self.handle_exit(child, _("%(name)s gives no sign of life") % {"name": child.name})
+        self.downtimes.write(now=now)
         alive = {beat.pid for beat in beats}
         self.workload.readings = {pid: seen for pid, seen in self.workload.readings.items() if pid in alive}
+
+    def _gone_since(self, child: Child) -> datetime:
+        """When a child was found gone; of one that is there, long ago."""
+        return self.downtimes.since.get(child.name, (None, datetime.min.replace(tzinfo=UTC)))[1]
 
     def _beat_for_others(self, now: datetime) -> None:
         """Note a sign of life of each child that knows no database and answers, whatever it answers."""

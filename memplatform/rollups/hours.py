@@ -13,6 +13,7 @@ from django.utils import timezone
 
 from memories.conf import conf
 from memories.models import EntryStock, HourlyCount, HourlyTime, RolledHour, Workspace
+from memplatform import incidents
 from memplatform.rollups import stocks
 from memplatform.rollups.histogram import counts_of
 from memplatform.rollups.lags import LAGS
@@ -41,6 +42,7 @@ def roll_up(*, now: datetime) -> dict[str, int]:
             break
         hours += take(hour, now=now)
     forget_old(now=now)
+    incidents.forget_old(now=now)
     return {"hours": hours, "stocks": stocks.take_due(now=now)}
 
 

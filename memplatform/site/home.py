@@ -7,12 +7,14 @@ from django.utils import timezone
 
 from memories.admin.access import in_workspaces
 from memories.admin.batches.list import EMPTY
+from memories.admin.clock import chosen_zone
 from memories.admin.labels import batch_name
 from memories.choices import Verdict
 from memories.models import Batch
 from memplatform.site import drawn, figures, lists, snoozes
 from memplatform.site.attention import Viewer
 from memplatform.site.attention.lines import items
+from memplatform.site.clock import OFFERED
 from memplatform.site.periods import chosen
 from memplatform.site.series import Numbers
 
@@ -45,11 +47,14 @@ def _used(request: HttpRequest, viewer: Viewer) -> dict[str, Any]:
     numbers = Numbers(choice.period)
     return {
         "choice": choice,
+        "zones": OFFERED,
+        "zone": chosen_zone(request) or "",
         "figures": list(figures.figures(numbers)),
         "charts": list(drawn.charts(numbers)),
         "steps": drawn.step_times(numbers),
         "stock": numbers.newest_stock,
         "unanswered": lists.questions(choice.period, Verdict.NONE),
         "doubtful": lists.questions(choice.period, Verdict.WEAK),
+        "incidents": lists.incidents(choice.period),
         "most_recalled": lists.most_recalled(choice.period),
     }

@@ -1,19 +1,24 @@
 """The short lists of the home page: questions without an answer, what ends soon, what is recalled most. All bounded."""
 
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
+from django.db.models import F, Q
 from django.urls import reverse
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from memories.admin.access import in_workspaces
 from memories.choices import Category, Verdict
-from memories.models import Entry, EntryAccess, MostRecalled, RecallTrace
+from memories.models import Entry, EntryAccess, Incident, IncidentKind, MostRecalled, RecallTrace
 from memories.models.recall_trace import NOT_LOOKING_BACK
 from memories.tenancy.keys import starts_of_keys
+from memplatform.site.attention.items import ago
 from memplatform.site.periods import Period
 
 LATEST = 6
+INCIDENTS = 12
 #: The newest recalls that are looked through.
 LOOKED_AT = 2_000
 
@@ -56,3 +61,44 @@ def most_recalled(period: Period) -> list[Recalled]:
     rows = entries.in_bulk()
     ranked = sorted(counts, key=lambda one: (-one[1], one[0]))
     return [Recalled(rows[pk], count) for pk, count in ranked if pk in rows][:LATEST]
+
+
+#: Parts of the platform, as people call them.
+PARTS: dict[str, Any] = {
+    "platform": gettext_lazy("The platform"),
+    "database": gettext_lazy("The database"),
+    "web": gettext_lazy("The web"),
+    "worker": gettext_lazy("The worker"),
+    "embedder": gettext_lazy("The embedder"),
+    "mcp": gettext_lazy("MCP"),
+    "queue": gettext_lazy("The task queue"),
+    "schedules": gettext_lazy("The schedules"),
+    "embedding": gettext_lazy("The embedding of new memories"),
+    "model": gettext_lazy("The model"),
+    "recall": gettext_lazy("A part of the platform"),
+}
+
+
+@dataclass(frozen=True)
+class Happened:
+    """An incident, as people read it."""
+
+    text: str
+    began_at: datetime
+    ended_at: datetime | None
+    lasted: str
+
+
+def incidents(period: Period) -> list[Happened]:
+    """The newest incidents that reach into the period, those that last first."""
+    rows = Incident.objects.filter(Q(ended_at__isnull=True) | Q(ended_at__gte=period.since))
+    newest = rows.order_by(F("ended_at").desc(nulls_first=True), "-began_at")[:INCIDENTS]
+    return [
+        Happened(
+            f"{PARTS.get(row.part, row.part)} {IncidentKind(row.kind).label}",
+            row.began_at,
+            row.ended_at,
+            ago(((row.ended_at or period.now) - row.began_at).total_seconds()),
+        )
+        for row in newest
+    ]

@@ -68,6 +68,7 @@ class Command(BaseCommand):
                 self.say(_("Bringing the tables up to date …"))
                 made = self._seed(data)
                 supervisor = self._supervisor(data, own, self._provide_access(own or os.environ["DATABASE_URL"]))
+                supervisor.was_killed = was_killed
                 stack.callback(_end, supervisor)
                 stack.callback(self.say, _("Stopping: conversations are saved, then everything ends (up to 30 s) …"))
                 self.say(_("Starting web, embedder and worker …"))
