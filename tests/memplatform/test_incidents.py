@@ -1,6 +1,6 @@
 """Incidents: from when to when a part did not do what it should; a clean restart is none."""
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 from unittest.mock import Mock
 
@@ -25,14 +25,12 @@ def told() -> list[tuple[str, str, float, float | None]]:
     """Each incident with the seconds from NOW at which it began and ended."""
     rows = Incident.objects.order_by("began_at", "part")
     return [
-        (
-            row.part,
-            row.kind,
-            (row.began_at - NOW).total_seconds(),
-            row.ended_at and (row.ended_at - NOW).total_seconds(),
-        )
-        for row in rows
+        (row.part, row.kind, seconds(row.began_at), seconds(row.ended_at) if row.ended_at else None) for row in rows
     ]
+
+
+def seconds(moment: datetime) -> float:
+    return (moment - NOW).total_seconds()
 
 
 def condition(behind: list[str], missing: list[str], **figures: Any) -> Condition:

@@ -39,7 +39,7 @@ def asked(workspace: Workspace, verdict: str | None, key: str, at: datetime, **c
     )
 
 
-def counted(**where: Any) -> dict[str, int]:
+def counted(**where: Any) -> dict[str, object]:
     """The numbers of one row, without those that are nothing."""
     row = HourlyCount.objects.filter(**where).values().get()
     numbers = {name: value for name, value in row.items() if name not in ("id", "workspace_id", "channel", "hour")}
