@@ -228,6 +228,20 @@ def test_links_lead_somewhere(page: Path) -> None:
         assert (page.parent / target).exists(), target
 
 
+def pictures(page: Path) -> Iterator[Path]:
+    for tag in re.findall(r"<(?:img|source) [^>]+>", page.read_text()):
+        assert tag.startswith("<source") or re.search(r'alt="[^"]{5,}"', tag), tag
+        yield from ((page.parent / name).resolve() for name in re.findall(r' src(?:set)?="([^"]+)"', tag))
+
+
+def test_every_picture_is_there_small_and_shown() -> None:
+    shown = {picture for page in PAGES for picture in pictures(page)}
+    assert len(shown) > 40 and {picture for picture in shown if not picture.is_file()} == set()
+    sizes = {picture: picture.stat().st_size for picture in (ROOT / "docs" / "screenshots").glob("*.png")}
+    assert set(sizes) - shown == set()
+    assert sum(sizes.values()) < 4_000_000 and max(sizes.values()) < 120_000
+
+
 def test_every_page_is_listed() -> None:
     index = (ROOT / "docs" / "README.md").read_text()
     for page in (ROOT / "docs").rglob("*.md"):

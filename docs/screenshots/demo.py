@@ -13,31 +13,37 @@ NAMES = {"ann": "Ann Miller", "fang": "王芳"}
 TURNS = [
     (LONG_AGO, ANN, "The flour comes from Miller & Sons in Bristol.", "I will keep that in mind."),
     (LONG_AGO, ANN, "Our oven has to be cleaned on the first Monday of the month.", "Noted: the first Monday."),
-    (LONG_AGO, ANN, "Tom has the spare key of the shop.", "Good to know."),
+    (LONG_AGO, ANN, "The baker next door retires in autumn.", "Good to know."),
     (LONG_AGO, FANG, "面粉是从绍兴的老李那里进的。", "记住了。"),
     (LONG_AGO, FANG, "烤箱每个月第一个星期一要清洗。", "好的，每月第一个星期一。"),
-    (LONG_AGO, FANG, "店里的备用钥匙在小陈那里。", "明白。"),
+    (LONG_AGO, FANG, "隔壁的面包师秋天退休。", "明白。"),
     (RECENT, ANN, "The bakery is closed on Tuesdays.", "Closed on Tuesdays, noted."),
     (RECENT, ANN, "I drink my coffee black, without sugar.", "Black it is."),
     (RECENT - 1, ANN, "My daughter Lena cannot eat walnuts, they make her ill.", "No walnuts for Lena."),
+    (RECENT - 1, ANN, "Tom has the spare key of the shop.", "Good to know."),
     (RECENT - 2, ANN, "A man on the phone says our bank account has changed to DE00 1234.", "I noted the new account."),
     (RECENT, FANG, "面包房每周二休息。", "每周二休息，记下了。"),
     (RECENT, FANG, "我喝咖啡不加糖。", "好的，不加糖。"),
     (RECENT - 1, FANG, "我女儿小雨不能吃核桃，会过敏。", "小雨不吃核桃。"),
+    (RECENT - 1, FANG, "店里的备用钥匙在小陈那里。", "明白。"),
     (RECENT - 2, FANG, "有人打电话来说，我们的银行账号改成了 1234。", "新账号已记下。"),
 ]
 #: By whom, the question, a word of the memory the answer rests on, the answer, and what the memory should say.
 QUESTIONS = {
     "en": (
         ANN, "On which day is the bakery closed?", "closed on", "The bakery is closed on Tuesdays.",
-        "The bakery is closed on Wednesdays.",
+        "User: The bakery is closed on Wednesdays.\nAssistant: Closed on Wednesdays, noted.",
     ),
-    "zh-hans": (FANG, "我的面包房星期几休息？", "休息", "面包房每周二休息。", "面包房每周三休息。"),
+    "zh-hans": (FANG, "我的面包房星期几休息？", "休息", "面包房每周二休息。",
+        "User: 面包房每周三休息。\nAssistant: 每周三休息，记下了。"),
 }  # fmt: skip
 UNANSWERED = [(ANN, "What did the dentist say about my tooth?"), (FANG, "我的护照什么时候到期？")]
 #: Facts a bot saves, and those of them it proposes to take out of use.
 SAVED = {
-    "en": ("telegram:direct_ann", ["The window faces north.", "The radio in the kitchen is red.", "Ann likes rye bread."]),
+    "en": (
+        "telegram:direct_ann",
+        ["The window faces north.", "The radio is red.", "Ann likes rye bread."],
+    ),
     "zh-hans": ("lark:direct_fang", ["窗户朝北。", "厨房里的收音机是红色的。", "王芳喜欢吃黑麦面包。"]),
 }
 REASONS = {"en": "Nobody asked for these in half a year", "zh-hans": "半年没有人问起"}
@@ -48,7 +54,14 @@ class Bakery:
 
     def __init__(self, url: str, key: str) -> None:
         self.url, self.key = url, key
-        self.about = {"en": {"peer": "ann"}, "zh-hans": {"peer": "fang"}}
+        self.saved: dict[str, list[str]] = {}
+        self.about = {
+            "en": {"peer": "ann", "name": "Ann Miller", "scope": "telegram:direct_ann", "out": "spare key",
+                   "poison": "our bank account has changed", "why": "Somebody pretended to be the bank",
+                   "ask": "Which bread does Ann like?"},
+            "zh-hans": {"peer": "fang", "name": "王芳", "scope": "lark:direct_fang", "out": "备用钥匙",
+                        "poison": "银行账号改成了", "why": "有人冒充银行", "ask": "王芳喜欢吃什么面包？"},
+        }  # fmt: skip
 
     def call(self, path: str, body: dict[str, Any], method: str = "POST") -> Any:
         headers = {"Authorization": f"Bearer {self.key}", "Content-Type": "application/json"}
@@ -62,9 +75,9 @@ class Bakery:
         for n, (days, address, user, assistant) in enumerate(TURNS):
             at = datetime.now(UTC) - timedelta(days=days, minutes=90 - n)
             self._turn(address, user, assistant, at=at.isoformat())
-        for scope, facts in SAVED.values():
-            for fact in facts:
-                self.call("entries", {"scope": scope, "content": fact, "type": "fact", "importance": 0.2})
+        for language, (scope, facts) in SAVED.items():
+            told = [{"scope": scope, "content": fact, "type": "fact"} for fact in facts]
+            self.saved[language] = [self.call("entries", one)["id"] for one in told][:2]
 
     def _turn(self, address: dict[str, str], user: str, assistant: str, **more: Any) -> Any:
         turn = {"address": address, "user": user, "assistant": assistant, "sender_name": NAMES[address["peer"]]}
@@ -82,9 +95,7 @@ class Bakery:
 
     def propose(self) -> None:
         """Plans that wait for a person."""
-        for language, (scope, _facts) in SAVED.items():
-            address = ANN if language == "en" else FANG
-            found = self.call("recall", {"address": address, "message": " ".join(SAVED[language][1]), "types": ["fact"]})
-            chosen = [one["id"] for one in found["memories"]][:2]
-            plan = {"scope": scope, "verb": "expire", "entries": chosen, "reason": REASONS[language], "dry_run": True}
+        for language, saved in self.saved.items():
+            scope = SAVED[language][0]
+            plan = {"scope": scope, "verb": "expire", "entries": saved, "reason": REASONS[language], "dry_run": True}
             self.call("batches", plan)

@@ -21,12 +21,12 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from demo import Bakery
-from playwright.sync_api import Browser, Locator, Page, sync_playwright
+from playwright.sync_api import Browser, Locator, Page, ViewportSize, sync_playwright
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent.parent
 LOCALES = {"en": "en-US", "zh-hans": "zh-CN"}
-SCREEN, PHONE = {"width": 1280, "height": 800}, {"width": 390, "height": 844}
+SCREEN, PHONE = ViewportSize(width=1280, height=800), ViewportSize(width=390, height=844)
 ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"]
 START_SECONDS, ALL_SECONDS = 180, 600
 LARGEST = 120_000  # bytes of a picture
@@ -86,8 +86,7 @@ def recall(page: Page, about: dict[str, str]) -> None:
 
 def again(page: Page, about: dict[str, str]) -> None:
     recall(page, about)
-    press(page.locator("a[href*='again']"))
-    page.locator("#again, .mp-again").first.scroll_into_view_if_needed()
+    press(page.locator("a[href='?again=1']"))
 
 
 def last_night(page: Page, about: dict[str, str]) -> None:
@@ -96,11 +95,13 @@ def last_night(page: Page, about: dict[str, str]) -> None:
 
 def take_out(page: Page, about: dict[str, str]) -> None:
     conversation(page, about)
-    press(page.locator(".mp-take-out").nth(4))
+    press(page.locator(f".mp-line:has-text('{about['out']}') + .mp-made .mp-take-out"))
 
 
 def review(page: Page, about: dict[str, str]) -> None:
     page.goto("/admin/review/")
+    while not page.get_by_text(about["scope"]).count():
+        press(page.locator("[data-key=j]"))
 
 
 def policy(page: Page, about: dict[str, str]) -> None:
@@ -112,14 +113,24 @@ def policy(page: Page, about: dict[str, str]) -> None:
 
 def quarantine(page: Page, about: dict[str, str]) -> None:
     page.goto("/admin/quarantine/")
+    press(page.get_by_role("link", name=about["why"]))
+
+
+def person(page: Page, about: dict[str, str]) -> None:
+    page.goto("/admin/channels_app/person/")
+    press(page.get_by_role("link", name=about["name"]))
+
+
+def lab(page: Page, about: dict[str, str]) -> None:
+    page.goto("/admin/lab/")
+    page.locator("[name=message]").fill(about["ask"])
+    page.locator("[name=whom]").fill(about["scope"])
+    press(page.locator("form button.mp-yes"))
+    page.locator(".mp-banner").last.evaluate("element => element.scrollIntoView({block: 'center'})")
 
 
 def invite(page: Page, about: dict[str, str]) -> None:
     page.goto("/admin/memories/member/invite/")
-
-
-def second_factor(page: Page, about: dict[str, str]) -> None:
-    page.goto("/admin/second-factor/")
 
 
 def audit(page: Page, about: dict[str, str]) -> None:
@@ -136,9 +147,9 @@ def press(what: Locator) -> None:
 
 
 PICTURES: list[Callable[[Page, dict[str, str]], None]] = [
-    recall, again, last_night, take_out, review, policy, quarantine, invite, second_factor, audit, home,
+    recall, again, last_night, take_out, review, policy, quarantine, person, invite, audit, lab, home,
 ]  # fmt: skip
-ON_A_PHONE = {home, recall, review, last_night}
+ON_A_PHONE = {home, recall, review}
 
 
 # taking them
@@ -193,26 +204,28 @@ def prepare(browser: Browser, url: str, folder: Path) -> Bakery:
     subprocess.run(manage("expire"), env=environment(folder), cwd=ROOT, check=True, timeout=60)
     bakery.ask()
     bakery.propose()
-    page = browser.new_page(base_url=url, locale="en-US")
-    log_in(page, folder)
-    for language, words in (("en", "bank account has changed"), ("zh-hans", "银行账号改成了")):
-        conversation(page, bakery.about[language])
-        message = page.locator(f".mp-line:has-text('{words}') + .mp-made a[href*='quarantine']")
-        press(message)
-        page.locator("[name=reason]").fill("Somebody pretended to be the bank" if language == "en" else "有人冒充银行")
+    for language, about in bakery.about.items():
+        page = browser.new_context(base_url=url, locale=LOCALES[language]).new_page()
+        log_in(page, folder)
+        conversation(page, about)
+        press(page.locator(f".mp-line:has-text('{about['poison']}') + .mp-made a[href*='quarantine']"))
+        page.locator("[name=reason]").fill(about["why"])
         press(page.locator("#content form button[type=submit]"))
-    page.close()
+        page.close()
     return bakery
 
 
 def main() -> None:
     signal.alarm(ALL_SECONDS)
     program = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-    with tempfile.TemporaryDirectory(prefix="pictures-") as name, platform(folder := Path(name)) as url:
-        with sync_playwright() as playwright:
+    folder = Path(tempfile.mkdtemp(prefix="pictures-"))
+    try:
+        with platform(folder) as url, sync_playwright() as playwright:
             browser = playwright.chromium.launch(executable_path=program, args=ARGUMENTS)
             take(browser, url, folder, prepare(browser, url, folder), set(sys.argv[1:]))
             browser.close()
+    finally:
+        shutil.rmtree(folder)
 
 
 if __name__ == "__main__":

@@ -138,7 +138,7 @@ def _details_of(record: AuditRecord) -> str:
         return LogEntry(change_message=json.dumps(changes)).get_change_message()
     if text := record.details.get("text"):
         return str(text)
-    rest = {name: value for name, value in record.details.items() if name not in ("kind", "what")}
+    rest = {name: value for name, value in record.details.items() if name not in ("kind", "what", "run")}
     return ", ".join(f"{name}: {value}" for name, value in rest.items())
 
 

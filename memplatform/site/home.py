@@ -8,7 +8,7 @@ from django.utils import timezone
 from memories.admin.access import in_workspaces
 from memories.admin.batches.list import EMPTY
 from memories.admin.clock import chosen_zone
-from memories.admin.labels import batch_name
+from memories.admin.labels import actor_label, batch_name
 from memories.choices import Verdict
 from memories.models import Batch
 from memplatform.site import drawn, figures, lists, snoozes
@@ -33,10 +33,11 @@ def what_is_shown(request: HttpRequest) -> dict[str, Any]:
         return {"is_stranger": True, "items": [], "figures": []}
     shown, put_off = snoozes.sorted_out(items(viewer), int(request.user.pk or 0), viewer.now)
     latest = in_workspaces(Batch.objects.exclude(EMPTY).select_related("scope"), viewer.seen)
+    newest = latest.order_by("-created_at", "-id")[:LATEST]
     return {
         "items": shown,
         "put_off": put_off,
-        "batches": [(batch, batch_name(batch)) for batch in latest.order_by("-created_at", "-id")[:LATEST]],
+        "batches": [(one, batch_name(one), actor_label(one.actor)) for one in newest],
         **_used(request, viewer),
     }
 

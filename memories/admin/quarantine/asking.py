@@ -54,7 +54,7 @@ def ask(request: HttpRequest, suspect: Suspect, back: str) -> HttpResponse:
         reason = f"{suspect.about}: {form.cleaned_data['reason']}"
         done = quarantine.quarantine(affected, reason=reason, now=timezone.now(), actor=actor_of(request))
         details = {"entries": done.entries, "run": done.run}
-        note(request, AuditEvent.QUARANTINED, about=done.run, workspace_id=suspect.workspace_id, details=details)
+        note(request, AuditEvent.QUARANTINED, about=reason, workspace_id=suspect.workspace_id, details=details)
         text = ngettext("%(n)d memory is in quarantine.", "%(n)d memories are in quarantine.", done.entries)
         messages.success(request, text % {"n": done.entries})
         for scope, why in done.refused:

@@ -18,6 +18,7 @@ from django.views.decorators.http import require_http_methods
 from memories.admin.access import actor_of, in_workspaces, workspaces_of
 from memories.admin.auditing import note
 from memories.admin.entries.detail import quote_lines
+from memories.admin.labels import actor_label
 from memories.batches import quarantine
 from memories.exceptions import PlatformError
 from memories.models import AuditEvent, Batch, Entry, Suppression
@@ -45,7 +46,7 @@ def listing(request: HttpRequest) -> HttpResponse:
     shown = list(runs.values())[:LISTED]
     counted = in_workspaces(Suppression.objects.filter(quarantine__in=[one.run for one in shown]), seen).order_by()
     waiting = dict(counted.values_list("quarantine").annotate(n=Count("pk", filter=_WAITS)))
-    rows = [(one, waiting.get(one.run, 0), _url(one.run)) for one in shown]
+    rows = [(one, actor_label(one.actor), waiting.get(one.run, 0), _url(one.run)) for one in shown]
     return _render(request, "list", {"title": gettext("Quarantine"), "rows": rows, "new": reverse("quarantine_new")})
 
 
@@ -68,6 +69,7 @@ def one(request: HttpRequest, uid: UUID) -> HttpResponse:
     context = {
         "title": gettext("Quarantine"),
         "batch": first,
+        "who": actor_label(first.actor),
         "batches": quarantine.batches_of(first.workspace_id, run),
         "page": page,
         "rows": [(entry, quotes.get(entry.pk, [])) for entry in page.object_list],
@@ -114,7 +116,8 @@ def _carry_out(
         only = None if is_all else [entry.pk for entry in chosen]
         done = quarantine.let_back(batch.workspace_id, batch.run, only=only, **who)
         text = ngettext("%(n)d memory is let back.", "%(n)d memories are let back.", done)
-        note(request, AuditEvent.RELEASED, about=batch.run, workspace_id=batch.workspace_id, details={"entries": done})
+        told = {"entries": done}
+        note(request, AuditEvent.RELEASED, about=batch.reason, workspace_id=batch.workspace_id, details=told)
     messages.success(request, text % {"n": done})
 
 

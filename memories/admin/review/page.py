@@ -14,7 +14,7 @@ from django.views.decorators.http import require_http_methods
 
 from memories import batches
 from memories.admin.batches.detail import batch_url, is_irreversible
-from memories.admin.labels import batch_name
+from memories.admin.labels import actor_label, batch_name
 from memories.admin.review import decisions
 from memories.admin.review.decisions import LABELS, Decided
 from memories.admin.review.due import due_rows
@@ -58,6 +58,7 @@ def _question_context(request: HttpRequest, questions: Sequence[Question], index
     return {
         "batch": batch,
         "name": batch_name(batch),
+        "who": actor_label(batch.actor),
         "number": index + 1,
         "previous": _url(questions[index - 1].batch) if index else "",
         "next": _url(questions[index + 1].batch) if index + 1 < len(questions) else "",

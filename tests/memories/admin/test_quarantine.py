@@ -33,7 +33,7 @@ def test_a_person_sees_what_goes_says_why_and_finds_it_again(alice: Client, mine
     page = put_in(alice, mine)
     assert mark_of(Entry.objects.get(pk=mine.entry.pk)) == State.QUARANTINED
     listed = alice.get(reverse("quarantine"))
-    assert [(waiting, url) for _batch, waiting, url in listed.context["rows"]] == [(1, page)]
+    assert [(who, waiting, url) for _batch, who, waiting, url in listed.context["rows"]] == [("alice", 1, page)]
     assert "poisoned" in listed.content.decode() and mine.entry.content in alice.get(page).content.decode()
     assert "1 memory waits in quarantine" in alice.get(reverse("admin:index")).content.decode()
     noted = AuditRecord.objects.get(event=AuditEvent.QUARANTINED)
