@@ -124,6 +124,7 @@ MIDDLEWARE = [
     "memplatform.http.leaks.LeakGuard",  # inside the wall: what it notes has to be written
     "memplatform.http.middleware.OperatorTimeZone",
     "django.contrib.messages.middleware.MessageMiddleware",
+    "memplatform.http.masking.MaskedCredentials",  # inside the wall, and after messages
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "axes.middleware.AxesMiddleware",  # last: it answers for a login that is locked
 ]

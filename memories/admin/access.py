@@ -36,15 +36,15 @@ def in_workspaces(rows: Any, workspaces: frozenset[int] | None) -> Any:
     return rows if workspaces is None else rows.filter(workspace_id__in=workspaces)
 
 
-def workspace_choice(request: HttpRequest) -> tuple[list[Workspace], Workspace | None]:
-    """The workspaces of this person by name, and the one that `?of=` names or the first.
+def workspace_choice(request: HttpRequest, right: Right = Right.READ) -> tuple[list[Workspace], Workspace | None]:
+    """The workspaces where this person holds a right, by name, and the one that `?of=` names or the first.
 
     The parameter is taken out of the request: lists take what they do not know for a lookup.
     """
     lookups = request.GET.copy()
     asked = lookups.pop("of", [""])[-1]
     request.GET = lookups  # type: ignore[assignment]
-    mine = list(visible_workspaces(request))
+    mine = list(visible_workspaces(request, right))
     return mine, next((row for row in mine if str(row.pk) == asked), mine[0] if mine else None)
 
 
@@ -273,8 +273,10 @@ class RestrictedAdmin(WorkspaceRestriction, Audited, ModelAdmin):
         return super().response_action(request, queryset)
 
     def chosen(self, request: HttpRequest, chosen: Any, what: str = "change") -> QuerySet[Any]:
-        """The row of an id, or the first of those that were ticked, as a query that can be locked and updated."""
+        """The row of an id, given rows, or the first of those that were ticked, as a query that can be locked."""
         rows = self.model._default_manager
+        if isinstance(chosen, list):
+            return rows.filter(pk__in=[row.pk for row in chosen])
         if isinstance(chosen, str):
             return rows.filter(pk=self.reach(request, chosen, what).pk)
         return rows.filter(pk__in=list(chosen.order_by("pk").values_list("pk", flat=True)[:CHOSEN_MOST]))

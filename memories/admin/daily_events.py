@@ -11,13 +11,13 @@ from django.utils import timezone
 from django.utils.translation import gettext, ngettext_lazy
 from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import ChoicesDropdownFilter, RangeDateFilter
-from unfold.decorators import action, display
-from unfold.enums import ActionVariant
+from unfold.decorators import display
 
 from memories.admin.access import EDIT, Colors, RestrictedAdmin, actor_of
 from memories.admin.confirmation import confirm
 from memories.admin.filters import ReachableFilter, condition_filter
 from memories.admin.history import RecordedHistory
+from memories.admin.in_use import InUseActions
 from memories.admin.return_link import return_url
 from memories.admin.sources import source_lines
 from memories.entries import daily_events
@@ -55,7 +55,7 @@ class EventForm(forms.ModelForm):  # type: ignore[type-arg]
 
 
 @admin.register(DailyEvent)
-class DailyEventAdmin(RecordedHistory, RestrictedAdmin):
+class DailyEventAdmin(InUseActions, RecordedHistory, RestrictedAdmin):
     """What machines wrote of days, for people to correct; nothing is removed from here."""
 
     members_may = EDIT
@@ -129,26 +129,6 @@ class DailyEventAdmin(RecordedHistory, RestrictedAdmin):
             return []
         wanted = "restore" if event.expired_at else "expire"
         return [item for item in self._get_base_actions_detail() if item.method.original_function_name == wanted]
-
-    @action(
-        description=_("Expire"),
-        url_path="expire",
-        icon="timer_off",
-        variant=ActionVariant.DANGER,
-        permissions=["change"],
-    )
-    def expire(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        return self._expire(request, object_id)
-
-    @action(
-        description=_("Restore"),
-        url_path="restore",
-        icon="restore",
-        variant=ActionVariant.SUCCESS,
-        permissions=["change"],
-    )
-    def restore(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        return self._restore(request, object_id)
 
     @admin.action(description=_("Expire the chosen events …"), permissions=["change"])
     def expire_chosen(self, request: HttpRequest, queryset: QuerySet[DailyEvent]) -> HttpResponse:

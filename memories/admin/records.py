@@ -51,6 +51,7 @@ class AuditLog(RestrictedAdmin):
     """Read only, for auditors and owners: of their workspaces, and of the logins of whoever works there."""
 
     members_may: Needs = {"view": Right.AUDIT}
+    rows_are_called = _("lines of the audit log")  # below the list, which is itself called the log
     audit_event = None
     has_history = False
     list_display = ["at", "who", "what", "thing", "workspace", "ip", "more"]

@@ -37,6 +37,10 @@ _FORMS = (
     re.compile(r"\b[0-9a-f]{32,}\b", re.IGNORECASE),
     re.compile(r"(?<![\w+=-])(?=[\w+=-]*[a-z])(?=[\w+=-]*[A-Z])(?=[\w+=-]*\d)[\w+=-]{24,}"),
 )
+_PUNCTUATION = "'\"()[]{}<>.,:;!?"
+_SECRET_CHARS = 5
+#: What mixes letters and digits; days and times do not.
+_WITH_DIGIT_AND_LETTER = re.compile(r"(?<![!-~])(?=[!-/:-~]*+\d)(?=[!-@\[-`{-~]*+[A-Za-z])[!-~]++")
 _AFTER_A_NAME = re.compile(
     rf"(--?{_NAMED}(?:\s+|=)|\b{_NAMED}[\"']?\s*(?:[=:：]|\bis\b)\s*[\"']?|(?:密码|口令|密钥|令牌|验证码)\s*(?:是|为|[=:：])\s*)"
     r"[^\s\"',;，。；]+",
@@ -93,6 +97,14 @@ def redact(said: str) -> str:
     for form in _FORMS:
         said = form.sub(NOT_STORED, said)
     return said
+
+
+def secret_words(said: str) -> set[str]:
+    """The words of a text that look like secrets, as in a credential; of others a guess to the safe side."""
+    mixed = {word.strip(_PUNCTUATION) for word in _WITH_DIGIT_AND_LETTER.findall(said)}
+    formed = {match[0] for form in _FORMS for match in form.finditer(said)}
+    named = {match[0][len(match[1]) :].strip(_PUNCTUATION) for match in _AFTER_A_NAME.finditer(said)}
+    return {word for word in mixed | formed if len(word) >= _SECRET_CHARS} | {word for word in named if len(word) > 1}
 
 
 def _storable(said: str) -> str:

@@ -6,6 +6,7 @@ from django import forms
 from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
 from django.db import transaction
+from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
 from django.template.response import TemplateResponse
 from django.urls import path, reverse
@@ -16,14 +17,14 @@ from django_q.tasks import async_task
 from unfold.decorators import display
 from unfold.widgets import UnfoldAdminTextareaWidget, UnfoldAdminTextInputWidget
 
-from memories.admin.access import Colors, RestrictedAdmin, actor_of, workspace_choice
+from memories.admin.access import Colors, RestrictedAdmin, actor_of, in_workspaces, workspace_choice
 from memories.admin.auditing import note
 from memories.admin.confirmation import confirmation_form, is_confirmed
 from memories.exceptions import PlatformError
 from memories.models import AuditEvent, Erasure, ErasureState, Workspace
-from memories.rights import needs
+from memories.rights import Needs, needs, workspaces_of
+from memories.tenancy.roles import Right
 from memplatform.erasure import certificate, person, run, wording
-from memplatform.erasure.permission import may_erase
 from memplatform.erasure.person import Identity
 
 LIST = "admin:memories_erasure_changelist"
@@ -73,9 +74,10 @@ class EraseForm(forms.Form):
 
 @admin.register(Erasure)
 class ErasureAdmin(RestrictedAdmin):
-    """For owners alone, who find people here; an erasure is never changed or deleted."""
+    """For owners alone, who find people of their workspaces here; an erasure is never changed or deleted."""
 
-    superusers_may = frozenset({"view"})
+    members_may: Needs = {"view": Right.ERASE}
+    audit_event = None
     has_history = False
     list_display = ["created_at", "workspace", "colored_state", "removed_rows", "reason", "actor", "finished_at"]
     list_display_links = ["created_at"]
@@ -85,8 +87,9 @@ class ErasureAdmin(RestrictedAdmin):
     change_form_template = "admin/memplatform/erasure.html"
     list_before_template = "admin/memplatform/erasure_search.html"
 
-    def admits(self, request: HttpRequest, what: str, obj: Any = None) -> bool:
-        return what == "view" and may_erase(request.user)
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Erasure]:
+        """Of the workspaces somebody may erase in; those they only read keep theirs to themselves."""
+        return in_workspaces(super().get_queryset(request), workspaces_of(request, Right.ERASE))
 
     def get_urls(self) -> list[Any]:
         wrap = self.admin_site.admin_view
@@ -110,7 +113,7 @@ class ErasureAdmin(RestrictedAdmin):
         lookups = request.GET.copy()
         words = lookups.pop("person", [""])[-1].strip()
         request.GET = lookups  # type: ignore[assignment]
-        workspaces, chosen = workspace_choice(request)
+        workspaces, chosen = workspace_choice(request, Right.ERASE)
         found = person.search(chosen, words) if chosen and words else []
         search = SearchForm(initial={"person": words})
         return {"search": search, "words": words, "workspaces": workspaces, "chosen": chosen, "people": found}
@@ -118,10 +121,8 @@ class ErasureAdmin(RestrictedAdmin):
     @needs("view")
     def erase(self, request: HttpRequest) -> HttpResponse:
         """What would go, and the form that orders it."""
-        if not may_erase(request.user):
-            raise PermissionDenied
         names = " ".join(request.GET.getlist("person")).split()
-        _mine, workspace = workspace_choice(request)
+        _mine, workspace = workspace_choice(request, Right.ERASE)
         if workspace is None:
             raise Http404
         try:

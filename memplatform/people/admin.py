@@ -29,7 +29,6 @@ from memories.models import AuditEvent, Workspace
 from memories.models.change import acting
 from memories.rights import holds, needs
 from memories.tenancy.roles import Right
-from memplatform.erasure.permission import may_erase
 from memplatform.people.export import lines_of
 from memplatform.people.forms import ConsentForm, LinkForm, NoteForm
 
@@ -118,7 +117,7 @@ class PersonAdmin(RecordedHistory, RestrictedAdmin):
             "consent_form": consent or ConsentForm(),
             "may_operate": holds(request, Right.OPERATE, workspace.pk),
             "may_export": holds(request, Right.EXPORT, workspace.pk),
-            "may_erase": may_erase(request.user),
+            "may_erase": holds(request, Right.ERASE, workspace.pk),
             "query": urlencode([("of", workspace.pk), ("person", str(peer))]),
             "everybody": urlencode([("of", workspace.pk), *(("person", str(each)) for each in one.peers)]),
         }

@@ -9,7 +9,7 @@ from django.contrib.auth import get_user_model
 from django.db import transaction
 
 from memories.choices import Permission
-from memories.models import Bot, BotKey, Member, Workspace
+from memories.models import AuditEvent, AuditRecord, Bot, BotKey, Member, Workspace
 from memories.tenancy.roles import Role
 from memplatform.setup import demo
 
@@ -33,7 +33,7 @@ def ensure(data: Path, *, now: datetime) -> FirstRun:
     folder = data / "credentials"
     folder.mkdir(mode=0o700, exist_ok=True)
     new_password = _operator(folder / "operator-password")
-    new_key = _bot(folder / "bot-key")
+    new_key = _bot(folder / "bot-key", now=now)
     if not (folder / "metrics-key").exists():
         keep(folder / "metrics-key", secrets.token_urlsafe(32))
     if key := BotKey.objects.usable(now).select_related("bot", "workspace").filter(bot=_demo_bot()).first():
@@ -56,7 +56,7 @@ def _operator(file: Path) -> str | None:
     return password
 
 
-def _bot(file: Path) -> str | None:
+def _bot(file: Path, *, now: datetime) -> str | None:
     """The token when one was made now: without any workspace, or when the demo bot's is not here."""
     if file.exists() and BotKey.objects.filter(digest=BotKey.digest_of(file.read_text())).exists():
         return None
@@ -65,6 +65,7 @@ def _bot(file: Path) -> str | None:
         if bot is None:
             return None
         _key, token = BotKey.issue(bot, permissions=list(Permission.values), label="made by the first start")
+        AuditRecord.note(AuditEvent.KEY_ISSUED, actor="setup", at=now, workspace_id=bot.workspace_id, about=str(bot))
         keep(file, token)  # before the commit: a key nobody knows is never left behind
     return token
 

@@ -13,7 +13,7 @@ from rest_framework.renderers import JSONRenderer
 from memories.api.calls import Call, Method
 from memories.api.fields import StrictSerializer
 from memories.choices import Permission
-from memories.models import Scope, Workspace
+from memories.models import AuditEvent, AuditRecord, Scope, Workspace
 from memories.visibility import scope_for
 from memplatform.transfer.stream import ExportStream, Wanted
 
@@ -61,6 +61,15 @@ class ExportView(Call):
             return HttpResponse(content_type=LINES)
         if not PLACE.acquire(blocking=False):
             raise ExportBusy
+        AuditRecord.note(
+            AuditEvent.EXPORTED,
+            actor=self.caller.actor,
+            at=self.now,
+            workspace_id=workspace.pk,
+            about=f"scope {scope.pk}" if scope else str(workspace),
+            details={"as": "stream"},
+            ip=self.request.META.get("REMOTE_ADDR") or None,
+        )
         headers = {"Content-Disposition": 'attachment; filename="memory.jsonl"', "X-Accel-Buffering": "no"}
         return StreamingHttpResponse(ExportStream(wanted, PLACE), content_type=LINES, headers=headers)
 

@@ -30,6 +30,9 @@ from memories.admin.confirmation import (
 from memories.admin.entries.bulk_forms import MergeForm
 from memories.admin.entries.preview import counts_of
 from memories.admin.entries.reports import report, report_refused
+from memories.admin.entries.revealing import Revealing
+from memories.admin.in_use import InUseActions
+from memories.admin.masking import is_secret
 from memories.admin.return_link import return_url, with_return_url
 from memories.batches import bulk_actions
 from memories.batches.bulk_actions import BulkAction, BulkResult
@@ -40,41 +43,36 @@ from memories.models.state import State, state_of
 MERGED_MOST = 50
 
 
-class EntryActions:
+class EntryActions(Revealing, InUseActions):
     """The actions of the admin of entries."""
 
     actions = [
         "expire_chosen", "restore_chosen", "term_chosen", "checked_chosen", "merge_chosen", "retype_chosen",
         "file_chosen", "move_chosen", "pin_chosen", "unpin_chosen",
     ]  # fmt: skip
-    actions_detail = ["still_true", "expire", "restore", "quarantine"]
+    actions_detail = ["reveal", "still_true", "expire", "restore", "quarantine"]
     reach: Any
     get_object: Any
     has_change_permission: Any
+    has_reveal_permission: Any
     _get_base_actions_detail: Any
 
     def get_actions_detail(self, request: HttpRequest, object_id: Any) -> list[Any]:
         """What makes sense for this entry as it stands."""
         entry = self.get_object(request, str(object_id))
-        if entry is None or not self.has_change_permission(request, entry):
+        if entry is None:
             return []
-        state = state_of(entry, Policy.objects.of(entry.workspace_id).end_of(entry), timezone.now())
-        if entry.quarantined_at:  # it is decided on the page of its quarantine
-            return []
-        wanted = {State.LIVE: ["expire"], State.DUE: ["restore", "expire"]}.get(state, ["restore"]) + ["quarantine"]
-        if store.contradiction_of(entry):
-            wanted = [*wanted, "still_true"]
+        wanted = self._wanted(entry) if self.has_change_permission(request, entry) else []
+        if is_secret(entry) and self.has_reveal_permission(request, entry):
+            wanted = ["reveal", *wanted]
         return [item for item in self._get_base_actions_detail() if item.method.original_function_name in wanted]
 
-    @action(
-        description=_("Expire"),
-        url_path="expire",
-        icon="timer_off",
-        variant=ActionVariant.DANGER,
-        permissions=["change"],
-    )
-    def expire(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        return self._expire(request, [self.reach(request, object_id)])
+    def _wanted(self, entry: Entry) -> list[str]:
+        if entry.quarantined_at:  # it is decided on the page of its quarantine
+            return []
+        state = state_of(entry, Policy.objects.of(entry.workspace_id).end_of(entry), timezone.now())
+        wanted = {State.LIVE: ["expire"], State.DUE: ["restore", "expire"]}.get(state, ["restore"]) + ["quarantine"]
+        return [*wanted, "still_true"] if store.contradiction_of(entry) else wanted
 
     @action(
         description=_("Still true"),
@@ -104,16 +102,6 @@ class EntryActions:
             button=gettext("Still true"),
             rows=[entry],
         )
-
-    @action(
-        description=_("Restore"),
-        url_path="restore",
-        icon="restore",
-        variant=ActionVariant.SUCCESS,
-        permissions=["change"],
-    )
-    def restore(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        return self._restore(request, [self.reach(request, object_id)])
 
     @admin.action(description=_("Expire the chosen entries …"), permissions=["change"])
     def expire_chosen(self, request: HttpRequest, queryset: QuerySet[Entry]) -> HttpResponse | None:

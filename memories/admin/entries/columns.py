@@ -15,6 +15,7 @@ from unfold.decorators import display
 from memories.admin.access import Colors
 from memories.admin.entries.highlighting import excerpt
 from memories.admin.entries.saved_views import saved_view
+from memories.admin.masking import MASK, is_secret
 from memories.admin.return_link import return_url
 from memories.models import Entry
 from memories.models.state import State
@@ -119,9 +120,8 @@ class EntryColumns:
     def text(self, entry: Any) -> str:
         """Two lines of it, the searched words marked; the style sheet cuts what is longer."""
         pin = format_html(_PIN, gettext("Pinned")) if entry.pinned else ""
-        return format_html(
-            '<span class="mp-clamp">{}{}</span>', pin, excerpt(entry.content, entry.searched, SHOWN_CHARS)
-        )
+        shown = MASK if is_secret(entry) else excerpt(entry.content, entry.searched, SHOWN_CHARS)
+        return format_html('<span class="mp-clamp">{}{}</span>', pin, shown)
 
     @display(description=_("scope"))
     def place(self, entry: Any) -> str:

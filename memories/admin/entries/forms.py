@@ -9,6 +9,7 @@ from django.utils.translation import gettext_lazy as _
 
 from memories.admin.access import MANAGE, RestrictedInline
 from memories.admin.history import display_value
+from memories.admin.masking import MASK, is_secret
 from memories.entries import FORM_FIELDS, Edit
 from memories.exceptions import PlatformError
 from memories.models import Entry, Slot
@@ -28,7 +29,16 @@ class EntryForm(forms.ModelForm):  # type: ignore[type-arg]
         self.initial["opened_version"] = self.instance.version
         if "content" in self.fields:
             self.fields["content"].widget.attrs["rows"] = 6
+            if is_secret(self.instance):
+                self.initial["content"] = ""
+                self.fields["content"].required = False
+                self.fields["content"].widget.attrs["placeholder"] = MASK
+                self.fields["content"].help_text = _("Masked. Leave it empty to keep it; what you type replaces it.")
         self._was = {name: getattr(self.instance, name) for name in FORM_FIELDS}
+
+    def clean_content(self) -> str:
+        """What was masked stays where nothing else was typed."""
+        return str(self.cleaned_data["content"]) or str(self._was["content"])
 
     def clean(self) -> dict[str, Any]:
         data = super().clean() or self.cleaned_data

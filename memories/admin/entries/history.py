@@ -9,6 +9,7 @@ from django.utils.translation import gettext, pgettext
 from memories import entries
 from memories.admin.access import actor_of
 from memories.admin.history import FieldChange, HistoryStep, RevertibleHistory, field_change, slot_change
+from memories.admin.masking import is_secret
 from memories.choices import Operation
 from memories.entries.fields import SLOT_FIELD
 from memories.entries.history import Revision, history_of
@@ -53,7 +54,7 @@ def _history_step(revision: Revision, entry: Entry, batches: dict[int, Batch]) -
         headline=_headline(revision),
         lines=[field_change(Entry, name, *pair) for name, pair in shown.items()]
         + [slot_change(name, *pair) for name, pair in revision.slots.items()],
-        wording=revision.wording,
+        wording=[] if is_secret(entry) else revision.wording,
         batch=batches.get(revision.batch_id) if revision.batch_id else None,
         is_present=revision.version == entry.version,
     )

@@ -10,6 +10,7 @@ from django.http import HttpResponse
 from django.utils.timezone import localtime
 
 from memories.admin.access import in_workspaces
+from memories.admin.masking import MASK, is_secret
 
 #: Rows of one file: it is made while a person waits.
 ROWS_MOST = 10_000
@@ -44,7 +45,12 @@ def _values(entry: Any) -> Iterator[Any]:
     access = getattr(entry, "access", None)
     yield from (entry.uid, entry.workspace.name, entry.scope.key, entry.state.value, entry.type, entry.tier)
     yield from (entry.category, entry.project, entry.topic, entry.importance, "yes" if entry.pinned else "no")
-    yield from (entry.content, entry.speaker or entry.sender_id, entry.chat_id, entry.source)
+    yield from (
+        MASK if is_secret(entry) else entry.content,
+        entry.speaker or entry.sender_id,
+        entry.chat_id,
+        entry.source,
+    )
     yield from (entry.created_at, entry.stated_at, entry.ends_at, entry.verified_at, entry.verified_by)
     yield from (access.access_count, access.last_accessed) if access else (0, None)
 

@@ -7,6 +7,7 @@ from typing import Any
 from django.core.management.base import BaseCommand
 from django.utils.translation import gettext as _
 
+from memories.models import AuditEvent
 from memplatform import postgres
 from memplatform.setup.embedded import embedded
 
@@ -19,5 +20,5 @@ class Command(BaseCommand):
         parser.add_argument("target", type=Path, help="a new one")
 
     def handle(self, target: Path, **_options: Any) -> None:
-        embedded(lambda data: postgres.backup(data, target.absolute()))
+        embedded(lambda data: postgres.backup(data, target.absolute()), AuditEvent.EXPORTED, f"backup {target.name}")
         self.stdout.write(_("It is whole: %(folder)s. manage.py verify_backup tries it.") % {"folder": target})

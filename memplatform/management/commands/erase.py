@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 
 from memories.exceptions import PlatformError
 from memories.management import told
-from memories.models import Erasure, ErasureState, Workspace
+from memories.models import AuditEvent, AuditRecord, Erasure, ErasureState, Workspace
 from memplatform.erasure import certificate, run, wording
 from memplatform.erasure.person import Identity
 from memplatform.transfer import scopes
@@ -52,6 +52,9 @@ class Command(BaseCommand):
             raise CommandError(_("Say why, with --reason: it stands in the certificate."))
         now = timezone.now()
         erasure = run.order(workspace, identities, reason=options["reason"], actor=told.actor(), now=now)
+        AuditRecord.note(
+            AuditEvent.ERASED, actor=told.actor(), at=now, workspace_id=workspace.pk, about=str(erasure.uid)
+        )
         run.work_off(erasure.pk, now=now)
         self._show(erasure, options["certificate"])
 

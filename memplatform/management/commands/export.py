@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 
 from memories.exceptions import PlatformError
 from memories.management import told
-from memories.models import Scope, Workspace
+from memories.models import AuditEvent, AuditRecord, Scope, Workspace
 from memplatform.transfer import scopes
 from memplatform.transfer.export import export
 
@@ -53,6 +53,7 @@ class Command(BaseCommand):
         finally:
             if bar:
                 bar.end()
+        _note(workspace, scope, **{"as": "folder"})
         if options["json"]:
             self.stdout.write(json.dumps(vars(done)))
             return
@@ -60,6 +61,19 @@ class Command(BaseCommand):
         if done.waiting:
             message = _("Turns that wait to be extracted are not among them: %(count)d. See manage.py extract.")
             self.stdout.write(message % {"count": done.waiting})
+
+
+def _note(workspace: Workspace, scope: Scope | None, **details: str) -> None:
+    """Written down as any other export; a scope by its number, since its name may be a person's."""
+    about = f"scope {scope.pk}" if scope else str(workspace)
+    AuditRecord.note(
+        AuditEvent.EXPORTED,
+        actor=told.actor(),
+        at=timezone.now(),
+        workspace_id=workspace.pk,
+        about=about,
+        details=details,
+    )
 
 
 def _what(scope: str | None, workspace: str | None) -> tuple[Workspace, Scope | None]:

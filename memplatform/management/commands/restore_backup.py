@@ -7,6 +7,7 @@ from typing import Any
 from django.core.management.base import BaseCommand
 from django.utils.translation import gettext as _
 
+from memories.models import AuditEvent
 from memplatform import postgres
 from memplatform.setup.embedded import embedded
 
@@ -19,5 +20,7 @@ class Command(BaseCommand):
         parser.add_argument("source", type=Path, help="a backup")
 
     def handle(self, source: Path, **_options: Any) -> None:
-        embedded(lambda data: postgres.restore(data, source.absolute()))
+        embedded(
+            lambda data: postgres.restore(data, source.absolute()), AuditEvent.JOB, f"restore_backup {source.name}"
+        )
         self.stdout.write(_("Every table is as it was backed up."))

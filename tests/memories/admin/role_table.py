@@ -35,8 +35,8 @@ TABLES = {
 }
 #: Read by those who look into what others do.
 AUDITED = {"memories_auditrecord": (NOBODY, NOBODY, NOBODY)}
-#: Links that let people in.
-INVITED = {"memories_invitation": (NOBODY, NOBODY, NOBODY)}
+#: Links that let people in, and people who were erased: for owners.
+INVITED = {"memories_invitation": (NOBODY, NOBODY, NOBODY), "memories_erasure": (NOBODY, NOBODY, NOBODY)}
 #: Pages of their own: who may open one, and who may send its form.
 PAGES = {
     "index": EVERYBODY,
@@ -87,6 +87,7 @@ PAGES = {
     "memories_entry_expire": CURATORS,
     "memories_entry_restore": CURATORS,
     "memories_entry_quarantine": CURATORS,
+    "memories_entry_reveal": CURATORS,
     "memories_extractionbatch_extract_now": OPERATORS,
     "memories_extractionbatch_retry": OPERATORS,
     "memories_extractionbatch_drop": OPERATORS,
@@ -112,9 +113,9 @@ PAGES = {
     "sessions_app_session_reset": OPERATORS,
     "sessions_app_session_take_out": CURATORS,
     "sessions_app_session_quarantine": CURATORS,
-    "memories_erasure_erase": SUPERUSERS,
-    "memories_erasure_certificate": SUPERUSERS,
-    "memories_erasure_json": SUPERUSERS,
+    "memories_erasure_erase": OWNERS,
+    "memories_erasure_certificate": OWNERS,
+    "memories_erasure_json": OWNERS,
     "django_q_failure_run_one_again": SUPERUSERS,
     "django_q_failure_dismiss_one": SUPERUSERS,
     "django_q_schedule_switch": SUPERUSERS,
@@ -128,7 +129,6 @@ OF_THE_PLATFORM = {
     "django_q_failure": (NOBODY, NOBODY, NOBODY),
     "django_q_schedule": (NOBODY, NOBODY, NOBODY),
     "memories_heartbeat": (NOBODY, NOBODY, NOBODY),
-    "memories_erasure": (NOBODY, NOBODY, NOBODY),
 }
 #: Actions on ticked rows, by list: who is offered each.
 ACTIONS = {

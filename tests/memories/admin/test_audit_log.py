@@ -2,10 +2,12 @@
 
 import json
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
 from django.contrib.auth import get_user_model
+from django.core.management import call_command
 from django.db import Error, connection, transaction
 from django.test import Client, RequestFactory
 from django.urls import reverse
@@ -45,6 +47,23 @@ def test_what_an_owner_does_is_written_down_and_the_token_is_not(alice: Client, 
     page = auditor.get(reverse(LIST)).content.decode()
     assert "Issued a key" in page and "alice" in page and issued not in page
     assert not AuditRecord.objects.filter(details__icontains=issued).exists()
+
+
+def test_what_leaves_by_command_is_written_down(mine: House, tmp_path: Path) -> None:
+    call_command("export", str(tmp_path / "whole"), workspace=mine.workspace.name)
+    call_command("export", str(tmp_path / "one"), workspace=mine.workspace.name, scope=mine.scope.key)
+    found = AuditRecord.objects.filter(event="exported", workspace=mine.workspace).order_by("at", "id")
+    told = [(row.actor.partition(":")[0], row.about) for row in found]
+    whole = mine.workspace.name
+    assert told == [("command", whole), ("command", f"scope {mine.scope.pk}")]
+
+
+def test_the_count_below_the_list_reads_as_one_says_it(auditor: Client, mine: House) -> None:
+    for n in range(2):
+        AuditRecord.note(
+            AuditEvent.JOB, actor="user:a", at=timezone.now(), workspace_id=mine.workspace.pk, about=str(n)
+        )
+    assert "lines of the audit log" in auditor.get(reverse(LIST)).content.decode()
 
 
 def test_logins_are_written_down_with_where_they_came_from(mine: House, auditor: Client) -> None:

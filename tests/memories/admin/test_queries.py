@@ -44,8 +44,8 @@ from tests.memories.admin.conftest import House, make_user, replayed
 from tests.memories.quoting import refuse
 from tests.memories.webhooks.conftest import make_webhook
 
-#: Who it is (2), the walls and the clock (3), and the rows: each list of an owner costs these.
-EVERY = 6
+#: Who it is (2), the walls and the clock (3), the credentials to mask, and the rows: each list of an owner costs these.
+EVERY = 7
 MORE = {
     "memories.entry": 1,  # the policies that say which rows are due
     "memories.batch": 1,  # how many wait for a decision

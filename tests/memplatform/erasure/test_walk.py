@@ -8,7 +8,18 @@ from django.db import connection
 from django.urls import reverse
 
 from memories.embeddings.cache import text_hash
-from memories.models import DailyEvent, EmbeddingCache, Entry, ErasureState, Tombstone
+from memories.models import (
+    AuditRecord,
+    DailyEvent,
+    EmbeddingCache,
+    Entry,
+    Erasure,
+    ErasureState,
+    Member,
+    Tombstone,
+    Workspace,
+)
+from memories.tenancy.roles import Role
 from memplatform.erasure import certificate, run
 from memplatform.erasure.tables import FATES
 from tests.conftest import NOW, Api, make_key
@@ -94,6 +105,25 @@ def test_no_page_and_no_answer_tells_of_an_erased_person(town: Town) -> None:
         for call in ("recall", "context"):
             body = {"address": address, "message": "what did somebody keep in the shed behind the house?"}
             assert CANARY not in api.post(call, body).content.decode()
+
+
+@pytest.mark.thorough
+def test_an_owner_erases_in_their_own_workspaces_and_nobody_else_does(town: Town) -> None:
+    other = Workspace.objects.create(name="Other")
+    run.order(other, [ANN], reason="theirs", actor="user:op", now=NOW)
+    owner = make_user("olga", workspace=town.workspace, is_staff=True)
+    Member.objects.create(workspace=other, user=owner, role=Role.OPERATOR)
+    client, page = enter(owner), reverse("admin:memories_erasure_erase")
+    answer = {"confirmed": "yes", "reason": "request 17", "person": str(ANN)}
+    assert client.post(f"{page}?person={ANN}&of={town.workspace.pk}", answer).status_code == 302
+    order = Erasure.objects.get(workspace=town.workspace)
+    assert (order.actor, AuditRecord.objects.get(event="erased").about) == ("user:olga", str(order.uid))
+    assert client.get(reverse("admin:memories_erasure_change", args=[order.pk])).status_code == 200
+    assert "theirs" not in client.get(reverse("admin:memories_erasure_changelist")).content.decode()
+    client.post(f"{page}?person={ANN}&of={other.pk}", answer)  # where they may not, nothing is ordered
+    assert Erasure.objects.filter(workspace=other).count() == 1
+    operator = enter(make_user("oscar", workspace=town.workspace, role=Role.OPERATOR, is_staff=True))
+    assert operator.post(f"{page}?person={ANN}", answer).status_code == 403
 
 
 @pytest.mark.thorough

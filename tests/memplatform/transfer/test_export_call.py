@@ -12,7 +12,7 @@ from django.db.models import F
 
 from memories import entries
 from memories.choices import Permission
-from memories.models import Entry, Workspace
+from memories.models import AuditRecord, Entry, Workspace
 from memories.tenancy import row_level_security
 from memplatform.transfer import api as calls
 from memplatform.transfer import stream
@@ -72,6 +72,8 @@ def test_what_is_streamed_is_what_the_command_writes(filled: Workspace, tmp_path
     api = Api(make_key(filled))
     api.post("turns", {"address": TELEGRAM, "user": "My bakery is closed on Mondays", "assistant": "Noted."})
     told = lines_of(api.get("export", history="true"))
+    noted = AuditRecord.objects.get(event="exported")
+    assert (noted.actor.partition(":")[0], noted.about, noted.workspace) == ("bot", filled.name, filled)
     export(filled, None, tmp_path / "one", now=NOW, history=True)
     written = [json.loads(line) for line in (tmp_path / "one" / "memory.jsonl").read_text().splitlines()]
     assert [{**line, "at": ""} for line in told] == [{**line, "at": ""} for line in written]

@@ -1,0 +1,136 @@
+"""Credentials are masked on every page of the admin, wherever they stand in it; revealing one is recorded.
+
+What is hidden of a memory that is a credential: its words, former ones too, the quotes and messages it rests on, and
+every word in any of these that looks like a secret. It is taken out of the finished page, so that no page, and none
+that is made later, can forget it.
+"""
+
+import html
+import re
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from django.http import HttpRequest
+
+from memories.admin.access import in_workspaces
+from memories.admin.recall_traces.events import found_events
+from memories.kinds import SECRET, category_rule
+from memories.language.redaction import secret_words
+from memories.models import Change, Entry, Evidence
+from memories.rights import workspaces_of
+
+MASK = "••••••"
+#: By how many of its first letters a text is known: it may be cut after them.
+_BEGINNING = 24
+#: Bytes of a text that is known by itself; messages are longer, since «Noted.» is a whole one, and says nothing.
+_SHORTEST, _SHORTEST_MESSAGE = 4, 12
+_MANY, _END = 200, 8
+_TAG = re.compile(r"(<[^>]*>)")
+_ATTRIBUTE = re.compile(r"""((?:value|title|href|alt|placeholder|aria-label|data-[\w-]+)=)("[^"]*"|'[^']*')""")
+
+
+def is_secret(entry: Entry) -> bool:
+    """Whether an entry is a credential."""
+    return category_rule(entry.category).is_secret
+
+
+@dataclass(frozen=True)
+class Masking:
+    """The beginnings of texts that are hidden from there to their end, and single words that are."""
+
+    beginnings: Collection[str]
+    words: Collection[str]
+
+    def __bool__(self) -> bool:
+        return bool(self.beginnings or self.words)
+
+    def of_html(self, page: str) -> str:
+        """A page without them: in its texts, and in what its fields, links and titles hold."""
+        pattern = self._pattern(html.unescape(page))
+        if pattern is None:
+            return page
+        parts = _TAG.split(page)
+        for n, part in enumerate(parts):
+            if part.startswith("<"):
+                parts[n] = _ATTRIBUTE.sub(lambda found: found[1] + _masked_value(found[2], pattern), part)
+            else:
+                parts[n] = _masked(part, pattern)
+        return "".join(parts)
+
+    def of_text(self, text: str) -> str:
+        """A file or an answer of JSON without them; a text that is cut off goes to the end of its line or string."""
+        pattern = self._pattern(text)
+        return pattern.sub(MASK, text) if pattern else text
+
+    def _pattern(self, page: str) -> re.Pattern[str] | None:
+        """Of those that occur in this page; None: it can stay as it is."""
+        whole = sorted(
+            (re.escape(one) + r'[^<"\n]*' for one in _occurring(self.beginnings, page)), key=len, reverse=True
+        )
+        words = sorted(map(re.escape, _occurring(self.words, page)), key=len, reverse=True)
+        return re.compile("|".join([*whole, *words])) if whole or words else None
+
+
+def masking_for(request: HttpRequest) -> Masking:
+    """What is hidden from whoever looks: the credentials of all workspaces they see."""
+    rows = list(
+        in_workspaces(Entry.objects.filter(category__in=SECRET), workspaces_of(request))
+        .order_by()
+        .values_list("pk", "workspace_id", "content", "origins")
+    )
+    texts, messages = [content for _pk, _workspace, content, _origins in rows], []
+    texts += _former_and_quoted([pk for pk, *_others in rows]) if rows else []
+    for workspace in {workspace for _pk, workspace, *_others in rows}:
+        origins = sorted({path for _pk, its, _content, paths in rows for path in paths if its == workspace})
+        messages += [event.words for event in found_events(workspace, origins).values()]
+    beginnings = {*_beginnings(texts, _SHORTEST), *_beginnings(messages, _SHORTEST_MESSAGE)}
+    return Masking(beginnings, {word for said in (*texts, *messages) for word in secret_words(said)})
+
+
+def _occurring(texts: Collection[str], page: str) -> list[str]:
+    """Those that stand in a page; many are told by their ends first, since each search reads all of the page."""
+    if len(texts) > _MANY:
+        ends = {page[n : n + _END] for n in range(len(page))}
+        texts = [one for one in texts if len(one) < _END or one[-_END:] in ends]
+    return [one for one in texts if one in page]
+
+
+def _former_and_quoted(entries: list[int]) -> Iterator[str]:
+    former = Change.objects.filter(table_name="memories_entry", row_id__in=entries, old__has_key="content")
+    yield from filter(None, former.values_list("old__content", flat=True))
+    yield from Evidence.objects.filter(entry__in=entries).values_list("quote", flat=True)
+
+
+def _beginnings(texts: Iterable[str], shortest: int) -> Iterator[str]:
+    for said in texts:
+        for line in said.splitlines():
+            if len(line.strip().encode()) >= shortest:
+                yield line.strip()[:_BEGINNING]
+
+
+def _masked(part: str, pattern: re.Pattern[str]) -> str:
+    plain = html.unescape(part)
+    masked = pattern.sub(MASK, plain)
+    return part if masked == plain else html.escape(masked)
+
+
+def _masked_value(quoted: str, pattern: re.Pattern[str]) -> str:
+    return quoted[0] + _masked(quoted[1:-1], pattern) + quoted[-1]
+
+
+def holds_mask(request: HttpRequest) -> bool:
+    """Whether a form sends back what was masked for it: saved, it would take the place of the secret."""
+    return request.method == "POST" and any(MASK in value for _name, values in request.POST.lists() for value in values)
+
+
+def mask(request: HttpRequest, response: Any) -> None:
+    """Take the credentials out of an answer, unless it is the one that reveals."""
+    if getattr(response, "is_revealing", False) or response.streaming:
+        return
+    kind = response.get("Content-Type", "").partition(";")[0]
+    if kind not in ("text/html", "text/csv", "application/json", "application/x-ndjson"):
+        return
+    if masking := masking_for(request):
+        page = response.content.decode(response.charset)
+        response.content = masking.of_html(page) if kind == "text/html" else masking.of_text(page)
