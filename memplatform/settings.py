@@ -138,13 +138,8 @@ SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
 IS_HTTPS = PUBLIC_URL.startswith("https://")
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = SECURE_SSL_REDIRECT = IS_HTTPS
-SECURE_REDIRECT_EXEMPT = [
-    r"^livez$",
-    r"^readyz$",
-    r"^metrics$",
-    r"^api/",
-    r"^v1/",
-]  # asked on this machine, past the proxy
+# Asked on this machine, past the proxy:
+SECURE_REDIRECT_EXEMPT = [r"^livez$", r"^readyz$", r"^metrics$", r"^api/", r"^v1/"]
 SECURE_HSTS_SECONDS = 31_536_000 if IS_HTTPS else 0
 CSRF_TRUSTED_ORIGINS = [PUBLIC_URL] if PUBLIC_URL else []
 
