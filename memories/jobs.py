@@ -14,6 +14,7 @@ from memories import batches, tasks, webhooks
 from memories.choices import BufferState
 from memories.conf import switch
 from memories.consolidation import compression, day_notes, extraction
+from memories.evaluation import pinned
 from memories.lifecycle import access_counting, capacity, echoes, expiry, maintenance
 from memories.models import ExtractionBatch, Workspace
 
@@ -174,6 +175,14 @@ JOBS = (
         preview=preview_archive,
     ),
     PURGE,
+    Job(
+        name="pinned-tests",
+        label=_("asks the questions whose answers are to stay"),
+        behaviour="F6",
+        at=time(5, 0),
+        run=pinned.check_all,
+        preview=pinned.count_tests,
+    ),
     Job(
         name="rehearse",
         label=_("counts what was recalled"),

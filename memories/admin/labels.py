@@ -61,6 +61,8 @@ COUNT_LABELS = {
     "traces": _("traces"),
     "read": _("statements read a second time"),
     "refused": _("facts that were not kept"),
+    "failing": _("failing"),
+    "tests": _("pinned tests"),
     "refused_facts": _("refused facts"),
     "repeated": _("facts known already"),
     "resumed": _("resumed"),

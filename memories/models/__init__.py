@@ -20,6 +20,7 @@ from memories.models.index import (
     StagedVector,
 )
 from memories.models.operations import Heartbeat, JobRun, KeyUsage, ModelHealth, Spend
+from memories.models.pinned_test import PinnedState, PinnedTest
 from memories.models.policy import Policy
 from memories.models.recall_trace import RecallTrace
 from memories.models.relations import Link, Slot

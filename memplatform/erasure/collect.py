@@ -154,6 +154,10 @@ _POINTERS: tuple[tuple[str, str], ...] = (
         "SELECT id FROM memories_recalltrace WHERE workspace_id = %(workspace)s AND (scope_keys && %(keys)s::varchar[]"
         f" OR scopes && ARRAY{_targets(_SCOPE)}::bigint[] OR served && ARRAY{_targets(_ENTRY)}::bigint[])",
     ),
+    (  # of tests that ask others and name what goes, the rest says so
+        "memories_pinnedtest",
+        "SELECT id FROM memories_pinnedtest WHERE workspace_id = %(workspace)s AND scope_keys && %(keys)s::varchar[]",
+    ),
     ("memories_refusedfact", f"SELECT id FROM memories_refusedfact WHERE {_IN_SCOPE}"),
     (
         "memories_refusedfact",

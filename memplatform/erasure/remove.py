@@ -98,6 +98,13 @@ def _batches(erasure: Erasure, rows: list[int], now: datetime) -> int:
     return _plainly("memories_batch")(erasure, rows, now)
 
 
+def _pinned(erasure: Erasure, rows: list[int], now: datetime) -> int:
+    """With their history, in which the questions stand."""
+    count = _plainly("memories_pinnedtest")(erasure, rows, now)
+    forget_history(erasure.workspace_id, "memories_pinnedtest", rows)
+    return count
+
+
 def _flushes(erasure: Erasure, rows: list[int], now: datetime) -> int:
     return _execute(
         "UPDATE sessions_app_flush SET goes_on_with = '' WHERE workspace_id = %s AND id = ANY(%s)",
@@ -146,6 +153,7 @@ _REMOVE: Mapping[str, Remove] = {
     "memories_batchchange": _plans,
     "memories_refusedfact": _plainly("memories_refusedfact"),
     "memories_recalltrace": _plainly("memories_recalltrace"),
+    "memories_pinnedtest": _pinned,
     "memories_webhookdelivery": _plainly("memories_webhookdelivery"),
     "memories_entry": _entries,
     "memories_dailyevent": _days,

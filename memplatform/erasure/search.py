@@ -10,14 +10,14 @@ from django.db import connection
 from django_q.models import Task
 
 from channels_app.models import PathComparison, ReplayedRecord
-from memories.models import Batch, DailyEvent, Entry, Erasure, IdempotencyKey, JobRun, RecallTrace
+from memories.models import Batch, DailyEvent, Entry, Erasure, IdempotencyKey, JobRun, PinnedTest, RecallTrace
 from memplatform.erasure.phrases import Matcher
 from memplatform.erasure.tables import FATES, Fate
 from sessions_app.models import Session
 
 CHUNK = 500
 #: Tables whose rows are tied to nobody, or not always, with how they are narrowed to a workspace.
-_LOOSE: tuple[type[Any], ...] = (IdempotencyKey, ReplayedRecord, PathComparison, RecallTrace)
+_LOOSE: tuple[type[Any], ...] = (IdempotencyKey, ReplayedRecord, PathComparison, RecallTrace, PinnedTest)
 _TEXTS = """
     SELECT column_name FROM information_schema.columns WHERE table_schema = current_schema() AND table_name = %s
     AND (data_type IN ('text', 'character varying', 'jsonb', 'json') OR udt_name IN ('_text', '_varchar'))

@@ -52,6 +52,7 @@ _RECORDS = {
     "memories_batch": Fate.REMOVED,
     "memories_batchchange": Fate.CLEARED,
     "memories_recalltrace": Fate.REMOVED,
+    "memories_pinnedtest": Fate.REMOVED,
     "memories_webhookdelivery": Fate.REMOVED,
     "memories_idempotencykey": Fate.SEARCHED,
     "memories_jobrun": Fate.SEARCHED,

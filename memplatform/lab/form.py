@@ -106,6 +106,18 @@ class LabForm(forms.Form):
             self.add_error("whom", _("Name a scope, a session or an address."))
         return data
 
+    def said(self) -> str:
+        """As whom it is asked, as people call it."""
+        data = self.cleaned_data
+        parts = [data[name] for name in ("platform", "account", "chat", "peer")] if data["platform"] else [data["whom"]]
+        return " · ".join(filter(None, parts))
+
+    def asked(self) -> list[tuple[str, str]]:
+        """What a form beside it sends again: who asks what, without the numbers."""
+        names = ("message", "whom", "platform", "account", "peer", "chat", "mode")
+        found = [(name, str(self.cleaned_data[name])) for name in names if self.cleaned_data[name]]
+        return found + [(name, "on") for name in ("is_group", "always") if self.cleaned_data[name]]
+
     @property
     def need(self) -> str:
         return NeedMode.OFF if self.cleaned_data["always"] else NeedMode.AUTO

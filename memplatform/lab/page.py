@@ -2,9 +2,10 @@
 
 from typing import Any
 
-from django.contrib import admin
-from django.http import HttpRequest, HttpResponse
+from django.contrib import admin, messages
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext
 from django.views.decorators.cache import never_cache
@@ -12,12 +13,13 @@ from django.views.decorators.http import require_http_methods
 
 from memories.admin.access import actor_of, in_workspaces, workspace_choice
 from memories.admin.auditing import note
-from memories.exceptions import PlatformError
+from memories.exceptions import InvalidDraft, PlatformError
 from memories.models import AuditEvent, Policy, RecallTrace, Scope, Workspace
 from memories.rights import holds, needs, workspaces_of
 from memories.tenancy.roles import Right
 from memplatform.lab import asking
 from memplatform.lab.form import LabForm
+from memplatform.lab.pinning import pin
 from sessions_app.models import Session
 
 #: Scopes and sessions that are proposed, those used last.
@@ -39,6 +41,9 @@ def page(request: HttpRequest) -> HttpResponse:
     if workspace is not None:
         timezone.activate(workspace.zone())
         context |= _context(request, workspace, trace)
+    if (pinned := context.get("pinned")) is not None:
+        messages.success(request, gettext("Saved. It is run once a day; “Run now” runs it at once."))
+        return HttpResponseRedirect(reverse("admin:memories_pinnedtest_change", args=[pinned.pk]))
     context |= admin.site.each_context(request)
     return TemplateResponse(request, "admin/memplatform/lab.html", context)
 
@@ -65,10 +70,16 @@ def _context(request: HttpRequest, workspace: Workspace, trace: RecallTrace | No
 def _answers(request: HttpRequest, workspace: Workspace, trace: RecallTrace | None, form: LabForm) -> dict[str, Any]:
     """Both answers, and what moved between them; one where no other number is tried."""
     now, asked = timezone.now(), form.cleaned_data
+    may_pin, pinned, pin_error = holds(request, Right.CURATE, workspace.pk), None, ""
     if trace and asked["whom"] == _whom(trace):
         query = asking.query_of_trace(trace, asked, need=form.need)
     else:
         query = asking.query_of(workspace, actor_of(request), asked, need=form.need, now=now)
+    if may_pin and request.POST.get("do") == "pin":
+        try:
+            pinned = pin(workspace, actor_of(request), query, form, request.POST)
+        except InvalidDraft as refusal:
+            pin_error = str(refusal)
     may_reveal = holds(request, Right.REVEAL, workspace.pk)
     answers = [asking.ask(query, workspace, may_reveal=may_reveal, now=now)]
     if changes := form.changes():
@@ -81,6 +92,11 @@ def _answers(request: HttpRequest, workspace: Workspace, trace: RecallTrace | No
         "moves": moved,
         "is_the_same": bool(moved) and all(move.before == move.now for move in moved),
         "query": query,
+        "may_pin": may_pin,
+        "pinned": pinned,
+        "pin_error": pin_error,
+        "pinnable": [*answers[0].served, *answers[0].left_out],
+        "asked": form.asked(),
     }
 
 

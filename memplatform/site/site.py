@@ -39,6 +39,7 @@ SECTIONS: list[tuple[Any, list[tuple[str, str]]]] = [
             ("sessions_app.session", "forum"),
             ("memories.dailyevent", "calendar_month"),
             ("memories.recalltrace", "receipt_long"),
+            ("memories.pinnedtest", "push_pin"),
             ("memories.batch", "stacks"),
         ],
     ),

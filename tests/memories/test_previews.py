@@ -17,6 +17,7 @@ from memories.models import (
     ExtractionBatch,
     IndexQueueItem,
     JobRun,
+    PinnedTest,
     RecallTrace,
     Scope,
     ScopeTerm,
@@ -56,6 +57,16 @@ def furnished(workspace: Workspace, api: Api, settings: Any) -> Workspace:
         entries.remember(make_draft(place, "the extraction batch came on Tuesday", **turns), now=NOW, actor="t")
         debug = {"type": EntryType.FACT, "tier": 2, "source": Source.EXTRACTION, "category": "debug"}
         entries.remember(make_draft(place, "the log said line 7", **debug), now=NOW, actor="t")
+    place = {"key": scope.key, "kind": scope.kind, "only_chat": None, "in_group": False}
+    PinnedTest.objects.create(
+        workspace=workspace,
+        message="what is my cat called?",
+        scope_keys=[scope.key],
+        whom={"said": "", "asker": "", "session": "", "places": [place]},
+        must_words=["年糕"],
+        created_by="t",
+        created_at=NOW,
+    )
     message = SessionEvent.objects.filter(session__user_scope=scope, kind="user").earliest("pk")
     fact_of_model(scope, "年糕 sleeps all day", origins=(message.session.origin_of(message),))
     Scope.objects.filter(pk=frozen.pk).update(frozen=True)

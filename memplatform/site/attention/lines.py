@@ -23,6 +23,7 @@ LINES: tuple[Callable[[Viewer], Iterable[Item]], ...] = (
     workspaces.late_embeddings,
     workspaces.degraded_answers,
     workspaces.spent_budgets,
+    workspaces.failing_tests,
     workspaces.fooled_readers,
     channels.shared_by_strangers,
 )

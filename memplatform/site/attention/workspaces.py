@@ -16,6 +16,7 @@ from memories.admin.access import actor_of
 from memories.admin.auditing import note
 from memories.choices import BatchState, BufferState, HoldReason, JobState
 from memories.consolidation import buffer
+from memories.evaluation.pinned import failing_pinned_tests
 from memories.models import AuditEvent, Batch, Entry, ExtractionBatch, IndexQueueItem, JobRun, WebhookDelivery
 from memories.models.webhook import DeliveryState
 from memories.tenancy.roles import Right
@@ -169,6 +170,18 @@ def spent_budgets(viewer: Viewer) -> Iterator[Item]:
         hint = _("Its work waits until midnight there: %(n)d questions were refused. MEMORY_LLM_DAILY_TOKENS sets it.")
         address = reverse("admin:memories_spend_changelist")
         yield Item("budgets", text, hint % {"n": sum(day.refused for day in spent)}, address)
+
+
+def failing_tests(viewer: Viewer) -> Iterator[Item]:
+    """Questions whose answers were to stay as they are, and did not."""
+    failing = list(failing_pinned_tests(viewer.seen).values_list("pk", flat=True)[:SAMPLE])
+    if failing:
+        text = ngettext("%(n)d pinned test does not pass", "%(n)d pinned tests do not pass", len(failing))
+        hint = _("A question is answered otherwise than it has to be, or what it names is gone.")
+        address = reverse("admin:memories_pinnedtest_changelist")
+        if len(failing) == 1:
+            address = reverse("admin:memories_pinnedtest_change", args=failing)
+        yield Item("pinned-tests", text % {"n": len(failing)}, hint, address)
 
 
 def fooled_readers(viewer: Viewer) -> Iterator[Item]:

@@ -20,6 +20,7 @@ TABLES = {
     "memories_jobrun": (NOBODY, NOBODY, NOBODY),
     "memories_member": (SUPERUSERS, OWNERS, OWNERS),
     "memories_policy": (NOBODY, EVERYBODY, NOBODY),  # leads on to the form of its kind; nothing is changed
+    "memories_pinnedtest": (NOBODY, NOBODY, CURATORS),
     "memories_recalltrace": (NOBODY, NOBODY, NOBODY),
     "memories_refusedfact": (NOBODY, NOBODY, NOBODY),
     "memories_scope": (NOBODY, OPERATORS, NOBODY),

@@ -13,7 +13,7 @@ from django.db.models import Model
 from channels_app.models import Channel
 from memories import entries
 from memories.choices import Source
-from memories.models import Change, DailyEvent, Entry, Link, Member, Policy, Scope, Slot, Suppression
+from memories.models import Change, DailyEvent, Entry, Link, Member, PinnedTest, Policy, Scope, Slot, Suppression
 from memories.models.change import Recorded, acting
 from sessions_app.models import Session
 from tests.conftest import NOW, make_draft
@@ -71,6 +71,19 @@ CASES: dict[type[Model], Case] = {
         "content",
         "买了茶",
         lambda a, b: {"uid": "019a0000-0000-7000-8000-000000000002", "local_date": "2026-02-02"},
+    ),
+    PinnedTest: Case(
+        lambda a, b: PinnedTest.objects.create(
+            workspace_id=a.workspace_id,
+            message="which port?",
+            scope_keys=["k"],
+            must_words=["8080"],
+            created_by="t",
+            created_at=NOW,
+        ),
+        "message",
+        "哪个端口？",
+        lambda a, b: {"uid": "019a0000-0000-7000-8000-000000000005"},
     ),
     Policy: Case(
         lambda a, b: Policy.objects.create(workspace_id=a.workspace_id, kind="weight", name="alpha", value=0.1),

@@ -1,0 +1,97 @@
+"""Pinned tests: the list, the page of one, and runs of them. They are made in the recall lab."""
+
+from typing import Any
+
+from django.contrib import admin, messages
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.utils import timezone
+from django.utils.translation import gettext, ngettext
+from django.utils.translation import gettext_lazy as _
+from unfold.contrib.filters.admin import ChoicesDropdownFilter
+from unfold.decorators import action, display
+
+from memories.admin.access import VIEW, Colors, RestrictedAdmin
+from memories.evaluation import pinned
+from memories.models import Entry, PinnedState, PinnedTest
+from memories.rights import Needs
+from memories.tenancy.roles import Right
+
+_COLORS = Colors(
+    {
+        PinnedState.PASSING.label: "success",
+        PinnedState.FAILING.label: "danger",
+        PinnedState.BROKEN.label: "warning",
+        PinnedState.NEW.label: None,
+    }
+)
+PROBLEMS = {
+    pinned.MISSING: _("is not returned"),
+    pinned.UNWANTED: _("is returned"),
+    pinned.NO_WORDS: _("these words are not returned"),
+    pinned.WORDS: _("these words are returned"),
+    pinned.ERASED: _("was removed for good: this test can no longer tell what it was made to tell"),
+    pinned.NO_SCOPE: _("the memory it asks is gone"),
+    pinned.DEGRADED: _("the embedder did not answer"),
+}
+
+
+@admin.register(PinnedTest)
+class PinnedTestAdmin(RestrictedAdmin):
+    """Made in the lab; removed by those who curate."""
+
+    members_may: Needs = {**VIEW, "delete": Right.CURATE}
+    has_page_context = True
+    list_display = ["question", "how", "what", "whose", "run_at"]
+    list_display_links = ["question"]
+    list_filter = [("state", ChoicesDropdownFilter)]
+    ordering = ["-created_at", "-id"]
+    sortable_by = ["run_at"]
+    search_fields = ["message"]
+    actions = ["run_now"]
+    fields = ["message", "whose", "how", "run_at", ("mode", "need"), ("created_by", "created_at")]
+    readonly_fields = ["whose", "how", "what"]
+    change_form_before_template = "admin/memories/pinned_test.html"
+
+    @display(description=_("question"))
+    def question(self, test: PinnedTest) -> str:
+        return test.message[:90]
+
+    @display(description=_("state"), label=_COLORS)
+    def how(self, test: PinnedTest) -> Any:
+        return PinnedState(test.state).label
+
+    @display(description=_("problems"))
+    def what(self, test: PinnedTest) -> str:
+        codes = dict.fromkeys(code for code, _about in test.problems)
+        return "; ".join(str(PROBLEMS.get(code, code)) for code in codes) or "—"
+
+    @display(description=_("as whom"))
+    def whose(self, test: PinnedTest) -> str:
+        return str(test.whom.get("said") or ", ".join(test.scope_keys))
+
+    @action(description=_("Run now"), permissions=["curate"])
+    def run_now(self, request: HttpRequest, queryset: QuerySet[PinnedTest]) -> None:
+        now, failing = timezone.now(), 0
+        for test in queryset.select_related("workspace")[: pinned.MOST]:
+            run = pinned.run_one(test, test.workspace, now=now)
+            pinned.keep(run, now=now)
+            failing += run.state != PinnedState.PASSING
+        if failing:
+            text = ngettext("%(n)d pinned test does not pass.", "%(n)d pinned tests do not pass.", failing)
+            messages.warning(request, text % {"n": failing})
+        else:
+            messages.success(request, gettext("All of them pass."))
+
+    def page_context(self, request: HttpRequest, row: PinnedTest) -> dict[str, Any]:
+        named = [*row.must_entries, *row.must_not_entries]
+        entries = Entry.objects.filter(workspace_id=row.workspace_id).in_bulk(named)
+        bad: dict[Any, Any] = {about: PROBLEMS.get(code, code) for code, about in row.problems}
+        return {
+            "test": row,
+            "must": [(entries.get(pk), bad.get(pk)) for pk in row.must_entries],
+            "must_not": [(entries.get(pk), bad.get(pk)) for pk in row.must_not_entries],
+            "must_words": [(words, bad.get(words)) for words in row.must_words],
+            "must_not_words": [(words, bad.get(words)) for words in row.must_not_words],
+            "others": [PROBLEMS[code] for code, _about in row.problems if code in (pinned.NO_SCOPE, pinned.DEGRADED)],
+        }
