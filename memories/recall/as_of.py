@@ -40,8 +40,9 @@ WHERE e.workspace_id = %(workspace)s AND e.scope_id = ANY(%(scopes)s::bigint[]) 
 ORDER BY e.created_at DESC, e.id DESC LIMIT %(most)s
 """
 _UNHEARD = """
-SELECT entry_id FROM memories_suppression WHERE scope_id = ANY(%(scopes)s::bigint[])
-UNION SELECT id FROM memories_entry WHERE scope_id = ANY(%(scopes)s::bigint[]) AND suppressed_at IS NOT NULL
+SELECT entry_id FROM memories_suppression WHERE scope_id = ANY(%(scopes)s::bigint[]) AND entry_id IS NOT NULL
+UNION SELECT id FROM memories_entry WHERE scope_id = ANY(%(scopes)s::bigint[])
+    AND (suppressed_at IS NOT NULL OR quarantined_at IS NOT NULL)
 """
 _NOT_HEARD_HERE = """
 UNION SELECT e.id FROM memories_entry e JOIN memories_entryindex i ON i.entry_id = e.id
