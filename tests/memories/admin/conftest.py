@@ -29,6 +29,7 @@ from memories.models import (
     JobRun,
     Link,
     Member,
+    PinnedTest,
     Policy,
     RecallTrace,
     Scope,
@@ -85,6 +86,15 @@ def furnish(workspace: Workspace, word: str) -> House:
         workspace=workspace, entry=first, origin=first.origins[0], start=0, end=9, quote=f"said {word}", at=NOW
     )
     Spend.objects.create(workspace=workspace, local_date=NOW.date(), purpose=f"purpose-{word}", model="small")
+    PinnedTest.objects.create(
+        workspace=workspace,
+        message=f"pinned {word}",
+        scope_keys=[first.scope.key],
+        whom={"said": word, "asker": "", "session": "", "places": []},
+        must_words=[word],
+        created_by=f"user:{word}",
+        created_at=NOW,
+    )
     JobRun.objects.create(
         job=f"job-{word}", workspace=workspace, local_date=NOW.date(), state=JobState.DONE, started_at=NOW
     )

@@ -134,6 +134,7 @@ OF_THE_PLATFORM = {
 #: Actions on ticked rows, by list: who is offered each.
 ACTIONS = {
     "memories_batch": {"approve_chosen": CURATORS, "refuse_chosen": CURATORS},
+    "memories_pinnedtest": {"run_now": CURATORS, "delete_selected": CURATORS},
     "memories_dailyevent": {"expire_chosen": CURATORS, "restore_chosen": CURATORS},
     "memories_entry": dict.fromkeys(
         (
