@@ -13,7 +13,7 @@ from memories.migrations._walls import row_level_security
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('memories', '0022_batch_decisions'),
+        ('memories', '0023_canaries'),
     ]
 
     operations = [

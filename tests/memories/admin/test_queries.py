@@ -31,6 +31,7 @@ from memories.models import (
     JobRun,
     Link,
     Member,
+    PinnedTest,
     Policy,
     RecallTrace,
     Scope,
@@ -83,6 +84,9 @@ def multiply(house: House) -> None:
     for n in range(MANY):
         scope = Scope.objects.create(workspace=workspace, key=f"telegram:direct_{n}", kind="user")
         entries.remember(make_draft(scope, f"thing number {n}"), now=now, actor="test")
+        PinnedTest.objects.create(
+            workspace=workspace, message=f"q{n}", scope_keys=["k"], must_words=["x"], created_by="t", created_at=now
+        )
         other = Workspace.objects.create(name=f"house {n}")
         Member.objects.create(workspace=other, user=make_user(f"user{n}", is_staff=True))
         bot = Bot.objects.create(workspace=other, name=f"bot {n}")
