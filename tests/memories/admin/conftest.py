@@ -62,6 +62,19 @@ class House:
     word: str
 
 
+def pin(workspace: Workspace, entry: Entry, word: str) -> None:
+    """A pinned test of this entry's scope."""
+    PinnedTest.objects.create(
+        workspace=workspace,
+        message=f"pinned {word}",
+        scope_keys=[entry.scope.key],
+        whom={"said": word, "asker": "", "session": "", "places": []},
+        must_words=[word],
+        created_by=f"user:{word}",
+        created_at=NOW,
+    )
+
+
 def furnish(workspace: Workspace, word: str) -> House:
     """One of everything the admin shows, made through the front door where there is one."""
     api = Api(make_key(workspace, name=f"bot-{word}", label=f"key-{word}"))
@@ -86,15 +99,7 @@ def furnish(workspace: Workspace, word: str) -> House:
         workspace=workspace, entry=first, origin=first.origins[0], start=0, end=9, quote=f"said {word}", at=NOW
     )
     Spend.objects.create(workspace=workspace, local_date=NOW.date(), purpose=f"purpose-{word}", model="small")
-    PinnedTest.objects.create(
-        workspace=workspace,
-        message=f"pinned {word}",
-        scope_keys=[first.scope.key],
-        whom={"said": word, "asker": "", "session": "", "places": []},
-        must_words=[word],
-        created_by=f"user:{word}",
-        created_at=NOW,
-    )
+    pin(workspace, first, word)
     JobRun.objects.create(
         job=f"job-{word}", workspace=workspace, local_date=NOW.date(), state=JobState.DONE, started_at=NOW
     )
