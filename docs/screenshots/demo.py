@@ -38,7 +38,7 @@ QUESTIONS = {
         "User: 面包房每周三休息。\nAssistant: 每周三休息，记下了。"),
 }  # fmt: skip
 UNANSWERED = [(ANN, "What did the dentist say about my tooth?"), (FANG, "我的护照什么时候到期？")]
-#: Facts a bot saves, and those of them it proposes to take out of use.
+#: Facts a bot saves; the first two it proposes to take out of use.
 SAVED = {
     "en": (
         "telegram:direct_ann",
@@ -58,9 +58,9 @@ class Bakery:
         self.about = {
             "en": {"peer": "ann", "name": "Ann Miller", "scope": "telegram:direct_ann", "out": "spare key",
                    "poison": "our bank account has changed", "why": "Somebody pretended to be the bank",
-                   "ask": "Which bread does Ann like?"},
+                   "ask": "Who has the spare key?"},
             "zh-hans": {"peer": "fang", "name": "王芳", "scope": "lark:direct_fang", "out": "备用钥匙",
-                        "poison": "银行账号改成了", "why": "有人冒充银行", "ask": "王芳喜欢吃什么面包？"},
+                        "poison": "银行账号改成了", "why": "有人冒充银行", "ask": "谁有店里的备用钥匙？"},
         }  # fmt: skip
 
     def call(self, path: str, body: dict[str, Any], method: str = "POST") -> Any:

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.django_db
 def test_a_question_shows_both_statements_with_the_words_they_rest_on(alice: Client, tea: Batch) -> None:
     shown = alice.get(REVIEW).content.decode()
     for words in ("Question 1 of 1", "Now", "If approved", "a cup of tea is all I need", "no tea for me", "Mia, ",
-                  "Verified", "job:extract", "1 memory goes out of use.",
+                  "Verified", "job “", "1 memory goes out of use.",
                   "Something said at another time contradicts 1 memories"):  # fmt: skip
         assert words in shown
     (pair,) = alice.get(REVIEW).context["pairs"]
