@@ -1,4 +1,5 @@
-"""How long do the pages of the admin take at 100,000 entries? Part of `make bench`, about three minutes.
+"""How long do the pages of the admin take at 100,000 entries? Part of `make bench`, about three minutes; with `--here`
+on what `manage.py seed` has made.
 
 Pages are asked for in this process, as the web's database role, by a member of a workspace and by an owner who sees two
 of them. The database is the embedded one as `make run` configures it, in a temporary folder.
@@ -19,8 +20,9 @@ from django.test.utils import CaptureQueriesContext
 
 from benchmarks.ground import percentile, seconds, sql
 from memories.language import text
-from memories.models import Entry, Member, RecallTrace, Scope, Workspace
+from memories.models import Batch, Entry, Member, RecallTrace, Scope, Workspace
 from memories.tenancy import row_level_security
+from sessions_app.models import Session
 
 SCOPES = 200
 ENTRIES = "/admin/memories/entry/"
@@ -49,6 +51,21 @@ PAGES = {
     "scopes": "/admin/memories/scope/",
     "home": "/admin/",
 }
+MORE_PAGES = {
+    "search: of the seed": f"{ENTRIES}?q=release+branch",
+    "search: two Chinese": f"{ENTRIES}?q=龙井茶+成都",
+    "scope and project": f"{ENTRIES}?scope__id__exact={{scope}}&project=Atlas",
+    "expired last night": f"{ENTRIES}?view=last_night",
+    "traces: words": "/admin/memories/recalltrace/?q=release+branch",
+    "traces: Chinese": "/admin/memories/recalltrace/?q=龙井茶",
+    "sessions": "/admin/sessions_app/session/",
+    "a conversation": "/admin/sessions_app/session/{session}/change/",
+    "batches": "/admin/memories/batch/",
+    "a batch": "/admin/memories/batch/{batch}/change/",
+    "a trace": "/admin/memories/recalltrace/{trace}/change/",
+    "review": "/admin/review/",
+    "audit log": "/admin/memories/auditrecord/",
+}
 WORDS = ["garden", "lantern", "harbour", "violin", "bakery", "router", "violet", "marble", "winter", "copper", "meadow",
          "thread", "castle", "pepper", "anchor", "saddle", "ribbon", "candle", "basket", "willow"]  # fmt: skip
 CHINESE = ["年糕", "花生", "合唱团", "黄山", "雨衣", "房租", "茉莉", "罐头", "钢琴", "自行车"]
@@ -60,11 +77,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(options: argparse.Namespace) -> None:
-    chosen = fill(options.entries)
-    clients = people()
-    print(f"{options.entries:,} entries; milliseconds, median and 95th percentile of {options.times}; queries\n")
+    """With `--here`: what `manage.py seed` has filled the database with, by a superuser who is there already."""
+    if options.here:
+        pages, chosen, clients = PAGES | MORE_PAGES, there_is(), {"superuser": as_web(superuser())}
+    else:
+        pages, chosen, clients = PAGES, fill(options.entries), people()
+    print(f"{Entry.objects.count():,} entries; milliseconds, median and 95th percentile of {options.times}; queries\n")
     print(f"{'':24}" + "".join(f"{name:>28}" for name in clients))
-    for name, address in PAGES.items():
+    for name, address in pages.items():
         figures = [measure(client, address.format(**chosen), options.times) for client in clients.values()]
         print(f"{name:24}" + "".join(f"{p50:12.0f}{p95:8.0f}{queries:8d}" for p50, p95, queries in figures))
 
@@ -112,6 +132,29 @@ def entry_of(pick: random.Random, n: int, scope: Any, now: datetime) -> Any:
         category="identity" if n % 50 == 0 else "", project="apollo" if n % 1_000 == 0 else "", source="manual",
         sender_id="u", created_at=at, stated_at=at, updated_at=at, expired_at=at if n % 100 == 3 else None,
     )  # fmt: skip
+
+
+def there_is() -> dict[str, Any]:
+    """What to ask for of the newest workspace."""
+    entry = Entry.objects.latest("pk")
+    newest = {
+        name: model._default_manager.filter(workspace_id=entry.workspace_id).latest("pk").pk
+        for name, model in (("session", Session), ("batch", Batch), ("trace", RecallTrace))
+    }
+    day = (datetime.now(UTC) - timedelta(days=9)).date()
+    return newest | {"scope": entry.scope_id, "entry": entry.pk, "uid": entry.uid, "day": day}
+
+
+def superuser() -> Any:
+    client = Client(SERVER_NAME="localhost")
+    client.force_login(get_user_model().objects.filter(is_superuser=True).earliest("pk"))
+    return client
+
+
+def as_web(client: Any) -> Any:
+    """The same, asking as the web's role from now on."""
+    sql(f"SET ROLE {row_level_security.WEB_ROLE}")
+    return client
 
 
 def people() -> dict[str, Any]:

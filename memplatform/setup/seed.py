@@ -18,7 +18,7 @@ from memories.entries import CONTRADICTED_BY
 from memories.entries.bulk_copy import copy_rows, count_scopes, reserve_ids
 from memories.index.contextual import blend_keywords, sparse_literal
 from memories.language import text
-from memories.models import Batch, BatchChange, Entry, EntryAccess, EntryIndex, Scope, Slot, Workspace
+from memories.models import Batch, BatchChange, Entry, EntryAccess, EntryIndex, RecallTrace, Scope, Slot, Workspace
 from memories.models.ids import uuid7
 from memories.tenancy.keys import key_of_speaker
 from memories.tenancy.resolver import Address, ChannelRules, resolve
@@ -29,7 +29,7 @@ ACTOR = "command:seed"
 _PLATFORM = "telegram"
 #: Of a thousand entries so many are as their names say.
 EXPIRED, ARCHIVED, PINNED, CHECKED, ENDING, DUE_FOR_REVIEW, DISPUTED, RECALLED = 80, 40, 10, 20, 100, 20, 2, 400
-ENTRIES_A_SCOPE, ENTRIES_A_SESSION, ENTRIES_A_BATCH = 500, 10, 100
+ENTRIES_A_SCOPE, ENTRIES_A_SESSION, ENTRIES_A_BATCH, ENTRIES_A_TRACE = 500, 10, 100, 10
 MESSAGES, CHANGES = 4, 5  # of a session, of a batch
 SPAN = timedelta(days=400)
 AVERAGE_LENGTH = 12.0
@@ -75,6 +75,10 @@ class Sizes:
     def batches(self) -> int:
         return max(self.entries // ENTRIES_A_BATCH, 1)
 
+    @property
+    def traces(self) -> int:
+        return max(self.entries // ENTRIES_A_TRACE, 1)
+
 
 @dataclass(frozen=True)
 class _Sentence:
@@ -103,6 +107,7 @@ def seed(workspace: Workspace, entries: int, *, now: datetime, report: Report) -
         ("slots", Slot, making.slots()),
         ("batches", Batch, making.batches()),
         ("changes", BatchChange, making.changes()),
+        ("recall traces", RecallTrace, making.traces()),
     ]
     done = dict.fromkeys((name for name, _model, _rows in kinds), 0)
     for name, model, rows in kinds:
@@ -223,6 +228,22 @@ class _Making:
                 "workspace_id": self.workspace, "batch_id": self.first_batch + batch, "position": place + 1,
                 "verb": BatchVerb.EXPIRE, "entry_id": self.first_entry + n * 19 % self.sizes.entries,
                 "expected_version": 1, "draft": Jsonb({}), "state": ChangeState.APPLIED,
+            }  # fmt: skip
+
+    def traces(self) -> Iterator[dict[str, Any]]:
+        """Recalls of the last thirty days, as long as traces are kept."""
+        sentences, verdicts = _sentences(), ("found", "found", "found", "weak", "none")
+        for n in range(self.sizes.traces):
+            one, session, verdict = sentences[n * 7 % len(sentences)], n % self.sizes.sessions, verdicts[n % 5]
+            served = [] if verdict == "none" else [self.first_entry + (n * 11 + k) % self.sizes.entries for k in (0, 5)]
+            yield {
+                "uid": uuid7(), "workspace_id": self.workspace, "scopes": [self._scope(session)],
+                "session_key": f"session-{session}", "message": one.words, "terms": one.terms,
+                "asker": f"user{session}", "query": Jsonb({"limit": 8}), "served": served,
+                "versions": [1] * len(served),
+                "evidence": Jsonb({"verdict": verdict}), "timings": Jsonb({"total": 20 + n % 40}), "tokens": 40,
+                "degraded": ["vector"] if n % 500 == 0 else [],
+                "created_at": self.now - timedelta(days=30) * (1 - (n + 1) / self.sizes.traces),
             }  # fmt: skip
 
     def _at(self, n: int, of: int) -> datetime:

@@ -7,7 +7,7 @@ from django.core.management import CommandError, call_command
 from django.test import Client
 from django.urls import reverse
 
-from memories.models import Batch, BatchChange, Change, Entry, EntryAccess, EntryIndex, Scope, Workspace
+from memories.models import Batch, BatchChange, Change, Entry, EntryAccess, EntryIndex, RecallTrace, Scope, Workspace
 from sessions_app.models import Session, SessionEvent
 from tests.conftest import make_key
 from tests.memories.admin.conftest import enter, make_user
@@ -24,8 +24,8 @@ def seeded(db: None) -> Workspace:
 
 
 def test_it_has_every_kind_of_row_and_each_belongs_to_another(seeded: Workspace) -> None:
-    rows = (Entry, EntryIndex, Session, SessionEvent, Batch, BatchChange)
-    assert [model.objects.filter(workspace_id=seeded.pk).count() for model in rows] == [700, 700, 70, 280, 7, 35]
+    rows = (Entry, EntryIndex, Session, SessionEvent, Batch, BatchChange, RecallTrace)
+    assert [model.objects.filter(workspace_id=seeded.pk).count() for model in rows] == [700, 700, 70, 280, 7, 35, 70]
     entries = Entry.objects.filter(workspace=seeded)
     assert entries.filter(expired_at__isnull=False).exists() and entries.filter(pinned=True).exists()
     assert entries.filter(content__contains="龙井").exists() and entries.filter(content__contains="release").exists()
@@ -41,6 +41,8 @@ def test_its_pages_can_be_read_and_more_is_remembered_beside_it(seeded: Workspac
     owner = enter(make_user("owner", is_staff=True, is_superuser=True))
     page = owner.get(reverse("admin:memories_entry_changelist"), {"q": "Atlas", "view": "live"})
     assert page.status_code == 200 and page.context["cl"].result_list
+    log = owner.get(reverse("admin:memories_recalltrace_changelist"), {"q": "release branch"})
+    assert log.status_code == 200 and log.context["cl"].result_list
     session = Session.objects.filter(workspace=seeded).latest("pk")
     talk = owner.get(reverse("admin:sessions_app_session_change", args=[session.pk])).context["talk"]
     assert any(bubble.memories for day in talk.days for bubble in day.bubbles)
