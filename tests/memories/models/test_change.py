@@ -70,12 +70,12 @@ def test_rows_copied_in_are_recorded(scope: Scope) -> None:
     with (
         connection.cursor() as cursor,
         cursor.copy(
-            "COPY memories_policy (workspace_id, kind, entry_type, scope_kind, name, value, updated_at, version)"
-            " FROM STDIN"
+            "COPY memories_policy (workspace_id, kind, entry_type, scope_kind, name, value, updated_at, version,"
+            " reason) FROM STDIN"
         ) as copy,
     ):
         for value in (7, 8):
-            row = (scope.workspace_id, "quota", "note" if value == 7 else "fact", "user", "", value, NOW, 1)
+            row = (scope.workspace_id, "quota", "note" if value == 7 else "fact", "user", "", value, NOW, 1, "")
             copy.write_row(row)
     changes = Change.objects.filter(table_name="memories_policy")
     assert [change.op for change in changes] == ["I", "I"]
