@@ -95,7 +95,6 @@ PAGES = {
     "memories_policy_set": OPERATORS,
     "memories_policy_versions": EVERYBODY,
     "memories_policy_go_back": OPERATORS,
-    "memories_policy_version": OPERATORS,
     "channels_app_replayedrecord_retry": OPERATORS,
     "channels_app_replayedrecord_discard": OPERATORS,
     "memories_webhook_send_test": OWNERS,
@@ -153,7 +152,6 @@ ACTIONS = {
     ),
     "memories_extractionbatch": dict.fromkeys(("extract_chosen", "retry_chosen", "drop_chosen"), OPERATORS),
     "channels_app_replayedrecord": dict.fromkeys(("retry_chosen", "discard_chosen"), OPERATORS),
-    "memories_policy": {"delete_selected": OPERATORS},
     "memories_webhookdelivery": {"send_chosen_again": OWNERS},
     "django_q_failure": dict.fromkeys(("run_again", "dismiss"), SUPERUSERS),
 }
