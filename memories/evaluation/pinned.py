@@ -5,6 +5,7 @@
 asks all of them by policies nobody has saved yet; nothing is kept.
 """
 
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -61,6 +62,29 @@ def runs_of(workspace: Workspace, policies: Policies | None = None, *, now: date
     """All pinned tests of a workspace, run, of which nothing is kept."""
     tests = list(PinnedTest.objects.filter(workspace=workspace).order_by("pk")[:MOST])
     return [run_one(test, workspace, policies, now=now) for test in tests]
+
+
+@dataclass(frozen=True)
+class NewlyFailing:
+    """Pinned tests that pass by the policies there are, and would not by others."""
+
+    runs: list[PinnedRun]
+    asked: int  # of `tests`; fewer where the time was up
+    tests: int
+
+
+def newly_failing(workspace: Workspace, policies: Policies, *, now: datetime, seconds: float) -> NewlyFailing:
+    """What saving these policies would break; tests that fail anyway are not among it. For about so many seconds."""
+    tests = list(PinnedTest.objects.filter(workspace=workspace).order_by("pk")[:MOST])
+    end, failing, asked = time.monotonic() + seconds, [], 0
+    for test in tests:
+        if time.monotonic() > end:
+            break
+        asked += 1
+        run = run_one(test, workspace, policies, now=now)
+        if run.problems and not run_one(test, workspace, now=now).problems:
+            failing.append(run)
+    return NewlyFailing(failing, asked, len(tests))
 
 
 def run_one(test: PinnedTest, workspace: Workspace, policies: Policies | None = None, *, now: datetime) -> PinnedRun:

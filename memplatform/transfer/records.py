@@ -65,7 +65,7 @@ _RULES = (
 )
 KINDS: Mapping[str, Kind] = {
     "workspace": Kind(Workspace, ("name", "language", "time_zone")),
-    "policy": Kind(Policy, ("kind", "entry_type", "scope_kind", "name", "value", "version")),
+    "policy": Kind(Policy, ("kind", "entry_type", "scope_kind", "name", "value", "reason", "version")),
     "channel": Kind(Channel, ("uid", "platform", "account", *_RULES, "version")),
     "person": Kind(Person, ("key", "name", "note", "united_at", "created_at", "version")),
     "scope": Kind(
@@ -134,8 +134,14 @@ def reference(record: Mapping[str, Any], name: str) -> UUID | None:
         raise RecordRefused(_("“%(name)s” is no id.") % {"name": name}) from problem
 
 
+#: Columns that earlier exports do not tell: they are as in a new row.
+_NEWER = frozenset({"reason"})
+
+
 def _value(column: "Field[Any, Any] | Any", record: Mapping[str, Any], name: str) -> Any:
     if name not in record:
+        if name in _NEWER:
+            return column.get_default()
         raise RecordRefused(_("“%(name)s” is missing.") % {"name": name})
     given = record[name]
     if given is None:

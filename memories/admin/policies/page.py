@@ -143,11 +143,16 @@ class PolicyAdmin(RestrictedAdmin):
         is_saving = "confirmed" in request.POST
         save = SaveForm(request.POST if is_saving else None)
         present = fingerprint(Policy.objects.of(workspace.pk).values)
+        shown = None
+        if is_saving and save.is_valid() and not save.cleaned_data["reason"]:
+            shown = preview(workspace, wanted, now=timezone.now())
+            if shown.pinned and shown.pinned.runs:
+                save.add_error("reason", gettext("Pinned tests would fail: say why it is to be so all the same."))
         if is_saving and request.POST.get("before") != present:
             messages.warning(request, gettext("Somebody changed these policies meanwhile: look at them again."))
         elif is_saving and save.is_valid():
             return self._save(request, workspace, wanted, save.cleaned_data["reason"])
-        shown = preview(workspace, wanted, now=timezone.now())
+        shown = shown or preview(workspace, wanted, now=timezone.now())
         return self._page(request, "policy_set", workspace, preview=shown, hidden=hidden, save=save, **context)
 
     def _save(self, request: HttpRequest, workspace: Workspace, wanted: Values, reason: str) -> HttpResponse:

@@ -12,6 +12,7 @@ from django.utils.translation import gettext
 from memories.admin.policies.numbers import NumberChange, changes_between
 from memories.admin.policies.versions import Values
 from memories.choices import PolicyKind
+from memories.evaluation.pinned import NewlyFailing, newly_failing
 from memories.kinds import SECRET
 from memories.lifecycle import expiry
 from memories.models import Entry, Policy, Workspace
@@ -20,6 +21,8 @@ from memories.recall import what_if
 
 #: Seconds the database may take to count what would end.
 COUNT_SECONDS = 5
+#: And the pinned tests, about so many.
+PINNED_SECONDS = 3.0
 SAMPLES, ANSWERS_SHOWN, WORDS = 6, 12, 160
 
 
@@ -55,6 +58,7 @@ class Preview:
     samples: list[Sample] = field(default_factory=list)
     answers: what_if.AskedAgain | None = None
     rows: list[AnswerRow] = field(default_factory=list)
+    pinned: NewlyFailing | None = None
 
     @property
     def more_samples(self) -> int:
@@ -81,6 +85,7 @@ def preview(workspace: Workspace, wanted: Values, *, now: datetime) -> Preview:
         _count(result, workspace, present, after, now)
     result.answers = what_if.ask_again(workspace.pk, present, after, now=now, zone=workspace.zone())
     result.rows = _rows(workspace, result.answers.others[:ANSWERS_SHOWN])
+    result.pinned = newly_failing(workspace, after, now=now, seconds=PINNED_SECONDS)
     return result
 
 

@@ -32,6 +32,11 @@ class Item:
     #: Does it again, for all that this person may; how many. None: there is nothing to be done again.
     retry: Callable[[], int] | None = None
 
+    @property
+    def can_be_retried(self) -> bool:
+        """For templates, which call what can be called: a page that named `retry` would do it by being looked at."""
+        return self.retry is not None
+
 
 class Viewer:
     """The person of a request, at one moment: what the lines are about is of the workspaces they may see."""

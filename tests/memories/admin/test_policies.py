@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from memories.choices import PolicyKind
 from memories.lifecycle import expiry
-from memories.models import AuditRecord, Change, Entry, Policy, RecallTrace
+from memories.models import AuditRecord, Change, Entry, PinnedTest, Policy, RecallTrace
 from memories.models.policy import Policies
 from memories.recall import what_if
 from tests.memories.admin.conftest import House
@@ -60,6 +60,22 @@ def test_what_was_previewed_is_saved_with_who_and_why(alice: Client, aged: House
     page = alice.get(f"{reverse('admin:memories_policy_versions')}?of={aged.workspace.pk}").content.decode()
     assert "alice" in page and "because" in page and "<ins>7 days</ins>" in page
     assert AuditRecord.objects.filter(actor="user:alice", details__what="policies").exists()
+
+
+def test_a_pinned_test_that_would_fail_is_named_and_asks_for_a_reason(alice: Client, aged: House) -> None:
+    PinnedTest.objects.all().delete()
+    where = {"key": aged.scope.key, "kind": aged.scope.kind, "only_chat": None, "in_group": False}
+    PinnedTest.objects.create(
+        workspace=aged.workspace, message=aged.trace.message, scope_keys=[aged.scope.key], must_words=[aged.word],
+        whom={"said": "", "asker": "", "session": "", "places": [where]}, created_by="t", created_at=timezone.now(),
+    )  # fmt: skip
+    shown = alice.post(form("ttl", aged), {"chat_turn-user": "7"})
+    assert "1 pinned test would fail." in shown.content.decode()
+    assert "1 pinned test" not in alice.post(form("ttl", aged), {"chat_turn-user": "60"}).content.decode()
+    sure = {"chat_turn-user": "7", "confirmed": "yes", "before": shown.context["preview"].before}
+    refused = alice.post(form("ttl", aged), sure | {"reason": ""})
+    assert "say why" in refused.content.decode() and not Policy.objects.filter(kind="ttl").exists()
+    assert alice.post(form("ttl", aged), sure | {"reason": "we may not keep it"}).status_code == 302
 
 
 def test_asking_again_writes_nothing_and_opens_no_transaction(aged: House) -> None:

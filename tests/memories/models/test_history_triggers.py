@@ -10,7 +10,7 @@ from django.contrib.auth import get_user_model
 from django.db import connection
 from django.db.models import Model
 
-from channels_app.models import Channel
+from channels_app.models import Channel, Consent, Identity, Person
 from memories import entries
 from memories.choices import Source
 from memories.models import Change, DailyEvent, Entry, Link, Member, PinnedTest, Policy, Scope, Slot, Suppression
@@ -33,6 +33,10 @@ class Case:
 
 def _where(entry: Entry) -> dict[str, Any]:
     return {"workspace_id": entry.workspace_id, "scope_id": entry.scope_id}
+
+
+def _person(entry: Entry) -> Person:
+    return Person.objects.create(workspace_id=entry.workspace_id, name="Ann")
 
 
 CASES: dict[type[Model], Case] = {
@@ -71,6 +75,28 @@ CASES: dict[type[Model], Case] = {
         "content",
         "买了茶",
         lambda a, b: {"uid": "019a0000-0000-7000-8000-000000000002", "local_date": "2026-02-02"},
+    ),
+    Person: Case(
+        lambda a, b: Person.objects.create(workspace_id=a.workspace_id, name="Ann"),
+        "name",
+        "安",
+        lambda a, b: {"key": "019a0000-0000-7000-8000-000000000006"},
+    ),
+    Identity: Case(
+        lambda a, b: Identity.objects.create(
+            workspace_id=a.workspace_id, person=_person(a), platform="telegram", peer="ann"
+        ),
+        "platform",
+        "lark",
+        lambda a, b: {"peer": "second"},
+    ),
+    Consent: Case(
+        lambda a, b: Consent.objects.create(
+            workspace_id=a.workspace_id, person=_person(a), subject="memory", is_given=True, actor="user:ann", at=NOW
+        ),
+        "note",
+        "口头同意",
+        lambda a, b: {"subject": "model"},
     ),
     PinnedTest: Case(
         lambda a, b: PinnedTest.objects.create(
