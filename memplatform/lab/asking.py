@@ -8,7 +8,7 @@ from typing import Any
 
 from channels_app import addresses
 from memories.admin.recall_traces.candidates import CandidateRow
-from memories.admin.recall_traces.labels import CHANGES, STEPS, query_label
+from memories.admin.recall_traces.labels import CHANGES, RULES, STEPS, query_label
 from memories.choices import Permission, PolicyKind
 from memories.entries.versions import ServedVersion
 from memories.exceptions import ScopeNotFound
@@ -18,10 +18,16 @@ from memories.models.policy import Policies, Subject
 from memories.recall import Query, Recall, explanation, recall, traces
 from memories.recall.scoring import Ranked
 from memories.tenancy.resolver import Address
+from memplatform.lab.form import WEIGHT_LABELS
 from sessions_app.models import Session
 
 EMBED_SECONDS = 3.0  # people wait longer than bots do
 HIDDEN = "••••••"
+#: What an answer's weights are called there, beside their names in a policy.
+_WEIGHTS = WEIGHT_LABELS | {
+    "boost": WEIGHT_LABELS["speaker_boost"],
+    "floor": WEIGHT_LABELS["min_similarity"],
+}
 
 
 @dataclass(frozen=True)
@@ -32,6 +38,16 @@ class LabAnswer:
     served: list[CandidateRow]
     left_out: list[CandidateRow]
     context: str
+
+    @property
+    def rule(self) -> Any:
+        """In words, why memory was or was not searched."""
+        return RULES.get(self.result.need.rule, self.result.need.rule)
+
+    @property
+    def weights(self) -> list[tuple[Any, float]]:
+        """The weights of the answer, by what they weigh."""
+        return [(_WEIGHTS.get(name, name), value) for name, value in self.result.weights.items()]
 
     @property
     def highest(self) -> float:
