@@ -1,6 +1,6 @@
 """A question of the lab: asked once by the workspace's policies, and once by those that are tried. Nothing is kept."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
@@ -12,7 +12,6 @@ from memories.admin.recall_traces.labels import CHANGES, RULES, STEPS, query_lab
 from memories.choices import Permission, PolicyKind
 from memories.entries.versions import ServedVersion
 from memories.exceptions import ScopeNotFound
-from memories.kinds import SECRET
 from memories.models import RecallTrace, Workspace
 from memories.models.policy import Policies, Subject
 from memories.recall import Query, Recall, explanation, recall, traces
@@ -22,7 +21,6 @@ from memplatform.lab.form import WEIGHT_LABELS
 from sessions_app.models import Session
 
 EMBED_SECONDS = 3.0  # people wait longer than bots do
-HIDDEN = "••••••"
 #: What an answer's weights are called there, beside their names in a policy.
 _WEIGHTS = WEIGHT_LABELS | {
     "boost": WEIGHT_LABELS["speaker_boost"],
@@ -122,39 +120,28 @@ def query_of_trace(trace: RecallTrace, asked: Mapping[str, Any], *, need: str) -
     return replace(traces.query_of(trace), **told)
 
 
-def ask(query: Query, workspace: Workspace, *, may_reveal: bool, now: datetime) -> LabAnswer:
+def ask(query: Query, workspace: Workspace, *, now: datetime) -> LabAnswer:
     """The answer, of which nothing is kept: no trace, no figure. Raises InvalidMoment."""
     result = recall(query, now=now, zone=workspace.zone(), embed_seconds=EMBED_SECONDS, recorded=False)
-    hidden = [item.entry.content for item in _all(result) if item.entry.category in SECRET and not may_reveal]
-    context = result.context
-    for content in hidden:
-        for line in content.splitlines():
-            context = context.replace(line.strip(), HIDDEN) if line.strip() else context
     left_out = [item for item in _all(result) if item.reason != "served"]
     return LabAnswer(
         result,
-        [_row(item, result.weights, may_reveal) for item in result.served],
-        [_row(item, result.weights, may_reveal) for item in left_out],
-        context,
+        [_row(item, result.weights) for item in result.served],
+        [_row(item, result.weights) for item in left_out],
+        result.context,
     )
-
-
-def shows_secrets(answers: Sequence[LabAnswer]) -> list[int]:
-    """The entries among these that are credentials."""
-    return sorted({item.entry.pk for one in answers for item in _all(one.result) if item.entry.category in SECRET})
 
 
 def _all(result: Recall) -> list[Ranked]:
     return [*result.ranked, *result.excluded]
 
 
-def _row(item: Ranked, weights: Mapping[str, float], may_reveal: bool) -> CandidateRow:
+def _row(item: Ranked, weights: Mapping[str, float]) -> CandidateRow:
     record, entry = explanation.record_of(item), item.entry
-    words = entry.content if may_reveal or entry.category not in SECRET else HIDDEN
     return CandidateRow(
         line=record,
         entry=entry,
-        then=ServedVersion(entry.version, words, False, entry.stated_at),
+        then=ServedVersion(entry.version, entry.content, False, entry.stated_at),
         state=None,
         is_served=item.reason == "served",
         boosts=explanation.boosts(record, weights),

@@ -12,9 +12,8 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
 from memories.admin.access import actor_of, in_workspaces, workspace_choice
-from memories.admin.auditing import note
 from memories.exceptions import InvalidDraft, PlatformError
-from memories.models import AuditEvent, Policy, RecallTrace, Scope, Workspace
+from memories.models import Policy, RecallTrace, Scope, Workspace
 from memories.rights import holds, needs, workspaces_of
 from memories.tenancy.roles import Right
 from memplatform.lab import asking
@@ -80,12 +79,9 @@ def _answers(request: HttpRequest, workspace: Workspace, trace: RecallTrace | No
             pinned = pin(workspace, actor_of(request), query, form, request.POST)
         except InvalidDraft as refusal:
             pin_error = str(refusal)
-    may_reveal = holds(request, Right.REVEAL, workspace.pk)
-    answers = [asking.ask(query, workspace, may_reveal=may_reveal, now=now)]
+    answers = [asking.ask(query, workspace, now=now)]
     if changes := form.changes():
-        answers.append(asking.ask(asking.tried(changes, query), workspace, may_reveal=may_reveal, now=now))
-    if may_reveal and (shown := asking.shows_secrets(answers)):
-        note(request, AuditEvent.REVEALED, about="recall lab", workspace_id=workspace.pk, details={"entries": shown})
+        answers.append(asking.ask(asking.tried(changes, query), workspace, now=now))
     moved = asking.moves(*answers) if len(answers) > 1 else []
     return {
         "answers": list(zip([gettext("Now"), gettext("With other numbers")], answers, strict=False)),

@@ -12,9 +12,8 @@ from django.utils import timezone
 
 from memories import entries
 from memories.models import AuditEvent, AuditRecord, Entry, RecallTrace
-from memories.tenancy.roles import Role
 from tests.conftest import NOW, make_draft
-from tests.memories.admin.conftest import SECRET, House, enter, make_user
+from tests.memories.admin.conftest import SECRET, House
 
 pytestmark = pytest.mark.django_db
 QUESTION = "what do I drink with marmalade?"
@@ -87,16 +86,13 @@ def test_others_memory_is_neither_asked_nor_named(alice: Client, mine: House, th
         assert "answers" not in shown.context and SECRET not in shown.content.decode().replace(theirs.scope.key, "")
 
 
-def test_a_credential_is_shown_to_those_who_may_see_it_and_that_is_noted(alice: Client, mine: House) -> None:
-    viewer = enter(make_user("vera", workspace=mine.workspace, role=Role.VIEWER, is_staff=True))
-    entries.remember(
+def test_a_credential_is_masked_also_in_the_context_and_revealed_on_its_own_page(alice: Client, mine: House) -> None:
+    stored = entries.remember(
         make_draft(mine.scope, "the marmalade cellar opens with pin 7731", category="credential"), now=NOW, actor="t"
     )
     asked: dict[str, Any] = {"message": "which pin opens the marmalade cellar?", "always": "on"}
-    assert "7731" not in ask(viewer, mine, **asked).content.decode()
-    assert not AuditRecord.objects.filter(event=AuditEvent.REVEALED).exists()
-    assert "7731" in ask(alice, mine, **asked).content.decode()
-    assert AuditRecord.objects.filter(event=AuditEvent.REVEALED, workspace_id=mine.workspace.pk).count() == 1
+    page = ask(alice, mine, **asked).content.decode()
+    assert "7731" not in page and reverse("admin:memories_entry_change", args=[stored.entry.pk]) in page
 
 
 def test_a_page_costs_the_same_however_much_is_remembered(alice: Client, mine: House) -> None:

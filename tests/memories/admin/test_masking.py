@@ -67,6 +67,16 @@ def test_no_page_tells_a_credential_to_any_role(credential: Entry, mine: House) 
         assert any(MASK in told_on(client, address) for address in where), letter
 
 
+@pytest.mark.thorough
+def test_of_very_many_the_page_names_those_that_stand_on_it(
+    credential: Entry, mine: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("memories.admin.masking.MOST", 0)
+    owner = person("W", mine.workspace)
+    for address in pages(mine):
+        told_on(owner, address)
+
+
 def test_without_masking_it_would_stand_on_many_pages(
     credential: Entry, mine: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
