@@ -29,8 +29,10 @@ _MANY, _END = 200, 8
 #: Credentials that are looked for by their words on every page; a page takes half a second with 5,000.
 MOST = 2_000
 _NUMBER = re.compile(r"(?<!\d)\d{1,18}(?!\d)")
-_TAG = re.compile(r"(<[^>]*>)")
-_ATTRIBUTE = re.compile(r"""((?:value|title|href|alt|placeholder|aria-label|data-[\w-]+)=)("[^"]*"|'[^']*')""")
+_TAG = re.compile(r"(<[^<>]*>)")
+_ATTRIBUTE = re.compile(
+    r"""((?<![\w-])(?:value|title|href|alt|placeholder|aria-label|data-[\w-]{1,40})=)("[^"]*"|'[^']*')"""
+)
 
 
 def is_secret(entry: Entry) -> bool:
@@ -81,9 +83,10 @@ def masking_for(request: HttpRequest, page: str) -> Masking:
     Of more than MOST those whose numbers are in the page: what shows a memory links to it.
     """
     secret = in_workspaces(Entry.objects.filter(category__in=SECRET), workspaces_of(request)).order_by()
-    if len(secret.values_list("pk")[: MOST + 1]) > MOST:
-        secret = secret.filter(pk__in={int(number) for number in _NUMBER.findall(page)})
-    rows = list(secret.values_list("pk", "workspace_id", "content", "origins"))
+    secret = secret.values_list("pk", "workspace_id", "content", "origins")
+    rows = list(secret[: MOST + 1])
+    if len(rows) > MOST:
+        rows = list(secret.filter(pk__in={int(number) for number in _NUMBER.findall(page)}))
     texts, messages = [content for _pk, _workspace, content, _origins in rows], []
     texts += _former_and_quoted([pk for pk, *_others in rows]) if rows else []
     for workspace in {workspace for _pk, workspace, *_others in rows}:

@@ -7,12 +7,12 @@ import structlog
 from memories import metrics
 from memories.conf import conf
 from memories.language import text
-from memories.recall.query import BY_MATCH_ALONE, Query
+from memories.recall.query import BY_MATCH_ALONE, Query, searched_part
 
 if TYPE_CHECKING:
     from memories.recall import Recall
 
-log = structlog.get_logger(__name__)
+log = structlog.get_logger("memories.recall")
 
 
 def log_recall(query: Query, result: "Recall") -> None:
@@ -20,7 +20,7 @@ def log_recall(query: Query, result: "Recall") -> None:
     log.info(
         "memory_recall",
         user_id=query.places[0].scope.key if query.places else "",
-        keywords=query.message if conf.LOG_CONTENT else len(text.terms(query.message)),
+        keywords=query.message if conf.LOG_CONTENT else len(text.terms(searched_part(query.message))),
         results_count=len(result.served),
         latency_ms=result.timings["total"],
         store_type="keyword" if "embedding" in result.degraded or query.mode in BY_MATCH_ALONE else "hybrid",

@@ -10,6 +10,7 @@ import psycopg
 import pytest
 from django.core.management import CommandError, call_command
 
+from memories.models import AuditRecord
 from memplatform import postgres
 from memplatform.postgres import programs
 from memplatform.postgres.__main__ import main
@@ -155,6 +156,7 @@ def test_a_backup_is_tried_in_an_empty_folder_and_compared_table_by_table(
     assert [one.name for one in filled.parent.iterdir() if "trial" in one.name] == []
 
 
+@pytest.mark.django_db
 def test_manage_py_backs_up_tries_and_restores(
     filled: Path, other: Path, settings: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -168,6 +170,7 @@ def test_manage_py_backs_up_tries_and_restores(
     settings.DATA_DIR = other
     call_command("restore_backup", backup)
     assert rows(other) == rows(filled)
+    assert AuditRecord.objects.filter(actor__startswith="command:").count() == 2
     assert "1 tables with 1000 rows are as they were backed up." in capsys.readouterr().out
     monkeypatch.setenv("DATABASE_URL", "postgres://elsewhere/mine")
     with pytest.raises(CommandError, match="DATABASE_URL"):

@@ -89,7 +89,7 @@ def test_a_page_takes_as_many_statements_whatever_was_said_since(
     for n in range(5):
         tell(mine, f"Tea {n}.", recall_id=str(mine.trace.uid))
     page(alice, mine.trace)
-    with django_assert_max_num_queries(24):
+    with django_assert_max_num_queries(25):
         page(alice, mine.trace)
 
 

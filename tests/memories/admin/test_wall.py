@@ -199,11 +199,11 @@ def test_every_page_names_the_field_that_holds_its_workspace() -> None:
             assert model_admin.workspace_field is None, f"{model} has no workspace: only superusers may come"
 
 
-def test_nothing_but_memberships_can_be_deleted() -> None:
+def test_nothing_but_memberships_and_pinned_tests_can_be_deleted() -> None:
     deletable = {
         model.__name__
         for model, page in admin.site._registry.items()
         if "delete" in {*page.members_may, *page.superusers_may}
     }
-    assert deletable == {"Member"}
+    assert deletable == {"Member", "PinnedTest"}
     assert Scope.__name__ not in deletable

@@ -129,7 +129,7 @@ def test_every_kind_of_pattern_is_found() -> None:
     found = {one.name for one in pumped.patterns()}
     assert {"sessions_app.lifecycle.close._MENTION", "memories.language.redaction._FORMS[0]"} <= found
     assert any(name.startswith("memories.language.conflicts._RELATIONS[0]") for name in found)
-    assert any(re.fullmatch(r"memories\.tenancy\.resolver:\d+", name) for name in found)
+    assert any(re.fullmatch(r"memories\.tenancy\.keys:\d+", name) for name in found)
 
 
 @pytest.mark.thorough

@@ -114,7 +114,8 @@ def test_an_owner_erases_in_their_own_workspaces_and_nobody_else_does(town: Town
     owner = make_user("olga", workspace=town.workspace, is_staff=True)
     Member.objects.create(workspace=other, user=owner, role=Role.OPERATOR)
     client, page = enter(owner), reverse("admin:memories_erasure_erase")
-    answer = {"confirmed": "yes", "reason": "request 17", "person": str(ANN)}
+    named = client.get(f"{page}?person={ANN}&of={town.workspace.pk}").context["person"]  # with who is linked to her
+    answer = {"confirmed": "yes", "reason": "request 17", "person": named}
     assert client.post(f"{page}?person={ANN}&of={town.workspace.pk}", answer).status_code == 302
     order = Erasure.objects.get(workspace=town.workspace)
     assert (order.actor, AuditRecord.objects.get(event="erased").about) == ("user:olga", str(order.uid))

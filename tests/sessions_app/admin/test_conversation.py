@@ -124,7 +124,7 @@ def test_summaries_and_flushes_stand_where_they_were_made(talk: Talk, alice: Cli
     shown = page(alice, session)
     marked = [(n, len(one.markers)) for n, one in enumerate(shown.context["talk"].days[0].bubbles) if one.markers]
     assert marked == [(3, 1), (5, 1)]  # the last turn stays; the flush knew all
-    assert "Three things, in short." in shown.content.decode() and "flushed by bot:bot" in shown.content.decode()
+    assert "Three things, in short." in shown.content.decode() and "flushed by bot bot" in shown.content.decode()
 
 
 @pytest.mark.thorough
