@@ -78,11 +78,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def main(options: argparse.Namespace) -> None:
     """With `--here`: what `manage.py seed` has filled the database with, by a superuser who is there already."""
-    if options.here:
-        pages, chosen, clients = PAGES | MORE_PAGES, there_is(), {"superuser": as_web(superuser())}
-    else:
-        pages, chosen, clients = PAGES, fill(options.entries), people()
-    print(f"{Entry.objects.count():,} entries; milliseconds, median and 95th percentile of {options.times}; queries\n")
+    pages, chosen = (PAGES | MORE_PAGES, there_is()) if options.here else (PAGES, fill(options.entries))
+    count = Entry.objects.count()  # as the owner of the tables, before the wall is there
+    clients = {"superuser": as_web(superuser())} if options.here else people()
+    print(f"{count:,} entries; milliseconds, median and 95th percentile of {options.times}; queries\n")
     print(f"{'':24}" + "".join(f"{name:>28}" for name in clients))
     for name, address in pages.items():
         figures = [measure(client, address.format(**chosen), options.times) for client in clients.values()]
