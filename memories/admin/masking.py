@@ -11,13 +11,14 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from django.db.models import Q
 from django.http import HttpRequest
 
 from memories.admin.access import in_workspaces
 from memories.admin.recall_traces.events import found_events
 from memories.kinds import SECRET, category_rule
 from memories.language.redaction import secret_words
-from memories.models import Change, Entry, Evidence
+from memories.models import BufferedTurn, Change, Entry, Evidence
 from memories.rights import workspaces_of
 
 MASK = "••••••"
@@ -86,7 +87,9 @@ def masking_for(request: HttpRequest, page: str) -> Masking:
     secret = secret.values_list("pk", "workspace_id", "content", "origins")
     rows = list(secret[: MOST + 1])
     if len(rows) > MOST:
-        rows = list(secret.filter(pk__in={int(number) for number in _NUMBER.findall(page)}))
+        named = Q(pk__in={int(number) for number in _NUMBER.findall(page)})
+        waiting = _waiting_messages(request)
+        rows = list(secret.filter(named | Q(origins__overlap=waiting) if waiting else named))
     texts, messages = [content for _pk, _workspace, content, _origins in rows], []
     texts += _former_and_quoted([pk for pk, *_others in rows]) if rows else []
     for workspace in {workspace for _pk, workspace, *_others in rows}:
@@ -94,6 +97,16 @@ def masking_for(request: HttpRequest, page: str) -> Masking:
         messages += [event.words for event in found_events(workspace, origins).values()]
     beginnings = {*_beginnings(texts, _SHORTEST), *_beginnings(messages, _SHORTEST_MESSAGE)}
     return Masking(beginnings, {word for said in (*texts, *messages) for word in secret_words(said)})
+
+
+def _waiting_messages(request: HttpRequest) -> list[str]:
+    """The messages of the extraction batch whose page this is: it shows them, and no memory."""
+    found = request.resolver_match
+    if found is None or not (found.url_name or "").startswith("memories_extractionbatch_"):
+        return []
+    pk = str(found.kwargs.get("object_id", ""))
+    turns = BufferedTurn.objects.filter(batch_id=int(pk)) if pk.isdecimal() else BufferedTurn.objects.none()
+    return [str(message["id"]) for messages in turns.values_list("messages", flat=True) for message in messages]
 
 
 def _occurring(texts: Collection[str], page: str) -> list[str]:

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from django.db import connection
 from django.test import Client
 from django.urls import reverse
 
@@ -21,6 +22,13 @@ pytestmark = pytest.mark.django_db
 #: What tells the secret by itself: what looks like one, the words around it, those of before, and the message.
 WORD, FORMER, SAID = "hunter2-xyzzy", "swordfish-1", "open the cellar with plumtree"
 ADDRESS = {**TELEGRAM, "account": OPEN, "peer": f"peer-{OPEN}", "chat": f"chat-{OPEN}"}
+
+
+@pytest.fixture
+def high_ids(mine: House) -> None:
+    """Memories from now on have ids that no other row has by chance."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT setval(pg_get_serial_sequence('memories_entry', 'id'), 7000000)")
 
 
 @pytest.fixture
@@ -69,7 +77,7 @@ def test_no_page_tells_a_credential_to_any_role(credential: Entry, mine: House) 
 
 @pytest.mark.thorough
 def test_of_very_many_the_page_names_those_that_stand_on_it(
-    credential: Entry, mine: House, monkeypatch: pytest.MonkeyPatch
+    high_ids: None, credential: Entry, mine: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("memories.admin.masking.MOST", 0)
     owner = person("W", mine.workspace)
