@@ -7,6 +7,7 @@ from typing import Any
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext
 
+from memories.admin.recall_traces import labels
 from memories.choices import Verdict
 from memories.kinds import EntryType
 from memories.models.state import State
@@ -18,26 +19,8 @@ from memplatform.site.series import TOTAL, Numbers
 SEARCHED = ("found", "weak", "none")
 _COLORS = ("mp-c1", "mp-c2", "mp-c3", "mp-c4", "mp-c5", "mp-c6", "mp-c7", "mp-c8")
 _STATE_COLORS = ("mp-c1", "mp-c3", "mp-c4", "mp-c5", "mp-c6", "mp-c2", "mp-c7", "mp-c8")
-#: Steps of a recall, as people call them.
-STEPS: dict[str, Any] = {
-    TOTAL: gettext_lazy("The whole recall"),
-    "need": gettext_lazy("Is memory needed?"),
-    "policies": gettext_lazy("Reading scopes and policies"),
-    "dates": gettext_lazy("Dates in the question"),
-    "words": gettext_lazy("Words of the question"),
-    "embedding": gettext_lazy("Embedding of the question"),
-    "average": gettext_lazy("What its memories are about on average"),
-    "history": gettext_lazy("What the bot was told already"),
-    "search": gettext_lazy("Search"),
-    "rank": gettext_lazy("Ranking"),
-    "rerank": gettext_lazy("Reranking"),
-    "corrections": gettext_lazy("Corrections before what they correct"),
-    "quotas": gettext_lazy("Quotas"),
-    "evidence": gettext_lazy("Is it enough to answer with?"),
-    "context": gettext_lazy("Writing the context"),
-    "events": gettext_lazy("Messages and days"),
-    "passed_over": gettext_lazy("Why the others were not served"),
-}
+#: Steps of a recall, as they are called beside a recall trace.
+STEPS: dict[str, Any] = {TOTAL: gettext_lazy("The whole recall"), **labels.STEPS}
 
 
 @dataclass(frozen=True)
