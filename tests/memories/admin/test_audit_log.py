@@ -138,6 +138,6 @@ def test_it_names_no_words_of_a_memory_and_no_person_by_their_scope(mine: House)
     request.user = make_user("eve", workspace=mine.workspace, is_staff=True)
     for row, name in ((mine.entry, "entry"), (mine.scope, "scope"), (mine.bot, mine.bot.name)):
         note(request, AuditEvent.SETTING, row)
-        about = AuditRecord.objects.latest("id").about
+        about = AuditRecord.objects.latest("at").about
         assert mine.entry.content[:10] not in about and mine.scope.key not in about
         assert name in about
