@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 
 from channels_app.file_mode import cards
 from channels_app.models import Channel
-from channels_app.people.lookup import with_person
+from channels_app.people.lookup import channel_with_person
 from memories.conf import conf
 from memories.exceptions import InvalidAddress, VersionConflict
 from memories.models import Scope
@@ -38,13 +38,12 @@ def find_channel(
     Raises InvalidAddress where the platform is unknown, unless it may be new, or where the account differs from one
     that exists by its case alone; its fields have the prefix `inside`.
     """
-    channels = with_person(Channel.objects.filter(workspace_id=workspace_id), peer)
-    if channel := channels.filter(platform=platform, account=account).first():
+    if channel := channel_with_person(workspace_id, platform, account, peer):
         return platform, channel
-    places = set(channels.values_list("platform", "account"))
+    places = set(Channel.objects.filter(workspace_id=workspace_id).values_list("platform", "account"))
     allowed = {platform} if platform not in PLATFORMS and _has_scopes(workspace_id, platform) else set()
     name = platform_among(places, platform, account, allowed=allowed, may_be_new=may_be_new, inside=inside)
-    return name, channels.filter(platform=name, account=account).first() if (name, account) in places else None
+    return name, channel_with_person(workspace_id, name, account, peer) if (name, account) in places else None
 
 
 def platform_among(
