@@ -127,6 +127,11 @@ def _bare(said: str) -> str:
 
 
 @lru_cache(maxsize=2_048)
+def _words(said: str) -> list[str]:
+    return text.words(_bare(said))
+
+
+@lru_cache(maxsize=2_048)
 def _read(said: str) -> _Claim | None:
     bare = _bare(said)
     for relation in _RELATIONS:
@@ -195,7 +200,7 @@ def _judge_negation(before: str, after: str) -> ConflictVerdict:
 
 def _judge_frame(before: str, after: str) -> ConflictVerdict:
     """The same sentence but for one place in it: «… listens on port 6543», «… listens on port 7654»."""
-    older, newer = text.words(_bare(before)), text.words(_bare(after))
+    older, newer = _words(before), _words(after)
     head = _common(older, newer)
     tail = _common(older[head:][::-1], newer[head:][::-1])
     was, becomes = older[head : len(older) - tail], newer[head : len(newer) - tail]

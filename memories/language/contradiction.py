@@ -11,7 +11,7 @@ from functools import lru_cache
 from memories.language import text
 from memories.language.conflicts import ConflictVerdict, judge
 from memories.language.scripts import HAN, begins_with_han
-from memories.language.word_lists import pattern, patterns, word_set, words
+from memories.language.word_lists import pattern, patterns, remembered, word_set, words
 
 _MOST_CHARS = 600  # what is longer is no statement about one thing
 _CLAUSE = re.compile(r"\s*(?:[,.;!?，。；！？\n]+|\band\b|\bbut\b|\bso\b)\s*", re.IGNORECASE)
@@ -39,6 +39,15 @@ _CHINESE_SUBJECT = re.compile(
 _VERBS = frozenset(map(text.stem, words("contradictions", "plain_verbs")))
 _CHINESE_TIMES = pattern("contradictions", "chinese_times")
 _CHINESE_VERBS = pattern("contradictions", "chinese_verbs")
+_is_away = remembered(_AWAY)
+_adds_to_it = remembered(_BESIDE)
+_names_new_home = remembered(_NEW_HOME)
+_names_new_work = remembered(_NEW_WORK)
+_names_new_tool = remembered(_NEW_TOOL)
+_is_of_home = remembered(_AT_HOME)
+_is_of_work = remembered(_AT_WORK)
+_is_of_tool = remembered(_WITH_TOOL)
+_is_denied_by_end = remembered(_DENIES_BY_END)
 
 
 def outdates(newer: str, line: str) -> bool:
@@ -55,9 +64,9 @@ def outdates(newer: str, line: str) -> bool:
             who = own if not _PRONOUN.fullmatch(own) else who or own
         if _is_unsure(clause) or not _is_same(who, subject):
             continue
-        if _ends(clause, who, older, subject) or (not _BESIDE.search(said) and _replaces(clause, older)):
+        if _ends(clause, who, older, subject) or (not _adds_to_it(said) and _replaces(clause, older)):
             return True
-    return not _BESIDE.search(said) and not _is_unsure(said) and judge(line, newer) is ConflictVerdict.CERTAIN
+    return not _adds_to_it(said) and not _is_unsure(said) and judge(line, newer) is ConflictVerdict.CERTAIN
 
 
 @lru_cache(maxsize=2_048)  # a statement is compared with many
@@ -102,8 +111,7 @@ def _is_same(one: str, other: str) -> bool:
 
 def _ends(clause: str, who: str, older: str, subject: str) -> bool:
     """Whether it says that what the line tells is over."""
-    denied = _DENIES_BY_END.search(clause)
-    if not (_is_over(clause) or denied) or _AWAY.search(clause):
+    if not (_is_over(clause) or _is_denied_by_end(clause)) or _is_away(clause):
         return False
     over = _telling(_OVER.sub(" ", clause).split(" to ")[0], who)
     told = _telling(older, subject)
@@ -126,16 +134,16 @@ _LIGHT = word_set("contradictions", "light")
 
 def _replaces(clause: str, older: str) -> bool:
     """Whether it names a new home, work or tool in the place of the line's."""
-    return _is_of_the_same(clause, older) and not _AWAY.search(clause) and not _tells_all(clause, older)
+    return _is_of_the_same(clause, older) and not _is_away(clause) and not _tells_all(clause, older)
 
 
 def _is_of_the_same(clause: str, older: str) -> bool:
     """Whether both tell of a home, of work, or of a tool of one kind; nearly no two statements do."""
-    if _NEW_HOME.search(clause) and _AT_HOME.search(older):
+    if _names_new_home(clause) and _is_of_home(older):
         return True
-    if _NEW_WORK.search(clause) and _AT_WORK.search(older):
+    if _names_new_work(clause) and _is_of_work(older):
         return True
-    if _NEW_TOOL.search(clause) and _WITH_TOOL.search(older):
+    if _names_new_tool(clause) and _is_of_tool(older):
         return any(kind.search(clause) and kind.search(older) for kind in _KINDS)
     return False
 

@@ -11,7 +11,7 @@ from memories.language import entities, stopwords, text
 from memories.language.contradiction import outdates
 from memories.language.scripts import has_han
 from memories.language.sentences import is_question, spoken_sentences
-from memories.language.word_lists import pattern, word_set
+from memories.language.word_lists import pattern, remembered, word_set
 
 MOST_CHARS = 160  # what is longer is no statement about one thing
 MOST_OTHER_WORDS = 3  # a statement that denies another may hold besides
@@ -31,24 +31,33 @@ _CHINESE_VALUE = re.compile(
     r"[零〇一二两三四五六七八九十百千万\d点點半刻号號月日年周星期时時分元块塊楼樓层層把早晚上下午]+"
 )
 _LIGHT = frozenset(map(text.stem, word_set("corrections", "light")))
+_tells_of_change = remembered(_CHANGED)
+_tells_of_an_event = remembered(_EVENT)
+_tells_of_an_end = remembered(_GONE)
+_is_denied = remembered(_NEGATION)
 
 
 def corrects(newer: str, older: str) -> bool:
     """Whether a newer text says otherwise of what an older one says."""
-    if max(len(newer), len(older)) > MOST_CHARS or text.normalise(newer) == text.normalise(older):
-        return False
-    return _corrects(newer, older)
+    return max(len(newer), len(older)) <= MOST_CHARS and _corrects(newer, older)
 
 
 @lru_cache(maxsize=8_192)  # the same memories are candidates question after question
 def _corrects(newer: str, older: str) -> bool:
-    if not _CHANGED.search(newer) and topic_of(newer).isdisjoint(topic_of(older)):
+    if _normalised(newer) == _normalised(older):
+        return False
+    if not _tells_of_change(newer) and topic_of(newer).isdisjoint(topic_of(older)):
         return False
     return any(
         _says_otherwise(one, other) or outdates(one, other)
         for other in _sure_statements(older)
         for one in _sure_statements(newer)
     )
+
+
+@lru_cache(maxsize=2_048)
+def _normalised(content: str) -> str:
+    return text.normalise(content)
 
 
 @lru_cache(maxsize=2_048)
@@ -87,9 +96,9 @@ def _says_otherwise(newer: str, older: str) -> bool:
     """Of the same thing another number, date or name, its denial, or its end."""
     about, before = topic_of(newer), topic_of(older)
     common = about & before
-    has_changed = _CHANGED.search(newer) is not None
+    has_changed = _tells_of_change(newer)
     shared_names = _names(newer) & _names(older)
-    if _GONE.search(newer) and (common or shared_names):
+    if _tells_of_an_end(newer) and (common or shared_names):
         return True
     has_other_value = any(_differ(values(newer), values(older)) for values in (_numbers, _names))
     if has_changed and shared_names and _names(newer) - _names(older) and not common:
@@ -100,11 +109,11 @@ def _says_otherwise(newer: str, older: str) -> bool:
         return has_other_value or has_changed or _key(newer) == _key(older)
     if not (about - before and before - about):
         if _is_denied(newer) != _is_denied(older):
-            return before <= about and len(about - before) <= MOST_OTHER_WORDS and not _EVENT.search(older)
+            return before <= about and len(about - before) <= MOST_OTHER_WORDS and not _tells_of_an_event(older)
         if has_other_value:
-            is_state = about == before and not (_EVENT.search(newer) or _EVENT.search(older))
+            is_state = about == before and not (_tells_of_an_event(newer) or _tells_of_an_event(older))
             return has_changed or (is_state and _differ_at_the_end(newer, older))
-    if not has_changed or about == before or _EVENT.search(older):
+    if not has_changed or about == before or _tells_of_an_event(older):
         return False
     if _subject(newer) == _subject(older) or (has_other_value and _subject(newer) in before):
         return True
@@ -127,6 +136,7 @@ def _differ_at_the_end(newer: str, older: str) -> bool:
     return 2 * before >= len(_topic(newer))
 
 
+@lru_cache(maxsize=2_048)
 def _key(note: str) -> frozenset[str]:
     """What stands before the colon of a note such as «Therapist: Dr. Lindqvist»; nothing of any other text."""
     found = _NOTE.match(note)
@@ -136,10 +146,6 @@ def _key(note: str) -> frozenset[str]:
 def _is_note_of_same_key(newer: str, before: frozenset[str]) -> bool:
     key = _key(newer)
     return bool(key) and key <= before
-
-
-def _is_denied(statement: str) -> bool:
-    return _NEGATION.search(statement) is not None
 
 
 def _differ(ours: frozenset[str], theirs: frozenset[str]) -> bool:
@@ -158,6 +164,7 @@ def _numbers(statement: str) -> frozenset[str]:
     return frozenset(entities.numbers(statement) | spelled)
 
 
+@lru_cache(maxsize=2_048)
 def topic_of(statement: str) -> frozenset[str]:
     """What a statement is about: its content words without its values and the plainest verbs, as stems."""
     return frozenset(_topic(statement))
