@@ -5,6 +5,7 @@ What an operator tunes while the platform runs (limits, weights, times) is read 
 
 import os
 import secrets
+import sys
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -172,8 +173,9 @@ _address = DATABASE_LOGINS.get(PROCESS) or env("DATABASE_URL", default="") or po
 DATABASES = {"default": env.db_url_config(_address)}
 DATABASES["default"]["OPTIONS"] = {
     **DATABASES["default"].get("OPTIONS", {}),
-    # Generic plans misjudge scopes of very different sizes: every recall is planned for its own scope.
-    "prepare_threshold": None,
+    # Generic plans misjudge scopes of very different sizes: every recall is planned for its own scope. What is prepared
+    # says so itself (memories.prepared).
+    "prepare_threshold": sys.maxsize,
 }
 for place in ("host", "port"):  # a socket's folder stands in the query of the URL; tools look for it here
     if place in DATABASES["default"]["OPTIONS"]:

@@ -13,11 +13,11 @@ from types import MappingProxyType
 from typing import Any
 from uuid import UUID
 
-from django.db import connection, transaction
+from django.db import transaction
 from django.db.models import F, Prefetch, Q, QuerySet, Value, prefetch_related_objects
 from django.utils.translation import gettext as _
 
-from memories import llm
+from memories import llm, prepared
 from memories.choices import BufferState
 from memories.conf import conf
 from memories.language.text import count_tokens
@@ -96,7 +96,7 @@ def add(
 
 def _insert(values: Mapping[str, Any]) -> bool:
     """Buffer a turn; False where the batch of its conversation has no room for it."""
-    with connection.cursor() as cursor:
+    with prepared.cursor() as cursor:
         cursor.execute(_ADD, values)
         return bool(cursor.rowcount)
 

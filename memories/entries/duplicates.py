@@ -9,8 +9,7 @@ from datetime import datetime
 from functools import cached_property
 from itertools import islice
 
-from django.db import connection
-
+from memories import prepared
 from memories.choices import Echo, EntryType, Verification
 from memories.conf import conf
 from memories.entries.draft import Draft
@@ -143,7 +142,7 @@ def stored_candidates(
     if not wanted:
         return found
     least = min(conf.DEDUPE_THRESHOLD, conf.DEDUPE_TURN_THRESHOLD) - TERM_SLACK
-    with connection.cursor() as cursor:
+    with prepared.cursor() as cursor:
         cursor.execute(_CANDIDATES, [json.dumps(wanted), conf.DEDUPE_CANDIDATES])
         for n, is_same, terms, *columns in cursor:
             if is_same or _share(terms, writes[n].counts) >= least:

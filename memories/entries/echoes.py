@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
 
-from django.db import connection
-
+from memories import prepared
 from memories.choices import Echo
 from memories.index import search_rows
 from memories.language import text
@@ -126,7 +125,7 @@ def _read_memories(texts: Mapping[int, EchoCandidate]) -> None:
     if not texts:
         return
     wanted = [{"n": n, "scope": one.scope_id, "before": one.before, "probe": one.probe} for n, one in texts.items()]
-    with connection.cursor() as cursor:
+    with prepared.cursor() as cursor:
         cursor.execute(_CANDIDATES, [json.dumps(wanted), CANDIDATES])
         rows = cursor.fetchall()
     for n, entry, content, echo in sorted(rows, key=lambda row: row[3] == Echo.ANSWER):  # last what repeats as well
@@ -138,7 +137,7 @@ def count_uses(used: Iterable[tuple[int, datetime]], *, workspace_id: int) -> No
     rows = [{"id": entry, "at": at.isoformat()} for entry, at in used]
     if not rows:
         return
-    with connection.cursor() as cursor:
+    with prepared.cursor() as cursor:
         cursor.execute(_COUNT_USES, {"used": json.dumps(rows), "workspace": workspace_id, "within": SERVED_WITHIN})
 
 

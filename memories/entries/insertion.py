@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from django.db import connection
 
+from memories import prepared
 from memories.models import Entry
 
 _FIELDS = [column for column in Entry._meta.concrete_fields if not column.primary_key]
@@ -19,7 +20,7 @@ _INSERT = f"""
 def insert_entries(entries: Sequence[Entry]) -> None:
     """Store new entries and give each its id; every value is taken as it is, as Django's bulk_create does."""
     rows = [{column.column: getattr(entry, column.attname) for column in _FIELDS} for entry in entries]
-    with connection.cursor() as cursor:
+    with prepared.cursor() as cursor:
         cursor.execute(_INSERT, [json.dumps(rows, default=str, ensure_ascii=False)])
         ids = dict(cursor.fetchall())
     for entry in entries:

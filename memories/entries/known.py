@@ -5,8 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from django.db import connection
-
+from memories import prepared
 from memories.entries.duplicates import PendingWrite
 from memories.models import Policy, Scope
 from memories.models.policy import Policies
@@ -41,7 +40,7 @@ def read(scopes: Mapping[int, Scope], writes: Sequence[PendingWrite]) -> Known:
         "words": _distinct([write.fingerprint] for write in writes),
         "origins": _distinct(write.draft.origins for write in writes),
     }
-    with connection.cursor() as cursor:
+    with prepared.cursor() as cursor:
         cursor.execute(_KNOWN, parameters)
         terms, policies, has_suppressions = cursor.fetchone()
     frequency = {(scope, term): entries for scope, term, entries in json.loads(terms)}

@@ -9,6 +9,7 @@ from typing import Any
 from django.db import connection
 from django.db.models import F
 
+from memories import prepared
 from memories.choices import Echo
 from memories.index import search_rows
 from memories.language import names, relations, text
@@ -107,7 +108,7 @@ def count_new(scopes: Mapping[int, Scope], entries: Sequence[Entry]) -> None:
     rows = [_take_in(scopes[scope_id], added) for scope_id, added in by_scope.items()]
     counted = {pk: Counter(term for entry in added for term in counted_terms(entry)) for pk, added in by_scope.items()}
     columns = _term_columns(entries[0].workspace_id, counted)
-    with connection.cursor() as cursor:
+    with prepared.cursor() as cursor:
         cursor.execute(_COUNT_NEW, columns | {"scopes": json.dumps(rows)})
 
 

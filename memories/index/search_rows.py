@@ -7,6 +7,7 @@ from typing import Any
 
 from django.db import connection, transaction
 
+from memories import prepared
 from memories.choices import Echo
 from memories.conf import conf
 from memories.index import merged
@@ -129,7 +130,7 @@ def write_and_enqueue(rows: Sequence[KeywordRow], average: dict[int, float], *, 
     if not rows:
         return
     marks = _marks([row[0] for row in rows if row[0] not in new], new)
-    with connection.cursor() as cursor:
+    with prepared.cursor() as cursor:
         cursor.execute(f"WITH written AS ({_WRITE}), {_ENQUEUE}", _columns(rows, average) | marks)
 
 

@@ -13,6 +13,8 @@ from typing import Any
 
 from django.db import Error, connection
 
+from memories import prepared
+
 #: The role of the web processes, where it has no other name. It owns nothing, so the policies bind it.
 WEB_ROLE = "memplatform_web"
 _SETTING = "memplatform.workspaces"
@@ -36,7 +38,7 @@ def enter_by_key(digest: str, now: datetime, *, counted: datetime | None) -> dic
     nothing.
     """
     _inside.set(True)
-    with connection.cursor() as cursor:
+    with prepared.cursor() as cursor:
         cursor.execute("SELECT memplatform_admit(%s, %s, %s, %s)", [digest, now, counted, USE_RECORDED_EVERY])
         found = cursor.fetchone()[0]
     if found is None:
@@ -86,7 +88,7 @@ def leave() -> None:
         return
     forget()
     try:
-        with connection.cursor() as cursor:
+        with prepared.cursor() as cursor:
             cursor.execute("SELECT set_config(%s, '', false), set_config('memplatform.actor', '', false)", [_SETTING])
     except Error:
         connection.close()

@@ -36,7 +36,7 @@ def programs(host: str, port: int, mcp_port: int | None = None) -> dict[str, Pro
     python = sys.executable
     return {
         "web": Program((python, "-m", "memplatform.processes.web", host, str(port)), partial(_serve, host, port)),
-        "embedder": Program((python, "manage.py", "embedder"), partial(_command, "embedder"), nice=10),
+        "embedder": Program((python, "manage.py", "embedder"), partial(_command, "embedder"), nice=19),
         "worker": Program((python, "manage.py", "worker"), partial(_command, "worker"), nice=5),
         **({"mcp": _mcp(host, mcp_port)} if mcp_port else {}),
     }

@@ -6,9 +6,9 @@ from dataclasses import asdict
 from datetime import datetime
 from typing import Any
 
-from django.db import connection
 from django.db.models import QuerySet
 
+from memories import prepared
 from memories.choices import GroupSessions
 from memories.conf import conf
 from memories.exceptions import InvalidAddress
@@ -181,7 +181,7 @@ def _insert(session: Session, messages: Sequence[SessionEvent]) -> None:
         "next": session.next_position,
         "last_at": session.last_at,
     }
-    with connection.cursor() as cursor:
+    with prepared.cursor() as cursor:
         cursor.execute(_APPEND, columns)
         for message, (pk,) in zip(messages, cursor.fetchall(), strict=True):
             message.pk, message._state.adding = pk, False

@@ -8,10 +8,11 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from django.db import OperationalError, connection
+from django.db import OperationalError
 from django.db.backends.utils import CursorWrapper
 from psycopg.errors import LockNotAvailable
 
+from memories import prepared
 from memories.conf import conf
 from memories.exceptions import SessionBusy
 from memories.offline import database
@@ -34,7 +35,7 @@ def acquire_lock(workspace_id: int, platform: str, account: str, key: str) -> No
     named = "\0".join([str(workspace_id), platform, account, key]).encode()
     # sessions that share a number only wait for each other
     number = SESSION_LOCK | int.from_bytes(hashlib.blake2b(named, digest_size=8).digest()) & _BITS
-    with connection.cursor() as cursor:
+    with prepared.cursor() as cursor:
         cursor.execute("SELECT pg_try_advisory_xact_lock(%s), pg_current_xact_id()::text", [number])
         is_locked, transaction = cursor.fetchone()
         database.note_transaction(database.Transaction(transaction, platform, account, key))
