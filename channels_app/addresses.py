@@ -101,8 +101,7 @@ def open_session(
     if check is not None:
         check(resolved)
     place = (resolved.session_platform, resolved.session_account, resolved.session_key)
-    locks.acquire_lock(caller.workspace_id, *place)
-    found = conversations.find(caller.workspace_id, resolved)
+    found = locks.acquire_lock(caller.workspace_id, *place)
     scopes = scopes_to_write(caller, resolved, known=found)
     if not resolved.has_channel:
         ensure_channel(caller.workspace_id, resolved.address)

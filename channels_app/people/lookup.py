@@ -2,21 +2,20 @@
 
 from typing import Any
 
-from django.db import connection
 from django.db.models import QuerySet
 
 from channels_app.models import Channel, Identity
+from memories import prepared
 from memories.tenancy.resolver import Address
 
-_COLUMNS = [field.attname for field in Channel._meta.concrete_fields]
 #: Written out: to have it made from a query set takes longer than to ask it.
 _CHANNEL = f"""
-SELECT {", ".join(f"c.{column}" for column in _COLUMNS)}, (
+SELECT (
     SELECT p.key::text FROM channels_app_identity i JOIN channels_app_person p ON p.id = i.person_id
-    WHERE i.workspace_id = c.workspace_id AND i.platform = c.platform AND i.peer = %(peer)s
-        AND p.united_at IS NOT NULL LIMIT 1)
+    WHERE i.workspace_id = c.workspace_id AND i.platform = c.platform AND i.peer = %(peer)s::text
+        AND p.united_at IS NOT NULL LIMIT 1), {prepared.columns(Channel, "c")}
 FROM channels_app_channel c
-WHERE c.workspace_id = %(workspace)s AND c.platform = %(platform)s AND c.account = %(account)s
+WHERE c.workspace_id = %(workspace)s::bigint AND c.platform = %(platform)s::text AND c.account = %(account)s::text
 """  # noqa: S608 (names of ours)
 
 
@@ -32,14 +31,13 @@ def channel_with_person(workspace_id: int, platform: str, account: str, peer: st
     That is its `person`: None where the peer is one of its own. Without a peer it says nothing of it.
     """
     asked: dict[str, Any] = {"workspace": workspace_id, "platform": platform, "account": account, "peer": peer}
-    with connection.cursor() as cursor:
-        cursor.execute(_CHANNEL, asked)
-        row = cursor.fetchone()
-    if row is None:
+    rows = prepared.rows(_CHANNEL, asked)
+    if not rows:
         return None
-    channel = Channel.from_db(connection.alias, _COLUMNS, row[:-1])
+    person, *columns = rows[0]
+    channel = prepared.instance(Channel, columns)
     if peer:
-        channel.person = row[-1]  # type: ignore[attr-defined]
+        channel.person = person  # type: ignore[attr-defined]
     return channel
 
 

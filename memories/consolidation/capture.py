@@ -85,11 +85,12 @@ def capture(
         origins=tuple(origins),
     )
     with acting(actor, savepoint=False):
-        locked = entries.lock_scopes(kept)  # before the order of tools is looked up: two tasks at once would miss it
+        locked = None
         drafts = [] if turn.is_empty else [_in_scope(base, scope, resolved) for scope in kept]
         if turn.tool_calls:
+            locked = entries.lock_scopes(kept)  # before the order of tools is looked up: two at once would miss it
             drafts += _task_drafts(turn, base, own, chat, resolved)
-        return entries.remember_many(drafts, now=now, actor=actor, locked=locked)
+        return entries.remember_many(drafts, now=now, actor=actor, locked=locked, savepoint=False)
 
 
 def _in_scope(draft: Draft, scope: Scope, resolved: Resolution) -> Draft:

@@ -25,8 +25,8 @@ from memories.entries.echoes import EchoCandidate, count_uses, find_echoes
 from memories.entries.edits import reword, write_slots
 from memories.entries.fields import COLUMN_SLOTS, DRAFTED
 from memories.entries.insertion import insert_entries
-from memories.entries.known import read as read_known
-from memories.entries.locks import lock_scopes
+from memories.entries.known import Known
+from memories.entries.known import begin as begin_write
 from memories.entries.results import WriteResult
 from memories.entries.suppression import Suppressions
 from memories.entries.tombstones import Tombstones
@@ -49,7 +49,12 @@ def remember(draft: Draft, *, now: datetime, actor: str) -> WriteResult:
 
 
 def remember_many(
-    drafts: Iterable[Draft], *, now: datetime, actor: str, locked: dict[int, Scope] | None = None
+    drafts: Iterable[Draft],
+    *,
+    now: datetime,
+    actor: str,
+    locked: dict[int, Scope] | None = None,
+    savepoint: bool = True,
 ) -> list[WriteResult]:
     """Store drafts in order, or strengthen the entries that already say the same; one result for each draft.
 
@@ -59,7 +64,8 @@ def remember_many(
     4. Repeat, reword or insert; count terms; write keywords, so that it can be found when the call returns.
     5. Queue what needs embedding; the worker is notified after the commit.
 
-    Drafts of one call belong to one workspace; `locked` are their scopes, if the caller has locked them already.
+    Drafts of one call belong to one workspace; `locked` are their scopes, if the caller has locked them already. With
+    these, or without `savepoint`, whoever calls it in a transaction loses all of that when it fails.
     What a machine offers of an erased person, or of a message in quarantine, is answered with an entry that is not
     stored; somebody who saves what was erased on purpose gets ContentErased. Raises InvalidDraft or ScopeFrozen, too.
     """
@@ -68,9 +74,8 @@ def remember_many(
         check(draft)
     if not drafts:
         return []
-    with acting(actor, savepoint=locked is None):  # whoever has locked them has a transaction to lose
-        writer = _Writer(locked or lock_scopes(draft.scope for draft in drafts), now)
-        results = writer.write([PendingWrite.of(draft) for draft in drafts])
+    with acting(actor, savepoint=savepoint and locked is None):
+        results = _write([PendingWrite.of(draft) for draft in drafts], now, locked)
         changed = [result.entry for result in results if result.outcome in (Outcome.CREATED, Outcome.MERGED)]
         mark_contradicted(changed, now=now, actor=actor)
         evidence.store([(result.entry, draft) for result, draft in zip(results, drafts, strict=True) if result.is_kept])
@@ -87,11 +92,17 @@ def remember_many(
     return results
 
 
+def _write(writes: Sequence[PendingWrite], now: datetime, locked: dict[int, Scope] | None) -> list[WriteResult]:
+    known = begin_write(writes)
+    return _Writer(locked or known.scopes, known, now).write(writes)
+
+
 @dataclass
 class _Writer:
     """One call of remember_many, inside its transaction."""
 
     scopes: dict[int, Scope]
+    known: Known
     now: datetime
     pending: PendingIndex = field(default_factory=PendingIndex)
     waiting: list[PendingWrite] = field(default_factory=list)  # to be inserted
@@ -100,7 +111,7 @@ class _Writer:
 
     def write(self, writes: Sequence[PendingWrite]) -> list[WriteResult]:
         workspace = writes[0].draft.scope.workspace_id
-        known = read_known(self.scopes, writes)
+        known = self.known
         choose_probes(writes, known.frequency)
         texts = [EchoCandidate(write.draft.scope.pk, write.content, write.terms) for write in writes]
         for write, echo in zip(writes, find_echoes(texts, known.frequency), strict=True):

@@ -23,18 +23,12 @@ from sessions_app.search import rows
 _OTHER_PEER = "This is the direct chat of another peer: their histories are not mixed. A chat of several is a group."
 
 
-def find(workspace_id: int, resolved: Resolution) -> Session | None:
-    """The session of an address, with its scopes, where there is one."""
-    place = _place(workspace_id, resolved)
-    return Session.objects.filter(**place).select_related("user_scope", "chat_scope").first()
-
-
 def get_or_create(
     workspace_id: int, resolved: Resolution, scopes: dict[str, Scope], *, found: Session | None, now: datetime
 ) -> Session:
     """The session of an address, with a new conversation if it was idle for too long. Needs the session's lock.
 
-    `found` is what `find` found under the lock. Raises InvalidAddress for another peer in a direct chat, and for a chat
+    `found` is what was read under the lock. Raises InvalidAddress for another peer in a direct chat, and for a chat
     that was a group and now is not, or the other way round.
     """
     address, columns = resolved.address, _columns(resolved, scopes)
