@@ -24,10 +24,15 @@ class _PreparedCursor(Cursor[Any]):
 
 
 def cursor() -> CursorWrapper:
-    """A cursor like `connection.cursor()` whose statements are planned once a connection."""
+    """A cursor like `connection.cursor()` whose statements are planned once a connection.
+
+    Where statements are logged it is just that: the log shows them with their values.
+    """
+    if connection.queries_logged:
+        return connection.cursor()
     connection.ensure_connection()
     raw: Any = _PreparedCursor(connection.connection)
-    return connection.make_debug_cursor(raw) if connection.queries_logged else connection.make_cursor(raw)
+    return connection.make_cursor(raw)
 
 
 def rows(statement: str, values: Sequence[Any] | Mapping[str, Any]) -> list[Any]:

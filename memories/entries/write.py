@@ -24,7 +24,7 @@ from memories.entries.duplicates import (
 from memories.entries.echoes import EchoCandidate, count_uses, find_echoes
 from memories.entries.edits import reword, write_slots
 from memories.entries.fields import COLUMN_SLOTS, DRAFTED
-from memories.entries.insertion import insert_entries
+from memories.entries.insertion import insert_entries, insert_links
 from memories.entries.known import Known
 from memories.entries.known import begin as begin_write
 from memories.entries.results import WriteResult
@@ -128,7 +128,7 @@ class _Writer:
         self._insert_waiting()
         linked = [self._link_resembling(write) for write in writes]
         if links := [link for several in linked for link in several]:
-            Link.objects.bulk_create(links, ignore_conflicts=True)
+            insert_links(links)
         lengths = {scope_id: scope.index_length for scope_id, scope in self.scopes.items()}
         search_rows.write_and_enqueue(list(self.rows.values()), lengths, new=self.new)
         return [
@@ -220,7 +220,7 @@ class _Writer:
         if not writes:
             return
         entries = [_new_entry(write, self.now) for write in writes]
-        insert_entries(entries)
+        insert_entries(entries, self.scopes)
         for write, entry in zip(writes, entries, strict=True):
             write.entry, write.entry_id = entry, entry.pk
         slots = [
@@ -230,7 +230,6 @@ class _Writer:
         ]
         if slots:
             Slot.objects.bulk_create(slots)
-        scope_statistics.count_new(self.scopes, entries)
         self.rows |= {entry.pk: search_rows.keyword_row(entry) for entry in entries}
         self.new.extend(entry.pk for entry in entries)
 

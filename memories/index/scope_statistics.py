@@ -62,11 +62,14 @@ _COUNTED = {
     "nicknames": "jsonb",
     "sender_names": "jsonb",
 }
-_COUNT_NEW = f"""
-    WITH counted AS ({_COUNT_TERMS})
-    UPDATE memories_scope s SET version = s.version + 1, {", ".join(f"{name} = new.{name}" for name in _COUNTED)}
-    FROM jsonb_to_recordset(%(scopes)s::jsonb)
-        AS new (id bigint, {", ".join(f"{name} {kind}" for name, kind in _COUNTED.items())}) WHERE s.id = new.id
+#: Two parts of a statement, whose values `counting` tells.
+COUNT_NEW = f"""
+    counted_terms AS ({_COUNT_TERMS}),
+    counted_scopes AS (
+        UPDATE memories_scope s SET version = s.version + 1, {", ".join(f"{name} = new.{name}" for name in _COUNTED)}
+        FROM jsonb_to_recordset(%(scopes)s::jsonb)
+            AS new (id bigint, {", ".join(f"{name} {kind}" for name, kind in _COUNTED.items())}) WHERE s.id = new.id
+    )
 """  # noqa: S608 (names of ours)
 
 
@@ -98,18 +101,24 @@ def _take_in(scope: Scope, entries: Sequence[Entry]) -> dict[str, Any]:
     return {"id": scope.pk, **{name: getattr(scope, name) for name in _COUNTED}}
 
 
-def count_new(scopes: Mapping[int, Scope], entries: Sequence[Entry]) -> None:
-    """Count new entries of one workspace, and their terms, into their scopes, and raise the versions of these."""
+def counting(scopes: Mapping[int, Scope], entries: Sequence[Entry]) -> dict[str, Any]:
+    """The values of COUNT_NEW: new entries of one workspace, and their terms, are counted into their scopes.
+
+    The versions of the scopes are raised. `scopes`, by id, know of the entries afterwards.
+    """
     by_scope: defaultdict[int, list[Entry]] = defaultdict(list)
     for entry in entries:
         by_scope[entry.scope_id].append(entry)
-    if not entries:
-        return
     rows = [_take_in(scopes[scope_id], added) for scope_id, added in by_scope.items()]
     counted = {pk: Counter(term for entry in added for term in counted_terms(entry)) for pk, added in by_scope.items()}
-    columns = _term_columns(entries[0].workspace_id, counted)
-    with prepared.cursor() as cursor:
-        cursor.execute(_COUNT_NEW, columns | {"scopes": json.dumps(rows)})
+    return _term_columns(entries[0].workspace_id, counted) | {"scopes": json.dumps(rows)}
+
+
+def count_new(scopes: Mapping[int, Scope], entries: Sequence[Entry]) -> None:
+    """Count entries that are stored already into their scopes."""
+    if entries:
+        with prepared.cursor() as cursor:
+            cursor.execute(f"WITH {COUNT_NEW} SELECT", counting(scopes, entries))
 
 
 def adopt_average_length(scope: Scope) -> bool:

@@ -43,27 +43,27 @@ def met(api: Api) -> Api:
 def test_the_first_turn_of_a_chat_makes_its_channel_its_scope_and_its_session(api: Api) -> None:
     sent_by(api, "This process sees the workspace for the first time", {**TELEGRAM, "account": "another", "peer": "u1"})
     statements, outcome = sent_by(api, "I moved to Hangzhou last spring")
-    assert (len(statements), outcome) == (23, "created"), "\n".join(statements)
+    assert (len(statements), outcome) == (20, "created"), "\n".join(statements)
 
 
 def test_a_turn_of_a_running_chat(met: Api) -> None:
     statements, outcome = sent_by(met, "We will fly to Lisbon with the blue suitcase")
-    assert (len(statements), outcome) == (13, "created"), "\n".join(statements)
+    assert (len(statements), outcome) == (10, "created"), "\n".join(statements)
 
 
 def test_a_turn_of_a_group_is_remembered_for_speaker_and_chat(met: Api) -> None:
     statements, outcome = sent_by(met, "The printer on the second floor is broken", GROUP)
-    assert (len(statements), outcome) == (14, "created"), "\n".join(statements)
+    assert (len(statements), outcome) == (11, "created"), "\n".join(statements)
 
 
 def test_a_turn_that_repeats_a_memory(met: Api) -> None:
     statements, outcome = sent_by(met, "My sister Lena has a cat called Mochi")
-    assert (len(statements), outcome) == (14, "skipped"), "\n".join(statements)
+    assert (len(statements), outcome) == (12, "skipped"), "\n".join(statements)
 
 
 def test_the_same_turn_again_under_its_key(met: Api) -> None:
     key = {"Idempotency-Key": "k1"}
     statements, outcome = sent_by(met, "My brother plays the violin", **key)
-    assert (len(statements), outcome) == (17, "created"), "\n".join(statements)
+    assert (len(statements), outcome) == (14, "created"), "\n".join(statements)
     statements, outcome = sent_by(met, "My brother plays the violin", **key)
     assert (len(statements), outcome) == (4, "created"), "\n".join(statements)
