@@ -16,8 +16,9 @@ from memories.conf import conf
 from memories.index.contextual import sparse_literal
 from memories.models import Entry
 from memories.models.policy import Policies
-from memories.models.state import MARKS, live_sql
+from memories.models.state import live_sql
 from memories.recall import leading
+from memories.recall.entry_columns import COLUMNS, entry_of
 from memories.recall.filters import (
     Condition,
     all_of,
@@ -55,15 +56,6 @@ class Candidate:
 
 
 Match = tuple[Candidate, Entry]
-
-#: What is read of the entries of the best; all else is read of those that are asked for it.
-_READ = {
-    "id", "uid", "type", "subtype", "scope_id", "content", "origins", "fingerprint", "importance", "category",
-    "created_at", "stated_at", "expires_at", "pinned", *MARKS.values(),
-    "channel", "chat_id", "session_id", "sender_id", "speaker", "thread_id",
-    "version", "echo", "verification", "path", "line_from", "heading",
-}  # fmt: skip
-_COLUMNS = [field.column for field in Entry._meta.concrete_fields if field.column in _READ]  # as an entry is read
 
 #: With OFFSET, so that what is sorted are numbers and not the vectors they were computed from.
 _SCORED = """
@@ -215,7 +207,7 @@ def search(
         "rows": leading.rows(echo_filter(query)) if is_of_leading else _ROWS,
         "boosts": _BOOSTS,
         "passed_over": passed_over,
-        "read": ", ".join(f"e.{column}" for column in _COLUMNS),
+        "read": ", ".join(f"e.{column}" for column in COLUMNS),
         "named": _NAMED if parsed.words.named else "false",
         "date": date,
         "keyword": keyword,
@@ -231,8 +223,8 @@ def search(
 
 
 def _match(row: Sequence[Any]) -> Match:
-    entry = Entry.from_db(connection.alias, _COLUMNS, row[: len(_COLUMNS)])
-    *scores, slots, passed_over = row[len(_COLUMNS) :]
+    entry = entry_of(row)
+    *scores, slots, passed_over = row[len(COLUMNS) :]
     return Candidate(entry.pk, entry.scope_id, *scores, dict(slots), passed_over), entry  # type: ignore[call-arg]
 
 
