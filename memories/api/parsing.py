@@ -1,6 +1,7 @@
 """Reading a body strictly: what cannot be stored or means two things is refused before any code sees it."""
 
 import json
+import re
 from collections.abc import Mapping
 from typing import IO, Any
 
@@ -11,6 +12,7 @@ from rest_framework.exceptions import APIException, ParseError
 from rest_framework.parsers import BaseParser
 
 DEEPEST = 20
+_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class BodyTooLarge(APIException):
@@ -56,7 +58,7 @@ def check_texts(value: Any, path: str = "", depth: int = 0) -> None:
     if depth > DEEPEST:
         raise ParseError(_("The body is nested too deeply."))
     if isinstance(value, str):
-        if "\0" in value or any(0xD800 <= ord(char) <= 0xDFFF for char in value):
+        if "\0" in value or _LONE_SURROGATE.search(value):
             raise ParseError(_("%(path)s holds NUL or a lone surrogate.") % {"path": path or "The body"})
     elif isinstance(value, dict):
         for name, inner in value.items():
