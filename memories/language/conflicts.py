@@ -7,11 +7,10 @@ and coffee. Plans, hearsay and the past change nothing. Pure and deterministic.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 from functools import lru_cache
-from itertools import takewhile
 
 from memories.language import text
 from memories.language.word_lists import pattern
@@ -214,5 +213,9 @@ def _judge_frame(before: str, after: str) -> ConflictVerdict:
     return ConflictVerdict.CERTAIN if _CHANGED.search(after) else ConflictVerdict.DOUBTFUL
 
 
-def _common(one: Iterable[str], other: Iterable[str]) -> int:
-    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
+def _common(one: Sequence[str], other: Sequence[str]) -> int:
+    """How many words both begin with."""
+    for place, (word, other_word) in enumerate(zip(one, other, strict=False)):
+        if word != other_word:
+            return place
+    return min(len(one), len(other))

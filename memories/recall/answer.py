@@ -6,6 +6,7 @@ it cannot tell: that takes reading.
 """
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import tzinfo
@@ -92,7 +93,7 @@ def assess_all(ranked: Sequence[Ranked], known: Sequence[Ranked], parsed: Parsed
     signs = Answerability(
         contrast=max(contrasts, default=None),
         similarity=max(near, default=None),
-        words=max(words.coverage(text.terms(item.entry.content)) for item in known[:BEST]),
+        words=max(words.coverage(_terms_of(item.entry.content)) for item in known[:BEST]),
         speaker=bool(words.named),
         lead=_lead_of_named(ranked) if parsed.features else None,
         others=_said_by_others(ranked) if words.named and not parsed.features else 0.0,
@@ -175,6 +176,11 @@ def _read_question(said: str) -> tuple[bool, frozenset[int]]:
     telling = telling_sentences(said)
     asks = any(text.terms(one) for one in spoken_sentences(said) if one not in telling or asks_something(one))
     return asks, frozenset(text.terms("\n".join(telling)))
+
+
+@lru_cache(maxsize=2_048)
+def _terms_of(content: str) -> Counter[int]:
+    return text.terms(content)
 
 
 def _of_asker(items: Sequence[Ranked]) -> list[Ranked]:

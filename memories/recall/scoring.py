@@ -213,6 +213,8 @@ def serve(ranked: Sequence[Ranked], policies: Policies, *, limit: int, quotas: b
 
 def _without_repeats(items: Sequence[Ranked]) -> list[Ranked]:
     """Of turns of one kind in which the same was told beside an unanswered question, the best alone."""
+    if all(item.entry.echo != Echo.ANSWER for item in items):
+        return list(items)
     told: set[tuple[int, str, str]] = set()
     kept = []
     for item in items:

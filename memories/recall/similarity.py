@@ -232,6 +232,8 @@ def _weighted_mean(centroids: Iterable[Centroid], dimension: int) -> Centroid:
     rows = sum(centroid.rows for centroid in some)
     if not rows:
         return Centroid(0, [0.0] * dimension)
+    if len(some) == 1:
+        return some[0]
     columns = zip(*(centroid.vector for centroid in some), strict=True)
     weights = [centroid.rows / rows for centroid in some]
     return Centroid(rows, [sum(w * x for w, x in zip(weights, column, strict=True)) for column in columns])
