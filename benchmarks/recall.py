@@ -20,11 +20,13 @@ from django.test import Client
 
 from benchmarks.ground import Milliseconds, percentile, seconds, sql
 from benchmarks.latency import NOUNS, PLACES, VERBS, Caller, turn
+from channels_app.channels import ensure_channel
 from memories import entries
 from memories.consolidation.capture import turn_text
 from memories.entries.draft import Draft
 from memories.index import worker
 from memories.models import Bot, BotKey, Entry, Scope
+from memories.tenancy.resolver import Address
 from tests.support.house import House
 
 SIZES = (1_000, 10_000, 100_000)
@@ -67,6 +69,7 @@ def question(size: int, n: int) -> dict[str, Any]:
 def fill(bot: Bot, sizes: Sequence[int]) -> None:
     """A scope of each size, with vectors, ready to be asked."""
     now = datetime.now(UTC)
+    ensure_channel(bot.workspace_id, Address(**address(0)))  # as the first message does
     scopes = [Scope.objects.begin(bot.workspace_id, f"telegram:direct_u{size}", "user") for size in sizes]
     first = scopes[0]
     for begin in range(0, WRITTEN, 250):
