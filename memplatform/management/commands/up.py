@@ -22,7 +22,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from channels_app.mcp import PATH
-from memplatform import checks, postgres
+from memplatform import checks, collector, postgres
 from memplatform.database import checks as database_checks
 from memplatform.database import roles, state
 from memplatform.database.roles import Access
@@ -69,6 +69,7 @@ class Command(BaseCommand):
                 made = self._seed(data)
                 supervisor = self._supervisor(data, own, self._provide_access(own or os.environ["DATABASE_URL"]))
                 supervisor.was_killed = was_killed
+                collector.look_as_usual()
                 stack.callback(_end, supervisor)
                 stack.callback(self.say, _("Stopping: conversations are saved, then everything ends (up to 30 s) …"))
                 self.say(_("Starting web, embedder and worker …"))
