@@ -74,7 +74,7 @@ def one(request: HttpRequest, uid: UUID) -> HttpResponse:
         "page": page,
         "rows": [(entry, quotes.get(entry.pk, [])) for entry in page.object_list],
         "conversations": quarantine.left_in(first.workspace_id, run),
-        "list": reverse("quarantine"),
+        "back": reverse("quarantine"),
     }
     return _render(request, "one", context)
 
