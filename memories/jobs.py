@@ -1,7 +1,7 @@
 """The jobs of memories, one object each: what it runs, what its dry run counts, when, and the behaviour it keeps."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from datetime import datetime, time
 from functools import partial
 
@@ -23,13 +23,14 @@ from memories.models import ExtractionBatch, Workspace
 Work = Callable[..., dict[str, int]]
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Job:
     """A task on a schedule: with `cron` for all workspaces at once, with `at` for each in turn."""
 
     name: str
     label: str  # what it does, in English; translated where it is shown
     behaviour: str  # its line in docs/reference/behaviours.md
+    _: KW_ONLY
     run: Work | str  # a dotted path where the work itself needs the table of jobs
     preview: Work | str  # counts what `run` would do, and changes nothing
     cron: str = ""  # in UTC
@@ -99,136 +100,38 @@ def preview_resume_batches() -> dict[str, int]:
     return {"batches": batches.unfinished().count()}
 
 
-PURGE = Job(
-    name="purge",
-    label=_("proposes to remove for good what expired long ago"),
-    behaviour="A9",
-    at=time(4, 30),
-    run=purge,
-    preview=preview_purge,
-    is_on_by_default=False,
-)
+PURGE = Job("purge", _("proposes to remove for good what expired long ago"), "A9", at=time(4, 30),
+    run=purge, preview=preview_purge, is_on_by_default=False)  # fmt: skip
 JOBS = (
-    Job(
-        name="count-terms",
-        label=_("counts the words of every scope anew"),
-        behaviour="E5",
-        at=time(2, 30),
-        run=maintenance.count_terms_anew,
-        preview=partial(maintenance.count_terms_anew, is_dry=True),
-    ),
-    Job(
-        name="extract",
-        label=_("extracts conversations that have gone quiet"),
-        behaviour="D5",
-        cron="* * * * *",
-        run=tasks.extract,
-        preview=preview_extract,
-    ),
-    Job(
-        name="extract-day",
-        label=_("extracts whatever the buffer still holds"),
-        behaviour="D5",
-        at=time(3, 0),
-        run=tasks.extract_day,
-        preview=preview_extract_day,
-    ),
-    Job(
-        name="compress-days",
-        label=_("makes facts of the days before"),
-        behaviour="D6",
-        at=time(3, 15),
-        run=tasks.compress_days,
-        preview=preview_compress_days,
-    ),
-    Job(
-        name="expire",
-        label=_("takes out of use what has lived its time"),
-        behaviour="A9",
-        at=time(3, 30),
-        run=tasks.expire,
-        preview=expiry.count_due,
-    ),
-    Job(
-        name="capacity",
-        label=_("archives what has faded and what is too much"),
-        behaviour="D1",
-        at=time(3, 45),
-        run=capacity.enforce_capacity,
-        preview=capacity.count_surplus,
-    ),
-    Job(
-        name="compress",
-        label=_("merges and drops facts, refreshes profiles"),
-        behaviour="D6",
-        at=time(4, 0),
-        weekday=0,
-        run=tasks.compress,
-        preview=compression.count_facts,
-    ),
-    Job(
-        name="archive",
-        label=_("condenses the day before into a note"),
-        behaviour="C10",
-        at=time(4, 0),
-        run=tasks.archive,
-        preview=preview_archive,
-    ),
+    Job("count-terms", _("counts the words of every scope anew"), "E5", at=time(2, 30),
+        run=maintenance.count_terms_anew, preview=partial(maintenance.count_terms_anew, is_dry=True)),
+    Job("extract", _("extracts conversations that have gone quiet"), "D5", cron="* * * * *",
+        run=tasks.extract, preview=preview_extract),
+    Job("extract-day", _("extracts whatever the buffer still holds"), "D5", at=time(3, 0),
+        run=tasks.extract_day, preview=preview_extract_day),
+    Job("compress-days", _("makes facts of the days before"), "D6", at=time(3, 15),
+        run=tasks.compress_days, preview=preview_compress_days),
+    Job("expire", _("takes out of use what has lived its time"), "A9", at=time(3, 30),
+        run=tasks.expire, preview=expiry.count_due),
+    Job("capacity", _("archives what has faded and what is too much"), "D1", at=time(3, 45),
+        run=capacity.enforce_capacity, preview=capacity.count_surplus),
+    Job("compress", _("merges and drops facts, refreshes profiles"), "D6", at=time(4, 0), weekday=0,
+        run=tasks.compress, preview=compression.count_facts),
+    Job("archive", _("condenses the day before into a note"), "C10", at=time(4, 0),
+        run=tasks.archive, preview=preview_archive),
     PURGE,
-    Job(
-        name="pinned-tests",
-        label=_("asks the questions whose answers are to stay"),
-        behaviour="F6",
-        at=time(5, 0),
-        run=pinned.check_all,
-        preview=pinned.count_tests,
-    ),
-    Job(
-        name="rehearse",
-        label=_("counts what was recalled"),
-        behaviour="D2",
-        cron="* * * * *",
-        run=tasks.rehearse,
-        preview=access_counting.count_uncounted,
-    ),
-    Job(
-        name="deliver-webhooks",
-        label=_("delivers what webhooks are told of"),
-        behaviour="F1",
-        cron="* * * * *",
-        run=tasks.deliver_webhooks,
-        preview=preview_deliver_webhooks,
-    ),
-    Job(
-        name="resume-batches",
-        label=_("goes on with batches left half applied"),
-        behaviour="F3",
-        cron="*/5 * * * *",
-        run=tasks.resume_batches,
-        preview=preview_resume_batches,
-    ),
-    Job(
-        name="repair-index",
-        label=_("finds entries without search row or vector"),
-        behaviour="C12",
-        cron="7 * * * *",
-        run=tasks.repair_index,
-        preview=maintenance.count_unindexed,
-    ),
-    Job(
-        name="mark-echoes",
-        label=_("finds old turns that tell nothing new"),
-        behaviour="A7",
-        cron="17 * * * *",
-        run=tasks.mark_echoes,
-        preview=echoes.count_undecided,
-    ),
-    Job(
-        name="clean-up",
-        label=_("removes records that are no longer needed"),
-        behaviour="F5",
-        cron="37 * * * *",
-        run=tasks.clean_up,
-        preview=maintenance.count_outdated,
-    ),
-)
+    Job("pinned-tests", _("asks the questions whose answers are to stay"), "F6", at=time(5, 0),
+        run=pinned.check_all, preview=pinned.count_tests),
+    Job("rehearse", _("counts what was recalled"), "D2", cron="* * * * *",
+        run=tasks.rehearse, preview=access_counting.count_uncounted),
+    Job("deliver-webhooks", _("delivers what webhooks are told of"), "F1", cron="* * * * *",
+        run=tasks.deliver_webhooks, preview=preview_deliver_webhooks),
+    Job("resume-batches", _("goes on with batches left half applied"), "F3", cron="*/5 * * * *",
+        run=tasks.resume_batches, preview=preview_resume_batches),
+    Job("repair-index", _("finds entries without search row or vector"), "C12", cron="7 * * * *",
+        run=tasks.repair_index, preview=maintenance.count_unindexed),
+    Job("mark-echoes", _("finds old turns that tell nothing new"), "A7", cron="17 * * * *",
+        run=tasks.mark_echoes, preview=echoes.count_undecided),
+    Job("clean-up", _("removes records that are no longer needed"), "F5", cron="37 * * * *",
+        run=tasks.clean_up, preview=maintenance.count_outdated),
+)  # fmt: skip

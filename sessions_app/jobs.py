@@ -10,28 +10,10 @@ from sessions_app.history import evidence, retention
 from sessions_app.lifecycle import close
 
 JOBS = (
-    Job(
-        name="sweep-sessions",
-        label=_("closes conversations that were idle for too long"),
-        behaviour="B4",
-        cron="*/10 * * * *",
-        run=tasks.sweep_sessions,
-        preview=close.count_stale,
-    ),
-    Job(
-        name="clean-events",
-        label=_("removes old session events"),
-        behaviour="C6",
-        cron="5-59/10 * * * *",
-        run=tasks.clean_events,
-        preview=retention.count_old,
-    ),
-    Job(
-        name="find-evidence",
-        label=_("finds the words that facts of models rest on"),
-        behaviour="D5",
-        at=time(2, 45),
-        run=tasks.find_evidence,
-        preview=evidence.count_without,
-    ),
-)
+    Job("sweep-sessions", _("closes conversations that were idle for too long"), "B4", cron="*/10 * * * *",
+        run=tasks.sweep_sessions, preview=close.count_stale),
+    Job("clean-events", _("removes old session events"), "C6", cron="5-59/10 * * * *",
+        run=tasks.clean_events, preview=retention.count_old),
+    Job("find-evidence", _("finds the words that facts of models rest on"), "D5", at=time(2, 45),
+        run=tasks.find_evidence, preview=evidence.count_without),
+)  # fmt: skip

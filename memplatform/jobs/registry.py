@@ -22,40 +22,18 @@ from memories.jobs import Job
 
 log = structlog.get_logger(__name__)
 
-TICK = Job(
-    name="tick",
-    label=_("starts the nightly jobs that are due"),
-    behaviour="D6",
-    cron="*/15 * * * *",
-    run="memplatform.tasks.tick",
-    preview="memplatform.tasks.count_due",
-)
-CONDITION = Job(
-    name="tell-condition",
-    label=_("tells webhooks which part is missing or late"),
-    behaviour="F1",
-    cron="* * * * *",
-    run="memplatform.tasks.tell_condition",
-    preview="memplatform.tasks.count_parts",
-)
-ERASE = Job(
-    name="erase",
-    label=_("erases the people an operator ordered to be erased"),
-    behaviour="F7",
-    cron="* * * * *",
-    run="memplatform.tasks.erase_waiting",
-    preview="memplatform.tasks.count_erasures",
-)
-ROLL_UP = Job(
-    name="roll-up",
-    label=_("counts what happened, for the charts of the home page"),
-    behaviour="A14",
-    cron="2-59/5 * * * *",
-    run="memplatform.tasks.roll_up",
-    preview="memplatform.tasks.count_hours",
-)
-_OWN = (TICK, CONDITION, ERASE, ROLL_UP)
-JOBS = {job.name: job for job in (*_OWN, *memories.jobs.JOBS, *sessions_app.jobs.JOBS, *channels_app.jobs.JOBS)}
+#: The jobs of the platform itself.
+OWN = (
+    Job("tick", _("starts the nightly jobs that are due"), "D6", cron="*/15 * * * *",
+        run="memplatform.tasks.tick", preview="memplatform.tasks.count_due"),
+    Job("tell-condition", _("tells webhooks which part is missing or late"), "F1", cron="* * * * *",
+        run="memplatform.tasks.tell_condition", preview="memplatform.tasks.count_parts"),
+    Job("erase", _("erases the people an operator ordered to be erased"), "F7", cron="* * * * *",
+        run="memplatform.tasks.erase_waiting", preview="memplatform.tasks.count_erasures"),
+    Job("roll-up", _("counts what happened, for the charts of the home page"), "A14", cron="2-59/5 * * * *",
+        run="memplatform.tasks.roll_up", preview="memplatform.tasks.count_hours"),
+)  # fmt: skip
+JOBS = {job.name: job for job in (*OWN, *memories.jobs.JOBS, *sessions_app.jobs.JOBS, *channels_app.jobs.JOBS)}
 
 PREFIX = "mem:"
 _LOCK = 7_305_117  # any number nobody else uses

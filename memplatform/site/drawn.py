@@ -1,7 +1,8 @@
 """Which charts the home page shows, and the table of times by step."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import date
 from typing import Any
 
 from django.utils.translation import gettext as _
@@ -57,107 +58,70 @@ def charts(numbers: Numbers) -> Iterator[Chart]:
 
 def _of_recalls(numbers: Numbers) -> Iterator[Chart]:
     days, usage = numbers.period.days, numbers.usage
-    yield Chart(
-        _("Recalls by what was found"),
-        days,
-        [
-            Series(str(Verdict.FOUND.label), "mp-c1", usage.of("found")),
-            Series(str(Verdict.WEAK.label), "mp-c3", usage.of("weak")),
-            Series(str(Verdict.NONE.label), "mp-c4", usage.of("none")),
-            Series(_("No memory needed"), "mp-c5", usage.of("unneeded")),
-        ],
-    )
-    yield Chart(
-        _("Found and used"),
-        days,
-        [
-            Series(_("Found"), "mp-c1", usage.share(["found"], SEARCHED)),
-            Series(_("Used in the answer"), "mp-c2", usage.share(["used"], ["reported"])),
-        ],
-        _("Found: of the recalls that looked into memory. Used: of the memories served whose answer is known."),
-        is_stacked=False,
-        most=1.0,
-        show=percent,
-    )
+    found = [
+        Series(str(Verdict.FOUND.label), "mp-c1", usage.of("found")),
+        Series(str(Verdict.WEAK.label), "mp-c3", usage.of("weak")),
+        Series(str(Verdict.NONE.label), "mp-c4", usage.of("none")),
+        Series(_("No memory needed"), "mp-c5", usage.of("unneeded")),
+    ]
+    yield Chart(_("Recalls by what was found"), days, found)
+    used = [
+        Series(_("Found"), "mp-c1", usage.share(["found"], SEARCHED)),
+        Series(_("Used in the answer"), "mp-c2", usage.share(["used"], ["reported"])),
+    ]
+    hint = _("Found: of the recalls that looked into memory. Used: of the memories served whose answer is known.")
+    yield Chart(_("Found and used"), days, used, hint, is_stacked=False, most=1.0, show=percent)
 
 
 def _of_memories(numbers: Numbers) -> Iterator[Chart]:
     days, usage = numbers.period.days, numbers.usage
-    yield Chart(
-        _("What came in"),
-        days,
-        [
-            Series(pgettext("memories", "Created"), "mp-c1", usage.of("created")),
-            Series(_("Made of others"), "mp-c6", usage.of("derived")),
-            Series(pgettext("memories", "Merged"), "mp-c3", usage.of("merged")),
-            Series(pgettext("memories", "Known already"), "mp-c5", usage.of("repeated")),
-        ],
-        _("Made of others: by extraction, compression, notes and imports."),
-    )
-    types = [(kind, numbers.stock(kind=kind.value)) for kind in EntryType]
-    yield Chart(
-        _("Memories in use by type"),
-        days,
-        [
-            Series(str(kind.label), color, values)
-            for (kind, values), color in zip(types, _COLORS, strict=False)
-            if any(values)
-        ],
-        _("As last counted on each day."),
-    )
-    states = [(state, numbers.stock(state)) for state in State]
-    yield Chart(
-        _("Memories by state"),
-        days,
-        [
-            Series(str(state.label), color, values)
-            for (state, values), color in zip(states, _STATE_COLORS, strict=False)
-            if any(values)
-        ],
-        _("As last counted on each day."),
-    )
+    came = [
+        Series(pgettext("memories", "Created"), "mp-c1", usage.of("created")),
+        Series(_("Made of others"), "mp-c6", usage.of("derived")),
+        Series(pgettext("memories", "Merged"), "mp-c3", usage.of("merged")),
+        Series(pgettext("memories", "Known already"), "mp-c5", usage.of("repeated")),
+    ]
+    yield Chart(_("What came in"), days, came, _("Made of others: by extraction, compression, notes and imports."))
+    types = [(kind.label, numbers.stock(kind=kind.value)) for kind in EntryType]
+    states = [(state.label, numbers.stock(state)) for state in State]
+    yield _of_stock(_("Memories in use by type"), days, types, _COLORS)
+    yield _of_stock(_("Memories by state"), days, states, _STATE_COLORS)
+
+
+def _of_stock(
+    title: str, days: Sequence[date], counts: Iterable[tuple[Any, Sequence[float | None]]], colors: Sequence[str]
+) -> Chart:
+    """A chart of counts that are taken once a day; a kind there is nothing of keeps its color, and is left out."""
+    named = zip(counts, colors, strict=False)
+    series = [Series(str(label), color, values) for (label, values), color in named if any(values)]
+    return Chart(title, days, series, _("As last counted on each day."))
 
 
 def _of_time(numbers: Numbers) -> Iterator[Chart]:
     days = numbers.period.days
-    yield Chart(
-        _("How long recalls take"),
-        days,
-        [
-            Series(_("Half take less"), "mp-c1", numbers.quantiles(TOTAL, 0.5)),
-            Series(_("All but a twentieth take less"), "mp-c4", numbers.quantiles(TOTAL, 0.95)),
-        ],
-        _("Of the recalls that looked into memory; aim: under 200 ms."),
-        is_stacked=False,
-        show=milliseconds,
-    )
+    taken = [
+        Series(_("Half take less"), "mp-c1", numbers.quantiles(TOTAL, 0.5)),
+        Series(_("All but a twentieth take less"), "mp-c4", numbers.quantiles(TOTAL, 0.95)),
+    ]
+    hint = _("Of the recalls that looked into memory; aim: under 200 ms.")
+    yield Chart(_("How long recalls take"), days, taken, hint, is_stacked=False, show=milliseconds)
     if numbers.period.channel is None:
-        yield Chart(
-            _("How long work waits"),
-            days,
-            [
-                Series(_("For the embedding"), "mp-c2", numbers.quantiles(EMBEDDING, 0.95)),
-                Series(_("For the extraction"), "mp-c6", numbers.quantiles(EXTRACTION, 0.95)),
-            ],
-            _("The oldest, looked at once a minute: for 95 of 100 minutes it waited no longer."),
-            is_stacked=False,
-            show=seconds,
-        )
+        waited = [
+            Series(_("For the embedding"), "mp-c2", numbers.quantiles(EMBEDDING, 0.95)),
+            Series(_("For the extraction"), "mp-c6", numbers.quantiles(EXTRACTION, 0.95)),
+        ]
+        hint = _("The oldest, looked at once a minute: for 95 of 100 minutes it waited no longer.")
+        yield Chart(_("How long work waits"), days, waited, hint, is_stacked=False, show=seconds)
 
 
 def _of_spend(numbers: Numbers) -> Chart:
-    names = {"asked": _("Tokens asked"), "answered": _("Tokens answered")}
-    colors = zip(names.items(), ("mp-c2", "mp-c1"), strict=True)
     days = numbers.period.days
-    return Chart(
-        _("Tokens of the platform's own model"),
-        days,
-        [
-            Series(label, color, [float(numbers.spend.get(day, {}).get(name) or 0) for day in days])
-            for (name, label), color in colors
-        ],
-        _("By the days of each workspace."),
-    )
+    names = (("asked", _("Tokens asked"), "mp-c2"), ("answered", _("Tokens answered"), "mp-c1"))
+    spent = [
+        Series(label, color, [float(numbers.spend.get(day, {}).get(name) or 0) for day in days])
+        for name, label, color in names
+    ]
+    return Chart(_("Tokens of the platform's own model"), days, spent, _("By the days of each workspace."))
 
 
 def step_times(numbers: Numbers) -> list[StepTimes]:
