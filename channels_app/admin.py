@@ -17,7 +17,7 @@ from django.utils.html import format_html
 from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import ChoicesDropdownFilter
-from unfold.decorators import action, display
+from unfold.decorators import display
 from unfold.enums import ActionVariant
 
 from channels_app.api.replayed import EFFECTS
@@ -30,6 +30,7 @@ from memories.admin.access import VIEW, Colors, RestrictedAdmin, workspaces_of
 from memories.admin.confirmation import confirm
 from memories.admin.filters import DaysFilter
 from memories.admin.history import RevertibleHistory
+from memories.admin.row_actions import row_action
 from memories.rights import CONFIGURE
 
 _HELP = {
@@ -143,17 +144,11 @@ class ReplayedRecordAdmin(RestrictedAdmin):
         is_parked = record is not None and record.outcome == ReplayOutcome.PARKED
         return self._get_base_actions_detail() if is_parked else []
 
-    @action(description=_("Try again"), url_path="retry", icon="replay", permissions=["operate"])
+    @row_action(_("Try again"), "retry", "replay", "operate")
     def retry(self, request: HttpRequest, object_id: str) -> HttpResponse:
         return self._retry(request, object_id)
 
-    @action(
-        description=_("Give up"),
-        url_path="discard",
-        icon="delete_sweep",
-        permissions=["operate"],
-        variant=ActionVariant.DANGER,
-    )
+    @row_action(_("Give up"), "discard", "delete_sweep", "operate", ActionVariant.DANGER)
     def discard(self, request: HttpRequest, object_id: str) -> HttpResponse:
         return self._discard(request, object_id)
 

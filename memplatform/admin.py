@@ -13,11 +13,12 @@ from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 from django_q.models import Failure, Schedule, Success, Task
 from django_q.tasks import async_task
-from unfold.decorators import action, display
+from unfold.decorators import display
 from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationForm
 
 from memories.admin.access import VIEW, RestrictedAdmin
 from memories.admin.confirmation import confirm
+from memories.admin.row_actions import row_action
 from memories.models import AuditEvent, Factor
 from memplatform.erasure import admin as erasures
 from memplatform.jobs import pages
@@ -56,7 +57,7 @@ class OperatorAdmin(RestrictedAdmin, UserAdmin):  # type: ignore[misc, type-arg]
     def has_factor(self, user: Any) -> bool:
         return Factor.of(user) is not None
 
-    @action(description=_("Remove second factor"), url_path="remove-factor", icon="lock_reset", permissions=["change"])
+    @row_action(_("Remove second factor"), "remove-factor", "lock_reset", "change")
     def remove_factor(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """For whoever lost phone and recovery codes; they log in with the password and set it up anew."""
         user = self.reach(request, object_id, "change")
@@ -110,7 +111,7 @@ class FailurePage(TaskPage):
         lines = str(task.result or "").strip().splitlines()
         return lines[-1][:120] if lines else "—"
 
-    @action(description=_("Run again"), url_path="run-again", icon="replay", permissions=["view"])
+    @row_action(_("Run again"), "run-again", "replay", "view")
     def run_one_again(self, request: HttpRequest, object_id: str) -> HttpResponse:
         return self._run_again(request, [self.reach(request, object_id, "view")])
 
@@ -118,7 +119,7 @@ class FailurePage(TaskPage):
     def run_again(self, request: HttpRequest, queryset: QuerySet[Failure]) -> HttpResponse:
         return self._run_again(request, list(queryset))
 
-    @action(description=_("Dismiss"), url_path="dismiss", icon="delete", permissions=["view"])
+    @row_action(_("Dismiss"), "dismiss", "delete", "view")
     def dismiss_one(self, request: HttpRequest, object_id: str) -> HttpResponse:
         return self._dismiss(request, [self.reach(request, object_id, "view")])
 
@@ -194,7 +195,7 @@ class SchedulePage(RestrictedAdmin):
     def is_switched_on(self, schedule: Schedule) -> bool:
         return bool(schedule.repeats != 0)
 
-    @action(description=_("Switch on or off"), url_path="switch", icon="power_settings_new", permissions=["view"])
+    @row_action(_("Switch on or off"), "switch", "power_settings_new", "view")
     def switch(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """A schedule repeated no more times is passed over; its row stays, and is not repaired while it is off."""
         schedule = self.reach(request, object_id, "view")

@@ -1,7 +1,7 @@
 """What a tool is: its name, what a model reads of it and may say, the verb behind it, and what the model is shown."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from datetime import datetime
 from enum import StrEnum
 from typing import Any
@@ -22,13 +22,14 @@ class Form(StrEnum):
     MCP = "mcp"
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Parameter:
     """One argument of a tool."""
 
     name: str
     kind: str  # string, integer, number or boolean
     words: Words
+    _: KW_ONLY
     is_needed: bool = False
     otherwise: str = ""  # what it is where nobody says it, though models are asked to
     choices: tuple[str, ...] = ()

@@ -16,7 +16,7 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
-from unfold.decorators import action, display
+from unfold.decorators import display
 from unfold.enums import ActionVariant
 from unfold.widgets import (
     UnfoldAdminCheckboxSelectMultipleWidget,
@@ -28,6 +28,7 @@ from unfold.widgets import (
 from memories.admin.access import Colors, RestrictedAdmin, RestrictedInline
 from memories.admin.confirmation import confirm, confirmation_page, is_confirmed
 from memories.admin.quarantine.address import quarantine_url
+from memories.admin.row_actions import row_action
 from memories.choices import Permission
 from memories.models import AuditEvent, Bot, BotKey
 from memories.offline import key_cache
@@ -155,7 +156,7 @@ class BotAdmin(RestrictedAdmin):
     def is_enabled(self, bot: Bot) -> bool:
         return bot.disabled_at is None
 
-    @action(description=_("Issue a key"), url_path="issue-key", icon="key", permissions=["keys"])
+    @row_action(_("Issue a key"), "issue-key", "key", "keys")
     def issue_key(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """The token is in the answer to the POST and nowhere else, not even in the browser's history."""
         bot = self.reach(request, object_id, "keys")
@@ -178,12 +179,12 @@ class BotAdmin(RestrictedAdmin):
             back=back,
         )
 
-    @action(description=_("Put into quarantine …"), url_path="quarantine", icon="coronavirus", permissions=["curate"])
+    @row_action(_("Put into quarantine …"), "quarantine", "coronavirus", "curate")
     def quarantine(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """What it wrote in a time."""
         return HttpResponseRedirect(quarantine_url(bot=self.reach(request, object_id, "curate").pk))
 
-    @action(description=_("Disable or enable"), url_path="switch", icon="power_settings_new", permissions=["change"])
+    @row_action(_("Disable or enable"), "switch", "power_settings_new", "change")
     def enable_or_disable(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """A disabled bot's keys are all refused; nothing else of it changes."""
         bot = self.reach(request, object_id)
@@ -231,9 +232,7 @@ class BotKeyAdmin(RestrictedAdmin):
     def state(self, key: BotKey) -> str:
         return _state(key)
 
-    @action(
-        description=_("Revoke"), url_path="revoke", icon="key_off", variant=ActionVariant.DANGER, permissions=["keys"]
-    )
+    @row_action(_("Revoke"), "revoke", "key_off", "keys", ActionVariant.DANGER)
     def revoke(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """For good: a revoked key is never accepted again."""
         key = self.reach(request, object_id, "keys")

@@ -17,8 +17,8 @@ from memories.admin.access import EDIT, Colors, RestrictedAdmin, actor_of
 from memories.admin.confirmation import confirm
 from memories.admin.filters import ReachableFilter, condition_filter
 from memories.admin.history import RecordedHistory
-from memories.admin.in_use import InUseActions
 from memories.admin.return_link import return_url
+from memories.admin.row_actions import InUseActions
 from memories.admin.sources import source_lines
 from memories.entries import daily_events
 from memories.entries.draft import check_content

@@ -14,12 +14,13 @@ from django.utils.timesince import timesince
 from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import ChoicesDropdownFilter
-from unfold.decorators import action, display
+from unfold.decorators import display
 from unfold.enums import ActionVariant
 
 from memories.admin.access import VIEW, Colors, RestrictedAdmin, RestrictedInline
 from memories.admin.confirmation import confirm
 from memories.admin.filters import DaysFilter
+from memories.admin.row_actions import row_action
 from memories.choices import BufferState
 from memories.consolidation import buffer
 from memories.models import AuditEvent, BufferedTurn, ExtractionBatch
@@ -130,21 +131,15 @@ class ExtractionBatchAdmin(RestrictedAdmin):
         wanted = sensible.get(BufferState(batch.state), ["drop"])
         return [item for item in self._get_base_actions_detail() if item.method.original_function_name in wanted]
 
-    @action(description=_("Extract now"), url_path="extract", icon="bolt", permissions=["operate"])
+    @row_action(_("Extract now"), "extract", "bolt", "operate")
     def extract_now(self, request: HttpRequest, object_id: str) -> HttpResponse:
         return self._extract(request, object_id)
 
-    @action(description=_("Try again"), url_path="retry", icon="replay", permissions=["operate"])
+    @row_action(_("Try again"), "retry", "replay", "operate")
     def retry(self, request: HttpRequest, object_id: str) -> HttpResponse:
         return self._retry(request, object_id)
 
-    @action(
-        description=_("Take out"),
-        url_path="drop",
-        icon="delete_sweep",
-        permissions=["operate"],
-        variant=ActionVariant.DANGER,
-    )
+    @row_action(_("Take out"), "drop", "delete_sweep", "operate", ActionVariant.DANGER)
     def drop(self, request: HttpRequest, object_id: str) -> HttpResponse:
         return self._drop(request, object_id)
 

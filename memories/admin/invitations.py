@@ -10,13 +10,14 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
-from unfold.decorators import action, display
+from unfold.decorators import display
 from unfold.enums import ActionVariant
 from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget
 
 from memories.admin.access import Colors, RestrictedAdmin, visible_workspaces
 from memories.admin.auditing import note
 from memories.admin.confirmation import confirm, confirmation_page, is_confirmed
+from memories.admin.row_actions import row_action
 from memories.models import AuditEvent, Invitation
 from memories.rights import Needs, rights_in
 from memories.tenancy.roles import Right, Role, rights_of, roles_within
@@ -65,7 +66,7 @@ class Inviting:
     admin_site: Any
     opts: Any
 
-    @action(description=_("Invite somebody"), url_path="invite", icon="person_add", permissions=["members"])
+    @row_action(_("Invite somebody"), "invite", "person_add", "members")
     def invite(self, request: HttpRequest) -> HttpResponse:
         """The link is in the answer to the POST and nowhere else; its code stands behind #, which no log sees."""
         form = InviteForm(request.POST if is_confirmed(request) else None, request=request)
@@ -121,13 +122,7 @@ class InvitationAdmin(RestrictedAdmin):
             return _WITHDRAWN
         return _OVER if invitation.expires_at <= timezone.now() else _OPEN
 
-    @action(
-        description=_("Withdraw"),
-        url_path="withdraw",
-        icon="link_off",
-        variant=ActionVariant.DANGER,
-        permissions=["members"],
-    )
+    @row_action(_("Withdraw"), "withdraw", "link_off", "members", ActionVariant.DANGER)
     def withdraw(self, request: HttpRequest, object_id: str) -> HttpResponse:
         invitation = self.reach(request, object_id, "members")
 

@@ -18,13 +18,14 @@ from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 from django_q.tasks import async_task
 from unfold.contrib.filters.admin import ChoicesDropdownFilter
-from unfold.decorators import action, display
+from unfold.decorators import display
 from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget
 
 from memories import webhooks
 from memories.admin.access import Colors, RestrictedAdmin, actor_of
 from memories.admin.confirmation import confirm, confirmation_page, is_confirmed
 from memories.admin.filters import DaysFilter, ReachableFilter
+from memories.admin.row_actions import row_action
 from memories.models import AuditEvent, Webhook, WebhookDelivery
 from memories.models.outbox import WebhookEvent
 from memories.models.webhook import DeliveryProblem, DeliveryState
@@ -114,7 +115,7 @@ class WebhookAdmin(RestrictedAdmin):
             request, "admin/memories/key.html", self.admin_site.each_context(request) | context
         )  # like every page here, never cached
 
-    @action(description=_("New secret"), url_path="renew-secret", icon="key", permissions=["change"])
+    @row_action(_("New secret"), "renew-secret", "key", "change")
     def renew_secret(self, request: HttpRequest, object_id: str) -> HttpResponse:
         webhook = self.reach(request, object_id)
         if is_confirmed(request):
@@ -130,7 +131,7 @@ class WebhookAdmin(RestrictedAdmin):
             back=reverse("admin:memories_webhook_change", args=[webhook.pk]),
         )
 
-    @action(description=_("Send a test event"), url_path="test", icon="send", permissions=["change"])
+    @row_action(_("Send a test event"), "test", "send", "change")
     def send_test(self, request: HttpRequest, object_id: str) -> HttpResponse:
         webhook = self.reach(request, object_id)
 
@@ -194,7 +195,7 @@ class WebhookDeliveryAdmin(RestrictedAdmin):
         address = reverse(f"admin:memories_{page}_change", args=[delivery.row_id])
         return format_html('<a class="mp-link" href="{}">{}</a>', address, delivery.row_id)
 
-    @action(description=_("Send again"), url_path="send-again", icon="replay", permissions=["webhooks"])
+    @row_action(_("Send again"), "send-again", "replay", "webhooks")
     def send_again(self, request: HttpRequest, object_id: str) -> HttpResponse:
         return self._send_again(request, object_id)
 

@@ -9,11 +9,11 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
-from unfold.decorators import action
 from unfold.enums import ActionVariant
 
 from memories.admin.access import actor_of
 from memories.admin.confirmation import confirm
+from memories.admin.row_actions import row_action
 from memories.models.change import acting
 from sessions_app.compaction import flush as flushing
 from sessions_app.lifecycle import close, locks
@@ -32,7 +32,7 @@ class SessionActions:
         session = self.get_object(request, str(object_id))
         return self._get_base_actions_detail() if session and session.next_position > 1 else []
 
-    @action(description=_("Flush"), url_path="flush", icon="output", permissions=["operate"])
+    @row_action(_("Flush"), "flush", "output", "operate")
     def flush(self, request: HttpRequest, object_id: str) -> HttpResponse:
         text = gettext(
             "What must not be lost of what was said since the last flush is kept as memories. The conversation goes on "
@@ -42,7 +42,7 @@ class SessionActions:
         title = gettext("Flush this conversation")
         return self._confirm(request, object_id, act, title=title, text=text, button=gettext("Flush"))
 
-    @action(description=_("Close conversation"), url_path="close", icon="door_front", permissions=["operate"])
+    @row_action(_("Close conversation"), "close", "door_front", "operate")
     def close(self, request: HttpRequest, object_id: str) -> HttpResponse:
         text = gettext(
             "Its last turns are kept as a memory, and the next message begins a new conversation. What was said can "
@@ -51,13 +51,7 @@ class SessionActions:
         title, button = gettext("Close this conversation"), gettext("Close conversation")
         return self._confirm(request, object_id, _close, title=title, text=text, button=button)
 
-    @action(
-        description=_("Reset"),
-        url_path="reset",
-        icon="restart_alt",
-        variant=ActionVariant.DANGER,
-        permissions=["operate"],
-    )
+    @row_action(_("Reset"), "reset", "restart_alt", "operate", ActionVariant.DANGER)
     def reset(self, request: HttpRequest, object_id: str) -> HttpResponse:
         text = gettext(
             "The next message begins with no history, and what still waited to be extracted is not. Nothing else is "

@@ -11,7 +11,6 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext, ngettext, ngettext_lazy
 from django.utils.translation import gettext_lazy as _
-from unfold.decorators import action
 from unfold.enums import ActionVariant
 
 from memories import entries as store
@@ -31,9 +30,9 @@ from memories.admin.entries.bulk_forms import MergeForm
 from memories.admin.entries.preview import counts_of
 from memories.admin.entries.reports import report, report_refused
 from memories.admin.entries.revealing import Revealing
-from memories.admin.in_use import InUseActions
 from memories.admin.masking import is_secret
 from memories.admin.return_link import return_url, with_return_url
+from memories.admin.row_actions import InUseActions, row_action
 from memories.batches import bulk_actions
 from memories.batches.bulk_actions import BulkAction, BulkResult
 from memories.models import Entry, Policy
@@ -74,13 +73,7 @@ class EntryActions(Revealing, InUseActions):
         wanted = {State.LIVE: ["expire"], State.DUE: ["restore", "expire"]}.get(state, ["restore"]) + ["quarantine"]
         return [*wanted, "still_true"] if store.contradiction_of(entry) else wanted
 
-    @action(
-        description=_("Still true"),
-        url_path="still-true",
-        icon="verified",
-        variant=ActionVariant.PRIMARY,
-        permissions=["change"],
-    )
+    @row_action(_("Still true"), "still-true", "verified", "change", ActionVariant.PRIMARY)
     def still_true(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """The line is handed out again beside what contradicts it, until something newer does."""
         entry = self.reach(request, object_id)

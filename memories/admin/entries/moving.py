@@ -8,7 +8,6 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.utils import timezone
 from django.utils.translation import gettext, ngettext, ngettext_lazy
 from django.utils.translation import gettext_lazy as _
-from unfold.decorators import action
 
 from memories.admin.access import actor_of
 from memories.admin.confirmation import ReasonForm, confirmation_page, is_confirmed
@@ -17,6 +16,7 @@ from memories.admin.entries.preview import counts_of
 from memories.admin.entries.reports import report
 from memories.admin.entries.scope_field import scope_field
 from memories.admin.quarantine.address import quarantine_url
+from memories.admin.row_actions import row_action
 from memories.batches.moving import move
 from memories.models import Entry
 
@@ -38,7 +38,7 @@ class Moving:
     of_many: Any
     reach: Any
 
-    @action(description=_("Put into quarantine …"), url_path="quarantine", icon="coronavirus", permissions=["change"])
+    @row_action(_("Put into quarantine …"), "quarantine", "coronavirus", "change")
     def quarantine(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """This entry, the messages it rests on, and what was made of both."""
         return HttpResponseRedirect(quarantine_url(entry=self.reach(request, object_id).pk))

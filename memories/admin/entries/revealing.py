@@ -8,12 +8,12 @@ from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
-from unfold.decorators import action
 from unfold.widgets import UnfoldAdminSelectWidget
 
 from memories.admin.auditing import note
 from memories.admin.confirmation import confirmation_form, confirmation_page, is_confirmed
 from memories.admin.return_link import return_url
+from memories.admin.row_actions import row_action
 from memories.models import AuditEvent
 
 #: Reasons to choose from: the audit log outlives an erasure, so that nobody types about people there.
@@ -44,7 +44,7 @@ class Revealing:
     opts: Any
     reach: Any
 
-    @action(description=_("Reveal"), url_path="reveal", icon="visibility", permissions=["reveal"])
+    @row_action(_("Reveal"), "reveal", "visibility", "reveal")
     def reveal(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """The text is in the answer to the POST and nowhere else."""
         entry = self.reach(request, object_id, "reveal")

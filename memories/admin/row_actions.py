@@ -1,4 +1,4 @@
-"""Expire and Restore on the page of a row, declared once for what people take out of use and bring back."""
+"""Buttons on the page of a row; Expire and Restore are declared once for what people take out of use and bring back."""
 
 from typing import Any
 
@@ -8,28 +8,23 @@ from unfold.decorators import action
 from unfold.enums import ActionVariant
 
 
+def row_action(
+    label: Any, url_path: str, icon: str, permission: str, variant: ActionVariant = ActionVariant.DEFAULT
+) -> Any:
+    """Make a method a button on the page of a row, for those who have this permission."""
+    return action(description=label, url_path=url_path, icon=icon, permissions=[permission], variant=variant)
+
+
 class InUseActions:
     """For the admin of a table; it says how rows are expired and restored, and asks first."""
 
     reach: Any
 
-    @action(
-        description=_("Expire"),
-        url_path="expire",
-        icon="timer_off",
-        variant=ActionVariant.DANGER,
-        permissions=["change"],
-    )
+    @row_action(_("Expire"), "expire", "timer_off", "change", ActionVariant.DANGER)
     def expire(self, request: HttpRequest, object_id: str) -> HttpResponse:
         return self._expire(request, [self.reach(request, object_id)])
 
-    @action(
-        description=_("Restore"),
-        url_path="restore",
-        icon="restore",
-        variant=ActionVariant.SUCCESS,
-        permissions=["change"],
-    )
+    @row_action(_("Restore"), "restore", "restore", "change", ActionVariant.SUCCESS)
     def restore(self, request: HttpRequest, object_id: str) -> HttpResponse:
         return self._restore(request, [self.reach(request, object_id)])
 
