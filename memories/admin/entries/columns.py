@@ -14,9 +14,10 @@ from unfold.decorators import display
 
 from memories.admin.access import Colors
 from memories.admin.entries.highlighting import excerpt
-from memories.admin.entries.saved_views import saved_view
+from memories.admin.entries.saved_views import SAVED_VIEWS
 from memories.admin.masking import MASK, is_secret
 from memories.admin.return_link import return_url
+from memories.admin.saved_views import saved_view
 from memories.models import Entry
 from memories.models.state import State
 from memories.rights import needs
@@ -67,7 +68,7 @@ def chosen(request: HttpRequest) -> list[str]:
 
 def constant(request: HttpRequest) -> set[str]:
     """What the filters of the list make the same in every row, by the names of columns and parts of them."""
-    view, filtered = saved_view(request), {name for name, value in request.GET.items() if value}
+    view, filtered = saved_view(SAVED_VIEWS, request), {name for name, value in request.GET.items() if value}
     parts = {name: name in filtered for name in (_SCOPE, _TYPE, _CATEGORY)}
     same = {
         "colored_state": _STATE in filtered or bool(view and view.has_one_state),

@@ -11,6 +11,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import path, reverse
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 from django.views.decorators.http import require_POST
 from unfold.contrib.filters.admin import (
     BooleanRadioFilter,
@@ -28,7 +29,7 @@ from memories.admin.entries.detail import entry_context
 from memories.admin.entries.forms import EntryForm, SlotInline, edit_of
 from memories.admin.entries.history import EntryHistory
 from memories.admin.entries.moving import Moving
-from memories.admin.entries.saved_views import VIEW_PARAMETER, ViewTab, in_view, view_tabs
+from memories.admin.entries.saved_views import SAVED_VIEWS
 from memories.admin.entries.spreadsheet import as_csv
 from memories.admin.filters import (
     DaysFilter,
@@ -38,8 +39,9 @@ from memories.admin.filters import (
     StateFilter,
     TierFilter,
     VerificationFilter,
+    resolve,
 )
-from memories.admin.pagination import BoundedChangeList
+from memories.admin.saved_views import ViewedChangeList, saved_view
 from memories.admin.word_search import search
 from memories.entries import update
 from memories.exceptions import LineChanged, PlatformError
@@ -49,17 +51,17 @@ from memories.rights import Needs, needs
 from memories.tenancy.roles import Right
 
 
-class EntryList(BoundedChangeList):
+class EntryList(ViewedChangeList):
     """Gives each row of the page its state, with the policies of its workspace read once."""
 
-    request: HttpRequest
-
-    def get_filters_params(self, params: Any = None) -> dict[str, Any]:
-        return {name: value for name, value in super().get_filters_params(params).items() if name != VIEW_PARAMETER}
+    saved_views, all_rows = SAVED_VIEWS, pgettext_lazy("entries", "All")
+    said_by_views = ("p", "state", "due", "pinned__exact")
 
     def get_queryset(self, request: HttpRequest, exclude_parameters: Any = None) -> QuerySet[Any]:
+        """The entries that are in the view of the request."""
         self.request = request
-        return in_view(super().get_queryset(request, exclude_parameters), request)
+        rows, view = super().get_queryset(request, exclude_parameters), saved_view(SAVED_VIEWS, request)
+        return rows.filter(resolve(view.condition, request)) if view else rows
 
     def get_results(self, request: HttpRequest) -> None:
         super().get_results(request)
@@ -74,11 +76,6 @@ class EntryList(BoundedChangeList):
             row.same, row.searched = same, self.query
             row.ends_at = policies[row.workspace_id].end_of(row)
             row.state = state_of(row, row.ends_at, now)
-
-    @property
-    def view_tabs(self) -> list[ViewTab]:
-        """The saved views above the list."""
-        return view_tabs(self)
 
     @property
     def column_choices(self) -> list[tuple[str, Any, bool]]:

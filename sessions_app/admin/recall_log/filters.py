@@ -4,20 +4,17 @@ from collections.abc import Mapping
 from typing import Any
 
 from django.db.models import Exists, OuterRef, Q, QuerySet
-from django.db.models.functions import Coalesce
 from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import TextFilter
 
-from memories.admin.entries.saved_views import SavedView, ViewTab
 from memories.admin.filters import condition_filter
+from memories.admin.saved_views import SavedView
 from memories.choices import Verdict
 from memories.rights import workspaces_of
 from sessions_app.admin.recall_log.askers import ids_of_people
 from sessions_app.models import Session
 
-#: Names the view in the address of the list.
-VIEW_PARAMETER = "view"
 #: So many sessions are named to the database; of a channel with more, each trace is looked at.
 FEW_SESSIONS = 500
 
@@ -98,22 +95,3 @@ SAVED_VIEWS: Mapping[str, SavedView] = {
     "degraded": SavedView(_("Degraded"), ~Q(degraded=[])),
     "unneeded": SavedView(_("No memory needed"), Q(evidence__verdict__isnull=True), has_one_state=True),
 }
-
-
-def in_view(rows: QuerySet[Any], name: str) -> QuerySet[Any]:
-    """The traces of a query that are in a saved view; all of them where it has no such name."""
-    view = SAVED_VIEWS.get(name)
-    if view is None:
-        return rows
-    return rows.alias(made_of_it=Coalesce("used", "overlap")).filter(view.condition)
-
-
-def view_tabs(changelist: Any) -> list[ViewTab]:
-    """All traces and each view, as links that keep the search and the other filters."""
-    shown = changelist.params.get(VIEW_PARAMETER, "")
-    shown = shown if shown in SAVED_VIEWS else ""
-    labels = {"": _("All")} | {name: view.label for name, view in SAVED_VIEWS.items()}
-    return [
-        ViewTab(label, changelist.get_query_string({VIEW_PARAMETER: name or None}, ("p", "answer")), name == shown)
-        for name, label in labels.items()
-    ]

@@ -5,6 +5,7 @@ from typing import Any
 from django.contrib import admin
 from django.contrib.admin.options import IncorrectLookupParameters
 from django.db.models import QuerySet
+from django.db.models.functions import Coalesce
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import path, reverse
 from django.utils import timezone
@@ -13,11 +14,10 @@ from unfold.decorators import display
 
 from memories.admin.access import VIEW, RestrictedAdmin, workspaces_of
 from memories.admin.auditing import note
-from memories.admin.entries.saved_views import ViewTab
-from memories.admin.filters import DaysFilter, ReachableFilter
-from memories.admin.pagination import BoundedChangeList
+from memories.admin.filters import DaysFilter, ReachableFilter, resolve
 from memories.admin.recall_traces.detail import replay_context, trace_context
 from memories.admin.recall_traces.labels import DEGRADED, RULES, query_label
+from memories.admin.saved_views import ViewedChangeList, saved_view
 from memories.admin.word_search import TRACES, search
 from memories.models import AuditEvent, RecallTrace, Scope
 from memories.rights import needs
@@ -25,13 +25,11 @@ from memories.tenancy.roles import Right
 from sessions_app.admin.recall_log.askers import askers_of
 from sessions_app.admin.recall_log.columns import VERDICTS, TraceColumns
 from sessions_app.admin.recall_log.filters import (
-    VIEW_PARAMETER,
+    SAVED_VIEWS,
     AnswerFilter,
     AskerFilter,
     ChannelFilter,
     ChatFilter,
-    in_view,
-    view_tabs,
 )
 from sessions_app.admin.recall_log.reply import reply_of
 from sessions_app.admin.recall_log.spreadsheet import as_csv
@@ -39,17 +37,17 @@ from sessions_app.admin.recall_log.spreadsheet import as_csv
 _BY_WORKSPACE = ("workspace", ReachableFilter)
 
 
-class TraceLog(BoundedChangeList):
+class TraceLog(ViewedChangeList):
     """Gives each row of the page the one who asked and the chat: two queries more, however many rows."""
 
-    request: HttpRequest
-
-    def get_filters_params(self, params: Any = None) -> dict[str, Any]:
-        return {name: value for name, value in super().get_filters_params(params).items() if name != VIEW_PARAMETER}
+    saved_views, all_rows, said_by_views = SAVED_VIEWS, _("All"), ("p", "answer")
 
     def get_queryset(self, request: HttpRequest, exclude_parameters: Any = None) -> QuerySet[Any]:
-        rows = super().get_queryset(request, exclude_parameters)
-        return in_view(rows, request.GET.get(VIEW_PARAMETER, ""))
+        """The traces that are in the view of the request."""
+        rows, view = super().get_queryset(request, exclude_parameters), saved_view(SAVED_VIEWS, request)
+        if view is None:
+            return rows
+        return rows.alias(made_of_it=Coalesce("used", "overlap")).filter(resolve(view.condition, request))
 
     def get_results(self, request: HttpRequest) -> None:
         super().get_results(request)
@@ -59,11 +57,6 @@ class TraceLog(BoundedChangeList):
             row.asker_shown, row.searched = askers[row.pk], self.query
             row.is_one_of_several = seen is None or len(seen) > 1
         self.result_list = rows
-
-    @property
-    def view_tabs(self) -> list[ViewTab]:
-        """The saved views above the list."""
-        return view_tabs(self)
 
 
 @admin.register(RecallTrace)
