@@ -117,16 +117,7 @@ def _answer(row: JudgedQuestion, result: Recall) -> AnswerScore:
         query_id=row.trace, scope=row.scopes[0], query=row.question, category=category, gold=frozenset(gold),
         groups=(), asked_at=None, before_seq=None,
     )  # fmt: skip
-    return AnswerScore(
-        question=question,
-        found=[frozenset({str(item.entry.uid)}) for item in result.served],
-        milliseconds=result.timings["total"],
-        embedding_milliseconds=result.timings.get("embedding", 0.0),
-        degraded=bool(result.degraded),
-        evidence=result.answerability.verdict,
-        strength=result.answerability.strength,
-        rerank_milliseconds=result.timings.get("rerank"),
-    )
+    return AnswerScore.of(question, result, lambda entry: [str(entry.uid)])
 
 
 def _memory_found_today(entry: Entry) -> JudgedMemory:

@@ -3,12 +3,14 @@
 import math
 from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
 
 from memories.evaluation.dataset import Dataset, Question
+from memories.models import Entry
+from memories.recall import Recall
 
 CUTS = (1, 5, 10)
 GROUP_CUTS = (5, 10)
@@ -26,6 +28,20 @@ class AnswerScore:
     evidence: str = ""
     strength: float | None = None
     rerank_milliseconds: float | None = None  # None: the owner's reranker was not asked
+
+    @classmethod
+    def of(cls, question: Question, result: Recall, texts: Callable[[Entry], Iterable[str]]) -> "AnswerScore":
+        """What a recall gave; `texts` are the ids of the texts an entry holds."""
+        return cls(
+            question=question,
+            found=[frozenset(texts(item.entry)) for item in result.served],
+            milliseconds=result.timings["total"],
+            embedding_milliseconds=result.timings.get("embedding", 0.0),
+            degraded=bool(result.degraded),
+            evidence=result.answerability.verdict,
+            strength=result.answerability.strength,
+            rerank_milliseconds=result.timings.get("rerank"),
+        )
 
 
 def figures(answers: Sequence[AnswerScore], dataset: str) -> dict[str, Any]:

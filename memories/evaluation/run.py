@@ -77,16 +77,7 @@ def _ask(workspace: Workspace, memory: IngestedScope, question: Question) -> Ans
     )
     asked_at = question.asked_at or memory.last_at + timedelta(seconds=1)
     result = recall(query, now=asked_at, embed_seconds=EMBED_SECONDS)
-    return AnswerScore(
-        question=question,
-        found=[frozenset(memory.texts[item.entry.pk]) for item in result.served],
-        milliseconds=result.timings["total"],
-        embedding_milliseconds=result.timings.get("embedding", 0.0),
-        degraded=bool(result.degraded),
-        evidence=result.answerability.verdict,
-        strength=result.answerability.strength,
-        rerank_milliseconds=result.timings.get("rerank"),
-    )
+    return AnswerScore.of(question, result, lambda entry: memory.texts[entry.pk])
 
 
 EVERYTHING = 1_000_000
