@@ -2,19 +2,23 @@
 
 from dataclasses import dataclass
 from datetime import datetime
-from uuid import UUID
+from uuid import UUID, uuid4
 
 from django.utils.translation import gettext as _
 
-from channels_app.tools.forget_days import forget_day, restore_day
-from channels_app.tools.get import DAYS, reveals, uid_in
+from channels_app.tools.get import DAYS, day_in, reveals, uid_in
 from channels_app.tools.place import Place
 from channels_app.tools.search import ENTRIES
-from memories import entries
+from memories import batches, entries
+from memories.batches import PlanRow
+from memories.batches.steps import ExpireStep, RestoreStep
+from memories.entries import daily_events
 from memories.exceptions import EntryNotFound, PathNotAllowed
 from memories.files.layout import read_reference
-from memories.models import DailyEvent, Entry
+from memories.models import DailyEvent, Entry, Policy
+from memories.models.change import acting
 from memories.recall.answer import one_line
+from memories.recall.daily_events import forgotten_day, readable_day
 from memories.recall.opening import opening_of
 from memories.recall.reading import readable_entry
 from memories.visibility import entry_for
@@ -51,7 +55,7 @@ def memory_forget(place: Place, *, path: str, now: datetime) -> ChangedMemory:
     Raises PathNotAllowed for what is no memory of this place, InvalidAddress, ScopeNotFound, ScopeFrozen.
     """
     query = place.query("", limit=1)
-    if day := forget_day(place, path, now):
+    if day := _forget_day(place, path, now):
         return _day(place, day, FORGOTTEN)
     uid = _uid(place, path)
     entry = readable_entry(query, uid, opening_of(query, now=now).policies, now) if uid and query.places else None
@@ -72,7 +76,7 @@ def memory_restore(place: Place, *, path: str, now: datetime) -> ChangedMemory:
 
     In a group a person's own are left to where the person talks alone, unless the group may hear everything.
     """
-    if day := restore_day(place, path, now):
+    if day := _restore_day(place, path, now):
         return _day(place, day, RESTORED)
     uid = uid_in(path)
     try:
@@ -128,3 +132,37 @@ def shown(changed: ChangedMemory) -> str:
     words = one_line(changed.content)
     cut = words if len(words) <= SHOWN else f"{words[:SHOWN]}…"
     return in_language(TOLD[changed.outcome], changed.language).format(content=cut, path=changed.path)
+
+
+# events of days: each change is a batch, to be undone like any other
+
+
+def _forget_day(place: Place, path: str, now: datetime) -> DailyEvent | None:
+    """Take the event of a day that could be read here out of use; None: the path leads to none. Raises ScopeFrozen."""
+    uid = day_in(path)
+    policies = Policy.objects.of(place.caller.workspace_id)
+    day = readable_day(uid, place.places, policies, now) if uid else None
+    return _change_day(place, day, uid, ExpireStep(), now)
+
+
+def _restore_day(place: Place, path: str, now: datetime) -> DailyEvent | None:
+    """Bring the event of a day of this place back into use; None: the path leads to none. Raises ScopeFrozen."""
+    uid = day_in(path)
+    return _change_day(place, forgotten_day(uid, place.places) if uid else None, uid, RestoreStep(), now)
+
+
+def _change_day(
+    place: Place, day: DailyEvent | None, uid: UUID | None, step: ExpireStep | RestoreStep, now: datetime
+) -> DailyEvent | None:
+    if day is None or reveals(place, day.content, [f"{DAYS}/{uid}", *day.origins]):
+        return None
+    actor, run = place.caller.actor, f"{step.verb}:{uuid4()}"
+    rows = DailyEvent.objects.filter(pk=day.pk, workspace_id=place.caller.workspace_id)
+    with acting(actor):
+        scope = entries.lock_scopes([day.scope])[day.scope_id]
+        batch = batches.begin_applied(scope, name=step.verb, run=run, actor=actor, now=now, reason="")
+        with acting(actor, batch=batch.pk, run=run):
+            change = daily_events.expire if isinstance(step, ExpireStep) else daily_events.restore
+            change(rows, now=now, actor=actor)
+            batches.add_applied(batch, [PlanRow(step=step, event_id=day.pk)])
+    return day

@@ -11,12 +11,12 @@ from uuid import UUID
 
 from channels_app.tools.place import Place
 from channels_app.tools.search import ENTRIES, NOTES, SOURCES
-from channels_app.tools.suppressed import without_suppressed
 from memories.choices import ScopeKind
+from memories.entries.daily_events import SuppressedContent
 from memories.exceptions import FileUnreadable, PathNotAllowed, SessionNotFound
-from memories.files import comments, disk
-from memories.files.layout import read_reference, resolve_path
-from memories.models import Policy
+from memories.files import comments, disk, markdown
+from memories.files.layout import ScopeFolder, read_reference, resolve_path
+from memories.models import Policy, Scope, Suppression
 from memories.recall.daily_events import readable_day
 from memories.recall.filters import credential_guard
 from memories.recall.opening import opening_of
@@ -126,7 +126,7 @@ def lines_of_file(place: Place, path: str, first: int, count: int) -> Excerpt:
     if whole is None:
         return Excerpt(path=path, kind=NOTES, first=first, is_found=False, language=language)
     text = _with_plain_ends(whole.text)
-    text = comments.shown(text if place.is_of_files else without_suppressed(place, folder, text))
+    text = comments.shown(text if place.is_of_files else _without_suppressed(place, folder, text))
     return _excerpt(path, NOTES, _Found(text), first, count, language)
 
 
@@ -229,3 +229,20 @@ def shown(excerpt: Excerpt) -> str:
     head = f"[{excerpt.path}:{excerpt.first}]{f' ({about})' if about else ''}"
     more = in_language(MORE, excerpt.language).format(next=excerpt.next) if excerpt.next else ""
     return "\n".join(filter(None, [head, excerpt.text, more]))
+
+
+def _without_suppressed(place: Place, folder: ScopeFolder, text: str) -> str:
+    """A file without what people took out of use: such lines are emptied, the others keep their numbers (A15)."""
+    scope = Scope.objects.in_workspace(place.caller.workspace_id).filter(key=folder.scope_key).first()
+    if scope is None or not Suppression.objects.filter(scope=scope).exists():
+        return text
+    try:
+        said = markdown.blocks(text)
+    except FileUnreadable:
+        return text
+    taken_out = SuppressedContent([scope], told=True)
+    lines = text.split("\n")
+    for block in said:
+        if taken_out.covers(scope, block.text, ()):
+            lines[block.line_from - 1 : block.line_to] = [""] * (block.line_to - block.line_from + 1)
+    return "\n".join(lines)

@@ -17,7 +17,7 @@ from rest_framework.throttling import BaseThrottle
 from memories.api.unavailable import DatabaseAway
 from memories.conf import conf
 from memories.models import BotKey
-from memories.offline import call_counter, database, key_cache
+from memories.offline import database, key_cache
 from memories.tenancy.access import Caller
 
 MINUTE = timedelta(minutes=1)
@@ -123,7 +123,7 @@ class KeyThrottle(BaseThrottle):
         self._wait = math.ceil((minute + MINUTE - now).total_seconds())
         calls = request.auth.calls
         if calls is None:
-            calls = call_counter.count(request.auth.digest, minute)
+            calls = key_cache.count_call(request.auth.digest, minute)
         return calls <= conf.CALLS_PER_MINUTE
 
     def wait(self) -> float:

@@ -17,10 +17,10 @@ from django.utils.translation import gettext as _
 
 from memories.conf import conf
 from memories.exceptions import FileBusy, FileUnreadable, FileUnwritable
-from memories.files.endings import closing
 from memories.files.layout import ScopeFolder
 from memories.files.locking import is_same, locked
 from memories.files.opening import folder_of, open_file, write_all
+from memories.files.parsing import closing
 
 LINE_CHARS = 20_000  # of one line that is shown
 _CHUNK = 1 << 20

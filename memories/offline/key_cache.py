@@ -4,7 +4,9 @@ A key that is refused, revoked, expired or of a disabled bot leaves the cache at
 end a key are noticed by a sweep every minute. The database's word counts wherever it can be had.
 """
 
+import threading
 import time
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -106,3 +108,21 @@ def _card(key: BotKey, now: datetime) -> dict[str, Any]:
         },
         "seen_at": now.isoformat(),
     }
+
+
+# calls of a key in one minute, counted by this process alone
+
+_counting = threading.Lock()
+_calls: Counter[str] = Counter()
+_minute: datetime | None = None
+
+
+def count_call(digest: str, minute: datetime) -> int:
+    """Count one more call of a key, and return how many it has made in this minute."""
+    global _minute  # noqa: PLW0603 (threads of this process)
+    with _counting:
+        if minute != _minute:
+            _calls.clear()
+            _minute = minute
+        _calls[digest] += 1
+        return _calls[digest]

@@ -3,10 +3,13 @@
 import time
 from collections.abc import Iterable, Iterator
 from functools import partial
+from http import HTTPStatus
 from typing import Any
 
 from django.contrib.admin import ModelAdmin
-from django.core.exceptions import ImproperlyConfigured
+from django.contrib.auth import authenticate
+from django.contrib.auth.views import PasswordChangeView
+from django.core.exceptions import ImproperlyConfigured, ValidationError
 from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
@@ -14,14 +17,14 @@ from django.urls import URLPattern, path, reverse
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 from unfold.dataclasses import SearchResult
+from unfold.forms import AdminOwnPasswordChangeForm
 from unfold.sites import UnfoldAdminSite
 
-from memories.models import Entry, Factor, Scope
+from memories.models import AuditEvent, Entry, Factor, Scope
 from memories.rights import guarded, held_anywhere, holds
 from memories.tenancy.roles import Right
 from memplatform.site import factor_pages
-from memplatform.site.logins import note_login
-from memplatform.site.passwords import own_password
+from memplatform.site.logins import note_account, note_login
 from sessions_app.models import Session
 
 #: Packages whose own admin pages are replaced by ours.
@@ -124,7 +127,7 @@ class Site(UnfoldAdminSite):
         """The page of one's own password; the old one is asked for as a login asks for it."""
         context = {**self.each_context(request), **(extra_context or {})}
         request.current_app = self.name
-        return own_password(request, extra_context=context)
+        return _own_password(request, extra_context=context)
 
     def get_sidebar_list(self, request: HttpRequest) -> list[dict[str, Any]]:
         may_review = holds(request, Right.CURATE)
@@ -206,3 +209,28 @@ def _results(request: HttpRequest, results: list[SearchResult], *, begun: float)
 def time_zone_badge(request: HttpRequest) -> list[str]:
     """For the corner of every page: the name of the zone whose clock it shows, and a colour."""
     return [timezone.get_current_timezone_name(), "info"]
+
+
+class _PasswordForm(AdminOwnPasswordChangeForm):
+    """Asks for the old password as a login does: wrong ones are counted, and after some the account waits."""
+
+    request: HttpRequest
+
+    def clean_old_password(self) -> str:
+        old: str = self.cleaned_data["old_password"]
+        if authenticate(self.request, username=self.user.get_username(), password=old) is None:
+            raise ValidationError(self.error_messages["password_incorrect"], code="password_incorrect")
+        return old
+
+
+def _own_password(request: HttpRequest, *, extra_context: dict[str, Any]) -> HttpResponse:
+    """The page, with what the site's template needs; what became of the form is noted."""
+    form_class = type("_RequestForm", (_PasswordForm,), {"request": request})
+    done = reverse("admin:password_change_done")
+    view = PasswordChangeView.as_view(form_class=form_class, success_url=done, extra_context=extra_context)
+    response: Any = view(request)
+    if request.method == "POST" and response.status_code == HTTPStatus.FOUND:
+        note_account(request, AuditEvent.PASSWORD, request.user)
+    elif getattr(request, "axes_locked_out", False):
+        note_account(request, AuditEvent.LOGIN_LOCKED, request.user)
+    return response

@@ -9,7 +9,7 @@ from typing import Any
 
 from django.db.models import F, Q, QuerySet
 
-from channels_app.models import Channel, Person
+from channels_app.models import Channel, Consent, Identity, Person
 from memories.choices import Operation
 from memories.models import (
     Change,
@@ -25,9 +25,8 @@ from memories.models import (
     Workspace,
 )
 from memories.tenancy import canaries
-from memplatform.transfer import people
 from memplatform.transfer.messages import by_position
-from memplatform.transfer.records import ACCESS, CHANGE, EVIDENCE, KINDS, SLOT, SUCCESSOR, as_json
+from memplatform.transfer.records import ACCESS, CHANGE, CONSENT, EVIDENCE, IDENTITY, KINDS, SLOT, SUCCESSOR, as_json
 from sessions_app.models import Flush, Session, SessionEvent
 
 Record = dict[str, Any]
@@ -71,7 +70,7 @@ def sections(workspace: Workspace, scope: Scope | None, *, history: bool) -> Ite
         yield Section("workspace", Workspace.objects.filter(pk=workspace.pk), owner="pk")
         yield Section("policy", Policy.objects.filter(workspace=workspace))
         yield Section("channel", Channel.objects.filter(workspace=workspace))
-        yield Section("person", Person.objects.filter(workspace=workspace), people.tell)
+        yield Section("person", Person.objects.filter(workspace=workspace), _people)
     yield _referring("scope", Scope.objects.filter(Q(pk=scope.pk) if scope else Q(), workspace=workspace))
     yield _referring("session", sessions)
     yield _referring("message", SessionEvent.objects.filter(of_sessions, workspace=workspace))
@@ -166,3 +165,15 @@ def _history(page: Sequence[Entry], slots: dict[int, list[Slot]]) -> dict[int, l
             }
         )
     return found
+
+
+def _people(page: Sequence[Person]) -> Iterator[dict[str, Any]]:
+    """The records of people, each with their identities and consents."""
+    parts: defaultdict[str, defaultdict[int, list[dict[str, Any]]]] = defaultdict(lambda: defaultdict(list))
+    for one in Identity.objects.filter(person__in=page).order_by("platform", "peer"):
+        parts["identities"][one.person_id].append(IDENTITY.told(one))
+    for consent in Consent.objects.filter(person__in=page).order_by("at", "pk"):
+        parts["consents"][consent.person_id].append(CONSENT.told(consent))
+    for person in page:
+        hanging = {name: parts[name][person.pk] for name in ("identities", "consents")}
+        yield {"record": "person", **KINDS["person"].told(person), **hanging}

@@ -20,9 +20,9 @@ from django.db.models import QuerySet
 
 from memories.conf import conf
 from memories.consolidation import buffer
-from memories.consolidation.extraction import extractive, model, storage
+from memories.consolidation.extraction import model, storage
 from memories.consolidation.extraction.candidates import Checker
-from memories.consolidation.extraction.days import describe_days
+from memories.consolidation.extraction.extractive import describe_days, summarise_days
 from memories.consolidation.extraction.findings import ExtractionResult
 from memories.consolidation.extraction.ownership import merge_messages, split_by_scope
 from memories.consolidation.extraction.verification import objection_of, verify
@@ -133,9 +133,7 @@ def extract(batch: ExtractionBatch, *, now: datetime) -> ExtractionResult:
     scopes = split_by_scope(batch.turns.all())
     messages = merge_messages(scopes)
     if not messages or not model.is_on():
-        return ExtractionResult(
-            [day for scoped in scopes for day in extractive.summarise_days(scoped, workspace.zone())]
-        )
+        return ExtractionResult([day for scoped in scopes for day in summarise_days(scoped, workspace.zone())])
     question = model.build_question(messages, scopes)
     checker = Checker(question, scopes, workspace.zone())
     objection = objection_of(checker)

@@ -1,4 +1,4 @@
-"""What is told of a day without a model: its most telling sentences, as they were said (D5)."""
+"""What is told of a day: sentences of the model's summary that hold, else the most telling ones that were said (D5)."""
 
 from collections import defaultdict
 from collections.abc import Iterator
@@ -7,6 +7,7 @@ from zoneinfo import ZoneInfo
 
 from memories.choices import ScopeKind
 from memories.conf import conf
+from memories.consolidation.extraction.model import ExtractionQuestion
 from memories.consolidation.extraction.ownership import ScopedMessage, ScopeMessages
 from memories.entries.daily_events import EventDraft
 from memories.index import scope_statistics
@@ -43,3 +44,21 @@ def _line(one: ScopedMessage, scope: Scope) -> summaries.Utterance:
         label=one.speaker if is_named else "",
         is_answer=one.is_answer,
     )
+
+
+def describe_days(
+    summary: str, question: ExtractionQuestion, scoped: ScopeMessages, zone: ZoneInfo
+) -> Iterator[EventDraft]:
+    """The model's summary, where a memory may hold all it tells of and all of it was said on one day.
+
+    Else, and where none of its sentences holds, the most telling sentences of each day.
+    """
+    shown = list(question.messages.values())
+    ids = tuple(one.message.id for one in shown)
+    dates = {one.message.at.astimezone(zone).date() for one in shown}
+    if summary and len(dates) == 1 and scoped.holds(ids):
+        yield EventDraft(
+            scope=scoped.scope, local_date=dates.pop(), content=summary, chats=scoped.chats(ids), origins=ids
+        )
+    else:
+        yield from summarise_days(scoped, zone)
