@@ -1,10 +1,7 @@
 """The audit log: searched, filtered, and taken out as a file."""
 
-import csv
 import json
-from collections.abc import Iterator
 from datetime import datetime
-from io import StringIO
 from typing import Any
 
 from django.apps import apps
@@ -23,14 +20,13 @@ from unfold.decorators import display
 from memories.admin.access import Colors, RestrictedAdmin
 from memories.admin.auditing import note
 from memories.admin.filters import DaysFilter, ExactTextFilter, ReachableFilter
+from memories.admin.spreadsheet import csv_text, saved_file
 from memories.models import AuditEvent, AuditRecord, Member
 from memories.rights import Needs, needs, workspaces_of
 from memories.tenancy.roles import Right
 
 #: Rows of one file: it is made while a person waits.
 ROWS_MOST = 50_000
-#: What a spreadsheet would take for a formula.
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
 _GRAVE = (
     AuditEvent.LOGIN_FAILED, AuditEvent.LOGIN_LOCKED, AuditEvent.CODE_FAILED, AuditEvent.ERASED, AuditEvent.LEAKED,
 )  # fmt: skip
@@ -97,8 +93,7 @@ class AuditLog(RestrictedAdmin):
         text = write([_record(row) for row in rows])
         for workspace in self._exported_from(request):
             note(request, AuditEvent.EXPORTED, about=gettext("audit log"), workspace_id=workspace, details={"as": kind})
-        disposition = {"Content-Disposition": f'attachment; filename="audit-log.{kind}"', "Cache-Control": "no-store"}
-        return HttpResponse(text, content_type=f"{content_type}; charset=utf-8", headers=disposition)
+        return saved_file(text, f"audit-log.{kind}", f"{content_type}; charset=utf-8")
 
     def _exported_from(self, request: HttpRequest) -> list[int | None]:
         where = workspaces_of(request, Right.AUDIT)
@@ -158,19 +153,8 @@ def _record(row: AuditRecord) -> dict[str, Any]:
 
 
 def _as_csv(records: list[dict[str, Any]]) -> str:
-    page = StringIO()
-    page.write("\ufeff")  # so that spreadsheets read it as UTF-8
-    lines = csv.writer(page)
-    lines.writerow(_COLUMNS)
-    lines.writerows(list(_cells(record)) for record in records)
-    return page.getvalue()
-
-
-def _cells(record: dict[str, Any]) -> Iterator[str]:
-    for name in _COLUMNS:
-        value = record[name]
-        shown = json.dumps(value, ensure_ascii=False) if isinstance(value, dict) else str(value)
-        yield f"'{shown}" if shown.startswith(_FORMULA) else shown
+    told = ({**record, "details": json.dumps(record["details"], ensure_ascii=False)} for record in records)
+    return csv_text(_COLUMNS, ([record[name] for name in _COLUMNS] for record in told))
 
 
 def _as_lines(records: list[dict[str, Any]]) -> str:

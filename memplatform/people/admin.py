@@ -24,6 +24,7 @@ from memories.admin.access import VIEW, RestrictedAdmin, actor_of, visible_works
 from memories.admin.auditing import note
 from memories.admin.confirmation import ReasonForm, confirmation_form, is_confirmed
 from memories.admin.history import RecordedHistory
+from memories.admin.spreadsheet import saved_file
 from memories.exceptions import PlatformError
 from memories.models import AuditEvent, Workspace
 from memories.models.change import acting
@@ -240,8 +241,7 @@ class PersonAdmin(RecordedHistory, RestrictedAdmin):
         body = b"".join(lines_of(workspace, one, caller, now=timezone.now()))
         about = _("person %(key)s") % {"key": one.person.pk} if one.person else _("a person nothing is noted of")
         note(request, AuditEvent.EXPORTED, about=about, workspace_id=workspace.pk, details={"scopes": len(one.scopes)})
-        disposition = {"Content-Disposition": 'attachment; filename="person.jsonl"', "Cache-Control": "no-store"}
-        return HttpResponse(body, content_type="application/x-ndjson", headers=disposition)
+        return saved_file(body, "person.jsonl", "application/x-ndjson")
 
     def _asked(self, request: HttpRequest, right: Right = Right.READ) -> tuple[Workspace, list[Peer]]:
         """The workspace and the peers an address names. 404 where there is none such for this person."""

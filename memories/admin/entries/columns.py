@@ -1,6 +1,6 @@
 """The columns of the list of entries: which a person chose, less those the filters make the same in every row."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
@@ -160,3 +160,26 @@ class EntryColumns:
     def checked(self, entry: Entry) -> str:
         """When a person last looked at it, and who."""
         return beneath(_moment(entry.verified_at), entry.verified_by.removeprefix("user:"))
+
+
+#: The columns of the list as a file for spreadsheets.
+EXPORTED = (
+    "id", "workspace", "scope", "state", "type", "tier", "category", "project", "topic", "importance", "pinned",
+    "content", "speaker", "chat", "source", "created", "last stated", "ends", "checked", "checked by", "recalled",
+    "last recalled",
+)  # fmt: skip
+
+
+def cells(entry: Any) -> Iterator[Any]:
+    """What a spreadsheet is given of an entry, in the order of EXPORTED."""
+    access = getattr(entry, "access", None)
+    yield from (entry.uid, entry.workspace.name, entry.scope.key, entry.state.value, entry.type, entry.tier)
+    yield from (entry.category, entry.project, entry.topic, entry.importance, "yes" if entry.pinned else "no")
+    yield from (
+        MASK if is_secret(entry) else entry.content,
+        entry.speaker or entry.sender_id,
+        entry.chat_id,
+        entry.source,
+    )
+    yield from (entry.created_at, entry.stated_at, entry.ends_at, entry.verified_at, entry.verified_by)
+    yield from (access.access_count, access.last_accessed) if access else (0, None)

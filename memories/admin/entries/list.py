@@ -1,14 +1,13 @@
 """The list and the form of entries."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from http import HTTPStatus
 from typing import Any
 
 from django.contrib import admin
-from django.contrib.admin.options import IncorrectLookupParameters
 from django.db.models import QuerySet
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
-from django.urls import path, reverse
+from django.http import HttpRequest
+from django.urls import path
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
@@ -19,7 +18,6 @@ from unfold.contrib.filters.admin import (
 )
 
 from memories.admin.access import EDIT, RestrictedAdmin, actor_of, workspaces_of
-from memories.admin.auditing import note
 from memories.admin.entries import columns
 from memories.admin.entries.actions import EntryActions
 from memories.admin.entries.adding import Adding
@@ -30,7 +28,6 @@ from memories.admin.entries.forms import EntryForm, SlotInline, edit_of
 from memories.admin.entries.history import EntryHistory
 from memories.admin.entries.moving import Moving
 from memories.admin.entries.saved_views import SAVED_VIEWS
-from memories.admin.entries.spreadsheet import as_csv
 from memories.admin.filters import (
     DaysFilter,
     DueFilter,
@@ -42,12 +39,13 @@ from memories.admin.filters import (
     resolve,
 )
 from memories.admin.saved_views import ViewedChangeList, saved_view
+from memories.admin.spreadsheet import CsvList
 from memories.admin.word_search import search
 from memories.entries import update
 from memories.exceptions import LineChanged, PlatformError
-from memories.models import AuditEvent, Entry, Policy
+from memories.models import Entry, Policy
 from memories.models.state import state_of
-from memories.rights import Needs, needs
+from memories.rights import Needs
 from memories.tenancy.roles import Right
 
 
@@ -85,7 +83,7 @@ class EntryList(ViewedChangeList):
 
 
 @admin.register(Entry)
-class EntryAdmin(Adding, EntryColumns, Moving, AttributeActions, EntryActions, EntryHistory, RestrictedAdmin):
+class EntryAdmin(CsvList, Adding, EntryColumns, Moving, AttributeActions, EntryActions, EntryHistory, RestrictedAdmin):
     """The main page of the platform. Everything here goes through memories.entries, and so into the history."""
 
     members_may: Needs = {**EDIT, "add": Right.CURATE}
@@ -151,6 +149,7 @@ class EntryAdmin(Adding, EntryColumns, Moving, AttributeActions, EntryActions, E
         "version",
     ]  # fmt: skip
     list_before_template = "admin/memories/entries_head.html"
+    csv_name, csv_columns = "memories", columns.EXPORTED
     change_form_outer_before_template = "admin/memories/entry_state.html"
     change_form_outer_after_template = "admin/memories/entry_related.html"
 
@@ -166,23 +165,12 @@ class EntryAdmin(Adding, EntryColumns, Moving, AttributeActions, EntryActions, E
         return columns.shown(request)
 
     def get_urls(self) -> list[Any]:
-        pages = {"columns": require_POST(columns.choose), "csv": self.as_csv}
-        own = [
-            path(f"{name}/", self.admin_site.admin_view(page), name=f"memories_entry_{name}")
-            for name, page in pages.items()
-        ]
-        return [*own, *super().get_urls()]
+        page = self.admin_site.admin_view(require_POST(columns.choose))
+        return [path("columns/", page, name="memories_entry_columns"), *super().get_urls()]
 
-    @needs(Right.EXPORT)
-    def as_csv(self, request: HttpRequest) -> HttpResponse:
-        """The list as it is narrowed, as a file."""
-        try:
-            answer = as_csv(self.get_changelist_instance(request), workspaces_of(request, Right.EXPORT))
-        except IncorrectLookupParameters:
-            return HttpResponseRedirect(reverse("admin:memories_entry_changelist"))
-        narrowed = sorted(set(request.GET) - {""})  # by what, not to which values: those may be people's words
-        note(request, AuditEvent.EXPORTED, about="memories.csv", details={"text": ", ".join(narrowed)[:200]})
-        return answer
+    def csv_rows(self, changelist: Any, rows: list[Any]) -> Iterator[Iterable[Any]]:
+        changelist.describe_rows(rows)
+        return map(columns.cells, rows)
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str

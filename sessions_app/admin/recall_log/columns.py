@@ -1,5 +1,6 @@
 """The cells of the log: the question, who asked and where, the verdict in a word, what was served and used, when."""
 
+from collections.abc import Iterator
 from typing import Any
 
 from django.utils.formats import date_format
@@ -15,6 +16,7 @@ from memories.admin.entries.highlighting import excerpt
 from memories.admin.recall_traces.labels import DEGRADED, moment_label
 from memories.choices import Verdict
 from memories.models import RecallTrace
+from sessions_app.admin.recall_log.askers import Asker
 
 #: Characters of a question in the list.
 SHOWN_CHARS = 240
@@ -82,3 +84,18 @@ class TraceColumns:
         return beneath(
             date_format(localtime(trace.created_at), "SHORT_DATETIME_FORMAT"), " · ".join(filter(None, [took, bot]))
         )
+
+
+#: The columns of the log as a file for spreadsheets.
+EXPORTED = (
+    "id", "asked", "workspace", "bot", "person", "chat", "session", "question", "verdict", "served", "used",
+    "degraded", "milliseconds",
+)  # fmt: skip
+
+
+def cells(trace: Any, asker: Asker) -> Iterator[Any]:
+    """What a spreadsheet is given of a trace, in the order of EXPORTED."""
+    yield from (trace.uid, trace.created_at.isoformat(timespec="seconds"), trace.workspace.name)
+    yield from (trace.bot.name if trace.bot else "", trace.asker or asker.who, asker.chat, trace.session_key)
+    yield from (trace.message, trace.verdict or "unneeded", len(trace.served), used_by_answer(trace))
+    yield from (" ".join(trace.degraded), round(trace.timings.get("total", 0)))

@@ -1,29 +1,26 @@
 """The list and the page of recall traces."""
 
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from django.contrib import admin
-from django.contrib.admin.options import IncorrectLookupParameters
 from django.db.models import QuerySet
 from django.db.models.functions import Coalesce
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
-from django.urls import path, reverse
+from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 from unfold.decorators import display
 
 from memories.admin.access import VIEW, RestrictedAdmin, workspaces_of
-from memories.admin.auditing import note
 from memories.admin.filters import DaysFilter, ReachableFilter, resolve
 from memories.admin.recall_traces.detail import replay_context, trace_context
 from memories.admin.recall_traces.labels import DEGRADED, RULES, query_label
 from memories.admin.saved_views import ViewedChangeList, saved_view
+from memories.admin.spreadsheet import CsvList
 from memories.admin.word_search import TRACES, search
-from memories.models import AuditEvent, RecallTrace, Scope
-from memories.rights import needs
-from memories.tenancy.roles import Right
+from memories.models import RecallTrace, Scope
 from sessions_app.admin.recall_log.askers import askers_of
-from sessions_app.admin.recall_log.columns import VERDICTS, TraceColumns
+from sessions_app.admin.recall_log.columns import EXPORTED, VERDICTS, TraceColumns, cells
 from sessions_app.admin.recall_log.filters import (
     SAVED_VIEWS,
     AnswerFilter,
@@ -32,7 +29,6 @@ from sessions_app.admin.recall_log.filters import (
     ChatFilter,
 )
 from sessions_app.admin.recall_log.reply import reply_of
-from sessions_app.admin.recall_log.spreadsheet import as_csv
 
 _BY_WORKSPACE = ("workspace", ReachableFilter)
 
@@ -60,7 +56,7 @@ class TraceLog(ViewedChangeList):
 
 
 @admin.register(RecallTrace)
-class RecallTraceAdmin(TraceColumns, RestrictedAdmin):
+class RecallTraceAdmin(CsvList, TraceColumns, RestrictedAdmin):
     """Read only."""
 
     members_may = VIEW
@@ -79,6 +75,7 @@ class RecallTraceAdmin(TraceColumns, RestrictedAdmin):
     ]
     list_select_related = ["bot", "workspace"]
     list_before_template = "admin/sessions_app/recall_log_head.html"
+    csv_name, csv_columns = "recalls", EXPORTED
     search_fields = ["message"]
     search_help_text = _("Words of the question in English or Chinese, “a phrase as written”, or a recall’s id")
     ordering = ["-created_at", "-id"]
@@ -109,21 +106,9 @@ class RecallTraceAdmin(TraceColumns, RestrictedAdmin):
     ) -> tuple[QuerySet[Any], bool]:
         return (search(queryset, search_term, TRACES) if search_term.strip() else queryset), False
 
-    def get_urls(self) -> list[Any]:
-        page = self.admin_site.admin_view(self.as_csv)
-        return [path("csv/", page, name="memories_recalltrace_csv"), *super().get_urls()]
-
-    @needs(Right.EXPORT)
-    def as_csv(self, request: HttpRequest) -> HttpResponse:
-        """The list as it is narrowed, as a file."""
-        try:
-            rows = self.get_changelist_instance(request).queryset
-        except IncorrectLookupParameters:
-            return HttpResponseRedirect(reverse("admin:memories_recalltrace_changelist"))
-        answer = as_csv(rows, workspaces_of(request, Right.EXPORT))
-        narrowed = sorted(set(request.GET) - {""})  # by what, not to which values: those may be people's words
-        note(request, AuditEvent.EXPORTED, about="recalls.csv", details={"text": ", ".join(narrowed)[:200]})
-        return answer
+    def csv_rows(self, changelist: Any, rows: list[Any]) -> Iterator[Iterable[Any]]:
+        askers = askers_of(rows)
+        return (cells(trace, askers[trace.pk]) for trace in rows)
 
     @display(description=_("scopes"))
     def scope_names(self, trace: RecallTrace) -> str:
