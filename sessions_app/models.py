@@ -12,6 +12,7 @@ from pgvector.django import HalfVectorField, SparseVectorField
 from memories.conf import conf
 from memories.models import EmbeddingModel, Recorded, Scope, Workspace, record_changes
 from memories.models.ids import uuid7
+from memories.models.index import embedding_has_a_model
 from memories.models.lease import RetryQuerySet
 from memories.tenancy.resolver import Address, ChannelRules
 from sessions_app.choices import SPOKEN, EventKind
@@ -211,13 +212,7 @@ class EventIndex(models.Model):
     class Meta:
         verbose_name = _("search row of a message")
         verbose_name_plural = _("search rows of messages")
-        constraints = [
-            models.CheckConstraint(
-                condition=Q(model__isnull=True, embedding__isnull=True)
-                | Q(model__isnull=False, embedding__isnull=False),
-                name="eventindex_embedding_has_a_model",
-            ),
-        ]
+        constraints = [embedding_has_a_model("eventindex_embedding_has_a_model")]
         indexes = [
             models.Index(fields=["session", "at"], name="eventindex_of_session"),
             models.Index(

@@ -7,6 +7,7 @@ from uuid import UUID
 
 from django.db import connection
 from django.db.models import Q, QuerySet
+from django.http import HttpRequest
 
 from memories.language import text
 from memories.tenancy import row_level_security
@@ -27,6 +28,17 @@ class WordIndex:
 
 ENTRIES = WordIndex("content", "memplatform_entries_with_terms")
 TRACES = WordIndex("message", "memplatform_traces_with_terms", has_characters=True)
+
+
+class WordSearch:
+    """For the admin of rows whose words are indexed."""
+
+    word_index = ENTRIES
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
+    ) -> tuple[QuerySet[Any], bool]:
+        return (search(queryset, search_term, self.word_index) if search_term.strip() else queryset), False
 
 
 def search(rows: QuerySet[Any], query: str, index: WordIndex = ENTRIES) -> QuerySet[Any]:

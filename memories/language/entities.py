@@ -10,6 +10,7 @@ import rjieba
 
 from memories.language import stopwords
 from memories.language.scripts import has_han
+from memories.language.sentences import begins_a_sentence
 from memories.language.word_lists import source, word_set
 
 _DIGITS = re.compile(r"\d+(?:\.\d+)?")
@@ -66,10 +67,4 @@ def _is_name(word: re.Match[str], plain: str) -> bool:
         return False
     if _bare(said.casefold()) not in stopwords.ENGLISH:
         return True
-    return not _begins_a_sentence(plain[: word.start()])
-
-
-def _begins_a_sentence(before: str) -> bool:
-    """Whether what follows this text begins a sentence."""
-    bare = before.rstrip()
-    return not bare or bare[-1] in _BEGINS_AFTER or "\n" in before[len(bare) :]
+    return not begins_a_sentence(plain[: word.start()], _BEGINS_AFTER)

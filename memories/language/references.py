@@ -13,6 +13,7 @@ import rjieba
 from memories.language import relations, stopwords, text
 from memories.language.names import fold, is_person
 from memories.language.scripts import has_han
+from memories.language.sentences import begins_a_sentence
 from memories.language.word_lists import pattern, word_set
 
 USER, ASSISTANT = "user", "assistant"
@@ -33,7 +34,6 @@ _NOT_TELLING = stopwords.ENGLISH | stopwords.CHINESE | word_set("references", "e
 _NO_NAMES = stopwords.ENGLISH | word_set("relations", "no_names") | word_set("references", "empty")
 _CAPITAL = re.compile(r"\b[A-Z][\w-]*\w")
 _CAPITALS = re.compile(rf"{_CAPITAL.pattern}(?: {_CAPITAL.pattern})*")
-_BEGINS_AFTER = frozenset('.!?。！？:"“')
 #: Behind a word that begins a sentence: it is somebody's name, most often.
 _ACTS = pattern("references", "acts")
 _BEFORE_PLACES = pattern("references", "before_places", re.IGNORECASE)
@@ -80,14 +80,14 @@ def _names_somebody(message: str) -> bool:
     """Whether a message names somebody or something: what it points at, it may have named itself."""
     if any(relations.mentioned(message)) or any(_is_chinese_person(*pair) for pair in _tagged(message)):
         return True
-    return any(not _begins_a_sentence(message[: match.start()]) for match in _capitals(message))
+    return any(not begins_a_sentence(message[: match.start()]) for match in _capitals(message))
 
 
 def _people(content: str) -> list[str]:
     people = [word for word, tag in _tagged(content) if _is_chinese_person(word, tag)]
     for match in _capitals(content):
         before, after = content[: match.start()], content[match.end() :]
-        is_name = _ACTS.match(after) is not None if _begins_a_sentence(before) else not _BEFORE_PLACES.search(before)
+        is_name = _ACTS.match(after) is not None if begins_a_sentence(before) else not _BEFORE_PLACES.search(before)
         people += [match.group()] if is_name else []
     return people[:MOST_NAMES]
 
@@ -132,8 +132,3 @@ def _capitals(content: str) -> Iterator[re.Match[str]]:
             if fold(word.group()) not in _NO_NAMES and (name := _CAPITALS.match(content, word.start(), run.end())):
                 yield name
                 break
-
-
-def _begins_a_sentence(before: str) -> bool:
-    bare = before.rstrip()
-    return not bare or bare[-1] in _BEGINS_AFTER or "\n" in before[len(bare) :]

@@ -17,11 +17,19 @@ _QUESTION = re.compile(r"[?？][\s\"”’)）]*$|[吗嗎呢么麼][。.]?$")
 _SPOKEN = re.compile(r"[^。！？!?\n]+?(?:[。！？!?]+|\.(?=\s|$)|\n|$)")
 #: Where one of these ends; «3.» begins one, at the beginning of a line.
 _SPOKEN_END = re.compile(r"[。！？!?]+|(?<!\b\d)(?<!\b\d\d)\.(?=\s)")
+#: What stands before the first word of a sentence, or of what is quoted.
+_BEGINS_AFTER = frozenset('.!?。！？:"“')
 
 
 def sentences(content: str) -> list[str]:
     """The sentences of a message, without its blocks of code and its markup."""
     return _ENDS.split(_MARKUP.sub("", _FENCE.sub("\n", content)))
+
+
+def begins_a_sentence(before: str, marks: frozenset[str] = _BEGINS_AFTER) -> bool:
+    """Whether what follows this text begins a sentence: after one of these marks, or on a line of its own."""
+    bare = before.rstrip()
+    return not bare or bare[-1] in marks or "\n" in before[len(bare) :]
 
 
 def is_question(said: str) -> bool:

@@ -75,6 +75,12 @@ class EntryVector(models.Model):
         return f"{self.entry_id} · {self.model_id}"
 
 
+def embedding_has_a_model(name: str) -> models.CheckConstraint:
+    """That a row has both an embedding and the model it is of, or neither."""
+    both = Q(model__isnull=False, embedding__isnull=False)
+    return models.CheckConstraint(condition=Q(model__isnull=True, embedding__isnull=True) | both, name=name)
+
+
 class EntryIndex(models.Model):
     """The narrow search row: an entry blended with its neighbours in the conversation.
 
@@ -94,13 +100,7 @@ class EntryIndex(models.Model):
     class Meta:
         verbose_name = _("search row")
         verbose_name_plural = _("search rows")
-        constraints = [
-            models.CheckConstraint(
-                condition=Q(model__isnull=True, embedding__isnull=True)
-                | Q(model__isnull=False, embedding__isnull=False),
-                name="entryindex_embedding_has_a_model",
-            ),
-        ]
+        constraints = [embedding_has_a_model("entryindex_embedding_has_a_model")]
 
     def __str__(self) -> str:
         return str(self.entry_id)

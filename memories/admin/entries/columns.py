@@ -1,6 +1,6 @@
 """The columns of the list of entries: which a person chose, less those the filters make the same in every row."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
@@ -18,6 +18,7 @@ from memories.admin.entries.saved_views import SAVED_VIEWS
 from memories.admin.masking import MASK, is_secret
 from memories.admin.return_link import return_url
 from memories.admin.saved_views import saved_view
+from memories.admin.spreadsheet import CsvList
 from memories.models import Entry
 from memories.models.state import State
 from memories.rights import needs
@@ -114,8 +115,19 @@ def _moment(at: Any) -> str:
     return date_format(localtime(at), "SHORT_DATETIME_FORMAT") if at else "—"
 
 
-class EntryColumns:
+class EntryColumns(CsvList):
     """The cells of the list; rows come with what EntryList gives them."""
+
+    csv_name = "memories"
+    csv_columns = (
+        "id", "workspace", "scope", "state", "type", "tier", "category", "project", "topic", "importance", "pinned",
+        "content", "speaker", "chat", "source", "created", "last stated", "ends", "checked", "checked by", "recalled",
+        "last recalled",
+    )  # fmt: skip
+
+    def csv_rows(self, changelist: Any, rows: list[Any]) -> Iterator[Iterable[Any]]:
+        changelist.describe_rows(rows)
+        return map(_cells, rows)
 
     @display(description=_("content"))
     def text(self, entry: Any) -> str:
@@ -162,16 +174,8 @@ class EntryColumns:
         return beneath(_moment(entry.verified_at), entry.verified_by.removeprefix("user:"))
 
 
-#: The columns of the list as a file for spreadsheets.
-EXPORTED = (
-    "id", "workspace", "scope", "state", "type", "tier", "category", "project", "topic", "importance", "pinned",
-    "content", "speaker", "chat", "source", "created", "last stated", "ends", "checked", "checked by", "recalled",
-    "last recalled",
-)  # fmt: skip
-
-
-def cells(entry: Any) -> Iterator[Any]:
-    """What a spreadsheet is given of an entry, in the order of EXPORTED."""
+def _cells(entry: Any) -> Iterator[Any]:
+    """What a spreadsheet is given of an entry."""
     access = getattr(entry, "access", None)
     yield from (entry.uid, entry.workspace.name, entry.scope.key, entry.state.value, entry.type, entry.tier)
     yield from (entry.category, entry.project, entry.topic, entry.importance, "yes" if entry.pinned else "no")

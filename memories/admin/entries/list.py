@@ -1,6 +1,6 @@
 """The list and the form of entries."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from http import HTTPStatus
 from typing import Any
 
@@ -39,8 +39,7 @@ from memories.admin.filters import (
     resolve,
 )
 from memories.admin.saved_views import ViewedChangeList, saved_view
-from memories.admin.spreadsheet import CsvList
-from memories.admin.word_search import search
+from memories.admin.word_search import WordSearch
 from memories.entries import update
 from memories.exceptions import LineChanged, PlatformError
 from memories.models import Entry, Policy
@@ -83,7 +82,9 @@ class EntryList(ViewedChangeList):
 
 
 @admin.register(Entry)
-class EntryAdmin(CsvList, Adding, EntryColumns, Moving, AttributeActions, EntryActions, EntryHistory, RestrictedAdmin):
+class EntryAdmin(
+    WordSearch, Adding, EntryColumns, Moving, AttributeActions, EntryActions, EntryHistory, RestrictedAdmin
+):
     """The main page of the platform. Everything here goes through memories.entries, and so into the history."""
 
     members_may: Needs = {**EDIT, "add": Right.CURATE}
@@ -149,7 +150,6 @@ class EntryAdmin(CsvList, Adding, EntryColumns, Moving, AttributeActions, EntryA
         "version",
     ]  # fmt: skip
     list_before_template = "admin/memories/entries_head.html"
-    csv_name, csv_columns = "memories", columns.EXPORTED
     change_form_outer_before_template = "admin/memories/entry_state.html"
     change_form_outer_after_template = "admin/memories/entry_related.html"
 
@@ -167,15 +167,6 @@ class EntryAdmin(CsvList, Adding, EntryColumns, Moving, AttributeActions, EntryA
     def get_urls(self) -> list[Any]:
         page = self.admin_site.admin_view(require_POST(columns.choose))
         return [path("columns/", page, name="memories_entry_columns"), *super().get_urls()]
-
-    def csv_rows(self, changelist: Any, rows: list[Any]) -> Iterator[Iterable[Any]]:
-        changelist.describe_rows(rows)
-        return map(columns.cells, rows)
-
-    def get_search_results(
-        self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
-    ) -> tuple[QuerySet[Any], bool]:
-        return (search(queryset, search_term) if search_term.strip() else queryset), False
 
     # editing
 

@@ -13,15 +13,13 @@ from memories.admin.batches.detail import VERB_COLORS, ChangeRow, change_row
 from memories.admin.entries.detail import QuoteLine, quote_lines
 from memories.batches import Description
 from memories.batches.steps import CreateStep, ReplaceStep, step_of
-from memories.choices import BatchVerb, ChangeState, Source, Verification
+from memories.choices import BatchVerb, ChangeState, Verification
 from memories.entries.history import word_diff
 from memories.models import Batch, BatchChange, Entry
 
 #: Rows that are read of a proposal, and pairs the page shows; its batch page has the rest.
 ROWS_READ, PAIRS_SHOWN = 60, 20
 VERIFICATION_COLORS = {Verification.QUOTED: "warning", Verification.VERIFIED: "success"}
-#: Sources of what machines wrote: of what else there is, somebody wanted it kept.
-_OF_MACHINES = (Source.EXTRACTION, Source.COMPRESSION)
 
 Words = list[tuple[str, str]]  # pieces of a text with the sign of each: kept, gone or new
 
@@ -44,10 +42,6 @@ class Statement:
     @property
     def verification_color(self) -> str | None:
         return VERIFICATION_COLORS.get(Verification(self.verification))
-
-    @property
-    def is_of_people(self) -> bool:
-        return self.entry is not None and self.entry.source not in _OF_MACHINES
 
 
 @dataclass(kw_only=True)

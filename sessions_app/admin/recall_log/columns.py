@@ -1,6 +1,6 @@
 """The cells of the log: the question, who asked and where, the verdict in a word, what was served and used, when."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from django.utils.formats import date_format
@@ -14,9 +14,10 @@ from memories.admin.access import Colors
 from memories.admin.entries.columns import beneath
 from memories.admin.entries.highlighting import excerpt
 from memories.admin.recall_traces.labels import DEGRADED, moment_label
+from memories.admin.spreadsheet import CsvList
 from memories.choices import Verdict
 from memories.models import RecallTrace
-from sessions_app.admin.recall_log.askers import Asker
+from sessions_app.admin.recall_log.askers import Asker, askers_of
 
 #: Characters of a question in the list.
 SHOWN_CHARS = 240
@@ -43,8 +44,18 @@ def used_by_answer(trace: RecallTrace) -> int | None:
     return None if told is None else len(told)
 
 
-class TraceColumns:
+class TraceColumns(CsvList):
     """The cells of the list; rows come with what TraceLog gives them."""
+
+    csv_name = "recalls"
+    csv_columns = (
+        "id", "asked", "workspace", "bot", "person", "chat", "session", "question", "verdict", "served", "used",
+        "degraded", "milliseconds",
+    )  # fmt: skip
+
+    def csv_rows(self, changelist: Any, rows: list[Any]) -> Iterator[Iterable[Any]]:
+        askers = askers_of(rows)
+        return (_cells(trace, askers[trace.pk]) for trace in rows)
 
     @display(description=_("question"))
     def text(self, trace: Any) -> str:
@@ -86,15 +97,8 @@ class TraceColumns:
         )
 
 
-#: The columns of the log as a file for spreadsheets.
-EXPORTED = (
-    "id", "asked", "workspace", "bot", "person", "chat", "session", "question", "verdict", "served", "used",
-    "degraded", "milliseconds",
-)  # fmt: skip
-
-
-def cells(trace: Any, asker: Asker) -> Iterator[Any]:
-    """What a spreadsheet is given of a trace, in the order of EXPORTED."""
+def _cells(trace: Any, asker: Asker) -> Iterator[Any]:
+    """What a spreadsheet is given of a trace."""
     yield from (trace.uid, trace.created_at.isoformat(timespec="seconds"), trace.workspace.name)
     yield from (trace.bot.name if trace.bot else "", trace.asker or asker.who, asker.chat, trace.session_key)
     yield from (trace.message, trace.verdict or "unneeded", len(trace.served), used_by_answer(trace))

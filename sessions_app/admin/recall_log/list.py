@@ -1,6 +1,5 @@
 """The list and the page of recall traces."""
 
-from collections.abc import Iterable, Iterator
 from typing import Any
 
 from django.contrib import admin
@@ -16,11 +15,10 @@ from memories.admin.filters import DaysFilter, ReachableFilter, resolve
 from memories.admin.recall_traces.detail import replay_context, trace_context
 from memories.admin.recall_traces.labels import DEGRADED, RULES, query_label
 from memories.admin.saved_views import ViewedChangeList, saved_view
-from memories.admin.spreadsheet import CsvList
-from memories.admin.word_search import TRACES, search
+from memories.admin.word_search import TRACES, WordSearch
 from memories.models import RecallTrace, Scope
 from sessions_app.admin.recall_log.askers import askers_of
-from sessions_app.admin.recall_log.columns import EXPORTED, VERDICTS, TraceColumns, cells
+from sessions_app.admin.recall_log.columns import VERDICTS, TraceColumns
 from sessions_app.admin.recall_log.filters import (
     SAVED_VIEWS,
     AnswerFilter,
@@ -56,7 +54,7 @@ class TraceLog(ViewedChangeList):
 
 
 @admin.register(RecallTrace)
-class RecallTraceAdmin(CsvList, TraceColumns, RestrictedAdmin):
+class RecallTraceAdmin(WordSearch, TraceColumns, RestrictedAdmin):
     """Read only."""
 
     members_may = VIEW
@@ -75,7 +73,7 @@ class RecallTraceAdmin(CsvList, TraceColumns, RestrictedAdmin):
     ]
     list_select_related = ["bot", "workspace"]
     list_before_template = "admin/sessions_app/recall_log_head.html"
-    csv_name, csv_columns = "recalls", EXPORTED
+    word_index = TRACES
     search_fields = ["message"]
     search_help_text = _("Words of the question in English or Chinese, “a phrase as written”, or a recall’s id")
     ordering = ["-created_at", "-id"]
@@ -100,15 +98,6 @@ class RecallTraceAdmin(CsvList, TraceColumns, RestrictedAdmin):
         seen = workspaces_of(request)
         is_one = seen is not None and len(seen) == 1
         return [one for one in self.list_filter if not (is_one and one == _BY_WORKSPACE)]
-
-    def get_search_results(
-        self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
-    ) -> tuple[QuerySet[Any], bool]:
-        return (search(queryset, search_term, TRACES) if search_term.strip() else queryset), False
-
-    def csv_rows(self, changelist: Any, rows: list[Any]) -> Iterator[Iterable[Any]]:
-        askers = askers_of(rows)
-        return (cells(trace, askers[trace.pk]) for trace in rows)
 
     @display(description=_("scopes"))
     def scope_names(self, trace: RecallTrace) -> str:
