@@ -20,13 +20,11 @@ from unfold.decorators import display
 from unfold.enums import ActionVariant
 from unfold.widgets import (
     UnfoldAdminCheckboxSelectMultipleWidget,
-    UnfoldAdminSelectWidget,
-    UnfoldAdminTextareaWidget,
-    UnfoldAdminTextInputWidget,
 )
 
 from memories.admin.access import Colors, RestrictedAdmin, RestrictedInline
 from memories.admin.confirmation import confirm, confirmation_page, is_confirmed
+from memories.admin.fields import LineField, SelectField, TextField
 from memories.admin.quarantine.address import quarantine_url
 from memories.admin.row_actions import row_action
 from memories.choices import Permission
@@ -50,25 +48,20 @@ def grantable_permissions(request: HttpRequest, bot: Bot) -> list[Permission]:
 class KeyForm(forms.Form):
     """A new key: its label, permissions, scopes and expiry."""
 
-    label = forms.CharField(
-        label=_("Label"),
-        max_length=100,
-        help_text=_("Where the key is used, such as «production»."),
-        widget=UnfoldAdminTextInputWidget,
-    )
+    label = LineField(label=_("Label"), max_length=100, help_text=_("Where the key is used, such as «production»."))
     permissions = forms.MultipleChoiceField(
         label=_("Permissions"),
         choices=Permission.choices,
         initial=[Permission.READ, Permission.WRITE],
         widget=UnfoldAdminCheckboxSelectMultipleWidget,
     )
-    scope_patterns = forms.CharField(
+    scope_patterns = TextField(
         label=_("Scope patterns"),
         required=False,
         help_text=_("One a line, such as telegram:*; none means every scope of the workspace."),
-        widget=UnfoldAdminTextareaWidget(attrs={"rows": 3}),
+        rows=3,
     )
-    expires = forms.ChoiceField(label=_("Expires"), choices=_TERMS, required=False, widget=UnfoldAdminSelectWidget)
+    expires = SelectField(label=_("Expires"), choices=_TERMS, required=False)
 
     def __init__(self, data: Any = None, *, grantable: Sequence[Permission]) -> None:
         super().__init__(data)

@@ -10,8 +10,8 @@ from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.utils.translation import gettext_lazy as _
-from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextareaWidget, UnfoldBooleanSwitchWidget
 
+from memories.admin.fields import SelectField, SwitchField, TextField
 from memories.exceptions import PlatformError
 
 ROWS_SHOWN = 10  # of the rows it is about
@@ -21,18 +21,19 @@ F = TypeVar("F", bound=forms.Form)
 class ReasonForm(forms.Form):
     """The reason, which is kept with the batch."""
 
-    reason = forms.CharField(
+    reason = TextField(
         label=_("Reason"),
         max_length=500,
         help_text=_("Kept with the change, for whoever asks later."),
-        widget=UnfoldAdminTextareaWidget(attrs={"rows": 2, "autofocus": True}),
+        rows=2,
+        has_focus=True,
     )
 
 
 class TermForm(ReasonForm):
     """The reason, and for how long from now."""
 
-    term = forms.ChoiceField(
+    term = SelectField(
         label=_("New term"),
         required=False,
         choices=[
@@ -42,7 +43,6 @@ class TermForm(ReasonForm):
             ("90", _("90 days from now")),
             ("365", _("a year from now")),
         ],
-        widget=UnfoldAdminSelectWidget,
     )
     field_order = ["term", "reason"]
 
@@ -55,11 +55,9 @@ class TermForm(ReasonForm):
 class CopiesForm(ReasonForm):
     """The reason, and whether the copies go, too."""
 
-    copies = forms.BooleanField(
+    copies = SwitchField(
         label=_("With its copies"),
-        required=False,
         help_text=_("The same words in other memories, and what was drawn from them; they come back together."),
-        widget=UnfoldBooleanSwitchWidget,
     )
     field_order = ["copies", "reason"]
 

@@ -12,11 +12,12 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from unfold.decorators import display
 from unfold.enums import ActionVariant
-from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget
+from unfold.widgets import UnfoldAdminSelectWidget
 
 from memories.admin.access import Colors, RestrictedAdmin, visible_workspaces
 from memories.admin.auditing import note
 from memories.admin.confirmation import confirm, confirmation_page, is_confirmed
+from memories.admin.fields import LineField, SelectField
 from memories.admin.row_actions import row_action
 from memories.models import AuditEvent, Invitation
 from memories.rights import Needs, rights_in
@@ -30,15 +31,11 @@ class InviteForm(forms.Form):
     """Where to, as what, for whom and for how long."""
 
     workspace: Any = forms.ModelChoiceField(label=_("workspace"), queryset=None, widget=UnfoldAdminSelectWidget)
-    role = forms.ChoiceField(label=_("role"), widget=UnfoldAdminSelectWidget)
-    label = forms.CharField(
-        label=_("for whom"),
-        max_length=100,
-        required=False,
-        help_text=_("So that you know whose link it is."),
-        widget=UnfoldAdminTextInputWidget,
+    role = SelectField(label=_("role"))
+    label = LineField(
+        label=_("for whom"), max_length=100, required=False, help_text=_("So that you know whose link it is.")
     )
-    days = forms.ChoiceField(label=_("valid for"), choices=_TERMS, widget=UnfoldAdminSelectWidget)
+    days = SelectField(label=_("valid for"), choices=_TERMS)
 
     def __init__(self, data: Any = None, *, request: HttpRequest) -> None:
         super().__init__(data)

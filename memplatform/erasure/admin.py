@@ -15,11 +15,11 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from django_q.tasks import async_task
 from unfold.decorators import display
-from unfold.widgets import UnfoldAdminTextareaWidget, UnfoldAdminTextInputWidget
 
 from memories.admin.access import Colors, RestrictedAdmin, actor_of, in_workspaces, workspace_choice
 from memories.admin.auditing import note
 from memories.admin.confirmation import confirmation_form, is_confirmed
+from memories.admin.fields import LineField, TextField
 from memories.exceptions import PlatformError
 from memories.models import AuditEvent, Erasure, ErasureState, Workspace
 from memories.rights import Needs, needs, workspaces_of
@@ -41,24 +41,19 @@ _COLORS = Colors(
 class SearchForm(forms.Form):
     """Whom to look for."""
 
-    person = forms.CharField(
-        required=False, widget=UnfoldAdminTextInputWidget(attrs={"placeholder": _("name, id, or telegram:u42")})
-    )
+    person = LineField(required=False, attrs={"placeholder": _("name, id, or telegram:u42")})
 
 
 class EraseForm(forms.Form):
     """Why, and whom once more, by hand."""
 
-    reason = forms.CharField(
+    reason = TextField(
         label=_("Reason"),
         max_length=500,
         help_text=_("Stands in the certificate, which is kept. Name nobody in it: a number of the request will do."),
-        widget=UnfoldAdminTextareaWidget(attrs={"rows": 2}),
+        rows=2,
     )
-    person = forms.CharField(
-        label=_("Type whom you erase, as it stands above"),
-        widget=UnfoldAdminTextInputWidget(attrs={"autocomplete": "off"}),
-    )
+    person = LineField(label=_("Type whom you erase, as it stands above"), attrs={"autocomplete": "off"})
 
     def expect(self, name: str) -> "EraseForm":
         """What has to be typed."""

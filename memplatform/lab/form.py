@@ -10,12 +10,10 @@ from django.utils.translation import gettext_lazy as _
 from unfold.widgets import (
     UnfoldAdminDecimalFieldWidget,
     UnfoldAdminIntegerFieldWidget,
-    UnfoldAdminSelectWidget,
-    UnfoldAdminTextareaWidget,
     UnfoldAdminTextInputWidget,
-    UnfoldBooleanSwitchWidget,
 )
 
+from memories.admin.fields import LineField, SelectField, SwitchField, TextField
 from memories.choices import EntryType, NeedMode, PolicyKind, ScopeKind
 from memories.kinds import type_rule
 from memories.models.policy import WEIGHTS, Policies, Subject
@@ -48,31 +46,27 @@ def quota_keys() -> list[tuple[str, str]]:
 class LabForm(forms.Form):
     """A question, as whom and as of when it is asked, and the numbers that are tried."""
 
-    message = forms.CharField(
-        label=_("Question"), max_length=4_000, widget=UnfoldAdminTextareaWidget(attrs={"rows": 2, "autofocus": True})
-    )
-    whom = forms.CharField(
+    message = TextField(label=_("Question"), max_length=4_000, rows=2, has_focus=True)
+    whom = LineField(
         label=_("As whom"),
         required=False,
         max_length=255,
         help_text=_("The key of a scope or of a session; or an address, below."),
-        widget=UnfoldAdminTextInputWidget(attrs={"list": "lab-whom", "autocomplete": "off"}),
+        attrs={"list": "lab-whom", "autocomplete": "off"},
     )
     platform = forms.CharField(label=_("platform"), required=False, max_length=40, **_PLAIN)
     account = forms.CharField(label=_("account"), required=False, max_length=200, **_PLAIN)
     peer = forms.CharField(label=_("peer"), required=False, max_length=200, **_PLAIN)
     chat = forms.CharField(label=_("chat"), required=False, max_length=200, **_PLAIN)
-    is_group = forms.BooleanField(label=_("group"), required=False, widget=UnfoldBooleanSwitchWidget)
+    is_group = SwitchField(label=_("group"))
     at = forms.DateTimeField(
         label=_("As of"),
         required=False,
         help_text=_("Memory as it was then, in the workspace's time zone. Empty: now."),
         widget=UnfoldAdminTextInputWidget(attrs={"type": "datetime-local", "step": 1}),
     )
-    mode = forms.ChoiceField(label=_("Manner"), choices=list(_MODES.items()), widget=UnfoldAdminSelectWidget)
-    always = forms.BooleanField(
-        label=_("Search even where no memory is needed"), required=False, widget=UnfoldBooleanSwitchWidget
-    )
+    mode = SelectField(label=_("Manner"), choices=list(_MODES.items()))
+    always = SwitchField(label=_("Search even where no memory is needed"))
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

@@ -12,18 +12,13 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
-from unfold.widgets import (
-    UnfoldAdminSelectWidget,
-    UnfoldAdminTextareaWidget,
-    UnfoldAdminTextInputWidget,
-    UnfoldBooleanSwitchWidget,
-)
 
 from memories.admin.access import actor_of
 from memories.admin.batches.detail import batch_url
 from memories.admin.confirmation import ReasonForm
 from memories.admin.entries.bulk_forms import TERMS, TYPE_CHOICES, TYPES, ends_in
 from memories.admin.entries.scope_field import scope_field
+from memories.admin.fields import LineField, SelectField, SwitchField, TextField
 from memories.admin.return_link import return_url, with_return_url
 from memories.batches import bulk_actions
 from memories.batches.descriptions import note_of
@@ -36,25 +31,13 @@ from memories.models import BatchChange, Scope
 class AddForm(ReasonForm):
     """A memory, and why it is added."""
 
-    content = forms.CharField(
-        label=_("content"), widget=UnfoldAdminTextareaWidget(attrs={"rows": 4, "autofocus": True}), strip=True
-    )
-    type = forms.ChoiceField(
-        label=_("type"), choices=TYPE_CHOICES, initial="user_explicit", widget=UnfoldAdminSelectWidget
-    )
-    category = forms.ChoiceField(
-        label=_("category"), choices=[("", _("None")), *Category.choices], required=False,
-        widget=UnfoldAdminSelectWidget,
-    )  # fmt: skip
-    term = forms.ChoiceField(label=_("Term"), choices=TERMS, required=False, initial="", widget=UnfoldAdminSelectWidget)
-    project = forms.CharField(label=_("project"), required=False, widget=UnfoldAdminTextInputWidget)
-    pinned = forms.BooleanField(label=_("pinned"), required=False, widget=UnfoldBooleanSwitchWidget)
-    slots = forms.CharField(
-        label=_("slots"),
-        required=False,
-        help_text=_("One a line: name = value."),
-        widget=UnfoldAdminTextareaWidget(attrs={"rows": 2}),
-    )
+    content = TextField(label=_("content"), rows=4, has_focus=True)
+    type = SelectField(label=_("type"), choices=TYPE_CHOICES, initial="user_explicit")
+    category = SelectField(label=_("category"), choices=[("", _("None")), *Category.choices], required=False)
+    term = SelectField(label=_("Term"), choices=TERMS, required=False, initial="")
+    project = LineField(label=_("project"), required=False)
+    pinned = SwitchField(label=_("pinned"))
+    slots = TextField(label=_("slots"), required=False, help_text=_("One a line: name = value."), rows=2)
     field_order = ["scope", "content", "type", "category", "term", "project", "pinned", "slots", "reason"]
 
     def __init__(self, data: Any = None, *, scope: forms.Field, **kwargs: Any) -> None:

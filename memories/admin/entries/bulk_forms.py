@@ -7,13 +7,10 @@ from django import forms
 from django.utils.translation import gettext_lazy as _
 from unfold.widgets import (
     UnfoldAdminRadioSelectWidget,
-    UnfoldAdminSelectWidget,
-    UnfoldAdminTextareaWidget,
-    UnfoldAdminTextInputWidget,
-    UnfoldBooleanSwitchWidget,
 )
 
 from memories.admin.confirmation import ReasonForm
+from memories.admin.fields import LineField, SelectField, SwitchField, TextField
 from memories.choices import Category, EntryType
 from memories.conf import conf
 from memories.models import Entry
@@ -37,11 +34,8 @@ TERMS = [("7", _("7 days from now")), ("30", _("30 days from now")), ("90", _("9
 class BulkActionForm(ReasonForm):
     """The reason, and whether it is only planned yet."""
 
-    plan_only = forms.BooleanField(
-        label=_("Plan only"),
-        required=False,
-        help_text=_("Shows what would become of each, word by word; you approve it there."),
-        widget=UnfoldBooleanSwitchWidget,
+    plan_only = SwitchField(
+        label=_("Plan only"), help_text=_("Shows what would become of each, word by word; you approve it there.")
     )
 
 
@@ -70,7 +64,7 @@ class UnpinForm(ValuesForm):
 class SetTypeForm(ValuesForm):
     """The type of several entries, with the tier of facts."""
 
-    type = forms.ChoiceField(label=_("type"), choices=TYPE_CHOICES, widget=UnfoldAdminSelectWidget)
+    type = SelectField(label=_("type"), choices=TYPE_CHOICES)
     field_order = ["type"]
 
     def columns(self, *, now: datetime, actor: str) -> dict[str, Any]:
@@ -80,9 +74,7 @@ class SetTypeForm(ValuesForm):
 class SetTermForm(ValuesForm):
     """When several entries end."""
 
-    term = forms.ChoiceField(
-        label=_("New term"), choices=TERMS, required=False, initial="30", widget=UnfoldAdminSelectWidget
-    )
+    term = SelectField(label=_("New term"), choices=TERMS, required=False, initial="30")
     field_order = ["term"]
 
     def columns(self, *, now: datetime, actor: str) -> dict[str, Any]:
@@ -92,11 +84,8 @@ class SetTermForm(ValuesForm):
 class CheckedForm(ValuesForm):
     """When entries that were checked are to be checked again."""
 
-    again = forms.ChoiceField(
-        label=_("Check again"),
-        choices=[("", _("when somebody thinks of it")), *TERMS[1:4]],
-        required=False,
-        widget=UnfoldAdminSelectWidget,
+    again = SelectField(
+        label=_("Check again"), choices=[("", _("when somebody thinks of it")), *TERMS[1:4]], required=False
     )
     field_order = ["again"]
 
@@ -112,19 +101,10 @@ def ends_in(days: str, now: datetime) -> datetime | None:
 class SetAttributesForm(ValuesForm):
     """The category and the project of several entries; what is left empty stays as it is."""
 
-    category = forms.ChoiceField(
-        label=_("category"),
-        required=False,
-        choices=[("", _("as it is")), (NO_CATEGORY, _("None")), *Category.choices],
-        widget=UnfoldAdminSelectWidget,
+    category = SelectField(
+        label=_("category"), required=False, choices=[("", _("as it is")), (NO_CATEGORY, _("None")), *Category.choices]
     )
-    project = forms.CharField(
-        label=_("project"),
-        required=False,
-        max_length=100,
-        help_text=_("Empty: stays as it is."),
-        widget=UnfoldAdminTextInputWidget,
-    )
+    project = LineField(label=_("project"), required=False, max_length=100, help_text=_("Empty: stays as it is."))
     field_order = ["category", "project"]
 
     def clean(self) -> dict[str, Any]:
@@ -143,11 +123,8 @@ class MergeForm(BulkActionForm):
     """Which of several entries stays, and what it is to say."""
 
     stays = forms.ChoiceField(label=_("Which one stays"), widget=UnfoldAdminRadioSelectWidget)
-    content = forms.CharField(
-        label=_("What it is to say then"),
-        required=False,
-        help_text=_("Empty: what it says now."),
-        widget=UnfoldAdminTextareaWidget(attrs={"rows": 3}),
+    content = TextField(
+        label=_("What it is to say then"), required=False, help_text=_("Empty: what it says now."), rows=3
     )
     field_order = ["stays", "content"]
 

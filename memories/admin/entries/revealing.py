@@ -8,10 +8,10 @@ from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
-from unfold.widgets import UnfoldAdminSelectWidget
 
 from memories.admin.auditing import note
 from memories.admin.confirmation import confirmation_form, confirmation_page, is_confirmed
+from memories.admin.fields import SelectField
 from memories.admin.return_link import return_url
 from memories.admin.row_actions import row_action
 from memories.models import AuditEvent
@@ -28,13 +28,7 @@ _REASONS = [
 class WhyForm(forms.Form):
     """Why somebody looks; it may stay unsaid."""
 
-    why = forms.ChoiceField(
-        label=_("Why"),
-        required=False,
-        choices=_REASONS,
-        help_text=_("Kept in the audit log."),
-        widget=UnfoldAdminSelectWidget,
-    )
+    why = SelectField(label=_("Why"), required=False, choices=_REASONS, help_text=_("Kept in the audit log."))
 
 
 class Revealing:

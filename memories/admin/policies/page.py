@@ -13,10 +13,10 @@ from django.utils import timezone
 from django.utils.http import urlencode
 from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
-from unfold.widgets import UnfoldAdminTextareaWidget
 
 from memories.admin.access import RestrictedAdmin, actor_of, workspace_choice
 from memories.admin.auditing import note
+from memories.admin.fields import TextField
 from memories.admin.history import history_page, row_history
 from memories.admin.policies.forms import NumbersForm
 from memories.admin.policies.numbers import KINDS, EffectiveNumber, effective
@@ -38,12 +38,12 @@ _LIST = "admin:memories_policy_changelist"
 class SaveForm(forms.Form):
     """Why the numbers are changed; kept with the version."""
 
-    reason = forms.CharField(
+    reason = TextField(
         label=_("Reason"),
         max_length=500,
         required=False,
         help_text=_("Kept with this version, for whoever asks later."),
-        widget=UnfoldAdminTextareaWidget(attrs={"rows": 2}),
+        rows=2,
     )
 
 
