@@ -88,7 +88,7 @@ def extract() -> dict[str, int]:
 
 
 def extract_day(workspace_id: int, *, now: datetime, run: str, report: Report | None = None) -> dict[str, int]:
-    return extraction.extract_all(_from(now), workspace_id=workspace_id, report=report)
+    return extraction.extract_all(clock_from(now), workspace_id=workspace_id, report=report)
 
 
 def compress_days(
@@ -100,7 +100,7 @@ def compress_days(
         if report:
             report(_sum(so_far, counts))
 
-    counts = compression.compress_days(workspace_id, clock=_from(now), run=run, report=report_all)
+    counts = compression.compress_days(workspace_id, clock=clock_from(now), run=run, report=report_all)
     return _sum(so_far, _continued(counts, "days"))
 
 
@@ -108,7 +108,9 @@ def compress(
     workspace_id: int, *, now: datetime, run: str, so_far: Counts = NOTHING, report: Report | None = None
 ) -> dict[str, int]:
     """Judge facts, for COMPRESS_TIME a task; each task counts all anew, except what was planned."""
-    counts = _continued(compression.compress_facts(workspace_id, clock=_from(now), run=run, report=report), "planned")
+    counts = _continued(
+        compression.compress_facts(workspace_id, clock=clock_from(now), run=run, report=report), "planned"
+    )
     return counts | {"planned": counts["planned"] + so_far.get("planned", 0)}
 
 
@@ -201,7 +203,7 @@ def apply_or_queue(planned: Batch, *, now: datetime, most: int | None = None) ->
     return False
 
 
-def _from(now: datetime) -> Callable[[], datetime]:
+def clock_from(now: datetime) -> Callable[[], datetime]:
     """A clock that begins at this moment: leases and limits go by the time that passes."""
     begun = timezone.now()
     return lambda: now + (timezone.now() - begun)

@@ -17,6 +17,7 @@ from tqdm import tqdm
 
 from memories.conf import duration
 from memories.models import Workspace
+from memories.tasks import clock_from
 
 
 def moment(text: str) -> datetime:
@@ -54,10 +55,7 @@ def actor() -> str:
 
 def clock(now: datetime | None) -> Callable[[], datetime]:
     """A clock that begins at this moment, or tells the time as it is."""
-    if now is None:
-        return timezone.now
-    begun = timezone.now()
-    return lambda: now + (timezone.now() - begun)
+    return timezone.now if now is None else clock_from(now)
 
 
 class Bar:
