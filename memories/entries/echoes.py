@@ -65,13 +65,20 @@ class EchoCandidate:
     def sides(self) -> tuple[str, str] | None:
         return sides_of(self.content)
 
+    @cached_property
+    def unasked(self) -> list[str]:
+        """The sentences of its answer that tell what the question does not."""
+        user, answer = self.sides or ("", "")
+        return new_sentences(answer, question=user)
+
     @property
     def echo(self) -> Echo:
         """What of it tells nothing new, by all that is known of it so far."""
         if self.sides is None:
             return Echo.NONE
         user, answer = self.sides
-        if new_sentences(answer, question=user, memories=[memory.content for memory in self.memories]):
+        known = [memory.content for memory in self.memories]
+        if new_sentences(answer, question=user, memories=known) if known else self.unasked:
             return Echo.NONE
         return Echo.ANSWER if telling_sentences(user) else Echo.TURN
 
@@ -112,8 +119,8 @@ def _choose_probe(
     one: EchoCandidate, frequency: Mapping[tuple[int, int], int], earlier: Mapping[tuple[int, int], list[str]]
 ) -> bool:
     """Choose the rarest known terms of what is new in an answer; whether there are any."""
-    user, answer = one.sides or ("", "")
-    new = text.terms("\n".join(new_sentences(answer, question=user))).keys() - text.terms(user).keys()
+    user, _answer = one.sides or ("", "")
+    new = text.terms("\n".join(one.unasked)).keys() - text.terms(user).keys()
     pending = {term: earlier.get((one.scope_id, term), []) for term in new}
     counts = {term: frequency.get((one.scope_id, term), 0) + len(pending[term]) for term in new}
     one.probe = sorted((term for term in counts if counts[term]), key=lambda term: (counts[term], term))[:PROBES]

@@ -9,7 +9,7 @@ from django.db import connection
 from django.db.models import F
 
 from memories import metrics
-from memories.choices import MACHINE_SOURCES, LinkKind, Outcome, Verification
+from memories.choices import MACHINE_SOURCES, Echo, LinkKind, Outcome, Verification
 from memories.entries import evidence
 from memories.entries.contradictions import mark_contradicted
 from memories.entries.draft import Draft, check
@@ -116,7 +116,7 @@ class _Writer:
         texts = [EchoCandidate(write.draft.scope.pk, write.content, write.terms) for write in writes]
         for write, echo in zip(writes, find_echoes(texts, known.frequency), strict=True):
             write.echo = echo
-        repeats = zip(writes, texts, strict=True)
+        repeats = ((write, one) for write, one in zip(writes, texts, strict=True) if write.echo != Echo.NONE)
         used = ((entry, write.draft.at) for write, one in repeats for entry in one.repeated)
         count_uses(used, workspace_id=workspace)
         self.suppressions = Suppressions(self.scopes, writes, are_any=known.has_suppressions)
