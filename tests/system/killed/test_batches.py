@@ -1,38 +1,25 @@
 """Whoever dies while a batch is applied or undone leaves it between two chunks, never in the middle of one (F3)."""
 
-import os
-import signal
-import subprocess
-import sys
-
 import pytest
 
 from memories import batches
 from memories import entries as store
 from memories.choices import BatchState, BatchVerb, ChangeState
 from memories.models import Batch, Entry, Scope
-from tests import ROOT
 from tests.conftest import NOW, make_draft
 from tests.memories.batches.conftest import LATER, planned, state_of_everything, step
-from tests.support.processes import database_url
+from tests.support.nursery import start
 
 MEMORIES = 160
 
 
 def killed_after(chunks: int, plan: Batch) -> None:
     """Another process works at a batch, and is killed in the transaction of that chunk."""
-    process = subprocess.Popen(
-        [sys.executable, "-m", "tests.system.killed.batch_worker", str(plan.pk)],
-        cwd=ROOT,
-        env={**os.environ, "DATABASE_URL": database_url(), "LOG_LEVEL": "ERROR"},
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    with process:
+    with start("tests.system.killed.batch_worker", str(plan.pk), LOG_LEVEL="ERROR") as process:
         assert process.stdout
         for _ in range(chunks):
             assert process.stdout.readline() == "in the middle of a transaction\n"
-        process.send_signal(signal.SIGKILL)
+        process.kill()
 
 
 def applied_rows(plan: Batch) -> int:

@@ -1,9 +1,6 @@
 """An erasure whose process is killed: the next one goes on, and issues the certificate it would have issued."""
 
-import os
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,28 +10,23 @@ from django.db import transaction
 
 from memories.models import Erasure, ErasureState
 from memplatform.erasure import certificate, run
-from tests import ROOT
 from tests.memplatform.erasure.conftest import ANN, CANARY, LATER, PEER, Town, files_with
 from tests.memplatform.erasure.conftest import town as town
 from tests.memplatform.erasure.test_walk import tables_with
-from tests.support.processes import database_url
+from tests.support.nursery import Process, start
 
 pytestmark = pytest.mark.django_db(transaction=True)
 PLACES = ("MEMORY_FILES_ROOT", "MEMORY_OFFLINE_ROOT", "ERASURES_ROOT")
 
 
-def process(erasure: Erasure) -> subprocess.Popen[str]:
-    environment = os.environ | {
-        "DATABASE_URL": database_url(),
-        "DJANGO_SETTINGS_MODULE": "memplatform.settings",
-        "MEMPLATFORM_DATA": "/nonexistent",
+def process(erasure: Erasure) -> Process:
+    environment = {
         "SECRET_KEY": settings.SECRET_KEY,
         "MEMORY_FILES_ROOT": str(settings.MEMORY_FILES_ROOT),
         "MEMORY_OFFLINE_ROOT": str(settings.MEMORY_OFFLINE_ROOT),
         "MEMPLATFORM_ERASURES": str(settings.ERASURES_ROOT),
     }
-    command = [sys.executable, "-m", "tests.system.killed.erasing_worker", str(erasure.pk), LATER.isoformat()]
-    return subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True)
+    return start("tests.system.killed.erasing_worker", str(erasure.pk), LATER.isoformat(), **environment)
 
 
 def undisturbed(erasure: Erasure, keep: Path) -> dict[str, Any]:

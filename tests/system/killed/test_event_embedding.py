@@ -1,30 +1,19 @@
 """An embedder is killed while it embeds messages: nothing is lost, nothing is half done (C6)."""
 
-import os
-import subprocess
-import sys
-
 import pytest
 
 from memories.index.worker import LEASE
 from sessions_app.models import EventIndex, Session
 from sessions_app.search.embedder import EventEmbedder
-from tests import ROOT
 from tests.conftest import NOW
 from tests.sessions_app.conftest import Talk
-from tests.support.processes import database_url
+from tests.support.nursery import Process, start
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-def worker(seconds: float) -> subprocess.Popen[str]:
-    environment = os.environ | {
-        "DATABASE_URL": database_url(),
-        "DJANGO_SETTINGS_MODULE": "memplatform.settings",
-        "MEMPLATFORM_DATA": "/nonexistent",
-    }
-    command = [sys.executable, "-m", "tests.system.killed.embedding_worker", str(seconds)]
-    return subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True)
+def worker(seconds: float) -> Process:
+    return start("tests.system.killed.embedding_worker", str(seconds))
 
 
 def test_killed_while_it_embeds_another_takes_over(talk: Talk) -> None:

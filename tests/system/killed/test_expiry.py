@@ -1,32 +1,22 @@
 """A night whose process is killed: taken up where it was left, every memory expired once, the batches say the same."""
 
-import os
 import random
-import subprocess
-import sys
 import time
 
 import pytest
 
 from memories import batches
 from memories.models import Batch, BatchChange, Change, Entry, Scope, Workspace
-from tests import ROOT
 from tests.conftest import NOW, make_scope
 from tests.memories.lifecycle.conftest import live, remember
-from tests.support.processes import database_url
+from tests.support.nursery import Process, start
 
 EACH = 800
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-def night(workspace: Workspace) -> subprocess.Popen[str]:
-    environment = os.environ | {
-        "DATABASE_URL": database_url(),
-        "DJANGO_SETTINGS_MODULE": "memplatform.settings",
-        "MEMPLATFORM_DATA": "/nonexistent",
-    }
-    command = [sys.executable, "-m", "tests.system.killed.expiry_worker", str(workspace.pk)]
-    return subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True)
+def night(workspace: Workspace) -> Process:
+    return start("tests.system.killed.expiry_worker", str(workspace.pk))
 
 
 def many(scope: Scope) -> None:

@@ -1,8 +1,5 @@
 """Many conversations and several workers, some of which die: every turn is told of exactly once (D5)."""
 
-import os
-import subprocess
-import sys
 import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
@@ -17,9 +14,8 @@ from django.utils import timezone
 from memories.consolidation import buffer, extraction
 from memories.consolidation.buffer import Message
 from memories.models import BufferedTurn, DailyEvent, ExtractionBatch, Scope, Workspace
-from tests import ROOT
 from tests.conftest import NOW, make_scope
-from tests.support.processes import database_url
+from tests.support.nursery import Process, start
 
 CONVERSATIONS = 150  # a thousand, with a model: `python -m benchmarks extraction --conversations 1000`
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -73,15 +69,9 @@ def test_the_next_one_is_found_by_an_index(workspace: Workspace) -> None:
     assert "Sort" not in plan
 
 
-def worker(stand_still_before: str = "") -> subprocess.Popen[str]:
-    environment = os.environ | {
-        "DATABASE_URL": database_url(),
-        "DJANGO_SETTINGS_MODULE": "memplatform.settings",
-        "MEMORY_EXTRACTION_LEASE": "1s",
-        "MEMPLATFORM_DATA": "/nonexistent",
-    }
-    command = [sys.executable, "-m", "tests.system.killed.extraction_worker", *filter(None, [stand_still_before])]
-    return subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True)
+def worker(stand_still_before: str = "") -> Process:
+    told = filter(None, [stand_still_before])
+    return start("tests.system.killed.extraction_worker", *told, MEMORY_EXTRACTION_LEASE="1s")
 
 
 @pytest.mark.parametrize("step", ["told", "written"])

@@ -1,9 +1,6 @@
 """Many conversations, two workers and a model that fails now and then: each is extracted once, whoever dies (D5)."""
 
-import os
 import random
-import subprocess
-import sys
 from typing import Any
 from uuid import uuid4
 
@@ -13,10 +10,9 @@ from django.utils import timezone
 
 from memories.consolidation import buffer
 from memories.models import Batch, DailyEvent, Entry, ExtractionBatch, Scope, Workspace
-from tests import ROOT
 from tests.conftest import NOW, make_scope
 from tests.memories.llm.fake_server import Asked, FakeModel, plausible
-from tests.support.processes import database_url
+from tests.support.nursery import Process, start
 
 SCOPES = 60  # a thousand: `python -m benchmarks extraction --conversations 1000`
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -27,11 +23,8 @@ def hold(scope: Scope, content: str) -> None:
     assert buffer.add([message], session_uid=uuid4(), conversation=1, user_scope=scope, chat=scope.key, now=NOW)
 
 
-def worker(model: FakeModel, stand_still_before: str = "", **settings: str) -> "subprocess.Popen[str]":
-    environment = os.environ | {
-        "DATABASE_URL": database_url(),
-        "DJANGO_SETTINGS_MODULE": "memplatform.settings",
-        "MEMPLATFORM_DATA": "/nonexistent",
+def worker(model: FakeModel, stand_still_before: str = "", **settings: str) -> Process:
+    environment = {
         "MEMORY_EMBEDDERS": "memories.embeddings.deterministic.Deterministic",
         "MEMORY_LLM_BASE_URL": model.url,
         "MEMORY_LLM_MODEL": "small",
@@ -41,8 +34,7 @@ def worker(model: FakeModel, stand_still_before: str = "", **settings: str) -> "
         "MEMORY_LLM_CALLS": "8",
         **settings,
     }
-    command = [sys.executable, "-m", "tests.system.killed.extraction_worker", *filter(None, [stand_still_before])]
-    return subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True)
+    return start("tests.system.killed.extraction_worker", *filter(None, [stand_still_before]), **environment)
 
 
 def facts() -> list[tuple[int, str]]:

@@ -1,8 +1,5 @@
 """An embedder is killed while it changes a model: recall goes on, and the next one takes over where it was (C14)."""
 
-import os
-import subprocess
-import sys
 import threading
 import time
 from typing import Any
@@ -13,10 +10,9 @@ from django.utils import timezone
 
 from memories.index import worker
 from memories.models import EntryIndex, EntryVector, StagedVector, Workspace
-from tests import ROOT
 from tests.conftest import Api
 from tests.memories.embeddings.test_faults import ask, contents, save
-from tests.support.processes import database_url
+from tests.support.nursery import Process, start
 
 pytestmark = pytest.mark.django_db(transaction=True)
 LINES = [f"note {n}: {word} is kept in box {n}" for n, word in enumerate(("apple", "pear", "plum", "fig") * 10)]
@@ -31,14 +27,8 @@ def saved(api: Api) -> Api:
     return api
 
 
-def changing(seconds: float = 0.0) -> subprocess.Popen[str]:
-    environment = os.environ | {
-        "DATABASE_URL": database_url(),
-        "DJANGO_SETTINGS_MODULE": "memplatform.settings",
-        "MEMPLATFORM_DATA": "/nonexistent",
-    }
-    command = [sys.executable, "-m", "tests.system.killed.model_change_worker", str(seconds)]
-    return subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True)
+def changing(seconds: float = 0.0) -> Process:
+    return start("tests.system.killed.model_change_worker", str(seconds))
 
 
 def models_of_rows() -> set[str | None]:

@@ -1,9 +1,6 @@
 """A run that is too long for one task is one run still: whole counts, its real duration, however often it is killed."""
 
-import os
 import random
-import subprocess
-import sys
 import time
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -15,10 +12,9 @@ from memories.choices import JobState
 from memories.models import Batch, Entry, JobRun, Scope, Workspace
 from memplatform import tasks
 from memplatform.jobs import runs
-from tests import ROOT
 from tests.conftest import make_scope
 from tests.memplatform.jobs.test_on_demand import old
-from tests.support.processes import database_url
+from tests.support.nursery import Process, start
 from tests.system.killed.test_expiry import EACH, many
 
 NIGHT = datetime(2026, 5, 2, 4, 0, tzinfo=UTC)
@@ -117,14 +113,8 @@ def test_days_that_several_tasks_have_made_into_facts_are_added_up(
     assert told == [{"days": 1, "facts": 1}, {"days": 4, "facts": 3}]
 
 
-def worker(at: datetime) -> subprocess.Popen[str]:
-    environment = os.environ | {
-        "DATABASE_URL": database_url(),
-        "DJANGO_SETTINGS_MODULE": "memplatform.settings",
-        "MEMPLATFORM_DATA": "/nonexistent",
-    }
-    command = [sys.executable, "-m", "tests.system.worker.night", at.isoformat()]
-    return subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True)
+def worker(at: datetime) -> Process:
+    return start("tests.system.worker.night", at.isoformat())
 
 
 @pytest.mark.django_db(transaction=True)
