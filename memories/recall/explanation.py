@@ -66,43 +66,48 @@ class CandidateRecord:
 #: Fields that traces keep under the names they had when the first of them were written.
 _STORED_AS = {"reason": "fate", "speaker_factor": "whose"}
 COLUMNS = tuple(_STORED_AS.get(field.name, field.name) for field in fields(CandidateRecord))
+_NAMES = tuple(field.name for field in fields(CandidateRecord))
 _FIELD_OF = {_STORED_AS.get(field.name, field.name): field.name for field in fields(CandidateRecord)}
 
 
 def record_of(item: Ranked) -> CandidateRecord:
     """A candidate as it is told."""
+    return CandidateRecord(**dict(zip(_NAMES, _values(item), strict=True)))
+
+
+def _values(item: Ranked) -> tuple[Any, ...]:
+    """What is told of a candidate, in the order of the fields of its record."""
     found = item.candidate
-    return CandidateRecord(
-        entry=found.entry_id,
-        version=item.entry.version,
-        keyword=_short(found.keyword),
-        keyword_rank=item.ranks.get("keyword"),
-        vector=_short(found.vector),
-        vector_rank=item.ranks.get("vector"),
-        similarity=_short(item.similarity),
-        named=found.named,
-        date=_short(found.date),
-        fused=_short(found.fused),
-        decay=_short(item.decay),
-        recency=_short(item.recency),
-        speaker_factor=_short(item.speaker_factor),
-        features={name: round(value, 4) for name, value in item.features.items()} or None,
-        score=_short(item.score),
-        rerank=item.reranked,
-        in_context=item.in_context,
-        superseded_by=str(item.superseded_by) if item.superseded_by else None,
-        reason=item.reason,
+    return (
+        found.entry_id,
+        item.entry.version,
+        _short(found.keyword),
+        item.ranks.get("keyword"),
+        _short(found.vector),
+        item.ranks.get("vector"),
+        _short(item.similarity),
+        found.named,
+        _short(found.date),
+        _short(found.fused),
+        _short(item.decay),
+        _short(item.recency),
+        _short(item.speaker_factor),
+        {name: round(value, 4) for name, value in item.features.items()} or None,
+        _short(item.score),
+        item.reranked,
+        item.in_context,
+        str(item.superseded_by) if item.superseded_by else None,
+        item.reason,
     )
 
 
 def compact(items: Iterable[Ranked], weights: Mapping[str, float]) -> dict[str, Any]:
     """Candidates as a trace keeps them: the names of the columns once, a row each, and what each part counted for."""
-    lines = [record_of(item) for item in items]
     return {
         "version": VERSION,
         "columns": COLUMNS,
         "weights": dict(weights),
-        "rows": [[_cell(value) for value in vars(line).values()] for line in lines],  # in the order of the fields
+        "rows": [[_cell(value) for value in _values(item)] for item in items],
     }
 
 

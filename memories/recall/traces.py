@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from django.db import connection
+from django.db.models import Field, JSONField
 
 from memories.choices import ScopeKind
 from memories.conf import conf
@@ -82,12 +83,17 @@ def write(query: Query, result: "Recall", now: datetime) -> RecallTrace:
         tokens=result.tokens,
         created_at=now,
     )
-    values = [field.get_db_prep_save(field.pre_save(trace, add=True), connection) for field in _FIELDS]
     with connection.cursor() as cursor:
-        cursor.execute(_INSERT, values)
+        cursor.execute(_INSERT, [_column(field, getattr(trace, field.attname)) for field in _FIELDS])
         (trace.pk,) = cursor.fetchone()
     trace._state.adding = False
     return trace
+
+
+def _column(field: Field[Any, Any], value: Any) -> Any:
+    """A value as the driver takes it: all but JSON as it is."""
+    is_json = isinstance(field, JSONField) and value is not None
+    return connection.ops.adapt_json_value(value, None) if is_json else value
 
 
 def question_terms(message: str) -> list[int]:
