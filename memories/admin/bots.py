@@ -10,7 +10,6 @@ from django.contrib import admin
 from django.db import transaction
 from django.db.models import Count, Q, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
-from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import format_html
@@ -25,6 +24,7 @@ from unfold.widgets import (
 from memories.admin.access import Colors, RestrictedAdmin, RestrictedInline
 from memories.admin.confirmation import confirm, confirmation_page, is_confirmed
 from memories.admin.fields import LineField, SelectField, TextField
+from memories.admin.own_pages import own_page
 from memories.admin.quarantine.address import quarantine_url
 from memories.admin.row_actions import row_action
 from memories.choices import Permission
@@ -159,9 +159,8 @@ class BotAdmin(RestrictedAdmin):
             key, token = form.issue(bot)
             self.log_as(request, AuditEvent.KEY_ISSUED, bot, gettext("Issued the key %(key)s.") % {"key": key})
             title = gettext("The new key of %(bot)s") % {"bot": bot}
-            context = {"opts": self.opts, "title": title, "key": key, "token": token, "back": back}
-            context = self.admin_site.each_context(request) | context
-            return TemplateResponse(request, "admin/memories/key.html", context)  # like every page here, never cached
+            context = {"title": title, "key": key, "token": token, "back": back}
+            return own_page(request, "admin/memories/key.html", context, self)
         return confirmation_page(
             self,
             request,

@@ -12,6 +12,7 @@ from django.template.response import TemplateResponse
 from django.utils.translation import gettext_lazy as _
 
 from memories.admin.fields import SelectField, SwitchField, TextField
+from memories.admin.own_pages import own_page
 from memories.exceptions import PlatformError
 
 ROWS_SHOWN = 10  # of the rows it is about
@@ -100,8 +101,6 @@ def confirmation_page(
     """
     rows = list(rows)
     context = {
-        **model_admin.admin_site.each_context(request),
-        "opts": model_admin.opts,
         "title": title,
         "text": text,
         "button": button,
@@ -113,8 +112,7 @@ def confirmation_page(
         "hidden": [*_selection_fields(request), *hidden],
         "form": form,
     }
-    request.current_app = model_admin.admin_site.name
-    return TemplateResponse(request, "admin/memories/confirm.html", context)
+    return own_page(request, "admin/memories/confirm.html", context, model_admin)
 
 
 def confirm(

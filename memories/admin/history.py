@@ -10,7 +10,6 @@ from django.contrib import messages
 from django.core.exceptions import ValidationError
 from django.db.models import Model
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
-from django.template.response import TemplateResponse
 from django.urls import path, reverse
 from django.utils.formats import localize
 from django.utils.timezone import localtime
@@ -20,6 +19,7 @@ from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget
 
 from memories.admin.confirmation import confirmation_page, is_confirmed
 from memories.admin.labels import actor_label, batch_name
+from memories.admin.own_pages import own_page
 from memories.admin.return_link import with_return_url
 from memories.choices import Operation
 from memories.entries.versions import as_of_version, changes_of, stored_columns
@@ -67,15 +67,12 @@ def history_page(
 ) -> HttpResponse:
     label = row._meta.label_lower.replace(".", "_")
     context = {
-        **model_admin.admin_site.each_context(request),
-        "opts": model_admin.opts,
         "title": gettext("History"),
         "subtitle": str(row)[:60],
         "back": back or with_return_url(request, reverse(f"admin:{label}_change", args=[row.pk])),
         "steps": steps,
     }
-    request.current_app = model_admin.admin_site.name
-    return TemplateResponse(request, "admin/memories/history.html", context)
+    return own_page(request, "admin/memories/history.html", context, model_admin)
 
 
 class RecordedHistory:

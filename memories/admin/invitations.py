@@ -5,7 +5,6 @@ from typing import Any
 from django import forms
 from django.contrib import admin
 from django.http import HttpRequest, HttpResponse
-from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext
@@ -18,6 +17,7 @@ from memories.admin.access import Colors, RestrictedAdmin, visible_workspaces
 from memories.admin.auditing import note
 from memories.admin.confirmation import confirm, confirmation_page, is_confirmed
 from memories.admin.fields import LineField, SelectField
+from memories.admin.own_pages import own_page
 from memories.admin.row_actions import row_action
 from memories.models import AuditEvent, Invitation
 from memories.rights import Needs, rights_in
@@ -86,8 +86,8 @@ class Inviting:
         note(request, AuditEvent.INVITED, invitation, details={"text": str(Role(data["role"]).label)})
         link = f"{request.build_absolute_uri(reverse('join'))}#{code}"
         title = gettext("The link for %(whom)s") % {"whom": invitation}
-        context = {"opts": self.opts, "title": title, "token": link, "back": back, "is_link": True}
-        return TemplateResponse(request, "admin/memories/key.html", self.admin_site.each_context(request) | context)
+        context = {"title": title, "token": link, "back": back, "is_link": True}
+        return own_page(request, "admin/memories/key.html", context, self)
 
 
 @admin.register(Invitation)

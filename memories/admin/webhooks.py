@@ -10,7 +10,6 @@ from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
-from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import format_html
@@ -25,6 +24,7 @@ from memories import webhooks
 from memories.admin.access import Colors, RestrictedAdmin, actor_of
 from memories.admin.confirmation import confirm, confirmation_page, is_confirmed
 from memories.admin.filters import DaysFilter, ReachableFilter
+from memories.admin.own_pages import own_page
 from memories.admin.row_actions import row_action
 from memories.models import AuditEvent, Webhook, WebhookDelivery
 from memories.models.outbox import WebhookEvent
@@ -110,10 +110,7 @@ class WebhookAdmin(RestrictedAdmin):
         """In the answer to the POST and nowhere else, not even in the browser's history."""
         back = reverse("admin:memories_webhook_change", args=[webhook.pk])
         title = gettext("The secret of the webhook to %(host)s") % {"host": webhook}
-        context = {"opts": self.opts, "title": title, "token": secret, "back": back}
-        return TemplateResponse(
-            request, "admin/memories/key.html", self.admin_site.each_context(request) | context
-        )  # like every page here, never cached
+        return own_page(request, "admin/memories/key.html", {"title": title, "token": secret, "back": back}, self)
 
     @row_action(_("New secret"), "renew-secret", "key", "change")
     def renew_secret(self, request: HttpRequest, object_id: str) -> HttpResponse:

@@ -8,7 +8,6 @@ from django.core.exceptions import PermissionDenied
 from django.db import transaction
 from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
-from django.template.response import TemplateResponse
 from django.urls import path, reverse
 from django.utils import timezone
 from django.utils.translation import gettext
@@ -20,6 +19,7 @@ from memories.admin.access import Colors, RestrictedAdmin, actor_of, in_workspac
 from memories.admin.auditing import note
 from memories.admin.confirmation import confirmation_form, is_confirmed
 from memories.admin.fields import LineField, TextField
+from memories.admin.own_pages import own_page
 from memories.exceptions import PlatformError
 from memories.models import AuditEvent, Erasure, ErasureState, Workspace
 from memories.rights import Needs, needs, workspaces_of
@@ -131,8 +131,6 @@ class ErasureAdmin(RestrictedAdmin):
         if is_confirmed(request) and form.is_valid():
             return self._order(request, workspace, identities, form.cleaned_data["reason"])
         context = {
-            **self.admin_site.each_context(request),
-            "opts": self.opts,
             "title": gettext("Erase %(person)s") % {"person": name},
             "person": name,
             "workspace": workspace,
@@ -144,7 +142,7 @@ class ErasureAdmin(RestrictedAdmin):
             "form": form,
             "back": reverse(LIST),
         }
-        return TemplateResponse(request, "admin/memplatform/erasure_order.html", context)
+        return own_page(request, "admin/memplatform/erasure_order.html", context, self)
 
     def _order(
         self, request: HttpRequest, workspace: Workspace, identities: list[Identity], reason: str
@@ -169,8 +167,6 @@ class ErasureAdmin(RestrictedAdmin):
         erasure = self.reach(request, object_id, "view")
         left = erasure.targets.count()
         context = {
-            **self.admin_site.each_context(request),
-            "opts": self.opts,
             "title": gettext("Erasure of %(at)s")
             % {"at": timezone.localtime(erasure.created_at).strftime("%Y-%m-%d %H:%M")},
             "erasure": erasure,
@@ -181,15 +177,13 @@ class ErasureAdmin(RestrictedAdmin):
             "left": left,
             "back": reverse(LIST),
         }
-        return TemplateResponse(request, self.change_form_template, context)
+        return own_page(request, self.change_form_template, context, self)
 
     @needs("view")
     def certificate(self, request: HttpRequest, pk: int) -> HttpResponse:
         """The certificate to read and print."""
         issued = self._issued(request, pk)
         context = {
-            **self.admin_site.each_context(request),
-            "opts": self.opts,
             "title": gettext("Certificate of erasure"),
             "certificate": issued,
             "is_genuine": certificate.verify(issued) == "own",
@@ -199,7 +193,7 @@ class ErasureAdmin(RestrictedAdmin):
             "pk": pk,
             "back": reverse("admin:memories_erasure_change", args=[pk]),
         }
-        return TemplateResponse(request, "admin/memplatform/erasure_certificate.html", context)
+        return own_page(request, "admin/memplatform/erasure_certificate.html", context, self)
 
     @needs("view")
     def certificate_json(self, request: HttpRequest, pk: int) -> HttpResponse:

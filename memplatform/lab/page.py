@@ -2,9 +2,8 @@
 
 from typing import Any
 
-from django.contrib import admin, messages
+from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
-from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext
@@ -12,6 +11,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
 from memories.admin.access import actor_of, in_workspaces, workspace_choice
+from memories.admin.own_pages import own_page
 from memories.exceptions import InvalidDraft, PlatformError
 from memories.models import Policy, RecallTrace, Scope, Workspace
 from memories.rights import holds, needs, workspaces_of
@@ -43,8 +43,7 @@ def page(request: HttpRequest) -> HttpResponse:
     if (pinned := context.get("pinned")) is not None:
         messages.success(request, gettext("Saved. It is run once a day; “Run now” runs it at once."))
         return HttpResponseRedirect(reverse("admin:memories_pinnedtest_change", args=[pinned.pk]))
-    context |= admin.site.each_context(request)
-    return TemplateResponse(request, "admin/memplatform/lab.html", context)
+    return own_page(request, "admin/memplatform/lab.html", context)
 
 
 def _context(request: HttpRequest, workspace: Workspace, trace: RecallTrace | None) -> dict[str, Any]:

@@ -24,6 +24,7 @@ from memories.admin.access import VIEW, RestrictedAdmin, actor_of, visible_works
 from memories.admin.auditing import note
 from memories.admin.confirmation import ReasonForm, confirmation_form, is_confirmed
 from memories.admin.history import RecordedHistory
+from memories.admin.own_pages import own_page
 from memories.admin.spreadsheet import saved_file
 from memories.exceptions import PlatformError
 from memories.models import AuditEvent, Workspace
@@ -256,6 +257,4 @@ class PersonAdmin(RecordedHistory, RestrictedAdmin):
         return workspace, list(dict.fromkeys(peers))
 
     def _page(self, request: HttpRequest, name: str, title: str, context: dict[str, Any]) -> TemplateResponse:
-        request.current_app = self.admin_site.name
-        context = {**self.admin_site.each_context(request), "opts": self.opts, "title": title, **context}
-        return TemplateResponse(request, f"admin/memplatform/people/{name}.html", context)
+        return own_page(request, f"admin/memplatform/people/{name}.html", {"title": title, **context}, self)

@@ -8,7 +8,6 @@ from urllib.parse import urlencode
 
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
-from django.template.response import TemplateResponse
 from django.urls import path, reverse
 from django.utils import timezone
 from django.utils.translation import gettext, ngettext_lazy
@@ -17,6 +16,7 @@ from django.utils.translation import gettext_lazy as _
 from memories.admin.access import actor_of
 from memories.admin.confirmation import ReasonForm, confirmation_form, is_confirmed
 from memories.admin.entries.reports import report
+from memories.admin.own_pages import own_page
 from memories.admin.quarantine.asking import ask
 from memories.batches import bulk_actions
 from memories.rights import holds, needs
@@ -76,16 +76,8 @@ class TakeOut:
                 messages.info(request, gettext("Nothing in use rests on this message."))
             return HttpResponseRedirect(back)
         form.fields["reason"].widget.attrs.pop("autofocus", None)
-        context = {
-            **self.admin_site.each_context(request),
-            "opts": self.opts,
-            "title": _("Take this out"),
-            "goes": goes,
-            "back": back,
-            "form": form,
-        }
-        request.current_app = self.admin_site.name
-        return TemplateResponse(request, "admin/sessions_app/take_out.html", context)
+        context = {"title": _("Take this out"), "goes": goes, "back": back, "form": form}
+        return own_page(request, "admin/sessions_app/take_out.html", context, self)
 
 
 _DONE = ngettext_lazy("%(n)d memory was taken out.", "%(n)d memories were taken out.", "n")

@@ -10,7 +10,6 @@ from django.core.exceptions import PermissionDenied
 from django.core.paginator import Paginator
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed, HttpResponseRedirect
-from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import format_html, format_html_join
@@ -24,6 +23,7 @@ from memories.admin.batches.detail import STATE_COLORS, batch_url, is_irreversib
 from memories.admin.batches.wording import is_plan, summary, summary_of
 from memories.admin.confirmation import ReasonForm, confirmation_form, confirmation_page, is_confirmed
 from memories.admin.labels import actor_label, batch_name
+from memories.admin.own_pages import own_page
 from memories.admin.return_link import return_url, with_return_url
 from memories.choices import BatchState
 from memories.exceptions import PlatformError
@@ -97,8 +97,6 @@ class DecidingTogether:
         waiting = [one for one in planned if one.state == BatchState.PROPOSED]
         page = Paginator(planned, PER_PAGE).get_page(request.GET.get("page"))
         context = {
-            **self.admin_site.each_context(request),
-            "opts": self.opts,
             "title": batch_name(batch),
             "batch": batch,
             "who": actor_label(batch.actor),
@@ -110,8 +108,7 @@ class DecidingTogether:
             "rows": [_Row(one) for one in page],
             "page": page,
         }
-        request.current_app = self.admin_site.name
-        return TemplateResponse(request, "admin/memories/batch_run.html", context)
+        return own_page(request, "admin/memories/batch_run.html", context, self)
 
     @needs(Right.CURATE)
     def decide(self, request: HttpRequest, object_id: str) -> HttpResponse:

@@ -6,7 +6,6 @@ from typing import Any
 from django.core.paginator import Paginator
 from django.db.models import Count
 from django.http import HttpRequest, HttpResponse
-from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils.formats import date_format
 from django.utils.timezone import localtime
@@ -16,6 +15,7 @@ from memories import batches, entries
 from memories.admin.batches.wording import summary
 from memories.admin.history import FieldChange, display_value, field_change, slot_change
 from memories.admin.labels import actor_label, batch_name
+from memories.admin.own_pages import own_page
 from memories.admin.quarantine.address import quarantine_url
 from memories.admin.return_link import return_url, with_return_url
 from memories.batches import Description
@@ -136,11 +136,9 @@ def page(model_admin: Any, request: HttpRequest, batch: Batch) -> HttpResponse:
     rows = pages.get_page(request.GET.get("page"))
     may = held_in(request, batch.workspace_id)
     context = {
-        **model_admin.admin_site.each_context(request),
         "who": actor_label(batch.actor),
         "decided_by": actor_label(batch.decided_by),
         "may": may,
-        "opts": model_admin.opts,
         "title": batch_name(batch),
         "subtitle": str(batch.scope or ""),
         "batch": batch,
@@ -166,8 +164,7 @@ def page(model_admin: Any, request: HttpRequest, batch: Batch) -> HttpResponse:
         "may_restore": may["curate"] and is_expiry(batch),
         "may_undo": may["operate"] and _has_undo(batch),
     }
-    request.current_app = model_admin.admin_site.name
-    return TemplateResponse(request, "admin/memories/batch.html", context)
+    return own_page(request, "admin/memories/batch.html", context, model_admin)
 
 
 def _refused(batch: Batch) -> list[RefusedFact]:

@@ -6,7 +6,6 @@ from django import forms
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
-from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import format_html
@@ -19,6 +18,7 @@ from memories.admin.confirmation import ReasonForm
 from memories.admin.entries.bulk_forms import TERMS, TYPE_CHOICES, TYPES, ends_in
 from memories.admin.entries.scope_field import scope_field
 from memories.admin.fields import LineField, SelectField, SwitchField, TextField
+from memories.admin.own_pages import own_page
 from memories.admin.return_link import return_url, with_return_url
 from memories.batches import bulk_actions
 from memories.batches.descriptions import note_of
@@ -92,10 +92,8 @@ class Adding:
             except PlatformError as refusal:
                 form.add_error("scope", str(refusal))
         back = return_url(request, reverse("admin:memories_entry_changelist"))
-        title = gettext("Add a memory")
-        context = {**self.admin_site.each_context(request), "opts": self.opts, "title": title, "back": back}
-        request.current_app = self.admin_site.name
-        return TemplateResponse(request, "admin/memories/add_entry.html", {**context, "form": form})
+        context = {"title": gettext("Add a memory"), "back": back, "form": form}
+        return own_page(request, "admin/memories/add_entry.html", context, self)
 
     def _add(self, request: HttpRequest, form: AddForm, scope: Scope) -> HttpResponse:
         now = timezone.now()

@@ -4,7 +4,6 @@ from typing import Any
 
 from django import forms
 from django.http import HttpRequest, HttpResponse
-from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
@@ -12,6 +11,7 @@ from django.utils.translation import gettext_lazy as _
 from memories.admin.auditing import note
 from memories.admin.confirmation import confirmation_form, confirmation_page, is_confirmed
 from memories.admin.fields import SelectField
+from memories.admin.own_pages import own_page
 from memories.admin.return_link import return_url
 from memories.admin.row_actions import row_action
 from memories.models import AuditEvent
@@ -56,12 +56,7 @@ class Revealing:
             about=str(entry.pk),
             details={"text": str(why)} if form.cleaned_data["why"] else None,
         )
-        context = {"opts": self.opts, "title": gettext("What it says"), "content": entry.content, "back": back}
-        page = TemplateResponse(
-            request,
-            "admin/memories/revealed.html",
-            self.admin_site.each_context(request) | context,
-            headers={"Cache-Control": "no-store"},
-        )
+        context = {"title": gettext("What it says"), "content": entry.content, "back": back}
+        page = own_page(request, "admin/memories/revealed.html", context, self, headers={"Cache-Control": "no-store"})
         page.is_revealing = True  # type: ignore[attr-defined]
         return page

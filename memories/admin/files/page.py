@@ -17,6 +17,7 @@ from memories.admin.files.indexing import index_file, index_scope, index_workspa
 from memories.admin.files.lines import FilePage, page_of
 from memories.admin.files.overview import overview_of
 from memories.admin.files.tree import FileRow, tree_of
+from memories.admin.own_pages import own_page
 from memories.admin.quarantine.address import quarantine_url
 from memories.admin.return_link import return_url
 from memories.entries.files import folder_of
@@ -128,11 +129,8 @@ class FileStateAdmin(RestrictedAdmin):
         return file
 
     def _page(self, request: HttpRequest, name: str, title: str, context: dict[str, Any]) -> TemplateResponse:
-        request.current_app = self.admin_site.name
-        context |= {"opts": self.opts, "title": title, "index_url": index_url()}
-        return TemplateResponse(
-            request, f"admin/memories/files/{name}.html", {**self.admin_site.each_context(request), **context}
-        )
+        context |= {"title": title, "index_url": index_url()}
+        return own_page(request, f"admin/memories/files/{name}.html", context, self)
 
 
 def _lines(scope: Scope, file: FileCondition, line: int) -> tuple[FilePage | None, str]:

@@ -7,7 +7,6 @@ from django import forms
 from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed, HttpResponseRedirect
-from django.template.response import TemplateResponse
 from django.urls import path, reverse
 from django.utils import timezone
 from django.utils.http import urlencode
@@ -18,6 +17,7 @@ from memories.admin.access import RestrictedAdmin, actor_of, workspace_choice
 from memories.admin.auditing import note
 from memories.admin.fields import TextField
 from memories.admin.history import history_page, row_history
+from memories.admin.own_pages import own_page
 from memories.admin.policies.forms import NumbersForm
 from memories.admin.policies.numbers import KINDS, EffectiveNumber, effective
 from memories.admin.policies.preview import fingerprint, preview
@@ -177,9 +177,7 @@ class PolicyAdmin(RestrictedAdmin):
         return chosen
 
     def _page(self, request: HttpRequest, template: str, workspace: Workspace, **context: Any) -> HttpResponse:
-        request.current_app = self.admin_site.name
         page = {
-            "opts": self.opts,
             "title": gettext("Policies"),
             "subtitle": workspace.name,
             "chosen": workspace,
@@ -187,8 +185,7 @@ class PolicyAdmin(RestrictedAdmin):
             "tabs": [(kind, name) for kind, (name, _text) in KINDS.items()],
             "back": _list_url(workspace.pk),
         }
-        context = self.admin_site.each_context(request) | page | context
-        return TemplateResponse(request, f"admin/memories/{template}.html", context)
+        return own_page(request, f"admin/memories/{template}.html", page | context, self)
 
 
 def _list_url(workspace_id: int) -> str:

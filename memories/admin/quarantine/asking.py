@@ -6,7 +6,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from django import forms
-from django.contrib import admin, messages
+from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import reverse
@@ -20,6 +20,7 @@ from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget
 from memories.admin.access import actor_of, in_workspaces, workspaces_of
 from memories.admin.auditing import note
 from memories.admin.confirmation import ReasonForm, confirmation_form, is_confirmed
+from memories.admin.own_pages import own_page
 from memories.batches import quarantine
 from memories.batches.quarantine import Affected, Suspect
 from memories.models import AuditEvent, Batch, Bot, Entry, Scope
@@ -66,7 +67,6 @@ def ask(request: HttpRequest, suspect: Suspect, back: str) -> HttpResponse:
 def _page(request: HttpRequest, affected: Affected, form: forms.Form, back: str) -> TemplateResponse:
     form.fields["reason"].widget.attrs.pop("autofocus", None)
     context = {
-        **admin.site.each_context(request),
         "title": gettext("Put into quarantine"),
         "affected": affected,
         "counts": affected.by_type().most_common(),
@@ -78,8 +78,7 @@ def _page(request: HttpRequest, affected: Affected, form: forms.Form, back: str)
         "form": form,
         "back": back,
     }
-    request.current_app = admin.site.name
-    return TemplateResponse(request, "admin/memories/quarantine/ask.html", context)
+    return own_page(request, "admin/memories/quarantine/ask.html", context)
 
 
 def _row(request: HttpRequest, rows: Any, number: str) -> Any:
@@ -145,9 +144,8 @@ def _of_bot(request: HttpRequest, number: str) -> HttpResponse:
         return ask(request, quarantine.suspect_bot(bot, since, until, about), reverse("quarantine_new"))
     if not form.is_bound and number:
         form.initial["bot"] = _row(request, bots, number).pk
-    context = {**admin.site.each_context(request), "title": gettext("What a bot wrote in a time"), "form": form}
-    request.current_app = admin.site.name
-    return TemplateResponse(request, "admin/memories/quarantine/bot.html", context | {"back": reverse("quarantine")})
+    context = {"title": gettext("What a bot wrote in a time"), "form": form, "back": reverse("quarantine")}
+    return own_page(request, "admin/memories/quarantine/bot.html", context)
 
 
 def _minute(at: datetime) -> str:

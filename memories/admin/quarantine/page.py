@@ -4,11 +4,10 @@ from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
-from django.contrib import admin, messages
+from django.contrib import messages
 from django.core.paginator import Paginator
 from django.db.models import Count, Q
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
-from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext, ngettext
@@ -19,6 +18,7 @@ from memories.admin.access import actor_of, in_workspaces, workspaces_of
 from memories.admin.auditing import note
 from memories.admin.entries.detail import quote_lines
 from memories.admin.labels import actor_label
+from memories.admin.own_pages import own_page
 from memories.batches import quarantine
 from memories.exceptions import PlatformError
 from memories.models import AuditEvent, Batch, Entry, Suppression
@@ -47,7 +47,11 @@ def listing(request: HttpRequest) -> HttpResponse:
     counted = in_workspaces(Suppression.objects.filter(quarantine__in=[one.run for one in shown]), seen).order_by()
     waiting = dict(counted.values_list("quarantine").annotate(n=Count("pk", filter=_WAITS)))
     rows = [(one, actor_label(one.actor), waiting.get(one.run, 0), _url(one.run)) for one in shown]
-    return _render(request, "list", {"title": gettext("Quarantine"), "rows": rows, "new": reverse("quarantine_new")})
+    return own_page(
+        request,
+        "admin/memories/quarantine/list.html",
+        {"title": gettext("Quarantine"), "rows": rows, "new": reverse("quarantine_new")},
+    )
 
 
 @needs(Right.CURATE)
@@ -76,7 +80,7 @@ def one(request: HttpRequest, uid: UUID) -> HttpResponse:
         "conversations": quarantine.left_in(first.workspace_id, run),
         "back": reverse("quarantine"),
     }
-    return _render(request, "one", context)
+    return own_page(request, "admin/memories/quarantine/one.html", context)
 
 
 def waiting_in(workspace_id: int, run: str) -> Any:
@@ -127,9 +131,3 @@ def _numbers(texts: Sequence[str]) -> list[int]:
 
 def _url(run: str) -> str:
     return reverse("quarantine_one", args=[run.partition(":")[2]])
-
-
-def _render(request: HttpRequest, name: str, context: dict[str, Any]) -> TemplateResponse:
-    request.current_app = admin.site.name
-    context = {**admin.site.each_context(request), **context}
-    return TemplateResponse(request, f"admin/memories/quarantine/{name}.html", context)

@@ -5,10 +5,9 @@ from datetime import timedelta
 from typing import Any
 from urllib.parse import urlencode
 
-from django.contrib import admin, messages
+from django.contrib import messages
 from django.db.models import Q
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
-from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext, ngettext_lazy
@@ -19,6 +18,7 @@ from django.views.decorators.http import require_http_methods
 from memories.admin.access import actor_of, in_workspaces, workspaces_of
 from memories.admin.entries.detail import quote_lines
 from memories.admin.entries.reports import report
+from memories.admin.own_pages import own_page
 from memories.admin.sources import source_lines
 from memories.batches import bulk_actions
 from memories.batches.bulk_actions import BulkAction
@@ -52,14 +52,12 @@ def due(request: HttpRequest) -> HttpResponse:
         return HttpResponseRedirect(_decide(request, rows, named))
     entry = named or rows.first()
     context = {
-        **admin.site.each_context(request),
         "title": gettext("Memories due for review"),
         "count": rows[:MOST].count(),
         "is_more": rows[MOST : MOST + 1].exists(),
         **(_context(rows, entry) if entry else {"entry": None}),
     }
-    request.current_app = admin.site.name
-    return TemplateResponse(request, "admin/memories/review_due.html", context)
+    return own_page(request, "admin/memories/review_due.html", context)
 
 
 def due_rows(request: HttpRequest) -> Any:

@@ -4,9 +4,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 from urllib.parse import urlencode
 
-from django.contrib import admin, messages
+from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
-from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils.translation import gettext, ngettext, pgettext
 from django.views.decorators.cache import never_cache
@@ -15,6 +14,7 @@ from django.views.decorators.http import require_http_methods
 from memories import batches
 from memories.admin.batches.detail import batch_url, is_irreversible
 from memories.admin.labels import actor_label, batch_name
+from memories.admin.own_pages import own_page
 from memories.admin.review import decisions
 from memories.admin.review.decisions import LABELS, Decided
 from memories.admin.review.due import due_rows
@@ -38,7 +38,6 @@ def page(request: HttpRequest) -> HttpResponse:
         return HttpResponseRedirect(_answer(request, questions))
     index = next((n for n, one in enumerate(questions) if str(one.batch) == request.GET.get("at")), 0)
     context = {
-        **admin.site.each_context(request),
         "title": gettext("Review"),
         "count": len(questions),
         "is_more": len(questions) == MOST,
@@ -46,8 +45,7 @@ def page(request: HttpRequest) -> HttpResponse:
         "last": _last(request),
         "due_count": due_rows(request)[:MOST].count(),
     }
-    request.current_app = admin.site.name
-    return TemplateResponse(request, "admin/memories/review.html", context)
+    return own_page(request, "admin/memories/review.html", context)
 
 
 def _question_context(request: HttpRequest, questions: Sequence[Question], index: int) -> dict[str, Any]:
