@@ -12,7 +12,6 @@ from django.urls import reverse
 from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 from django_q.models import Failure, Schedule, Success, Task
-from django_q.tasks import async_task
 from unfold.decorators import display
 from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationForm
 
@@ -21,7 +20,7 @@ from memories.admin.confirmation import confirm
 from memories.admin.row_actions import row_action
 from memories.models import AuditEvent, Factor
 from memplatform.erasure import admin as erasures
-from memplatform.jobs import pages
+from memplatform.jobs import pages, queue
 from memplatform.jobs.registry import JOBS, PREFIX
 from memplatform.people import admin as people
 
@@ -140,13 +139,8 @@ class FailurePage(TaskPage):
         return confirm(self, request, dismiss, back=back, title=title, text=text, button=gettext("Dismiss"), rows=tasks)
 
     def _run_again(self, request: HttpRequest, tasks: list[Failure]) -> HttpResponse:
-        """Into the queue as they were called the first time and off the list, in one transaction."""
-
-        def run_again() -> str:
-            with transaction.atomic():
-                for task in tasks:
-                    async_task(task.func, *(task.args or ()), hook=task.hook, group=task.group, **(task.kwargs or {}))
-                    task.delete()
+        def again() -> str:
+            queue.run_again(tasks)
             return ngettext("%(n)d task is queued again.", "%(n)d tasks are queued again.", len(tasks)) % {
                 "n": len(tasks)
             }
@@ -154,9 +148,7 @@ class FailurePage(TaskPage):
         title = ngettext("Run %(n)d task again", "Run %(n)d tasks again", len(tasks)) % {"n": len(tasks)}
         text = gettext("Tasks are made to be run more than once: what was done already is not done again.")
         back = reverse("admin:django_q_failure_changelist")
-        return confirm(
-            self, request, run_again, back=back, title=title, text=text, button=gettext("Run again"), rows=tasks
-        )
+        return confirm(self, request, again, back=back, title=title, text=text, button=gettext("Run again"), rows=tasks)
 
 
 @admin.register(Schedule)

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from django.utils.translation import gettext_lazy as _
 from rest_framework import serializers
 from rest_framework.response import Response
 
@@ -31,6 +32,18 @@ class AddressField(fields.StrictSerializer):
             name: value for name, value in super().to_internal_value(data).items() if value is not None
         }
         return Address(**given)
+
+
+class PlaceRequest(fields.StrictSerializer):
+    """Whose memory it is about: of an address, or one scope."""
+
+    address = AddressField(required=False)
+    scope = fields.Text(required=False, max_length=255)
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        if ("address" in attrs) == ("scope" in attrs):
+            raise serializers.ValidationError({"address": [_("Either an address or a scope is needed, not both.")]})
+        return attrs
 
 
 class AddressRequest(fields.StrictSerializer):

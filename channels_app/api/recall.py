@@ -11,7 +11,7 @@ from rest_framework import serializers
 from rest_framework.response import Response
 
 from channels_app import addresses
-from channels_app.api.addresses import AddressField
+from channels_app.api.addresses import PlaceRequest
 from channels_app.api.file_lines import line_answer
 from channels_app.file_mode.cards import keep_channels
 from channels_app.file_mode.comparison import compare
@@ -75,11 +75,9 @@ def read_recent(messages: Sequence[Mapping[str, str]] | None) -> tuple[RecentMes
     return tuple(RecentMessage(one["role"], one["content"]) for one in messages or ())
 
 
-class RecallRequest(fields.StrictSerializer):
+class RecallRequest(PlaceRequest):
     """A question to memory: from an address, or about one scope."""
 
-    address = AddressField(required=False)
-    scope = fields.Text(required=False, max_length=255)
     message = fields.LongText(allow_blank=True)
     limit = fields.Whole(min_value=1, max_value=50, allow_null=True, default=None)
     mode = fields.Word(choices=MODES, default="hybrid")
@@ -101,8 +99,7 @@ class RecallRequest(fields.StrictSerializer):
     recent = recent_messages()
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        if ("address" in attrs) == ("scope" in attrs):
-            raise serializers.ValidationError({"address": [_("Either an address or a scope is needed, not both.")]})
+        attrs = super().validate(attrs)
         if attrs["since"] and attrs["until"] and attrs["since"] > attrs["until"]:
             raise serializers.ValidationError({"until": [_("This is before `since`.")]})
         return attrs

@@ -3,10 +3,9 @@
 from functools import cache
 from typing import Any, cast
 
-from django.utils.translation import gettext_lazy as _
 from rest_framework import serializers
 
-from channels_app.api.addresses import AddressField
+from channels_app.api.addresses import PlaceRequest
 from channels_app.file_mode.cards import keep_channels
 from channels_app.tools.definition import Parameter, Tool
 from channels_app.tools.place import Place
@@ -15,18 +14,6 @@ from memories.api import fields
 from memories.api.calls import Call
 from memories.api.idempotency import repeat_of
 from memories.api.offline import Outage
-
-
-class PlaceRequest(fields.StrictSerializer):
-    """Whose memory it is about: of an address, or one scope."""
-
-    address = AddressField(required=False)
-    scope = fields.Text(required=False, max_length=255)
-
-    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        if ("address" in attrs) == ("scope" in attrs):
-            raise serializers.ValidationError({"address": [_("Either an address or a scope is needed, not both.")]})
-        return attrs
 
 
 def place_of(call: Call, outage: Outage | None = None) -> Place:

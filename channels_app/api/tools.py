@@ -7,6 +7,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from channels_app.api.addresses import PlaceRequest
 from channels_app.api.context import ContextAnswer
 from channels_app.api.recall import RecallAnswer
 from channels_app.api.tool_answers import (
@@ -19,7 +20,7 @@ from channels_app.api.tool_answers import (
     ToolCallsAnswer,
     ToolsAnswer,
 )
-from channels_app.api.tool_arguments import PlaceRequest, body_of, given, place_of
+from channels_app.api.tool_arguments import body_of, given, place_of
 from channels_app.api.tool_calls import CallAnswer, carry_out
 from channels_app.tools import calls
 from channels_app.tools.definition import Form, Tool

@@ -112,12 +112,15 @@ def check_all(workspace_id: int, *, now: datetime) -> dict[str, int]:
     runs = runs_of(Workspace.objects.get(pk=workspace_id), now=now)
     for run in runs:
         keep(run, now=now)
-    return {"tests": len(runs), "failing": sum(run.state != PinnedState.PASSING for run in runs)}
+    return _counts(runs)
 
 
 def count_tests(workspace_id: int, *, now: datetime) -> dict[str, int]:
     """What a run would find now; keeps nothing."""
-    runs = runs_of(Workspace.objects.get(pk=workspace_id), now=now)
+    return _counts(runs_of(Workspace.objects.get(pk=workspace_id), now=now))
+
+
+def _counts(runs: list[PinnedRun]) -> dict[str, int]:
     return {"tests": len(runs), "failing": sum(run.state != PinnedState.PASSING for run in runs)}
 
 

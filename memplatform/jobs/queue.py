@@ -1,13 +1,16 @@
 """The task queue: its broker inside a request, and tasks that lost their worker or kill every one."""
 
+from collections.abc import Iterable
 from datetime import datetime
 from typing import Any
 
 import structlog
+from django.db import transaction
 from django.utils.translation import gettext as _
 from django_q.brokers.orm import ORM
 from django_q.conf import Conf
-from django_q.models import OrmQ, Task
+from django_q.models import Failure, OrmQ, Task
+from django_q.tasks import async_task
 
 from memories.tenancy import row_level_security
 
@@ -47,6 +50,14 @@ def set_aside(task_id: str, deaths: int, *, now: datetime) -> None:
     Task.objects.update_or_create(id=task_id, defaults={**fields, "result": result, "attempt_count": deaths})
     row.delete()
     log.error("task.set_aside", task=task_id, func=str(task["func"]), deaths=deaths)
+
+
+def run_again(tasks: Iterable[Failure]) -> None:
+    """Into the queue as they were called the first time and off the list of those that failed, in one transaction."""
+    with transaction.atomic():
+        for task in tasks:
+            async_task(task.func, *(task.args or ()), hook=task.hook, group=task.group, **(task.kwargs or {}))
+            task.delete()
 
 
 def is_queued(task_id: str) -> bool:

@@ -10,13 +10,13 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django_q.models import Failure
-from django_q.tasks import async_task
 
 from memories import embeddings
 from memories.index import model_change, models_in_use
 from memories.index.models_in_use import ModelChange
 from memories.models import AuditEvent, AuditRecord, ExtractionBatch
 from memplatform import health
+from memplatform.jobs import queue
 from memplatform.site.attention.items import Item, Viewer, ago
 
 #: Failed tasks that are run again at once.
@@ -92,12 +92,10 @@ def failed_tasks(viewer: Viewer) -> Iterator[Item]:
 
 
 def _run_tasks_again() -> int:
-    """Into the queue as they were called the first time and off the list, in one transaction; how many."""
+    """The newest that failed; how many."""
     with transaction.atomic():
         tasks = list(Failure.objects.select_for_update(skip_locked=True).order_by("-stopped")[:RETRIED])
-        for task in tasks:
-            async_task(task.func, *(task.args or ()), hook=task.hook, group=task.group, **(task.kwargs or {}))
-            task.delete()
+        queue.run_again(tasks)
     return len(tasks)
 
 
