@@ -15,6 +15,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
 from django.utils import timezone
+from django.utils.functional import SimpleLazyObject
 from django.utils.translation import gettext_lazy as _
 from unfold.dataclasses import SearchResult
 from unfold.forms import AdminOwnPasswordChangeForm
@@ -110,6 +111,10 @@ class Site(UnfoldAdminSite):
 
     def each_context(self, request: HttpRequest) -> dict[str, Any]:
         return {**super().each_context(request), "may": held_anywhere(request)}
+
+    def get_app_list(self, request: HttpRequest, app_label: str | None = None) -> Any:
+        """Made when it is read: every page has it in its context, and hardly one shows it."""
+        return SimpleLazyObject(partial(super().get_app_list, request, app_label))
 
     def login(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
         response: HttpResponse = super().login(request, extra_context)
