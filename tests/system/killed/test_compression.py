@@ -1,10 +1,6 @@
 """Killed at any moment, a run leaves each scope as it was or with its batch, and is gone on with (F3, D6)."""
 
-import os
 import random
-import signal
-import subprocess
-import sys
 import time
 from typing import Any
 
@@ -13,27 +9,15 @@ import pytest
 from memories import batches
 from memories.choices import BatchState, LinkKind
 from memories.models import Batch, Entry, Link, Scope, Workspace
-from tests import ROOT
 from tests.conftest import make_scope
 from tests.memories.consolidation.compression.conftest import FACTS, LATER, compress, facts, judging, live
 from tests.memories.llm.fake_server import FakeModel
-from tests.support.processes import database_url
+from tests.support.nursery import Process, start
 
 pytestmark = pytest.mark.django_db(transaction=True)
 #: Two sentences in another order: nothing the door makes one.
 ONE = "Atlas runs the backup. The tape is in the safe."
 OTHER = "The tape is in the safe. Atlas runs the backup."
-#: What another process does, until it is done or killed.
-WORK = """
-import sys, django
-django.setup()
-from datetime import datetime
-from memories.consolidation import compression
-from memories.llm import client
-print("begun", flush=True)
-now = datetime.fromisoformat(sys.argv[2])
-compression.compress_facts(int(sys.argv[1]), clock=lambda: now, run="compress:1:2026-03-02")
-"""
 
 
 def test_between_scopes_and_within_them(workspace: Workspace, model: FakeModel, settings: Any) -> None:
@@ -44,10 +28,9 @@ def test_between_scopes_and_within_them(workspace: Workspace, model: FakeModel, 
     model.otherwise = judging(lambda ids: {"merge": [{"ids": [ids[ONE], ids[OTHER]], "content": ONE}]})
     pick = random.Random(11)
     for _kill in range(3):
-        process = begin(workspace, settings)
-        time.sleep(pick.uniform(0.4, 2.5))
-        process.send_signal(signal.SIGKILL)
-        process.communicate()
+        with begin(workspace, settings) as process:
+            time.sleep(pick.uniform(0.4, 2.5))
+            process.kill()
         for scope in scopes:
             assert_before_or_after(scope)
     counts = compress(scopes[0])
@@ -67,19 +50,15 @@ def assert_before_or_after(scope: Scope) -> None:
     assert Entry.objects.in_scope(scope).archived().exists() == done
 
 
-def begin(workspace: Workspace, settings: Any) -> "subprocess.Popen[bytes]":
+def begin(workspace: Workspace, settings: Any) -> Process:
     """The same database and model, another process."""
-    environment = os.environ | {
-        "DATABASE_URL": database_url(),
-        "DJANGO_SETTINGS_MODULE": "memplatform.settings",
-        "MEMORY_LLM_BASE_URL": settings.MEMORY_LLM_BASE_URL,
-        "MEMORY_LLM_MODEL": settings.MEMORY_LLM_MODEL,
-        "MEMORY_LLM_API_KEY": settings.MEMORY_LLM_API_KEY,
-    }
-    process = subprocess.Popen(
-        [sys.executable, "-c", WORK, str(workspace.pk), LATER.isoformat()],
-        cwd=ROOT, env=environment, stdout=subprocess.PIPE,
-    )  # fmt: skip
-    if process.stdout:
-        assert process.stdout.readline()
+    process = start(
+        "tests.system.killed.compression_worker",
+        str(workspace.pk),
+        LATER.isoformat(),
+        MEMORY_LLM_BASE_URL=settings.MEMORY_LLM_BASE_URL,
+        MEMORY_LLM_MODEL=settings.MEMORY_LLM_MODEL,
+        MEMORY_LLM_API_KEY=settings.MEMORY_LLM_API_KEY,
+    )
+    assert process.stdout is not None and process.stdout.readline()
     return process

@@ -1,8 +1,6 @@
 """A delivery whose process is killed between sending and noting it: it comes again under its id, and the rest once."""
 
 import os
-import subprocess
-import sys
 from collections import Counter
 
 import pytest
@@ -15,20 +13,25 @@ from tests.conftest import make_draft
 from tests.memories.webhooks.conftest import Receiver, make_webhook
 from tests.memories.webhooks.conftest import receiver as receiver
 from tests.support.house import until
-from tests.support.processes import database_url
+from tests.support.nursery import Process, start
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-def worker(later: int) -> subprocess.Popen[str]:
-    environment = os.environ | {
-        "DATABASE_URL": database_url(),
-        "DJANGO_SETTINGS_MODULE": "memplatform.settings",
-        "MEMORY_WEBHOOK_PRIVATE_ADDRESSES": "yes",
-        "MEMPLATFORM_DATA": os.environ.get("MEMPLATFORM_DATA", str(ROOT / ".data" / "test")),
-    }
-    command = [sys.executable, "-m", "tests.system.killed.webhook_worker", str(later)]
-    return subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True)
+def worker(later: int) -> Process:
+    data = os.environ.get("MEMPLATFORM_DATA", str(ROOT / ".data" / "test"))
+    return start(
+        "tests.system.killed.webhook_worker",
+        str(later),
+        MEMORY_WEBHOOK_PRIVATE_ADDRESSES="yes",
+        MEMPLATFORM_DATA=data,
+    )
+
+
+def said(process: Process) -> str:
+    """All of it, to its end."""
+    assert process.stdout is not None
+    return process.stdout.read()
 
 
 def test_killed_between_sending_and_noting_each_arrives_under_one_id(
@@ -42,9 +45,9 @@ def test_killed_between_sending_and_noting_each_arrives_under_one_id(
         until(lambda: len(receiver.got) == 2, 30)
         process.kill()
     with worker(0) as too_early:  # the lease is another's
-        assert too_early.communicate(timeout=60)[0] == "{}\n"
+        assert said(too_early) == "{}\n"
     with worker(130) as last:
-        assert last.communicate(timeout=60)[0] == "{'sent': 3}\n"
+        assert said(last) == "{'sent': 3}\n"
     ids = [one.headers["webhook-id"] for one in receiver.got]
     assert len(ids) == 5 and ids[1] == ids[2]
     assert sorted(Counter(ids).values()) == [1, 1, 1, 2]
