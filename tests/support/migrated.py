@@ -6,9 +6,11 @@ Each of the two processes of a run would spend ten seconds on migrations, and so
 import fcntl
 import hashlib
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import psycopg
 from psycopg import sql
@@ -22,10 +24,7 @@ SOURCES = ("requirements.txt", "*/migrations/**/*.py", "*/models.py", "*/models/
 
 def pattern(data: Path) -> str:
     """The name of the database to copy, on the embedded server of this folder."""
-    digest = hashlib.sha256()
-    for file in sorted(file for sources in SOURCES for file in ROOT.glob(sources)):
-        digest.update(file.read_bytes())
-    name = f"pattern_{digest.hexdigest()[:16]}"
+    name = f"pattern_{_state()}"
     with (data / "pattern.lock").open("a") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # whoever comes second finds it made
         with psycopg.connect(postgres.url(data), autocommit=True) as connection:
@@ -35,16 +34,58 @@ def pattern(data: Path) -> str:
     return name
 
 
+def cluster(data: Path) -> Path:
+    """A server's folder to copy, with all tables, for platforms that have to start but not to migrate."""
+    kept = data / "clusters" / _state()
+    with (data / "clusters.lock").open("a") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not kept.exists():
+            shutil.rmtree(kept.parent, ignore_errors=True)
+            _make_cluster(kept)
+    return kept
+
+
+def _make_cluster(kept: Path) -> None:
+    with TemporaryDirectory(prefix="cluster") as top:
+        Path(top).chmod(0o755)
+        server = Path(top) / "data"
+        postgres.up(server, postgres.THROWAWAY)
+        try:
+            _migrate(postgres.url(server))
+        finally:
+            postgres.down(server)
+        draft = kept.with_name("draft")
+        draft.parent.mkdir()
+        copy(server / "postgres", draft)
+        draft.rename(kept)
+
+
+def copy(source: Path, target: Path) -> None:
+    """A stopped server's folder, with owners and modes."""
+    subprocess.run(["cp", "-a", str(source), str(target)], check=True)
+
+
+def _state() -> str:
+    digest = hashlib.sha256()
+    for file in sorted(file for sources in SOURCES for file in ROOT.glob(sources)):
+        digest.update(file.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def _migrate(url: str) -> None:
+    subprocess.run(
+        [sys.executable, "manage.py", "migrate", "--verbosity", "0"],
+        cwd=ROOT,
+        env={**os.environ, "DATABASE_URL": url},
+        check=True,
+    )
+
+
 def _make(connection: "psycopg.Connection[tuple[str]]", name: str, old: list[str], url: str) -> None:
     draft = "pattern_draft"
     for one in {draft, *old}:
         connection.execute(sql.SQL("DROP DATABASE IF EXISTS {}").format(sql.Identifier(one)))
     connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(draft)))
-    subprocess.run(
-        [sys.executable, "manage.py", "migrate", "--verbosity", "0"],
-        cwd=ROOT,
-        env={**os.environ, "DATABASE_URL": url.replace("/postgres?", f"/{draft}?")},
-        check=True,
-    )
+    _migrate(url.replace("/postgres?", f"/{draft}?"))
     renamed = sql.SQL("ALTER DATABASE {} RENAME TO {}").format(sql.Identifier(draft), sql.Identifier(name))
     connection.execute(renamed)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support import migrated, postgres_server
 from tests.support.house import until
 from tests.support.own_database import HouseApart, apart, database_goes_away
 
@@ -23,6 +24,7 @@ def house() -> Iterator[HouseApart]:
     top.chmod(0o755)
     for name in ("data", "database"):
         (top / name).mkdir(mode=0o755)
+    migrated.copy(migrated.cluster(postgres_server.DATA), top / "database" / "postgres")
     with apart(top / "data", top / "database", **SETTINGS) as house:
         yield house
     shutil.rmtree(top)
