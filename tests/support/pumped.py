@@ -11,7 +11,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import reduce
+from functools import cache, reduce
 from itertools import chain
 from operator import or_
 from pathlib import Path
@@ -22,6 +22,7 @@ from typing import Any
 
 PACKAGES = ("memories", "sessions_app", "channels_app", "memplatform")
 _CALLS = {"compile", "search", "match", "fullmatch", "sub", "subn", "split", "findall", "finditer"}
+_USED = re.compile(rf"\.\s*(?:{'|'.join(_CALLS)})\b")
 _OPENINGS = 120  # of a pattern that are tried
 _ANCHORED = {"match", "fullmatch"}
 _SAMPLES = 6  # of one piece of a pattern
@@ -56,19 +57,20 @@ class Used:
                 pass
 
 
+@cache
 def patterns() -> list[Used]:
     """Every pattern, compiled in a module or written where it is used."""
     found: dict[tuple[int, str], Used] = {}
     every = list(modules())
-    trees = {module.__name__: ast.parse(Path(module.__file__ or "").read_text()) for module in every}
-    uses = _uses(trees.values())
+    calls = {module.__name__: _calls(Path(module.__file__ or "").read_text()) for module in every}
+    uses = _uses(chain.from_iterable(calls.values()))
     for module in every:
         for name, value in list(vars(module).items()):
             for place, pattern in _held(value, name, set()):
                 anchored = place == name and bool(uses[name]) and uses[name] <= _ANCHORED
                 _keep(found, Used(f"{module.__name__}.{place}", pattern, anchored))
     for module in every:
-        for line, pattern, call in _inline(module, trees[module.__name__]):
+        for line, pattern, call in _inline(module, calls[module.__name__]):
             if call == "compile" and (pattern.flags, pattern.pattern) in found:
                 continue  # it has a name
             _keep(found, Used(f"{module.__name__}:{line}", pattern, call in _ANCHORED))
@@ -81,10 +83,17 @@ def _keep(found: dict[tuple[int, str], Used], one: Used) -> None:
         found[key] = one if key not in found or found[key].is_anchored else found[key]
 
 
-def _uses(trees: Iterable[ast.Module]) -> defaultdict[str, set[str]]:
+def _calls(text: str) -> list[ast.AST]:
+    """What may be a use of a pattern in a module; one without any is not even parsed."""
+    if not _USED.search(text):
+        return []
+    return [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Attribute | ast.Call)]
+
+
+def _uses(nodes: Iterable[ast.AST]) -> defaultdict[str, set[str]]:
     """By the name of a pattern what is called on it; passed on to others, it may meet anything."""
     uses: defaultdict[str, set[str]] = defaultdict(set)
-    for node in chain.from_iterable(map(ast.walk, trees)):
+    for node in nodes:
         if isinstance(node, ast.Attribute) and node.attr in _CALLS and isinstance(node.value, ast.Name | ast.Attribute):
             uses[node.value.id if isinstance(node.value, ast.Name) else node.value.attr].add(node.attr)
     return uses
@@ -110,9 +119,9 @@ def _held(value: Any, place: str, seen: set[int]) -> Iterator[tuple[str, re.Patt
             yield from _held(one, f"{place}.{name}", seen)
 
 
-def _inline(module: ModuleType, tree: ast.Module) -> Iterator[tuple[int, re.Pattern[str], str]]:
+def _inline(module: ModuleType, nodes: Iterable[ast.AST]) -> Iterator[tuple[int, re.Pattern[str], str]]:
     """Patterns given to `re` where they are used; what is only known there is replaced by a name."""
-    for node in ast.walk(tree):
+    for node in nodes:
         if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _CALLS):
             continue
         if not (isinstance(node.func.value, ast.Name) and node.func.value.id == "re" and node.args):
