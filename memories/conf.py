@@ -142,6 +142,7 @@ class MemorySettings:
     BLEND_REACH: int = 2  # neighbours on each side that lend a row their context
     BLEND_KEYWORDS: bool = True  # whether they lend it their words
     BLEND_VECTOR: float = 0.5  # weight of the neighbours' mean embedding beside the row's own
+    LARGE_SCOPE_ENTRIES: int = 100_000  # from which on a scope has an index of its own; 0: no scope has one
 
     # embedding (A12, A13)
     EMBED_RECALL_SECONDS: float = 0.150  # all providers together; then keywords answer alone

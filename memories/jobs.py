@@ -15,6 +15,7 @@ from memories.choices import BufferState
 from memories.conf import switch
 from memories.consolidation import compression, day_notes, extraction
 from memories.evaluation import pinned
+from memories.index import large_scopes
 from memories.lifecycle import access_counting, capacity, echoes, expiry, maintenance
 from memories.models import ExtractionBatch, Workspace
 
@@ -130,6 +131,8 @@ JOBS = (
         run=tasks.resume_batches, preview=preview_resume_batches),
     Job("repair-index", _("finds entries without search row or vector"), "C12", cron="7 * * * *",
         run=tasks.repair_index, preview=maintenance.count_unindexed),
+    Job("index-large-scopes", _("has the vectors of very large scopes indexed"), "C12", cron="27 * * * *",
+        run=large_scopes.ask, preview=large_scopes.preview),
     Job("mark-echoes", _("finds old turns that tell nothing new"), "A7", cron="17 * * * *",
         run=tasks.mark_echoes, preview=echoes.count_undecided),
     Job("clean-up", _("removes records that are no longer needed"), "F5", cron="37 * * * *",

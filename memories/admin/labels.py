@@ -42,6 +42,8 @@ COUNT_LABELS = {
     "held": _("held for a person"),
     "held_rows": _("rows held for a person"),
     "given_up": _("given up"),
+    "indexes_to_build": _("indexes to build"),
+    "indexes_to_drop": _("indexes to drop"),
     "invented": _("invented facts refused"),
     "keys": _("keys"),
     "left": _("left as they were"),

@@ -24,7 +24,7 @@ SECONDS = 600.0  # a scope is asked whole after its leading rows were too few
 SCOPES_CACHED = 512  # scopes a process remembers that of
 
 _ROWS = """(
-    SELECT i.entry_id, {nearness} AS fused FROM memories_entryindex i WHERE {of_rows}
+    SELECT i.entry_id, {nearness} AS fused FROM {among} i WHERE {of_rows}
     ORDER BY fused DESC, i.entry_id DESC LIMIT %(leading)s) front
     JOIN memories_entryindex i ON i.entry_id = front.entry_id"""
 #: Of the conditions of a search those on rows alone; the others are asked of the entries of the leading.

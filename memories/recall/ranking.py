@@ -1,6 +1,7 @@
 """The one statement of recall: both retrievers over the scopes, what may be served, and the fused score (A7, A9, E5).
 
-Exact within the scope: an approximate index over all scopes loses most answers of a small one.
+Exact within the scope: an approximate index over all scopes loses most answers of a small one. Of a scope that is too
+large for that its candidates alone are compared (memories.recall.large_scopes).
 """
 
 import re
@@ -29,6 +30,7 @@ from memories.recall.filters import (
     request_filter,
     scope_filter,
 )
+from memories.recall.large_scopes import ALL_ROWS, Rows, rows_to_rank
 from memories.recall.query import Mode, ParsedQuery, Query
 from memories.recall.similarity import CentredQuery
 from memories.recall.temporal import date_score_sql
@@ -69,7 +71,7 @@ _SCORED = """
     WHERE {conditions}
     OFFSET 0
 """
-_ROWS = "memories_entryindex i"
+_ROWS = "{among} i"
 _NAMED = "(i.scope_id, e.speaker) IN (SELECT * FROM unnest(%(named_in)s::bigint[], %(named)s::text[]))"
 #: Told to be doubles: as decimals, which literals are, they take a fifth of the whole statement's time.
 _BOOSTS = "%(boost)s::float8 * named::int + %(date_boost)s::float8 * date"
@@ -155,20 +157,20 @@ def eligible_candidates(
     many of the `newest`.
     """
     where = all_of(eligible_filter(query, policies, now), request_filter(query), echo_filter(query))
-    limit = parsed.limit or max(conf.RECALL_CANDIDATES, query.limit * 2)
+    limit = (parsed.limit or max(conf.RECALL_CANDIDATES, query.limit * 2)) + more
+    rows = rows_to_rank(query, parsed, where, least=limit)
     passed_over = "false"
     if newest:
         ineligible, parameters = ineligible_entries(query, policies, now, newest=newest)
         passed_over, where = f"EXISTS ({ineligible})", all_of(where, ([], parameters))
-    limit += more
     best = None
     if leading.may_be_enough(query, parsed, weights, limit):
-        best = search(query, parsed, weights, where, limit=limit, passed_over=passed_over, is_of_leading=True)
+        best = search(query, parsed, weights, where, limit=limit, passed_over=passed_over, among=rows, is_leading=True)
         if len(best) < limit:
             leading.note_too_few(query.scope_ids)
             best = None
     if best is None:
-        best = search(query, parsed, weights, where, limit=limit, passed_over=passed_over)
+        best = search(query, parsed, weights, where, limit=limit, passed_over=passed_over, among=rows)
     guard = credential_guard(query.workspace_id, query.scopes if best else [])
     return [match for match in best if not guard.reveals(match[1].content, match[1].origins)]
 
@@ -181,19 +183,20 @@ def search(
     *,
     limit: int,
     passed_over: str = "false",
-    is_of_leading: bool = False,
+    among: Rows = ALL_ROWS,
+    is_leading: bool = False,
 ) -> list[Match]:
     """The best entries of the query's scopes under a condition, with every part of their scores, best first.
 
-    `is_of_leading`: only those rows are looked at that lead the ranking before anything is read of entries.
+    `among`: the search rows of which any may be best. `is_leading`: only those of them are looked at that lead the
+    ranking before anything is read of entries.
     """
     conditions, parameters = all_of(scope_filter(query), where, _own_terms_filter(parsed))
     date, date_parameters = date_score_sql(parsed.date_ranges)
     vector, vector_parameters = _vector_sql(parsed.vector)
     keyword, keyword_parameters = _keyword_sql(query, parsed)
-    parameters |= vector_parameters | date_parameters | keyword_parameters
+    parameters |= vector_parameters | date_parameters | keyword_parameters | among[1] | {**weights}
     parameters |= {
-        **weights,
         "named_in": [scope for scope, _ in parsed.words.named],
         "named": [speaker for _, speaker in parsed.words.named],
         "k": conf.RRF_K,
@@ -204,7 +207,8 @@ def search(
         "fused": _RRF if conf.FUSION == Fusion.RRF else _RELATIVE,
         "ranked": _RANKED if parsed.features and parsed.vector else "{scored}",
         "scored": _SCORED,
-        "rows": leading.rows(echo_filter(query)) if is_of_leading else _ROWS,
+        "rows": leading.rows(echo_filter(query)) if is_leading else _ROWS,
+        "among": among[0],
         "boosts": _BOOSTS,
         "passed_over": passed_over,
         "read": ", ".join(f"e.{column}" for column in COLUMNS),

@@ -24,6 +24,7 @@ from memplatform import postgres
 from memplatform.incidents import DATABASE, PLATFORM, Downtimes
 from memplatform.processes import heartbeat
 from memplatform.processes.children import Child, stop
+from memplatform.processes.index_builder import IndexBuilder
 from memplatform.processes.web import status_of
 
 SILENT_AFTER = timedelta(seconds=30)
@@ -75,6 +76,7 @@ class Supervisor:
     called_busy: set[int] = field(default_factory=set)
     was_killed: bool = False  # the last supervisor of this folder
     downtimes: Downtimes = field(default_factory=Downtimes)
+    builder: IndexBuilder | None = None  # of the indexes that only the owner of the tables may build
 
     def start(self) -> None:
         """Start every child, and delete the heartbeats of processes that ended unwatched.
@@ -91,6 +93,8 @@ class Supervisor:
             child.start()
 
     def stop(self) -> None:
+        if self.builder:
+            self.builder.stop()
         stop(self.children, STOP_SECONDS)
         for name in list(self.pids):
             self._forget(name)
@@ -147,6 +151,8 @@ class Supervisor:
         try:
             self._beat_for_others(now)
             beats = list(Heartbeat.objects.all())
+            if self.builder:
+                self.builder.look()
         except Error:
             connection.close()
             self.trusted_since = now

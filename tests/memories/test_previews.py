@@ -115,6 +115,7 @@ def everything() -> dict[str, Any]:
 
 #: Of these others tell: what plans instead of counting, asks a model, or needs another life than this.
 ELSEWHERE = {
+    "index-large-scopes",
     "expire",
     "purge",
     "compress",

@@ -29,6 +29,7 @@ from memplatform.database.roles import Access
 from memplatform.erasure import run as erasure
 from memplatform.processes import web
 from memplatform.processes.children import Child, programs
+from memplatform.processes.index_builder import IndexBuilder
 from memplatform.processes.supervisor import AlreadyRunning, Supervisor, pid_lock
 from memplatform.setup import demo, first_run
 from memplatform.setup.first_run import OPERATOR, FirstRun
@@ -145,6 +146,7 @@ class Command(BaseCommand):
             ],
             data=data if own else None,
             say=self.say,
+            builder=IndexBuilder(logs / "indexes.log"),
         )
 
     def _wait(self, supervisor: Supervisor) -> None:
