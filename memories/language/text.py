@@ -2,6 +2,7 @@
 
 import hashlib
 import re
+import threading
 import unicodedata
 import zlib
 from collections import Counter, defaultdict
@@ -43,7 +44,16 @@ _ASKING = re.compile(
 )
 _UNSTORABLE = re.compile("[\\0\ud800-\udfff]")
 _LABEL = re.compile(r"^(?:User|Assistant): ", re.MULTILINE)
-_stem_english = snowballstemmer.stemmer("english").stemWord
+
+
+class _English(threading.local):
+    """A stemmer for each thread: it keeps the word it is at work on in itself."""
+
+    def __init__(self) -> None:
+        self.stem = snowballstemmer.stemmer("english").stemWord
+
+
+_english = _English()
 
 
 def is_storable(text: str) -> bool:
@@ -238,7 +248,7 @@ def _chinese_terms(run: str) -> list[str]:
 @lru_cache(maxsize=65_536)
 def stem(word: str) -> str:
     """The English stem of a word; the word itself when it is not English."""
-    return str(_stem_english(word)) if word.isascii() else word
+    return str(_english.stem(word)) if word.isascii() else word
 
 
 @lru_cache(maxsize=262_144)

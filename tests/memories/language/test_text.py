@@ -1,5 +1,8 @@
 """What texts are made of, and when they say the same in the same words."""
 
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -7,6 +10,8 @@ from hypothesis import strategies as st
 from memories.language import text
 
 TEXTS = st.text(alphabet=st.characters(exclude_categories=["Cs"]), max_size=200)
+
+ENDINGS = ("ional", "ization", "fulness", "ing", "ed", "ively", "s")
 
 
 def has(content: str, *terms: str) -> list[bool]:
@@ -146,3 +151,16 @@ def test_a_question_shares_terms_with_what_answers_it(asked: str, said: str) -> 
 @given(TEXTS)
 def test_every_term_is_a_dimension_of_the_keyword_vector(content: str) -> None:
     assert all(1 <= term <= text.DIMENSIONS for term in text.terms(content))
+
+
+def test_words_are_stemmed_alike_however_many_threads_stem_at_once() -> None:
+    words = [f"{root}{end}" for root in ("relat", "nation", "hopp", "conform", "gener", "oper") for end in ENDINGS]
+    alone = [text.stem.__wrapped__(word) for word in words]
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(8) as pool:
+            together = list(pool.map(lambda _n: [text.stem.__wrapped__(word) for word in words], range(24)))
+    finally:
+        sys.setswitchinterval(interval)
+    assert together == [alone] * 24
