@@ -25,16 +25,17 @@ from memories.language import text
 from memories.language.references import RecentMessage
 from memories.models import Scope
 from memories.models.policy import Policies
-from memories.recall import Query, Recall, question_vector, recall
-from memories.recall.answer import NONE, attributed, event_line, memory_line, one_line
-from memories.recall.core_context import Note, ProfileFact, notes_of, profile_of
+from memories.recall import Query, Recall, recall
+from memories.recall.answers.answerability import NONE, attributed, event_line, memory_line, one_line
+from memories.recall.answers.core_context import Note, ProfileFact, notes_of, profile_of
+from memories.recall.answers.quotations import with_words
 from memories.recall.gate.decision import GateDecision
-from memories.recall.opening import opening_of
-from memories.recall.quotations import with_words
-from memories.recall.retrievers import RecalledEvent
-from memories.recall.scoring import Ranked
-from memories.recall.speakers import sender_of, sender_with_id
-from memories.recall.temporal import is_about_past
+from memories.recall.question import question_vector
+from memories.recall.question.opening import opening_of
+from memories.recall.question.speakers import sender_of, sender_with_id
+from memories.recall.question.temporal import is_about_past
+from memories.recall.ranking.scoring import Ranked
+from memories.recall.retrieval.retrievers import RecalledEvent
 from memories.tenancy.access import Caller
 from memories.tenancy.resolver import Address, Resolution
 from sessions_app.lifecycle import budget, close, conversations

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from memories.language import text
-from memories.recall.answer import fit
+from memories.recall.answers.answerability import fit
 from sessions_app.messages import in_language
 
 HEADINGS = {

@@ -17,7 +17,7 @@ from memories.entries import WriteResult
 from memories.language.redaction import redact
 from memories.models import Scope
 from memories.models.change import acting
-from memories.recall import feedback
+from memories.recall.traces import feedback
 from memories.tenancy.access import Caller
 from memories.tenancy.resolver import Resolution
 from memories.visibility import trace_for

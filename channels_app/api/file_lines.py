@@ -5,8 +5,8 @@ from typing import Any
 from channels_app.file_mode.recall import RecalledLine
 from memories.api.recall_traces.answers import RecalledMemory
 from memories.choices import EntryType
-from memories.recall import explanation
-from memories.recall.explanation import CandidateRecord
+from memories.recall.answers import explanation
+from memories.recall.answers.explanation import CandidateRecord
 
 
 def line_answer(line: RecalledLine) -> dict[str, Any]:

@@ -28,10 +28,12 @@ from memories.choices import EntryType, NeedMode, Permission
 from memories.conf import conf
 from memories.exceptions import InvalidMoment
 from memories.language.references import ASSISTANT, MOST_MESSAGES, USER, RecentMessage
-from memories.recall import Mode, Query, Recall, explanation, question_vector, recall
-from memories.recall.as_of import Past
-from memories.recall.retrievers import RecalledEvent
-from memories.recall.scoring import Ranked
+from memories.recall import Mode, Query, Recall, recall
+from memories.recall.answers import explanation
+from memories.recall.question import question_vector
+from memories.recall.ranking.scoring import Ranked
+from memories.recall.replay.as_of import Past
+from memories.recall.retrieval.retrievers import RecalledEvent
 from memories.tenancy.access import Caller
 from memories.tenancy.resolver import Resolution
 

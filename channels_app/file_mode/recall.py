@@ -9,7 +9,7 @@ from memories.files import keyword
 from memories.files.keyword import FileMatch
 from memories.files.layout import ScopeFolder
 from memories.kinds import EntryType
-from memories.recall.answer import FOUND, NONE, WEAK, WORDS_FOUND, WORDS_WEAK, fit, one_line
+from memories.recall.answers.answerability import FOUND, NONE, WEAK, WORDS_FOUND, WORDS_WEAK, fit, one_line
 from memories.recall.gate.decision import GateDecision, decide
 
 #: Blocks that are looked at before times narrow them.

@@ -17,10 +17,10 @@ from memories.exceptions import EntryNotFound, PathNotAllowed
 from memories.files.layout import read_reference
 from memories.models import DailyEvent, Entry, Policy
 from memories.models.change import acting
-from memories.recall.answer import one_line
-from memories.recall.daily_events import forgotten_day, readable_day
-from memories.recall.opening import opening_of
-from memories.recall.reading import readable_entry
+from memories.recall.answers.answerability import one_line
+from memories.recall.question.opening import opening_of
+from memories.recall.retrieval.daily_events import forgotten_day, readable_day
+from memories.recall.retrieval.reading import readable_entry
 from memories.visibility import entry_for
 from sessions_app.messages import in_language
 

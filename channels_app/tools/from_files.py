@@ -19,7 +19,7 @@ from memories.exceptions import ScopeFrozen, ScopeNotFound
 from memories.files.layout import ScopeFolder, read_reference, scope_folder
 from memories.models import Scope
 from memories.notes.save import Target, append_line, path_of
-from memories.recall.answer import NONE, one_line
+from memories.recall.answers.answerability import NONE, one_line
 from memories.tenancy.keys import kind_of_key
 from sessions_app.messages import in_language
 

@@ -9,10 +9,10 @@ from channels_app.tools.place import Place
 from channels_app.tools.snippets import cut_around
 from memories.conf import conf
 from memories.recall import Query, recall
-from memories.recall.answer import CORRECTED, FOUND, NONE, WEAK, attributed, one_line
-from memories.recall.quotations import with_words
-from memories.recall.retrievers import RecalledEvent
-from memories.recall.scoring import Ranked
+from memories.recall.answers.answerability import CORRECTED, FOUND, NONE, WEAK, attributed, one_line
+from memories.recall.answers.quotations import with_words
+from memories.recall.ranking.scoring import Ranked
+from memories.recall.retrieval.retrievers import RecalledEvent
 from sessions_app.messages import in_language
 
 NOTES, ENTRIES = "notes", "entries"

@@ -21,7 +21,7 @@ from memories.evaluation.dataset import CorpusText, Dataset
 from memories.exceptions import EmbedderFailed
 from memories.index import models_in_use, search_rows, worker
 from memories.models import EmbeddingCache, Entry, IndexQueueItem, RecallTrace, Scope, Workspace
-from memories.recall import similarity
+from memories.recall.question import similarity
 
 #: Children first; what hangs on an entry goes with it.
 _TABLES = (

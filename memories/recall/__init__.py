@@ -15,16 +15,21 @@ from memories.choices import NeedMode
 from memories.conf import conf
 from memories.models import RecallTrace
 from memories.models.policy import Policies
-from memories.recall import answer_cache, explanation, retrievers, traces
-from memories.recall.answer import Answerability, assess, assess_events, context_text, events_text, is_noise
-from memories.recall.as_of import Past, as_of, check_moment
-from memories.recall.corrections import prefer_corrections
-from memories.recall.features import feature_weights, speaks_of_one_of_several
+from memories.recall.answers import cache as answer_cache
+from memories.recall.answers import explanation
+from memories.recall.answers.answerability import (
+    Answerability,
+    assess,
+    assess_events,
+    context_text,
+    events_text,
+    is_noise,
+)
+from memories.recall.answers.quotations import add_evidence
 from memories.recall.gate.decision import GateDecision, decide
-from memories.recall.log_line import log_recall
-from memories.recall.opening import Opening, opening_of
-from memories.recall.people import without_names
-from memories.recall.query import (
+from memories.recall.question.opening import Opening, opening_of
+from memories.recall.question.people import without_names
+from memories.recall.question.query import (
     BY_MATCH_ALONE,
     Mode,
     ParsedQuery,
@@ -34,14 +39,19 @@ from memories.recall.query import (
     searched_part,
     words_of,
 )
-from memories.recall.question_vector import vector_of
-from memories.recall.quotations import add_evidence
-from memories.recall.ranking import eligible_candidates, ranking_weights
-from memories.recall.references import resolve
-from memories.recall.rerank import rerank
-from memories.recall.scoring import Ranked, best_first, mark_repeated, score, serve
-from memories.recall.speakers import is_about_asker
-from memories.recall.temporal import DateRange, date_ranges_of, has_question_mark_or_word
+from memories.recall.question.question_vector import vector_of
+from memories.recall.question.references import resolve
+from memories.recall.question.speakers import is_about_asker
+from memories.recall.question.temporal import DateRange, date_ranges_of, has_question_mark_or_word
+from memories.recall.ranking.corrections import prefer_corrections
+from memories.recall.ranking.features import feature_weights, speaks_of_one_of_several
+from memories.recall.ranking.rerank import rerank
+from memories.recall.ranking.scoring import Ranked, best_first, mark_repeated, score, serve
+from memories.recall.replay.as_of import Past, as_of, check_moment
+from memories.recall.retrieval import retrievers
+from memories.recall.retrieval.statement import eligible_candidates, ranking_weights
+from memories.recall.traces import store as traces
+from memories.recall.traces.log_line import log_recall
 
 __all__ = ["Mode", "SearchScope", "Query", "Recall", "recall"]
 

@@ -14,8 +14,10 @@ from memories.entries.versions import ServedVersion
 from memories.exceptions import ScopeNotFound
 from memories.models import RecallTrace, Workspace
 from memories.models.policy import Policies, Subject
-from memories.recall import Query, Recall, explanation, recall, traces
-from memories.recall.scoring import Ranked
+from memories.recall import Query, Recall, recall
+from memories.recall.answers import explanation
+from memories.recall.ranking.scoring import Ranked
+from memories.recall.traces import store as traces
 from memories.tenancy.resolver import Address
 from memplatform.lab.form import WEIGHT_LABELS
 from sessions_app.models import Session

@@ -17,10 +17,10 @@ from django.db import connection
 from memories.choices import ScopeKind
 from memories.index.contextual import sparse_literal
 from memories.language import text
-from memories.recall.query import SearchScope
-from memories.recall.retrievers import PastQuestion, RecalledEvent, limit_events
-from memories.recall.similarity import similarity
-from memories.recall.speakers import OTHERS_FACTOR
+from memories.recall.question.query import SearchScope
+from memories.recall.question.similarity import similarity
+from memories.recall.question.speakers import OTHERS_FACTOR
+from memories.recall.retrieval.retrievers import PastQuestion, RecalledEvent, limit_events
 from sessions_app.choices import EventKind
 from sessions_app.history import redaction
 from sessions_app.history.retention import retention_of

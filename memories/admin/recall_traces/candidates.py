@@ -13,8 +13,8 @@ from memories.entries.history import word_diff
 from memories.entries.versions import ServedVersion, served_versions
 from memories.models import Entry, Policy, RecallTrace
 from memories.models.state import State, state_of
-from memories.recall import explanation
-from memories.recall.explanation import CandidateRecord
+from memories.recall.answers import explanation
+from memories.recall.answers.explanation import CandidateRecord
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,8 @@ from memories.admin.recall_traces.events import event_rows
 from memories.admin.recall_traces.labels import CHANGES, DEGRADED, MODES, STEPS
 from memories.entries.versions import ServedVersion, served_versions
 from memories.models import Entry, RecallTrace, Scope
-from memories.recall import explanation, traces
+from memories.recall.answers import explanation
+from memories.recall.traces import store as traces
 
 EMBED_SECONDS = 3.0  # people wait longer than bots do
 

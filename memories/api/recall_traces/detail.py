@@ -16,9 +16,11 @@ from memories.api.recall_traces import answers
 from memories.choices import Permission
 from memories.entries.versions import ServedVersion, served_versions, suppressed_entries
 from memories.models import Bot, Entry, RecallTrace
-from memories.recall import explanation, feedback, traces
-from memories.recall.explanation import CandidateRecord
-from memories.recall.speakers import sender_of
+from memories.recall.answers import explanation
+from memories.recall.answers.explanation import CandidateRecord
+from memories.recall.question.speakers import sender_of
+from memories.recall.traces import feedback
+from memories.recall.traces import store as traces
 from memories.visibility import scope_keys_of, trace_for
 
 USED_MAX = 50

@@ -9,7 +9,7 @@ from django.db import connection
 
 from memories.index import worker as embedder
 from memories.models import Entry, Workspace
-from memories.recall import similarity
+from memories.recall.question import similarity
 from memories.tenancy import row_level_security
 from sessions_app.models import EventIndex, Session
 from sessions_app.search.embedder import EventEmbedder

@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from memories.models import Entry, Workspace
-from memories.recall import filters
+from memories.recall.retrieval import filters
 from sessions_app.models import Session
 from tests.channels_app.groups.members import GROUPS, World, everyone
 from tests.channels_app.groups.test_recall import leaks

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from memories.models import Workspace
-from memories.recall import filters
+from memories.recall.retrieval import filters
 from sessions_app.search import retriever
 from tests.channels_app.groups.members import GROUPS, World, asked, everyone, questions, words_in
 

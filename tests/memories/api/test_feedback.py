@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from memories.models import RecallTrace, Workspace
-from memories.recall import feedback
+from memories.recall.traces import feedback
 from tests.conftest import TELEGRAM, Api, make_key
 
 pytestmark = pytest.mark.django_db

@@ -6,7 +6,7 @@ import pytest
 from django.db import connection
 
 from memories.conf import conf
-from memories.recall import query as queries
+from memories.recall.question import query as queries
 from tests.conftest import TELEGRAM, Api
 from tests.memories.api.requests import errors
 

@@ -9,7 +9,8 @@ from memories.index import worker
 from memories.models import Entry, Scope, Workspace
 from memories.notes.freshness import FileIndexer, sync_workspace
 from memories.notes.index import sync_scope
-from memories.recall import Query, SearchScope, recall, similarity
+from memories.recall import Query, SearchScope, recall
+from memories.recall.question import similarity
 from memories.tenancy.resolver import ScopeRef
 from tests.conftest import NOW, make_scope
 from tests.memories.notes.test_index import write

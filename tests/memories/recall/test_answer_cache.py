@@ -12,7 +12,9 @@ from memories.entries import transitions
 from memories.entries.edits import Edit
 from memories.index import worker
 from memories.models import Entry, Policy, RecallTrace, Scope, Workspace
-from memories.recall import Query, Recall, SearchScope, answer_cache, recall, similarity
+from memories.recall import Query, Recall, SearchScope, recall
+from memories.recall.answers import cache as answer_cache
+from memories.recall.question import similarity
 from memories.tenancy.resolver import ScopeRef
 from tests.conftest import NOW, TELEGRAM, Api, make_draft, make_key
 

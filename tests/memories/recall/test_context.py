@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from memories.choices import ScopeKind
 from memories.language.text import count_tokens
 from memories.models import Entry
-from memories.recall.answer import context_text
-from memories.recall.ranking import Candidate
-from memories.recall.scoring import Ranked
+from memories.recall.answers.answerability import context_text
+from memories.recall.ranking.scoring import Ranked
+from memories.recall.retrieval.statement import Candidate
 
 NIGHT = datetime(2026, 2, 28, 20, 0, tzinfo=UTC)
 

@@ -7,7 +7,8 @@ import pytest
 
 from memories import entries
 from memories.models import Scope
-from memories.recall import Query, Recall, SearchScope, recall, similarity
+from memories.recall import Query, Recall, SearchScope, recall
+from memories.recall.question import similarity
 from memories.tenancy.resolver import ScopeRef
 from tests.conftest import make_draft
 from tests.memories.recall.diary import ASKED, ZONE, questions, said

@@ -8,7 +8,10 @@ import pytest
 from memories import entries
 from memories.index import worker
 from memories.models import Entry, RecallTrace, Scope
-from memories.recall import Query, Recall, SearchScope, explanation, recall, similarity, traces
+from memories.recall import Query, Recall, SearchScope, recall
+from memories.recall.answers import explanation
+from memories.recall.question import similarity
+from memories.recall.traces import store as traces
 from memories.tenancy.resolver import ScopeRef
 from tests.conftest import NOW, make_draft, make_scope
 

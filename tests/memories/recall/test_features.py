@@ -10,9 +10,10 @@ from memories.choices import PolicyKind
 from memories.index import worker
 from memories.language.turns import turn_of
 from memories.models import Policy, Scope
-from memories.recall import Query, Recall, SearchScope, explanation, recall
-from memories.recall.features import FEATURES, fitted_weights
-from memories.recall.people import without_names
+from memories.recall import Query, Recall, SearchScope, recall
+from memories.recall.answers import explanation
+from memories.recall.question.people import without_names
+from memories.recall.ranking.features import FEATURES, fitted_weights
 from memories.tenancy.resolver import ScopeRef
 from tests.conftest import NOW, make_draft
 

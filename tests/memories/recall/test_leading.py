@@ -10,7 +10,8 @@ from django.db import connection
 from memories import entries
 from memories.index import worker
 from memories.models import Entry, Scope
-from memories.recall import Query, SearchScope, leading, recall
+from memories.recall import Query, SearchScope, recall
+from memories.recall.retrieval import leading
 from memories.tenancy.resolver import ScopeRef
 from tests.conftest import NOW, make_draft
 

@@ -9,7 +9,8 @@ from memories import entries
 from memories.choices import EntryType, ScopeKind
 from memories.index import worker
 from memories.models import Entry, RecallTrace, Scope
-from memories.recall import Mode, Query, Recall, SearchScope, recall, similarity
+from memories.recall import Mode, Query, Recall, SearchScope, recall
+from memories.recall.question import similarity
 from memories.tenancy.resolver import ScopeRef
 from tests.conftest import NOW, make_draft, make_scope
 

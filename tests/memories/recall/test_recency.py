@@ -7,7 +7,8 @@ import pytest
 
 from memories import entries
 from memories.models import Policy, Scope
-from memories.recall import Query, Recall, SearchScope, recall, similarity
+from memories.recall import Query, Recall, SearchScope, recall
+from memories.recall.question import similarity
 from memories.tenancy.resolver import ScopeRef
 from tests.conftest import NOW, make_draft
 

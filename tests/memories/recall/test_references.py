@@ -14,7 +14,9 @@ from memories.language import relations
 from memories.language.references import ASSISTANT, MOST_MESSAGES, USER, RecentMessage, resolve
 from memories.lifecycle import maintenance
 from memories.models import Entry, Scope, Workspace
-from memories.recall import Query, Recall, SearchScope, ranking, recall, traces
+from memories.recall import Query, Recall, SearchScope, recall
+from memories.recall.retrieval import statement as ranking
+from memories.recall.traces import store as traces
 from memories.tenancy.resolver import ScopeRef
 from tests.conftest import NOW, make_draft, make_scope
 

@@ -17,7 +17,7 @@ from memories import reranker
 from memories.index import worker
 from memories.language.text import count_tokens
 from memories.models import Entry, RecallTrace, Workspace
-from memories.recall import answer_cache
+from memories.recall.answers import cache as answer_cache
 from tests.conftest import TELEGRAM, Api, make_key
 from tests.support import rerank_server
 

@@ -6,7 +6,7 @@ import pytest
 
 from benchmarks import answerable
 from memories import embeddings
-from memories.recall import similarity
+from memories.recall.question import similarity
 
 pytestmark = pytest.mark.django_db
 

@@ -1,0 +1,1 @@
+"""Recalls asked again: of memory as it was, or by other policies."""

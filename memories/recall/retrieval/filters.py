@@ -1,0 +1,263 @@
+"""Which entries may be served: seen by the caller, live, in time, heard here, asked for, of the right project (A2, A3).
+
+A group never hears its own credentials, nor a person's, nor copies of their words elsewhere. A copy is known by the
+message it rests on, by the words, and by the secret itself: a word of four characters or more that holds a digit. What
+says the secret in other words cannot be known.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.core.exceptions import EmptyResultSet
+from django.db.models import Q, QuerySet
+
+from memories import entries
+from memories.choices import Echo, EntryType, ScopeKind
+from memories.entries.fields import COLUMN_SLOTS
+from memories.kinds import SECRET
+from memories.language import text
+from memories.models import Entry, Scope
+from memories.models.entry import LIVE_SQL
+from memories.models.policy import Policies
+from memories.recall.question.people import projects_named
+from memories.recall.question.query import BY_MATCH_ALONE, Query, SearchScope
+from memories.recall.question.temporal import is_about_asking
+
+#: Conditions on an entry `e` and its search row `i`, in SQL, with their parameters.
+Condition = tuple[list[str], dict[str, Any]]
+
+ENOUGH_FACTS = 5  # that speak of the named project; with fewer, those of other projects are asked, too
+NO_PROJECT = ("", "_global")  # where facts are kept that belong to no project
+
+_WITH_DIGIT = re.compile(r"(?<![!-~])(?=[!-/:-~]*+\d)[!-~]++")
+_SECRET_CATEGORIES = ", ".join(f"'{category}'" for category in SECRET)
+_PUNCTUATION = "'\"()[]{}<>.,:;!?"
+_SECRET_CHARS = 4
+#: Inside the subquery `i` and `e` are other rows than outside, so that it is run once.
+_OF_PROJECT = """(
+    e.type <> '{fact}' OR NOT i.scope_id = ANY(%(project_scopes)s::bigint[])
+    OR e.project = ANY(%(own_projects)s::text[])
+    OR (e.terms && %(other_words)s::int[] AND (SELECT count(*) FROM (
+        SELECT 1 FROM memories_entryindex i JOIN memories_entry e ON e.id = i.entry_id
+        WHERE {where} AND e.type = '{fact}' AND i.scope_id = ANY(%(project_scopes)s::bigint[])
+        AND e.project = ANY(%(own_projects)s::text[]) AND e.terms && %(own_words)s::int[] LIMIT {enough}
+    ) own) < {enough})
+)"""
+#: Asked once for all entries of these scopes, so that each is read of a narrow index alone.
+_NO_CREDENTIAL = f"""NOT (e.id = ANY (ARRAY(
+    SELECT c.id FROM memories_entry c WHERE c.workspace_id = %(workspace)s AND c.category IN ({_SECRET_CATEGORIES})
+        AND c.scope_id = ANY(%(scopes)s::bigint[])
+)))"""  # noqa: S608 (a name of ours)
+
+#: Reads entries alone, by the index of their scope; mostly it finds none.
+_INELIGIBLE = """
+SELECT e.id FROM unnest(%(scopes)s::bigint[]) AS i (scope_id) CROSS JOIN LATERAL (
+    SELECT * FROM memories_entry n WHERE n.scope_id = i.scope_id AND n.workspace_id = %(workspace)s
+    ORDER BY n.created_at DESC, n.id DESC LIMIT %(newest)s
+) e WHERE NOT ({eligible})
+"""
+
+
+def all_of(*parts: Condition) -> Condition:
+    """Conditions that all have to hold, with their parameters."""
+    conditions = [condition for part in parts for condition in part[0]]
+    return conditions, {name: value for part in parts for name, value in part[1].items()}
+
+
+def scope_filter(query: Query) -> Condition:
+    """Nothing is looked at outside of the query's workspace and scopes; of entries one index is read, if it can be."""
+    return [
+        "i.workspace_id = %(workspace)s",
+        "i.scope_id = ANY(%(scopes)s::bigint[])",
+        "e.scope_id = ANY(%(scopes)s::bigint[])",
+    ], {
+        "workspace": query.workspace_id,
+        "scopes": query.scope_ids,
+        "user_scopes": [place.scope.pk for place in query.places if place.scope.kind == ScopeKind.USER],
+    }
+
+
+def eligible_filter(query: Query, policies: Policies, now: datetime) -> Condition:
+    """What may be served, and of facts those of the project that is named (D1)."""
+    servable = servable_filter(query, policies, now)
+    return all_of(servable, _project_filter(query, all_of(scope_filter(query), servable, request_filter(query))))
+
+
+def ineligible_entries(
+    query: Query, policies: Policies, now: datetime, *, newest: int | None
+) -> tuple[str, dict[str, Any]]:
+    """A statement of the entries that may not be served now, with its parameters: all of them, or of the newest.
+
+    Where an explanation is asked for, echoes are among them.
+    """
+    conditions, parameters = eligible_filter(query, policies, now)
+    if query.explain and echo_filter(query)[0]:
+        conditions = [*conditions, f"e.echo IS DISTINCT FROM '{Echo.TURN}'"]
+    statement = _INELIGIBLE.replace("{eligible}", " AND ".join(conditions))
+    return statement, parameters | scope_filter(query)[1] | {"newest": newest}
+
+
+def _project_filter(query: Query, where: Condition) -> Condition:
+    """The condition that keeps facts of other projects out; none, when no project is named or one is asked for.
+
+    Only facts are kept by project. `where` says what may be served at all: what nobody may see does not count.
+    """
+    named = {scope.pk: projects_named(query.message, scope.projects) for scope in query.scopes}
+    projects = sorted({project for known in named.values() for project in known})
+    if not projects or query.project is not None or query.mode in BY_MATCH_ALONE:
+        return [], {}
+    condition = _OF_PROJECT
+    parts = {"fact": EntryType.FACT.value, "where": " AND ".join(where[0]), "enough": str(ENOUGH_FACTS)}
+    for name, part in parts.items():
+        condition = condition.replace(f"{{{name}}}", part)
+    terms = set(text.terms(query.message))
+    return [condition], where[1] | {
+        "project_scopes": [scope for scope, known in named.items() if known],
+        "own_projects": [*projects, *NO_PROJECT],
+        "own_words": sorted(terms),
+        "other_words": sorted(terms.difference(*(text.terms(project) for project in projects))),
+    }
+
+
+def servable_filter(query: Query, policies: Policies, now: datetime) -> Condition:
+    """What may be served: live, in time, no line that something newer makes untrue, and heard where it is asked for."""
+    return all_of(
+        ([LIVE_SQL, f"NOT {entries.CONTRADICTED_SQL}"], {}), _in_time(query, policies, now), audience_filter(query)
+    )
+
+
+def _in_time(query: Query, policies: Policies, now: datetime) -> Condition:
+    """Past its time to live nothing is served, even before any job ran (A9)."""
+    of_users, of_chats = _cutoff(ScopeKind.USER, policies, now), _cutoff(ScopeKind.CHAT, policies, now)
+    cutoff = f"CASE WHEN i.scope_id = ANY(%(user_scopes)s::bigint[]) THEN {of_users[0]} ELSE {of_chats[0]} END"
+    if len(kinds := {place.scope.kind for place in query.places}) == 1:
+        cutoff = (of_users if ScopeKind.USER in kinds else of_chats)[0]
+    return [
+        "CASE WHEN e.expires_at IS NOT NULL THEN e.expires_at > %(now)s WHEN e.pinned THEN true"
+        f" ELSE coalesce(e.stated_at > {cutoff}, true) END"
+    ], {"now": now} | of_users[1] | of_chats[1]
+
+
+def _cutoff(kind: ScopeKind, policies: Policies, now: datetime) -> tuple[str, dict[str, Any]]:
+    """SQL of the moment since which an entry must have been stated, by its type; NULL: whenever."""
+    ttls = {entry_type: policies.ttl(entry_type, kind) for entry_type in EntryType}
+    cuts = {f"{kind}_{entry_type}": now - ttl for entry_type, ttl in ttls.items() if ttl is not None}
+    cases = [f"WHEN '{entry_type}' THEN %({kind}_{entry_type})s" for entry_type, ttl in ttls.items() if ttl is not None]
+    return f"CASE e.type {' '.join(cases)} END" if cases else "NULL::timestamptz", cuts
+
+
+def audience_filter(query: Query) -> Condition:
+    """In a group no credential is served, and a person's own memories as far as the group may hear them (A3)."""
+    conditions: list[str] = []
+    parameters: dict[str, Any] = {}
+    if any(is_group(place) for place in query.places):
+        conditions.append(_NO_CREDENTIAL)
+        parameters |= scope_filter(query)[1]
+    for n, place in enumerate(query.places):
+        if not (place.ref.in_group and place.ref.kind == ScopeKind.USER and place.ref.only_chat is not None):
+            continue
+        heard = f"e.chats <> '{{}}' AND e.chats <@ ARRAY[%(only{n})s::varchar] AND e.tier IS DISTINCT FROM 1"
+        conditions.append(f"(i.scope_id <> %(guarded{n})s OR ({heard}))")
+        parameters |= {f"guarded{n}": place.scope.pk, f"only{n}": place.ref.only_chat}
+    return conditions, parameters
+
+
+def request_filter(query: Query) -> Condition:
+    """The request's own filters, applied before anything is ranked (A2)."""
+    conditions: list[str] = []
+    parameters: dict[str, Any] = {}
+    if query.types is not None:
+        conditions.append("e.type = ANY(%(types)s::text[])")
+        parameters["types"] = list(query.types)
+    for column, operator, value in (
+        ("e.project", "=", query.project),
+        ("e.topic", "=", query.topic),
+        ("e.created_at", ">=", query.since),
+        ("e.created_at", "<", query.until),
+        ("e.id", "<", query.before_entry),
+    ):
+        if value is not None:
+            name = f"f{len(parameters)}"
+            conditions.append(f"{column} {operator} %({name})s")
+            parameters[name] = value
+    for n, (slot, value) in enumerate(query.filters.items()):
+        conditions.append(_slot_filter(slot, n))
+        parameters |= {f"slot{n}": slot, f"value{n}": value}
+    return all_of((conditions, parameters), _among(query.among))
+
+
+def _among(entries: QuerySet[Entry] | None) -> Condition:
+    """Entries of a set, by the statement that reads it, its parameters named."""
+    if entries is None:
+        return [], {}
+    try:
+        sql, values = entries.values("pk").order_by().query.sql_with_params()
+    except EmptyResultSet:
+        return ["false"], {}
+    names = {f"among{n}": value for n, value in enumerate(values)}
+    each = iter(names)
+    return [f"e.id IN ({re.sub('%s', lambda _: f'%({next(each)})s', sql)})"], names
+
+
+def echo_filter(query: Query) -> Condition:
+    """What was only asked and what was repeated is found by its words, and where it is asked what was asked."""
+    is_asked_for = query.mode in BY_MATCH_ALONE or is_about_asking(query.message)
+    return ([] if is_asked_for else ["NOT i.is_echo"]), {}
+
+
+def _slot_filter(slot: str, n: int) -> str:
+    if slot in COLUMN_SLOTS or slot in ("type", "source"):
+        return f"e.{slot} = %(value{n})s"
+    if slot == "scope":
+        return f"(%(value{n})s = 'user') = (i.scope_id = ANY(%(user_scopes)s::bigint[]))"
+    return (
+        "EXISTS (SELECT 1 FROM memories_slot s WHERE s.entry_id = e.id"  # noqa: S608 (n is a number of ours)
+        f" AND s.name = %(slot{n})s AND s.value = %(value{n})s)"
+    )
+
+
+def is_group(place: SearchScope) -> bool:
+    """Whether several people hear what is served of this scope."""
+    return place.ref.in_group or place.scope.kind == ScopeKind.CHAT
+
+
+@dataclass(frozen=True)
+class CredentialGuard:
+    """Credentials of some scopes and of what was said in them, as their copies are known."""
+
+    origins: frozenset[str] = frozenset()
+    texts: tuple[str, ...] = ()
+    secrets: frozenset[str] = frozenset()
+
+    def reveals(self, content: str, origins: Sequence[str]) -> bool:
+        """Whether a text that rests on these messages tells a credential."""
+        if not self.origins.isdisjoint(origins) or not self.secrets.isdisjoint(_secrets(content)):
+            return True
+        normalised = f" {text.normalise(content)} " if self.texts else ""
+        return any(credential in normalised for credential in self.texts)
+
+
+def credential_guard(workspace_id: int, scopes: Sequence[Scope]) -> CredentialGuard:
+    """The guard of what is told where several people hear it; one that finds nothing where nobody else does."""
+    chats = [scope.key for scope in scopes if scope.kind == ScopeKind.CHAT]
+    if not chats:
+        return CredentialGuard()
+    of_scopes = Q(scope__in=[scope.pk for scope in scopes]) | Q(chats__overlap=chats)
+    rows = list(
+        Entry.objects.filter(of_scopes, workspace_id=workspace_id, category__in=SECRET).values_list(
+            "content", "origins"
+        )
+    )
+    return CredentialGuard(
+        origins=frozenset(origin for _, origins in rows for origin in origins),
+        texts=tuple({f" {text.normalise(content)} " for content, _ in rows} - {"  "}),
+        secrets=frozenset(secret for content, _ in rows for secret in _secrets(content)),
+    )
+
+
+def _secrets(content: str) -> set[str]:
+    words = {word.strip(_PUNCTUATION) for word in _WITH_DIGIT.findall(content)}
+    return {word for word in words if len(word) >= _SECRET_CHARS}

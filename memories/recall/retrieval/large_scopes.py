@@ -1,0 +1,177 @@
+"""Candidates of scopes that are too large to be compared row by row: by their index, and by the rarest words.
+
+They are ranked like all others, by the same statement. Whatever this cannot narrow down well is searched whole, as any
+other scope: full text and words as typed, a question without a vector, filters that leave few.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+from django.db import connection, transaction
+
+from memories.conf import conf
+from memories.index.large_scopes import ScopeIndex, indexes_of
+from memories.models import Scope
+from memories.recall.question import frequencies
+from memories.recall.question.query import BY_MATCH_ALONE, ParsedQuery, Query
+from memories.recall.question.similarity import CentredQuery
+from memories.recall.retrieval.filters import Condition, all_of, scope_filter
+
+#: Where search rows are read from, in SQL, with its parameters.
+Rows = tuple[str, dict[str, Any]]
+ALL_ROWS: Rows = ("memories_entryindex", {})
+
+NEAREST = 400  # by vector, of each scope; as many again of what a speaker said and of the days that are named
+PROBED, PROBED_LEAST = 0.03, 10  # share of the lists of an index that is read first
+PROBED_MOST = 4  # times as many where filters leave few
+READ_FOR_WORDS = 3_000  # entries of a scope that hold the rarest words, or two of the others together, at a guess
+READ_FOR_ONE = 20_000  # where no word is that rare, so many for the rarest; beyond, the scope is searched whole
+_PAIRED = 8  # of the other words
+
+_NEAREST = """
+    SELECT i.entry_id FROM memories_entryindex i JOIN memories_entry e ON e.id = i.entry_id
+    WHERE i.scope_id = {scope} AND i.model_id = {model} AND {conditions}
+    ORDER BY (i.embedding::halfvec({dimension})) <#> %(centred)s::halfvec({dimension}) LIMIT {most}
+"""
+#: Without sorting there is no way but the index; how many rows conditions leave is guessed too badly to choose one.
+_SETTINGS = """
+    SELECT set_config('ivfflat.probes', %s, true), set_config('ivfflat.max_probes', %s, true),
+        set_config('ivfflat.iterative_scan', 'relaxed_order', true), set_config('enable_sort', 'off', true)
+"""
+_HOLDING = "SELECT memplatform_entries_holding(%s, %s, %s::int[], %s::int[], %s)"
+_NARROWED = """(
+    SELECT * FROM memories_entryindex WHERE entry_id = ANY(%(candidates)s::bigint[])
+    UNION ALL SELECT * FROM memories_entryindex WHERE scope_id = ANY(%(whole_scopes)s::bigint[]))
+"""
+
+
+def rows_to_rank(query: Query, parsed: ParsedQuery, where: Condition, *, least: int) -> Rows:
+    """The rows a search compares: those of its scopes, of a large one only the candidates.
+
+    Where an index brings less than `least` that may be served, its scope is searched whole.
+    """
+    indexes = _indexes(query, parsed)
+    if not indexes or parsed.vector is None:
+        return ALL_ROWS
+    candidates: set[int] = set()
+    narrowed: set[int] = set()
+    for scope in query.scopes:
+        if (index := indexes.get(scope.pk)) is None:
+            continue
+        words = _words_of(scope, parsed)
+        nearest = [] if words.are_common else _nearest(query, parsed, index, where)
+        if len(nearest) >= least:
+            narrowed.add(scope.pk)
+            candidates.update(nearest, _holding(scope, words))
+    if not narrowed:
+        return ALL_ROWS
+    whole = [pk for pk in query.scope_ids if pk not in narrowed]
+    return _NARROWED, {"candidates": sorted(candidates), "whole_scopes": whole}
+
+
+def _indexes(query: Query, parsed: ParsedQuery) -> dict[int, ScopeIndex]:
+    """By scope; of scopes that are not large nothing is asked."""
+    if parsed.vector is None or query.mode in BY_MATCH_ALONE or not conf.LARGE_SCOPE_ENTRIES:
+        return {}
+    large = [
+        scope.pk for scope in query.scopes if scope.entry_count >= conf.LARGE_SCOPE_ENTRIES / 4 and not scope.is_past
+    ]
+    return indexes_of(large, parsed.vector.model.pk) if large else {}
+
+
+def _nearest(query: Query, parsed: ParsedQuery, index: ScopeIndex, where: Condition) -> list[int]:
+    """The entries of a scope nearest to the question; as many again of what is boosted. What may not be served is not
+    among them."""
+    assert parsed.vector
+    probes = max(round(index.lists * PROBED), min(PROBED_LEAST, index.lists))
+    found: list[int] = []
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute(_SETTINGS, [str(probes), str(min(probes * PROBED_MOST, index.lists))])
+        for leg in _legs(parsed, index.scope_id):
+            statement, parameters = _nearest_sql(parsed.vector, index, all_of(scope_filter(query), where, leg))
+            cursor.execute(statement, parameters)
+            found += [entry for (entry,) in cursor.fetchall()]
+        transaction.set_rollback(True)  # of the settings; nothing was written
+    return found
+
+
+def _legs(parsed: ParsedQuery, scope_id: int) -> list[Condition]:
+    """All of a scope; and what is boosted there, by its speaker or its day, of which some has to be a candidate."""
+    legs: list[Condition] = [([], {})]
+    if speakers := [speaker for named_in, speaker in parsed.words.named if named_in == scope_id]:
+        legs.append((["e.speaker = ANY(%(asked_speakers)s::text[])"], {"asked_speakers": speakers}))
+    for n, named in enumerate(parsed.date_ranges):
+        days = f"e.created_at >= %(asked_from{n})s AND e.created_at < %(asked_to{n})s"
+        legs.append(([days], {f"asked_from{n}": named.start, f"asked_to{n}": named.end}))
+    return legs
+
+
+def _nearest_sql(vector: CentredQuery, index: ScopeIndex, where: Condition) -> tuple[str, dict[str, Any]]:
+    conditions, parameters = where
+    parts = {
+        "scope": index.scope_id,
+        "model": index.model_id,
+        "dimension": vector.model.dimension,
+        "conditions": " AND ".join(conditions),
+        "most": NEAREST,
+    }
+    statement = _NEAREST
+    for name, part in parts.items():
+        statement = statement.replace(f"{{{name}}}", str(part))
+    return statement, parameters | vector.sql_parameters()
+
+
+def _words_of(scope: Scope, parsed: ParsedQuery) -> "QuestionWords":
+    terms = sorted(parsed.words.shares)
+    counts = frequencies.read([scope], terms)
+    return rarest({term: counts[scope.pk, term] for term in terms}, scope.entry_count)
+
+
+def _holding(scope: Scope, words: "QuestionWords") -> list[int]:
+    """Entries of a scope that hold the rarest words of the question, or two of the others together."""
+    if not (words.rare or words.pairs):
+        return []
+    pairs = [[one for one, _ in words.pairs], [other for _, other in words.pairs]]
+    with connection.cursor() as cursor:
+        cursor.execute(_HOLDING, [scope.workspace_id, scope.pk, words.rare, pairs, READ_FOR_ONE])
+        return list(cursor.fetchone()[0])
+
+
+@dataclass(frozen=True)
+class QuestionWords:
+    """Terms of a question by how many entries of a scope hold them."""
+
+    rare: list[int]  # all their entries are read
+    pairs: list[tuple[int, int]]  # of the others, those that are rare together
+    are_common: bool = False  # too many entries hold any of them
+
+
+def rarest(counts: dict[int, int], entries: int) -> QuestionWords:
+    """Which terms are so rare that READ_FOR_WORDS entries hold any of them, and which pairs of the others.
+
+    `counts` tells in how many of so many entries a term occurs; of a pair it is guessed as if they met by chance.
+    """
+    known = sorted(filter(counts.get, counts), key=lambda term: (counts[term], term))
+    if known and counts[known[0]] > READ_FOR_WORDS:
+        return QuestionWords(known[:1], [], counts[known[0]] > READ_FOR_ONE)
+    left, rare, common = READ_FOR_WORDS, list[int](), list[int]()
+    for term in known:
+        if counts[term] <= left:
+            left -= counts[term]
+            rare.append(term)
+        else:
+            common.append(term)
+    return QuestionWords(rare, _pairs(common[:_PAIRED], counts, entries, left))
+
+
+def _pairs(common: list[int], counts: dict[int, int], entries: int, left: int) -> list[tuple[int, int]]:
+    """The pairs of these terms of which so many entries hold one, the rarest first."""
+    pairs = [(one, other) for n, one in enumerate(common) for other in common[n + 1 :]]
+    by_chance = {(one, other): counts[one] * counts[other] / max(entries, 1) for one, other in pairs}
+    taken = []
+    for pair in sorted(pairs, key=lambda pair: (by_chance[pair], pair)):
+        if by_chance[pair] > left:
+            break
+        left -= round(by_chance[pair])
+        taken.append(pair)
+    return taken

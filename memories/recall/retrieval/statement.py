@@ -1,0 +1,292 @@
+"""The one statement of recall: both retrievers over the scopes, what may be served, and the fused score (A7, A9, E5).
+
+Exact within the scope: an approximate index over all scopes loses most answers of a small one. Of a scope that is too
+large for that its candidates alone are compared (memories.recall.retrieval.large_scopes).
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from django.db import connection
+
+from memories.choices import Fusion
+from memories.conf import conf
+from memories.index.contextual import sparse_literal
+from memories.models import Entry
+from memories.models.policy import Policies
+from memories.models.state import live_sql
+from memories.recall.question.query import Mode, ParsedQuery, Query
+from memories.recall.question.similarity import CentredQuery
+from memories.recall.question.temporal import date_score_sql
+from memories.recall.retrieval import leading
+from memories.recall.retrieval.entry_columns import COLUMNS, entry_of
+from memories.recall.retrieval.filters import (
+    Condition,
+    all_of,
+    credential_guard,
+    echo_filter,
+    eligible_filter,
+    ineligible_entries,
+    request_filter,
+    scope_filter,
+)
+from memories.recall.retrieval.large_scopes import ALL_ROWS, Rows, rows_to_rank
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """An entry the retrievers found, with every part of its score."""
+
+    entry_id: int
+    scope_id: int
+    keyword: float  # how much of the question's words a text has; 1: all, again and again (or see Mode)
+    vector: float | None  # similarity on the ranking's scale; None: no vector, ranked as the average
+    named: bool
+    fused: float
+    date: float = 0.0  # 1 or more: said on days the question names; falling to 0 in the days after
+    cosine: float | None = None
+    typical: float | None = None  # cosine of the text and the questions people ask; None: nobody knows
+    last_accessed: datetime | None = None
+    own_vector: float | None = None  # similarity of the text alone, without its neighbours
+    vector_rank: int | None = None  # among all rows of the search
+    previous: str | None = None  # the line before it in its session
+    slots: Mapping[str, str] = field(default_factory=dict)  # besides those that are columns
+    passed_over: bool = False  # whether entries that may not be served were there too; of any, it is the same of all
+
+
+Match = tuple[Candidate, Entry]
+
+#: With OFFSET, so that what is sorted are numbers and not the vectors they were computed from.
+_SCORED = """
+    SELECT i.entry_id, i.scope_id,
+        {keyword} AS keyword,
+        {vector} AS vector,
+        {named} AS named,
+        {date} AS date
+    FROM {rows}
+    JOIN memories_entry e ON e.id = i.entry_id
+    WHERE {conditions}
+    OFFSET 0
+"""
+_ROWS = "{among} i"
+_NAMED = "(i.scope_id, e.speaker) IN (SELECT * FROM unnest(%(named_in)s::bigint[], %(named)s::text[]))"
+#: Told to be doubles: as decimals, which literals are, they take a fifth of the whole statement's time.
+_BOOSTS = "%(boost)s::float8 * named::int + %(date_boost)s::float8 * date"
+_COVERAGE = "greatest(-(i.keywords <#> %(keywords)s::sparsevec), 0)"
+#: Folded once a row (OFFSET keeps the planner from doing it once a word); the labels of a turn are no words of it. To
+#: normalise the width of every text takes three times as long: Latin words are looked for in both widths instead.
+_SUBSTRINGS_HELD = (
+    "(SELECT count(*) FROM (SELECT lower({content}) AS content OFFSET 0) folded,"
+    " unnest(%(substrings)s::text[], %(wide)s::text[]) AS w (word, wide)"
+    " WHERE strpos(content, word) > 0 OR (wide <> word AND strpos(content, wide) > 0))::float8 / %(needed)s"
+)
+#: Words as somebody typed them: first what most of them stand in, then where more of them are no parts of others.
+_AS_TYPED = (
+    "(SELECT coalesce(sum(CASE WHEN strpos(content, word) > 0 THEN 1 + %(extra)s::float8 * (content ~ whole)::int"
+    " WHEN wide <> word AND strpos(content, wide) > 0 THEN 1 + %(extra)s::float8 ELSE 0 END), 0)"
+    " FROM (SELECT lower({content}) AS content OFFSET 0) folded,"
+    " unnest(%(substrings)s::text[], %(wide)s::text[], %(whole)s::text[]) AS w (word, wide, whole))::float8"
+    " / %(needed)s"
+)
+_WIDE = {code: code + 0xFEE0 for code in range(0x21, 0x7F)}
+_UNLABELLED = "regexp_replace(e.content, '^(User|Assistant): ', '', 'ng')"
+#: Inner products, for the question is moved and no longer of length 1. Rows of one model are of one dimension: to cast
+#: them to it would take as long as to compare them.
+_VECTOR = "CASE WHEN i.model_id = %(model)s THEN (-(i.embedding <#> %(centred)s::halfvec) - %(offset)s) / %(span)s END"
+_COSINE = "CASE WHEN i.model_id = %(model)s THEN -(i.embedding <#> %(vector)s::halfvec) END"
+_TYPICAL = "CASE WHEN i.model_id = %(model)s THEN -(i.embedding <#> %(typical)s::halfvec) END"
+_RELATIVE = """
+    SELECT *, {nearness} + {boosts} AS fused
+    FROM ({ranked}) scored WHERE %(alpha)s > 0 OR keyword > 0 OR named OR date > 0
+""".replace("{nearness}", leading.nearness("keyword", "vector"))
+_RRF = """
+    SELECT *,
+        (CASE WHEN keyword > 0 THEN (1 - %(alpha)s::float8) / (%(k)s + keyword_rank) ELSE 0 END
+         + CASE WHEN vector > %(centroid_similarity)s THEN %(alpha)s::float8 / (%(k)s + vector_rank) ELSE 0 END)
+        * (%(k)s + 1) + {boosts} AS fused
+    FROM (
+        SELECT *, rank() OVER (ORDER BY keyword DESC) AS keyword_rank,
+            rank() OVER (ORDER BY vector DESC NULLS LAST) AS vector_rank
+        FROM ({scored}) scored WHERE keyword > 0 OR vector > %(centroid_similarity)s OR named OR date > 0
+    ) ranked
+"""
+#: What the features of a candidate are made of (memories.recall.ranking.features); read of the best alone.
+_PREVIOUS = """(
+    SELECT p.content FROM memories_entry p WHERE p.scope_id = e.scope_id AND p.session_id = e.session_id
+        AND p.chat_id = e.chat_id AND {live} AND p.session_id <> '' AND e.session_id <> ''
+        AND (p.created_at, p.id) < (e.created_at, e.id) ORDER BY p.created_at DESC, p.id DESC LIMIT 1)""".replace(
+    "{live}", live_sql("p")
+)
+_OWN_VECTOR = """(
+    SELECT (-(v.embedding <#> %(centred)s::halfvec) - %(offset)s) / %(span)s FROM memories_entryvector v
+    WHERE v.entry_id = e.id AND v.model_id = %(model)s AND v.fingerprint = e.fingerprint)"""
+_FEATURES = f"{_OWN_VECTOR}, vector_rank, {_PREVIOUS}"
+_FEATURES_OF_WORDS = f"NULL::float8, NULL::int, {_PREVIOUS}"
+_NO_FEATURES = "NULL::float8, NULL::int, NULL::text"
+_RANKED = "SELECT *, rank() OVER (ORDER BY vector DESC NULLS LAST) AS vector_rank FROM ({scored}) rows"
+#: The best, with what there is to be known of them: in one statement, for they cannot change between two.
+_BEST = """
+SELECT {read}, keyword, vector, named, fused, date, {cosine} AS cosine, {typical} AS typical,
+    a.last_accessed, {features},
+    ARRAY(SELECT ARRAY[s.name, s.value] FROM memories_slot s WHERE s.entry_id = e.id ORDER BY s.id),
+    {passed_over}
+FROM ({fused} ORDER BY fused DESC, entry_id DESC LIMIT %(limit)s) best
+JOIN memories_entryindex i ON i.entry_id = best.entry_id
+JOIN memories_entry e ON e.id = best.entry_id
+LEFT JOIN memories_entryaccess a ON a.entry_id = best.entry_id
+ORDER BY fused DESC, e.created_at DESC, e.path, e.line_from, best.entry_id DESC
+"""
+
+
+def eligible_candidates(
+    query: Query,
+    parsed: ParsedQuery,
+    weights: Mapping[str, float],
+    policies: Policies,
+    now: datetime,
+    *,
+    more: int = 0,
+    newest: int = 0,
+) -> list[Match]:
+    """The best entries of the query's scopes that may be served at this moment, best first.
+
+    `more` of them than usual, where so many will be left out. They tell whether there are any that may not, among so
+    many of the `newest`.
+    """
+    where = all_of(eligible_filter(query, policies, now), request_filter(query), echo_filter(query))
+    limit = (parsed.limit or max(conf.RECALL_CANDIDATES, query.limit * 2)) + more
+    rows = rows_to_rank(query, parsed, where, least=limit)
+    passed_over = "false"
+    if newest:
+        ineligible, parameters = ineligible_entries(query, policies, now, newest=newest)
+        passed_over, where = f"EXISTS ({ineligible})", all_of(where, ([], parameters))
+    best = None
+    if leading.may_be_enough(query, parsed, weights, limit):
+        best = search(query, parsed, weights, where, limit=limit, passed_over=passed_over, among=rows, is_leading=True)
+        if len(best) < limit:
+            leading.note_too_few(query.scope_ids)
+            best = None
+    if best is None:
+        best = search(query, parsed, weights, where, limit=limit, passed_over=passed_over, among=rows)
+    guard = credential_guard(query.workspace_id, query.scopes if best else [])
+    return [match for match in best if not guard.reveals(match[1].content, match[1].origins)]
+
+
+def search(
+    query: Query,
+    parsed: ParsedQuery,
+    weights: Mapping[str, float],
+    where: Condition,
+    *,
+    limit: int,
+    passed_over: str = "false",
+    among: Rows = ALL_ROWS,
+    is_leading: bool = False,
+) -> list[Match]:
+    """The best entries of the query's scopes under a condition, with every part of their scores, best first.
+
+    `among`: the search rows of which any may be best. `is_leading`: only those of them are looked at that lead the
+    ranking before anything is read of entries.
+    """
+    conditions, parameters = all_of(scope_filter(query), where, _own_terms_filter(parsed))
+    date, date_parameters = date_score_sql(parsed.date_ranges)
+    vector, vector_parameters = _vector_sql(parsed.vector)
+    keyword, keyword_parameters = _keyword_sql(query, parsed)
+    parameters |= vector_parameters | date_parameters | keyword_parameters | among[1] | {**weights}
+    parameters |= {
+        "named_in": [scope for scope, _ in parsed.words.named],
+        "named": [speaker for _, speaker in parsed.words.named],
+        "k": conf.RRF_K,
+        "limit": limit,
+        "leading": leading.TIMES * limit,
+    }
+    parts = {
+        "fused": _RRF if conf.FUSION == Fusion.RRF else _RELATIVE,
+        "ranked": _RANKED if parsed.features and parsed.vector else "{scored}",
+        "scored": _SCORED,
+        "rows": leading.rows(echo_filter(query)) if is_leading else _ROWS,
+        "among": among[0],
+        "boosts": _BOOSTS,
+        "passed_over": passed_over,
+        "read": ", ".join(f"e.{column}" for column in COLUMNS),
+        "named": _NAMED if parsed.words.named else "false",
+        "date": date,
+        "keyword": keyword,
+        "features": (_FEATURES if parsed.vector else _FEATURES_OF_WORDS) if parsed.features else _NO_FEATURES,
+        "conditions": " AND ".join(conditions),
+    }
+    statement = _BEST
+    for name, part in (parts | vector).items():
+        statement = statement.replace(f"{{{name}}}", part)
+    with connection.cursor() as cursor:
+        cursor.execute(statement, parameters)
+        return [_match(row) for row in cursor.fetchall()]
+
+
+def _match(row: Sequence[Any]) -> Match:
+    entry = entry_of(row)
+    *scores, slots, passed_over = row[len(COLUMNS) :]
+    return Candidate(entry.pk, entry.scope_id, *scores, dict(slots), passed_over), entry  # type: ignore[call-arg]
+
+
+def ranking_weights(query: Query, parsed: ParsedQuery, policies: Policies) -> dict[str, float]:
+    """What each retriever and boost counts for in this search; a retriever that cannot run weighs nothing."""
+    of_vectors = 1.0 if query.mode == Mode.VECTOR else policies.weight("ALPHA")
+    return {
+        "alpha": of_vectors if parsed.vector else 0.0,
+        "boost": policies.weight("SPEAKER_BOOST"),
+        "date_boost": policies.weight("DATE_BOOST"),
+        "recency": policies.weight("RECENCY"),
+        "floor": policies.weight("MIN_SIMILARITY"),
+    }
+
+
+def _keyword_sql(query: Query, parsed: ParsedQuery) -> tuple[str, dict[str, Any]]:
+    """The keyword retriever, in SQL: how much of the question a row covers, or how many of its words the text has."""
+    shares = parsed.words.shares
+    if query.mode == Mode.FTS and parsed.substrings:
+        single = _substrings(parsed) | {"needed": 1 / max(shares.values(), default=1.0)}
+        held = _SUBSTRINGS_HELD.replace("{content}", "e.content")
+        return f"{_COVERAGE} + {held}", single | {"keywords": sparse_literal(shares)}
+    if query.mode != Mode.KEYWORD:
+        return _COVERAGE, {"keywords": sparse_literal(shares)}
+    labels = any(word in label for word in parsed.substrings for label in ("user:", "assistant:"))
+    content = _UNLABELLED if labels else "e.content"
+    extra = 1 / (len(parsed.substrings) + 1)  # all of them whole are less than one more of them
+    typed = {
+        "whole": [_whole_word_pattern(word) for word in parsed.substrings],
+        "extra": extra,
+        "needed": max(len(parsed.substrings), 1) * (1 + extra),
+    }
+    return _AS_TYPED.replace("{content}", content), _substrings(parsed) | typed
+
+
+def _substrings(parsed: ParsedQuery) -> dict[str, Any]:
+    return {"substrings": list(parsed.substrings), "wide": [word.translate(_WIDE) for word in parsed.substrings]}
+
+
+def _whole_word_pattern(word: str) -> str:
+    """A pattern of PostgreSQL's for a word that is no part of another: 42 of «#42», and not of «1420» or «4.2»."""
+    escaped = re.sub(r"([^a-z\d\u0080-\U0010ffff])", r"\\\1", word)
+    before = r"(?<![a-z\d_])" if re.match(r"[a-z\d_]", word) else ""
+    after = r"(?![a-z\d_+#]|\.\d)" if re.search(r"[a-z\d_]$", word) else ""
+    return f"{before}{escaped}{after}"
+
+
+def _own_terms_filter(parsed: ParsedQuery) -> Condition:
+    if not parsed.terms:
+        return [], {}
+    single = "".join(f" OR strpos(e.content, %(single{n})s) > 0" for n in range(len(parsed.substrings)))
+    singles = {f"single{n}": character for n, character in enumerate(parsed.substrings)}
+    return [f"(e.terms && %(terms)s::int[]{single})"], {"terms": list(parsed.terms)} | singles
+
+
+def _vector_sql(vector: CentredQuery | None) -> tuple[dict[str, str], dict[str, Any]]:
+    """The vector retriever, in SQL; the plain cosine is computed for the best alone."""
+    if vector is None:
+        return dict.fromkeys(("vector", "cosine", "typical"), "NULL::float8"), {"centroid_similarity": 0.0}
+    typical = _TYPICAL if vector.typical_question is not None else "NULL::float8"
+    return {"vector": _VECTOR, "cosine": _COSINE, "typical": typical}, vector.sql_parameters()
