@@ -4,6 +4,8 @@ They are ranked like all others, by the same statement. Whatever this cannot nar
 other scope: full text and words as typed, a question without a vector, filters that leave few.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,8 +23,8 @@ from memories.recall.retrieval.filters import Condition, all_of, scope_filter
 Rows = tuple[str, dict[str, Any]]
 ALL_ROWS: Rows = ("memories_entryindex", {})
 
-NEAREST = 400  # by vector, of each scope; as many again of what a speaker said and of the days that are named
-PROBED, PROBED_LEAST = 0.03, 10  # share of the lists of an index that is read first
+NEAREST = 300  # by vector, of each scope; as many again of what a speaker said and of the days that are named
+PROBED, PROBED_LEAST = 0.02, 10  # share of the lists of an index that is read first
 PROBED_MOST = 4  # times as many where filters leave few
 READ_FOR_WORDS = 3_000  # entries of a scope that hold the rarest words, or two of the others together, at a guess
 READ_FOR_ONE = 20_000  # where no word is that rare, so many for the rarest; beyond, the scope is searched whole
@@ -38,6 +40,7 @@ _SETTINGS = """
     SELECT set_config('ivfflat.probes', %s, true), set_config('ivfflat.max_probes', %s, true),
         set_config('ivfflat.iterative_scan', 'relaxed_order', true), set_config('enable_sort', 'off', true)
 """
+_ALONE = "SELECT set_config('max_parallel_workers_per_gather', '0', true)"
 _HOLDING = "SELECT memplatform_entries_holding(%s, %s, %s::int[], %s::int[], %s)"
 _NARROWED = """(
     SELECT * FROM memories_entryindex WHERE entry_id = ANY(%(candidates)s::bigint[])
@@ -67,6 +70,22 @@ def rows_to_rank(query: Query, parsed: ParsedQuery, where: Condition, *, least: 
         return ALL_ROWS
     whole = [pk for pk in query.scope_ids if pk not in narrowed]
     return _NARROWED, {"candidates": sorted(candidates), "whole_scopes": whole}
+
+
+@contextmanager
+def on_one_processor(rows: Rows) -> Iterator[None]:
+    """Read candidates without parallel workers: to start them for a few thousand rows takes longer than to read those.
+
+    Nothing is written inside. What is searched whole is left to the planner.
+    """
+    if rows is ALL_ROWS:
+        yield
+        return
+    with transaction.atomic():
+        with connection.cursor() as cursor:
+            cursor.execute(_ALONE)
+        yield
+        transaction.set_rollback(True)  # of the setting
 
 
 def _indexes(query: Query, parsed: ParsedQuery) -> dict[int, ScopeIndex]:

@@ -8,6 +8,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from django.db import connection
@@ -33,7 +34,7 @@ from memories.recall.retrieval.filters import (
     request_filter,
     scope_filter,
 )
-from memories.recall.retrieval.large_scopes import ALL_ROWS, Rows, rows_to_rank
+from memories.recall.retrieval.large_scopes import ALL_ROWS, Rows, on_one_processor, rows_to_rank
 
 
 @dataclass(frozen=True)
@@ -163,14 +164,14 @@ def eligible_candidates(
     if newest:
         ineligible, parameters = ineligible_entries(query, policies, now, newest=newest)
         passed_over, where = f"EXISTS ({ineligible})", all_of(where, ([], parameters))
-    best = None
-    if leading.may_be_enough(query, parsed, weights, limit):
-        best = search(query, parsed, weights, where, limit=limit, passed_over=passed_over, among=rows, is_leading=True)
+    find = partial(search, query, parsed, weights, where, limit=limit, passed_over=passed_over, among=rows)
+    with on_one_processor(rows):
+        is_enough = leading.may_be_enough(query, parsed, weights, limit)
+        best = find(is_leading=True) if is_enough else []
         if len(best) < limit:
-            leading.note_too_few(query.scope_ids)
-            best = None
-    if best is None:
-        best = search(query, parsed, weights, where, limit=limit, passed_over=passed_over, among=rows)
+            if is_enough:
+                leading.note_too_few(query.scope_ids)
+            best = find()
     guard = credential_guard(query.workspace_id, query.scopes if best else [])
     return [match for match in best if not guard.reveals(match[1].content, match[1].origins)]
 
