@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 
 from memplatform import postgres
-from tests.support import migrated, postgres_server
 from tests.support.house import House, free_port
 
 SETTINGS = {
@@ -34,7 +33,6 @@ def data() -> Iterator[Path]:
         assert os.path.ismount(top)
     top.chmod(0o755)
     (top / "data").mkdir(mode=0o755)
-    migrated.copy(migrated.cluster(postgres_server.DATA), top / "data" / "postgres")
     yield top / "data"
     postgres.down(top / "data")
     if mounted:
