@@ -107,6 +107,15 @@ def _as_row(value: Any) -> Any:
     return {**vars(value), "at": value.at.isoformat()} if isinstance(value, QuotedWords) else value
 
 
+#: What each of these may be. Made once: an enumeration makes its values anew each time it is asked.
+_WORDS = {
+    "type": EntryType.values,
+    "source": Source.values,
+    "category": ["", *Category.values],
+    "verification": Verification.values,
+}
+
+
 def check(draft: Draft) -> None:
     """Raise InvalidDraft, naming the field, unless the draft can be stored."""
     _check_words(draft)
@@ -120,13 +129,8 @@ def check(draft: Draft) -> None:
 
 
 def _check_words(draft: Draft) -> None:
-    for name, value, known in (
-        ("type", draft.type, EntryType.values),
-        ("source", draft.source, Source.values),
-        ("category", draft.category, ["", *Category.values]),
-        ("verification", draft.verification, Verification.values),
-    ):
-        if value not in known:
+    for name, known in _WORDS.items():
+        if (value := getattr(draft, name)) not in known:
             message = _("“%(value)s” is not a %(name)s; it is one of %(known)s.")
             words = {"value": value, "name": name, "known": ", ".join(filter(None, known))}
             raise InvalidDraft(message % words, field=name)

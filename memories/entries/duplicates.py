@@ -5,7 +5,7 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import cached_property
 from itertools import islice
 
@@ -141,14 +141,14 @@ def stored_candidates(
     found: dict[int, list[DuplicateCandidate]] = defaultdict(list)
     if not wanted:
         return found
+    ttls = [policies.ttl(write.draft.type, write.draft.scope.kind) for write in writes]
     least = min(conf.DEDUPE_THRESHOLD, conf.DEDUPE_TURN_THRESHOLD) - TERM_SLACK
-    with prepared.cursor() as cursor:
-        cursor.execute(_CANDIDATES, [json.dumps(wanted), conf.DEDUPE_CANDIDATES])
-        for n, is_same, terms, *columns in cursor:
-            if is_same or _share(terms, writes[n].counts) >= least:
-                candidate, expires_at = _candidate(terms, *columns)
-                if not _is_over(candidate, expires_at, writes[n].draft, policies, now):
-                    found[n].append(candidate)
+    rows = prepared.rows(_CANDIDATES, [json.dumps(wanted), conf.DEDUPE_CANDIDATES])
+    for n, is_same, terms, *columns in rows:
+        if is_same or _share(terms, writes[n].counts) >= least:
+            candidate, expires_at = _candidate(terms, *columns)
+            if not _is_over(candidate, expires_at, ttls[n], now):
+                found[n].append(candidate)
     return found
 
 
@@ -176,11 +176,9 @@ def _candidate(
     return candidate, datetime.fromisoformat(expires_at) if expires_at else None
 
 
-def _is_over(
-    candidate: DuplicateCandidate, expires_at: datetime | None, draft: Draft, policies: Policies, now: datetime
-) -> bool:
-    """Whether the time of an entry is up, so that it is not served any more."""
-    ends_at = expires_at or policies.ends_at(candidate.stated_at, draft.type, draft.scope.kind)
+def _is_over(candidate: DuplicateCandidate, expires_at: datetime | None, ttl: timedelta | None, now: datetime) -> bool:
+    """Whether the time of an entry is up, so that it is not served any more; `ttl` is that of its kind."""
+    ends_at = expires_at or (candidate.stated_at + ttl if ttl is not None else None)
     return ends_at is not None and ends_at <= now and not (candidate.pinned and expires_at is None)
 
 

@@ -20,6 +20,7 @@ CONF: Conf = {
     "maintenance_work_mem": "128MB",
     "max_wal_size": "1GB",
     "random_page_cost": "1.1",
+    "autovacuum_naptime": "10s",  # until a fresh table is analyzed, every plan takes it for empty and reads all of it
     "jit": "off",  # compiling costs more than the short queries of a recall
     "timezone": "UTC",
     "log_timezone": "UTC",
