@@ -111,19 +111,19 @@ def _select(alias: str) -> str:
 _CANDIDATES = f"""
     SELECT d.n, e.fingerprint = d.fingerprint, e.terms, e.id, e.content, e.fingerprint, e.pinned, e.echo,
         e.verification, e.stated_at::text, e.expires_at::text
-    FROM jsonb_to_recordset(%s::jsonb) AS d (
+    FROM jsonb_to_recordset(%(wanted)s::jsonb) AS d (
         n int, scope bigint, type text, chat text, sender text, speaker text, project text, topic text,
-        fingerprint text, probe int[]
+        fingerprint text
     )
-    CROSS JOIN LATERAL (
-        SELECT {_select("f")} FROM memories_entry f
-        WHERE f.scope_id = d.scope AND f.fingerprint = d.fingerprint AND {live_sql("f")}
+    JOIN (
+        SELECT w.n, {_select("f")}
+        FROM jsonb_to_recordset(%(wanted)s::jsonb) AS w (n int, scope bigint, fingerprint text)
+        JOIN memories_entry f ON f.scope_id = w.scope AND f.fingerprint = w.fingerprint AND {live_sql("f")}
         UNION ALL
-        (SELECT {_select("t")} FROM memories_entry t
-         WHERE t.scope_id = d.scope AND t.terms && d.probe AND t.type = d.type AND {live_sql("t")}
-           AND t.fingerprint <> d.fingerprint
-         ORDER BY t.id + 0 DESC LIMIT %s)  -- not by the index on id: that would read every entry of everybody
-    ) e
+        SELECT near.n, {_select("t")}
+        FROM memplatform_entries_sharing(%(workspace)s::bigint, %(wanted)s::jsonb, %(most)s::int) near
+        JOIN memories_entry t ON t.id = near.entry
+    ) e ON e.n = d.n
     WHERE e.type = d.type AND e.chat_id = d.chat AND e.sender_id = d.sender AND e.speaker = d.speaker
       AND (d.type <> 'fact' OR (e.project = d.project AND e.topic = d.topic))
     ORDER BY d.n, e.id
@@ -143,7 +143,12 @@ def stored_candidates(
         return found
     ttls = [policies.ttl(write.draft.type, write.draft.scope.kind) for write in writes]
     least = min(conf.DEDUPE_THRESHOLD, conf.DEDUPE_TURN_THRESHOLD) - TERM_SLACK
-    rows = prepared.rows(_CANDIDATES, [json.dumps(wanted), conf.DEDUPE_CANDIDATES])
+    asked = {
+        "workspace": writes[0].draft.scope.workspace_id,
+        "wanted": json.dumps(wanted),
+        "most": conf.DEDUPE_CANDIDATES,
+    }
+    rows = prepared.rows(_CANDIDATES, asked)
     for n, is_same, terms, *columns in rows:
         if is_same or _share(terms, writes[n].counts) >= least:
             candidate, expires_at = _candidate(terms, *columns)

@@ -13,19 +13,15 @@ from memories.index import search_rows
 from memories.language import text
 from memories.language.turns import new_sentences, repeated_memories, sides_of, telling_sentences
 from memories.models import Entry, EntryVector
-from memories.models.state import live_sql
 
 PROBES = 4  # rarest terms of an answer, by which the memories it may repeat are found
 CANDIDATES = 20
 NEWEST = 2**63 - 1
-_CANDIDATES = f"""
-    SELECT d.n, m.id, m.content, m.echo
-    FROM jsonb_to_recordset(%s::jsonb) AS d (n int, scope bigint, before bigint, probe int[])
-    CROSS JOIN LATERAL (
-        SELECT e.id, e.content, e.echo FROM memories_entry e
-        WHERE e.scope_id = d.scope AND e.terms && d.probe AND e.id < d.before
-        AND e.echo IS DISTINCT FROM '{Echo.TURN}' AND {live_sql("e")} ORDER BY e.id + 0 DESC LIMIT %s) m
-"""  # noqa: S608 (names of ours)
+_CANDIDATES = """
+    SELECT near.n, e.id, e.content, e.echo
+    FROM memplatform_entries_sharing(%s::bigint, %s::jsonb, %s::int) near JOIN memories_entry e ON e.id = near.entry
+    ORDER BY near.n, e.id DESC
+"""
 #: What a recall served so shortly before or after a turn is counted as served, and not as repeated beside.
 SERVED_WITHIN = "1 hour"
 _COUNT_USES = """
@@ -93,7 +89,9 @@ class EchoCandidate:
         return {self.memories[n].entry for n in found} - {0}
 
 
-def find_echoes(texts: Sequence[EchoCandidate], frequency: Mapping[tuple[int, int], int]) -> list[Echo]:
+def find_echoes(
+    texts: Sequence[EchoCandidate], frequency: Mapping[tuple[int, int], int], *, workspace_id: int
+) -> list[Echo]:
     """What of each text is an echo; `frequency` tells how many stored entries of a scope hold a term.
 
     An answer is compared with the memories that share its rarest terms, the texts before it included.
@@ -109,7 +107,7 @@ def find_echoes(texts: Sequence[EchoCandidate], frequency: Mapping[tuple[int, in
             for term in one.terms:
                 earlier[one.scope_id, term].append(one.content)
         found.append(echo)
-    _read_memories(unclear)
+    _read_memories(unclear, workspace_id)
     for n, one in unclear.items():
         found[n] = one.echo
     return found
@@ -128,13 +126,14 @@ def _choose_probe(
     return bool(one.probe)
 
 
-def _read_memories(texts: Mapping[int, EchoCandidate]) -> None:
+def _read_memories(texts: Mapping[int, EchoCandidate], workspace_id: int) -> None:
     if not texts:
         return
-    wanted = [{"n": n, "scope": one.scope_id, "before": one.before, "probe": one.probe} for n, one in texts.items()]
-    with prepared.cursor() as cursor:
-        cursor.execute(_CANDIDATES, [json.dumps(wanted), CANDIDATES])
-        rows = cursor.fetchall()
+    wanted = [
+        {"n": n, "scope": one.scope_id, "before": one.before, "probe": one.probe, "echo": Echo.TURN}
+        for n, one in texts.items()
+    ]
+    rows = prepared.rows(_CANDIDATES, [workspace_id, json.dumps(wanted), CANDIDATES])
     for n, entry, content, echo in sorted(rows, key=lambda row: row[3] == Echo.ANSWER):  # last what repeats as well
         texts[n].memories.append(StoredMemory(content, 0 if echo == Echo.ANSWER else entry))
 

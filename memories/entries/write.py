@@ -114,7 +114,7 @@ class _Writer:
         known = self.known
         choose_probes(writes, known.frequency)
         texts = [EchoCandidate(write.draft.scope.pk, write.content, write.terms) for write in writes]
-        for write, echo in zip(writes, find_echoes(texts, known.frequency), strict=True):
+        for write, echo in zip(writes, find_echoes(texts, known.frequency, workspace_id=workspace), strict=True):
             write.echo = echo
         repeats = ((write, one) for write, one in zip(writes, texts, strict=True) if write.echo != Echo.NONE)
         used = ((entry, write.draft.at) for write, one in repeats for entry in one.repeated)

@@ -56,6 +56,6 @@ def _decide(scope: Scope) -> list[Echo]:
         entries = list(undecided().filter(scope=scope).order_by("pk")[:CHUNK])
         texts = [EchoCandidate(scope.pk, entry.content, entry.terms, before=entry.pk) for entry in entries]
         known = scope_statistics.frequencies([scope.pk], {term for entry in entries for term in entry.terms})
-        found = find_echoes(texts, known)
+        found = find_echoes(texts, known, workspace_id=scope.workspace_id)
         mark_echoes(entries, found)
     return found

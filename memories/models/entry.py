@@ -6,7 +6,7 @@ from typing import Self
 from django.contrib.postgres.fields import ArrayField
 from django.contrib.postgres.indexes import GinIndex
 from django.db import models
-from django.db.models import F, Q
+from django.db.models import F, Func, Q
 from django.utils.translation import gettext_lazy as _
 
 from memories.choices import Category, Echo, EntryType, Source, Verification
@@ -232,6 +232,12 @@ class Entry(Sourced):
                 name="entry_quarantined_by_time",
             ),
             GinIndex(fields=["terms"], name="entry_terms", fastupdate=False),
+            GinIndex(
+                Func(F("scope"), F("terms"), function="memplatform_scoped_terms"),
+                condition=LIVE,
+                fastupdate=False,
+                name="entry_live_scoped_terms",
+            ),
         ]
 
     @property
