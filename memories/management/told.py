@@ -6,6 +6,7 @@ import sys
 from argparse import ArgumentTypeError
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from datetime import datetime, timedelta
 from getpass import getuser
 from typing import Any
@@ -94,16 +95,24 @@ class Bar:
         self._bar.close()
 
 
+_is_bulk: ContextVar[bool] = ContextVar("many memories are written at once", default=False)
+
+
+def _is_worth_a_line(record: logging.LogRecord) -> bool:
+    return record.levelno >= logging.WARNING or not _is_bulk.get()
+
+
+logging.getLogger("memories.entries.write").addFilter(_is_worth_a_line)
+
+
 @contextmanager
 def no_line_for_each_memory() -> Iterator[None]:
-    """Log no line for each memory that is written: of a file of thousands the bar tells how far it is."""
-    logger = logging.getLogger("memories.entries.write")
-    before = logger.level
-    logger.setLevel(max(logging.WARNING, logger.getEffectiveLevel()))
+    """Log no line for each memory that this thread writes: of a file of thousands the bar tells how far it is."""
+    token = _is_bulk.set(True)
     try:
         yield
     finally:
-        logger.setLevel(before)
+        _is_bulk.reset(token)
 
 
 def said(counts: dict[str, Any], *, as_json: bool) -> str:

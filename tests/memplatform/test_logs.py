@@ -5,6 +5,7 @@ import json
 import logging
 import logging.config
 from collections.abc import Iterator
+from contextvars import copy_context
 from typing import Any
 
 import pytest
@@ -181,4 +182,16 @@ def test_an_import_logs_no_line_for_each_memory_and_others_still_do(written: io.
         entries.remember_many([make_draft(scope, WORDS)], now=NOW, actor="command:ann")
     assert "memory_capture" not in written.getvalue()
     entries.remember_many([make_draft(scope, "The boat leaves at six")], now=NOW, actor="bot:ann")
+    assert line(written, "memory_capture")["outcome"] == "created"
+
+
+@pytest.mark.django_db
+def test_two_imports_that_end_in_another_order_leave_nobody_without_lines(written: io.StringIO, scope: Scope) -> None:
+    first, second = told.no_line_for_each_memory(), told.no_line_for_each_memory()
+    contexts = copy_context(), copy_context()  # as two threads have them
+    for context, one in zip(contexts, (first, second), strict=True):
+        context.run(one.__enter__)
+    for context, one in zip(contexts, (first, second), strict=True):
+        context.run(one.__exit__, None, None, None)
+    entries.remember_many([make_draft(scope, WORDS)], now=NOW, actor="bot:ann")
     assert line(written, "memory_capture")["outcome"] == "created"
