@@ -7,23 +7,21 @@ sees alone; what is read of those entries goes through the wall.
 
 from django.db import migrations
 
-from memories.migrations._walls import security_definers
+from memories.migrations._walls import CALLER, CALLER_SEES, security_definers
 
 FUNCTIONS = {
-    "memplatform_entries_holding(bigint, bigint, int[], int[], int)": """
+    "memplatform_entries_holding(bigint, bigint, int[], int[], int)": f"""
         CREATE FUNCTION memplatform_entries_holding(
             of_workspace bigint, of_scope bigint, rare int[], pairs int[], most int
         ) RETURNS bigint[] LANGUAGE plpgsql STABLE SECURITY DEFINER SET enable_seqscan = off SET enable_indexscan = off
         SET enable_indexonlyscan = off AS $$
         DECLARE
-            caller name := CASE current_setting('role') WHEN 'none' THEN session_user ELSE current_setting('role') END;
+            {CALLER}
             held text := format('e.terms && %L::int[]', rare);
             found bigint[];
         BEGIN
-            IF NOT (of_workspace = ANY (memplatform_workspaces()) OR pg_has_role(caller, current_user, 'USAGE')
-                OR EXISTS (SELECT 1 FROM pg_policies WHERE schemaname = current_schema()
-                    AND tablename = 'memories_entry' AND policyname = 'every_workspace' AND caller = ANY (roles))) THEN
-                RETURN '{}';
+            IF NOT {CALLER_SEES} THEN
+                RETURN '{{}}';
             END IF;
             FOR n IN 1 .. coalesce(array_length(pairs, 2), 0) LOOP
                 held := held || format(' OR e.terms @> %L::int[]', ARRAY[pairs[1][n], pairs[2][n]]);
@@ -32,7 +30,7 @@ FUNCTIONS = {
                 'SELECT array_agg(id) FROM (SELECT e.id FROM memories_entry e'
                 ' WHERE e.workspace_id = $1 AND e.scope_id = $2 AND (%s) LIMIT $3) found', held
             ) INTO found USING of_workspace, of_scope, most;
-            RETURN coalesce(found, '{}');
+            RETURN coalesce(found, '{{}}');
         END $$
     """,
 }

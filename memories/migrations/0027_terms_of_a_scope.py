@@ -7,11 +7,13 @@ tables, and answers with ids, of a workspace its caller sees alone; what is read
 
 from django.contrib.postgres.indexes import GinIndex
 from django.db import migrations
-from django.db.models import F, Func
+from django.db.models import F, Func, Q
 
-from memories.migrations._walls import security_definers
-from memories.models.state import LIVE, live_sql
+from memories.migrations._walls import CALLER, CALLER_SEES, security_definers
 
+#: As it is at this migration.
+LIVE = Q(archived_at__isnull=True, expired_at__isnull=True, superseded_by__isnull=True, suppressed_at__isnull=True)
+LIVE_SQL = "t.archived_at IS NULL AND t.expired_at IS NULL AND t.superseded_by_id IS NULL AND t.suppressed_at IS NULL"
 #: Terms are less than 2³⁰: a scope and a term are one number.
 SCOPED = """
 CREATE FUNCTION memplatform_scoped_terms(scope bigint, terms integer[]) RETURNS bigint[]
@@ -25,11 +27,9 @@ FUNCTIONS = {
         RETURNS TABLE (n integer, entry bigint) LANGUAGE plpgsql STABLE SECURITY DEFINER ROWS 50
         SET enable_seqscan = off SET enable_indexscan = off SET enable_indexonlyscan = off AS $$
         DECLARE
-            caller name := CASE current_setting('role') WHEN 'none' THEN session_user ELSE current_setting('role') END;
+            {CALLER}
         BEGIN
-            IF NOT (of_workspace = ANY (memplatform_workspaces()) OR pg_has_role(caller, current_user, 'USAGE')
-                OR EXISTS (SELECT 1 FROM pg_policies WHERE schemaname = current_schema()
-                    AND tablename = 'memories_entry' AND policyname = 'every_workspace' AND caller = ANY (roles))) THEN
+            IF NOT {CALLER_SEES} THEN
                 RETURN;
             END IF;
             RETURN QUERY
@@ -40,7 +40,7 @@ FUNCTIONS = {
                 CROSS JOIN LATERAL (
                     SELECT t.id FROM memories_entry t
                     WHERE memplatform_scoped_terms(t.scope_id, t.terms) && memplatform_scoped_terms(d.scope, d.probe)
-                        AND t.workspace_id = of_workspace AND {live_sql("t")}
+                        AND t.workspace_id = of_workspace AND {LIVE_SQL}
                         AND (d.type IS NULL OR t.type = d.type)
                         AND (d.fingerprint IS NULL OR t.fingerprint <> d.fingerprint)
                         AND (d.before IS NULL OR t.id < d.before)

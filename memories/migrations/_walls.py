@@ -9,6 +9,12 @@ INSIDE = "workspace_id = ANY ((SELECT memplatform_workspaces())::bigint[])"
 #: Rows without a workspace are everybody's who has one.
 INSIDE_OR_OF_ALL = f"{INSIDE} OR (workspace_id IS NULL AND cardinality((SELECT memplatform_workspaces())) > 0)"
 
+#: For functions in plpgsql that read more than their caller may: who calls, and whether they see `of_workspace`.
+CALLER = "caller name := CASE current_setting('role') WHEN 'none' THEN session_user ELSE current_setting('role') END;"
+CALLER_SEES = """(of_workspace = ANY (memplatform_workspaces()) OR pg_has_role(caller, current_user, 'USAGE')
+                OR EXISTS (SELECT 1 FROM pg_policies WHERE schemaname = current_schema()
+                    AND tablename = 'memories_entry' AND policyname = 'every_workspace' AND caller = ANY (roles)))"""
+
 
 def inside_workspace(name: str, table: str, column: str, target: str, *, cascade: bool) -> migrations.RunSQL:
     """A foreign key by which a row cannot point into another workspace; `cascade`: it goes with what it points to."""
