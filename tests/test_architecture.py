@@ -29,7 +29,7 @@ LAYERS = {
 }
 FACES = set(LAYERS["faces"].split())
 NAMELESS = {"util", "utils", "helper", "helpers", "service", "services", "common", "core", "managers", "constants"}
-FILE_LINES, FUNCTION_LINES = 300, 50
+FILE_LINES, FUNCTION_LINES = 600, 50
 
 CLOCKS = {
     *("timezone.now", "datetime.now", "datetime.utcnow", "datetime.today", "date.today", "timezone.localdate"),
