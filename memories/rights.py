@@ -30,7 +30,7 @@ _ASK_THEMSELVES = frozenset(
     {
         "changelist_view", "add_view", "change_view", "delete_view", "history_view", "user_change_password",
         "index", "app_index", "search", "autocomplete_view", "i18n_javascript", "catch_all_view",
-        "password_change", "password_change_done", "second_factor", "toggle_sidebar",
+        "password_change", "password_change_done", "second_factor", "logout", "toggle_sidebar",
     }
 )  # fmt: skip
 V = TypeVar("V", bound=Callable[..., Any])

@@ -89,6 +89,7 @@ class Site(UnfoldAdminSite):
     """The one admin site of the platform."""
 
     index_title = _("Home")
+    logout_template = "admin/logged_out.html"
 
     def register(self, model_or_iterable: Any, admin_class: type[ModelAdmin] | None = None, **options: Any) -> None:  # type: ignore[type-arg]
         """Register an admin; refuses one that would show the rows of every workspace."""
@@ -123,6 +124,12 @@ class Site(UnfoldAdminSite):
                 return factor_pages.lead_on(request, response.url)
             note_login(request, response)
         return response
+
+    def logout(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+        """End the login; an address that was typed or kept asks first, since a link must not log anybody out."""
+        if request.method != "GET":
+            return super().logout(request, extra_context)
+        return TemplateResponse(request, "admin/logout.html", {**self.each_context(request), "title": _("Log out")})
 
     def second_factor(self, request: HttpRequest) -> HttpResponse:
         """The page on which somebody sets up their second factor, or removes it."""

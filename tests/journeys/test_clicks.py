@@ -69,6 +69,18 @@ def enter(page: Page) -> None:
     expect(page.get_by_role("heading", name="What needs attention")).to_be_visible()
 
 
+def test_who_logs_out_is_out_with_two_clicks(bakery: None, page: Page, mouse: Mouse) -> None:
+    enter(page)
+    old = page.context.cookies()
+    mouse.click(page.locator("[x-on\\:click*='openUserLinks = !']"))
+    mouse.click(page.get_by_role("button", name="Log out"))
+    expect(page.get_by_text("You are logged out.")).to_be_visible()
+    page.context.add_cookies(old)
+    page.goto("/admin/memories/entry/")
+    expect(page.locator("#id_password")).to_be_visible()
+    assert mouse.clicks == 2
+
+
 def test_what_last_night_took_is_back_with_three_clicks(bakery: None, page: Page, mouse: Mouse) -> None:
     enter(page)
     page.goto("/admin/memories/entry/")

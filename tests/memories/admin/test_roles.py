@@ -1,9 +1,11 @@
 """Every address of the admin for every role, compared with one table (role_table)."""
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from django.conf import settings
 from django.contrib import admin
 from django.contrib.auth import get_user_model
 from django.core.exceptions import ImproperlyConfigured
@@ -28,7 +30,9 @@ LETTERS = {"V": "viewer", "A": "auditor", "C": "curator", "O": "operator", "W": 
 AUTOCOMPLETE = "?app_label=memories&model_name=entry&field_name=scope&term="
 
 
-def person(letter: str, workspace: Workspace) -> Client:
+def person(letter: str, workspace: Workspace, *, again: bool = False) -> Client:
+    if again:
+        return enter(get_user_model().objects.get(username=letter))
     if letter == "S":
         return enter(make_user("S", is_staff=True, is_superuser=True))
     return enter(make_user(letter, workspace=workspace, role=Role(LETTERS[letter]), is_staff=True))
@@ -110,6 +114,60 @@ def test_each_role_opens_and_sends_what_the_table_says(letter: str, furnished: H
             if is_wrong:
                 wrong.append(f"{method} {name}: {LETTERS[letter]} got {response.status_code}")
     assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("letter", [*LETTERS, ""])
+def test_no_address_fails_for_anybody(letter: str, furnished: House) -> None:
+    """Each address, with a row that is there and with one that is not, opened and sent an empty form."""
+    client = person(letter, furnished.workspace) if letter else Client()
+    client.raise_request_exception = False
+    failed = []
+    for name, address in addresses(furnished):
+        missing = re.sub(r"/\d+/", "/987654321/", address)
+        for asked in {address, missing}:
+            for method in ("get", "post"):
+                with transaction.atomic():
+                    status = getattr(client, method)(asked).status_code
+                    transaction.set_rollback(True)
+                if status >= 500:
+                    failed.append(f"{method} {name} {asked}: {status}")
+                if name == "logout" and letter:  # the walk is made by somebody logged in
+                    client = person(letter, furnished.workspace, again=True)
+                    client.raise_request_exception = False
+    assert not failed, "\n".join(failed)
+
+
+@pytest.mark.parametrize("letter", LETTERS)
+def test_each_role_logs_out_and_the_old_cookie_opens_nothing(letter: str, furnished: House) -> None:
+    client = person(letter, furnished.workspace)
+    client.raise_request_exception = False
+    old = client.cookies[settings.SESSION_COOKIE_NAME].value
+    assert client.get(reverse("admin:index")).status_code == 200
+    assert "logout-form" in client.get(reverse("admin:index")).content.decode()
+    asked = client.get(reverse("admin:logout"))
+    assert asked.status_code == 200 and client.get(reverse("admin:index")).status_code == 200  # a link logs nobody out
+    assert client.post(reverse("admin:logout")).status_code == 200
+    thief = Client()
+    thief.cookies[settings.SESSION_COOKIE_NAME] = old
+    for browser in (client, thief):
+        answer = browser.get(reverse("admin:index"))
+        assert answer.headers["Location"].startswith(reverse("admin:login"))
+
+
+@pytest.mark.parametrize(
+    ("language", "words"), [("en", "It takes a role you do not have"), ("zh-hans", "这需要您在此工作区中没有的角色")]
+)
+def test_who_is_refused_reads_why_and_finds_the_way_back(language: str, words: str, furnished: House) -> None:
+    client = person("V", furnished.workspace)
+    client.raise_request_exception = False
+    client.cookies["django_language"] = language
+    refused = client.get(reverse("admin:memories_bot_issue_key", args=[furnished.bot.pk]))
+    missing = client.get("/admin/nothing/here/")
+    assert (refused.status_code, missing.status_code) == (403, 404)
+    assert words in refused.content.decode()
+    for answer in (refused, missing):
+        assert f'href="{reverse("admin:index")}"' in answer.content.decode()
 
 
 @pytest.mark.parametrize("letter", LETTERS)
