@@ -29,7 +29,7 @@ def call(number: int, name: str, **arguments: Any) -> dict[str, Any]:
 
 def searches(asked: Asked) -> Reply:
     names = [tool["function"]["name"] for tool in asked.body["tools"]]
-    assert {"memory_search", "memory_get", "memory_save", "memory_append"} <= set(names)
+    assert {"memory_search", "memory_get", "memory_save", "memory_append", "memory_update", "memory_list"} <= set(names)
     assert "memory_search" in asked.said[0]
     return said(tool_calls=[call(1, "memory_search", query="When do we paint the boat?", max_results=None)])
 

@@ -7,9 +7,10 @@ from typing import Any
 from drf_spectacular.utils import extend_schema_serializer
 from rest_framework import serializers
 
-from channels_app.tools import forget, save, search
+from channels_app.tools import forget, list_files, save, search, update
 from channels_app.tools.definition import Form
 from channels_app.tools.get import Excerpt
+from channels_app.tools.list_files import FileList
 from channels_app.tools.search import SearchReport
 from memories.api.answers import Answer
 from memories.api.schema import ErrorItem
@@ -92,6 +93,43 @@ class SavedLineAnswer(Answer):
     degraded = serializers.ListField(child=serializers.CharField())
 
 
+class UpdatedMemoryAnswer(Answer):
+    """A memory with its new words."""
+
+    path = serializers.CharField(help_text="Of its file; `entries/…` where it stands in none.")
+    line = serializers.IntegerField(allow_null=True, help_text="Where it stands in its file now.")
+    entry = serializers.UUIDField()
+    scope = serializers.CharField()
+    before = serializers.CharField(help_text="The words it had.")
+    content = serializers.CharField()
+    outcome = serializers.ChoiceField(choices=update.OUTCOMES)
+    batch = serializers.UUIDField(allow_null=True, help_text="For `POST /batches/{id}/undo`; null: nothing changed.")
+
+
+class ListedFileAnswer(Answer):
+    """A file that can be read."""
+
+    path = serializers.CharField(help_text="For memory_get.")
+    kind = serializers.ChoiceField(choices=list_files.KINDS)
+    scope = serializers.CharField()
+    bytes = serializers.IntegerField()
+    at = serializers.DateTimeField(help_text="When it was changed last.")
+
+
+class FileListAnswer(Answer):
+    """Files, those changed last first."""
+
+    files = ListedFileAnswer(many=True)
+    total = serializers.IntegerField(help_text="How many there are in all.")
+    next = serializers.IntegerField(allow_null=True, help_text="The number to go on `from`.")
+    degraded = serializers.ListField(child=serializers.CharField())
+
+
+def file_list_answer(answer: FileList) -> dict[str, Any]:
+    files = [ListedFileAnswer.of(file, at=file.at.astimezone(UTC)) for file in answer.files]
+    return FileListAnswer.of(answer, files=files)
+
+
 class ChangedMemoryAnswer(Answer):
     """A memory that was taken out of use or brought back."""
 
@@ -108,6 +146,8 @@ ANSWERS: dict[str, Callable[[Any], dict[str, Any]]] = {
     "memory_get": excerpt_answer,
     "memory_save": SavedLineAnswer.of,
     "memory_append": SavedLineAnswer.of,
+    "memory_update": UpdatedMemoryAnswer.of,
+    "memory_list": file_list_answer,
     "memory_forget": ChangedMemoryAnswer.of,
     "memory_restore": ChangedMemoryAnswer.of,
 }

@@ -14,17 +14,27 @@ from channels_app.api.tool_answers import (
     ANSWERS,
     ChangedMemoryAnswer,
     ExcerptAnswer,
+    FileListAnswer,
     SavedLineAnswer,
     SearchAnswer,
     ToolCallAnswer,
     ToolCallsAnswer,
     ToolsAnswer,
+    UpdatedMemoryAnswer,
 )
 from channels_app.api.tool_arguments import body_of, given, place_of
 from channels_app.api.tool_calls import CallAnswer, carry_out
 from channels_app.tools import calls
 from channels_app.tools.definition import Form, Tool
-from channels_app.tools.registry import MEMORY_APPEND, MEMORY_GET, MEMORY_SAVE, MEMORY_SEARCH, told_to
+from channels_app.tools.registry import (
+    MEMORY_APPEND,
+    MEMORY_GET,
+    MEMORY_LIST,
+    MEMORY_SAVE,
+    MEMORY_SEARCH,
+    MEMORY_UPDATE,
+    told_to,
+)
 from memories.api import fields
 from memories.api.calls import Call, Method
 from memories.api.offline import Outage
@@ -39,6 +49,8 @@ SHAPES: dict[str, Any] = {
     "memory_get": ExcerptAnswer,
     "memory_save": SavedLineAnswer,
     "memory_append": SavedLineAnswer,
+    "memory_update": UpdatedMemoryAnswer,
+    "memory_list": FileListAnswer,
     "memory_recall": RecallAnswer,
     "memory_context": ContextAnswer,
     "memory_forget": ChangedMemoryAnswer,
@@ -170,5 +182,25 @@ class AppendView(ToolView):
     status = 201
 
     @Method("memory_append", Permission.WRITE, {201: SavedLineAnswer}, body=body_of(MEMORY_APPEND), offline=call_tool)
+    def post(self) -> Response:
+        return call_tool(self)
+
+
+class UpdateView(ToolView):
+    """Correct a line of a note, or a memory that was saved."""
+
+    tool = MEMORY_UPDATE
+
+    @Method("memory_update", Permission.WRITE, UpdatedMemoryAnswer, body=body_of(MEMORY_UPDATE), offline=call_tool)
+    def post(self) -> Response:
+        return call_tool(self)
+
+
+class ListView(ToolView):
+    """The files that can be read here."""
+
+    tool = MEMORY_LIST
+
+    @Method("memory_list", Permission.READ, FileListAnswer, body=body_of(MEMORY_LIST), offline=call_tool)
     def post(self) -> Response:
         return call_tool(self)

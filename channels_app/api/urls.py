@@ -9,7 +9,16 @@ from channels_app.api.context import ContextView
 from channels_app.api.entries import EntriesView
 from channels_app.api.events import EventsView
 from channels_app.api.recall import RecallView
-from channels_app.api.tools import AppendView, GetView, SaveView, SearchView, ToolCallView, ToolsView
+from channels_app.api.tools import (
+    AppendView,
+    GetView,
+    ListView,
+    SaveView,
+    SearchView,
+    ToolCallView,
+    ToolsView,
+    UpdateView,
+)
 from channels_app.api.turns import TurnsView
 
 urlpatterns = [
@@ -24,6 +33,8 @@ urlpatterns = [
     path("tools/memory_get", GetView.as_view(), name="memory-get"),
     path("tools/memory_save", SaveView.as_view(), name="memory-save"),
     path("tools/memory_append", AppendView.as_view(), name="memory-append"),
+    path("tools/memory_update", UpdateView.as_view(), name="memory-update"),
+    path("tools/memory_list", ListView.as_view(), name="memory-list"),
     path("channels/<str:platform>", PlatformView.as_view(), name="platform-channel"),
     path("channels/<str:platform>/<path:account>", ChannelView.as_view(), name="channel"),
     path("sessions", SessionsView.as_view(), name="sessions"),

@@ -7,7 +7,7 @@ from datetime import date, datetime, timedelta
 from channels_app.file_mode.place import FilePlace
 from channels_app.system_text import TOOLS_INSTRUCTION, SystemText
 from memories.conf import conf
-from memories.exceptions import FileUnreadable
+from memories.exceptions import FileUnreadable, PathNotAllowed
 from memories.files import disk
 from memories.files.layout import ScopeFolder
 from memories.files.markdown import blocks
@@ -106,7 +106,7 @@ def _read(folder: ScopeFolder, path: str) -> str:
     """A file as a model reads it: its lines under their headings, without marks; one that cannot be read is empty."""
     try:
         read = disk.read(folder, path)
-    except FileUnreadable:
+    except (FileUnreadable, PathNotAllowed):
         return ""
     lines, heading = [], ""
     for block in blocks(read.text) if read else []:

@@ -59,7 +59,7 @@ class Definition:
     needs: Permission
     words: Words
     parameters: tuple[Parameter, ...]
-    is_destructive: bool = False  # it takes something away
+    is_destructive: bool = False  # it takes away or replaces what is there
 
     def definition(self, form: Form, language: str) -> dict[str, Any]:
         """The tool as a bot passes it on to a model."""

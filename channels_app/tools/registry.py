@@ -6,7 +6,7 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from channels_app.tools import forget, from_files, get, save, search, wording
+from channels_app.tools import forget, from_files, get, list_files, save, search, update, wording
 from channels_app.tools.definition import Definition, Form, Parameter, Tool
 from channels_app.tools.place import Place
 from memories.choices import Permission
@@ -41,6 +41,15 @@ def _save(place: Place, arguments: Mapping[str, Any], now: datetime) -> save.Sav
 def _append(place: Place, arguments: Mapping[str, Any], now: datetime) -> save.SavedLine:
     verb = from_files.append if place.is_of_files else save.memory_append
     return verb(place, now=now, **arguments)
+
+
+def _update(place: Place, arguments: Mapping[str, Any], now: datetime) -> update.UpdatedMemory:
+    _require_database(place)
+    return update.memory_update(place, now=now, **arguments)
+
+
+def _list(place: Place, arguments: Mapping[str, Any], now: datetime) -> list_files.FileList:
+    return list_files.memory_list(place, first=arguments.get("from"))
 
 
 def _forget(place: Place, arguments: Mapping[str, Any], now: datetime) -> forget.ChangedMemory:
@@ -117,7 +126,31 @@ MEMORY_APPEND = Tool(
     shown=save.shown,
 )
 
-TOOLS: dict[str, Tool] = {tool.name: tool for tool in (MEMORY_SEARCH, MEMORY_GET, MEMORY_SAVE, MEMORY_APPEND)}
+MEMORY_UPDATE = Tool(
+    name="memory_update",
+    needs=Permission.WRITE,
+    words=wording.UPDATE,
+    parameters=(
+        Parameter("path", "string", wording.UPDATE_PATH, is_needed=True, most=PATH_CHARS),
+        Parameter("content", "string", wording.NEW_WORDS, is_needed=True, most=CONTENT_CHARS),
+    ),
+    is_destructive=True,
+    run=_update,
+    shown=update.shown,
+)
+
+MEMORY_LIST = Tool(
+    name="memory_list",
+    needs=Permission.READ,
+    words=wording.LIST,
+    parameters=(Parameter("from", "integer", wording.LIST_FROM, least=1),),
+    run=_list,
+    shown=list_files.shown,
+)
+
+TOOLS: dict[str, Tool] = {
+    tool.name: tool for tool in (MEMORY_SEARCH, MEMORY_GET, MEMORY_SAVE, MEMORY_APPEND, MEMORY_UPDATE, MEMORY_LIST)
+}
 
 MEMORY_FORGET = Tool(
     name="memory_forget",

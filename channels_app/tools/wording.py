@@ -128,6 +128,52 @@ APPEND_PATH: Words = {
     "zh-hans": "笔记路径，位于 memory/ 下，以 memory_search 或 memory_get 给出的为准。不填则为今天的笔记。",
 }
 
+UPDATE: Words = {
+    "en": (
+        "Correct one line of a note, or a memory that was saved, where it stands. Call it when the user says that"
+        " something remembered is wrong or has changed, and memory_search or memory_get has shown where it stands; say"
+        " what you changed. The words before are kept in its history. What is no longer wanted at all is not for this"
+        " tool, and new things go to memory_save."
+    ),
+    "zh-hans": (
+        "在原处更正笔记中的一行，或一条已保存的记忆。用户指出记住的内容有误或已经变化时调用，"
+        "先用 memory_search 或 memory_get 确认它在哪里，并告诉用户改了什么。原来的文字保留在历史里。"
+        "新的内容请用 memory_save；不再需要的内容不要用本工具处理。"
+    ),
+}
+
+UPDATE_PATH: Words = {
+    "en": (
+        "Where it stands: a note with its line, such as memory/2026-11-23.md:12, or the path of the memory, entries/…."
+    ),
+    "zh-hans": "它的位置：带行号的笔记路径，如 memory/2026-11-23.md:12，或记忆的路径 entries/…。",
+}
+
+NEW_WORDS: Words = {
+    "en": (
+        "What it is to say from now on, whole, in the user's language, without the sign of a list before it. At most"
+        " 8,000 characters."
+    ),
+    "zh-hans": "更正后的完整内容，使用用户的语言，前面不要写列表符号。最多 8000 字。",
+}
+
+LIST: Words = {
+    "en": (
+        "List the files of memory that can be read here, changed last first, each with its path, its size and when it"
+        " was changed. Call it when the user asks which notes there are, or before lines are added to a note whose path"
+        " you do not know. To find something in them use memory_search."
+    ),
+    "zh-hans": (
+        "列出这里可以读取的记忆文件，最近改动的在前，并给出路径、大小和改动时间。"
+        "用户询问有哪些笔记时，或要往一份不知道路径的笔记里追加内容之前调用。要查找内容请用 memory_search。"
+    ),
+}
+
+LIST_FROM: Words = {
+    "en": "The number of the first file to list, from 1; for the rest of a long list.",
+    "zh-hans": "从第几个文件开始列出，最小为 1；用于继续很长的列表。",
+}
+
 RECALL: Words = {
     "en": (
         "The memories that bear on one message, ranked as the bot's own prompt would have them, each with why it was"

@@ -16,23 +16,17 @@ from rest_framework.response import Response
 
 from memories import exceptions as own
 from memories.api.unavailable import DatabaseAway
-from memories.exceptions import HistoryDiffers, PlatformError
+from memories.exceptions import HistoryDiffers, PathNotAllowed, PlatformError
 from memories.offline import database
 
 STATUSES: dict[type[PlatformError], int] = {
     error: code
     for code, errors in {
         status.HTTP_400_BAD_REQUEST: (
-            *(
-                own.InvalidDraft,
-                own.InvalidAddress,
-                own.VersionNotFound,
-                own.InvalidMoment,
-                own.NotServed,
-                own.SessionAmbiguous,
-            ),
-            own.PathNotAllowed,
+            *(own.InvalidDraft, own.InvalidAddress, own.VersionNotFound, own.InvalidMoment, own.NotServed),
+            own.SessionAmbiguous,
         ),
+        status.HTTP_403_FORBIDDEN: (PathNotAllowed,),
         status.HTTP_404_NOT_FOUND: (
             *(own.ChannelNotFound, own.ScopeNotFound, own.EntryNotFound, own.BatchNotFound, own.SessionNotFound),
         ),
@@ -88,7 +82,7 @@ def _as_response(error: PlatformError) -> drf.APIException:
         return drf.ValidationError(_named(error.field, drf.ErrorDetail(str(error), code=error.code)))
     answer = drf.APIException(str(error), code=error.code)
     answer.status_code = code
-    if isinstance(error, HistoryDiffers):  # the client is to know where
+    if isinstance(error, HistoryDiffers | PathNotAllowed):  # the client is to know where
         answer.detail = {str(error.field): [drf.ErrorDetail(str(error), code=error.code)]}
     if error.retry_after is not None:
         answer.wait = error.retry_after  # type: ignore[attr-defined]

@@ -34,6 +34,7 @@ class FoundFile:
     path: str
     mtime_ns: int
     size: int
+    is_linked: bool = False  # it has a second name, by a hard link: it is not opened
 
 
 @dataclass(frozen=True)
@@ -149,7 +150,7 @@ def resolve_path(folders: Sequence[ScopeFolder], path: str) -> tuple[ScopeFolder
     if owner is None:
         raise PathNotAllowed()
     found = _look(owner.workspace, path)
-    if found is not None and not stat.S_ISREG(found.st_mode):
+    if found is not None and (not stat.S_ISREG(found.st_mode) or found.st_nlink > 1):
         raise PathNotAllowed()
     return owner, owner.workspace / path
 
@@ -193,7 +194,7 @@ def _look(workspace: Path, path: str) -> os.stat_result | None:
 
 def _found(path: str, found: os.stat_result) -> Iterator[FoundFile]:
     if stat.S_ISREG(found.st_mode):
-        yield FoundFile(path, found.st_mtime_ns, found.st_size)
+        yield FoundFile(path, found.st_mtime_ns, found.st_size, found.st_nlink > 1)
 
 
 def _walk(workspace: Path, top: str) -> Iterator[FoundFile]:

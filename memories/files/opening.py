@@ -1,4 +1,4 @@
-"""How a file of the workspace is opened: name by name from the folder of the workspace, and never through a link.
+"""How a file of the workspace is opened: name by name from its folder, and never through a link, symbolic or hard.
 
 A path was looked at before; what somebody puts in its place meanwhile is refused here.
 """
@@ -44,10 +44,14 @@ def folder_of(folder: ScopeFolder, path: str, *, create: bool = False) -> Iterat
 
 
 def open_file(folder_fd: int, name: str, flags: int) -> int:
-    """A regular file. Raises PathNotAllowed for all else, FileNotFoundError where none is there and none is made."""
+    """A regular file of one name. Raises PathNotAllowed for all else, FileNotFoundError where none is there or made.
+
+    A file with a second name may be another scope's, or none of ours: what it says is neither told nor added to.
+    """
     with _refusals():
         fd = os.open(name, flags | _FILE, _FILE_MODE, dir_fd=folder_fd)
-    if not stat.S_ISREG(os.fstat(fd).st_mode):
+    opened = os.fstat(fd)
+    if not stat.S_ISREG(opened.st_mode) or opened.st_nlink > 1:
         os.close(fd)
         raise PathNotAllowed()
     return fd

@@ -13,6 +13,7 @@ from time import monotonic
 
 from django.db import transaction
 from django.db.models import QuerySet
+from django.utils.translation import gettext as _
 
 from memories import entries
 from memories.choices import EntryType, Outcome, Source
@@ -21,7 +22,7 @@ from memories.entries.draft import Draft
 from memories.entries.files import folder_of
 from memories.entries.lines import FileLine, end_lines, lines_of, move_lines, reword_lines
 from memories.entries.locks import lock_scopes
-from memories.exceptions import FileUnreadable, ScopeFrozen
+from memories.exceptions import FileUnreadable, PathNotAllowed, ScopeFrozen
 from memories.files import disk, markdown
 from memories.files.disk import FileText
 from memories.files.times import time_of
@@ -89,6 +90,10 @@ def sync_file(scope: Scope, path: str, *, now: datetime, force: bool = False) ->
         run.leave(FileProblem.UNREADABLE, str(problem))
     except ScopeFrozen as problem:
         run.leave(FileProblem.FROZEN, str(problem))
+    except PathNotAllowed:  # it has a second name, or became a link
+        run.leave(
+            FileProblem.UNREADABLE, _("This file is a link to another, or has a second name: links are not read.")
+        )
     return run.report
 
 
@@ -173,7 +178,8 @@ class _FileRun:
         found = next((one for one in folder_of(self.scope).files() if one.path == self.path), None)
         if found is None:
             return
-        modified = 0 if problem == FileProblem.FROZEN else found.mtime_ns
+        may_change_unseen = problem == FileProblem.FROZEN or found.is_linked
+        modified = 0 if may_change_unseen else found.mtime_ns
         self._note(problem, detail, modified_ns=modified, size=found.size, digest="")
 
     def _note(self, problem: FileProblem, detail: str, **values: object) -> None:

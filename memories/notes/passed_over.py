@@ -116,7 +116,7 @@ def _reason(top: Path, place: str, name: str, owner: ScopeFolder | None) -> Pass
     if not name.casefold().endswith(_ENDINGS):
         return None
     found = os.lstat(top / name)
-    if stat.S_ISLNK(found.st_mode):
+    if stat.S_ISLNK(found.st_mode) or (stat.S_ISREG(found.st_mode) and found.st_nlink > 1):
         return PassedOverReason.LINK
     if not stat.S_ISREG(found.st_mode):
         return PassedOverReason.NO_FILE

@@ -511,6 +511,11 @@ class Calls:
         return Call("POST", "/api/v1/tools/memory_get", body=body)
 
     @Method
+    def memory_list(self, **body: Unpack[types.MemoryListRequest]) -> Call[types.FileListAnswer]:
+        """The files that can be read here."""
+        return Call("POST", "/api/v1/tools/memory_list", body=body)
+
+    @Method
     def memory_save(
         self, *, idempotency_key: str | None = None, **body: Unpack[types.MemorySaveRequest]
     ) -> Call[types.SavedLineAnswer]:
@@ -521,6 +526,13 @@ class Calls:
     def memory_search(self, **body: Unpack[types.MemorySearchRequest]) -> Call[types.SearchAnswer]:
         """Search notes, memories, days and messages in one ranking."""
         return Call("POST", "/api/v1/tools/memory_search", body=body)
+
+    @Method
+    def memory_update(
+        self, *, idempotency_key: str | None = None, **body: Unpack[types.MemoryUpdateRequest]
+    ) -> Call[types.UpdatedMemoryAnswer]:
+        """Correct a line of a note, or a memory that was saved."""
+        return Call("POST", "/api/v1/tools/memory_update", body=body, once=idempotency_key or new_key())
 
     @Method
     def take_turn(self, *, idempotency_key: str | None = None, **body: Unpack[types.NewTurn]) -> Call[types.TurnAnswer]:

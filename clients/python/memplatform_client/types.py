@@ -33,6 +33,7 @@ EvidenceEnum = Literal["found", "weak", "none"]
 FormEnum = Literal["openai", "openai_responses", "anthropic", "mcp"]
 GroupSessionsEnum = Literal["shared", "per_member"]
 GroupUserRecallEnum = Literal["none", "same_chat", "all"]
+ListedFileAnswerKindEnum = Literal["note", "transcript"]
 MessageRole = Literal["user", "assistant", "tool", "summary"]
 ModeEnum = Literal["hybrid", "vector", "keyword", "fts"]
 NeedEnum = Literal["auto", "off"]
@@ -73,6 +74,7 @@ SourceEnum = Literal[
     "conversation_capture", "memory_capture", "tool", "extraction", "compression", "manual", "migration", "file"
 ]
 TargetEnum = Literal["daily", "long-term"]
+UpdatedMemoryAnswerOutcomeEnum = Literal["updated", "unchanged"]
 VerificationEnum = Literal["quoted", "verified"]
 WithheldEnum = Literal["gone", "taken_out"]
 
@@ -548,6 +550,15 @@ class FeedbackAnswer(TypedDict):
     note: str
 
 
+class FileListAnswer(TypedDict):
+    """Files, those changed last first."""
+
+    files: list[ListedFileAnswer]
+    total: int
+    next: int | None
+    degraded: list[str]
+
+
 class FlushAnswer(TypedDict):
     """A flush that is recorded."""
 
@@ -595,6 +606,16 @@ class LeftOutMemory(TypedDict):
     reason: str
 
 
+class ListedFileAnswer(TypedDict):
+    """A file that can be read."""
+
+    path: str
+    kind: ListedFileAnswerKindEnum
+    scope: str
+    bytes: int
+    at: str
+
+
 class MemoryAppendRequest(TypedDict):
     """Add lines to the end of a note of memory, today's unless you name another. Nothing that stands there
     is changed. For a running list or a log kept in a note of its own; to simply remember something use
@@ -616,6 +637,16 @@ class MemoryGetRequest(TypedDict):
     path: str
     from_: NotRequired[int | None]
     lines: NotRequired[int | None]
+
+
+class MemoryListRequest(TypedDict):
+    """List the files of memory that can be read here, changed last first, each with its path, its size and
+    when it was changed. Call it when the user asks which notes there are, or before lines are added to
+    a note whose path you do not know. To find something in them use memory_search."""
+
+    address: NotRequired[AddressField]
+    scope: NotRequired[str]
+    from_: NotRequired[int | None]
 
 
 class MemorySaveRequest(TypedDict):
@@ -644,6 +675,18 @@ class MemorySearchRequest(TypedDict):
     min_score: NotRequired[float | None]
     mode: NotRequired[ModeEnum | None]
     include_session_events: NotRequired[bool | None]
+
+
+class MemoryUpdateRequest(TypedDict):
+    """Correct one line of a note, or a memory that was saved, where it stands. Call it when the user says
+    that something remembered is wrong or has changed, and memory_search or memory_get has shown where
+    it stands; say what you changed. The words before are kept in its history. What is no longer wanted
+    at all is not for this tool, and new things go to memory_save."""
+
+    address: NotRequired[AddressField]
+    scope: NotRequired[str]
+    path: str
+    content: str
 
 
 class NeedAnswer(TypedDict):
@@ -1258,6 +1301,19 @@ class UndoRequest(TypedDict):
     positions: NotRequired[list[int] | None]
     force: NotRequired[bool]
     reason: NotRequired[str]
+
+
+class UpdatedMemoryAnswer(TypedDict):
+    """A memory with its new words."""
+
+    path: str
+    line: int | None
+    entry: str
+    scope: str
+    before: str
+    content: str
+    outcome: UpdatedMemoryAnswerOutcomeEnum
+    batch: str | None
 
 
 class Why(TypedDict):

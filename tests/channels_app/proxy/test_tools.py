@@ -8,6 +8,7 @@ from openai import OpenAI
 
 from channels_app.proxy import memory
 from channels_app.proxy.tools import MOST_ROUNDS
+from channels_app.tools.registry import TOOLS
 from memories.models import Entry
 from tests.channels_app.proxy.conftest import END, Upstream, call, event, eventually, said, spoken, streamed
 
@@ -42,7 +43,7 @@ def test_a_model_saves_and_the_bot_sees_only_the_answer(bot: OpenAI, upstream: U
     answer = bot.chat.completions.create(**ASKED, tools=[DEPLOY], extra_headers=ON)
     assert answer.choices[0].message.content == "Done." and not answer.choices[0].message.tool_calls
     first, second = upstream.asked
-    assert names(first) == names(second) == ["deploy", "memory_search", "memory_get", "memory_save", "memory_append"]
+    assert names(first) == names(second) == ["deploy", *TOOLS]
     assert "memory_search" in first["messages"][0]["content"]
     own, told = second["messages"][-2:]
     assert own["tool_calls"] == [SAVE] and (told["role"], told["tool_call_id"]) == ("tool", "call_1")

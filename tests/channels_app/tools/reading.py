@@ -25,7 +25,7 @@ def get(talk: Talk, path: str, **asked: Any) -> dict[str, Any]:
 
 def refused(talk: Talk, path: str, **asked: Any) -> dict[str, Any]:
     """The one error of a path that may not be read."""
-    (error,) = tool(talk, "memory_get", path=path, status=400, **asked)["errors"]
+    (error,) = tool(talk, "memory_get", path=path, status=403, **asked)["errors"]
     return dict(error)
 
 

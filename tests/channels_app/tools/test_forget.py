@@ -99,10 +99,11 @@ def test_only_mcp_offers_it(api: Api) -> None:
     assert {form for form, tools in offered.items() if "memory_forget" in tools} == {"mcp"}
     told = {one["name"]: one["annotations"] for one in api.get("tools", form="mcp").json()["tools"]}
     assert list(told) == list(SHAPES)
-    assert [name for name, hints in told.items() if hints["destructiveHint"]] == ["memory_forget"]
+    assert [name for name, hints in told.items() if hints["destructiveHint"]] == ["memory_update", "memory_forget"]
     assert [name for name, hints in told.items() if not hints["readOnlyHint"]] == [
         "memory_save",
         "memory_append",
+        "memory_update",
         "memory_forget",
         "memory_restore",
     ]

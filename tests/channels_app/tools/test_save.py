@@ -183,7 +183,7 @@ def test_lines_are_added_to_the_end_and_nothing_is_rewritten(talk: Talk, folder:
 
 @pytest.mark.parametrize("path", ["MEMORY.md", "memory/scopes/main/transcripts/2026-03-01.md", "notes.md"])
 def test_only_notes_under_memory_are_added_to(talk: Talk, root: Path, path: str) -> None:
-    (error,) = append(talk, "x", path=path, at={"platform": "cli"}, status=400)["errors"]
+    (error,) = append(talk, "x", path=path, at={"platform": "cli"}, status=403)["errors"]
     assert error == REFUSED and tree(root) == {}
 
 
@@ -193,7 +193,10 @@ def test_nothing_is_added_along_a_hostile_path(talk: Talk, root: Path, folder: S
     written(folder, LONG_TERM, "- mine")
     before = tree(root)
     body = {"address": TELEGRAM, "content": "x", "path": path}
-    assert talk.request("POST", "tools/memory_append", json.dumps(body)).status_code == 400
+    assert talk.request("POST", "tools/memory_append", json.dumps(body)).status_code in (
+        400,
+        403,
+    )  # 400: no text at all
     told = by_model(talk, "memory_append", json.dumps({"content": "x", "path": path}))
     assert told["is_error"] and told["errors"][0]["attr"] == "path"
     assert tree(root) == before
@@ -205,7 +208,7 @@ def test_a_group_adds_nothing_to_a_persons_notes(
 ) -> None:
     workspace.channels.create(platform="telegram", account="mybot", group_user_recall=rule)
     written(folder, DAILY, "- mine")
-    (error,) = append(talk, "x", path=DAILY, at=GROUP, status=400)["errors"]
+    (error,) = append(talk, "x", path=DAILY, at=GROUP, status=403)["errors"]
     assert error == REFUSED and text_at(folder, DAILY) == "- mine\n"
 
 

@@ -69,7 +69,7 @@ def test_a_model_is_told_what_cannot_be_done_now(seen: Talk, form: str) -> None:
 def test_the_tools_are_told_all_the_same(seen: Talk) -> None:
     with database_away():
         told = seen.get("tools", form="anthropic").json()["tools"]
-    assert len(told) == 4
+    assert len(told) == 6
 
 
 def test_the_context_of_files_tells_when_to_use_them(seen: Talk) -> None:
@@ -90,8 +90,8 @@ def test_the_walls_hold(talk: Talk, workspace: Workspace) -> None:
     narrow = Talk(make_key(workspace, name="narrow", scope_patterns=["lark:*"]))
     narrow.get("tools")
     with database_away():
-        assert tool(talk, "memory_get", path=others.long_term, status=400)["errors"] == [REFUSED]
-        assert tool(talk, "memory_get", path=DAILY, at=GROUP, status=400)["errors"] == [REFUSED]
+        assert tool(talk, "memory_get", path=others.long_term, status=403)["errors"] == [REFUSED]
+        assert tool(talk, "memory_get", path=DAILY, at=GROUP, status=403)["errors"] == [REFUSED]
         assert "hers" not in str(tool(talk, "memory_search", query="boat"))
         in_group = tool(talk, "memory_search", query="boat", at=GROUP)["results"]
         assert [one["snippet"] for one in in_group] == ["The group's boat"]

@@ -58,6 +58,10 @@ ACCESS = {
     ("api/v1/tools/memory_append", "POST"): Access(
         body={"scope": SCOPE, "content": "The boat is blue"}, answer=201, stranger=201
     ),
+    ("api/v1/tools/memory_update", "POST"): Access(
+        body={"scope": SCOPE, "path": f"entries/{NOBODY}", "content": "The boat is green"}, answer=403
+    ),  # of a line that is there: tests/channels_app/tools/test_update.py
+    ("api/v1/tools/memory_list", "POST"): Access(body={"scope": SCOPE}),
     ("api/v1/tools/call", "POST"): Access(
         body={
             "scope": SCOPE,
@@ -108,6 +112,7 @@ ASKING = {
     "api/v1/scopes/resolve",
     "api/v1/tools/memory_search",
     "api/v1/tools/memory_get",
+    "api/v1/tools/memory_list",
 }
 #: And what does either, as a model asks for it: what writes needs a key that may.
 EITHER = {"api/v1/tools/call"}
