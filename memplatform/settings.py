@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 import django_stubs_ext
 import environ
 
+from memories.offline.open_connections import EndableConnection
 from memplatform import environment, logs, openapi, postgres
 from memplatform.login_settings import *  # noqa: F403
 from memplatform.site.settings import *  # noqa: F403 - settings of one subject, in a module of their own
@@ -177,11 +178,22 @@ DATABASES["default"]["OPTIONS"] = {
     # says so itself (memories.prepared).
     "prepare_threshold": sys.maxsize,
 }
+#: A server whose machine has gone from the network is given up, and not waited for as long as the kernel would; the
+#: address may name others. A socket of this machine knows none of them.
+_PATIENCE = {"keepalives_idle": 30, "keepalives_interval": 10, "keepalives_count": 3, "tcp_user_timeout": 60_000}
+DATABASES["default"]["OPTIONS"] = _PATIENCE | DATABASES["default"]["OPTIONS"]
 for place in ("host", "port"):  # a socket's folder stands in the query of the URL; tools look for it here
     if place in DATABASES["default"]["OPTIONS"]:
         DATABASES["default"][place.upper()] = DATABASES["default"]["OPTIONS"].pop(place)
 if PROCESS == "web":  # only there: a pool and forked workers share sockets
-    DATABASES["default"]["OPTIONS"]["pool"] = {"min_size": 1, "max_size": 8, "timeout": 10}
+    DATABASES["default"]["ENGINE"] = "memories.offline.postgresql"
+    DATABASES["default"]["OPTIONS"]["pool"] = {
+        "min_size": 1,
+        "max_size": 8,
+        "timeout": 0.2,  # of one wait; there are as many as memories.offline.postgresql allows
+        "connection_class": EndableConnection,
+    }
+    DATABASES["default"]["OPTIONS"].setdefault("connect_timeout", 2)  # a server that hangs refuses nobody
     DATABASES["default"]["CONN_HEALTH_CHECKS"] = True  # after the database was away, no request meets a dead connection
     #: One statement of a request; PostgreSQL gives up a longer one, and the answer is 503. Above conf.SESSION_WAIT.
     STATEMENT_SECONDS = env.float("MEMPLATFORM_STATEMENT_SECONDS", default=15)
@@ -261,6 +273,7 @@ MEMORY_EVENT_TELLERS = env.list("MEMORY_EVENT_TELLERS", default=TELLERS)
 #: What the embedder does while no entry waits for it (see memories.index.worker.Work).
 EMBEDDER_WORK = [
     "memories.notes.freshness.index_changed_files",
+    "channels_app.jobs.replay_soon",
     "memories.tasks.deliver_soon",
     "sessions_app.search.embedder.embed_events",
 ]

@@ -1,7 +1,9 @@
 """Whether the database is away: found out by one thread, so that no request waits for it (C11).
 
-A web process watches a connection of its own, which ends the moment the server does. Where nothing watches, a call that
-has lost its connection says so, and the first call of each second after that asks again.
+A web process watches a connection of its own, which ends the moment the server does, and asks it something twice a
+second: a server that hangs ends nothing and refuses nothing, it is silent. Only that connection is asked, so that a
+statement may take its time. Where nothing watches, a call that has lost its connection says so, and the first call of
+each second after that asks again.
 """
 
 import contextlib
@@ -16,16 +18,21 @@ from dataclasses import dataclass
 import psycopg
 import structlog
 from django.db import InterfaceError, OperationalError, connection, connections
+from psycopg.pq import ConnStatus
 from psycopg_pool import PoolTimeout
 
+from memories.offline import open_connections
 from memories.tenancy import row_level_security
 
 log = structlog.get_logger(__name__)
 
 #: Between two questions whether it is back.
 PROBE_SECONDS = 1.0
-#: What a connection may take to be made.
-_CONNECT_SECONDS = 2
+#: What a connection may take to be made: by the watch, and by whoever uses one (memplatform.settings).
+CONNECT_SECONDS = 2
+#: Between two questions whether it is still there, and how long it may leave one of them unanswered. Together, and with
+#: the answer from the files, less than two seconds.
+PULSE_SECONDS, SILENCE_SECONDS = 0.4, 1.2
 #: SQLSTATEs that end a connection: its class of errors, and a server that stops, has crashed or does not serve yet.
 _LOST_CLASS, _LOST = "08", {"57P01", "57P02", "57P03"}
 
@@ -114,38 +121,54 @@ def _watch_for_ever(ear: int, own: psycopg.Connection | None, when_back: Callabl
     while True:
         if own is None:
             _lose()
-            connections["default"].close_pool()  # type: ignore[attr-defined]  # whoever waits for one need not
             time.sleep(PROBE_SECONDS)
         else:
-            if _found():
-                when_back()
             with contextlib.closing(own):
-                if not _wait_while_alive(own, ear):
+                if not _watch_while_it_answers(own, ear, when_back):
                     return
         own = _connected()
 
 
 def _lose() -> None:
-    """The same as `suspect`, by the watch itself."""
+    """It is away: no call waits any longer for an answer, or for a connection."""
     if not _away.is_set():
         log.warning("database.away")
         _away.set()
+    open_connections.end_all()
+    connections["default"].close_pool()  # type: ignore[attr-defined]
 
 
-def _wait_while_alive(own: psycopg.Connection, ear: int) -> bool:
-    """Return when the connection has ended; asked to look, it looks. False: nobody will ask any more."""
+def _watch_while_it_answers(own: psycopg.Connection, ear: int, when_back: Callable[[], None]) -> bool:
+    """Return when the connection has ended or is silent; asked to look, it looks. False: nobody will ask any more."""
     with selectors.DefaultSelector() as selector:
         selector.register(own.fileno(), selectors.EVENT_READ)
         selector.register(ear, selectors.EVENT_READ)
-        while True:
-            for key, _events in selector.select():
+        while _answers(own):
+            if _found():
+                when_back()
+            for key, _events in selector.select(PULSE_SECONDS):
                 if key.fd == ear and not os.read(ear, 4_096):
                     return False
-            try:
-                own.execute("SELECT 1")
-            except psycopg.Error:
-                return True
-            _found()
+    return True
+
+
+def _answers(own: psycopg.Connection) -> bool:
+    """Whether the server answers a question; silent for so long, it is away. One that ended may be had anew."""
+    end, server = time.monotonic() + SILENCE_SECONDS, own.pgconn
+    with selectors.DefaultSelector() as selector, contextlib.suppress(psycopg.Error):
+        selector.register(server.socket, selectors.EVENT_READ)
+        server.send_query(b"SELECT 1")
+        while True:
+            left = end - time.monotonic()
+            selector.select(max(left, 0))
+            server.consume_input()
+            while not server.is_busy():
+                if server.get_result() is None:
+                    return server.status == ConnStatus.OK
+            if left <= 0:  # what came while this process slept is read by now
+                _lose()
+                break
+    return False
 
 
 def _ask_again() -> None:
@@ -164,7 +187,7 @@ def _connected() -> psycopg.Connection | None:
     """A connection of one's own, past the pool; None when there is none to be had."""
     try:
         told = connections["default"].get_connection_params()
-        return psycopg.connect(**told | {"connect_timeout": _CONNECT_SECONDS, "autocommit": True})
+        return psycopg.connect(**told | {"connect_timeout": CONNECT_SECONDS, "autocommit": True})
     except psycopg.Error:
         return None
 
@@ -174,6 +197,7 @@ def _found() -> bool:
     if not _away.is_set():
         return False
     connections["default"].close_pool()  # type: ignore[attr-defined]
+    open_connections.admit()
     _away.clear()
     log.info("database.back")
     return True

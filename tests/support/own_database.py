@@ -15,6 +15,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+import psutil
 import psycopg
 
 from memplatform import postgres
@@ -42,6 +43,22 @@ class HouseApart(House):
         server = postmaster.find(place.locate(self.database).cluster)
         assert server
         os.kill(server.pid, signal.SIGKILL)
+
+    @contextmanager
+    def hanging_database(self) -> Iterator[None]:
+        """It is there, with every connection it has, and says nothing: it is stopped, its kernel acknowledges."""
+        server = postmaster.find(place.locate(self.database).cluster)
+        assert server
+        processes = [psutil.Process(server.pid)]
+        try:
+            processes[0].suspend()  # first, so that it starts no more
+            processes += processes[0].children()
+            for process in processes[1:]:
+                process.suspend()
+            yield
+        finally:
+            for process in reversed(processes):
+                process.resume()
 
     def start_database(self) -> None:
         postgres.up(self.database, postgres.THROWAWAY)

@@ -1,0 +1,56 @@
+"""The connections of a web process: each can be ended from here, and a new one refused, when the server is away (C11).
+
+A server that hangs refuses nothing, and its kernel still acknowledges: whoever waits for its answer waits for ever, and
+no limit of the socket ends that. Read by the settings, so it knows nothing of Django.
+"""
+
+import os
+import socket
+import threading
+import weakref
+from contextlib import suppress
+from typing import Any
+
+import psycopg
+from psycopg.pq.abc import PGconn
+
+_lock = threading.Lock()
+_open: weakref.WeakSet["EndableConnection"] = weakref.WeakSet()
+_refused = threading.Event()
+
+
+class EndableConnection(psycopg.Connection[Any]):
+    """A connection of the pool that `end_all` finds as long as it is used."""
+
+    def __init__(self, pgconn: PGconn, *args: Any, **kwargs: Any) -> None:
+        super().__init__(pgconn, *args, **kwargs)
+        with _lock:
+            _open.add(self)
+
+
+def end_all() -> None:
+    """End every connection and refuse new ones: whoever waits for an answer has an error, as if the server had gone."""
+    _refused.set()
+    with _lock:
+        connections = [connection for connection in _open if not connection.closed]
+    for connection in connections:
+        with suppress(OSError, psycopg.Error):
+            _shut(connection)
+
+
+def admit() -> None:
+    """Refuse new connections no more."""
+    _refused.clear()
+
+
+def are_refused() -> bool:
+    """Whether there is no use in asking for a connection."""
+    return _refused.is_set()
+
+
+def _shut(connection: psycopg.Connection[Any]) -> None:
+    """Shut the socket under a connection; its own thread, which finds that out, closes it."""
+    number = connection.fileno()
+    with socket.socket(fileno=os.dup(number)) as copy:
+        if not connection.closed and connection.fileno() == number:  # not closed meanwhile, and its number another's
+            copy.shutdown(socket.SHUT_RDWR)
