@@ -33,15 +33,14 @@ def shorten_turn(workspace_id: int, events: Sequence[int], entries: Sequence[int
 REPLAY_FOR = timedelta(seconds=240)
 
 
-def replay_journal() -> dict[str, int]:
+def replay_journal(during: timedelta = REPLAY_FOR) -> dict[str, int]:
     """When a web process has seen that the database is back, and every minute."""
-    return replay.replay_all(EFFECTS, timezone.now, until=timezone.now() + REPLAY_FOR)
+    return replay.replay_all(EFFECTS, timezone.now, until=timezone.now() + during)
 
 
 def count_waiting() -> dict[str, int]:
     """How many calls wait in the journal that the database would take."""
-    streams = [stream for stream in journal.streams() if replay.may_replay(stream)]
-    return {"calls": sum(1 for stream in streams for _line in journal.read(stream))}
+    return {"calls": sum(1 for stream in replay.replayable() for _line in journal.read(stream))}
 
 
 def forget_keys() -> dict[str, int]:

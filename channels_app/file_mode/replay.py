@@ -52,20 +52,27 @@ class Effect:
 Effects = Mapping[str, Effect]
 
 
-def may_replay(stream: Stream) -> bool:
-    """Whether the database takes the calls of a channel: it is not answered from its files."""
-    workspace = Workspace.objects.filter(pk=stream.workspace_id).first()
-    if workspace is None or not (conf.ENABLED and workspace.is_enabled):
-        return False
-    channel = Channel.objects.filter(workspace=workspace, platform=stream.platform, account=stream.account).first()
-    return channel is None or channel.path_mode != PathMode.LEGACY_ONLY
+def replayable() -> list[Stream]:
+    """The streams that hold calls which the database takes: their channels are not answered from their files."""
+    waiting = journal.streams()
+    if not waiting or not conf.ENABLED:
+        return []
+    workspaces = {stream.workspace_id for stream in waiting}
+    here = set(Workspace.objects.filter(pk__in=workspaces, is_enabled=True).values_list("pk", flat=True))
+    by_files = Channel.objects.filter(workspace__in=here, path_mode=PathMode.LEGACY_ONLY)
+    elsewhere = set(by_files.values_list("workspace", "platform", "account"))
+    return [
+        stream
+        for stream in waiting
+        if stream.workspace_id in here and (stream.workspace_id, stream.platform, stream.account) not in elsewhere
+    ]
 
 
 def replay_all(effects: Effects, clock: Clock, *, until: datetime) -> dict[str, int]:
     """Replay every stream that may be, until a moment; how many calls there were, and how many had to be parked."""
     counts: Counter[str] = Counter()
-    for stream in journal.streams():
-        if clock() < until and may_replay(stream):
+    for stream in replayable():
+        if clock() < until:
             counts.update(replay_stream(stream, effects, clock, until=until))
     return {"calls": counts.total(), "parked": counts[ReplayOutcome.PARKED]}
 

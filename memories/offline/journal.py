@@ -107,9 +107,9 @@ def is_pending(stream: Stream) -> bool:
 def streams(workspace_id: int | None = None) -> list[Stream]:
     """The streams that hold calls."""
     top = signed_files.root() / "journal"
-    found = top.glob(f"{'*' if workspace_id is None else workspace_id}/*/{_PLACE}")
-    every = [Stream(**json.loads(path.read_text())) for path in sorted(found)]
-    return [stream for stream in every if is_pending(stream)]
+    held = top.glob(f"{'*' if workspace_id is None else workspace_id}/*/*{_SUFFIX}")
+    folders = sorted({path.parent for path in held})
+    return [Stream(**json.loads((folder / _PLACE).read_text())) for folder in folders]
 
 
 def read(stream: Stream, after: Position | None = None) -> Iterator[Line]:

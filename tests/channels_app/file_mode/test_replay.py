@@ -10,13 +10,14 @@ from django_q.models import OrmQ
 from channels_app import tasks
 from channels_app.api.replayed import EFFECTS
 from channels_app.file_mode import queue, replay
-from channels_app.models import ReplayedRecord
+from channels_app.jobs import JournalReplayer
+from channels_app.models import Channel, ReplayedRecord
 from memories.models import Bot, BotKey, Change, Entry, Scope, Workspace
 from memories.models.ids import uuid7
 from memories.offline import journal
 from sessions_app.models import Session, SessionEvent
 from tests.channels_app.file_mode.conftest import stream, turn, waiting
-from tests.conftest import GROUP, TELEGRAM, Api, make_key
+from tests.conftest import GROUP, NOW, TELEGRAM, Api, make_key
 from tests.support.outage import database_away
 
 pytestmark = pytest.mark.django_db
@@ -84,6 +85,20 @@ def test_killed_in_the_middle_it_goes_on_where_it_was(bot: Api, workspace: Works
     assert said() == [f"message {n}" for n in range(3)]
     tasks.replay_journal()
     assert said() == [f"message {n}" for n in range(6)]
+
+
+def test_the_process_that_embeds_applies_it_by_itself(bot: Api, workspace: Workspace, settings: Any) -> None:
+    replayer = JournalReplayer()
+    with database_away():
+        bot.post("turns", turn("while it was away"))
+    settings.MEMORY_JOB_REPLAY_JOURNAL = False
+    assert replayer(now=NOW) > 0 and said() == []
+    settings.MEMORY_JOB_REPLAY_JOURNAL = True
+    Channel.objects.update(path_mode="legacy_only")
+    assert replayer(now=NOW) > 0 and said() == []
+    Channel.objects.update(path_mode="hooks_only")
+    assert replayer(now=NOW) == 0.0 and said() == ["while it was away"]
+    assert replayer(now=NOW) > 0 and not journal.is_pending(stream(workspace))
 
 
 def test_new_turns_go_behind_those_that_wait(bot: Api, workspace: Workspace) -> None:
