@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from enum import Enum
 from functools import lru_cache
 
-from memories.language import text
+from memories.language import entities, subjects, text
 from memories.language.word_lists import pattern
 
 
@@ -32,6 +32,9 @@ _NOW = pattern("conflicts", "now")
 _BESIDE = pattern("conflicts", "beside")
 _AND_SO_ON = re.compile(r"[,，;；。.!！]?$")
 _ONLY_ONE = pattern("conflicts", "only_one")
+_PERSON = pattern("conflicts", "person")
+_LABEL = re.compile(r"\s*(?:numbers?|no\.?|号码?)?\s*#?\d")
+_DIGIT = re.compile(r"\d")
 _SELF = pattern("conflicts", "self")
 _ANYBODY = pattern("conflicts", "anybody")
 _ONE_OF_MANY = pattern("conflicts", "one_of_many")
@@ -94,13 +97,15 @@ def judge(old: str, new: str) -> ConflictVerdict:
     if max(len(old), len(new)) > STATEMENT_CHARS:
         return ConflictVerdict.NONE
     before, after = _plain(old), _plain(new)
-    if before == after or _is_unsure(before) or _is_unsure(after):
+    if before == after or _is_unsure(before) or _is_unsure(after) or subjects.are_of_two_things(old, new):
         return ConflictVerdict.NONE
     if _is_denial(before) != _is_denial(after):
         return _judge_negation(before, after)
     older, newer = _read(before), _read(after)
-    if older and newer and older.relation.name == newer.relation.name and _is_same(older.who, newer.who):
-        return _judge_values(older, newer, after)
+    if older and newer and older.relation.name == newer.relation.name:
+        return (
+            _judge_values(older, newer, after, (old, new)) if _is_same(older.who, newer.who) else ConflictVerdict.NONE
+        )
     return _judge_frame(before, after)
 
 
@@ -154,12 +159,12 @@ def _is_same(one: str, other: str) -> bool:
     return bool(ours) and ours == theirs
 
 
-def _judge_values(older: _Claim, newer: _Claim, said: str) -> ConflictVerdict:
+def _judge_values(older: _Claim, newer: _Claim, said: str, texts: tuple[str, str]) -> ConflictVerdict:
     if _is_part(older.what, newer.what):
         return ConflictVerdict.NONE
     says_so = _CHANGED.search(said) is not None
     names_the_old = says_so and _is_part(older.what, said)
-    only_one = older.relation.only_one or _ONLY_ONE.search(older.who) is not None
+    only_one = older.relation.only_one or _is_only_value(older, newer, texts)
     is_of_many = _ONE_OF_MANY.match(older.what) or _ONE_OF_MANY.match(newer.what)
     if names_the_old or (only_one and not is_of_many):
         return ConflictVerdict.CERTAIN
@@ -172,6 +177,20 @@ def _judge_values(older: _Claim, newer: _Claim, said: str) -> ConflictVerdict:
     return (
         ConflictVerdict.DOUBTFUL if not is_of_many and _are_of_a_kind(older.what, newer.what) else ConflictVerdict.NONE
     )
+
+
+def _is_only_value(older: _Claim, newer: _Claim, texts: tuple[str, str]) -> bool:
+    """Whether both name what somebody has one of: a birthday, a port; of a wife, a boss only who it is.
+
+    «Port 8080», «version 2.1» are called so: that is no value.
+    """
+    owned = [found for found in _ONLY_ONE.finditer(older.who) if not _LABEL.match(older.who, found.end())]
+    if not owned or (_DIGIT.search(older.what) is None) != (_DIGIT.search(newer.what) is None):
+        return False
+    if not any(_PERSON.fullmatch(found.group()) for found in owned):
+        return True
+    names = {word for said in texts for name in entities.names(said) for word in text.words(name)}
+    return all(names.issuperset(text.words(value)) for value in (older.what, newer.what))
 
 
 def _is_part(one: str, other: str) -> bool:
@@ -208,9 +227,8 @@ def _judge_frame(before: str, after: str) -> ConflictVerdict:
         return ConflictVerdict.NONE
     if not _are_of_a_kind(" ".join(was), " ".join(becomes)):
         return ConflictVerdict.NONE
-    if _ONLY_ONE.search(" ".join(older[max(head - 2, 0) : head])):
-        return ConflictVerdict.CERTAIN
-    return ConflictVerdict.CERTAIN if _CHANGED.search(after) else ConflictVerdict.DOUBTFUL
+    is_of_one = _NOW.search(after) and _ONLY_ONE.search(" ".join(older[max(head - 2, 0) : head]))
+    return ConflictVerdict.CERTAIN if is_of_one or _CHANGED.search(after) else ConflictVerdict.DOUBTFUL
 
 
 def _common(one: Sequence[str], other: Sequence[str]) -> int:

@@ -8,7 +8,7 @@ rumour, a journey changes nothing. What is decided here hides a line and removes
 import re
 from functools import lru_cache
 
-from memories.language import text
+from memories.language import subjects, text
 from memories.language.conflicts import ConflictVerdict, judge
 from memories.language.scripts import HAN, begins_with_han
 from memories.language.word_lists import pattern, patterns, remembered, word_set, words
@@ -57,12 +57,13 @@ def outdates(newer: str, line: str) -> bool:
     older, said = _plain(line), _plain(newer)
     if older == said or _is_over(older) or _is_unsure(older):
         return False
-    subject = _subject(older)
-    who = ""
-    for clause in _clauses(said):
-        if own := _subject(clause):
-            who = own if not _PRONOUN.fullmatch(own) else who or own
-        if _is_unsure(clause) or not _is_same(who, subject):
+    subject, things = _subject(older), subjects.tells_apart(line)
+    who, which = "", frozenset[str]()
+    for part in _clauses(newer):
+        clause = _plain(part)
+        if (own := _subject(clause)) and not (who and _PRONOUN.fullmatch(own)):
+            who, which = own, subjects.tells_apart(part)
+        if _is_unsure(clause) or not _is_same(who, subject) or subjects.are_apart(which, things):
             continue
         if _ends(clause, who, older, subject) or (not _adds_to_it(said) and _replaces(clause, older)):
             return True
@@ -70,8 +71,8 @@ def outdates(newer: str, line: str) -> bool:
 
 
 @lru_cache(maxsize=2_048)  # a statement is compared with many
-def _clauses(said: str) -> tuple[str, ...]:
-    return tuple(filter(None, map(str.strip, _CLAUSE.split(said))))
+def _clauses(content: str) -> tuple[str, ...]:
+    return tuple(part for part in map(str.strip, _CLAUSE.split(content.replace("’", "'"))) if _plain(part))
 
 
 @lru_cache(maxsize=2_048)

@@ -7,7 +7,7 @@ and removes nothing, so it may go by less than a conflict of facts (memories.lan
 import re
 from functools import lru_cache
 
-from memories.language import entities, stopwords, text
+from memories.language import entities, stopwords, subjects, text
 from memories.language.contradiction import outdates
 from memories.language.scripts import has_han
 from memories.language.sentences import is_question, spoken_sentences
@@ -52,6 +52,7 @@ def _corrects(newer: str, older: str) -> bool:
         _says_otherwise(one, other) or outdates(one, other)
         for other in _sure_statements(older)
         for one in _sure_statements(newer)
+        if not subjects.are_of_two_things(one, other)
     )
 
 

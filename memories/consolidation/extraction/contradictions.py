@@ -1,14 +1,15 @@
 """Which known facts a new one takes the place of, and which it may (D5).
 
-Only a fact whose words were read twice replaces anything: at once where the values conflict plainly, or where two of
-model, reader and words agree. The rest waits for a person, and so does whatever a person wrote, pinned or checked.
+Only a fact whose words were read twice replaces anything: at once where two of model, reader and words agree. Words
+that conflict wait for a person where nobody else sees it, and so does what a model names, unless the reader saw that
+both may be true; and whatever a person wrote, pinned or checked.
 """
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
-from memories.choices import EntryType, Reading, Source, Verification
+from memories.choices import EntryType, Reading, Source
 from memories.entries.draft import Draft
 from memories.kinds import LASTING
 from memories.language.conflicts import ConflictVerdict, judge
@@ -34,8 +35,18 @@ class Contradiction:
 
     @property
     def is_likely(self) -> bool:
-        """Whether it is worth asking a person; of a line of the profile it is enough that a reader says so."""
-        return self.is_named or self.conflict is not ConflictVerdict.NONE or self.outdates_line
+        """Whether it is worth asking a person, once it was read; of a line of the profile the reading is enough.
+
+        What the model alone names is not, where the new words leave the known fact true.
+        """
+        if self.conflict is not ConflictVerdict.NONE or self.outdates_line:
+            return True
+        return self.is_named and self.reading in (Reading.CONTRADICTED, Reading.UNSURE)
+
+    @property
+    def is_to_be_read(self) -> bool:
+        """Whether model or words speak for it, so that a reader is asked whether the new words make it untrue."""
+        return self.is_named or self.conflict is not ConflictVerdict.NONE
 
     @property
     def outdates_line(self) -> bool:
@@ -48,7 +59,7 @@ class Contradiction:
         if self.is_newer or not _is_the_machines(self.fact):
             return False
         signals = [self.is_named, self.reading is Reading.CONTRADICTED, self.conflict is not ConflictVerdict.NONE]
-        return self.conflict is ConflictVerdict.CERTAIN or sum(signals) > 1
+        return sum(signals) > 1
 
 
 class KnownFacts:
@@ -77,8 +88,8 @@ class KnownFacts:
         beside = [fact for fact in self._facts[draft.scope.pk] if fact.pk in named and fact not in near[:_COMPARED]]
         found = (_compared(draft, fact, fact.pk in named) for fact in [*near[:_COMPARED], *beside])
         differing = [one for one in found if one.fact.content != draft.content]
-        lines = [one for one in differing if one.fact.tier == 1 and not (one.is_likely or one.is_newer)]
-        return [one for one in differing if one.is_likely] + lines[:_LINES_READ]
+        lines = [one for one in differing if one.fact.tier == 1 and not (one.is_to_be_read or one.is_newer)]
+        return [one for one in differing if one.is_to_be_read] + lines[:_LINES_READ]
 
 
 def _facts_of(scope: Scope, own: Iterable[int], named: Collection[int]) -> list[Entry]:
@@ -101,16 +112,7 @@ def _is_the_machines(fact: Entry) -> bool:
     return fact.source in _OF_MACHINES and not fact.pinned and fact.verified_at is None
 
 
-def without_corrected(drafts: Sequence[Draft]) -> list[Draft]:
-    """Without facts a verified fact of the same conversation corrects."""
-    return [
-        draft
-        for draft in drafts
-        if not any(
-            other.at > draft.at
-            and other.verification == Verification.VERIFIED
-            and (other.scope.pk, other.project) == (draft.scope.pk, draft.project)
-            and judge(draft.content, other.content) is ConflictVerdict.CERTAIN
-            for other in drafts
-        )
-    ]
+def may_correct(draft: Draft, earlier: Draft) -> bool:
+    """Whether a fact seems to correct an earlier one of the same conversation, by its words."""
+    is_later = (draft.scope.pk, draft.project) == (earlier.scope.pk, earlier.project) and draft.at > earlier.at
+    return is_later and judge(earlier.content, draft.content) is ConflictVerdict.CERTAIN

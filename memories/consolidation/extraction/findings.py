@@ -7,7 +7,7 @@ from typing import Any
 
 from memories.choices import EntryType, Reading, ScopeKind, Source, Verification
 from memories.consolidation.extraction.candidates import Candidate
-from memories.consolidation.extraction.contradictions import Contradiction, KnownFacts, without_corrected
+from memories.consolidation.extraction.contradictions import Contradiction, KnownFacts, may_correct
 from memories.consolidation.extraction.model import ExtractionQuestion
 from memories.consolidation.extraction.ownership import ScopedMessage, ScopeMessages
 from memories.consolidation.reading import Claim
@@ -44,20 +44,29 @@ class ExtractionResult:
 
 @dataclass
 class Offer:
-    """A fact that passed the checks, and the known facts it may contradict: what a second reader is asked about."""
+    """A fact that passed the checks, and the facts it may contradict: what a second reader is asked about."""
 
     candidate: Candidate
+    draft: Draft
     contradicts: list[Contradiction]
+    corrects: list["Offer"] = field(default_factory=list)  # earlier ones of the same conversation
 
     def claims(self) -> list[Claim]:
-        """The fact, then each known fact beside the new words."""
-        return [self.candidate.claim(), *(self.candidate.claim(one.fact.content) for one in self.contradicts)]
+        """The fact, then each fact it may contradict beside the new words."""
+        beside = [*(one.fact.content for one in self.contradicts), *(one.draft.content for one in self.corrects)]
+        return [self.candidate.claim(), *map(self.candidate.claim, beside)]
 
     def judge(self, verdicts: Sequence[Reading]) -> None:
-        """Take the verdicts on its claims."""
+        """Take the verdicts on its claims; it corrects only what its words make untrue."""
         self.candidate.judge(verdicts[0])
-        for one, verdict in zip(self.contradicts, verdicts[1:], strict=True):
-            one.reading = verdict
+        beside = iter(verdicts[1:])
+        for one in self.contradicts:
+            one.reading = next(beside)
+        self.corrects = [one for one in self.corrects if next(beside) is Reading.CONTRADICTED]
+
+    @property
+    def is_verified(self) -> bool:
+        return self.candidate.refusal is None and self.candidate.verification == Verification.VERIFIED
 
 
 def offers_of(candidates: Sequence[Candidate], question: ExtractionQuestion) -> list[Offer]:
@@ -67,17 +76,18 @@ def offers_of(candidates: Sequence[Candidate], question: ExtractionQuestion) -> 
     named = [_named(one, question) for one in checked]
     known = KnownFacts(drafts, set().union(*named))
     found = zip(checked, drafts, named, strict=True)
-    return [Offer(one, known.contradicted_by(draft, names)) for one, draft, names in found]
+    offers = [Offer(one, draft, known.contradicted_by(draft, names)) for one, draft, names in found]
+    for offer in offers:
+        offer.corrects = [other for other in offers if may_correct(offer.draft, other.draft)]
+    return offers
 
 
 def findings_of(offers: Sequence[Offer]) -> tuple[list[Finding], int]:
     """The facts a reader did not refuse; and how many another fact of the same conversation corrects."""
-    drafts = {id(one): _draft(one.candidate) for one in offers if one.candidate.refusal is None}
-    kept = {id(draft) for draft in without_corrected(list(drafts.values()))}
-    findings = [
-        Finding(draft, one.contradicts) for one in offers if (draft := drafts.get(id(one))) and id(draft) in kept
-    ]
-    return findings, len(drafts) - len(findings)
+    kept = [one for one in offers if one.candidate.refusal is None]
+    corrected = {id(other) for one in kept if one.is_verified for other in one.corrects}
+    findings = [Finding(_draft(one.candidate), one.contradicts) for one in kept if id(one) not in corrected]
+    return findings, len(kept) - len(findings)
 
 
 def refused_of(candidates: Sequence[Candidate]) -> list[Refused]:

@@ -167,8 +167,15 @@ def test_ten_conversations_that_lie_replace_what_can_be_taken_back(
     def lying(asked: Asked) -> dict[str, Any]:
         fact = {"category": "identity", "importance": 1.0, "project": "_global", "topic": "x"}
         lies = ["the port of staging is 1", "米娅住在月亮", "妈妈的生日是十月一日"]
+        named = [
+            [shown["id"] for shown in asked.data["known_facts"] if shown["content"].casefold().startswith(lie[:4])]
+            for lie in lies
+        ]
         return {
-            "facts": [fact | {"content": lie, "quote": [{"message": "m1", "text": lie}]} for lie in lies],
+            "facts": [
+                fact | {"content": lie, "quote": [{"message": "m1", "text": lie}], "replaces": ids}
+                for lie, ids in zip(lies, named, strict=True)
+            ],
             "summary": "",
         }
 

@@ -143,7 +143,7 @@ def test_a_line_goes_with_the_fact_it_rests_on(scope_of: Scope, api: Api, model:
     line = write(scope_of, "Staging listens on port 8080.")
     entries.link_sources(scope_of, line.pk, [known.pk], now=NOW)
     model.verdicts = {"Staging listens on port 8080.": "not_stated"}
-    hear(api, model, "The port of staging is 9090.")
+    hear(api, model, "The port of staging is 9090.", replaces="The port of staging is 8080.")
     assert Entry.objects.get(pk=known.pk).superseded_by is not None
     assert profile(scope_of) == set()
     (step,) = Batch.objects.get(name="profile-doubts").changes.all()

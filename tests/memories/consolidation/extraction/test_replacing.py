@@ -12,7 +12,8 @@ from memories.models import Batch, Entry, Link, Scope
 from tests.conftest import NOW, TELEGRAM, Api, make_draft
 from tests.memories.consolidation.buffer.conversations import QUIET, extract, say
 from tests.memories.consolidation.extraction.conftest import answering, fact
-from tests.memories.llm.fake_server import FakeModel
+from tests.memories.language import side_by_side
+from tests.memories.llm.fake_server import Asked, FakeModel
 
 pytestmark = pytest.mark.django_db
 LATER = NOW + timedelta(days=1)
@@ -42,7 +43,7 @@ def live() -> set[str]:
 )
 def test_the_newer_takes_the_place_of_the_older_with_a_link_and_dates(talk: Any, old: str, new: str) -> None:
     talk(fact(old))
-    assert talk(fact(new), at=LATER)["replaced"] == 1
+    assert talk(fact(new, replaces=old), at=LATER)["replaced"] == 1
     assert live() == {new}
     was, becomes = Entry.objects.filter(type="fact").order_by("pk")
     assert (was.superseded_by, was.created_at, becomes.created_at) == (becomes, NOW, LATER)
@@ -53,7 +54,7 @@ def test_the_newer_takes_the_place_of_the_older_with_a_link_and_dates(talk: Any,
 @pytest.mark.thorough
 def test_both_are_one_batch_and_taken_back_together(talk: Any) -> None:
     talk(fact("The port of staging is 8080."))
-    talk(fact("The port of staging is 9090."), at=LATER)
+    talk(fact("The port of staging is 9090.", replaces="8080"), at=LATER)
     made = Batch.objects.order_by("-pk")[0]
     assert made.counts == {"create": 1, "supersede": 1, "tell": 1}
     batches.apply_batch(batches.plan_undo(made, actor="user:ann", now=LATER), now=LATER + QUIET)
@@ -91,11 +92,66 @@ def test_it_is_asked_once_however_often_it_is_said(talk: Any) -> None:
     assert Batch.objects.filter(state=BatchState.PROPOSED).count() == 1
 
 
-def test_the_model_alone_replaces_nothing(talk: Any) -> None:
+@pytest.mark.thorough
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("Mia lives in Porto.", "Mia bought a red bike."),
+        ("Mia likes tea.", "Mia likes coffee."),
+        ("Room 12 is free.", "Room 14 is free."),
+        ("米娅住在上海。", "米娅买了一辆红色自行车。"),
+        ("大女儿会游泳。", "小女儿会游泳。"),
+    ],
+)
+@pytest.mark.parametrize("reading", ["not_stated", "entailed"])
+def test_what_a_model_names_and_its_reader_finds_true_beside_it_is_neither_replaced_nor_asked_about(
+    talk: Any, model: FakeModel, old: str, new: str, reading: str
+) -> None:
+    talk(fact(old))
+    model.verdicts = {old: reading}
+    counts = talk(fact(new, replaces=old), at=LATER)
+    assert (counts["facts"], counts["replaced"], counts["proposed"]) == (1, 0, 0)
+    assert live() == {old, new}
+
+
+def test_what_a_model_names_and_its_reader_cannot_tell_is_asked(talk: Any, model: FakeModel) -> None:
     talk(fact("Mia likes tea."))
+    model.verdicts = {"Mia likes tea.": "unsure"}
     counts = talk(fact("Mia likes coffee.", replaces="tea"), at=LATER)
     assert (counts["replaced"], counts["proposed"]) == (0, 1)
     assert live() == {"Mia likes tea.", "Mia likes coffee."}
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [("The port of staging is 8080.", "The port of staging is 9090."), ("米娅住在上海。", "米娅搬到了杭州。")],
+)
+def test_words_alone_replace_nothing_and_ask_a_person(talk: Any, old: str, new: str) -> None:
+    talk(fact(old))
+    counts = talk(fact(new), at=LATER)
+    assert (counts["replaced"], counts["proposed"]) == (0, 1)
+    assert live() == {old, new}
+
+
+def test_where_reader_and_words_agree_it_is_replaced(talk: Any, model: FakeModel) -> None:
+    talk(fact("米娅住在上海。"))
+    model.verdicts = {"米娅住在上海。": "contradicted"}
+    assert talk(fact("米娅搬到了杭州。"), at=LATER)["replaced"] == 1
+    assert live() == {"米娅搬到了杭州。"}
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("side", [0, 1], ids=["one after the other", "the other after the one"])
+def test_true_facts_about_things_side_by_side_neither_replace_each_other_nor_ask(talk: Any, side: int) -> None:
+    """Rooms, accounts, children, floors: a number, an ordinal or a name in the subject belongs to the subject."""
+    pairs = side_by_side.pairs()[::7]
+    for n, contents in enumerate([*zip(*pairs, strict=True)][:: 1 if side == 0 else -1]):
+        for start in range(0, len(contents), 10):
+            at = NOW + timedelta(days=n, minutes=10 * start)
+            counts = talk(*map(fact, dict.fromkeys(contents[start : start + 10])), at=at)
+            assert (counts["replaced"], counts["proposed"]) == (0, 0)
+    assert live() == {content for pair in pairs for content in pair}
 
 
 def test_where_model_and_words_agree_it_is_replaced(talk: Any) -> None:
@@ -130,12 +186,29 @@ def test_what_was_said_earlier_and_heard_later_replaces_nothing(talk: Any) -> No
     assert (change.verb, change.entry.content) == (BatchVerb.SUPERSEDE, "The port of staging is 8080.")
 
 
-def test_of_what_was_corrected_at_once_only_the_correction_is_kept(api: Api, model: FakeModel) -> None:
+@pytest.mark.parametrize(("reading", "kept"), [("contradicted", {"9090"}), ("not_stated", {"8080", "9090"})])
+def test_of_what_was_corrected_at_once_only_the_correction_is_kept(
+    api: Api, model: FakeModel, reading: str, kept: set[str]
+) -> None:
     say(api, "The port of staging is 8080.", "Noted.")
     say(api, "Sorry, the port of staging is 9090.", "Noted.", at=NOW + timedelta(minutes=1))
     model.script = [answering(fact("The port of staging is 8080."), fact("The port of staging is 9090.", "9090"))]
-    assert extract(NOW + QUIET * 2)["corrected"] == 1
-    assert live() == {"The port of staging is 9090."}
+
+    def read(asked: Asked) -> dict[str, Any]:
+        """What one says of the port its own words bear out; by the other's it is as the test has it."""
+
+        def verdict(claim: dict[str, Any]) -> str:
+            port = claim["statement"].removeprefix("The port of staging is ").rstrip(".")
+            quoted = " ".join(quote["text"] for quote in claim["quotes"])
+            if port not in ("8080", "9090"):
+                return "not_stated"
+            return "entailed" if port in quoted else reading
+
+        return {"verdicts": [{"id": one["id"], "verdict": verdict(one)} for one in asked.data["claims"]]}
+
+    model.reader = read
+    assert extract(NOW + QUIET * 2)["corrected"] == 2 - len(kept)
+    assert live() == {f"The port of staging is {port}." for port in kept}
 
 
 @pytest.mark.thorough
@@ -154,7 +227,7 @@ def test_another_project_and_another_memory_are_not_touched(talk: Any, api: Api,
 def test_one_conversation_that_would_replace_many_asks_first(talk: Any) -> None:
     names = [f"service {'abcdefghijk'[n] * 4}" for n in range(11)]
     talk(*(fact(f"The port of {name} is 8080.") for name in names))
-    counts = talk(*(fact(f"The port of {name} is 9090.") for name in names), at=LATER)
+    counts = talk(*(fact(f"The port of {name} is 9090.", replaces=name) for name in names), at=LATER)
     assert (counts["replaced"], counts["proposed"]) == (0, 11)
     assert len(live()) == 22
 
@@ -164,8 +237,8 @@ def test_what_the_safety_limit_holds_is_what_would_be_replaced_and_not_what_is_n
     """Models that replace too much in thirty days: from then on a person decides, and nothing else waits for that."""
     settings.MEMORY_SAFETY_LIMIT_ROWS, settings.MEMORY_SAFETY_LIMIT_WINDOW_SHARE = 1, 0.0
     talk(fact("The port of staging is 8080."))
-    assert talk(fact("The port of staging is 9090."), at=LATER)["replaced"] == 1
-    counts = talk(fact("The port of staging is 7070."), fact("米娅住在杭州。"), at=LATER + QUIET * 2)
+    assert talk(fact("The port of staging is 9090.", replaces="8080"), at=LATER)["replaced"] == 1
+    counts = talk(fact("The port of staging is 7070.", replaces="9090"), fact("米娅住在杭州。"), at=LATER + QUIET * 2)
     assert (counts["facts"], counts["events"], counts["replaced"], counts["proposed"]) == (2, 1, 0, 1)
     assert live() == {"The port of staging is 9090.", "The port of staging is 7070.", "米娅住在杭州。"}
     waiting = Batch.objects.get(state=BatchState.PROPOSED)
@@ -203,20 +276,21 @@ def test_what_a_job_took_back_by_itself_is_proposed_again(talk: Any) -> None:
 
 
 @pytest.mark.thorough
-def test_other_news_of_what_a_person_decided_on_is_proposed(talk: Any) -> None:
+def test_other_news_of_what_a_person_decided_on_is_proposed(talk: Any, model: FakeModel) -> None:
     talk(fact("Alice likes tea."))
     talk(fact("Alice does not like tea."), at=LATER)
     batches.refuse(Batch.objects.get(state=BatchState.PROPOSED), actor="user:ann", now=LATER)
+    model.verdicts = {"Alice likes tea.": "unsure"}
     assert talk(fact("Alice never drinks tea any more.", replaces="likes tea"), at=LATER + QUIET * 2)["proposed"] == 1
 
 
 @pytest.mark.thorough
 def test_a_replacement_a_person_undid_is_not_made_again(talk: Any) -> None:
     talk(fact("米娅住在上海。"))
-    assert talk(fact("米娅搬到了杭州。"), at=LATER)["replaced"] == 1
+    assert talk(fact("米娅搬到了杭州。", replaces="上海"), at=LATER)["replaced"] == 1
     done = Batch.objects.order_by("-pk")[0]
     batches.apply_batch(batches.plan_undo(done, actor="user:ann", now=LATER), now=LATER)
-    counts = talk(fact("米娅搬到了杭州。"), at=LATER + QUIET * 2)
+    counts = talk(fact("米娅搬到了杭州。", replaces="上海"), at=LATER + QUIET * 2)
     assert (counts["replaced"], counts["proposed"]) == (0, 0)
     assert "米娅住在上海。" in live()
 

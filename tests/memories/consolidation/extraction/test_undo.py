@@ -200,7 +200,7 @@ def test_what_others_became_part_of_stays_until_that_is_undone(talk: Any) -> Non
 def test_what_it_replaced_and_people_changed_since_is_not_lost(talk: Any) -> None:
     """The older stays replaced, for it was changed: then what replaced it stays too."""
     talk(fact("The port of staging is 8080."))
-    made = talk(fact("The port of staging is 9090."), at=LATER)
+    made = talk(fact("The port of staging is 9090.", replaces="8080"), at=LATER)
     was = Entry.objects.get(content="The port of staging is 8080.", type="fact")
     entries.update(was, entries.Edit(columns={"importance": 0.9}), now=LATER, actor="user:ann")
     undo = undone(made)
