@@ -1,7 +1,7 @@
 """Taking a turn in: its session and memory store it in one transaction (A1, A5, A13)."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
 from uuid import UUID
@@ -12,9 +12,10 @@ from django_q.tasks import async_task
 from channels_app import addresses
 from channels_app.file_mode import modes
 from memories.consolidation import buffer, turn_summaries
-from memories.consolidation.capture import Turn, capture, capturing_scopes, source_slots
+from memories.consolidation.capture import EarlierTurn, Turn, capture, capturing_scopes, is_kept, source_slots
 from memories.entries import WriteResult
 from memories.language.redaction import redact
+from memories.language.wishes import asks_to_keep, names_what
 from memories.models import Scope
 from memories.models.change import acting
 from memories.recall.traces import feedback
@@ -22,6 +23,7 @@ from memories.tenancy.access import Caller
 from memories.tenancy.resolver import Resolution
 from memories.visibility import trace_for
 from sessions_app.choices import EventKind
+from sessions_app.history import replay
 from sessions_app.lifecycle import budget, close, conversations
 from sessions_app.models import Session, SessionEvent
 
@@ -71,6 +73,7 @@ def take_turn(caller: Caller, turn: Turn, *, now: datetime, is_replay: bool = Fa
         if close.is_reset_command(turn.user):
             close.reset(session, now=now)
             return TurnResult(session, resolved, reply=close.reset_reply(language))
+        turn = _with_what_it_keeps(turn, session, resolved.address.speaker)
         events = _append(session, turn, resolved.address.speaker, now)
         origins = [session.origin_of(event) for event in events]
         written = capture(turn, resolved, scopes, origins=origins, now=now, actor=actor)
@@ -78,6 +81,18 @@ def take_turn(caller: Caller, turn: Turn, *, now: datetime, is_replay: bool = Fa
         _shorten_later(turn, session, events, written)
         directives = budget.directives(session, language=language, now=now, max_tokens=turn.max_tokens)
     return TurnResult(session, resolved, written, directives)
+
+
+def _with_what_it_keeps(turn: Turn, session: Session, speaker: str) -> Turn:
+    """A turn that asks to keep what was said before («please remember that») with the turn it speaks of."""
+    if not asks_to_keep(turn.user) or names_what(turn.user):
+        return turn
+    earlier = replay.last_turn(session, speaker)
+    if not earlier:
+        return turn
+    user, assistant = ("\n".join(event.content for event in earlier if event.kind == kind) for kind in _ROLES)
+    origins = tuple(map(session.origin_of, earlier))
+    return replace(turn, about=EarlierTurn(user=user, assistant=assistant, origins=origins))
 
 
 def _append(session: Session, turn: Turn, sender: str, now: datetime) -> list[SessionEvent]:
@@ -125,8 +140,8 @@ def _buffer(
 def _shorten_later(
     turn: Turn, session: Session, events: Sequence[SessionEvent], written: Sequence[WriteResult]
 ) -> None:
-    """Have a long turn shortened once it is stored (A11); the queue carries ids, and no words."""
-    if written and turn_summaries.is_wanted(turn.user, turn.assistant):
+    """Have a long turn shortened once it is stored (A11), unless its words are to be kept; the queue carries ids."""
+    if written and not is_kept(turn) and turn_summaries.is_wanted(turn.user, turn.assistant):
         ids = [event.pk for event in events], [result.entry.pk for result in written]
         work = partial(async_task, "channels_app.tasks.shorten_turn", session.workspace_id, *ids, group="mem:shorten")
         transaction.on_commit(work)

@@ -79,9 +79,15 @@ class CapturedEntry(Answer):
     """What became of a turn in one scope."""
 
     id = serializers.UUIDField(source="entry.uid")
-    type = serializers.ChoiceField(choices=EntryType.choices, source="entry.type")
+    type = serializers.ChoiceField(
+        choices=EntryType.choices,
+        source="entry.type",
+    )
     scope = serializers.CharField(source="entry.scope.key")
     outcome = serializers.ChoiceField(choices=Outcome.choices)
+    kept = serializers.BooleanField(
+        source="is_kept_for_good", help_text="The user asked for it to be remembered: it has no end of its own."
+    )
     reason = serializers.ChoiceField(
         choices=[TAKEN_OUT, ERASED, QUARANTINED],
         allow_null=True,

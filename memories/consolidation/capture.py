@@ -11,14 +11,26 @@ from memories.entries.draft import Draft
 from memories.language.redaction import ARROW, ToolCall, redact, sequence_of
 from memories.language.text import smart_truncate
 from memories.language.turns import turn_of
+from memories.language.wishes import asks_to_keep
 from memories.models import Entry, Scope
 from memories.models.change import acting
 from memories.tenancy.resolver import Address, Resolution
 
 #: The slot by which a way of working is known again.
 SEQUENCE = "tool_sequence"
+#: Characters of the user's side that are kept where the user asks for it to be kept.
+KEPT_CHARS = 2_000
 #: Characters of what was done, whose beginning and end are kept.
 DONE_CHARS = 1_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class EarlierTurn:
+    """The turn before, of which «please remember that» speaks, and the messages it rests on."""
+
+    user: str
+    assistant: str
+    origins: tuple[str, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,6 +47,7 @@ class Turn:
     outcome: str = ""
     recall_id: str = ""  # the recall that was used
     max_tokens: int | None = None  # of the history, where it is not the channel's
+    about: EarlierTurn | None = None  # what the user asks to keep, where this turn does not say it
 
     @property
     def is_empty(self) -> bool:
@@ -46,9 +59,9 @@ class Turn:
         return {"speaker": name, **self.slots} if name else self.slots
 
 
-def turn_text(user: str, assistant: str) -> str:
+def turn_text(user: str, assistant: str, *, user_chars: int | None = None) -> str:
     """Both sides of a turn, each cut to its limit (A1)."""
-    asked = smart_truncate(user, conf.TURN_USER_CHARS)
+    asked = smart_truncate(user, user_chars or conf.TURN_USER_CHARS)
     answered = smart_truncate(assistant, conf.TURN_ASSISTANT_CHARS)
     return turn_of(asked, answered)
 
@@ -69,7 +82,8 @@ def capture(
     """Store a turn in the scopes that capture it, and what its tools did; all of it or nothing.
 
     The task goes where the turn goes. The order of two or more tools goes to the speaker alone, and there once: used
-    again, it is counted. Raises InvalidDraft or ScopeFrozen.
+    again, it is counted. What the user asks to have kept is saved on purpose, and has no end (A9).
+    Raises InvalidDraft or ScopeFrozen.
     """
     own, chat = capturing_scopes(resolved, scopes)
     kept = [scope for scope in (own, chat) if scope]
@@ -77,12 +91,12 @@ def capture(
         return []
     base = Draft(
         scope=kept[0],
-        type=EntryType.CHAT_TURN,
-        content=turn_text(turn.user, turn.assistant),
+        type=EntryType.USER_EXPLICIT if is_kept(turn) else EntryType.CHAT_TURN,
+        content=_content(turn),
         source=Source.CONVERSATION_CAPTURE,
         at=turn.at,
         slots={**turn.named_slots(), **source_slots(resolved)},
-        origins=tuple(origins),
+        origins=(*(turn.about.origins if turn.about else ()), *origins),
     )
     with acting(actor, savepoint=False):
         locked = None
@@ -91,6 +105,20 @@ def capture(
             locked = entries.lock_scopes(kept)  # before the order of tools is looked up: two at once would miss it
             drafts += _task_drafts(turn, base, own, chat, resolved)
         return entries.remember_many(drafts, now=now, actor=actor, locked=locked, savepoint=False)
+
+
+def is_kept(turn: Turn) -> bool:
+    """Whether the user asks in a turn that it be kept."""
+    return turn.about is not None or asks_to_keep(turn.user)
+
+
+def _content(turn: Turn) -> str:
+    """The words of a turn; of one that is kept more, and with what it speaks of."""
+    if not is_kept(turn):
+        return turn_text(turn.user, turn.assistant)
+    sides = [(turn.about.user, turn.about.assistant)] if turn.about else []
+    user, assistant = ("\n".join(filter(None, side)) for side in zip(*sides, (turn.user, turn.assistant), strict=True))
+    return turn_text(user, assistant, user_chars=KEPT_CHARS)
 
 
 def _in_scope(draft: Draft, scope: Scope, resolved: Resolution) -> Draft:

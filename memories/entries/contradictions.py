@@ -14,6 +14,7 @@ from django.db import connection
 from memories.choices import EntryType, Source, Verification
 from memories.entries.edits import Edit, update
 from memories.language.contradiction import outdates
+from memories.language.turns import sides_of
 from memories.models import Entry, Slot
 
 CONTRADICTED_BY = "contradicted_by"
@@ -92,10 +93,16 @@ def _contradicted(newer: Sequence[Entry]) -> list[tuple[Entry, Entry]]:
     found: dict[int, tuple[Entry, Entry]] = {}
     for line in lines.select_related("scope").order_by("-importance", "-stated_at", "-id")[:_MOST]:
         for entry in statements:
-            if entry.scope_id == line.scope_id and _is_newer(entry, line) and outdates(entry.content, line.content):
+            if entry.scope_id == line.scope_id and _is_newer(entry, line) and outdates(_statement(entry), line.content):
                 found[line.pk] = (line, entry)
     marked = dict(Slot.objects.filter(entry__in=list(found), name=CONTRADICTED_BY).values_list("entry_id", "value"))
     return [pair for pk, pair in found.items() if marked.get(pk) != str(pair[1].uid)]
+
+
+def _statement(entry: Entry) -> str:
+    """What somebody stated; of a turn that is kept the user's side."""
+    sides = sides_of(entry.content) if entry.type == EntryType.USER_EXPLICIT else None
+    return sides[0] if sides else entry.content
 
 
 def _is_newer(entry: Entry, line: Entry) -> bool:

@@ -55,7 +55,9 @@ def _forget_words(scope: Scope, purged: list[int], last_used: datetime) -> None:
 
 def _forget_quotes(scope: Scope, purged: list[int]) -> None:
     """Forget what facts quote of the messages of purged turns, unless another memory keeps the turn."""
-    turns = Entry.objects.filter(workspace_id=scope.workspace_id, type=EntryType.CHAT_TURN)
+    turns = Entry.objects.filter(
+        workspace_id=scope.workspace_id, type__in=[EntryType.CHAT_TURN, EntryType.USER_EXPLICIT]
+    )
     named = {one for origins in turns.filter(pk__in=purged).values_list("origins", flat=True) for one in origins}
     quotes = Evidence.objects.filter(workspace_id=scope.workspace_id, origin__in=named)
     quoted = set(quotes.values_list("origin", flat=True))

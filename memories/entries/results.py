@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from memories.choices import Outcome
+from memories.choices import EntryType, Outcome
 from memories.models import Entry
 
 TAKEN_OUT = "taken_out"  #: reason of a suppressed draft: only saving it on purpose brings it back (A15)
@@ -24,6 +24,11 @@ class WriteResult:
     def is_kept(self) -> bool:
         """Whether the draft is, or strengthens, an entry."""
         return self.outcome != Outcome.SUPPRESSED
+
+    @property
+    def is_kept_for_good(self) -> bool:
+        """Whether it is stored as what somebody had remembered on purpose, which has no end of its own."""
+        return self.is_kept and self.entry.type == EntryType.USER_EXPLICIT
 
     @property
     def reason(self) -> str | None:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
-from memories.choices import Echo
+from memories.choices import Echo, EntryType
 from memories.language import stopwords, text
 from memories.language.scripts import has_han
 from memories.language.sentences import is_pleasantry, is_question, spoken_sentences
@@ -48,6 +48,13 @@ def sides_of(content: str) -> tuple[str, str] | None:
     """The user's side and the bot's side of a turn; None of any other text."""
     found = _TURN.match(content)
     return (found["user"], found["assistant"]) if found else None
+
+
+def is_turn(entry_type: str, content: str) -> bool:
+    """Whether an entry is a turn as it was captured: also one its user asked to have kept."""
+    return entry_type == EntryType.CHAT_TURN or (
+        entry_type == EntryType.USER_EXPLICIT and content.startswith((USER, ASSISTANT))
+    )
 
 
 def substance_of(content: str, echo: str | None) -> str:

@@ -79,6 +79,11 @@ class Bubble:
     memories: list[MadeMemory] = field(default_factory=list)
 
     @property
+    def out_of_use(self) -> list[str]:
+        """What became of the memories that rest on it and are not in use, each once."""
+        return list(dict.fromkeys(made.state_label for made in self.memories if made.state_label))
+
+    @property
     def may_go(self) -> bool:
         """Whether something rests on it that people have not taken out yet."""
         return bool(self.memories) and not self.is_redacted

@@ -25,6 +25,8 @@ SELECT {_COLUMNS} FROM (
 """  # noqa: S608 (constants)
 
 
+#: Messages among which the last one of a speaker is looked for.
+LATEST = 20
 M = TypeVar("M", SessionEvent, "ReplayedMessage")
 
 
@@ -99,3 +101,13 @@ def newest_turns(events: list[M], limit: int, *, overhead: int = 0) -> list[M]:
         if events[position].kind == EventKind.USER or position == 0:
             begin = position
     return events[begin:]
+
+
+def last_turn(session: Session, speaker: str) -> list[SessionEvent]:
+    """The last message of somebody in the open conversation, and the answer to it; none where people took it out."""
+    newest = list(session.spoken().order_by("-position")[:LATEST])
+    mine = (n for n, event in enumerate(newest) if event.kind == EventKind.USER and event.sender_id == speaker)
+    n = next(mine, None)
+    if n is None or newest[n].pk in redaction.redacted_events(session):
+        return []
+    return [newest[n], *(event for event in newest[max(n - 1, 0) : n] if event.kind == EventKind.ASSISTANT)]

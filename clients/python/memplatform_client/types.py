@@ -199,6 +199,7 @@ class CapturedEntry(TypedDict):
     type: EntryType
     scope: str
     outcome: OutcomeEnum
+    kept: bool
     reason: ReasonEnum | None
 
 

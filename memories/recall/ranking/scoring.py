@@ -11,7 +11,7 @@ from uuid import UUID
 from memories.choices import SUMMARY_SUBTYPES, Echo, EntryType, ScopeKind
 from memories.conf import conf
 from memories.kinds import decay
-from memories.language.turns import substance_of
+from memories.language.turns import is_turn, substance_of
 from memories.models import Entry, Evidence
 from memories.models.policy import Policies
 from memories.recall.question.client_history import ClientHistory
@@ -91,9 +91,9 @@ def score(
         if query.mode not in BY_MATCH_ALONE:
             _apply_time(item, weights["recency"], now)
         if parsed.vector and candidate.cosine is not None:
-            is_turn = entry.type == EntryType.CHAT_TURN
+            of_turn = is_turn(entry.type, entry.content)
             item.similarity = similarity(parsed.vector, candidate.cosine, query.message, entry.content)
-            item.contrast = contrast(parsed.vector, candidate.cosine, candidate.typical, entry.content, is_turn=is_turn)
+            item.contrast = contrast(parsed.vector, candidate.cosine, candidate.typical, entry.content, is_turn=of_turn)
         ranked.append(item)
     if parsed.features:
         _add_features(ranked, query.message, parsed)
@@ -231,7 +231,7 @@ def _redundant_summaries(chosen: Sequence[Ranked]) -> set[int]:
 
     To take it out moves others up, and none out: the turns are chosen without it as well.
     """
-    turns = {origin for item in chosen if item.entry.type == EntryType.CHAT_TURN for origin in item.entry.origins}
+    turns = {origin for item in chosen if is_turn(item.entry.type, item.entry.content) for origin in item.entry.origins}
     summaries = [item.entry for item in chosen if item.entry.subtype in SUMMARY_SUBTYPES and item.entry.origins]
     return {entry.pk for entry in summaries if turns.issuperset(entry.origins)}
 

@@ -22,6 +22,9 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from channels_app.mcp import PATH
+from memories import llm
+from memories.choices import EntryType, ScopeKind
+from memories.kinds import type_rule
 from memplatform import checks, collector, postgres
 from memplatform.database import checks as database_checks
 from memplatform.database import roles, state
@@ -179,6 +182,8 @@ class Command(BaseCommand):
         ]
         if (made.new_password or made.new_key) and self.stdout.isatty():
             lines.append(_("  Shown this once, and kept in %s.") % (Path(settings.DATA_DIR) / "credentials"))
+        if (made.new_password or made.new_key) and not llm.is_on():
+            lines += [_("Without a model:"), f"  {_terms_of_chat()}"]
         if made.key_file:  # quoted: it works as pasted, whatever the folder is called
             key = f'"Authorization: Bearer $(cat {shlex.quote(str(made.key_file))})"'
             call = f"curl -s {base}/api/v1/recall -H 'Content-Type: application/json' -H {key}"
@@ -190,6 +195,16 @@ class Command(BaseCommand):
         if secret and self.stdout.isatty():
             return secret
         return _("kept in %s") % file if file else _("not kept on this machine")
+
+
+def _terms_of_chat() -> str:
+    """How long what is said lives where no model makes facts of it, and what outlives it."""
+    terms = type_rule(EntryType.CHAT_TURN).ttls
+    days = {kind: terms[kind].days for kind in (ScopeKind.USER, ScopeKind.CHAT)}
+    return _(
+        "What is said in a chat is served for %(user)d days, in a group for %(chat)d; an operator can restore it, and"
+        " set other terms. What a user asks to have remembered, notes, and what is saved on purpose have no end."
+    ) % {"user": days[ScopeKind.USER], "chat": days[ScopeKind.CHAT]}
 
 
 def _leave(number: int, _frame: FrameType | None) -> None:

@@ -19,6 +19,7 @@ LINES: tuple[Callable[[Viewer], Iterable[Item]], ...] = (
     channels.parked_calls,
     workspaces.waiting_batches,
     workspaces.due_reviews,
+    workspaces.ended_last_night,
     workspaces.quarantined,
     workspaces.late_embeddings,
     workspaces.degraded_answers,

@@ -17,6 +17,7 @@ from memories.admin.auditing import note
 from memories.choices import BatchState, BufferState, HoldReason, JobState
 from memories.consolidation import buffer
 from memories.evaluation.pinned import failing_pinned_tests
+from memories.lifecycle import expiry
 from memories.models import AuditEvent, Batch, Entry, ExtractionBatch, IndexQueueItem, JobRun, WebhookDelivery
 from memories.models.webhook import DeliveryState
 from memories.tenancy.roles import Right
@@ -124,6 +125,17 @@ def due_reviews(viewer: Viewer) -> Iterator[Item]:
         if viewer.may(Right.CURATE):
             address = reverse("review_due")
         yield Item("reviews", text % {"n": due}, _("Their date of review has come; they stay in use."), address)
+
+
+def ended_last_night(viewer: Viewer) -> Iterator[Item]:
+    """What the nightly job took out of use in the last day, and nobody has brought back or dismissed."""
+    batches = viewer.rows(expiry.expiry_batches(since=viewer.now - expiry.NIGHT))
+    ended = expiry.expired_by(batches)[:SAMPLE].count()
+    if ended:
+        text = ngettext("%(n)d memory ended last night", "%(n)d memories ended last night", ended) % {"n": ended}
+        hint = _("Their time was over, and nobody is served them. The list brings them back, with a term.")
+        address = reverse("admin:memories_entry_changelist") + "?view=last_night"
+        yield Item("ended", text, hint, address, mark=str(batches.values_list("pk", flat=True)[0]))
 
 
 def quarantined(viewer: Viewer) -> Iterator[Item]:

@@ -28,6 +28,7 @@ def test_a_turn_becomes_one_entry_and_the_answer_names_it(api: Api) -> None:
             "type": "chat_turn",
             "scope": "telegram:direct_u42",
             "outcome": "created",
+            "kept": False,
             "reason": None,
         }
     ]
