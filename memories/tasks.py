@@ -65,10 +65,12 @@ def expire(workspace_id: int, *, now: datetime, run: str, report: Report | None 
         return counts | {GOES_ON: 1}
 
 
-def restore_expired(batch_ids: list[int], *, term: timedelta | None, actor: str, reason: str) -> dict[str, int]:
+def restore_expired(
+    batch_ids: list[int], *, term: timedelta | None, actor: str, reason: str, among: list[int] | None = None
+) -> dict[str, int]:
     """Restore batches too large for a request; called again, it continues with what is still expired."""
     batches = Batch.objects.filter(pk__in=batch_ids)
-    return expiry.restore_all(batches, term=term, now=timezone.now(), actor=actor, reason=reason)
+    return expiry.restore_all(batches, term=term, now=timezone.now(), actor=actor, reason=reason, among=among)
 
 
 def repair_index() -> dict[str, int]:

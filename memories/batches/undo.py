@@ -41,12 +41,14 @@ def plan_undo(
     reason: str = "",
     positions: Collection[int] | None = None,
     force: bool = False,
+    run: str | None = None,
 ) -> Batch:
     """Plan to put back the state before a batch: of all it changed, or of what its rows at `positions` refer to.
 
     Entries changed since are skipped, unless `force`: then the columns the batch changed are put back, and what others
     changed stays. Entries that replaced others since are skipped in any case.
-    Raises BatchSettled, BatchBusy, NothingToUndo or ScopeFrozen.
+    `run` is the run of several undos that one click asked for. Raises BatchSettled, BatchBusy, NothingToUndo or
+    ScopeFrozen.
     """
     with transaction.atomic():
         locked = Batch.objects.select_for_update(of=("self",)).select_related("scope").get(pk=batch.pk)
@@ -67,7 +69,7 @@ def plan_undo(
                 *(PlanRow(step=UndoStep(force=force), event_id=event) for event in events),
             ],
             name=BatchVerb.UNDO,
-            run=f"undo:{uuid4()}",
+            run=run or f"undo:{uuid4()}",
             actor=actor,
             now=now,
             reason=reason,

@@ -4,7 +4,7 @@ What is due is defined here and in the policies, for the nightly job, the admin 
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import uuid4
@@ -147,9 +147,18 @@ def expired_by(batches: Iterable[Batch] | QuerySet[Batch]) -> EntryQuerySet:
 
 
 def plan_restore(
-    batches: Iterable[Batch], *, term: timedelta | None, now: datetime, actor: str, reason: str
+    batches: Iterable[Batch],
+    *,
+    term: timedelta | None,
+    now: datetime,
+    actor: str,
+    reason: str,
+    among: Collection[int] | None = None,
 ) -> Iterator[Batch]:
-    """Plan for each scope, except frozen ones, to restore what batches expired, for `term` or as its policy says."""
+    """Plan for each scope, except frozen ones, to restore what batches expired, for `term` or as its policy says.
+
+    `among` are the entries that are meant, where not all are. The batches are of one run, and are undone together.
+    """
     by_scope: defaultdict[int, list[Batch]] = defaultdict(list)
     for done in batches:
         if done.scope_id is not None:
@@ -157,6 +166,8 @@ def plan_restore(
     run = f"restore:{uuid4()}"
     for scope in Scope.objects.filter(pk__in=by_scope, frozen=False).order_by("pk"):
         chosen = expired_by(by_scope[scope.pk])
+        if among is not None:
+            chosen = chosen.filter(pk__in=among)
         if chosen.exists():
             step = batch.StepForAll(RestoreStep.lasting(term), chosen)
             yield batch.plan(scope, step, name=BatchVerb.RESTORE, run=run, actor=actor, now=now, reason=reason)
@@ -169,10 +180,11 @@ def restore_all(
     now: datetime,
     actor: str,
     reason: str,
+    among: Collection[int] | None = None,
     report: Report | None = None,
 ) -> dict[str, int]:
-    """Restore what batches expired; called again, it continues with what is still expired."""
-    plans = plan_restore(batches, term=term, now=now, actor=actor, reason=reason)
+    """Restore what batches expired (of it the entries `among`); called again, it continues with what still is."""
+    plans = plan_restore(batches, term=term, now=now, actor=actor, reason=reason, among=among)
     return _apply(plans, BatchVerb.RESTORE, now, report)
 
 

@@ -85,7 +85,7 @@ def test_what_last_night_took_is_back_with_three_clicks(bakery: None, page: Page
     enter(page)
     page.goto("/admin/memories/entry/")
     mouse.click(page.get_by_role("link", name="Expired last night"))
-    mouse.click(page.get_by_role("link", name="Restore all of them with a term"))
+    mouse.click(page.get_by_role("link", name="with a term"))
     page.get_by_label("Reason").fill("they were needed")
     mouse.click(page.get_by_role("button", name="Restore"))
     expect(page.get_by_text("1 memory is in use again.")).to_be_visible()

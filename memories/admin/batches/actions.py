@@ -112,7 +112,7 @@ class BatchDecisions:
             answer = form.cleaned_data
             return _attempt(request, batch, lambda: _undo(request, batch, positions, answer))
         is_open = batch.state == BatchState.APPLIED
-        changed = _changed_since(batch, positions) if is_open else []
+        changed = changed_since(batch, positions) if is_open else []
         if not changed:
             del form.fields["changed"]
         title = gettext("Undo this batch")
@@ -123,7 +123,7 @@ class BatchDecisions:
             request,
             form,
             title=title,
-            text=" ".join(filter(None, [_undo_text(len(changed)), is_open and _blockers_text(batch)])),
+            text=" ".join(filter(None, [undo_text(len(changed)), is_open and _blockers_text(batch)])),
             button=gettext("Undo"),
             back=batch_url(batch, request=request),
             rows=changed,
@@ -192,7 +192,7 @@ def _positions(request: HttpRequest) -> list[int]:
     return sorted({int(text) for text in numbers if len(text) < POSITION_DIGITS})
 
 
-def _changed_since(batch: Batch, positions: Collection[int]) -> list[str]:
+def changed_since(batch: Batch, positions: Collection[int] = ()) -> list[str]:
     """The contents of what was changed since: an undo leaves these alone unless it is forced."""
     contents: list[str] = []
     for changed, model, column in (
@@ -223,7 +223,7 @@ def _blockers_text(batch: Batch) -> str:
     return text % {"n": len(blockers), "batches": ", ".join(sorted(set(blockers.values())))}
 
 
-def _undo_text(changed: int) -> str:
+def undo_text(changed: int) -> str:
     text = gettext(
         "Every memory it changed gets back what it was before; what it made is archived, and what it told of a day is "
         "told no more. The undo is a batch itself, and can be undone."

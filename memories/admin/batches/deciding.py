@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
+from uuid import uuid4
 
 from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
@@ -19,7 +20,8 @@ from django.utils.translation import gettext_lazy as _
 from memories import batches, tasks
 from memories.admin.access import CHOSEN_MOST, actor_of
 from memories.admin.auditing import note
-from memories.admin.batches.detail import STATE_COLORS, batch_url, is_irreversible
+from memories.admin.batches.actions import TAKE, UndoForm, changed_since, undo_text
+from memories.admin.batches.detail import STATE_COLORS, batch_url, is_irreversible, undo_link
 from memories.admin.batches.wording import is_plan, summary, summary_of
 from memories.admin.confirmation import ReasonForm, confirmation_form, confirmation_page, is_confirmed
 from memories.admin.labels import actor_label, batch_name
@@ -103,6 +105,7 @@ class DecidingTogether:
             "back": return_url(request, reverse("admin:memories_batch_changelist")),
             "may": held_in(request, batch.workspace_id),
             "waiting": waiting,
+            "applied": sum(1 for one in planned if one.state == BatchState.APPLIED and not is_irreversible(one)),
             "summary": summary_of(waiting or [one for one in planned if not is_plan(one.state)] or planned),
             "states": [(BatchState(state).label, n) for state, n in Counter(one.state for one in planned).items()],
             "rows": [_Row(one) for one in page],
@@ -121,6 +124,35 @@ class DecidingTogether:
         chosen = [pk for pk in request.POST.getlist("batch") if pk.isascii() and pk.isdecimal()]
         rows = batches_of_run(batch)
         return self._decide(request, what, rows.filter(pk__in=chosen) if chosen else rows, back, chosen=chosen)
+
+    @needs(Right.OPERATE)
+    def undo_run(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """Undo all that one click or one night did, with one reason."""
+        batch = self.reach(request, object_id, "operate")
+        back = with_return_url(request, batch_url(batch, "run"))
+        applied = list(batches_of_run(batch).filter(state=BatchState.APPLIED).order_by("-pk")[:CHOSEN_MOST])
+        if not applied:
+            messages.info(request, gettext("Nothing of it is in effect: there is nothing to undo."))
+            return HttpResponseRedirect(back)
+        form = confirmation_form(request, UndoForm)
+        if is_confirmed(request) and form.is_valid():
+            answer = form.cleaned_data
+            done = undo_all(request, applied, reason=answer["reason"], force=answer["changed"] == TAKE)
+            report_undone(request, done)
+            return HttpResponseRedirect(back)
+        changed = [words for one in applied for words in changed_since(one)]
+        if not changed:
+            del form.fields["changed"]
+        return confirmation_page(
+            self,
+            request,
+            form,
+            title=gettext("Undo this run: %(what)s") % {"what": summary_of(applied)},
+            text=undo_text(len(changed)),
+            button=gettext("Undo"),
+            back=back,
+            rows=changed or [f"{one.scope or '—'}: {summary(one)}" for one in applied],
+        )
 
     def _decide(
         self, request: HttpRequest, what: str, rows: QuerySet[Batch], back: str, *, chosen: Sequence[str] = ()
@@ -147,6 +179,47 @@ class DecidingTogether:
             is_grave=what == REFUSE,
             hidden=[("what", what), *(("batch", pk) for pk in chosen)],
         )
+
+
+@dataclass
+class Undone:
+    """What became of the undo of a run."""
+
+    entries: int = 0
+    queued: int = 0  # the worker carries these batches out
+    undos: list[Batch] = field(default_factory=list)
+    left: list[tuple[Batch, str]] = field(default_factory=list)  # not undone, with the reason
+
+
+def undo_all(request: HttpRequest, rows: Sequence[Batch], *, reason: str, force: bool) -> Undone:
+    """Undo each batch of a run, in a run of undos, so that the undo can be undone at once as well."""
+    result, room, run = Undone(), tasks.INLINE_ROWS, f"undo:{uuid4()}"
+    for batch in rows:
+        try:
+            undo = batches.plan_undo(
+                batch, actor=actor_of(request), now=timezone.now(), reason=reason, force=force, run=run
+            )
+            note(request, AuditEvent.UNDONE, batch)
+            result.undos.append(undo)
+            is_applied = tasks.apply_or_queue(undo, now=timezone.now(), most=room)
+        except PlatformError as refusal:
+            result.left.append((batch, str(refusal)))
+            continue
+        if is_applied:
+            undo.refresh_from_db()
+            done = sum(undo.counts.values())
+            result.entries, room = result.entries + done, room - done
+        else:
+            result.queued += 1
+    return result
+
+
+def report_undone(request: HttpRequest, done: Undone) -> None:
+    """Say how many memories are as they were before, with the link that undoes the undo, and what was left."""
+    if done.entries:
+        text = ngettext("%(n)d memory is as it was before.", "%(n)d memories are as they were before.", done.entries)
+        messages.success(request, format_html("{} {}", text % {"n": done.entries}, undo_link(done.undos)))
+    report(request, Decided(queued=done.queued, left=done.left))
 
 
 def batches_of_run(batch: Batch) -> QuerySet[Batch]:

@@ -1,5 +1,6 @@
 """The page of a batch: why it waits, what each row does, word by word, and the actions it offers."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -8,6 +9,7 @@ from django.db.models import Count
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils.formats import date_format
+from django.utils.html import format_html
 from django.utils.timezone import localtime
 from django.utils.translation import gettext, gettext_lazy, pgettext
 
@@ -123,6 +125,15 @@ class ChangeRow:
     def new_words(self) -> str:
         """The initial value of the form that rewords it."""
         return self.description.after or self.description.before or ""
+
+
+def undo_link(made: Iterable[Batch]) -> str:
+    """A link to what one action made, from where all of it is undone at once: the batch, or the run of several."""
+    batches = list(made)
+    if not batches:
+        return ""
+    address = batch_url(batches[0], "change" if len(batches) == 1 else "run")
+    return format_html('<a class="mp-link underline" href="{}">{}</a>', address, gettext("Look at it or undo it"))
 
 
 def page(model_admin: Any, request: HttpRequest, batch: Batch) -> HttpResponse:

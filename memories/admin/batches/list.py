@@ -28,7 +28,7 @@ _COLORS = Colors({state.label: color for state, color in detail.STATE_COLORS.ite
 #: Batches of runs that found nothing to do.
 EMPTY = Q(state=BatchState.APPLIED, counts={})
 #: Pages of a batch that act on it, each at an address behind the batch's.
-DECISIONS = ("approve", "refuse", "undo", "plan", "restore", "run", "decide")
+DECISIONS = ("approve", "refuse", "undo", "plan", "restore", "run", "decide", "undo_run")
 _TWO_LINES = '{} <span class="mp-beneath">{}</span>'
 _PROPOSED = Q(state=BatchState.PROPOSED)
 #: Where a batch stands, as tabs above the list.

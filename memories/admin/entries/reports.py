@@ -4,23 +4,17 @@ from typing import Any
 
 from django.contrib import messages
 from django.http import HttpRequest
-from django.utils.html import format_html, format_html_join
-from django.utils.translation import gettext, ngettext
+from django.utils.html import format_html
+from django.utils.translation import ngettext
 
-from memories.admin.batches.detail import batch_url
+from memories.admin.batches.detail import undo_link
 from memories.batches.bulk_actions import BulkResult
-
-LINKS_SHOWN = 5
 
 
 def report(request: HttpRequest, result: BulkResult, done: Any) -> None:
     """The result as messages, with links to its batches: undo is two clicks away."""
     if result.changed:
-        label = gettext("Look at it or undo it")
-        shown = result.batches[:LINKS_SHOWN]
-        rows = [(batch_url(row), label if len(result.batches) == 1 else f"{label}: {row.scope}") for row in shown]
-        links = format_html_join(" · ", '<a class="mp-link underline" href="{}">{}</a>', rows)
-        messages.success(request, format_html("{} {}", done % {"n": result.changed}, links))
+        messages.success(request, format_html("{} {}", done % {"n": result.changed}, undo_link(result.batches)))
     if result.skipped:
         skipped = ngettext(
             "%(n)d was so already, or was changed meanwhile.",

@@ -73,6 +73,7 @@ PAGES = {
     "memories_batch_run": EVERYBODY,
     "memories_batch_decide": CURATORS,
     "memories_batch_undo": OPERATORS,
+    "memories_batch_undo_run": OPERATORS,
     "memories_batch_restore": CURATORS,
     "memories_batch_last_night": CURATORS,
     "memories_bot_issue_key": OWNERS,

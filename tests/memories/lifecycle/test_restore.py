@@ -1,6 +1,7 @@
 """Bringing back what the night took: one batch, or all of it, for a new term; never what people took out."""
 
 from datetime import datetime, timedelta
+from urllib.parse import urlencode
 
 import pytest
 from django.test import Client
@@ -172,6 +173,59 @@ def test_what_expired_last_night_is_listed_and_brought_back_together(
     assert "Restore 2 memories" in ann.get(reverse(LAST_NIGHT)).content.decode()
     ann.post(reverse(LAST_NIGHT), ANSWER)
     assert (live(scope), live(theirs)) == (set(SAID[:2]), set())
+
+
+def test_what_is_restored_is_what_the_list_shows(ann: Client, workspace: Workspace, scope: Scope) -> None:
+    remember(scope, "My bike lock has the number of the house", *SAID[1:3])
+    remember(make_scope(workspace, "telegram:direct_u43"), SAID[3])
+    expire(workspace, now=timezone.now())
+    searched = {"q": "bike lock", "view": "last_night"}
+    listed = ann.get(reverse("admin:memories_entry_changelist"), searched).content.decode()
+    address = f"{reverse(LAST_NIGHT)}?{urlencode(searched)}"
+    assert "Restore this 1 memory with a term" in listed and address.replace("&", "&amp;") in listed
+    assert "Restore 1 memory" in ann.get(address).content.decode()
+    ann.post(address, ANSWER)
+    assert set(Entry.objects.live().values_list("content", flat=True)) == {"My bike lock has the number of the house"}
+
+
+def test_one_click_undoes_what_one_click_restored_in_several_scopes(
+    ann: Client, workspace: Workspace, scope: Scope
+) -> None:
+    other = make_scope(workspace, "telegram:direct_u43")
+    remember(scope, *SAID[:2])
+    remember(other, *SAID[2:])
+    expire(workspace, now=timezone.now())
+    page = ann.post(reverse(LAST_NIGHT), ANSWER, follow=True).content.decode()
+    restored = Batch.objects.filter(name=BatchVerb.RESTORE).order_by("pk")
+    assert len(restored) == 2 and reverse("admin:memories_batch_run", args=[restored[0].pk]) in page
+    run = reverse("admin:memories_batch_undo_run", args=[restored[0].pk])
+    assert run in ann.get(reverse("admin:memories_batch_run", args=[restored[0].pk])).content.decode()
+    ann.post(run, {"confirmed": "yes", "reason": "one too many"})
+    assert live(scope) | live(other) == set()
+    undos = Batch.objects.filter(name=BatchVerb.UNDO)
+    assert [(undo.reason, undo.run) for undo in undos] == [("one too many", undos[0].run)] * 2
+
+
+def test_a_night_is_undone_at_once_and_so_is_its_undo(ann: Client, workspace: Workspace, scope: Scope) -> None:
+    other = make_scope(workspace, "telegram:direct_u43")
+    remember(scope, *SAID[:2])
+    remember(other, *SAID[2:])
+    expire(workspace, now=timezone.now())
+    night = Batch.objects.earliest("pk")
+    ann.post(reverse("admin:memories_batch_undo_run", args=[night.pk]), ANSWER)
+    assert live(scope) | live(other) == set(SAID)
+    undo = Batch.objects.filter(name=BatchVerb.UNDO).earliest("pk")
+    ann.post(reverse("admin:memories_batch_undo_run", args=[undo.pk]), ANSWER)
+    assert live(scope) | live(other) == set()
+
+
+def test_a_run_of_others_is_undone_by_nobody_else(ann: Client, stranger: Workspace) -> None:
+    theirs = make_scope(stranger)
+    remember(theirs, *SAID[:2])
+    expire(stranger, now=timezone.now())
+    address = reverse("admin:memories_batch_undo_run", args=[Batch.objects.get().pk])
+    assert ann.post(address, ANSWER).status_code == 404
+    assert live(theirs) == set()
 
 
 def test_a_batch_of_somebody_else_or_of_another_kind_has_no_such_page(
