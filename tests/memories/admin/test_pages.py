@@ -128,6 +128,16 @@ def test_a_session_reads_as_a_conversation(alice: Client, mine: House) -> None:
     assert shown.index("I like marmalade with tea") < shown.index("My neighbour planted")
 
 
+@pytest.mark.parametrize(("language", "name"), [("en", "Sessions"), ("zh-hans", "会话")])
+def test_where_one_is_names_nothing_twice(language: str, name: str, alice: Client, mine: House) -> None:
+    alice.cookies["django_language"] = language
+    shown = alice.get(reverse("admin:sessions_app_session_change", args=[mine.session.pk])).content.decode()
+    path = shown[: shown.index("chevron_right")]
+    assert path.count(f">{name}</a>") + path.count(f"{name}\n    </a>") <= 1
+    between = shown[shown.index("chevron_right") : shown.index("chevron_right") + 600]
+    assert name not in between and str(mine.session) in between
+
+
 def test_a_trace_tells_what_was_served_and_what_was_left_out(alice: Client, mine: House) -> None:
     response = alice.get(reverse("admin:memories_recalltrace_change", args=[mine.trace.pk]))
     lines = response.context["lines"]
