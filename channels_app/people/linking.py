@@ -8,9 +8,9 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from channels_app.file_mode import cards
-from channels_app.models import Consent, Identity, Person
+from channels_app.models import Channel, Consent, Identity, Person
 from channels_app.people.peers import Peer, PeopleUnclear
-from memories.choices import ScopeKind
+from memories.choices import DmScope
 from memories.exceptions import ScopeFrozen
 from memories.models import Scope, Workspace
 from memories.models.change import acting
@@ -58,9 +58,17 @@ def link(workspace: Workspace, peers: Sequence[Peer], *, name: str = "", actor: 
         for identity in Identity.objects.filter(workspace_id=workspace.pk, person=person):
             if identity.unused_key != identity.own_key:  # it is new here
                 _turn_to(identity, identity.own_key, now)
-        Scope.objects.begin(workspace.pk, person.scope_key, ScopeKind.USER)
         transaction.on_commit(partial(cards.forget_channels, workspace.pk))
     return person
+
+
+def keep_one_memory_a_person(channels: Sequence[Channel], *, actor: str) -> None:
+    """From the next message on these channels keep one memory a person; what was remembered stays where it is."""
+    with transaction.atomic(), acting(actor):
+        for channel in channels:
+            channel.dm_scope = DmScope.PER_PEER
+            channel.save(update_fields=["dm_scope"])
+            transaction.on_commit(partial(cards.forget_channels, channel.workspace_id))
 
 
 def check(workspace_id: int, peers: Sequence[Peer]) -> None:

@@ -4,14 +4,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from django.db.models import Count, Q, Sum
+from django.db.models.functions import Coalesce
 
 from channels_app.models import Channel, Identity
 from channels_app.people import linking, uniting
 from channels_app.people.peers import Peer, identities_of, with_linked
 from memories.batches import changed_since
-from memories.choices import BatchVerb, ChangeState, DmScope
+from memories.choices import BatchVerb, ChangeState, DmScope, ScopeKind
 from memories.conf import conf
 from memories.models import BatchChange, DailyEvent, Entry, Scope, Workspace
+from memories.tenancy.keys import DIRECT, escape, joined
 
 #: What memories have in common of which the door keeps one (memories.entries.duplicates).
 _ALIKE = ("type", "fingerprint", "chat_id", "sender_id", "speaker", "project", "topic")
@@ -29,6 +31,15 @@ class SourceScope:
 
 
 @dataclass(frozen=True)
+class RuleOffer:
+    """A channel that keeps its memories apart, and what one memory a person would leave behind there."""
+
+    channel: Channel
+    people: int  # who have a memory under the rule of now
+    entries: int  # what these hold: it stays there, and is not asked any more
+
+
+@dataclass(frozen=True)
 class LinkPreview:
     """What a link would carry over."""
 
@@ -36,7 +47,7 @@ class LinkPreview:
     sources: list[SourceScope]
     same: int  # memories that say what another of them says word for word: one of them stays
     united: list[Channel]  # where the memory becomes one
-    apart: list[Channel]  # where each keeps their own, by the channel's rule
+    apart: list[RuleOffer]  # where each keeps their own, by the channel's rule
 
     @property
     def entries(self) -> int:
@@ -70,7 +81,7 @@ def preview_link(workspace: Workspace, named: Sequence[Peer]) -> LinkPreview:
         sources=[_source(peer, scopes[peer.own_key]) for peer in new if peer.own_key in scopes],
         same=_said_twice(workspace, [*scopes, *shared]),
         united=[channel for channel in channels if rule_of(channel) == DmScope.PER_PEER],
-        apart=[channel for channel in channels if rule_of(channel) != DmScope.PER_PEER],
+        apart=[_offer(channel) for channel in channels if rule_of(channel) != DmScope.PER_PEER],
     )
 
 
@@ -82,6 +93,18 @@ def rule_of(channel: Channel) -> str:
 def _channels(workspace: Workspace, peers: Sequence[Peer]) -> list[Channel]:
     platforms = {peer.platform for peer in peers}
     return list(Channel.objects.filter(workspace=workspace, platform__in=platforms).order_by("platform", "account"))
+
+
+def _offer(channel: Channel) -> RuleOffer:
+    """What a channel's memories of direct chats are, by the rule of now."""
+    places = {
+        DmScope.MAIN: "main",
+        DmScope.PER_CHANNEL_PEER: joined(escape(channel.platform), DIRECT),
+        DmScope.PER_ACCOUNT_CHANNEL_PEER: joined(escape(channel.platform), escape(channel.account), DIRECT),
+    }
+    scopes = Scope.objects.in_workspace(channel.workspace_id).filter(kind=ScopeKind.USER, entry_count__gt=0)
+    found = scopes.filter(key__startswith=places[DmScope(rule_of(channel))])
+    return RuleOffer(channel, **found.aggregate(people=Count("*"), entries=Coalesce(Sum("entry_count"), 0)))
 
 
 def _source(peer: Peer, scope: Scope) -> SourceScope:

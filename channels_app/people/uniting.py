@@ -22,7 +22,7 @@ from memories.batches.carrying import Carrying, carry_over
 from memories.choices import BatchState, ChangeState, ScopeKind
 from memories.entries import suppression
 from memories.exceptions import BatchBusy, BatchSettled, NothingToUndo, PlatformError
-from memories.models import Batch, BatchChange, DailyEvent, Entry, Scope
+from memories.models import Batch, BatchChange, DailyEvent, Entry, Scope, Suppression
 from memories.models.entry import EntryQuerySet
 from memories.tenancy.keys import owner_of_key
 
@@ -83,6 +83,9 @@ def _unite(identity: Identity, now: datetime, actor: str, reason: str) -> int:
     scope, count = _unused(identity), 0
     if scope is None:
         return 0
+    if not _holds_anything(identity, scope):  # nor is a memory begun for nothing
+        Identity.objects.filter(pk=identity.pk, since=identity.since).update(carried_version=scope.version)
+        return 0
     target = Scope.objects.begin(identity.workspace_id, identity.used_key, ScopeKind.USER)
     is_first = identity.carried_version is None
     if is_first and is_linked(identity):
@@ -99,6 +102,13 @@ def _unite(identity: Identity, now: datetime, actor: str, reason: str) -> int:
             Identity.objects.filter(pk=identity.pk, since=identity.since).update(carried_version=scope.version)
             return count
         count, is_first = count + carried, False
+
+
+def _holds_anything(identity: Identity, scope: Scope) -> bool:
+    """Whether there is something to carry over or to put back: memories, days, or what was taken out of use."""
+    is_out = Suppression.objects.filter(workspace_id=scope.workspace_id, scope=scope).exists()
+    left = left_in(identity, scope).exists() or bool(_days(identity, scope))
+    return is_out or left or bool(linking_batches(identity))
 
 
 def is_linked(identity: Identity) -> bool:

@@ -141,22 +141,34 @@ class PersonAdmin(RecordedHistory, RestrictedAdmin):
         except PlatformError as refusal:
             messages.error(request, str(refusal))
             return HttpResponseRedirect(back)
-        form = confirmation_form(request, LinkForm)
+        form = confirmation_form(request, LinkForm).offer(preview.apart)
         if is_confirmed(request) and form.is_valid():
-            return self._link(request, workspace, peers, form.cleaned_data, preview.entries)
+            return self._link(request, workspace, peers, form.cleaned_data, preview)
         return self._page(request, "link", _("Link identities"), context | {"preview": preview, "form": form})
 
     def _link(
-        self, request: HttpRequest, workspace: Workspace, peers: list[Peer], told: dict[str, Any], entries: int
+        self,
+        request: HttpRequest,
+        workspace: Workspace,
+        peers: list[Peer],
+        answer: dict[str, Any],
+        preview: previews.LinkPreview,
     ) -> HttpResponse:
+        chosen = set(answer.get("channels", ()))
+        changed = [offer.channel for offer in preview.apart if str(offer.channel.pk) in chosen]
         try:
-            person = linking.link(workspace, peers, name=told["name"], actor=actor_of(request), now=timezone.now())
-            self._carry_over(request, list(person.identities.all()), told["reason"], entries)
+            person = linking.link(workspace, peers, name=answer["name"], actor=actor_of(request), now=timezone.now())
+            linking.keep_one_memory_a_person(changed, actor=actor_of(request))
+            self._carry_over(request, list(person.identities.all()), answer["reason"], preview.entries)
         except PlatformError as refusal:
             messages.error(request, str(refusal))
         else:
-            note(request, AuditEvent.SETTING, person, details={"what": "linked", "text": told["reason"]})
-            messages.success(request, _("They are linked: from now on they share one memory."))
+            note(request, AuditEvent.SETTING, person, details={"what": "linked", "text": answer["reason"]})
+            if preview.united or changed:
+                messages.success(request, _("They are linked: from now on they share one memory."))
+            else:
+                text = _("They are shown as one person here. No channel keeps one memory a person, so no bot notices.")
+                messages.warning(request, text)
         return HttpResponseRedirect(page_url(workspace.pk, peers[0]))
 
     def _carry_over(self, request: HttpRequest, identities: Sequence[Identity], reason: str, entries: int) -> None:

@@ -1,15 +1,26 @@
 """What operators write about a person."""
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, Self
 
 from django import forms
+from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
+from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget
 
 from channels_app.models import ConsentSubject
+from channels_app.people.previews import RuleOffer
 from memories.admin.confirmation import ReasonForm
 from memories.admin.fields import LineField, SelectField, TextField
 
 GIVEN, WITHDRAWN = "given", "withdrawn"
+
+
+def _offer_label(offer: RuleOffer) -> str:
+    people = ngettext("%(n)d person", "%(n)d people", offer.people) % {"n": offer.people}
+    memories = ngettext("%(n)d memory", "%(n)d memories", offer.entries) % {"n": offer.entries}
+    left = gettext("%(people)s and %(memories)s would be left behind") % {"people": people, "memories": memories}
+    return f"{offer.channel} · {left if offer.entries else gettext('nothing would be left behind')}"
 
 
 class LinkForm(ReasonForm):
@@ -21,7 +32,25 @@ class LinkForm(ReasonForm):
         max_length=200,
         help_text=_("What operators call this person; bots never see it."),
     )
-    field_order = ["name", "reason"]
+    channels = forms.MultipleChoiceField(
+        label=_("From now on one memory a person in"),
+        required=False,
+        widget=UnfoldAdminCheckboxSelectMultipleWidget,
+        help_text=_(
+            "This is the rule «one per person» of the channel, for everybody who writes there, from the next message "
+            "on. It moves nothing: what is remembered so far stays where it is and is not recalled in direct chats "
+            "before the rule is set back; conversations begin anew."
+        ),
+    )
+    field_order = ["name", "channels", "reason"]
+
+    def offer(self, offers: Sequence[RuleOffer]) -> Self:
+        """Let the rules of these channels be chosen."""
+        if offers:
+            self.fields["channels"].choices = [(str(offer.channel.pk), _offer_label(offer)) for offer in offers]  # type: ignore[attr-defined]
+        else:
+            del self.fields["channels"]
+        return self
 
 
 class NoteForm(forms.Form):

@@ -35,7 +35,8 @@ _OUT_OF_REACH = """() => {
     if (place.left < left - 1 || place.right > right + 1) {
       wrong.push(`${name} from ${Math.round(place.left)} to ${Math.round(place.right)} of ${Math.round(right)}`);
     }
-    const isTyped = element.matches("textarea, select, input:not([type=checkbox], [type=radio], [type=submit], [type=number], [type=file])");
+    const other = ["checkbox", "radio", "submit", "number", "file"];
+    const isTyped = element.matches("textarea, select, input") && !other.includes(element.type);
     if (isTyped && place.width < 110) wrong.push(`${name} is ${Math.round(place.width)} wide`);
   }
   return wrong;

@@ -14,7 +14,7 @@ from channels_app.models import Channel, Consent
 from memories import entries
 from memories.choices import EntryType, Source
 from memories.models import AuditEvent, AuditRecord, Entry, Scope, Workspace
-from tests.channels_app.people.conftest import ANN_LARK, ANN_TG, FROM_LARK, FROM_TG, identity, live_in, say
+from tests.channels_app.people.conftest import ANN_LARK, ANN_TG, FROM_LARK, FROM_TG, identity, live_in, recalled, say
 from tests.conftest import NOW, Api, make_draft
 from tests.memories.admin.conftest import enter, make_user
 
@@ -60,6 +60,42 @@ def test_an_operator_links_two_identities_after_seeing_what_it_does(
     owner.post(page("unlink", workspace, ANN_LARK), {"confirmed": "yes", "reason": "a mistake"})
     assert len(live_in("direct_lark%3aou_9")) == 3
     assert identity(ANN_LARK).person != identity(ANN_TG).person
+
+
+def test_under_the_rule_of_a_new_platform_the_link_says_it_does_nothing_and_offers_the_rule(
+    api: Api, workspace: Workspace, owner: Client
+) -> None:
+    say(api, FROM_TG, "My sister is called Lena")
+    say(api, FROM_LARK, "The quarterly report is due on Friday")
+    question = page("link", workspace, ANN_TG, ANN_LARK)
+    shown = owner.get(question).content.decode()
+    assert "no bot notices, unless you change their rule below" in shown
+    assert shown.count("1 person and 1 memory would be left behind") == 2
+    answer = {"confirmed": "yes", "name": "", "reason": "she said so"}
+    done = owner.post(question, answer, follow=True).content.decode()
+    assert "No channel keeps one memory a person, so no bot notices." in done
+    assert say(api, FROM_TG, "I am learning to sail") == "telegram:direct_u42"
+    owner.post(page("unlink", workspace, ANN_LARK), {"confirmed": "yes", "reason": "a mistake"})
+    owner.post(page("unlink", workspace, ANN_TG), {"confirmed": "yes", "reason": "a mistake"})
+    assert {scope.key for scope in Scope.objects.all()} == {"telegram:direct_u42", "lark:direct_ou_9"}
+    channels = [str(channel.pk) for channel in Channel.objects.all()]
+    owner.post(question, {**answer, "channels": channels})
+    shared = f"direct_{identity(ANN_TG).person.key}"
+    assert say(api, FROM_TG, "I bought a red bicycle") == say(api, FROM_LARK, "I sold my boat") == shared
+    assert "bicycle" in recalled(api, FROM_LARK, "which bicycle did I buy?")
+    history = owner.get(reverse("admin:channels_app_channel_history", args=[channels[0]])).content.decode()
+    assert "user:owner" in history and "One per person" in history
+
+
+def test_the_rule_of_another_workspace_cannot_be_chosen(api: Api, workspace: Workspace, owner: Client) -> None:
+    say(api, FROM_TG, "My sister is called Lena")
+    say(api, FROM_LARK, "The quarterly report is due on Friday")
+    elsewhere = Workspace.objects.create(name="elsewhere")
+    foreign = Channel.objects.create(workspace=elsewhere, platform="telegram", account="theirs")
+    answer = {"confirmed": "yes", "name": "", "reason": "r", "channels": [str(foreign.pk)]}
+    assert owner.post(page("link", workspace, ANN_TG, ANN_LARK), answer).status_code == 200
+    foreign.refresh_from_db()
+    assert foreign.dm_scope != "per-peer"
 
 
 def test_a_page_costs_the_same_for_more_memories(office: Api, workspace: Workspace, owner: Client) -> None:
