@@ -3,8 +3,10 @@
 What looks secret is not stored anywhere, neither in memories nor in the session's messages:
 1. the value of an argument whose name says so: password, token, api_key, authorization, 密码 …
 2. in any text what follows such a word (`--token x`, `password=x`, 密码是x), and logins in addresses (`//user:x@`);
-3. in any text what has the form of a key: `sk-…`, `ghp_…`, `AKIA…`, `Bearer …`, JWTs, PEM blocks, 32 and more
-   hexadecimal digits, and 24 and more characters in a row that mix capitals, small letters and digits.
+3. in any text whatever is recognised as a secret in a conversation, too (memories.language.confidential): keys by their
+   form, headers, cookies, passwords of addresses, numbers by their checksum, values by the words beside them;
+4. and to be on the safe side 32 and more hexadecimal digits, and 24 and more characters in a row that mix capitals,
+   small letters and digits.
 A guess to the safe side: a harmless value that looks like a key is lost, too.
 """
 
@@ -14,7 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from memories.conf import conf
-from memories.language import text
+from memories.language import confidential, text
 from memories.language.word_lists import word_set, words
 
 NOT_STORED = "[not stored]"
@@ -96,15 +98,18 @@ def redact(said: str) -> str:
     said = _AFTER_A_NAME.sub(lambda match: match[1] + NOT_STORED, _storable(said))
     for form in _FORMS:
         said = form.sub(NOT_STORED, said)
-    return said
+    return confidential.mask(said).replace(confidential.MASKED, NOT_STORED)
 
 
 def secret_words(said: str) -> set[str]:
     """The words of a text that look like secrets, as in a credential; of others a guess to the safe side."""
     mixed = {word.strip(_PUNCTUATION) for word in _WITH_DIGIT_AND_LETTER.findall(said)}
+    found = {secret.value.strip(_PUNCTUATION) for secret in confidential.find_secrets(said)}
     formed = {match[0] for form in _FORMS for match in form.finditer(said)}
     named = {match[0][len(match[1]) :].strip(_PUNCTUATION) for match in _AFTER_A_NAME.finditer(said)}
-    return {word for word in mixed | formed if len(word) >= _SECRET_CHARS} | {word for word in named if len(word) > 1}
+    return {word for word in mixed | formed if len(word) >= _SECRET_CHARS} | {
+        word for word in named | found if len(word) > 1
+    }
 
 
 def _storable(said: str) -> str:

@@ -1,0 +1,36 @@
+"""Which kinds of secret a question asks for."""
+
+import re
+
+from memories.language.confidential.kinds import SecretKind, fold
+from memories.language.confidential.words import nouns_of
+from memories.language.word_lists import pattern
+
+#: A question for one of these is answered with secrets of these kinds: people call a PIN a password, and a code a PIN.
+_MEANT = {
+    SecretKind.PASSWORD: {SecretKind.PASSWORD, SecretKind.CODE, SecretKind.PHRASE, SecretKind.KEY},
+    SecretKind.CODE: {SecretKind.CODE, SecretKind.PASSWORD},
+    SecretKind.KEY: {SecretKind.KEY, SecretKind.PASSWORD},
+    SecretKind.PHRASE: {SecretKind.PHRASE, SecretKind.PASSWORD},
+    SecretKind.ACCOUNT: {SecretKind.ACCOUNT, SecretKind.CARD},
+}
+_ASKED = {kind: pattern("confidential", f"asks_{kind}", re.IGNORECASE) for kind in SecretKind}
+_ANY_SECRET = pattern("confidential", "asks_any", re.IGNORECASE)
+
+
+_VALUE_ALONE = re.compile(r"\W*(?=[!-~]*\d)[!-~]{4,}\W*")
+
+
+def is_value_alone(question: str) -> bool:
+    """Whether nothing but what may be a secret is looked for: who types it, knows it."""
+    return _VALUE_ALONE.fullmatch(fold(question)) is not None
+
+
+def asked_kinds(question: str) -> frozenset[SecretKind]:
+    """The kinds of secret a question asks for; none: it is about something else."""
+    folded = fold(question)
+    if _ANY_SECRET.search(folded) or is_value_alone(question):
+        return frozenset(SecretKind)
+    asked = {kind for kind, form in _ASKED.items() if form.search(folded)}
+    asked |= {SecretKind(str(noun.lastgroup)) for noun in nouns_of(folded)}
+    return frozenset(meant for kind in asked for meant in _MEANT.get(kind, {kind}))

@@ -1,0 +1,182 @@
+"""Secrets by the words around them: a word for one with a value beside it, a number that opens something."""
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import zip_longest
+
+from memories.language.confidential.kinds import SecretKind, Span
+from memories.language.confidential.values import UNITS, Value
+from memories.language.word_lists import pattern, source, words
+
+#: Characters of a text that are looked at beside a word for a secret.
+_AFTER, _BEFORE = 110, 70
+#: What is looked for first: of words that begin alike the longer ones.
+_KINDS = (
+    SecretKind.KEY,
+    *(kind for kind in SecretKind if kind not in (SecretKind.KEY, SecretKind.PASSWORD, SecretKind.CODE)),
+)
+_KINDS += (SecretKind.PASSWORD, SecretKind.CODE)
+#: One of these is part of every word for a secret.
+_STEMS = tuple(word.replace("_", " ") for word in words("confidential", "stems"))
+_NOUN = re.compile(
+    r"(?:(?<![A-Za-z])(?=[a-z0-9])|(?=[\u3040-\u9fff]))(?:"
+    + "|".join(f"(?P<{kind}>{source('confidential', kind)})" for kind in _KINDS)
+    + r")(?:(?<=[\u3040-\u9fff])|(?![A-Za-z\d_]))",
+    re.IGNORECASE,
+)
+_BARE_CODE = re.compile(r"(?<![A-Za-z])codes?(?![A-Za-z])|代码|数字码", re.IGNORECASE)
+_ACCESS = re.compile(rf"(?<![A-Za-z])(?:{source('confidential', 'access')})(?![A-Za-z])|门|锁|开", re.IGNORECASE)
+_HARMLESS = re.compile(
+    rf"(?:{source('confidential', 'harmless')})[\s_-]*(?:codes?|numbers?|no\.?|\#|码|号|号码)?\s*$", re.IGNORECASE
+)
+_HARMLESS_WORD = re.compile(rf"(?<![A-Za-z])(?:{source('confidential', 'harmless')})(?![A-Za-z])", re.IGNORECASE)
+_BUSINESS = re.compile(source("confidential", "business"), re.IGNORECASE)
+_NO_PASSWORD = re.compile(source("confidential", "no_password"), re.IGNORECASE)
+#: Where a sentence ends; a point within a value does not.
+_SENTENCE_END = re.compile(r"[.!?;](?=\s|$)|[。！？；\n]")
+_LINK = pattern("confidential", "link", re.IGNORECASE)
+_CHANGED = re.compile(
+    r"(?:chang|updat|set|switch|reset|rotat|renam|chose|pick|made|mak|turn|mov|replac)\w{0,4}\b[^.!?\n]{0,50}$",
+    re.IGNORECASE,
+)
+_TO = re.compile(r"(?<![A-Za-z])(?:to|into|as|with|by)(?![A-Za-z])", re.IGNORECASE)
+_LIST = re.compile(r"\s*(?:,|，|、|/|\band\b|\bor\b|和|或|及)\s*(?=[*#\w])", re.IGNORECASE)
+_OWNED = r"(?:(?:my|the|our|your|his|her|their|a|that|this)\s)?(?:[\w'-]{1,20}\s){0,2}"
+_IS_NOUN = re.compile(
+    rf"(?:\s|[\"'`*_,，])*(?:(?:\bis|\bwas|\bare|\bas|=|-|,)\s(?:(?:still|now|also|currently)\s)?{_OWNED}|(?:这个)?(?:就是|是|为|作为)[^，。\s]{{0,14}})$",
+    re.IGNORECASE,
+)
+_FEW_DIGITS = re.compile(r"\d[\d*#-]{2}|\d{1,2}\D{1,12}\d{1,2}\D{1,12}\d")
+_NUMBER_USED = r"(?P<value>[*#]?(?:\d{4,10}|[A-Z]?\d{3,10}[A-Z]?|\d{1,4}[*#]\d{2,8}|\d{1,2}(?:-\d{1,2}){2,3})[*#]?)"
+_OPENED = f"(?:{source('confidential', 'opened')})"
+_USED = (
+    re.compile(
+        r"(?<![A-Za-z])(?:enter|punch(?:\s?in)?|key\s?in|type(?:\s?in)?|dial|press|use|input|put\s?in|buzz|hit|try|tap(?:\s?in)?)"
+        rf"\s(?:the\s)?(?:code\s|digits\s|pin\s)?{_NUMBER_USED}(?![\w:./-])(?=[^.!?\n]{{0,40}}\b{_OPENED}\b)",
+        re.IGNORECASE,
+    ),
+    re.compile(
+        rf"(?<![A-Za-z]){_OPENED}s?\b[^.!?\n\d/]{{0,50}}?(?:\b(?:with|using|by|code|pin|press|enter|dial|punch\sin|takes|wants)\b|:(?=\s))"
+        rf"\s?(?:in\s)?(?:the\s)?(?:code\s|pin\s|digits\s)?{_NUMBER_USED}(?![\w:./-]|\s?(?:am|pm)\b)",
+        re.IGNORECASE,
+    ),
+    re.compile(
+        r"(?<![A-Za-z])(?:doors?|gate|garage|alarm|safe|lockers?|lock\s?box|key\s?box|padlock|intercom|key\s?pad|vault)(?:\s\w{1,12}){0,3}\s?"
+        rf"(?:\bis|[:=-])\s?{_NUMBER_USED}(?![\w:./-]|\s?(?:am|pm)\b)",
+        re.IGNORECASE,
+    ),
+    re.compile(
+        r"(?<![A-Za-z])(?:(?:bike|suit\s?case|luggage|trolley|pad|combination)\s?(?:lock|case)?|lock|lock\s?box|key\s?(?:safe|box))"
+        r"(?:\s\w{1,12}){0,3}?(?:\s(?:is|opens\sat)|\s?[:=-]|\s?)\s?"
+        r"(?P<value>\d{3,8}|\d(?:[- ]\d){2,7})(?![\w:./-]|\s?(?:am|pm|km)\b)",
+        re.IGNORECASE,
+    ),
+    re.compile(
+        rf"(?<![\w.:/-]){_NUMBER_USED}\s(?:(?:on\sthe\skey\s?pad|then)\s)?"
+        r"(?:opens|unlocks|disarms|(?:gets|lets)\s(?:you|me|us|one|people)\s(?:in|into|through)|to\s(?:unlock|open|disarm|get\sin))\b",
+        re.IGNORECASE,
+    ),
+    re.compile(
+        r"(?<![A-Za-z])(?:safe|locker|padlock|lock|vault|combo|combination|dial|opens?|unlocks?)\b[^.!?\n\d/]{0,40}?"
+        r"(?P<value>(?:(?:left|right|clockwise)\s(?:to\s)?)?\d{1,2}(?:\s(?:left|right))?"
+        r"(?:(?:\s?[,-]\s?|\s(?:then|and)\s|\s)(?:then\s)?(?:(?:left|right|clockwise)\s(?:to\s)?)?\d{1,2}(?:\s(?:left|right))?){2,4})(?![\w:/.])",
+        re.IGNORECASE,
+    ),
+    re.compile(rf"(?:输入|按|键入|输|拨)\s?{_NUMBER_USED}\s?(?=[^。\n]{{0,12}}(?:门|锁|进|登录|开))"),
+    re.compile(
+        rf"(?:门|锁|保险[柜箱]|手机|电脑|平板)[^。\n\d]{{0,12}}(?:用|按|输入?|是|:)\s?{_NUMBER_USED}(?![\w年月日点元])"
+    ),
+)
+
+
+_LAST_NUMBER = (
+    re.compile(r"[*#+(]?\d(?:[ .()-]{0,2}[\dA-Za-z]){2,24}[*#]?$"),
+    re.compile(r"(?<![A-Za-z\d])[A-Z]{1,3}\d{5,12}$"),
+)
+_LAST_RUN = (re.compile(r"(?<![!-~\u00c0-\u017f])[!-~\u00c0-\u017f]{4,100}$"),)
+
+
+def by_use(folded: str) -> Iterator[Span]:
+    """«Punch in 4471 at the gate»: a number that opens something."""
+    for used in _USED if _FEW_DIGITS.search(folded) else ():
+        for match in used.finditer(folded):
+            if not UNITS.match(folded, match.end("value")):
+                yield *match.span("value"), SecretKind.CODE
+
+
+def nouns_of(folded: str) -> Iterator[re.Match[str]]:
+    """The words for a secret in a text."""
+    for noun in _NOUN.finditer(folded):
+        if noun.lastgroup == SecretKind.PASSWORD and _NO_PASSWORD.match(folded, noun.end()):
+            continue
+        yield noun
+
+
+def by_words(folded: str) -> Iterator[Span]:
+    """«The wifi password is plumtree», «8812 是门锁密码»."""
+    lowered = folded.lower()
+    if not any(stem in lowered for stem in _STEMS):
+        return
+    nouns = list(nouns_of(folded))
+    for noun, following in zip_longest(nouns, nouns[1:]):
+        if following is None or noun.lastgroup != following.lastgroup or folded[noun.end() : following.start()].strip():
+            yield from _beside(folded, noun, SecretKind(str(noun.lastgroup)))
+    for noun in _BARE_CODE.finditer(folded):
+        before, after = max(0, noun.start() - 30), noun.end() + 30
+        opens_something = _ACCESS.search(folded, noun.end(), noun.end() + 80)
+        is_other = _HARMLESS_WORD.search(folded, before, after) and not opens_something
+        if not is_other and not _HARMLESS.search(folded, before, noun.end()):
+            yield from _beside(folded, noun, SecretKind.CODE)
+
+
+def _beside(folded: str, noun: re.Match[str], kind: SecretKind) -> Iterator[Span]:
+    """The values after a word for a secret, else the one before it."""
+    start, end = noun.span()
+    until = _end_of_sentence(folded, end)
+    if kind == SecretKind.PHONE and _BUSINESS.search(folded, max(0, start - 30), until):
+        return
+    value = Value(folded, kind, folded[start:end].lower())
+    if span := _value_after(value, start, end, until):
+        yield *span, kind
+        while (more := _LIST.match(folded, span[1])) and (further := value.at(more.end(), may_be_plain=False)):
+            span = further
+            yield *span, kind
+    elif span := _value_before(value, start):
+        yield *span, kind
+
+
+def _end_of_sentence(folded: str, at: int) -> int:
+    """Where the sentence of a word ends; a line that ends with a colon goes on in the next one."""
+    most = min(len(folded), at + _AFTER)
+    for ends in _SENTENCE_END.finditer(folded, at, most):
+        if ends[0] != "\n" or folded[at : ends.start()].rstrip(" \"'*`")[-1:] not in ("", ":", "是", "="):
+            return ends.start()
+    return most
+
+
+def _value_after(value: "Value", start: int, end: int, until: int) -> tuple[int, int] | None:
+    """«Changed to X», else X behind the word, behind «is», behind «to», or anywhere if its form says so."""
+    folded = value.folded
+    ways: list[tuple[Sequence[int], bool]] = [([end], False)]
+    ways.append(([link.end() for link in _LINK.finditer(folded, end, until)], True))
+    to = [link.end() for link in _TO.finditer(folded, end, until)]
+    ways.insert(0, (to, True)) if _CHANGED.search(folded, max(0, start - 60), start) else ways.append((to, False))
+    for positions, may_be_plain in ways:
+        for at in positions:
+            if span := value.at(at, may_be_plain=may_be_plain):
+                return span
+    return value.anywhere(end, until)
+
+
+def _value_before(value: "Value", start: int) -> tuple[int, int] | None:
+    """«X is my password», «X 是我的密码»."""
+    begin = max(0, start - _BEFORE)
+    ends = _IS_NOUN.search(value.folded, begin, start)
+    if not ends:
+        return None
+    for last in _LAST_NUMBER if value.kind not in (SecretKind.PASSWORD, SecretKind.KEY) else _LAST_RUN:
+        if (match := last.search(value.folded, begin, ends.start())) and (
+            span := value.at(match.start(), may_be_plain=False)
+        ):
+            return span if span[1] >= ends.start() - 1 else None
+    return None

@@ -1,0 +1,63 @@
+"""What is a secret of what people say, and what only looks so."""
+
+import pytest
+
+from memories.language.confidential import MASKED, asked_kinds, find_secrets, is_masked_form, mask
+from tests.memories.confidential.texts import INNOCENT, SECRETS, Told
+
+
+@pytest.mark.parametrize("told", SECRETS, ids=lambda told: told.text[:40])
+def test_a_secret_is_recognised_and_its_own_question_asks_for_it(told: Told) -> None:
+    assert told.secret not in mask(told.text)
+    assert {secret.kind for secret in find_secrets(told.text)} & asked_kinds(told.question)
+
+
+@pytest.mark.parametrize("text", INNOCENT)
+def test_what_only_looks_so_stays_untouched(text: str) -> None:
+    assert mask(text) == text
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "when do the movers come?",
+        "which music do I like?",
+        "what did Anna say about the trip to Rome?",
+        "搬家公司什么时候来？",
+        "我喜欢什么音乐？",
+        "which password manager did I choose?",
+    ],
+)
+def test_a_question_about_something_else_asks_for_no_secret(question: str) -> None:
+    assert not asked_kinds(question)
+
+
+def test_only_the_secret_is_taken_out() -> None:
+    assert mask("The movers come on Tuesday. The door code is 4471#, ring twice.") == (
+        f"The movers come on Tuesday. The door code is {MASKED}, ring twice."
+    )
+    assert mask("周二搬家，门锁密码是8812，别忘了") == f"周二搬家，门锁密码是{MASKED}，别忘了"
+
+
+def test_a_secret_is_masked_wherever_it_stands_again() -> None:
+    assert "plumtree88" not in mask("The wifi password is plumtree88. I repeat: plumtree88")
+
+
+def test_masking_twice_changes_nothing() -> None:
+    for told in SECRETS:
+        assert mask(mask(told.text)) == mask(told.text)
+
+
+@pytest.mark.parametrize(
+    ("masked", "said", "is_same"),
+    [
+        (f"my PIN is {MASKED}.", "my PIN is 4711.", True),
+        (f"my PIN is {MASKED}.", "my PIN is 4711, now", False),
+        (f"{MASKED} and {MASKED}", "a and b", True),
+        (f"{MASKED} and {MASKED}", "a or b", False),
+        ("plain", "plain", True),
+        ("plain", "other", False),
+    ],
+)
+def test_a_text_is_known_by_its_masked_form(masked: str, said: str, is_same: bool) -> None:
+    assert is_masked_form(masked, said) is is_same
