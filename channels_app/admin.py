@@ -48,6 +48,10 @@ _HELP = {
     "group_user_recall": _(
         "What the bot may bring up in a group from what a person told it elsewhere. Empty: as configured."
     ),
+    "secrets": _(
+        "Passwords, codes, keys, numbers of cards and identities. Kept apart, they are masked in the conversation, and "
+        "given to their owner alone, in a direct chat, who asks for them. Empty: as configured."
+    ),
     "need": _("By rules, messages like «ok» or pure code are answered without a search."),
     "path_mode": _(
         "«The files»: turns wait in the journal and are applied once the database answers again. «Both store»: what "
@@ -74,7 +78,7 @@ class ChannelAdmin(RevertibleHistory, RestrictedAdmin):
     change_form_outer_before_template = "admin/channels_app/sharing.html"
     revertible = (
         "label", "dm_scope", "session_mode", "session_prefix", "max_tokens", "group_sessions", "capture_group_memory",
-        "group_user_recall", "group_prefix", "need", "path_mode", "transcripts",
+        "group_user_recall", "group_prefix", "secrets", "need", "path_mode", "transcripts",
     )  # fmt: skip
     list_display = ["name", "platform", "account", "workspace", "dm_scope", "group_sessions", "created_at"]
     list_select_related = ["workspace"]
@@ -84,7 +88,7 @@ class ChannelAdmin(RevertibleHistory, RestrictedAdmin):
         (None, {"fields": ["label", ("platform", "account", "workspace")]}),
         (_("Direct chats"), {"fields": ["dm_scope", "session_mode", "session_prefix", "max_tokens"]}),
         (_("Groups"), {"fields": ["group_sessions", "capture_group_memory", "group_user_recall", "group_prefix"]}),
-        (_("Recall"), {"fields": ["need"]}),
+        (_("Recall"), {"fields": ["need", "secrets"]}),
         (_("Files"), {"fields": ["path_mode", "transcripts"]}),
         (_("About"), {"fields": [("uid", "version", "created_at")]}),
     ]

@@ -67,7 +67,11 @@ def platform_among(
 
 def default_rules() -> ChannelRules:
     """The rules of a channel that nobody has configured."""
-    return ChannelRules(capture_group_memory=conf.CAPTURE_GROUP_MEMORY, group_user_recall=conf.GROUP_USER_RECALL)
+    return ChannelRules(
+        capture_group_memory=conf.CAPTURE_GROUP_MEMORY,
+        group_user_recall=conf.GROUP_USER_RECALL,
+        secrets=conf.SECRETS,
+    )
 
 
 def ensure_channel(workspace_id: int, address: Address) -> None:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from memories.language import text
+from memories.language.confidential import mask
 from memories.language.references import ASSISTANT, MOST_MESSAGES, USER, RecentMessage
 from memories.recall.question.client_history import ClientHistory
 from sessions_app.choices import EventKind
@@ -97,8 +98,9 @@ def held_by_client(
     session: Session | None, events: Sequence[ReplayedMessage], messages: Sequence[RecentMessage], *, now: datetime
 ) -> ClientHistory:
     """What a client that keeps the conversation itself has: those of the stored messages it tells word for word."""
-    told = {(message.role, message.content.strip()) for message in messages}
-    known = [event for event in events if session and (event.kind, event.content.strip()) in told]
+    texts = [(message.role, message.content.strip()) for message in messages]
+    held = {*texts, *((role, mask(content)) for role, content in texts)}
+    known = [event for event in events if session and (event.kind, event.content.strip()) in held]
     return ClientHistory(
         paths=frozenset(_path(session, event) for event in known if session),
         since=min((event.at for event in known), default=now),

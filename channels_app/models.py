@@ -4,7 +4,7 @@ from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
-from memories.choices import DmScope, GroupSessions, GroupUserRecall, NeedMode, PathMode, SessionMode
+from memories.choices import DmScope, GroupSessions, GroupUserRecall, NeedMode, PathMode, SecretsRule, SessionMode
 from memories.conf import conf
 from memories.models import Recorded, Workspace, record_changes
 from memories.models.ids import uuid7
@@ -34,6 +34,7 @@ class Channel(Recorded):
     group_user_recall = models.CharField(
         _("what a group may hear of a person"), max_length=10, choices=GroupUserRecall, blank=True, default=""
     )
+    secrets = models.CharField(_("secrets that are told"), max_length=4, choices=SecretsRule, blank=True, default="")
     need = models.CharField(_("ask whether memory is needed"), max_length=4, choices=NeedMode, default=NeedMode.AUTO)
     max_tokens = models.PositiveIntegerField(_("tokens of a history"), null=True, blank=True)
     path_mode = models.CharField(
@@ -54,6 +55,9 @@ class Channel(Recorded):
             models.CheckConstraint(
                 condition=Q(group_user_recall__in=["", *GroupUserRecall.values]),
                 name="channel_group_recall_known",
+            ),
+            models.CheckConstraint(
+                condition=Q(secrets__in=["", *SecretsRule.values]), name="channel_secrets_rule_known"
             ),
             models.CheckConstraint(condition=Q(session_mode__in=SessionMode.values), name="channel_session_mode_known"),
             models.CheckConstraint(
@@ -88,6 +92,7 @@ class Channel(Recorded):
                 conf.CAPTURE_GROUP_MEMORY if self.capture_group_memory is None else self.capture_group_memory
             ),
             group_user_recall=self.group_user_recall or conf.GROUP_USER_RECALL,
+            secrets=self.secrets or conf.SECRETS,
             need=self.need,
             max_tokens=self.max_tokens,
         )

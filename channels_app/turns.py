@@ -11,7 +11,7 @@ from django_q.tasks import async_task
 
 from channels_app import addresses
 from channels_app.file_mode import modes
-from memories.consolidation import buffer, turn_summaries
+from memories.consolidation import buffer, conversation_secrets, turn_summaries
 from memories.consolidation.capture import EarlierTurn, Turn, capture, capturing_scopes, is_kept, source_slots
 from memories.entries import WriteResult
 from memories.language.redaction import redact
@@ -63,6 +63,7 @@ def report_turn(
 def take_turn(caller: Caller, turn: Turn, *, now: datetime, is_replay: bool = False) -> TurnResult:
     """Append a turn to its session and remember it; the command /reset closes the conversation instead.
 
+    The secrets it tells are taken out of both, and kept apart by the rule of the channel.
     Raises InvalidAddress, ScopeNotFound, InvalidDraft, ScopeFrozen, SessionBusy; LeaveToFiles where the channel is
     answered from files or earlier turns wait in the journal, unless this is their replay.
     """
@@ -73,10 +74,11 @@ def take_turn(caller: Caller, turn: Turn, *, now: datetime, is_replay: bool = Fa
         if close.is_reset_command(turn.user):
             close.reset(session, now=now)
             return TurnResult(session, resolved, reply=close.reset_reply(language))
+        turn, secrets = conversation_secrets.of_turn(turn, resolved.rules.secrets)
         turn = _with_what_it_keeps(turn, session, resolved.address.speaker)
         events = _append(session, turn, resolved.address.speaker, now)
         origins = [session.origin_of(event) for event in events]
-        written = capture(turn, resolved, scopes, origins=origins, now=now, actor=actor)
+        written = capture(turn, resolved, scopes, origins=origins, now=now, actor=actor, secrets=secrets)
         _buffer(turn, session, dict(zip(origins, events, strict=True)), resolved, scopes, now)
         _shorten_later(turn, session, events, written)
         directives = budget.directives(session, language=language, now=now, max_tokens=turn.max_tokens)

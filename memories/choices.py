@@ -73,6 +73,14 @@ class GroupUserRecall(TextChoices):
     ALL = "all", _("Everything")
 
 
+class SecretsRule(TextChoices):
+    """What becomes of a secret that somebody says in a conversation."""
+
+    KEEP = "keep", _("Kept apart, for its owner")
+    MASK = "mask", _("Not stored")
+    OFF = "off", _("Stored as it was said")
+
+
 class SessionMode(TextChoices):
     """Whether a chat keeps its session (B1)."""
 

@@ -11,7 +11,7 @@ from typing import Any, get_type_hints
 
 from django.conf import settings
 
-from memories.choices import DmScope, Fusion, GroupUserRecall
+from memories.choices import DmScope, Fusion, GroupUserRecall, SecretsRule
 
 
 class MemorySettings:
@@ -70,6 +70,7 @@ class MemorySettings:
     # scopes and groups (E1, A3)
     DM_SCOPE: str = DmScope.PER_CHANNEL_PEER
     GROUP_USER_RECALL: str = GroupUserRecall.SAME_CHAT
+    SECRETS: str = SecretsRule.KEEP  # said in a conversation or saved, where the channel has no rule of its own
 
     # sessions (B3–B7, C6)
     SESSION_MAX_TOKENS: int = 32_000  # of the history handed out, where neither channel nor request says otherwise

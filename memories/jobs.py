@@ -16,7 +16,7 @@ from memories.conf import switch
 from memories.consolidation import compression, day_notes, extraction
 from memories.evaluation import pinned
 from memories.index import large_scopes
-from memories.lifecycle import access_counting, capacity, echoes, expiry, maintenance
+from memories.lifecycle import access_counting, capacity, echoes, expiry, maintenance, old_secrets
 from memories.models import ExtractionBatch, Workspace
 
 #: What a job does, or counts. Of (workspace_id, now, run, report, so_far) it is given what it names; it answers with
@@ -135,6 +135,8 @@ JOBS = (
         run=large_scopes.ask, preview=large_scopes.preview),
     Job("mark-echoes", _("finds old turns that tell nothing new"), "A7", cron="17 * * * *",
         run=tasks.mark_echoes, preview=echoes.count_undecided),
+    Job("find-secrets", _("finds secrets that were stored before they were looked for"), "A16", cron="47 * * * *",
+        run=tasks.find_secrets, preview=old_secrets.count_waiting),
     Job("clean-up", _("removes records that are no longer needed"), "F5", cron="37 * * * *",
         run=tasks.clean_up, preview=maintenance.count_outdated),
 )  # fmt: skip

@@ -22,6 +22,7 @@ from memories.choices import (
     PathMode,
     Permission,
     ScopeKind,
+    SecretsRule,
     SessionMode,
 )
 from memories.exceptions import ChannelNotFound, InvalidAddress
@@ -50,12 +51,13 @@ class NewRules(fields.StrictSerializer):
     group_prefix = fields.Name(required=False, max_length=30)
     capture_group_memory = fields.YesNo(required=False, allow_null=True)
     group_user_recall = fields.Word(required=False, choices=GroupUserRecall.choices, allow_blank=True, allow_null=True)
+    secrets = fields.Word(required=False, choices=SecretsRule.choices, allow_blank=True, allow_null=True)
     need = fields.Word(required=False, choices=NeedMode.choices)
     path_mode = fields.Word(required=False, choices=PathMode.choices)
     transcripts = fields.YesNo(required=False, allow_null=True)
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        words = {name: attrs[name] or "" for name in ("dm_scope", "group_user_recall") if name in attrs}
+        words = {name: attrs[name] or "" for name in ("dm_scope", "group_user_recall", "secrets") if name in attrs}
         return attrs | words
 
     def validate_group_prefix(self, prefix: str) -> str:
@@ -79,6 +81,7 @@ class ChannelAnswer(Answer):
     group_prefix = serializers.CharField()
     capture_group_memory = serializers.BooleanField(allow_null=True)
     group_user_recall = serializers.ChoiceField(choices=GroupUserRecall.choices, allow_blank=True)
+    secrets = serializers.ChoiceField(choices=SecretsRule.choices, allow_blank=True)
     need = serializers.ChoiceField(choices=NeedMode.choices)
     path_mode = serializers.ChoiceField(choices=PathMode.choices)
     transcripts = serializers.BooleanField(allow_null=True)

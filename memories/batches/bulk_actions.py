@@ -22,10 +22,11 @@ from memories.batches.steps import (
     RestoreStep,
     Successor,
 )
-from memories.choices import BatchVerb
+from memories.choices import BatchVerb, Category
 from memories.entries import draft as drafts
 from memories.entries.draft import UnscopedDraft
 from memories.exceptions import InvalidDraft, PlatformError
+from memories.language.confidential import mask
 from memories.models import Batch, BatchChange, Entry, Scope
 
 #: Entries at once: a request that changes more takes longer than people wait.
@@ -84,6 +85,29 @@ def edit(columns: Mapping[str, Any], slots: Mapping[str, str | None] | None = No
     known = {name: value for name, value in columns.items() if name in ATTRIBUTES}
     written = {name: value.isoformat() if isinstance(value, datetime) else value for name, value in known.items()}
     return BulkAction(step=EditStep(columns=written, slots=dict(slots or {})))
+
+
+class _MaskSecrets(BulkAction):
+    """What is recognised as a secret, each entry's own."""
+
+    def rows(self, entries: Sequence[Entry]) -> list[PlanRow]:
+        return [
+            PlanRow.of(
+                entry, EditStep(columns={"content": masked, "category": Category.CREDENTIAL.value, "subtype": ""})
+            )
+            for entry in entries
+            if (masked := mask(entry.content)) != entry.content
+        ]
+
+
+def mask_secrets() -> BulkAction:
+    """Take the secrets out of entries, which stay credentials: their history still holds them."""
+    return _MaskSecrets(step=EditStep())
+
+
+def keep_as_no_secret() -> BulkAction:
+    """Say of entries that what was recognised in them is no secret."""
+    return BulkAction(step=EditStep(columns={"category": "", "subtype": ""}))
 
 
 def create(scope: Scope, draft: UnscopedDraft, *, now: datetime, actor: str, reason: str) -> BatchChange:

@@ -7,6 +7,7 @@ from datetime import datetime
 from memories import entries
 from memories.choices import EntryType, ScopeKind, Source
 from memories.conf import conf
+from memories.consolidation import conversation_secrets
 from memories.entries.draft import Draft
 from memories.language.redaction import ARROW, ToolCall, redact, sequence_of
 from memories.language.text import smart_truncate
@@ -77,13 +78,20 @@ def capturing_scopes(resolved: Resolution, scopes: Mapping[str, Scope]) -> tuple
 
 
 def capture(
-    turn: Turn, resolved: Resolution, scopes: Mapping[str, Scope], *, origins: Sequence[str], now: datetime, actor: str
+    turn: Turn,
+    resolved: Resolution,
+    scopes: Mapping[str, Scope],
+    *,
+    origins: Sequence[str],
+    now: datetime,
+    actor: str,
+    secrets: Sequence[conversation_secrets.SecretStatement] = (),
 ) -> list[entries.WriteResult]:
-    """Store a turn in the scopes that capture it, and what its tools did; all of it or nothing.
+    """Store a turn in the scopes that capture it, what its tools did, and its secrets; all of it or nothing.
 
-    The task goes where the turn goes. The order of two or more tools goes to the speaker alone, and there once: used
-    again, it is counted. What the user asks to have kept is saved on purpose, and has no end (A9).
-    Raises InvalidDraft or ScopeFrozen.
+    The turn has its secrets no longer; they go to the speaker alone. The task goes where the turn goes. The order of
+    two or more tools goes to the speaker alone, and there once: used again, it is counted. What the user asks to have
+    kept is saved on purpose, and has no end (A9). Raises InvalidDraft or ScopeFrozen.
     """
     own, chat = capturing_scopes(resolved, scopes)
     kept = [scope for scope in (own, chat) if scope]
@@ -101,6 +109,8 @@ def capture(
     with acting(actor, savepoint=False):
         locked = None
         drafts = [] if turn.is_empty else [_in_scope(base, scope, resolved) for scope in kept]
+        if own:
+            drafts += conversation_secrets.drafts_of(secrets, _in_scope(base, own, resolved), origins)
         if turn.tool_calls:
             locked = entries.lock_scopes(kept)  # before the order of tools is looked up: two at once would miss it
             drafts += _task_drafts(turn, base, own, chat, resolved)

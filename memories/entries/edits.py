@@ -11,6 +11,7 @@ from django.utils.translation import gettext as _
 
 from memories.choices import Echo
 from memories.entries import files, versions
+from memories.entries.confidential import marks_of
 from memories.entries.draft import Draft, check
 from memories.entries.fields import COLUMN_SLOTS, DRAFTED, RESERVED_SLOTS, REVERTIBLE, SLOT_FIELD
 from memories.entries.transitions import BulkOutcome, Expected, lock_entries, raise_skipped, rows_of
@@ -46,13 +47,15 @@ def update(entry: Entry, edit: Edit, *, now: datetime, actor: str, expected_vers
     """
     with _locked(entry, actor, expected_version) as (stored, scope):
         _check_edit(stored, edit)
-        before = stored.content
-        for name, value in edit.columns.items():
+        before, columns = stored.content, dict(edit.columns)
+        if "content" in columns and "category" not in columns:
+            columns |= marks_of(stored, columns["content"])
+        for name, value in columns.items():
             setattr(stored, name, value)
         for name in COLUMN_SLOTS:
             if name in edit.slots:
                 setattr(stored, name, edit.slots[name] or "")
-        _save(stored, scope, now, [*edit.columns, *(set(edit.slots) & set(COLUMN_SLOTS))], edit.slots)
+        _save(stored, scope, now, [*columns, *(set(edit.slots) & set(COLUMN_SLOTS))], edit.slots)
         files.reword_line(scope, stored, before)
     stored.refresh_from_db(fields=["version"])
     return stored

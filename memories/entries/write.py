@@ -11,6 +11,7 @@ from django.db.models import F
 from memories import metrics
 from memories.choices import MACHINE_SOURCES, Echo, LinkKind, Outcome, Verification
 from memories.entries import evidence
+from memories.entries.confidential import guarded
 from memories.entries.contradictions import mark_contradicted
 from memories.entries.draft import Draft, check
 from memories.entries.duplicates import (
@@ -72,6 +73,7 @@ def remember_many(
     drafts = list(drafts)
     for draft in drafts:
         check(draft)
+    drafts = [guarded(draft) for draft in drafts]
     if not drafts:
         return []
     with acting(actor, savepoint=savepoint and locked is None):

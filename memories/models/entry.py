@@ -17,6 +17,8 @@ from memories.models.scope import Scope
 from memories.models.state import LIVE, live_sql, mark_of
 from memories.models.tenancy import Workspace
 
+#: How the subtype of a memory begins in which a secret was recognised; the kinds of it follow.
+SECRET_SUBTYPE = "secret:"  # noqa: S105 (a mark)
 #: Of an entry `e`, in SQL.
 LIVE_SQL = live_sql("e")
 
@@ -215,8 +217,8 @@ class Entry(Sourced):
                 name="entry_live_by_review",
             ),
             models.Index(fields=["superseded_by"], condition=Q(superseded_by__isnull=False), name="entry_by_successor"),
-            # what a group may not hear is looked up whenever a group asks
-            models.Index(fields=["workspace"], condition=Q(category="credential"), name="entry_credentials"),
+            # what a group may not hear, and what nobody asked for, is looked up by every question
+            models.Index(fields=["workspace", "scope"], condition=Q(category="credential"), name="entry_credentials"),
             models.Index(fields=["scope", "path"], condition=~Q(path=""), name="entry_of_file"),
             # what operators look through: few among many, which without these are found by reading all
             models.Index(fields=["-created_at", "-id"], condition=Q(pinned=True), name="entry_pinned_by_time"),

@@ -11,6 +11,9 @@ from memories.choices import ScopeKind
 from memories.models.ids import uuid7
 from memories.models.tenancy import Workspace
 
+#: Of the rules by which secrets are recognised: raised, all memories are looked through once more.
+SECRETS_VERSION = 1
+
 
 class ScopeQuerySet(models.QuerySet["Scope"]):
     def in_workspace(self, workspace_id: int) -> Self:
@@ -72,6 +75,11 @@ class Scope(models.Model):
         blank=True,
         editable=False,
         help_text=_("What people are called here, by the id their messages come with; the last name counts."),
+    )
+    secrets_version = models.PositiveSmallIntegerField(
+        default=SECRETS_VERSION,
+        editable=False,
+        help_text="By which rules its memories were looked through for secrets; 0: not yet.",
     )
     created_at = models.DateTimeField(_("created"), auto_now_add=True)
 

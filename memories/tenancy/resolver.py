@@ -9,7 +9,16 @@ import secrets
 from dataclasses import dataclass, field, replace
 from urllib.parse import unquote
 
-from memories.choices import DmScope, GroupSessions, GroupUserRecall, NeedMode, PathMode, ScopeKind, SessionMode
+from memories.choices import (
+    DmScope,
+    GroupSessions,
+    GroupUserRecall,
+    NeedMode,
+    PathMode,
+    ScopeKind,
+    SecretsRule,
+    SessionMode,
+)
 from memories.exceptions import InvalidAddress
 from memories.language.text import is_storable
 from memories.tenancy.keys import (
@@ -58,6 +67,7 @@ class ChannelRules:
     group_prefix: str = "group_"
     capture_group_memory: bool = True
     group_user_recall: str = GroupUserRecall.SAME_CHAT
+    secrets: str = SecretsRule.KEEP
     need: str = NeedMode.AUTO
     max_tokens: int | None = None  # of a history; None: the platform's default
 

@@ -61,7 +61,7 @@ class Kind:
 _SOURCED = ("uid", "content", "source", "chats", "origins", "created_at", "updated_at", "expired_at", "version")
 _RULES = (
     *("label", "dm_scope", "session_mode", "session_prefix", "group_sessions", "group_prefix", "need", "max_tokens"),
-    *("capture_group_memory", "group_user_recall", "path_mode", "transcripts"),
+    *("capture_group_memory", "group_user_recall", "secrets", "path_mode", "transcripts"),
 )
 KINDS: Mapping[str, Kind] = {
     "workspace": Kind(Workspace, ("name", "language", "time_zone")),

@@ -12,7 +12,7 @@ from unfold.decorators import display
 from memories.admin.access import VIEW, RestrictedAdmin
 from memories.admin.filters import DaysFilter
 from memories.admin.history import RecordedHistory
-from memories.choices import DmScope, GroupSessions, GroupUserRecall, NeedMode, SessionMode
+from memories.choices import DmScope, GroupSessions, GroupUserRecall, NeedMode, SecretsRule, SessionMode
 from sessions_app.admin.actions import SessionActions
 from sessions_app.admin.conversation import conversation_of
 from sessions_app.admin.take_out import TakeOut
@@ -27,6 +27,7 @@ _RULES: Mapping[str, tuple[Any, Mapping[Any, Any]]] = {
     "group_prefix": (_("group prefix"), {}),
     "capture_group_memory": (_("remember for the group"), {True: _("yes"), False: _("no")}),
     "group_user_recall": (_("what a group may hear of a person"), dict(GroupUserRecall.choices)),
+    "secrets": (_("secrets that are told"), dict(SecretsRule.choices)),
     "need": (_("ask whether memory is needed"), dict(NeedMode.choices)),
     "max_tokens": (_("tokens of a history"), {}),
 }

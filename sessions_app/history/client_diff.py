@@ -7,6 +7,7 @@ from typing import NamedTuple
 from django.utils.translation import gettext as _
 
 from memories.exceptions import HistoryDiffers
+from memories.language.confidential import is_masked_form
 from sessions_app.choices import SPOKEN, EventKind
 from sessions_app.history import redaction
 from sessions_app.models import Session, SessionEvent
@@ -80,4 +81,10 @@ def _stored(
 
 
 def _first_difference(stored: Sequence[ClientMessage], claimed: Sequence[ClientMessage]) -> int | None:
-    return next((n for n, (one, other) in enumerate(zip(stored, claimed, strict=False)) if one != other), None)
+    pairs = enumerate(zip(stored, claimed, strict=False))
+    return next((n for n, (ours, theirs) in pairs if not _is_same(ours, theirs)), None)
+
+
+def _is_same(stored: ClientMessage, claimed: ClientMessage) -> bool:
+    """Whether a client's message is the one that is stored; its secrets were taken out of that."""
+    return stored.role == claimed.role and is_masked_form(stored.content, claimed.content)

@@ -3,8 +3,13 @@
 from collections.abc import Sequence
 from datetime import datetime
 
+from memories import entries
+from memories.choices import EntryType, Source
+from memories.consolidation import conversation_secrets
+from memories.entries.draft import Draft
 from memories.models.change import acting
 from memories.tenancy.access import Caller
+from sessions_app.choices import EventKind
 from sessions_app.history.client_diff import ClientMessage, missing_messages
 from sessions_app.lifecycle import budget, close, conversations, locks
 from sessions_app.models import Session, SessionEvent
@@ -31,6 +36,47 @@ def append_report(
         close.close_if_stale(session, now=now)
         if history is not None:
             messages = missing_messages(session, history, messages, now=now)
+        secrets = _take_out_secrets(session, messages)
         events = conversations.append(session, messages, now=now)
+        _keep_secrets(session, events, secrets, now=now, actor=caller.actor)
         directives = budget.directives(session, language=caller.language, now=now, max_tokens=max_tokens)
     return events, directives
+
+
+def _take_out_secrets(session: Session, messages: Sequence[SessionEvent]) -> list[conversation_secrets.SecretStatement]:
+    """Leave messages without the secrets they tell; what is to be kept of these, by the rule of the channel."""
+    by_user = [message.kind != EventKind.ASSISTANT for message in messages]
+    masked, secrets = conversation_secrets.without_secrets(
+        [message.content for message in messages], session.channel_rules().secrets, by_user=by_user
+    )
+    for message, content in zip(messages, masked, strict=True):
+        message.content = content
+    return secrets
+
+
+def _keep_secrets(
+    session: Session,
+    events: Sequence[SessionEvent],
+    secrets: Sequence[conversation_secrets.SecretStatement],
+    *,
+    now: datetime,
+    actor: str,
+) -> None:
+    """Keep secrets for the person of a direct chat; of a group's members none has a memory of this conversation."""
+    scope = session.user_scope
+    if not secrets or scope is None or session.is_group:
+        return
+    place = {"channel": session.platform, "chat_id": session.chat_id, "session_id": session.key}
+    base = Draft(
+        scope=scope,
+        type=EntryType.FACT,
+        tier=2,
+        content=secrets[0].content,
+        source=Source.CONVERSATION_CAPTURE,
+        at=now,
+        slots={name: value for name, value in place.items() if value},
+        chats=(scope.key,),
+    )
+    origins = [session.origin_of(event) for event in events]
+    drafts = conversation_secrets.kept_of_messages(secrets, base, origins, at=[event.at for event in events])
+    entries.remember_many(list(drafts), now=now, actor=actor, savepoint=False)

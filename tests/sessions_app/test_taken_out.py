@@ -24,7 +24,7 @@ pytestmark = pytest.mark.django_db
 #: What is told, a word of it, what is asked about it, and what else is said.
 TOLD = [
     ("my secret is zeppelin", "zeppelin", "what did I say last time about zeppelin?", "we bake bread on Monday"),
-    ("我的暗号是齐柏林飞艇", "齐柏林", "我上次说的齐柏林是什么？", "我们周一烤面包"),
+    ("我的乐队是齐柏林飞艇", "齐柏林", "我上次说的齐柏林是什么？", "我们周一烤面包"),
 ]
 
 
@@ -245,7 +245,7 @@ def test_a_client_that_believes_all_or_what_it_was_handed_out_may_go_on(secret: 
 
 @pytest.mark.thorough
 def test_in_a_group_each_may_take_out_their_own_and_the_others_stay(talk: Talk, workspace: Workspace) -> None:
-    for peer, words in (("ann", "I bring the cake"), ("ben", "我的暗号是齐柏林"), ("ann", "we meet at noon")):
+    for peer, words in (("ann", "I bring the cake"), ("ben", "我的乐队是齐柏林"), ("ann", "we meet at noon")):
         talk.say(words, f"ok {peer}", address={**GROUP, "peer": peer})
     workspace.channels.update(capture_group_memory=False)
     own = Entry.objects.get(scope__key="telegram:direct_ben", type="chat_turn")

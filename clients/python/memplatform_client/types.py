@@ -68,6 +68,7 @@ ReplyEnum = Literal["NO_REPLY"]
 SavedOutcome = Literal["created", "brought_back", "pending"]
 ScopeKindEnum = Literal["user", "chat"]
 SearchSource = Literal["notes", "entries", "daily_events", "session_events"]
+SecretsEnum = Literal["keep", "mask", "off"]
 SessionEventAnswerKindEnum = Literal["user", "assistant", "tool", "summary", "ambient"]
 SessionModeEnum = Literal["stable", "fresh"]
 SourceEnum = Literal[
@@ -229,6 +230,7 @@ class ChannelAnswer(TypedDict):
     group_prefix: str
     capture_group_memory: bool | None
     group_user_recall: GroupUserRecallEnum | Literal[""]
+    secrets: SecretsEnum | Literal[""]
     need: NeedEnum
     path_mode: PathModeEnum
     transcripts: bool | None
@@ -786,6 +788,7 @@ class NewRules(TypedDict):
     group_prefix: NotRequired[str]
     capture_group_memory: NotRequired[bool | None]
     group_user_recall: NotRequired[GroupUserRecallEnum | Literal[""] | None]
+    secrets: NotRequired[SecretsEnum | Literal[""] | None]
     need: NotRequired[NeedEnum]
     path_mode: NotRequired[PathModeEnum]
     transcripts: NotRequired[bool | None]

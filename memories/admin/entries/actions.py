@@ -48,6 +48,7 @@ class EntryActions(Revealing, InUseActions):
     actions = [
         "expire_chosen", "restore_chosen", "term_chosen", "checked_chosen", "merge_chosen", "retype_chosen",
         "file_chosen", "move_chosen", "pin_chosen", "unpin_chosen",
+        "mask_chosen", "no_secret_chosen",
     ]  # fmt: skip
     actions_detail = ["reveal", "still_true", "expire", "restore", "quarantine"]
     reach: Any

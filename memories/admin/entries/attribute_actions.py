@@ -1,5 +1,6 @@
 """The bulk actions that set something on entries: term, check, type, category, project, pin; each a batch (F3)."""
 
+from collections.abc import Callable
 from typing import Any
 
 from django.contrib import admin
@@ -12,6 +13,7 @@ from django.utils.translation import gettext_lazy as _
 from memories.admin.access import actor_of
 from memories.admin.confirmation import confirmation_form
 from memories.admin.entries.bulk_forms import (
+    BulkActionForm,
     CheckedForm,
     PinForm,
     SetAttributesForm,
@@ -23,6 +25,7 @@ from memories.admin.entries.bulk_forms import (
 from memories.batches import bulk_actions
 from memories.batches.bulk_actions import BulkAction
 from memories.models import Entry
+from memories.models.entry import SECRET_SUBTYPE
 
 Answer = HttpResponse | None
 
@@ -64,6 +67,28 @@ class AttributeActions:
     def checked_chosen(self, request: HttpRequest, queryset: QuerySet[Entry]) -> Answer:
         text = gettext("You stand as the one who checked them, and they are due for review again when you say.")
         return self._set(request, queryset, CheckedForm, gettext("Mark as checked"), text)
+
+    @admin.action(description=_("Mask the secrets of the chosen entries …"), permissions=["change"])
+    def mask_chosen(self, request: HttpRequest, queryset: QuerySet[Entry]) -> Answer:
+        text = gettext("What is recognised as a secret is taken out; the rest stays a credential. It can be undone.")
+        return self._as_secret(request, queryset, bulk_actions.mask_secrets, gettext("Mask"), text)
+
+    @admin.action(description=_("Keep the chosen entries as no secret …"), permissions=["change"])
+    def no_secret_chosen(self, request: HttpRequest, queryset: QuerySet[Entry]) -> Answer:
+        text = gettext("They are shown, searched and recalled like any other memory from then on.")
+        recognised = queryset.filter(subtype__startswith=SECRET_SUBTYPE)
+        return self._as_secret(request, recognised, bulk_actions.keep_as_no_secret, gettext("No secret"), text)
+
+    def _as_secret(
+        self, request: HttpRequest, queryset: QuerySet[Entry], make: Callable[[], BulkAction], button: str, text: str
+    ) -> Answer:
+        def act(request: HttpRequest, entries: list[Entry]) -> HttpResponse:
+            form = confirmation_form(request, BulkActionForm)
+            answer: HttpResponse = self.change(request, entries, form, lambda form: make(), button, text, rows=entries)
+            return answer
+
+        answer: Answer = self.of_many(request, queryset, act)
+        return answer
 
     def _set(
         self, request: HttpRequest, queryset: QuerySet[Entry], kind: type[ValuesForm], button: str, text: str

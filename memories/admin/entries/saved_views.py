@@ -10,9 +10,10 @@ from django.utils.translation import gettext_lazy as _
 
 from memories.admin.filters import due_condition, last_night_condition, resolve, state_condition
 from memories.admin.saved_views import SavedView
-from memories.choices import Due
+from memories.choices import Category, Due
 from memories.entries import CONTRADICTED_BY
 from memories.models import EntryAccess, Slot, Workspace
+from memories.models.entry import SECRET_SUBTYPE
 from memories.models.state import LIVE, State
 
 #: What was checked longer ago is worth another look.
@@ -46,5 +47,8 @@ SAVED_VIEWS: Mapping[str, SavedView] = {
     "pinned": SavedView(_("Pinned"), LIVE & Q(pinned=True)),
     "disputed": SavedView(_("Disputed"), _is_disputed),
     "never": SavedView(_("Never recalled"), _was_never_recalled),
+    "secrets": SavedView(
+        _("Looks like a secret"), LIVE & Q(category=Category.CREDENTIAL, subtype__startswith=SECRET_SUBTYPE)
+    ),
     "checked": SavedView(_("Checked long ago"), _was_checked_long_ago),
 }

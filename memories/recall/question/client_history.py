@@ -24,10 +24,12 @@ _QUESTION = re.compile(
     r"|will|should|have|has|had)\b",
     re.IGNORECASE,
 )
+#: A secret stands in a memory alone: the message it was told in is handed out without it.
 #: A memory is created when the first of its messages was said: a few rows of an index, however large the scope is.
 _RESTING = """
 SELECT e.id, e.origins FROM memories_entry e
-WHERE e.scope_id = ANY(%(scopes)s::bigint[]) AND e.workspace_id = %(workspace)s
+WHERE NOT starts_with(e.subtype, 'secret:')
+    AND e.scope_id = ANY(%(scopes)s::bigint[]) AND e.workspace_id = %(workspace)s
     AND e.created_at >= %(since)s AND e.origins <> '{}'
 """
 

@@ -19,8 +19,9 @@ from memories.choices import Echo, EntryType, ScopeKind
 from memories.entries.fields import COLUMN_SLOTS
 from memories.kinds import SECRET
 from memories.language import text
+from memories.language.confidential import MASKED, SecretKind, asked_kinds, find_secrets
 from memories.models import Entry, Scope
-from memories.models.entry import LIVE_SQL
+from memories.models.entry import LIVE_SQL, SECRET_SUBTYPE
 from memories.models.policy import Policies
 from memories.recall.question.people import projects_named
 from memories.recall.question.query import BY_MATCH_ALONE, Query, SearchScope
@@ -51,6 +52,13 @@ _NO_CREDENTIAL = f"""NOT (e.id = ANY (ARRAY(
     SELECT c.id FROM memories_entry c WHERE c.workspace_id = %(workspace)s AND c.category IN ({_SECRET_CATEGORIES})
         AND c.scope_id = ANY(%(scopes)s::bigint[])
 )))"""  # noqa: S608 (a name of ours)
+
+#: The same of secrets that were recognised, and that a question does not ask for.
+_NOT_ASKED_FOR = f"""NOT (e.id = ANY (ARRAY(
+    SELECT c.id FROM memories_entry c WHERE c.workspace_id = %(workspace)s AND c.category IN ({_SECRET_CATEGORIES})
+        AND c.scope_id = ANY(%(scopes)s::bigint[]) AND starts_with(c.subtype, '{SECRET_SUBTYPE}')
+        AND NOT string_to_array(substr(c.subtype, {len(SECRET_SUBTYPE) + 1}), ',') && %(asked_secrets)s::text[]
+)))"""  # noqa: S608 (names of ours)
 
 #: Reads entries alone, by the index of their scope; mostly it finds none.
 _INELIGIBLE = """
@@ -202,6 +210,14 @@ def _among(entries: QuerySet[Entry] | None) -> Condition:
     return [f"e.id IN ({re.sub('%s', lambda _: f'%({next(each)})s', sql)})"], names
 
 
+def secret_filter(query: Query) -> Condition:
+    """A secret is served to a question for its kind; where several people hear the answer, to none."""
+    asked = asked_kinds(query.message)
+    if len(asked) == len(SecretKind) or any(is_group(place) for place in query.places):
+        return [], {}
+    return [_NOT_ASKED_FOR], scope_filter(query)[1] | {"asked_secrets": sorted(asked)}
+
+
 def echo_filter(query: Query) -> Condition:
     """What was only asked and what was repeated is found by its words, and where it is asked what was asked."""
     is_asked_for = query.mode in BY_MATCH_ALONE or is_about_asking(query.message)
@@ -233,8 +249,9 @@ class CredentialGuard:
     secrets: frozenset[str] = frozenset()
 
     def reveals(self, content: str, origins: Sequence[str]) -> bool:
-        """Whether a text that rests on these messages tells a credential."""
-        if not self.origins.isdisjoint(origins) or not self.secrets.isdisjoint(_secrets(content)):
+        """Whether a text that rests on these messages tells a credential; not where that was taken out of it."""
+        rests_on_it = MASKED not in content and not self.origins.isdisjoint(origins)
+        if rests_on_it or not self.secrets.isdisjoint(_secrets(content)):
             return True
         normalised = f" {text.normalise(content)} " if self.texts else ""
         return any(credential in normalised for credential in self.texts)
@@ -253,9 +270,15 @@ def credential_guard(workspace_id: int, scopes: Sequence[Scope]) -> CredentialGu
     )
     return CredentialGuard(
         origins=frozenset(origin for _, origins in rows for origin in origins),
-        texts=tuple({f" {text.normalise(content)} " for content, _ in rows} - {"  "}),
+        texts=tuple({f" {text.normalise(words)} " for content, _ in rows for words in _wordings(content)} - {"  "}),
         secrets=frozenset(secret for content, _ in rows for secret in _secrets(content)),
     )
+
+
+def _wordings(content: str) -> list[str]:
+    """By which a copy of a credential is known: all of it, and what was recognised as a secret in it."""
+    values = [secret.value for secret in find_secrets(content)]
+    return [content, *(value for value in values if len(value) >= _SECRET_CHARS)]
 
 
 def _secrets(content: str) -> set[str]:

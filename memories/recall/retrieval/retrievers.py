@@ -5,7 +5,7 @@ Packages above hand theirs down so. It answers for its own walls: it is given th
 nothing else.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cache
@@ -15,8 +15,10 @@ from django.conf import settings
 from django.db import connection
 from django.utils.module_loading import import_string
 
+from memories.choices import SecretsRule
 from memories.conf import conf
 from memories.language import text
+from memories.language.confidential import SecretKind, asked_kinds, find_secrets, mask
 from memories.models import Entry
 from memories.models.policy import Policies
 from memories.recall.question.query import Mode, ParsedQuery, Query, SearchScope
@@ -152,6 +154,7 @@ def retrieve_events(
     guard = credential_guard(query.workspace_id, query.scopes if events else [])
     events = [event for event in events if not guard.reveals(event.content, [event.path, *event.rests_on])]
     chosen = limit_events(_best_first(_without_covered_summaries(events)), question)
+    chosen = [_without_secrets(event, asked_kinds(query.message)) for event in chosen]
     return [_shortened(event) for event in _best_first(_linked_to_memories(chosen, served))]
 
 
@@ -193,6 +196,12 @@ def _linked_to_memories(events: list[RecalledEvent], served: Sequence[Ranked]) -
 def _shortened(event: RecalledEvent) -> RecalledEvent:
     short = text.smart_truncate(event.content, conf.SESSION_EVENT_CHARS)
     return replace(event, content=short, is_cut=len(short) < len(event.content.strip()))
+
+
+def _without_secrets(event: RecalledEvent, asked: Collection[SecretKind]) -> RecalledEvent:
+    """A message of a time when secrets stayed in it, without those the question does not ask for."""
+    secrets = {secret.kind for secret in find_secrets(event.content)} if conf.SECRETS != SecretsRule.OFF else set()
+    return event if secrets.issubset(asked) else replace(event, content=mask(event.content))
 
 
 def suppressed_paths(places: Sequence[SearchScope], paths: Sequence[str]) -> set[str]:

@@ -16,7 +16,10 @@ from django.db import connection
 from memories.choices import Fusion
 from memories.conf import conf
 from memories.index.contextual import sparse_literal
+from memories.language import text
+from memories.language.confidential import is_value_alone
 from memories.models import Entry
+from memories.models.entry import SECRET_SUBTYPE
 from memories.models.policy import Policies
 from memories.models.state import live_sql
 from memories.recall.question.query import Mode, ParsedQuery, Query
@@ -33,6 +36,7 @@ from memories.recall.retrieval.filters import (
     ineligible_entries,
     request_filter,
     scope_filter,
+    secret_filter,
 )
 from memories.recall.retrieval.large_scopes import ALL_ROWS, Rows, on_one_processor, rows_to_rank
 
@@ -157,7 +161,8 @@ def eligible_candidates(
     `more` of them than usual, where so many will be left out. They tell whether there are any that may not, among so
     many of the `newest`.
     """
-    where = all_of(eligible_filter(query, policies, now), request_filter(query), echo_filter(query))
+    eligible = eligible_filter(query, policies, now)
+    where = all_of(eligible, request_filter(query), echo_filter(query), secret_filter(query))
     limit = (parsed.limit or max(conf.RECALL_CANDIDATES, query.limit * 2)) + more
     rows = rows_to_rank(query, parsed, where, least=limit)
     passed_over = "false"
@@ -173,7 +178,21 @@ def eligible_candidates(
                 leading.note_too_few(query.scope_ids)
             best = find()
     guard = credential_guard(query.workspace_id, query.scopes if best else [])
-    return [match for match in best if not guard.reveals(match[1].content, match[1].origins)]
+    heard = [match for match in best if not guard.reveals(match[1].content, match[1].origins)]
+    return _with_closest_secrets(heard, query)
+
+
+def _with_closest_secrets(matches: list[Match], query: Query) -> list[Match]:
+    """Of several secrets those that share most words with the question: «the wifi password» is no other password."""
+    asked = set(text.terms(query.message))
+    shared = {
+        entry.pk: len(asked & set(text.terms(entry.content)))
+        for _candidate, entry in matches
+        if entry.subtype.startswith(SECRET_SUBTYPE)
+    }
+    most = max(shared.values(), default=0)
+    least = 1 if is_value_alone(query.message) else 0
+    return [match for match in matches if shared.get(match[1].pk, max(most, least)) == max(most, least)]
 
 
 def search(

@@ -12,7 +12,7 @@ from tests.conftest import GROUP, TELEGRAM, Api
 from tests.memories.api.requests import errors
 
 pytestmark = pytest.mark.django_db
-TURN = {"user": "my locker code is 7741", "assistant": "Noted."}
+TURN = {"user": "my locker stands in hall 7741", "assistant": "Noted."}
 
 
 def say(api: Api, address: dict[str, Any], **more: Any) -> Any:

@@ -11,7 +11,7 @@ from tests.memories.api.requests import errors
 
 pytestmark = pytest.mark.django_db
 MYBOT = "channels/telegram/mybot"
-TURN = {"user": "my locker code is 7741", "assistant": "Noted."}
+TURN = {"user": "my locker stands in hall 7741", "assistant": "Noted."}
 
 
 def put(api: Api, path: str, rules: str = "{}", **headers: str) -> Any:

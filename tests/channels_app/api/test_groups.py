@@ -136,6 +136,7 @@ def test_a_credential_of_the_groups_own_is_never_served_there(api: Api, channel:
 @pytest.mark.thorough
 @pytest.mark.parametrize("secret", ["swordfish", "Tr0ub4dor&3"])
 def test_neither_is_a_turn_or_a_message_with_its_words(api: Api, channel: Channel, secret: str) -> None:
+    Channel.objects.update(secrets="off")
     say(api, f"the vault password is {secret}", {**GROUP, "peer": "bob"}, answer="noted")
     assert secret in in_the_group(api)
     api.post("entries", {"scope": CHAT, "content": f"The vault password is {secret}.", "category": "credential"})

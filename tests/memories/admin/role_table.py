@@ -144,6 +144,8 @@ ACTIONS = {
             "file_chosen",
             "pin_chosen",
             "unpin_chosen",
+            "mask_chosen",
+            "no_secret_chosen",
             "retype_chosen",
             "term_chosen",
             "checked_chosen",

@@ -14,7 +14,7 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture
 def said(mine: House) -> tuple[Entry, Entry]:
     """The speaker's entry and the chat's."""
-    turn = {"address": GROUP, "user": "my locker code is 7741", "assistant": "Noted."}
+    turn = {"address": GROUP, "user": "my locker stands in hall 7741", "assistant": "Noted."}
     entries = Api(make_key(mine.workspace)).post("turns", turn).json()["entries"]
     own, chat = (Entry.objects.get(uid=entry["id"]) for entry in entries)
     return own, chat

@@ -131,7 +131,7 @@ def test_what_says_nothing_by_itself_is_not_masked(credential: Entry, mine: Hous
     [
         ("The wifi password is hunter2!", {"hunter2"}),
         ("密码是花生酱，别忘了", {"花生酱"}),
-        ("code of 2026-11-23 12:30 is 4711", set()),
+        ("the train of 2026-11-23 12:30 has 4711 seats", set()),
         ("the key sk-abcdefghijklmnop12345 works", {"sk-abcdefghijklmnop12345"}),
     ],
 )

@@ -10,7 +10,7 @@ from memories.models import Entry, Scope, Suppression, Workspace
 from tests.conftest import GROUP, NOW, TELEGRAM, Api, make_draft, make_key
 
 pytestmark = pytest.mark.django_db
-TURN = {"user": "my locker code is 7741", "assistant": "Noted: 7741."}
+TURN = {"user": "my locker stands in hall 7741", "assistant": "Noted: 7741."}
 TOOLS = {"tool_calls": [{"name": "notes"}, {"name": "mail"}], "outcome": "written down"}
 OWN, CHAT = "telegram:direct_u42", "telegram:mybot:group_g1"
 
@@ -48,7 +48,7 @@ def by_scope(entries: list[dict[str, Any]]) -> dict[str, str]:
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("again", [{}, {"user": "MY LOCKER CODE is  7741 "}], ids=["same words", "other case"])
+@pytest.mark.parametrize("again", [{}, {"user": "MY LOCKER STANDS in  hall 7741 "}], ids=["same words", "other case"])
 def test_the_same_turn_after_a_deletion_is_suppressed_and_says_so(api: Api, again: dict[str, str]) -> None:
     (first,) = say(api, TELEGRAM)
     assert (first["outcome"], first["reason"]) == ("created", None)
@@ -167,7 +167,7 @@ def test_a_fact_drawn_from_it_goes_too_wherever_it_is_kept(api: Api, workspace: 
     said = by_scope(say(api, GROUP))
     turn = Entry.objects.get(uid=said[OWN])
     copy = Entry.objects.get(uid=said[CHAT])
-    Entry.objects.filter(pk=copy.pk).update(type="fact", tier=2, content="the locker opens with 7741", sender_id="")
+    Entry.objects.filter(pk=copy.pk).update(type="fact", tier=2, content="the locker is in hall 7741", sender_id="")
     answer = delete(api, str(turn.uid))
     assert [(one["id"], one["state"]) for one in answer["copies"]] == [(str(copy.uid), "expired")]
     answer = restore(api, str(turn.uid))

@@ -19,7 +19,8 @@ pytestmark = pytest.mark.django_db
 NOW = datetime(2026, 3, 1, 9, 5, tzinfo=UTC)
 NAMES = [
     "mem:clean-events", "mem:clean-replays", "mem:clean-up", "mem:deliver-webhooks", "mem:erase", "mem:extract",
-    "mem:forget-keys", "mem:index-large-scopes", "mem:mark-echoes", "mem:rehearse", "mem:repair-index",
+    "mem:find-secrets", "mem:forget-keys", "mem:index-large-scopes", "mem:mark-echoes", "mem:rehearse",
+    "mem:repair-index",
     "mem:replay-journal",
     "mem:resume-batches", "mem:roll-up", "mem:sweep-sessions", "mem:tell-condition", "mem:tick", "mem:unite-people",
 ]  # fmt: skip

@@ -55,10 +55,10 @@ def test_a_message_leads_to_its_memories_and_they_lead_back(talk: Talk, alice: C
 
 
 def test_a_message_is_taken_out_with_its_memories_and_days_and_comes_back(talk: Talk, alice: Client) -> None:
-    talk.say("我的暗号是齐柏林", "记住了")
+    talk.say("我的乐队是齐柏林", "记住了")
     talk.say("we bake on Monday", "ok")
-    event, scope = message("我的暗号是齐柏林"), Scope.objects.get()
-    day = EventDraft(scope=scope, local_date=NOW.date(), content="暗号是齐柏林", origins=tuple(paths(event)))
+    event, scope = message("我的乐队是齐柏林"), Scope.objects.get()
+    day = EventDraft(scope=scope, local_date=NOW.date(), content="乐队是齐柏林", origins=tuple(paths(event)))
     daily_events.write([day], now=NOW, actor="job:extract")
     asked = take_out(alice, event)
     goes = asked.context["goes"]

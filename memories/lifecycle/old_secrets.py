@@ -1,0 +1,78 @@
+"""Secrets of a time when nobody looked for them: found once, and made credentials in a batch that can be undone.
+
+Memories are looked at when they are written. Those that were stored before, or by older rules, are looked through here,
+a scope at a time; what is found is masked in the admin from then on, kept from groups, and served to those who ask.
+"""
+
+import time
+from collections.abc import Iterator
+from datetime import datetime
+
+from django.db.models import QuerySet
+
+from memories import batches
+from memories.batches.steps import EditStep, PlanRow
+from memories.choices import Category, SecretsRule
+from memories.conf import conf
+from memories.entries.confidential import subtype_of
+from memories.exceptions import ScopeFrozen
+from memories.kinds import SECRET
+from memories.language.confidential import find_secrets
+from memories.models import Entry, Scope
+from memories.models.scope import SECRETS_VERSION
+
+JOB = "find-secrets"
+ACTOR = f"job:{JOB}"
+_ROWS = 500
+
+
+def find_old_secrets(*, now: datetime, seconds: float) -> dict[str, int]:
+    """Look through the scopes nobody has looked through by these rules; how many, and how many secrets they held.
+
+    It stops after so many seconds, and goes on where it stopped when it is called again: a run that was killed finds
+    its plan again. A frozen scope is left for later.
+    """
+    ends = time.monotonic() + seconds
+    scopes = secrets = 0
+    for scope in _waiting().filter(frozen=False).order_by("pk") if _is_wanted() else ():
+        if time.monotonic() > ends:
+            break
+        try:
+            secrets += _look_through(scope, now)
+        except ScopeFrozen:  # since it was chosen
+            continue
+        scopes += 1
+    return {"scopes": scopes, "secrets": secrets}
+
+
+def count_waiting() -> dict[str, int]:
+    """How many scopes nobody has looked through, and how many memories they hold; those that are frozen wait."""
+    waiting = _waiting().filter(frozen=False) if _is_wanted() else Scope.objects.none()
+    return {"scopes": waiting.count(), "entries": Entry.objects.filter(scope__in=waiting).count()}
+
+
+def _is_wanted() -> bool:
+    return conf.SECRETS != SecretsRule.OFF
+
+
+def _waiting() -> QuerySet[Scope]:
+    return Scope.objects.filter(secrets_version__lt=SECRETS_VERSION)
+
+
+def _look_through(scope: Scope, now: datetime) -> int:
+    """Make what holds a secret a credential, in a batch if there is any; how many. Raises ScopeFrozen."""
+    rows = list(_rows(scope))
+    if rows:
+        run = f"{JOB}:{SECRETS_VERSION}"
+        batch = batches.plan(scope, rows, name=JOB, run=run, actor=ACTOR, now=now)
+        batches.apply_batch(batch, now=now)
+    Scope.objects.filter(pk=scope.pk).update(secrets_version=SECRETS_VERSION)
+    return len(rows)
+
+
+def _rows(scope: Scope) -> Iterator[PlanRow]:
+    entries = Entry.objects.in_scope(scope).exclude(category__in=SECRET).order_by("pk")
+    for entry in entries.only("pk", "version", "content").iterator(chunk_size=_ROWS):
+        if kinds := {secret.kind for secret in find_secrets(entry.content)}:
+            marks = {"category": Category.CREDENTIAL.value, "subtype": subtype_of(kinds)}
+            yield PlanRow.of(entry, EditStep(columns=marks))

@@ -1,0 +1,144 @@
+"""A secret told in a conversation is kept for whoever told it, and stands nowhere else."""
+
+import json
+from typing import Any
+
+import pytest
+from django.db import connection
+
+from channels_app.models import Channel
+from memories.models import Entry, Workspace
+from sessions_app.models import SessionEvent
+from tests.conftest import GROUP, TELEGRAM, Api
+
+pytestmark = pytest.mark.django_db
+SECRET, TURN = "4711", "The movers come on Tuesday at nine. My card PIN is 4711."
+BORIS = {**GROUP, "peer": "u77"}
+
+
+def say(api: Api, text: str, address: dict[str, Any] = TELEGRAM, answer: str = "Noted.", **more: Any) -> None:
+    answered = api.post("turns", {"address": address, "user": text, "assistant": answer, **more})
+    assert answered.status_code == 201, answered.json()
+
+
+def ask(api: Api, message: str, address: dict[str, Any] = TELEGRAM) -> str:
+    """All that a bot is answered with: its memories, its events and its context."""
+    return api.post("recall", {"address": address, "message": message}).content.decode()
+
+
+def test_its_owner_is_answered_with_it(api: Api) -> None:
+    say(api, TURN)
+    assert SECRET in ask(api, "what is my card PIN?")
+    assert SECRET in ask(api, "do you remember the PIN of my card?")
+
+
+def test_its_owner_gets_it_in_the_conversation_it_was_told_in(api: Api) -> None:
+    say(api, TURN)
+    context = api.post("context", {"address": TELEGRAM, "message": "what is my card PIN?"}).json()
+    assert SECRET in str(context)
+
+
+def test_it_is_not_served_to_another_question_and_the_rest_of_the_turn_is(api: Api) -> None:
+    say(api, TURN)
+    answer = ask(api, "when do the movers come?")
+    assert "Tuesday" in answer and SECRET not in answer
+    assert SECRET not in ask(api, "what did I say last time?")
+
+
+def test_it_is_stored_in_one_memory_and_in_no_message(api: Api) -> None:
+    say(api, TURN, answer="Your PIN 4711 is noted.")
+    assert not SessionEvent.objects.filter(content__contains=SECRET).exists()
+    kept = Entry.objects.get(content__contains=SECRET)
+    assert (kept.category, kept.type, kept.subtype) == ("credential", "fact", "secret:code")
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT count(*) FROM memories_bufferedturn WHERE messages::text LIKE '%4711%'")
+        assert cursor.fetchone() == (0,)
+
+
+def test_no_other_member_of_a_group_hears_it_and_its_owner_asks_alone(api: Api) -> None:
+    say(api, TURN, GROUP)
+    for address in (GROUP, BORIS):
+        for question in ("what is the card PIN?", "when do the movers come?", "what did we say last time?"):
+            assert SECRET not in ask(api, question, address), (address, question)
+    assert "Tuesday" in ask(api, "when do the movers come?", BORIS)
+    assert SECRET in ask(api, "what is my card PIN?")
+
+
+def test_of_several_the_one_that_is_meant_is_served(api: Api) -> None:
+    say(api, "The wifi password is plumtree88")
+    say(api, "My email password is Tr0ub4dor&3")
+    answer = ask(api, "what is the wifi password?")
+    assert "plumtree88" in answer and "Tr0ub4dor" not in answer
+
+
+def test_a_bot_that_answers_with_it_tells_nothing_new(api: Api) -> None:
+    say(api, "The wifi password is plumtree88")
+    say(api, "what is the wifi password?", answer="Your wifi password is plumtree88, of course.")
+    assert Entry.objects.filter(content__contains="plumtree88").count() == 1
+
+
+def test_a_channel_may_store_none(api: Api, workspace: Workspace) -> None:
+    Channel.objects.update_or_create(
+        workspace=workspace, platform="telegram", account="mybot", defaults={"secrets": "mask"}
+    )
+    say(api, TURN)
+    assert not Entry.objects.filter(content__contains=SECRET).exists()
+    assert SECRET not in ask(api, "what is my card PIN?")
+
+
+def test_a_channel_may_store_them_as_they_were_said(api: Api, workspace: Workspace) -> None:
+    Channel.objects.update_or_create(
+        workspace=workspace, platform="telegram", account="mybot", defaults={"secrets": "off"}
+    )
+    say(api, TURN)
+    assert SECRET in ask(api, "when do the movers come?")
+
+
+def test_the_configured_rule_holds_where_a_channel_has_none(api: Api, settings: Any) -> None:
+    settings.MEMORY_SECRETS = "mask"
+    say(api, TURN)
+    saved = api.post(
+        "entries", {"scope": "telegram:direct_u42", "type": "user_explicit", "content": "The door code is 5566"}
+    )
+    assert saved.status_code == 201, saved.json()
+    assert not Entry.objects.filter(content__regex="4711|5566").exists()
+
+
+def test_what_is_saved_on_purpose_is_a_credential(api: Api) -> None:
+    body = {"scope": "telegram:direct_u42", "type": "user_explicit", "content": "The door code is 5566"}
+    assert api.post("entries", body).json()["category"] == "credential"
+    assert "5566" in ask(api, "what is the door code?")
+    assert "5566" not in ask(api, "what do you know about the door?")
+
+
+def test_a_memory_that_gets_a_secret_becomes_a_credential(api: Api) -> None:
+    body = {"scope": "telegram:direct_u42", "type": "user_explicit", "content": "The door is green"}
+    saved = api.post("entries", body)
+    changed = api.request(
+        "PATCH",
+        f"entries/{saved.json()['id']}",
+        json.dumps({"content": "The door code is 5566"}),
+        **{"If-Match": saved["ETag"]},
+    )
+    assert changed.status_code == 200, changed.json()
+    assert changed.json()["category"] == "credential"
+
+
+def test_reported_messages_are_stored_without_it_and_a_history_with_it_is_the_same(api: Api) -> None:
+    say(api, "hello there, how are you?")
+    session = api.post("context", {"address": TELEGRAM, "message": "hi"}).json()["session"]
+    said = [
+        {"role": "user", "content": "hello there, how are you?"},
+        {"role": "assistant", "content": "Noted."},
+        {"role": "user", "content": "My card PIN is 4711."},
+        {"role": "assistant", "content": "4711, noted."},
+    ]
+    path = f"sessions/{session['id']}/events"
+    reported = api.post(
+        path, {"history": said[:2], "events": [{"kind": one["role"], "content": one["content"]} for one in said[2:]]}
+    )
+    assert reported.status_code == 201, reported.json()
+    assert not SessionEvent.objects.filter(content__contains=SECRET).exists()
+    again = api.post(path, {"history": said, "events": [{"kind": "user", "content": "thanks"}]})
+    assert again.status_code == 201, again.json()
+    assert SECRET in ask(api, "what is my card PIN?")
