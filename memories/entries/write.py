@@ -81,10 +81,11 @@ def remember_many(
         changed = [result.entry for result in results if result.outcome in (Outcome.CREATED, Outcome.MERGED)]
         mark_contradicted(changed, now=now, actor=actor)
         evidence.store([(result.entry, draft) for result, draft in zip(results, drafts, strict=True) if result.is_kept])
-    for result in results:
+    for result, draft in zip(results, drafts, strict=True):
         log.info(
             "memory_capture",
             user_id=result.entry.sender_id,
+            scope=draft.scope.key,
             entry_key=str(result.entry.uid),
             content_len=len(result.entry.content),
             dedup_skipped=result.outcome == Outcome.SKIPPED,

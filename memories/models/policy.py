@@ -159,11 +159,18 @@ class PolicyQuerySet(models.QuerySet["Policy"]):
 
     def over(self, now: datetime) -> Q:
         """The condition that an entry's time is over by the policies of its workspace."""
+        return self.over_at([now])[0]
+
+    def over_at(self, moments: Iterable[datetime]) -> list[Q]:
+        """The same at each of these moments, by policies that are read once."""
         apart = self.of_each(self.filter(kind=PolicyKind.TTL).values_list("workspace_id", flat=True).distinct())
-        over = Policies([]).over(now) & ~Q(workspace_id__in=apart)
-        for workspace, policies in apart.items():
-            over |= policies.over(now) & Q(workspace_id=workspace)
-        return over
+        conditions = []
+        for now in moments:
+            over = Policies([]).over(now) & ~Q(workspace_id__in=apart)
+            for workspace, policies in apart.items():
+                over |= policies.over(now) & Q(workspace_id=workspace)
+            conditions.append(over)
+        return conditions
 
 
 class Policy(Recorded):

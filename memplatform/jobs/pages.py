@@ -11,6 +11,7 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import path, reverse
 from django.utils import timezone
 from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 from django_q.models import Schedule, Task
 
 from memories.admin import labels
@@ -61,6 +62,13 @@ class JobRunPage(JobRunAdmin):
     """The list of runs under a table of jobs; members run those of their workspaces, superusers all."""
 
     change_list_template = "admin/memplatform/jobs.html"
+    list_display = ["job_name" if column == "job" else column for column in JobRunAdmin.list_display]
+    list_display_links = ["started_at", "job_name"]
+
+    @admin.display(description=_("job"), ordering="job")
+    def job_name(self, run: JobRun) -> str:
+        """What the job does, in the reader's language; its name where it is of another version."""
+        return gettext(JOBS[run.job].label) if run.job in JOBS else run.job
 
     def get_urls(self) -> list[Any]:
         run = self.admin_site.admin_view(self.run)

@@ -1,11 +1,14 @@
 """How many entries there are of each type and state, counted four times a day: a million are read in the background."""
 
+from collections.abc import Iterable
 from datetime import datetime, timedelta
+from typing import Any
 
 from django.db import transaction
 from django.db.models import Case, Count, F, Q, QuerySet, Value, When
 
 from memories.models import Entry, EntryAccess, EntryStock, MostRecalled, Policy, Workspace
+from memories.models.entry import EntryQuerySet
 from memories.models.state import MARKS, State
 from memories.tenancy import canaries
 
@@ -58,18 +61,24 @@ def take(workspace: Workspace, *, now: datetime) -> None:
 def counted(workspace: Workspace, now: datetime) -> list[EntryStock]:
     """The stock of this moment, by channel, type and state."""
     policies = Policy.objects.of(workspace.pk)
-    over, ending = policies.over(now), policies.over(now + SOON)
+    rows = count(Entry.objects.filter(workspace=workspace), policies.over(now), policies.over(now + SOON))
+    return [EntryStock(workspace=workspace, at=slot_of(now), **row) for row in rows]
+
+
+def count(entries: EntryQuerySet, over: Q, ending: Q) -> Iterable[Any]:
+    """Entries by channel, type and state: how many, never recalled, and ending soon.
+
+    `over` is the condition that the time of an entry is over, and `ending` that it will soon be.
+    """
     marks = [
         When(Q(**{f"{column.removesuffix('_id')}__isnull": False}), Value(state)) for state, column in MARKS.items()
     ]
     state = Case(*marks, When(over, Value(State.DUE)), default=Value(State.LIVE))
     unread = Q(access__isnull=True) | Q(access__access_count=0)
-    rows = (
-        Entry.objects.filter(workspace=workspace)
-        .exclude(subtype=canaries.SUBTYPE)
+    return (
+        entries.exclude(subtype=canaries.SUBTYPE)
         .order_by()
         .annotate(mark=state)
         .values("channel", "type", state=F("mark"))
         .annotate(entries=Count("*"), never_recalled=Count("pk", filter=unread), ending=Count("pk", filter=ending))
     )
-    return [EntryStock(workspace=workspace, at=slot_of(now), **row) for row in rows]

@@ -1,7 +1,7 @@
 """The short lists of the home page: questions without an answer, what ends soon, what is recalled most. All bounded."""
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.db.models import F, Q
@@ -21,6 +21,8 @@ LATEST = 6
 INCIDENTS = 12
 #: The newest recalls that are looked through.
 LOOKED_AT = 2_000
+#: An incident of less than a minute; that a process ended is told however soon another took its place.
+_PASSED_AT_ONCE = Q(ended_at__lt=F("began_at") + timedelta(minutes=1)) & ~Q(kind=IncidentKind.STOPPED)
 
 
 def questions(period: Period, verdict: Verdict) -> list[RecallTrace]:
@@ -92,6 +94,7 @@ class Happened:
 def incidents(period: Period) -> list[Happened]:
     """The newest incidents that reach into the period, those that last first."""
     rows = Incident.objects.filter(Q(ended_at__isnull=True) | Q(ended_at__gte=period.since))
+    rows = rows.exclude(_PASSED_AT_ONCE)
     newest = rows.order_by(F("ended_at").desc(nulls_first=True), "-began_at")[:INCIDENTS]
     return [
         Happened(

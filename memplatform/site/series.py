@@ -12,8 +12,11 @@ from django.db.models.functions import TruncDate
 from pgvector.django import VectorField
 
 from memories.admin.access import in_workspaces
-from memories.models import EntryStock, HourlyCount, HourlyTime, RolledHour, Spend
+from memories.models import Entry, EntryStock, HourlyCount, HourlyTime, Policy, RolledHour, Spend
+from memories.models.entry import EntryQuerySet
 from memories.models.state import State
+from memories.tenancy import canaries
+from memplatform.rollups import stocks
 from memplatform.rollups.histogram import counts_of, quantile
 from memplatform.rollups.hours import HOUR
 from memplatform.rollups.lags import LAGS
@@ -21,6 +24,8 @@ from memplatform.rollups.measuring import OF_RECALLS, OF_WRITES, Measured, measu
 from memplatform.site.periods import Period
 
 NAMES = (*OF_RECALLS, *OF_WRITES)
+#: So many entries are counted at this moment; of more the last count in the background stands.
+COUNTED = 10_000
 #: The newest rows of what is not counted yet that are looked at.
 OPEN_ROWS = 2_000
 TOTAL = "total"
@@ -133,10 +138,35 @@ class Numbers:
         self.stock_times = sorted(rows.values_list("at", flat=True).distinct())
         last = {self._day(at): at for at in self.stock_times}
         chosen = self._rows(rows.filter(at__in=last.values()), "at").values_list("day", "type", "state")
-        stocks: dict[date, dict[tuple[str, str], tuple[int, int, int]]] = defaultdict(dict)
+        by_day: dict[date, dict[tuple[str, str], tuple[int, int, int]]] = defaultdict(dict)
         for day, kind, state, *sums in chosen.annotate(Sum("entries"), Sum("never_recalled"), Sum("ending")):
-            stocks[day][kind, state] = (sums[0], sums[1], sums[2])
-        return dict(stocks)
+            by_day[day][kind, state] = (sums[0], sums[1], sums[2])
+        if (present := self.present_stock) is not None:
+            by_day[self.period.days[-1]] = present
+        return dict(by_day)
+
+    @cached_property
+    def kept(self) -> int:
+        """Entries that are kept, in use or not, up to one more than are counted at once."""
+        return self._entries.order_by()[: COUNTED + 1].count()
+
+    @property
+    def _entries(self) -> EntryQuerySet:
+        entries: EntryQuerySet = in_workspaces(Entry.objects.exclude(subtype=canaries.SUBTYPE), self.period.seen)
+        return entries if self.period.channel is None else entries.filter(channel=self.period.channel)
+
+    @cached_property
+    def present_stock(self) -> dict[tuple[str, str], tuple[int, int, int]] | None:
+        """The stock of this moment; None where there is too much to count while somebody waits."""
+        if self.kept > COUNTED:
+            return None
+        over, ending = Policy.objects.over_at([self.period.now, self.period.now + stocks.SOON])
+        present: dict[tuple[str, str], tuple[int, int, int]] = {}
+        for row in stocks.count(self._entries, over, ending):
+            numbers = row["entries"], row["never_recalled"], row["ending"]
+            before = present.get((row["type"], row["state"]), (0, 0, 0))
+            present[row["type"], row["state"]] = tuple(map(sum, zip(before, numbers, strict=True)))  # type: ignore[assignment]
+        return present
 
     def stock(self, of: State | None = None, kind: str = "") -> list[float | None]:
         """How many entries in a state, or of a type and in use, by day."""
@@ -156,7 +186,8 @@ class Numbers:
         live = [row for (_type, state), row in rows.items() if state == State.LIVE]
         entries, never, ending = (sum(row[n] for row in live) for n in range(3))
         kept = sum(row[0] for row in rows.values())
-        return Stock(self.stock_times[-1], live=entries, kept=kept, never_recalled=never, ending=ending)
+        at = self.period.now if self.present_stock is not None else self.stock_times[-1]
+        return Stock(at, live=entries, kept=kept, never_recalled=never, ending=ending)
 
     @cached_property
     def spend(self) -> dict[date, dict[str, int]]:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from django.contrib import admin
+from django.db.models import OuterRef, Q, QuerySet, Subquery
 from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import BooleanRadioFilter
@@ -13,10 +14,12 @@ from memories.admin.access import VIEW, RestrictedAdmin
 from memories.admin.filters import DaysFilter
 from memories.admin.history import RecordedHistory
 from memories.choices import DmScope, GroupSessions, GroupUserRecall, NeedMode, SecretsRule, SessionMode
+from memories.rights import workspaces_of
 from sessions_app.admin.actions import SessionActions
 from sessions_app.admin.conversation import conversation_of
+from sessions_app.admin.recall_log.askers import ids_of_people
 from sessions_app.admin.take_out import TakeOut
-from sessions_app.models import Session
+from sessions_app.models import Session, SessionEvent
 
 #: The rules of a channel by their names, each with its label and those of its values.
 _RULES: Mapping[str, tuple[Any, Mapping[Any, Any]]] = {
@@ -43,15 +46,15 @@ class SessionAdmin(TakeOut, SessionActions, RecordedHistory, RestrictedAdmin):
 
     members_may = VIEW
     has_page_context = True
-    list_display = ["who", "platform", "account", "conversation", "budget", "last_at", "workspace"]
+    list_display = ["who", "platform", "account", "conversation", "budget", "said_at", "workspace"]
     list_display_links = ["who"]
     list_filter = [("is_group", BooleanRadioFilter), ("last_at", DaysFilter)]
     list_select_related = ["workspace"]
     search_fields = ["key", "chat_id", "peer"]
-    search_help_text = _("Part of a key, of a chat's id or of a peer's")
+    search_help_text = _("Part of a key, of a chat's id, of a peer's or of a name people go by")
     ordering = ["-last_at", "-id"]
     fieldsets = [
-        (None, {"fields": [("key", "conversation"), ("platform", "account", "chat_id"), ("started_at", "last_at")]}),
+        (None, {"fields": [("key", "conversation"), ("platform", "account", "chat_id"), ("started_at", "said_at")]}),
         (
             _("More"),
             {
@@ -67,12 +70,34 @@ class SessionAdmin(TakeOut, SessionActions, RecordedHistory, RestrictedAdmin):
             },
         ),
     ]  # fmt: skip
-    readonly_fields = ["uid", "rules_in_words"]
+    readonly_fields = ["uid", "rules_in_words", "said_at"]
     change_form_outer_before_template = "admin/sessions_app/conversation.html"
 
     @display(description=_("chat"), ordering="chat_id")
     def who(self, session: Session) -> str:
         return session.peer or session.chat_id or session.key
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Session]:
+        """With when the newest message was said: a turn may be told long after."""
+        newest = SessionEvent.objects.filter(session=OuterRef("pk")).order_by("-conversation", "-position")
+        rows: QuerySet[Session] = super().get_queryset(request).annotate(newest_at=Subquery(newest.values("at")[:1]))
+        return rows
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[Session], search_term: str
+    ) -> tuple[QuerySet[Session], bool]:
+        """Also by the names of the people who speak there."""
+        found, may_repeat = super().get_search_results(request, queryset, search_term)
+        if name := " ".join(search_term.replace("\0", "").split()):
+            peers = ids_of_people(name, workspaces_of(request), is_part=True)
+            named = Q(is_group=True, chat_scope__sender_names__icontains=name)
+            found |= queryset.filter(Q(peer__in=peers) | named)
+        return found, may_repeat
+
+    @display(description=_("last message"), ordering="newest_at")
+    def said_at(self, session: Session) -> Any:
+        """When it was said; of a session whose messages are gone when it was used last."""
+        return getattr(session, "newest_at", None) or session.last_at
 
     @display(description=_("tokens"), ordering="tokens")
     def budget(self, session: Session) -> str:

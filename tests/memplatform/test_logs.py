@@ -48,7 +48,7 @@ def line(written: io.StringIO, event: str) -> dict[str, Any]:
 def test_a_capture_is_a_line_with_its_fields(written: io.StringIO, api: Api) -> None:
     answer = api.post("turns", {"address": TELEGRAM, "user": WORDS, "assistant": "Noted."}).json()
     told = line(written, "memory_capture")
-    assert told["user_id"] == "u42"
+    assert (told["user_id"], told["scope"]) == ("u42", "telegram:direct_u42")
     assert told["entry_key"] == answer["entries"][0]["id"]
     assert told["content_len"] == len(f"User: {WORDS}\nAssistant: Noted.")
     assert told["dedup_skipped"] is False
@@ -59,7 +59,7 @@ def test_a_recall_is_a_line_with_its_fields(written: io.StringIO, api: Api) -> N
     api.post("turns", {"address": TELEGRAM, "user": WORDS, "assistant": "Noted."})
     api.post("recall", {"address": TELEGRAM, "message": "what is under the bridge?"})
     told = line(written, "memory_recall")
-    assert told["user_id"] == "telegram:direct_u42"
+    assert (told["user_id"], told["scope"]) == ("u42", "telegram:direct_u42")
     assert told["results_count"] == 1 and told["keywords"] == 1
     assert told["latency_ms"] > 0 and told["store_type"] == "hybrid" and told["degraded"] == []
 

@@ -19,7 +19,8 @@ def log_recall(query: Query, result: "Recall") -> None:
     """The line operators count recalls by; words of users only when the owner wants them (A14)."""
     log.info(
         "memory_recall",
-        user_id=query.places[0].scope.key if query.places else "",
+        user_id=query.asker,
+        scope=query.places[0].scope.key if query.places else "",
         keywords=query.message if conf.LOG_CONTENT else len(text.terms(searched_part(query.message))),
         results_count=len(result.served),
         latency_ms=result.timings["total"],

@@ -1,11 +1,11 @@
 """Lines about the platform itself. Processes concern everybody; what failed may tell of other workspaces."""
 
 from collections.abc import Iterator
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import Count, Min, Window
+from django.db.models import Count, Max, Min, Window
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
@@ -14,7 +14,7 @@ from django_q.models import Failure
 from memories import embeddings
 from memories.index import model_change, models_in_use
 from memories.index.models_in_use import ModelChange
-from memories.models import AuditEvent, AuditRecord, ExtractionBatch
+from memories.models import AuditEvent, AuditRecord, ExtractionBatch, Heartbeat
 from memplatform import health
 from memplatform.jobs import queue
 from memplatform.site.attention.items import Item, Viewer, ago
@@ -26,15 +26,25 @@ _WEEK, _COUNTED = timedelta(days=7), 100
 
 def silent_processes(viewer: Viewer) -> Iterator[Item]:
     """Processes without which the platform does not do what it promises."""
-    for name in (*health.NEEDED, *([health.MCP] if settings.MCP else [])):
+    names = (*health.NEEDED, *([health.MCP] if settings.MCP else []))
+    is_starting = not viewer.measures.silence.keys() >= set(names) and _is_starting(viewer.now)
+    for name in names:
         silence = viewer.measures.silence.get(name)
-        if silence is None or silence > health.SILENCE.total_seconds():
+        if silence is None and is_starting:
+            yield Item(f"starting:{name}", _("The process «%(name)s» is starting") % {"name": name})
+        elif silence is None or silence > health.SILENCE.total_seconds():
             since = (
                 _("It was never heard.") if silence is None else _("Last heard %(ago)s ago.") % {"ago": ago(silence)}
             )
             address = reverse("admin:memories_heartbeat_changelist") if viewer.is_superuser else ""
             text = _("The process «%(name)s» is silent") % {"name": name}
             yield Item(f"silent:{name}", text, since, address, is_grave=True)
+
+
+def _is_starting(now: datetime) -> bool:
+    """Whether the platform was started just now: a process that was not heard yet may still be on its way."""
+    started = Heartbeat.objects.aggregate(at=Max("started_at"))["at"]
+    return started is not None and now - started < health.SILENCE
 
 
 def failing_model(viewer: Viewer) -> Iterator[Item]:

@@ -10,15 +10,25 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from memories import reranker, webhooks
+from memories import webhooks
 from memories.admin import spend
 from memories.admin.access import actor_of
 from memories.admin.auditing import note
+from memories.admin.recall_traces import labels
 from memories.choices import BatchState, BufferState, HoldReason, JobState
 from memories.consolidation import buffer
 from memories.evaluation.pinned import failing_pinned_tests
 from memories.lifecycle import expiry
-from memories.models import AuditEvent, Batch, Entry, ExtractionBatch, IndexQueueItem, JobRun, WebhookDelivery
+from memories.models import (
+    AuditEvent,
+    Batch,
+    Entry,
+    EntryVector,
+    ExtractionBatch,
+    IndexQueueItem,
+    JobRun,
+    WebhookDelivery,
+)
 from memories.models.webhook import DeliveryState
 from memories.tenancy.roles import Right
 from memplatform import health
@@ -148,8 +158,10 @@ def quarantined(viewer: Viewer) -> Iterator[Item]:
 
 
 def late_embeddings(viewer: Viewer) -> Iterator[Item]:
-    """Memories that wait for their vectors for longer than they should."""
-    waiting = viewer.rows(IndexQueueItem.objects.all()).aggregate(rows=Count("*"), since=Min("since"))
+    """Memories in use that wait for their vectors for longer than they should; not those only blended anew."""
+    vectors = EntryVector.objects.filter(entry=OuterRef("entry"), fingerprint=OuterRef("entry__fingerprint"))
+    unfound = viewer.rows(IndexQueueItem.objects.filter(~Exists(vectors), entry__in=Entry.objects.live()))
+    waiting = unfound.aggregate(rows=Count("*"), since=Min("since"))
     if waiting["since"] and viewer.now - waiting["since"] > health.EMBEDDING_BEHIND:
         text = ngettext(
             "%(n)d memory waits for its embedding", "%(n)d memories wait for their embedding", waiting["rows"]
@@ -165,10 +177,10 @@ def degraded_answers(viewer: Viewer) -> Iterator[Item]:
         degraded = share(asked.degraded, asked.count)
         text = _("%(share)s of the last day's answers were degraded") % {"share": degraded}
         address = reverse("admin:memories_recalltrace_changelist") + "?answer=degraded"
-        hint = _("The embedder did not answer in time; keywords answered alone.")
-        if reranker.is_configured():
-            hint = _("The embedder or the reranker did not answer in time; the list says which.")
-        yield Item("degraded", text, hint, address)
+        reasons = (
+            f"{label}: {asked.without[name]:,}" for name, label in labels.DEGRADED.items() if asked.without[name]
+        )
+        yield Item("degraded", text, _("They did without a part: %(what)s.") % {"what": " · ".join(reasons)}, address)
 
 
 def spent_budgets(viewer: Viewer) -> Iterator[Item]:

@@ -5,14 +5,30 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
+from django.db import connection
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
 from memories import entries
 from memories.choices import EntryType
-from memories.models import Entry, Policy, RecallTrace, Scope, Workspace
+from memories.index import worker
+from memories.lifecycle import expiry
+from memories.models import (
+    Entry,
+    EntryAccess,
+    EntryVector,
+    Heartbeat,
+    Incident,
+    IncidentKind,
+    IndexQueueItem,
+    Policy,
+    RecallTrace,
+    Scope,
+    Workspace,
+)
 from memories.models.change import acting
+from memplatform.rollups import stocks
 from tests.conftest import make_draft, make_scope
 from tests.memories.admin.conftest import House, enter, make_user
 
@@ -122,7 +138,7 @@ def test_the_home_page_asks_as_often_for_many_recalls_as_for_few(
     home(alice)
     for n in range(40):
         recalled(asked, ("found", "weak", "none")[n % 3], uuid4().hex, used=[1])
-    with django_assert_max_num_queries(48):
+    with django_assert_max_num_queries(49):
         home(alice)
 
 
@@ -133,3 +149,115 @@ def test_what_a_batch_merges_is_nothing_that_came(workspace: Workspace) -> None:
     with acting("job:compress", batch=7):
         Entry.objects.filter(pk=entry.pk).update(stated_at=now + timedelta(hours=1))
     assert "0 of 1" in shown(enter(make_user("alice", workspace=workspace, is_staff=True)))["Known already"][1]
+
+
+@pytest.fixture
+def living(mine: House) -> Workspace:
+    """A workspace in which something was recalled, something ends soon, and something has expired."""
+    now = timezone.now()
+    for days, word in ((1, "kettle"), (25, "saucer"), (26, "teapot"), (40, "ladle")):
+        said = make_draft(
+            mine.scope,
+            f"the {word} is blue",
+            at=now - timedelta(days=days),
+            type=EntryType.CHAT_TURN,
+            slots={"sender_id": "u"},
+        )
+        entries.remember(said, now=now, actor="test")
+    expiry.expire_due(mine.workspace.pk, now=now, run="expire:night")
+    served = Entry.objects.get(content__contains="kettle")
+    EntryAccess.objects.update_or_create(entry=served, workspace=mine.workspace, defaults={"access_count": 3})
+    return mine.workspace
+
+
+def rows_of(sql: str, *values: Any) -> list[Any]:
+    with connection.cursor() as cursor:
+        cursor.execute(sql, values)
+        return cursor.fetchall()
+
+
+LIVE = (
+    "expired_at IS NULL AND archived_at IS NULL AND superseded_by_id IS NULL AND suppressed_at IS NULL"
+    " AND quarantined_at IS NULL"
+)
+
+
+def test_what_was_never_recalled_and_what_ends_is_what_sql_counts_at_this_moment(
+    alice: Client, living: Workspace
+) -> None:
+    stocks.take(living, now=timezone.now() - timedelta(days=1))  # what the background counted before is old
+    stock = home(alice).context["stock"]
+    ((never, live),) = rows_of(
+        "SELECT count(*) FILTER (WHERE coalesce(a.access_count, 0) = 0), count(*) FROM memories_entry e"
+        f" LEFT JOIN memories_entryaccess a ON a.entry_id = e.id WHERE e.workspace_id = %s AND {LIVE}",
+        living.pk,
+    )
+    ((ending,),) = rows_of(
+        f"SELECT count(*) FROM memories_entry WHERE workspace_id = %s AND {LIVE} AND type = 'chat_turn'"
+        " AND stated_at BETWEEN now() - interval '30 days' AND now() - interval '23 days'",
+        living.pk,
+    )
+    assert (stock.never_recalled, stock.live, stock.ending) == (never, live, ending) and ending == 2
+    assert timezone.now() - stock.at < timedelta(minutes=1)
+
+
+def test_the_charts_of_today_are_what_sql_counts(alice: Client, living: Workspace) -> None:
+    charts = {str(chart.title): chart for chart in home(alice).context["charts"]}
+    by_state = {str(series.name): series.values[-1] for series in charts["Memories by state"].series}
+    ((live, expired),) = rows_of(
+        f"SELECT count(*) FILTER (WHERE {LIVE}), count(*) FILTER (WHERE expired_at IS NOT NULL)"
+        " FROM memories_entry WHERE workspace_id = %s",
+        living.pk,
+    )
+    assert (by_state["Live"], by_state["Expired"]) == (live, expired) and expired > 0
+
+
+def test_what_came_and_what_batches_made_are_all_that_was_written(alice: Client, living: Workspace) -> None:
+    ((written,),) = rows_of(
+        "SELECT count(*) FROM memories_change WHERE workspace_id = %s AND table_name = 'memories_entry' AND op = 'I'",
+        living.pk,
+    )
+    hint = shown(alice)["Known already"][1]
+    assert f"of {written} that came" in hint and "0 more were made in batches" in hint
+
+
+def test_what_ended_last_night_is_named_with_the_list_that_brings_it_back(alice: Client, living: Workspace) -> None:
+    (line,) = [item for item in home(alice).context["items"] if item.key == "ended"]
+    assert line.text == "1 memory ended last night"
+    assert "the ladle is blue" in alice.get(line.address).content.decode()
+
+
+def test_degraded_answers_are_told_by_what_they_did_without(alice: Client, asked: Workspace) -> None:
+    for _n in range(3):
+        recalled(asked, "found", degraded=["embedding_pending"])
+    (line,) = [item for item in home(alice).context["items"] if item.key == "degraded"]
+    assert line.hint == "They did without a part: the newest by words alone: 3."
+
+
+def test_a_process_that_is_only_starting_is_not_called_dead(alice: Client) -> None:
+    now = timezone.now()
+    Heartbeat.objects.all().delete()
+    Heartbeat.objects.create(name="web", pid=1, started_at=now - timedelta(seconds=10), beat_at=now)
+    starting = {item.key: item.is_grave for item in home(alice).context["items"] if "worker" in item.key}
+    assert starting == {"starting:worker": False}
+    Heartbeat.objects.update(started_at=now - timedelta(minutes=2))
+    silent = {item.key: item.is_grave for item in home(alice).context["items"] if "worker" in item.key}
+    assert silent == {"silent:worker": True}
+
+
+def test_what_is_only_blended_anew_waits_for_no_vector(alice: Client, living: Workspace) -> None:
+    worker.drain(now=timezone.now())
+    for entry in Entry.objects.live().filter(workspace=living):
+        IndexQueueItem.objects.create(
+            entry=entry, workspace=living, since=timezone.now() - timedelta(minutes=5), failures=0
+        )
+    assert "embedding" not in {item.key for item in home(alice).context["items"]}
+    EntryVector.objects.filter(entry__content__contains="kettle").delete()
+    assert "embedding" in {item.key for item in home(alice).context["items"]}
+
+
+def test_an_incident_of_no_minute_is_left_out_unless_a_process_ended(alice: Client) -> None:
+    at = timezone.now() - timedelta(hours=1)
+    for kind, part in ((IncidentKind.DEGRADED, "recall"), (IncidentKind.STOPPED, "worker")):
+        Incident.objects.create(part=part, kind=kind, began_at=at, ended_at=at + timedelta(seconds=9), seen_at=at)
+    assert [one.text for one in home(alice).context["incidents"]] == ["The worker ended without being stopped"]
