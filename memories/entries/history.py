@@ -13,10 +13,20 @@ from django.db import models
 from memories.choices import Operation
 from memories.entries import versions
 from memories.entries.fields import FIELDS, Use
+from memories.language.word_lists import source
 from memories.models import Change, Entry, Slot
 
 #: Slots are written just after their entry; changes by one actor within this time are one revision.
 TOGETHER = timedelta(seconds=5)
+_MONTH = rf"(?:{source('calendar', 'months')}|{source('calendar', 'short_months')})(?![a-z])\.?"
+#: Dates and times of day stand for one thing: with another number they are another.
+_DATE = re.compile(
+    r"((?<!\d)\d{1,4}[-/.:]\d{1,2}(?:[-/.:]\d{1,4})?(?:[T ]\d{1,2}:\d{2}(?::\d{2})?)?(?!\d)"
+    rf"|(?<!\d)\d{{1,2}}(?:st|nd|rd|th)?(?: of)? {_MONTH}(?:,? \d{{4}}(?!\d))?"
+    rf"|(?<![a-z]){_MONTH} \d{{1,2}}(?!\d)(?:st|nd|rd|th)?(?:,? \d{{4}}(?!\d))?"
+    r"|(?:(?<!\d)[\d〇零一二三四五六七八九]{2,4}年)?(?<!\d)[\d一二三四五六七八九十]{1,3}月[\d一二三四五六七八九十]{1,3}[日号])",
+    re.IGNORECASE,
+)
 _PIECE = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003134f]+|[^\W_]+|\s+|.", re.DOTALL)
 _COLUMNS: dict[str, Any] = {column.attname: column for column in Entry._meta.concrete_fields}
 
@@ -66,8 +76,12 @@ def word_diff(old: str, new: str) -> list[tuple[str, str]]:
 
 def _pieces(text: str) -> list[str]:
     pieces: list[str] = []
-    for piece in _PIECE.findall(text):
-        pieces.extend(rjieba.cut(piece) if piece[0] >= "\u3040" else [piece])
+    for n, part in enumerate(_DATE.split(text)):
+        if n % 2:
+            pieces.append(part)
+            continue
+        for piece in _PIECE.findall(part):
+            pieces.extend(rjieba.cut(piece) if piece[0] >= "\u3040" else [piece])
     return pieces
 
 

@@ -135,7 +135,27 @@ def test_what_happened_within_seconds_by_one_hand_is_one_step(entry: Entry) -> N
 
 
 words = st.lists(
-    st.sampled_from(["cat", "Rice", " ", "  ", "\n", "我的猫", "年糕", "8080", "，", ".", "🐈", "é", "_"]), max_size=30
+    st.sampled_from(
+        [
+            "cat",
+            "Rice",
+            " ",
+            "  ",
+            "\n",
+            "我的猫",
+            "年糕",
+            "8080",
+            "2026-11-24",
+            "4 May",
+            "三月五日",
+            "，",
+            ".",
+            "🐈",
+            "é",
+            "_",
+        ]
+    ),
+    max_size=30,
 ).map("".join)
 
 
@@ -145,3 +165,23 @@ def test_a_diff_loses_no_character_of_either_text(old: str, new: str) -> None:
     assert "".join(text for sign, text in runs if sign in "=-") == old
     assert "".join(text for sign, text in runs if sign in "=+") == new
     assert all(text for _sign, text in runs)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("2026-11-24", "2026-12-03"),
+        ("24 November 2026", "3 December 2026"),
+        ("May 4, 2026", "May 5, 2026"),
+        ("3rd of June", "4th of June"),
+        ("2026年11月24日", "2026年12月3日"),
+        ("八月三日", "八月十二日"),
+        ("14:30", "15:45"),
+        ("24.11.2026", "25.11.2026"),
+    ],
+)
+@pytest.mark.parametrize("text", ["The trip with Mia is on {} in the hall.", "我们和米娅{}在礼堂见面。"])
+def test_a_date_that_changed_is_one_word(text: str, before: str, after: str) -> None:
+    head, tail = text.split("{}")
+    runs = history.word_diff(text.format(before), text.format(after))
+    assert runs == [("=", head), ("-", before), ("+", after), ("=", tail)]
