@@ -34,7 +34,7 @@ from memories.entries.tombstones import Tombstones
 from memories.exceptions import ContentErased
 from memories.index import scope_statistics, search_rows
 from memories.language import text
-from memories.language.similarity import Likeness, contains
+from memories.language.similarity import Likeness, says_all
 from memories.models import Entry, Link, Scope, Slot
 from memories.models.change import acting
 
@@ -167,7 +167,7 @@ class _Writer:
         entry = self._entry_of(candidate, write.draft.scope)
         if likeness is Likeness.SAME:
             _count_repeat(entry, write.draft.at)
-        elif _is_weaker(entry, write) or not contains(entry.content, write.draft.content):
+        elif _is_weaker(entry, write) or not says_all(entry.content, write.draft.content):
             self.rows[entry.pk] = reword(entry, write.draft.content, write.counts, write.echo)
             candidate.content, candidate.fingerprint = write.draft.content, write.fingerprint
         self._strengthen(entry, write.draft)

@@ -48,6 +48,8 @@ _ALTERNATIVES = "|".join(sorted({*synonyms.CHINESE, *_LIGHT_CHINESE, *_INTENSIFI
 _KNOWN = re.compile(_ALTERNATIVES)
 _MADE_OF_KNOWN = re.compile(f"(?:{_ALTERNATIVES})+")
 _ASKING = word_set("differences", "asking")
+_MOST_ADDED = 2  # words of a fuller text
+_STRESSING = word_set("differences", "stressing")
 
 
 def clauses(content: str) -> tuple[str, ...]:
@@ -83,12 +85,18 @@ def are_harmless(old: Sequence[str], new: Sequence[str], is_name: Callable[[str]
     ours, theirs = _without_the_same_ends(ours, theirs)
     if max(len(ours), len(theirs)) > _MOST_COMPARED:
         return False
-    blocks = SequenceMatcher(None, ours, theirs, autojunk=False).get_opcodes()
-    return all(
-        _is_harmless_change(ours, theirs, (start, end), (other, until), is_name)
-        for kind, start, end, other, until in blocks
-        if kind != "equal"
-    )
+    left_out: list[str] = []
+    added: list[str] = []
+    for kind, start, end, other, until in SequenceMatcher(None, ours, theirs, autojunk=False).get_opcodes():
+        if kind == "replace" and not _is_harmless_change(ours, theirs, (start, end), (other, until), is_name):
+            return False
+        if kind in ("insert", "delete"):
+            left_out += ours[start:end]
+            added += theirs[other:until]
+    more = left_out or added
+    if (left_out and added) or len(more) > _MOST_ADDED:
+        return False
+    return all(word in _STRESSING and not is_name(word) for word in more)
 
 
 def _without_the_same_ends(ours: list[str], theirs: list[str]) -> tuple[list[str], list[str]]:

@@ -139,6 +139,12 @@ def contains(old: str, new: str) -> bool:
     return re.search(rf"{_EDGE}{said}{_EDGE}", text.normalise(old)) is not None
 
 
+def says_all(old: str, new: str) -> bool:
+    """Whether the old text says all of the new one, in its words and their order, and perhaps more between."""
+    rest = iter(_read(old).kept)
+    return contains(old, new) or all(word in rest for word in _read(new).kept)
+
+
 def is_telling(word: str) -> bool:
     """Whether a word counts, dates, negates or turns a statement round."""
     return bool(

@@ -3,7 +3,7 @@
 import pytest
 
 from memories.language import text
-from memories.language.similarity import Likeness, compare
+from memories.language.similarity import Likeness, compare, says_all
 from tests.memories.language.merging_pairs import pairs
 
 MERGED = (Likeness.SAME, Likeness.ALIKE)
@@ -83,3 +83,48 @@ def test_the_lists_are_as_long_as_they_claim() -> None:
     harmless = [*pairs("harmless"), *pairs("harmless_unseen")]
     changed = [*pairs("changed"), *pairs("changed_unseen")]
     assert len(set(harmless)) >= 60 and len(set(changed)) >= 100
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("My sister enjoys long walks along the river", "My sister enjoys taking long walks along the river"),
+        ("Our team writes the notes before each deployment", "Our team writes the notes right before each deployment"),
+        ("I go for a run in the park at the lake", "I go for a run through the park at the lake"),
+        ("The kitchen floor is slippery in the winter months", "The kitchen floor gets slippery in the winter months"),
+        ("我每天早上坐公交车去上班，顺便看看新闻。", "我每天早上坐公交车去上班，顺便看新闻。"),
+        ("夏天我们花园里的花每天傍晚都需要浇水。", "夏天我们花园里的花每天傍晚都要浇水。"),
+        ("我爸爸每年春天都在家里的阳台上种很多番茄和辣椒。", "我爸爸每年春天都在家里的阳台上种很多西红柿和辣椒。"),
+    ],
+)
+def test_what_only_stresses_or_says_it_otherwise_makes_no_second_memory(old: str, new: str) -> None:
+    assert merged(old, new, 0.70) and merged(new, old, 0.70)
+
+
+def test_of_two_that_say_the_same_the_fuller_stays() -> None:
+    fuller = "My sister especially enjoys taking long walks"
+    assert says_all(fuller, "My sister enjoys long walks")
+    assert not says_all("My sister enjoys long walks", fuller)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("The printer on our floor jams when it is damp", "The printer on our floor never jams when it is damp"),
+        ("I like my coffee with sugar and oat milk", "I like my coffee without sugar and oat milk"),
+        ("We keep the keys in the blue drawer of the kitchen", "We keep the keys in the red drawer of the kitchen"),
+        ("My father grows tomatoes on the balcony here", "My mother grows tomatoes on the balcony here"),
+        ("The cat sleeps on the sofa during the day", "The cat sleeps under the sofa during the day"),
+        ("I go for a run in the park before breakfast", "I go for a run in the park after breakfast"),
+        ("I used to play the piano in my free time", "I play the piano in my free time"),
+        ("My son takes the bus to his school in town", "My son takes the tram to his school in town"),
+        ("She walks with Anna along the river every day", "She walks with Bella along the river every day"),
+        ("我妹妹喜欢晚饭后沿着河边散步。", "我妹妹不喜欢晚饭后沿着河边散步。"),
+        ("我们周一晚上在俱乐部的厨房见面。", "我们周二晚上在俱乐部的厨房见面。"),
+        ("王芳晚饭后喜欢沿着河边散步。", "王丽晚饭后喜欢沿着河边散步。"),
+        ("会议在三楼的小会议室上午九点开始。", "会议在三楼的小会议室上午十点开始。"),
+        ("我已经把报告交给经理看过了。", "我还没把报告交给经理看过。"),
+    ],
+)
+def test_another_number_date_name_or_denial_is_another_memory(old: str, new: str) -> None:
+    assert not merged(old, new, 0.70) and not merged(new, old, 0.70)
