@@ -6,8 +6,10 @@ and removes nothing, so it may go by less than a conflict of facts (memories.lan
 
 import re
 from functools import lru_cache
+from itertools import product
 
 from memories.language import entities, stopwords, subjects, text
+from memories.language.conflicts import ConflictVerdict, judge
 from memories.language.contradiction import outdates
 from memories.language.scripts import has_han
 from memories.language.sentences import is_question, spoken_sentences
@@ -64,6 +66,37 @@ def _normalised(content: str) -> str:
 @lru_cache(maxsize=2_048)
 def _sure_statements(content: str) -> tuple[str, ...]:
     return tuple(one for one in spoken_sentences(content) if not _UNSURE.search(one))
+
+
+def contests(one: str, other: str) -> bool:
+    """Whether two texts say of the same thing what can hardly both be true, whichever was said first."""
+    if max(len(one), len(other)) > MOST_CHARS:
+        return False
+    pairs = product(_sure_statements(one), _sure_statements(other))
+    return any(_contest(*pair) for pair in pairs if not subjects.are_of_two_things(*pair))
+
+
+@lru_cache(maxsize=8_192)
+def _contest(one: str, other: str) -> bool:
+    if ConflictVerdict.NONE is not judge(one, other) or ConflictVerdict.NONE is not judge(other, one):
+        return True
+    about, before = topic_of(one), topic_of(other)
+    if not (about & before) or (about - before and before - about):
+        return False
+    has_other_value = any(_differ(values(one), values(other)) for values in (_numbers, _names))
+    return has_other_value or (about == before and _is_denied(one) != _is_denied(other))
+
+
+def contests_answer(answer: str, question: str, statement: str) -> bool:
+    """Whether an answer, which may leave out what was asked about, says otherwise than a statement: «It is at 9.»"""
+    if contests(answer, statement):
+        return True
+    topic = topic_of(statement)
+    if max(len(answer), len(question), len(statement)) > MOST_CHARS or not topic or not _sure_statements(statement):
+        return False
+    return topic <= topic_of(question) | topic_of(answer) and any(
+        _differ(values(statement), values(answer)) for values in (_numbers, _names)
+    )
 
 
 def may_take_back(said: str) -> bool:

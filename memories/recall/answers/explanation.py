@@ -207,7 +207,8 @@ def _reason(entry: Entry, policies: Policies, now: datetime) -> str:
     state = state_of(entry, policies.end_of(entry), now)
     if state != State.LIVE:
         return State.EXPIRED.value if state == State.DUE else state.value
-    return "superseded" if entry.slots.filter(name=entries.CONTRADICTED_BY).exists() else "other_project"
+    is_outdated = entry.tier == 1 and entry.slots.filter(name=entries.CONTRADICTED_BY).exists()
+    return "superseded" if is_outdated else "other_project"
 
 
 def _not_heard_here(query: Query, items: Sequence[Ranked]) -> set[int]:

@@ -1,6 +1,8 @@
-"""A newer statement before the older one that it corrects (A7).
+"""What stands before what it speaks against: a correction, a person's own word, a user's word (A7).
 
-Decided among the candidates of a recall, by rules: nothing is stored, and what is taken out of use corrects nothing.
+A newer statement comes before the older one of its author that it corrects. Of what can hardly both be true a person's
+own words come before what others say of them, and a user's before the bot's. Decided among the candidates of a recall,
+by rules: nothing is stored, and what is taken out of use corrects nothing.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -10,25 +12,40 @@ from functools import lru_cache
 from django.db.models import Q
 
 from memories.choices import Echo, ScopeKind
-from memories.language.corrections import corrects, may_take_back, takes_back, takes_back_anywhere
+from memories.language import names
+from memories.language.corrections import (
+    contests,
+    contests_answer,
+    corrects,
+    may_take_back,
+    takes_back,
+    takes_back_anywhere,
+)
+from memories.language.perspective import told_back, told_of
+from memories.language.sentences import spoken_sentences
 from memories.language.turns import sides_of, telling_sentences
+from memories.language.word_lists import word_set
 from memories.models import Entry
 from memories.recall.ranking.features import READ_TEXTS
 from memories.recall.ranking.scoring import Ranked, best_first
 
 BEST = 8  # candidates that are compared with each other
+HEARD = 24  # and those whose author may know better than one of them
+_BOTS = word_set("features", "bots")
 MOMENT = timedelta(minutes=10)  # within which «no, I meant Tuesday» takes back what was said before
 
 
 def prefer_corrections(ranked: Sequence[Ranked]) -> list[Ranked]:
-    """The candidates, best first, each correction before what it corrects, which is marked."""
+    """The candidates, best first, what knows better before what it speaks against; what was corrected is marked."""
     order = best_first(ranked)
     eligible = [item for item in order if item.reason != "floor"]
-    for newer, older in _corrections(eligible):
+    corrections = list(_corrections(eligible))
+    for newer, older in corrections:
         older.superseded_by = newer.entry.uid
-        if order.index(older) < order.index(newer):
-            order.remove(newer)
-            order.insert(order.index(older), newer)
+    for better, worse in [*corrections, *_known_better(eligible)]:
+        if order.index(worse) < order.index(better):
+            order.remove(better)
+            order.insert(order.index(worse), better)
     for place, item in enumerate(order):
         item.place = place
     return order
@@ -57,8 +74,59 @@ def _taken_back(newer: Ranked, others: Iterable[Ranked], texts: Mapping[int, str
     if not (newer.entry.session_id and _may_take_back(newer.entry)):
         return {}
     said = _statement(newer.entry)
-    before = [other for other in others if _is_just_before(other.entry, newer.entry)]
-    return {other.entry.pk: other for other in before if takes_back(said, texts[other.entry.pk])}
+    before = [
+        other for other in others if _is_just_before(other.entry, newer.entry) and _is_by_the_same_person(newer, other)
+    ]
+    return {
+        other.entry.pk: other
+        for other in before
+        if takes_back(said, texts[other.entry.pk] or "\n".join(_answers(other.entry)))
+    }
+
+
+def _known_better(eligible: Sequence[Ranked]) -> Iterator[tuple[Ranked, Ranked]]:
+    """Who knows better than whom: people of themselves than others do, and people than the bot."""
+    heard = [(item, said) for item in eligible[:HEARD] if (said := _statement(item.entry)) and not _is_bots(item.entry)]
+    for item in eligible[:BEST]:
+        if answers := _answers(item.entry):
+            sides = sides_of(item.entry.content)
+            for other, said in heard:
+                if other.entry.scope_id == item.entry.scope_id and any(
+                    contests_answer(one, sides[0] if sides else "", said) for one in answers
+                ):
+                    if _is_older(item.entry, other.entry) and _is_by_the_same_person(item, other):
+                        item.superseded_by = other.entry.uid
+                    yield other, item
+        elif claim := _statement(item.entry):
+            for other, said in heard:
+                if _is_told_of(item, other, claim) and contests(told_of(other.sender.name, said), claim):
+                    yield other, item
+
+
+def _is_told_of(claim: Ranked, own: Ranked, said: str) -> bool:
+    """Whether somebody tells of the author of another statement, by name."""
+    if claim.entry.scope_id != own.entry.scope_id or claim.sender.id == own.sender.id or not own.sender.name:
+        return False
+    return names.fold(own.sender.name) in names.fold(said)
+
+
+def _answers(entry: Entry) -> tuple[str, ...]:
+    """What the bot alone tells in an entry, as the person would say it whom it told: nothing of a turn that tells
+    something itself.
+    """
+    if _is_bots(entry):
+        return _as_the_user_would(entry.content)
+    sides = sides_of(entry.content)
+    return _as_the_user_would(sides[1]) if sides and not telling_sentences(sides[0]) else ()
+
+
+@lru_cache(maxsize=READ_TEXTS)
+def _as_the_user_would(content: str) -> tuple[str, ...]:
+    return tuple(told_back(one) for one in spoken_sentences(content) if one)
+
+
+def _is_bots(entry: Entry) -> bool:
+    return entry.speaker.casefold() in _BOTS
 
 
 def _is_just_before(older: Entry, newer: Entry) -> bool:
@@ -105,6 +173,12 @@ def _is_same_author(one: Ranked, other: Ranked) -> bool:
     ours, theirs = (item.entry.sender_id or item.entry.speaker for item in (one, other))
     is_unnamed = one.scope_kind == ScopeKind.USER and not (ours and theirs)
     return one.entry.scope_id == other.entry.scope_id and (ours == theirs or is_unnamed)
+
+
+def _is_by_the_same_person(one: Ranked, other: Ranked) -> bool:
+    """Whether it is sure that one person said both; in a chat nobody is sure who said what has no name."""
+    is_named = bool(one.entry.sender_id or one.entry.speaker)
+    return _is_same_author(one, other) and (is_named or one.scope_kind == ScopeKind.USER)
 
 
 def _time(entry: Entry) -> tuple[datetime, str, int, int]:
