@@ -1,25 +1,34 @@
-"""Core facts that hold no more: a newer statement contradicts them, or what they rest on is out of use (D1).
+"""What a newer statement contradicts: core facts, which hold no more, and identities that were saved (D1).
 
-They are no longer served, at once and by a condition alone.
+Core facts, those whose grounds are out of use as well, are no longer served, at once and by a condition alone. Who
+somebody is, as it was saved on purpose, stays in use and is marked for a person to decide on.
 
 The mark is a slot with the id of the newer statement, recorded like any change. Removing the slot states that the fact
 is still true. The mark counts only as long as the newer statement is in use.
 """
 
+import re
 from collections.abc import Sequence
 from datetime import datetime
 
 from django.db import connection
+from django.db.models import F, Q
 
 from memories.choices import EntryType, Source, Verification
 from memories.entries.edits import Edit, update
+from memories.kinds import Category
 from memories.language.contradiction import outdates
 from memories.language.turns import sides_of
 from memories.models import Entry, Slot
 
 CONTRADICTED_BY = "contradicted_by"
 _STATEMENTS = frozenset({EntryType.FACT, EntryType.USER_EXPLICIT})
-_MOST = 200  # core facts of one scope that are compared
+_UID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_MOST = 200  # entries that are compared, core facts first
+#: What may be marked. What machines wrote of conversations has proposals of its own.
+_MARKED = Q(tier=1) | (
+    Q(type__in=_STATEMENTS, category=Category.IDENTITY) & ~Q(source__in=(Source.EXTRACTION, Source.COMPRESSION))
+)
 #: Lines of the profile of these scopes that hold no more, each with the statement that takes its place. A function of
 #: the database, planned once a connection: in every recall's own plan it would take longer than the rest of it.
 _OUTDATED = "memplatform_outdated_lines(%(workspace)s::bigint, %(scopes)s::bigint[])"
@@ -29,8 +38,14 @@ CONTRADICTED_SQL = f"(e.id = ANY (ARRAY(SELECT line_id FROM {_OUTDATED})))"  # n
 
 
 def contradiction_of(line: Entry) -> Entry | None:
-    """The statement in use that takes the place of a core fact; None where there is none."""
-    return dict(outdated_lines(line.scope_id, line.workspace_id)).get(line.pk) if line.tier == 1 else None
+    """The statement in use that takes the place of a core fact, or disputes what was saved; None where none does."""
+    if line.tier == 1:
+        return dict(outdated_lines(line.scope_id, line.workspace_id)).get(line.pk)
+    marks = Slot.objects.filter(entry=line.pk, workspace=line.workspace_id, name=CONTRADICTED_BY)
+    named = [value for value in marks.values_list("value", flat=True) if _UID.fullmatch(value)]
+    by = Entry.objects.filter(workspace=line.workspace_id, uid__in=named).first()
+    newer = _in_use(by.pk, line.workspace_id) if by else None
+    return newer if newer and newer.is_live() else None
 
 
 def outdated_lines(scope_id: int, workspace_id: int) -> list[tuple[int, Entry | None]]:
@@ -68,13 +83,13 @@ def contradict(line: Entry, by: Entry, *, now: datetime, actor: str) -> bool:
 
 
 def mark_contradicted(newer: Sequence[Entry], *, now: datetime, actor: str) -> None:
-    """Mark the core facts these statements contradict, in the change that wrote the statements."""
+    """Mark what these statements contradict, in the change that wrote the statements."""
     for line, entry in _contradicted(newer):
         contradict(line, entry, now=now, actor=actor)
 
 
 def _contradicted(newer: Sequence[Entry]) -> list[tuple[Entry, Entry]]:
-    """Core facts these statements contradict, each with the statement; not what is pinned or was verified since.
+    """What these statements contradict, each with the statement; not what is pinned or was verified since.
 
     Words of a model that nobody read a second time contradict nothing.
     """
@@ -89,9 +104,11 @@ def _contradicted(newer: Sequence[Entry]) -> list[tuple[Entry, Entry]]:
     if not statements:
         return []
     scopes = {entry.scope_id for entry in statements}
-    lines = Entry.objects.live().filter(scope__in=scopes, tier=1, pinned=False)
+    lines = Entry.objects.live().filter(_MARKED, scope__in=scopes, pinned=False)
     found: dict[int, tuple[Entry, Entry]] = {}
-    for line in lines.select_related("scope").order_by("-importance", "-stated_at", "-id")[:_MOST]:
+    for line in lines.select_related("scope").order_by(
+        F("tier").asc(nulls_last=True), "-importance", "-stated_at", "-id"
+    )[:_MOST]:
         for entry in statements:
             if entry.scope_id == line.scope_id and _is_newer(entry, line) and outdates(_statement(entry), line.content):
                 found[line.pk] = (line, entry)

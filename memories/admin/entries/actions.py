@@ -84,7 +84,7 @@ class EntryActions(Revealing, InUseActions):
             verified = {"verified_at": now, "verified_by": actor}
             edit = store.Edit(columns=verified, slots={store.CONTRADICTED_BY: None})
             store.update(entry, edit, now=now, actor=actor)
-            return gettext("It is handed out again.")
+            return gettext("It is handed out again.") if entry.tier == 1 else gettext("It is disputed no more.")
 
         return confirm(
             self,
@@ -92,7 +92,9 @@ class EntryActions(Revealing, InUseActions):
             verify,
             back=back_to(request, [entry]),
             title=gettext("Still true"),
-            text=gettext("It is handed out again, and you stand as the one who checked it."),
+            text=gettext("It is handed out again, and you stand as the one who checked it.")
+            if entry.tier == 1
+            else gettext("It is disputed no more, and you stand as the one who checked it."),
             button=gettext("Still true"),
             rows=[entry],
         )

@@ -4,6 +4,8 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.contrib.auth.models import User
+from django.test import Client
 
 from memories import batches
 from memories.batches.steps import CreateStep
@@ -122,3 +124,34 @@ def test_the_answer_and_the_context_say_so(api: Api) -> None:
     assert "用户住在上海" not in str(context)
     update(Entry.objects.get(uid=saved["id"]), Edit(slots={CONTRADICTED_BY: None}), now=LATER, actor="user:ann")
     assert "用户住在上海" in str(api.post("context", {"address": TELEGRAM, "message": "你知道我什么？"}).json())
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("older", "newer"),
+    [
+        ("王梅住在杭州西湖区", "王梅住在杭州滨江区"),
+        ("Mei lives in the west of Hangzhou", "Mei lives in Ningbo"),
+    ],
+)
+@pytest.mark.parametrize("kind", ["user_explicit", "fact"])
+def test_of_two_saved_identities_that_exclude_each_other_the_older_is_disputed_and_stays(
+    api: Api, client: Client, older: str, newer: str, kind: str
+) -> None:
+    scope = "telegram:direct_u42"
+    saved = [
+        api.post("entries", {"scope": scope, "type": kind, "category": "identity", "content": content}).json()
+        for content in (older, newer, "王梅会游泳")
+    ]
+    shown = [api.get(f"entries/{entry['id']}").json() for entry in saved]
+    assert [one["contradicted_by"] for one in shown] == [saved[1]["id"], None, None]
+    assert {one["state"] for one in shown} == {"live"}
+    client.force_login(User.objects.create_superuser("ann"))
+    rows = client.get("/admin/memories/entry/?view=disputed").content.decode()
+    assert older in rows and newer not in rows
+    page = client.get(f"/admin/memories/entry/{Entry.objects.get(uid=saved[0]['id']).pk}/change/").content.decode()
+    assert newer in page and "something newer says otherwise; a person decides:" in page
+    context = api.post("recall", {"address": TELEGRAM, "message": "Where does Mei live? 王梅住在哪里？"}).json()[
+        "context"
+    ]
+    assert older in context and newer in context
