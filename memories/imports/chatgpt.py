@@ -11,16 +11,20 @@ from memories.language.turns import turn_of
 
 
 def read(path: Path) -> Reader:
-    """The turns of every conversation as it was left, each as what was said on its day. Raises FileRefused."""
+    """The turns of every conversation as it was left, under its title. Raises FileRefused."""
     for number, conversation in items(path, "conversations"):
         title = str(conversation.get("title") or "").strip()
-        for asked, answered, at in _turns(conversation):
+        name = str(
+            conversation.get("id")
+            or conversation.get("conversation_id")
+            or f"{title} {conversation.get('create_time')}"
+        )
+        for place, (asked, answered, at) in enumerate(_turns(conversation), start=1):
             turn = turn_of(
                 smart_truncate(asked, conf.TURN_USER_CHARS), smart_truncate(answered, conf.TURN_ASSISTANT_CHARS)
             )
-            content = f"{title}\n{turn}" if title else turn
-            at = at or conversation.get("create_time")
-            yield Found(number=number, content=content, at=time_of(at), is_said=True)
+            when = time_of(at or conversation.get("create_time"))
+            yield Found(number=number, content=turn, at=when, is_said=True, title=title, message=(name, place))
 
 
 def _turns(conversation: dict[str, Any]) -> Iterator[tuple[str, str, Any]]:

@@ -5,13 +5,16 @@ A new kind of file is one line of FORMATS: who reads it, and by which words at i
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
+from functools import cached_property
 from pathlib import Path
+from typing import Any
+from uuid import uuid5
 
 from django.utils.translation import gettext as _
 
 from memories.batches.steps import CreateStep, EventStep, PlanRow
-from memories.choices import Source
+from memories.choices import EntryType, ScopeKind, Source
 from memories.conf import conf
 from memories.entries.daily_events import EventDraft, SuppressedContent
 from memories.entries.draft import UnscopedDraft, check
@@ -22,9 +25,13 @@ from memories.imports.foreign_folder import parts
 from memories.imports.found import FileRefused, Found, Reader
 from memories.imports.left_out import LeftOut, LeftOutReason
 from memories.language import text
-from memories.models import DailyEvent, Entry, Scope
+from memories.models import DailyEvent, Entry, Policy, Scope
+from memories.tenancy.keys import owner_of_key
+from memories.tenancy.resolver import LOCAL_PEER
 
 _BEGINNING = 100_000
+#: That turns of another program last, from when they were brought in; a policy may let them last longer.
+TURN_TERM = timedelta(days=365)
 
 
 @dataclass(frozen=True)
@@ -50,6 +57,9 @@ def format_of(path: Path) -> str:
             beginning = file.read(_BEGINNING).decode("utf-8-sig", errors="replace")
     except OSError as problem:
         raise FileRefused(_("“%(name)s” cannot be read.") % {"name": path}) from problem
+    if beginning.startswith("PK\x03\x04"):
+        message = _("“%(name)s” is a zip file: unpack it, and import the file or the folder in it.")
+        raise FileRefused(message % {"name": path.name})
     is_json = beginning.lstrip()[:1] in ("[", "{")
     for name, known in FORMATS.items():
         start = beginning if is_json else beginning.partition("\n")[0]
@@ -116,32 +126,67 @@ class _Reading:
             self._leave_out(found, LeftOutReason.EMPTY)
         for content in parts(found.content.strip(), conf.CONTENT_MAX_CHARS):
             try:
-                row = self._row(found, content)
+                rows = self._rows(found, content)
             except InvalidDraft as problem:
                 self._leave_out(found, LeftOutReason.UNSTORABLE, str(problem))
                 continue
             if there.is_suppressed(content):
                 self._leave_out(found, LeftOutReason.SUPPRESSED)
-            elif there.knows(content, row.step.local_date.isoformat() if isinstance(row.step, EventStep) else ""):
-                self.done.already += 1
-            else:
-                yield row
+                continue
+            new = [row for row in rows if not there.knows(content, _day_of(row))]
+            self.done.already += len(rows) - len(new)
+            yield from new
 
-    def _row(self, found: Found, content: str) -> PlanRow:
-        """Raises InvalidDraft."""
+    def _rows(self, found: Found, content: str) -> list[PlanRow]:
+        """What is to be written of it: a memory, and of what was said the event of its day. Raises InvalidDraft."""
         at = min(found.at or self.now, self.now)
+        fields: dict[str, Any] = {"slots": found.slots, **found.fields}
         if found.is_said:
-            if not text.is_storable(content):
-                raise InvalidDraft(_("NUL and lone surrogates cannot be stored."))
-            day = at.astimezone(self.scope.workspace.zone()).date()
-            event = EventDraft(scope=self.scope, local_date=day, content=content, source=Source.MIGRATION)
-            return PlanRow(step=EventStep.of(event))
-        draft = UnscopedDraft(content=content, source=Source.MIGRATION, at=at, slots=found.slots, **found.fields)
+            origins = (self._origin(found),)
+            ends = {"expires_at": self.end_of_turns}
+            if self.scope.kind == ScopeKind.USER:
+                fields["slots"] = {"sender_id": self.owner, **found.slots}
+            fields |= {"type": EntryType.CHAT_TURN, "heading": found.title[:300], "origins": origins, **ends}
+        draft = UnscopedDraft(content=content, source=Source.MIGRATION, at=at, **fields)
         check(draft.in_scope(self.scope))
-        return PlanRow(step=CreateStep(draft=draft))
+        rows = [PlanRow(step=CreateStep(draft=draft))]
+        if found.is_said:
+            day = at.astimezone(self.scope.workspace.zone()).date()
+            event = EventDraft(
+                scope=self.scope, local_date=day, content=content, source=Source.MIGRATION, origins=origins
+            )
+            rows.append(PlanRow(step=EventStep.of(event)))
+        return rows
+
+    @cached_property
+    def end_of_turns(self) -> datetime | None:
+        """When turns that were brought in end: their term counts from now, not from when they were said elsewhere.
+
+        Nobody has read them here, so that they stay a year at least.
+        """
+        term = Policy.objects.of(self.scope.workspace_id).ttl(EntryType.CHAT_TURN, self.scope.kind)
+        return None if term is None else self.now + max(term, TURN_TERM)
+
+    @cached_property
+    def owner(self) -> str:
+        """Who spoke: the person whose memory it goes into, as far as its key tells."""
+        named = owner_of_key(self.scope.key)
+        return named[1][:200] if named else LOCAL_PEER
+
+    def _origin(self, found: Found) -> str:
+        """The message something was said in, which is not here itself: a memory and its day have it in common.
+
+        What is taken out of use is then told by neither.
+        """
+        conversation, place = found.message
+        return f"session_events/{uuid5(self.scope.uid, conversation)}/1/gone-{place}"
 
     def _leave_out(self, found: Found, reason: LeftOutReason, detail: str = "") -> None:
         self.done.left_out.append(LeftOut(self.path.name, reason, found.number, detail))
+
+
+def _day_of(row: PlanRow) -> str:
+    return row.step.local_date.isoformat() if isinstance(row.step, EventStep) else ""
 
 
 class _AlreadyThere:

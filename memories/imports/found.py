@@ -1,10 +1,12 @@
 """What the readers of foreign files find in them, one after another."""
 
+import re
+from codecs import BOM_UTF8
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import ijson
 from django.utils.dateparse import parse_datetime
@@ -21,18 +23,25 @@ class FileRefused(PlatformError):
 
 @dataclass(frozen=True, kw_only=True)
 class Found:
-    """Something a file says: a memory or, `is_said`, what was said on a day."""
+    """Something a file says: a memory or, `is_said`, a turn of a conversation, told by its day besides."""
 
     number: int  # of the row, or of the item in its list
     content: str
     who: str = ""  # whose it is, where the file says so
     at: datetime | None = None
     is_said: bool = False
+    title: str = ""  # of the conversation in which it was said
+    message: tuple[str, int] = ("", 0)  # in which it was said: the conversation by its id there, and its place in it
     fields: dict[str, Any] = field(default_factory=dict)  # of the draft
     slots: dict[str, str] = field(default_factory=dict)
 
 
 Reader = Iterator[Found | LeftOut]
+#: How deep lists and objects may stand in one another, and how large an item may be, which is read as a whole.
+DEPTH_MOST, ITEM_BYTES = 100, 32 * 1024 * 1024
+_BEGINNING, _CHUNK = 100_000, 1024 * 1024
+_ESCAPED, _STRING = re.compile(rb"\\.", re.DOTALL), re.compile(rb'"[^"]*"')
+_NO_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
 
 
 def items(path: Path, *lists: str) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -43,25 +52,92 @@ def items(path: Path, *lists: str) -> Iterator[tuple[int, dict[str, Any]]]:
     number = 0
     try:
         with path.open("rb") as file:
-            start = file.read(1)
-            while start.isspace():
-                start = file.read(1)
-            file.seek(0)
-            prefixes = ["item"] if start == b"[" else [f"{name}.item" for name in lists]
-            for prefix in prefixes:
-                file.seek(0)
-                for item in ijson.items(file, prefix, use_float=True, multiple_values=True):
+            beginning = file.read(_BEGINNING).removeprefix(BOM_UTF8).lstrip()
+            named = [name for name in lists if f'"{name}"'.encode() in beginning] or lists
+            prefixes = ["item"] if beginning[:1] == b"[" else [f"{name}.item" for name in named]
+            for prefix in [*prefixes, *([""] if beginning[:1] == b"{" else [])]:
+                for item in _built(path, file, prefix):
                     number += 1
                     yield number, item if isinstance(item, dict) else {}
                 if number:
                     return
-            if start == b"{":
-                file.seek(0)
-                for number, item in enumerate(ijson.items(file, "", use_float=True, multiple_values=True), start=1):
-                    yield number, item
+    except _TooLarge as problem:
+        message = _(
+            "“%(name)s”: its item %(number)d has over %(most)d MB; so much is not read at once. Split the file."
+        )
+        most = ITEM_BYTES // 1024 // 1024
+        raise FileRefused(message % {"name": path.name, "number": number + 1, "most": most}) from problem
+    except RecursionError as problem:
+        raise FileRefused(nested_too_deep(path.name, number + 1)) from problem
     except (ijson.JSONError, UnicodeDecodeError) as problem:
         message = _("After its item %(number)d: %(why)s")
         raise FileRefused(message % {"number": number, "why": str(problem).splitlines()[0]}) from problem
+
+
+def nested_too_deep(name: str, number: int) -> str:
+    """The sentence about an item, or a line, of a file that is nested too deep."""
+    message = _("“%(name)s”: in its item %(number)d, lists and objects stand in one another more than %(most)d deep.")
+    return message % {"name": name, "number": number, "most": DEPTH_MOST}
+
+
+class _TooLarge(Exception):
+    """One item of a file is larger than is read at once."""
+
+
+@dataclass
+class _Watched:
+    """A file of JSON that is read, with how much of it came since the last item was whole, and how deep it is there.
+
+    A reader of JSON would use up the memory of the machine over a million brackets before it said a word.
+    """
+
+    file: BinaryIO
+    since: int = 0
+    depth: int = 0
+    is_in_string: bool = False
+    rest: bytes = b""  # the beginning of an escape whose end comes next
+
+    def read(self, size: int = -1) -> bytes:
+        """Raises _TooLarge, and RecursionError for what is nested deeper than DEPTH_MOST."""
+        if self.since > ITEM_BYTES:
+            raise _TooLarge
+        data = self.file.read(size)
+        self.since += len(data)
+        self._follow(data)
+        return data
+
+    def _follow(self, data: bytes) -> None:
+        plain = _ESCAPED.sub(b"", self.rest + data)
+        self.rest = b"\\" if plain.endswith(b"\\") else b""
+        plain = _STRING.sub(b"", (b'"' if self.is_in_string else b"") + plain.removesuffix(b"\\"))
+        outside, quote, _inside = plain.partition(b'"')
+        self.is_in_string = bool(quote)
+        for sign in outside.translate(None, delete=_NO_BRACKETS):
+            self.depth += 1 if sign in b"[{" else -1
+            if self.depth > DEPTH_MOST:
+                raise RecursionError
+
+
+def _built(path: Path, file: BinaryIO, prefix: str) -> Iterator[Any]:
+    """The values of a JSON file below a prefix. Raises _TooLarge, RecursionError, ijson.JSONError."""
+    file.seek(0)
+    if file.read(len(BOM_UTF8)) != BOM_UTF8:
+        file.seek(0)
+    watched = _Watched(file)
+    for item in ijson.items(watched, prefix, use_float=True, multiple_values=True, buf_size=_CHUNK):
+        watched.since = 0
+        yield item
+
+
+def check_depth(value: Any) -> None:
+    """Raises RecursionError for what is nested deeper than DEPTH_MOST; it does not recurse itself."""
+    level = [value]
+    for _depth in range(DEPTH_MOST + 1):
+        inner = [one for one in level if isinstance(one, dict | list)]
+        level = [child for one in inner for child in (one.values() if isinstance(one, dict) else one)]
+        if not level:
+            return
+    raise RecursionError
 
 
 def time_of(value: Any) -> datetime | None:

@@ -29,4 +29,5 @@ def _found(number: int, item: dict[str, Any]) -> Found | None:
     content = str(item.get("content") or item.get("episode_body") or "")
     speaker = str(item.get("role") or item.get("role_type") or "").removeprefix("norole")
     said = f"{speaker}: {content}" if speaker and not content.startswith(f"{speaker}:") else content
-    return Found(number=number, content=said if content.strip() else "", who=who, at=at, is_said=True)
+    message = str(item.get("uuid") or f"item {number}"), 1
+    return Found(number=number, content=said if content.strip() else "", who=who, at=at, is_said=True, message=message)

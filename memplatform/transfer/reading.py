@@ -10,7 +10,7 @@ from uuid import UUID
 
 from django.utils.translation import gettext as _
 
-from memories.imports.found import FileRefused
+from memories.imports.found import ITEM_BYTES, FileRefused, check_depth, nested_too_deep
 from memories.language import text
 from memplatform.transfer.export import RECORDS
 from memplatform.transfer.records import (
@@ -51,7 +51,7 @@ def is_export(place: Path) -> bool:
     try:
         with records_of(place).open(encoding="utf-8") as file:
             head = json.loads(file.readline(10_000))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return False
     return isinstance(head, dict) and head.get("record") == HEAD
 
@@ -59,13 +59,19 @@ def is_export(place: Path) -> bool:
 def lines(file: Path) -> Iterator[Line]:
     """The records of a file with their line numbers. Raises FileRefused."""
     with file.open("rb") as opened:
-        for number, line in enumerate(opened, start=1):
+        for number, line in enumerate(iter(lambda: opened.readline(ITEM_BYTES + 1), b""), start=1):
             try:
+                if len(line) > ITEM_BYTES:
+                    message = _("It has over %(most)d MB; no line of an export is so long.")
+                    raise RecordRefused(message % {"most": ITEM_BYTES // 1024 // 1024})
                 record = json.loads(line)
+                check_depth(record)
                 if not isinstance(record, dict):
                     raise RecordRefused(_("It is no record."))
                 if b"\\u" in line and not text.is_storable(json.dumps(record, ensure_ascii=False)):
                     raise RecordRefused(_("NUL and lone surrogates cannot be stored."))
+            except RecursionError as problem:
+                raise FileRefused(nested_too_deep(file.name, number)) from problem
             except (ValueError, RecordRefused) as problem:
                 raise refused(number, problem) from problem
             yield number, record

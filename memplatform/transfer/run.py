@@ -52,12 +52,14 @@ class Import:
     begun: set[int] = field(default_factory=set)  # scopes this run has made
     to_freeze: list[Scope] = field(default_factory=list)
     batches: dict[int, Batch] = field(default_factory=dict)  # by scope
+    run: str = field(default_factory=lambda: f"{NAME}:{uuid4()}")  # of all of them, which is undone as one
 
     def batch(self, scope: Scope) -> Batch:
         """The batch of what is brought into a scope; made when something is."""
         if scope.pk not in self.batches:
-            run = f"{NAME}:{uuid4()}"
-            made = batches.begin_applied(scope, name=NAME, run=run, actor=self.actor, now=self.now, reason=self.name)
+            made = batches.begin_applied(
+                scope, name=NAME, run=self.run, actor=self.actor, now=self.now, reason=self.name
+            )
             self.batches[scope.pk] = made
             self.done.batches.append(made)
         return self.batches[scope.pk]

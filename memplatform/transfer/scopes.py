@@ -7,6 +7,7 @@ from django.utils.translation import gettext as _
 
 from memories.management import told
 from memories.models import Scope, Workspace
+from memories.tenancy.keys import kind_of_key
 
 
 def named(scope: str, workspace: str | None) -> Scope:
@@ -14,13 +15,26 @@ def named(scope: str, workspace: str | None) -> Scope:
     rows = Scope.objects.filter(workspace__in=told.workspaces(workspace)).select_related("workspace").order_by("pk")
     found = list(rows.filter(key=scope)) or list(rows.filter(uid__in=_ids(scope)))
     if not found:
-        message = _("There is no scope “%(scope)s”: nobody has written to it yet, or its key is another.")
+        message = _(
+            "There is no scope “%(scope)s”, and no address of a bot has such a key, as telegram:direct_u42 or main are."
+        )
         raise CommandError(message % {"scope": scope})
     if len(found) > 1:
         names = ", ".join(one.workspace.name for one in found)
         message = _("Several workspaces have a scope “%(scope)s”; name one by --workspace: %(names)s.")
         raise CommandError(message % {"scope": scope, "names": names})
     return found[0]
+
+
+def named_or_begun(scope: str, workspace: str | None) -> Scope:
+    """The scope of this key or id; under a key a bot's address could have, it is begun. Raises CommandError."""
+    kind = kind_of_key(scope)
+    if kind is None or Scope.objects.filter(workspace__in=told.workspaces(workspace), key=scope).exists():
+        return named(scope, workspace)
+    of = only_workspace(workspace)
+    begun = Scope.objects.begin(of.pk, scope, kind)
+    begun.workspace = of
+    return begun
 
 
 def only_workspace(name: str | None) -> Workspace:

@@ -2,6 +2,7 @@
 
 import io
 import json
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,9 @@ from memories.choices import ScopeKind
 from memories.imports.foreign_file import FORMATS, format_of
 from memories.models import Batch, DailyEvent, Entry, Scope, Workspace
 from tests.conftest import NOW, Api
+from tests.sessions_app.conftest import clock, told_time
 
+__all__ = ["told_time"]
 pytestmark = pytest.mark.django_db
 
 MEM0 = {
@@ -149,19 +152,87 @@ def test_episodes_are_what_was_said_on_their_day_and_facts_that_hold_are_facts(s
         ("2026-01-06", "The flight is at 9"),
     ]
     assert imported(written(tmp_path, "edges.jsonl", "\n".join(map(json.dumps, EDGES))))["facts"] == 1
-    assert list(Entry.objects.values_list("content", flat=True)) == ["Ann lives in Hangzhou"]
+    assert list(Entry.objects.filter(type="fact").values_list("content", flat=True)) == ["Ann lives in Hangzhou"]
+    turns = Entry.objects.filter(type="chat_turn").order_by("pk")
+    assert list(turns.values_list("content", flat=True)) == ["Ann: I moved to Hangzhou", "The flight is at 9"]
 
 
 def test_conversations_of_chatgpt_are_told_turn_by_turn_along_the_branch_that_was_kept(
     scope: Scope, tmp_path: Path, api: Api
 ) -> None:
-    assert imported(written(tmp_path, "conversations.json", CHATGPT))["events"] == 2
-    assert [event.content for event in DailyEvent.objects.order_by("pk")] == [
-        "Tea\nUser: I drink Longjing\nAssistant: Noted.",
-        "Tea\nUser: And Biluochun",
-    ]
+    done = imported(written(tmp_path, "conversations.json", CHATGPT))
+    assert (done["facts"], done["events"]) == (2, 2)
+    turns = ["User: I drink Longjing\nAssistant: Noted.", "User: And Biluochun"]
+    assert [event.content for event in DailyEvent.objects.order_by("pk")] == turns
+    assert [entry.content for entry in Entry.objects.order_by("pk")] == turns
     found = api.get("events", scope=scope.key, q="Longjing").json()["results"]
     assert [one["date"] for one in found] == ["2026-01-05"]
+
+
+def test_what_was_said_to_another_program_is_recalled_as_what_was_said_here(
+    scope: Scope, tmp_path: Path, api: Api
+) -> None:
+    done = imported(written(tmp_path, "conversations.json", CHATGPT))
+    answer = api.post("recall", {"scope": scope.key, "message": "Which tea do I drink?"}, **clock(NOW)).json()
+    assert "Longjing" in answer["memories"][0]["content"]
+    first = Entry.objects.get(content__contains="Longjing")
+    assert (first.type, first.heading, first.created_at.date().isoformat()) == ("chat_turn", "Tea", "2026-01-05")
+    assert first.expires_at == NOW + timedelta(days=365)
+    past = api.post("recall", {"scope": scope.key, "message": "What did I say about tea in January?"}, **clock(NOW))
+    assert past.json()["context"].count("Longjing") == 1  # once, though its day tells it, too
+    assert imported(tmp_path / "conversations.json")["batch"] is None
+    assert api.post(f"batches/{done['batch']}/undo").status_code == 201
+    assert not Entry.objects.live().exists() and not DailyEvent.objects.in_use().exists()
+
+
+def test_what_people_took_out_of_an_imported_history_its_day_does_not_tell_either(
+    scope: Scope, tmp_path: Path, api: Api
+) -> None:
+    imported(written(tmp_path, "conversations.json", CHATGPT))
+    first = Entry.objects.get(content__contains="Longjing")
+    assert api.request("DELETE", f"entries/{first.uid}").status_code == 200
+    asked = {"scope": scope.key, "message": "What did I say about Longjing in January?"}
+    assert "Longjing" not in str(api.post("recall", asked, **clock(NOW)).json()["context"])
+
+
+def test_into_a_scope_nobody_has_written_to_yet_begins_it_and_a_dry_run_does_not(
+    workspace: Workspace, tmp_path: Path
+) -> None:
+    path = written(tmp_path, "all.json", MEM0)
+    assert imported(path, "--dry-run", into="telegram:direct_u99")["facts"] == 2
+    assert not Scope.objects.exists()
+    assert imported(path, into="telegram:direct_u99")["facts"] == 2
+    assert (Scope.objects.get().key, Scope.objects.get().kind) == ("telegram:direct_u99", "user")
+    with pytest.raises(CommandError, match="no address"):
+        imported(path, into="Nobody's key")
+
+
+DEEP = "[" * 200_000 + "]" * 200_000
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "words"),
+    [
+        ("mem0.json", f'[{{"memory": "x"}}, {{"memory": "y", "metadata": {DEEP}}}]', "mem0.json.*item.*100"),
+        ("results.json", f'{{"results": [{{"memory": {DEEP}}}]}}', "results.json.*item 1.*100"),
+        ("chatgpt.json", f'[{{"mapping": {{"a": {{"author": {DEEP}}}}}}}]', "chatgpt.json.*item 1.*100"),
+        ("zep.json", f'{{"episodes": [{{"uuid": "1", "content": {DEEP}}}]}}', "zep.json.*item 1.*100"),
+        ("export.jsonl", f'{{"record": "export", "x": {DEEP}}}', "export.jsonl.*100|cannot be told"),
+        ("long.json", '[{"memory": "' + "x" * (33 * 1024 * 1024) + '"}]', "long.json.*item 1.*32 MB"),
+        ("chatgpt.zip", "PK\x03\x04", "unpack"),
+    ],
+)
+def test_a_file_that_is_nested_too_deep_or_has_too_large_an_item_or_is_a_zip_is_refused_by_its_name(
+    scope: Scope, tmp_path: Path, name: str, content: str, words: str
+) -> None:
+    with pytest.raises(CommandError, match=words):
+        imported(written(tmp_path, name, content))
+    assert not Entry.objects.exists() and not Batch.objects.exists()
+
+
+def test_brackets_in_texts_are_no_nesting(scope: Scope, tmp_path: Path) -> None:
+    texts = [{"memory": f"{n} " + '[{"\\' * 3_000} for n in range(3)]
+    assert imported(written(tmp_path, "all.json", texts))["facts"] >= 3
 
 
 def test_a_row_of_a_table_that_cannot_be_stored_is_named_by_its_line_and_why(scope: Scope, tmp_path: Path) -> None:

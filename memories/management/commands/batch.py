@@ -29,7 +29,7 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("action", choices=["list", "show", "approve", "refuse", "undo"])
-        parser.add_argument("batch", nargs="?", help="its id, or the end of it")
+        parser.add_argument("batch", nargs="?", help="its id, or the end of it; of an undo also the name of a run")
         parser.add_argument("--workspace", metavar="NAME", help="only batches of this workspace")
         parser.add_argument("--state", choices=BatchState.values, help="of a list: only batches in this state")
         parser.add_argument("--most", type=int, default=SHOWN, help=f"of a list or its rows: so many; {SHOWN}")
@@ -44,11 +44,21 @@ class Command(BaseCommand):
             found = _batches(options["workspace"])
             if options["action"] == "list":
                 self._list(found, options["state"], options["most"])
+            elif options["action"] == "undo" and (of_run := _applied_of_run(found, options["batch"])):
+                self._undo_run(of_run, options)
             else:
                 changed = _perform(options["action"], _one(found, options["batch"]), options)
                 self._show(Batch.objects.select_related("scope", "undoes").get(pk=changed.pk), options["most"])
         except PlatformError as problem:
             raise CommandError(str(problem)) from problem
+
+    def _undo_run(self, of_run: list[Batch], options: dict[str, Any]) -> None:
+        """Take back all batches of a run, the last first."""
+        undone = [_perform("undo", batch, {**options, "rows": None}) for batch in of_run]
+        if self.as_json:
+            self._print([batch_answer(batch) for batch in undone])
+            return
+        self.stdout.write(_("Taken back: %(count)d batches of one run.") % {"count": len(undone)})
 
     def _list(self, found: QuerySet[Batch], state: str | None, most: int) -> None:
         rows = list((found.filter(state=state) if state else found)[:most])
@@ -94,6 +104,14 @@ def _one(found: QuerySet[Batch], asked: str | None) -> Batch:
     if not matching:
         raise BatchNotFound
     return found.get(pk=matching[0])
+
+
+def _applied_of_run(found: QuerySet[Batch], asked: str | None) -> list[Batch]:
+    """The batches of the run that is named, which are in force, the last first; none where no run is."""
+    of_run = found.filter(run=asked, undoes=None) if asked and ":" in asked else found.none()
+    if of_run and not (applied := list(of_run.filter(state=BatchState.APPLIED).order_by("-pk"))):
+        raise CommandError(_("All of this run is taken back already."))
+    return applied if of_run else []
 
 
 def _perform(action: str, batch: Batch, options: dict[str, Any]) -> Batch:

@@ -190,7 +190,11 @@ def _linked_to_memories(events: list[RecalledEvent], served: Sequence[Ranked]) -
     uids = {item.entry.pk: str(item.entry.uid) for item in served}
     resting = Entry.objects.filter(pk__in=uids, origins__overlap=[event.path for event in events])
     memory = {origin: uids[pk] for pk, origins in resting.values_list("pk", "origins") for origin in origins}
-    return [replace(event, memory=memory.get(event.path)) for event in events]
+    same_words = {item.entry.content: str(item.entry.uid) for item in served}  # of the day it was said
+    return [
+        replace(event, memory=memory.get(event.path) or (same_words.get(event.content) if event.rests_on else None))
+        for event in events
+    ]
 
 
 def _shortened(event: RecalledEvent) -> RecalledEvent:

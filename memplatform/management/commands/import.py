@@ -3,10 +3,12 @@
 import json
 from argparse import ArgumentParser
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
+from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
@@ -48,7 +50,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         progress = _Progress()
         try:
-            with told.no_line_for_each_memory():
+            with told.no_line_for_each_memory(), _kept(not options["dry_run"]):
                 report = _import(options, progress)
         except (PlatformError, OSError) as problem:
             raise CommandError(str(problem)) from problem
@@ -62,12 +64,23 @@ class Command(BaseCommand):
             self.stdout.write("\n".join(_told(report, is_dry=options["dry_run"])))
 
 
+@contextmanager
+def _kept(is_kept: bool) -> Iterator[None]:
+    """What is written inside stays; else nothing does, not even a scope that was begun to see what would be."""
+    if is_kept:
+        yield
+        return
+    with transaction.atomic():
+        yield
+        transaction.set_rollback(True)
+
+
 def _import(options: dict[str, Any], progress: "_Progress") -> ImportReport | TransferReport:
     """Raises CommandError, PlatformError or OSError."""
     place = Path(options["source"])
     actor = f"command:{options['actor']}" if options["actor"] else told.actor()
     how: Any = {"now": options["now"] or timezone.now(), "actor": actor, "is_dry": options["dry_run"]}
-    scope = scopes.named(options["into"], options["workspace"]) if options["into"] else None
+    scope = scopes.named_or_begun(options["into"], options["workspace"]) if options["into"] else None
     kind = options["kind"] or (EXPORT if is_export(place) else FOLDER if not place.is_file() else format_of(place))
     if kind == EXPORT:
         workspace = scope.workspace if scope else scopes.only_workspace(options["workspace"])
@@ -139,10 +152,10 @@ def _of_an_export(report: TransferReport, is_dry: bool) -> Iterator[str]:
 
 
 def _undo(batches: list[Batch]) -> Iterator[str]:
-    for batch in batches[:NAMED]:
-        yield _("To take it back: manage.py batch undo %(batch)s") % {"batch": str(batch.uid)}
-    if len(batches) > NAMED:
-        yield "  " + _("and %(n)d more") % {"n": len(batches) - NAMED}
+    """How to take it all back: a batch by its id, several of one run by the run."""
+    if batches:
+        which = str(batches[0].uid) if len(batches) == 1 else batches[0].run
+        yield _("To take it back: manage.py batch undo %(batch)s") % {"batch": which}
 
 
 def _left_out(left_out: list[LeftOut]) -> Iterator[str]:
@@ -164,7 +177,8 @@ def _as_json(report: ImportReport | TransferReport) -> dict[str, Any]:
     ]
     if isinstance(report, TransferReport):
         counts = {"created": dict(report.created), "already": dict(report.already), "files": report.files}
-        return counts | {"left_out": left_out, "batches": [str(batch.uid) for batch in report.batches]}
+        run = report.batches[0].run if report.batches else None
+        return counts | {"left_out": left_out, "run": run, "batches": [str(batch.uid) for batch in report.batches]}
     names = ("files", "facts", "events", "merged", "already", "continued", "profile")
     batch = str(report.batch.uid) if report.batch else None
     return {name: getattr(report, name) for name in names} | {"left_out": left_out, "batch": batch}

@@ -274,3 +274,22 @@ def test_a_file_reaches_no_memory_of_a_scope_it_does_not_hold(
     assert [one["reason"] for one in told("import", file, "--workspace", workspace.name)["left_out"]] == ["no_entry"]
     other.refresh_from_db()
     assert other.is_live()
+
+
+def test_what_came_into_many_scopes_is_one_run_and_taken_back_by_one_command(
+    scope: Scope, stranger: Workspace, tmp_path: Path
+) -> None:
+    other = make_scope(scope.workspace, "telegram:direct_u7")
+    remember(other, "Omar drinks coffee")
+    told("export", tmp_path / "out", "--workspace", scope.workspace.name)
+    out = io.StringIO()
+    call_command("import", str(tmp_path / "out"), "--workspace", stranger.name, stdout=out)
+    (line,) = [line for line in out.getvalue().splitlines() if "To take it back" in line]
+    run = line.rpartition(" ")[2]
+    assert Batch.objects.filter(workspace=stranger, run=run).count() == 2
+    out = io.StringIO()
+    call_command("batch", "undo", run, stdout=out)
+    assert live(stranger) == [] and out.getvalue().splitlines() == ["Taken back: 2 batches of one run."]
+    with pytest.raises(CommandError, match="already"):
+        call_command("batch", "undo", run)
+    assert live(scope.workspace)
