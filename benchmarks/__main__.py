@@ -34,6 +34,7 @@ MEASUREMENTS = {
     "expiry": (DATABASE, HASHED),
     "imports": (DATABASE, HASHED),
     "files": (DATABASE, HASHED),
+    "new_files": (DATABASE, HASHED),
     "conversations": (PLATFORM, BUNDLED),
     "proxy": (PLATFORM, BUNDLED),
     "load": (PLATFORM, BUNDLED),

@@ -171,7 +171,7 @@ def recall_query(
     of Query. Raises ScopeNotFound when the caller reaches none of the scopes.
     """
     keys = keys_to_recall(caller, resolved)
-    sync_before_search(caller, keys, now=now)
+    is_pending = sync_before_search(caller, keys, now=now)
     opening = read_opening(caller.workspace_id, keys, message=message, now=now)
     there = [ref for ref in resolved.recall if ref.key in opening.scopes]
     return Query(
@@ -183,6 +183,7 @@ def recall_query(
         asker=resolved.address.speaker,
         places=[SearchScope(opening.scopes[ref.key], ref) for ref in there],
         opening=opening,
+        is_index_pending=is_pending,
         message=message,
         limit=limit or (0 if options.get("as_of") else opening.most_recalls),
         need=NeedMode.OFF if resolved.rules.need == NeedMode.OFF else need,

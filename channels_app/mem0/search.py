@@ -100,13 +100,14 @@ def _search(caller: Caller, among: QuerySet[Entry], asked: Mapping[str, Any], no
     if len(scopes) > MOST_SCOPES:
         text = _("More than %(most)d people's memories are meant; name fewer users.") % {"most": MOST_SCOPES}
         raise ValidationError({"filters": [text]})
-    sync_before_search(caller, [scope.key for scope in scopes], now=now)
+    is_pending = sync_before_search(caller, [scope.key for scope in scopes], now=now)
     query = Query(
         workspace_id=caller.workspace_id,
         bot_id=caller.bot_id,
         language=caller.language,
         places=[SearchScope(scope, ScopeRef(key=scope.key, kind=scope.kind)) for scope in scopes],
         message=asked["query"],
+        is_index_pending=is_pending,
         limit=asked["top_k"] or 10,
         need=NeedMode.OFF,
         quotas=False,

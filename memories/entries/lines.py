@@ -1,6 +1,6 @@
 """Lines of files as entries: reworded, moved and ended as their file says; the file itself is left alone (C2, C12)."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -34,10 +34,13 @@ class FileLine:
     session: str = ""  # from which it was saved, as its stamp says
 
 
-def lines_of(scope: Scope, path: str) -> list[Entry]:
-    """The entries in use of a file, in its order, with what the file can change of them."""
-    columns = ("content", "heading", "created_at", "line_from", "line_to", "scope")
-    return list(Entry.objects.in_scope(scope).live().filter(path=path).only(*columns).order_by("line_from", "pk"))
+def lines_of(scope: Scope, paths: Collection[str]) -> dict[str, list[Entry]]:
+    """The entries in use of some files, in the order of each, with what the file can change of them."""
+    columns = ("content", "heading", "created_at", "path", "line_from", "line_to", "scope")
+    found: dict[str, list[Entry]] = {path: [] for path in paths}
+    for entry in Entry.objects.in_scope(scope).live().filter(path__in=found).only(*columns).order_by("line_from", "pk"):
+        found[entry.path].append(entry)
+    return found
 
 
 def reword_lines(scope: Scope, lines: Mapping[int, FileLine], *, now: datetime, actor: str) -> None:

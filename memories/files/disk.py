@@ -17,7 +17,7 @@ from django.utils.translation import gettext as _
 
 from memories.conf import conf
 from memories.exceptions import FileBusy, FileUnreadable, FileUnwritable
-from memories.files.layout import ScopeFolder
+from memories.files.layout import ScopeFolder, changed_ns
 from memories.files.locking import is_same, locked
 from memories.files.opening import folder_of, open_file, write_all
 from memories.files.parsing import closing
@@ -33,7 +33,7 @@ class FileText:
     """A file as it was read: without its BOM, its line ends as they are."""
 
     text: str
-    mtime_ns: int
+    changed_ns: int
     size: int
     sha256: str
 
@@ -46,7 +46,7 @@ def read(folder: ScopeFolder, path: str) -> FileText | None:
     except FileNotFoundError:
         return None
     text = _decoded(data)
-    return FileText(text, found.st_mtime_ns, found.st_size, hashlib.sha256(data).hexdigest())
+    return FileText(text, changed_ns(found), found.st_size, hashlib.sha256(data).hexdigest())
 
 
 def read_lines(folder: ScopeFolder, path: str, first: int, count: int) -> tuple[list[str], bool]:

@@ -161,7 +161,7 @@ def _score(wanted: list[_Word], said: str, around: str) -> float:
 
 
 def _text(folder: ScopeFolder, file: FoundFile) -> _Text | None:
-    key = (str(folder.workspace), file.path, file.mtime_ns, file.size)
+    key = (str(folder.workspace), file.path, file.changed_ns, file.size)
     with _cache_lock:
         if (known := _cache.get(key)) is not None:
             return known
@@ -174,7 +174,7 @@ def _text(folder: ScopeFolder, file: FoundFile) -> _Text | None:
     text = _Text(file.path, read.text)
     with _cache_lock:
         if len(text) < _CACHED_CHARS:
-            _cache[key[:2] + (read.mtime_ns, read.size)] = text
+            _cache[key[:2] + (read.changed_ns, read.size)] = text
     return text
 
 

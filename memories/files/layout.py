@@ -7,7 +7,7 @@ import hashlib
 import os
 import re
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date
@@ -34,6 +34,7 @@ class FoundFile:
     path: str
     mtime_ns: int
     size: int
+    changed_ns: int = 0  # its mtime, or its ctime where that is later: who copies a file may set back the one
     is_linked: bool = False  # it has a second name, by a hard link: it is not opened
 
 
@@ -70,6 +71,22 @@ class ScopeFolder:
             with suppress(FileNotFoundError):
                 found += _found(_ROOT_FILE, os.lstat(self.workspace / _ROOT_FILE))
         return sorted(found, key=lambda file: file.path)
+
+    def folders(self) -> dict[str, int]:
+        """The folders its notes lie in or would, each with when a name in it came, went or was replaced; 0: it is none.
+
+        Asked again of the same by `folder_changes`.
+        """
+        above = {"", _ROOT} if not self.base else {self.base}
+        return self.folder_changes(above | {inside for inside, *_rest in _visited(self.workspace, self.base or _ROOT)})
+
+    def folder_changes(self, folders: Iterable[str]) -> dict[str, int]:
+        """When a name in some of its folders was changed last."""
+        changes = dict.fromkeys(folders, 0)
+        for path in changes:
+            with suppress(OSError):
+                changes[path] = os.lstat(self.workspace / path).st_mtime_ns
+        return changes
 
     def found(self, path: str) -> FoundFile | None:
         """One note or transcript, if it is there."""
@@ -194,19 +211,30 @@ def _look(workspace: Path, path: str) -> os.stat_result | None:
 
 def _found(path: str, found: os.stat_result) -> Iterator[FoundFile]:
     if stat.S_ISREG(found.st_mode):
-        yield FoundFile(path, found.st_mtime_ns, found.st_size, found.st_nlink > 1)
+        yield FoundFile(path, found.st_mtime_ns, found.st_size, changed_ns(found), found.st_nlink > 1)
+
+
+def changed_ns(found: os.stat_result) -> int:
+    """When a file, or what is known of it, was changed last."""
+    return max(found.st_mtime_ns, found.st_ctime_ns)
 
 
 def _walk(workspace: Path, top: str) -> Iterator[FoundFile]:
     """The regular files below a folder; no link is followed, and no hidden folder entered."""
+    for inside, names, fd in _visited(workspace, top):
+        for name in names:
+            with suppress(FileNotFoundError):
+                yield from _found(f"{inside}/{name}", os.stat(name, dir_fd=fd, follow_symlinks=False))
+
+
+def _visited(workspace: Path, top: str) -> Iterator[tuple[str, list[str], int]]:
+    """A folder and those below it, each with the names of the files in it and a descriptor."""
     if not _is_there(workspace, top):
         return
     for folder, below, names, fd in os.fwalk(workspace / top, follow_symlinks=False):
         inside = Path(folder).relative_to(workspace).as_posix()
         below[:] = [name for name in below if is_plain(name) and not (inside == _ROOT and name == _SCOPES)]
-        for name in names:
-            with suppress(FileNotFoundError):
-                yield from _found(f"{inside}/{name}", os.stat(name, dir_fd=fd, follow_symlinks=False))
+        yield inside, names, fd
 
 
 def _is_there(workspace: Path, path: str) -> bool:

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from typing import Protocol
 
 from django.db import IntegrityError, transaction
-from django.db.models import Exists, OuterRef
+from django.db.models import BooleanField, Exists, ExpressionWrapper, OuterRef
 
 from memories import embeddings
 from memories.conf import conf
@@ -15,6 +15,7 @@ from memories.index import merged, models_in_use, search_rows
 from memories.index.indexed_text import indexed_text
 from memories.index.vectors import write_vectors
 from memories.models import EmbeddingModel, Entry, EntryVector, IndexQueueItem
+from memories.models.state import LIVE
 
 log = logging.getLogger(__name__)
 LEASE = timedelta(minutes=2)
@@ -31,7 +32,7 @@ class EntryClaim:
     item: IndexQueueItem
     fingerprint: str
     content: str
-    has_vector: bool
+    needs_vector: bool
 
     @property
     def entry_id(self) -> int:
@@ -64,7 +65,7 @@ def index_queued(*, now: datetime, limit: int | None = None, use_cache: bool = T
 
 
 def _index(claims: Sequence[EntryClaim], model: EmbeddingModel | None, now: datetime, use_cache: bool) -> None:
-    missing = [claim for claim in claims if not claim.has_vector] if model else []
+    missing = [claim for claim in claims if claim.needs_vector] if model else []
     embedded = _embed_all(missing, model, use_cache) if model else []
     waiting = [claim for claim in missing if claim not in embedded]
     if _blend(claims, embedded, model):
@@ -90,11 +91,12 @@ def drain(*, now: datetime, use_cache: bool = True) -> int:
 def _read(items: Mapping[int, IndexQueueItem], model: EmbeddingModel | None) -> list[EntryClaim]:
     """What is to be indexed, as it is worded now."""
     vectors = EntryVector.objects.filter(entry=OuterRef("pk"), model=model, fingerprint=OuterRef("fingerprint"))
-    entries = Entry.objects.filter(pk__in=items).annotate(has_vector=Exists(vectors)).order_by("pk")
+    needs_vector = ExpressionWrapper(LIVE & ~Exists(vectors), BooleanField())  # what is out of use is served to nobody
+    entries = Entry.objects.filter(pk__in=items).annotate(needs_vector=needs_vector).order_by("pk")
     return [
-        EntryClaim(items[pk], fingerprint, indexed_text(content, echo, path, heading), has_vector)
-        for pk, fingerprint, content, echo, path, heading, has_vector in entries.values_list(
-            "pk", "fingerprint", "content", "echo", "path", "heading", "has_vector"
+        EntryClaim(items[pk], fingerprint, indexed_text(content, echo, path, heading), needs_vector)
+        for pk, fingerprint, content, echo, path, heading, needs_vector in entries.values_list(
+            "pk", "fingerprint", "content", "echo", "path", "heading", "needs_vector"
         )
     ]
 

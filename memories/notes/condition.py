@@ -3,7 +3,6 @@
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from datetime import datetime
-from time import monotonic
 from typing import Any
 
 from django.db.models import TextChoices
@@ -12,7 +11,7 @@ from django.utils.translation import gettext_lazy as _
 from memories.entries.files import folder_of
 from memories.files.layout import FoundFile
 from memories.models import FileProblem, FileState, Scope
-from memories.notes.index import SyncReport, sync_file
+from memories.notes.index import SyncReport, sync_files
 
 
 class Difference(TextChoices):
@@ -40,7 +39,7 @@ class FileCondition:
             return Difference.NEW
         if self.state.problem:
             return FileProblem(self.state.problem)
-        is_same = (self.state.modified_ns, self.state.size) == (self.found.mtime_ns, self.found.size)
+        is_same = (self.state.modified_ns, self.state.size) == (self.found.changed_ns, self.found.size)
         return None if is_same else Difference.CHANGED
 
     @property
@@ -86,12 +85,5 @@ def index_out_of_step(
 
     `conditions` are those of the files that are meant; None: of all.
     """
-    report, end = SyncReport(), None if seconds is None else monotonic() + seconds
-    for file in conditions_of(scope) if conditions is None else conditions:
-        if file.why is None:
-            continue
-        if end is not None and monotonic() > end:
-            report.is_complete = False
-            break
-        report.add(sync_file(scope, file.path, now=now))
-    return report
+    meant = conditions_of(scope) if conditions is None else conditions
+    return sync_files(scope, [file.path for file in meant if file.why is not None], now=now, seconds=seconds)

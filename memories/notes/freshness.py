@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import datetime
 from functools import cache
 from pathlib import Path
-from threading import Lock
+from threading import Condition, Lock
 from time import monotonic
 
 import structlog
@@ -22,8 +22,8 @@ from memories.conf import conf
 from memories.entries.recount import count_scope
 from memories.exceptions import PlatformError, ScopeFrozen
 from memories.files.layout import MAIN, folder_name, root, scope_folder, scope_folders
-from memories.models import Scope, Workspace
-from memories.notes.index import SyncReport, sync_scope
+from memories.models import FileProblem, FileState, Scope, Workspace
+from memories.notes.index import SyncReport, forget_if_changed, sync_scope
 from memories.tenancy.access import Caller
 from memories.tenancy.keys import kind_of_key
 
@@ -32,29 +32,59 @@ SEARCH_SECONDS = 1.0  # that a search gives to the index; what is left is done i
 WORK_SECONDS = 0.5  # at a time, in the process that embeds
 LOOK_SECONDS = 1.0  # between two looks for what has changed
 ALL_SECONDS = 600.0  # between two looks at all files
+COMPARE_FILES, COMPARE_REST = 20, 3_600.0  # whose bytes are compared at a look; between two rounds over all
 COUNT_REST = 50  # times as long as it took to count a scope, it is not counted again
 _DEBOUNCE_MS, _STEP_MS, _WAIT_MS = 200, 20, 1
 _MOST_SCOPES = 10_000
 _lock = Lock()
 
 
+_Place = tuple[int, str]  # workspace and key of a scope
+_syncing: set[_Place] = set()
+_synced = Condition(_lock)
+
+
 @cache
-def _looked(seconds: float) -> TTLCache[tuple[int, str], bool]:
+def _looked(seconds: float) -> TTLCache[_Place, dict[str, int]]:
+    """The folders of scopes whose files were all in step when they were looked at, as these were then."""
     return TTLCache(_MOST_SCOPES, seconds, timer=monotonic)
 
 
-def sync_before_search(caller: Caller, keys: Iterable[str], *, now: datetime) -> None:
-    """Index what has changed in the files of these scopes, at most every SYNC_MIN_INTERVAL; no search fails over it."""
+def sync_before_search(caller: Caller, keys: Iterable[str], *, now: datetime) -> bool:
+    """Index what has changed in the files of these scopes; whether any is left that is not indexed. No search fails.
+
+    They are looked at every SYNC_MIN_INTERVAL, and wherever a file came or went since, or was left the last time.
+    """
     if not conf.SYNC_ON_SEARCH:
-        return
-    looked = _looked(conf.SYNC_MIN_INTERVAL.total_seconds())
-    for key in keys:
-        place = caller.workspace_id, key
-        with _lock:
-            is_fresh = looked.get(place, False)
-            looked[place] = True
-        if not is_fresh and scope_folder(caller.folder, key).files():
-            _sync(_scope(Workspace.objects.get(pk=caller.workspace_id), key), now=now, seconds=SEARCH_SECONDS)
+        return False
+    in_step = [_is_in_step(caller, key, now) for key in keys]
+    return not all(in_step)
+
+
+def _is_in_step(caller: Caller, key: str, now: datetime) -> bool:
+    looked, place = _looked(conf.SYNC_MIN_INTERVAL.total_seconds()), (caller.workspace_id, key)
+    folder = scope_folder(caller.folder, key)
+    with _synced:
+        if not _synced.wait_for(lambda: place not in _syncing, SEARCH_SECONDS):
+            return False  # somebody else is at it
+        seen = looked.get(place)
+        if seen is not None and seen == folder.folder_changes(seen):
+            return True
+        _syncing.add(place)
+    folders, report = {}, SyncReport(is_complete=False)
+    try:
+        folders, report = folder.folders(), SyncReport()
+        if folder.files():
+            scope = _scope(Workspace.objects.get(pk=caller.workspace_id), key)
+            report = _sync(scope, now=now, seconds=SEARCH_SECONDS)
+    finally:
+        with _synced:
+            _syncing.discard(place)
+            looked.pop(place, None)
+            if report.is_complete:
+                looked[place] = folders
+            _synced.notify_all()
+    return report.is_complete
 
 
 def scopes_with_files(workspace: Workspace) -> Iterator[Scope]:
@@ -131,6 +161,7 @@ class FileIndexer:
         self._uncounted: dict[int, Scope] = {}
         self._rests: dict[int, float] = {}  # when a scope may be counted again
         self._all_at = 0.0
+        self._compared, self._compare_at = 0, monotonic() + COMPARE_REST  # the last file that was, and when to go on
 
     def __call__(self, *, now: datetime) -> float:
         """Index what has changed; how many seconds later to look again, 0 when there is more to do."""
@@ -147,14 +178,16 @@ class FileIndexer:
             self._index(*next(iter(self._waiting.items())), now)
         else:
             self._count_one()
+            self._compare_some()
         return 0.0 if self._waiting else LOOK_SECONDS
 
     def _index(self, pk: int, scope: Scope, now: datetime) -> None:
         report = _sync(scope, now=now, seconds=WORK_SECONDS)
         if report.files:
             self._uncounted[pk] = scope
-        if report.is_complete:
-            del self._waiting[pk]
+        del self._waiting[pk]
+        if not report.is_complete:
+            self._waiting[pk] = scope  # behind the others, whose few changes do not wait for its many
 
     def _count_one(self) -> None:
         """Count a scope anew whose files have come to rest; the longer that takes, the more seldom."""
@@ -163,6 +196,21 @@ class FileIndexer:
         if pk is not None:
             _count(self._uncounted.pop(pk))
             self._rests[pk] = monotonic() + COUNT_REST * (monotonic() - begun)
+
+    def _compare_some(self) -> None:
+        """Read a few files, of all in their turn, and index those that say something else at the same time and size.
+
+        A disk that was put back, or one without ctimes, shows that in no other way.
+        """
+        if monotonic() < self._compare_at:
+            return
+        states = FileState.objects.filter(pk__gt=self._compared, problem=FileProblem.NONE).order_by("pk")
+        some = list(states.select_related("scope__workspace")[:COMPARE_FILES])
+        self._compared = some[-1].pk if some else 0
+        self._compare_at = monotonic() + (LOOK_SECONDS if some else COMPARE_REST)
+        for state in some:
+            if forget_if_changed(state):
+                self._waiting[state.scope_id] = state.scope
 
     def _expect(self, scopes: Iterable[Scope]) -> None:
         self._waiting |= {scope.pk: scope for scope in scopes}

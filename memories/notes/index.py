@@ -1,14 +1,16 @@
 """The index of the files of markdown: each block of a file is an entry, kept in step with it (C2, C12, E6).
 
 The file is the source. Its entries come from the file alone, times included, so that an index that was kept and one
-that is made anew are the same. A file is worked off in transactions of a few hundred lines, each of which compares it
-with what is stored: a run that was killed, or two at once, come to the same.
+that is made anew are the same. Files are worked off in transactions of a few hundred lines, a long file in several and
+many short ones in one; each compares them with what is stored: a run that was killed, or two at once, come to the same.
 """
 
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, tzinfo
 from itertools import islice
+from operator import attrgetter
 from time import monotonic
 
 from django.db import transaction
@@ -25,6 +27,7 @@ from memories.entries.locks import lock_scopes
 from memories.exceptions import FileUnreadable, PathNotAllowed, ScopeFrozen
 from memories.files import disk, markdown
 from memories.files.disk import FileText
+from memories.files.layout import ScopeFolder
 from memories.files.times import time_of
 from memories.kinds import UNDATED
 from memories.language import text
@@ -32,7 +35,8 @@ from memories.models import FileProblem, FileState, Scope
 from memories.notes.matching import LineChanges, compare
 
 ACTOR = "file"
-CHUNK = 500
+#: Lines, and files, of one transaction: whoever writes to the scope waits as long as it takes.
+CHUNK, MOST_FILES = 500, 100
 
 
 @dataclass
@@ -62,17 +66,11 @@ def sync_scope(scope: Scope, *, now: datetime, seconds: float | None = None, for
     What was changed last comes first: of many files that is what somebody waits for. After so many seconds it stops
     between two files. With `force` every file is read, whatever its time and size.
     """
-    report, end = SyncReport(), None if seconds is None else monotonic() + seconds
-    found = {file.path: (file.mtime_ns, file.size) for file in folder_of(scope).files()}
+    found = {file.path: (file.changed_ns, file.size) for file in folder_of(scope).files()}
     known = {path: (modified, size) for path, modified, size in _states(scope)}
     changed = [path for path in found if force or known.get(path) != found[path]]
     changed.sort(key=lambda path: found[path], reverse=True)
-    for path in [*(known.keys() - found.keys()), *changed]:
-        if report.files and end is not None and monotonic() > end:  # one at least: it goes on
-            report.is_complete = False
-            break
-        report.add(sync_file(scope, path, now=now, force=force))
-    return report
+    return sync_files(scope, [*(known.keys() - found.keys()), *changed], now=now, seconds=seconds, force=force)
 
 
 def _states(scope: Scope) -> Iterator[tuple[str, int, int]]:
@@ -80,118 +78,218 @@ def _states(scope: Scope) -> Iterator[tuple[str, int, int]]:
     return here.values_list("path", "modified_ns", "size").iterator()
 
 
-def sync_file(scope: Scope, path: str, *, now: datetime, force: bool = False) -> SyncReport:
+def sync_file(scope: Scope, path: str, *, now: datetime) -> SyncReport:
     """Index one file, unless its bytes are those that were indexed last."""
-    run = _FileRun(scope, path, now, force)
-    try:
-        while run.step():
-            pass
-    except FileUnreadable as problem:
-        run.leave(FileProblem.UNREADABLE, str(problem))
-    except ScopeFrozen as problem:
-        run.leave(FileProblem.FROZEN, str(problem))
-    except PathNotAllowed:  # it has a second name, or became a link
-        run.leave(
-            FileProblem.UNREADABLE, _("This file is a link to another, or has a second name: links are not read.")
-        )
+    return sync_files(scope, [path], now=now)
+
+
+def sync_files(
+    scope: Scope, paths: Iterable[str], *, now: datetime, seconds: float | None = None, force: bool = False
+) -> SyncReport:
+    """Index files in this order, but for those whose bytes were indexed last; after so many seconds it stops.
+
+    A few are indexed at least, so that it goes on.
+    """
+    run, end = (
+        _FilesRun(scope, deque(map(_FilePart, paths)), now, force),
+        None if seconds is None else monotonic() + seconds,
+    )
+    while run.left:
+        try:
+            run.step()
+        except ScopeFrozen as problem:
+            run.leave(list(run.left), FileProblem.FROZEN, str(problem))
+        if end is not None and monotonic() > end:
+            break
+    run.report.is_complete = not run.left
     return run.report
 
 
+def forget_if_changed(state: FileState) -> bool:
+    """Have a file read again whose bytes are not those that were indexed; whether they are others."""
+    try:
+        file = disk.read(folder_of(state.scope), state.path)
+    except (FileUnreadable, PathNotAllowed):
+        return False
+    if file is None or file.sha256 == state.digest:
+        return False
+    return bool(FileState.objects.filter(pk=state.pk, digest=state.digest).update(modified_ns=0))
+
+
 @dataclass
-class _FileRun:
-    """The indexing of one file, a few hundred lines a transaction."""
+class _FilePart:
+    """A file that is indexed, as it was read last."""
+
+    path: str
+    file: FileText | None = None
+    lines: list[FileLine] = field(default_factory=list)
+    taken_out: list[FileLine] = field(default_factory=list)  # what people took out of use is not written again (A15)
+
+    def read(self, folder: ScopeFolder, zone: tzinfo, digest: str) -> bool:
+        """Read the file; False: its bytes are those with this digest. Raises FileUnreadable, PathNotAllowed."""
+        before, self.file = self.file, disk.read(folder, self.path)
+        if self.file is None:
+            self.lines = []
+        elif self.file.sha256 == digest:
+            return False
+        elif before is None or before.sha256 != self.file.sha256:
+            self.lines = lines_in(self.file, self.path, zone)
+        return True
+
+    @property
+    def wanted(self) -> list[FileLine]:
+        """The lines that are to be remembered."""
+        taken_out = set(self.taken_out)
+        return [line for line in self.lines if line not in taken_out] if taken_out else self.lines
+
+
+@dataclass
+class _FilesRun:
+    """The indexing of some files of a scope."""
 
     scope: Scope
-    path: str
+    left: deque[_FilePart]
     now: datetime
     force: bool
-    report: SyncReport = field(default_factory=lambda: SyncReport(files=1))
-    taken_out: list[FileLine] = field(default_factory=list)  # what people took out of use is not written again (A15)
-    parsed: tuple[str, list[FileLine]] = ("", [])  # what the step before read: digest and lines
+    report: SyncReport = field(default_factory=SyncReport)
 
-    def step(self) -> bool:
-        """Take the next step towards what the file says now; whether there is more to do."""
+    def step(self) -> None:
+        """Bring the files that come first in step with what they say, or a long one a part of the way."""
         with transaction.atomic():
             locked = lock_scopes([self.scope])[self.scope.pk]
             locked.workspace = self.scope.workspace
-            file = disk.read(folder_of(locked), self.path)
-            if file is None:
-                lines = []
-            elif self._is_indexed(file):
-                return False
-            else:
-                lines = self._lines_in(file, locked.workspace.zone())
-            taken_out = set(self.taken_out)
-            wanted = [line for line in lines if line not in taken_out] if taken_out else lines
-            changes = compare(lines_of(locked, self.path), wanted)
-            self._apply(locked, changes)
-            if changes.longest > CHUNK:
-                return True
-            self._finish(file, len(lines))
-        return False
+            changed, unchanged = self._read(locked)
+            stored = lines_of(locked, [part.path for part in changed])
+            chosen = _fitting((part, compare(stored[part.path], part.wanted)) for part in changed)
+            self._apply(locked, chosen)
+            done = [part for part, changes in chosen if changes.longest <= CHUNK]
+            self._finish(done, unchanged)
 
-    def _lines_in(self, file: FileText, zone: tzinfo) -> list[FileLine]:
-        if self.parsed[0] != file.sha256:
-            self.parsed = file.sha256, lines_in(file, self.path, zone)
-        return self.parsed[1]
+    def _read(self, scope: Scope) -> tuple[list[_FilePart], list[tuple[_FilePart, FileState]]]:
+        """The files that come first, about as many as fit one transaction: those that say something else, and others.
 
-    def _is_indexed(self, file: FileText) -> bool:
-        if self.force:
-            return False
-        state = self._states().filter(digest=file.sha256, problem=FileProblem.NONE)
-        return bool(state.update(modified_ns=file.mtime_ns, size=file.size))
+        One that cannot be read is left.
+        """
+        first = list(islice(self.left, MOST_FILES))
+        states = {state.path: state for state in self._states([part.path for part in first])}
+        changed: list[_FilePart] = []
+        unchanged = []
+        for part in first:
+            state = states.get(part.path)
+            digest = state.digest if state and not state.problem and not self.force else ""
+            try:
+                if part.read(folder_of(scope), scope.workspace.zone(), digest):
+                    changed.append(part)
+                elif state:
+                    unchanged.append((part, state))
+            except FileUnreadable as problem:
+                self.leave([part], FileProblem.UNREADABLE, str(problem))
+            except PathNotAllowed:  # it has a second name, or became a link
+                text = _("This file is a link to another, or has a second name: links are not read.")
+                self.leave([part], FileProblem.UNREADABLE, text)
+            if sum(len(part.lines) for part in changed) > CHUNK:
+                break
+        return changed, unchanged
 
-    def _apply(self, scope: Scope, changes: LineChanges) -> None:
+    def _apply(self, scope: Scope, chosen: Sequence[tuple[_FilePart, LineChanges]]) -> None:
         """Apply what fits one transaction."""
-        move_lines(scope, changes.moved)
-        reworded = dict(islice(changes.reworded.items(), CHUNK))
+        move_lines(scope, {pk: place for _part, changes in chosen for pk, place in changes.moved.items()})
+        every = [pair for _part, changes in chosen for pair in changes.reworded.items()]
+        reworded = dict(every[:CHUNK])
         reword_lines(scope, reworded, now=self.now, actor=ACTOR)
-        ended, new = changes.ended[:CHUNK], changes.new[:CHUNK]
+        ended = [pk for _part, changes in chosen for pk in changes.ended][:CHUNK]
         if ended:
             end_lines(scope, ended, now=self.now, actor=ACTOR)
-        drafts = [_draft(scope, self.path, line) for line in new]
+        new = [(part, line) for part, changes in chosen for line in changes.new][:CHUNK]
+        drafts = [_draft(scope, part.path, line) for part, line in new]
         written = entries.remember_many(drafts, now=self.now, actor=ACTOR, locked={scope.pk: scope})
-        taken_out = [line for line, one in zip(new, written, strict=True) if one.outcome == Outcome.SUPPRESSED]
-        self.taken_out += taken_out
+        for (part, line), result in zip(new, written, strict=True):
+            if result.outcome == Outcome.SUPPRESSED:
+                part.taken_out.append(line)
+            else:
+                self.report.created += 1
         self.report.changed += len(reworded)
         self.report.ended += len(ended)
-        self.report.created += len(new) - len(taken_out)
 
-    def _finish(self, file: FileText | None, lines: int) -> None:
+    def _finish(self, done: Sequence[_FilePart], unchanged: Sequence[tuple[_FilePart, FileState]]) -> None:
         """Note what was indexed, and what of it is left out."""
-        if file is None:
-            self._states().delete()
-            return
-        numbers = ", ".join(str(line.line_from) for line in self.taken_out)
-        self._note(
-            FileProblem.SUPPRESSED if self.taken_out else FileProblem.NONE,
-            numbers,
-            modified_ns=file.mtime_ns,
-            size=file.size,
-            digest=file.sha256,
-            line_count=len(file.text.splitlines()),
-            entry_count=lines - len(self.taken_out),
-        )
+        self._states([part.path for part in done if part.file is None]).delete()
+        states = []
+        for part, state in unchanged:
+            if part.file:
+                state.modified_ns, state.size = part.file.changed_ns, part.file.size
+            states.append(state)
+        for part in done:
+            if part.file:
+                state = self._state(
+                    part,
+                    FileProblem.SUPPRESSED if part.taken_out else FileProblem.NONE,
+                    ", ".join(str(line.line_from) for line in part.taken_out),
+                )
+                state.modified_ns, state.size, state.digest = part.file.changed_ns, part.file.size, part.file.sha256
+                state.line_count = len(part.file.text.splitlines())
+                state.entry_count = len(part.lines) - len(part.taken_out)
+                states.append(state)
+        self._note(states)
+        self._pass([*done, *(part for part, _state in unchanged)])
 
-    def leave(self, problem: FileProblem, detail: str) -> None:
-        """Leave a file that cannot be indexed as it is, until it changes, or its scope thaws."""
-        found = next((one for one in folder_of(self.scope).files() if one.path == self.path), None)
-        if found is None:
-            return
-        may_change_unseen = problem == FileProblem.FROZEN or found.is_linked
-        modified = 0 if may_change_unseen else found.mtime_ns
-        self._note(problem, detail, modified_ns=modified, size=found.size, digest="")
+    def leave(self, parts: Sequence[_FilePart], problem: FileProblem, detail: str) -> None:
+        """Leave files that cannot be indexed as they are, until they change, or their scope thaws."""
+        states = []
+        for part in parts:
+            if found := folder_of(self.scope).found(part.path):
+                state = self._state(part, problem, detail)
+                may_change_unseen = problem == FileProblem.FROZEN or found.is_linked
+                state.modified_ns, state.size = 0 if may_change_unseen else found.changed_ns, found.size
+                states.append(state)
+        self._note(states)
+        self._pass(parts)
 
-    def _note(self, problem: FileProblem, detail: str, **values: object) -> None:
-        values |= {"problem": problem, "detail": detail, "indexed_at": self.now}
-        FileState.objects.update_or_create(
-            workspace_id=self.scope.workspace_id, scope=self.scope, path=self.path, defaults=values
-        )
+    def _state(self, part: _FilePart, problem: FileProblem, detail: str) -> FileState:
         if problem:
-            self.report.problems[self.path] = problem
+            self.report.problems[part.path] = problem
+        return FileState(
+            workspace_id=self.scope.workspace_id,
+            scope=self.scope,
+            path=part.path,
+            problem=problem,
+            detail=detail,
+            indexed_at=self.now,
+            digest="",
+        )
 
-    def _states(self) -> QuerySet[FileState]:
-        return FileState.objects.filter(workspace_id=self.scope.workspace_id, scope=self.scope, path=self.path)
+    def _note(self, states: Sequence[FileState]) -> None:
+        columns = ["modified_ns", "size", "digest", "line_count", "entry_count", "indexed_at", "problem", "detail"]
+        keys = ("workspace_id", "scope_id", "path", *columns)
+        rows = [FileState(**{name: getattr(state, name) for name in keys}) for state in states]
+        if rows:
+            FileState.objects.bulk_create(
+                sorted(rows, key=attrgetter("path")),
+                update_conflicts=True,
+                unique_fields=["scope", "path"],
+                update_fields=columns,
+            )
+
+    def _pass(self, parts: Sequence[_FilePart]) -> None:
+        """Go on without these."""
+        passed = {part.path for part in parts}
+        self.left = deque(part for part in self.left if part.path not in passed)
+        self.report.files += len(passed)
+
+    def _states(self, paths: Sequence[str]) -> QuerySet[FileState]:
+        return FileState.objects.filter(workspace_id=self.scope.workspace_id, scope=self.scope, path__in=paths)
+
+
+def _fitting(changed: Iterable[tuple[_FilePart, LineChanges]]) -> list[tuple[_FilePart, LineChanges]]:
+    """The changes of as many files as fit one transaction; of one at least."""
+    chosen: list[tuple[_FilePart, LineChanges]] = []
+    room = CHUNK
+    for part, changes in changed:
+        room -= changes.longest
+        if chosen and room < 0:
+            break
+        chosen.append((part, changes))
+    return chosen
 
 
 def lines_in(file: FileText, path: str, zone: tzinfo) -> list[FileLine]:

@@ -56,6 +56,8 @@ from memories.recall.traces.log_line import log_recall
 __all__ = ["Mode", "SearchScope", "Query", "Recall", "recall"]
 
 T = TypeVar("T")
+#: In `degraded`: files of what is asked are not indexed yet, and are not found.
+INDEX_PENDING = "index_pending"
 
 
 @dataclass
@@ -158,6 +160,8 @@ def _answer(query: Query, asked: "_Asked") -> tuple[Query, Recall, Hashable | No
     query = resolve(replace(query, message=searched_part(message)))
     result = Recall(_need(query), past=query.past)
     result.timings["need"] = _milliseconds_since(begun)
+    if query.is_index_pending and result.need.retrieve:
+        result.degraded.append(INDEX_PENDING)
     key = None
     if result.need.retrieve and query.places:
         # as traces have called this step from the first
@@ -166,7 +170,7 @@ def _answer(query: Query, asked: "_Asked") -> tuple[Query, Recall, Hashable | No
             opening = replace(opening, policies=query.adjusted(opening.policies))
         query = replace(query, limit=query.limit or opening.most_recalls)
         looks_back = retrievers.apply_to(query)
-        key = None if looks_back else answer_cache.key_of(query, opening.policies, asked.zone)
+        key = None if looks_back or query.is_index_pending else answer_cache.key_of(query, opening.policies, asked.zone)
         if (cached := answer_cache.find(key, asked.now)) is None:
             _search(query, result, _Circumstances(asked, opening, looks_back))
         else:

@@ -103,6 +103,7 @@ RULES = {
 DEGRADED = {
     "embedding": _("words alone"),
     "embedding_pending": _("the newest by words alone"),
+    "index_pending": _("files not indexed yet"),
     "reembedding": _("words alone, as the embedding model changes"),
     "rerank": _("not reranked"),
 }

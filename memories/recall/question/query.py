@@ -103,6 +103,7 @@ class Query:
     resolved: Additions = ()  # by words of the message what they mean, as the messages before tell
     relations: Additions = ()  # by «my sister» or Lena who that is, as the scopes know
     opening: "Opening | None" = None  # what was read for it already
+    is_index_pending: bool = False  # files of these scopes are not indexed yet, and cannot be found
     adjusted: Callable[[Policies], Policies] | None = None  # asked by other policies than those of the workspace
     as_of: datetime | None = None  # asked of memory as it was then; None: as it is
     past: "Past | None" = None  # what is known today of that

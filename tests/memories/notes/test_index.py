@@ -1,6 +1,5 @@
 """Files of markdown are remembered as they stand: whoever writes them, however often they are read (C2, C12)."""
 
-import os
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -10,6 +9,7 @@ from memories import entries
 from memories.kinds import UNDATED
 from memories.models import Entry, FileState, Scope
 from memories.models.change import Change
+from memories.notes import index
 from memories.notes.index import SyncReport, sync_scope
 from memories.notes.save import save_note
 from tests.conftest import NOW, make_scope
@@ -201,10 +201,11 @@ def test_what_is_no_text_says_why_it_is_out_of_step(files: Path, scope: Scope) -
     assert FileState.objects.get().detail == "Line 2 of this file is not UTF-8."
 
 
-def test_what_was_changed_last_is_indexed_first(files: Path, scope: Scope) -> None:
+def test_what_was_changed_last_is_indexed_first(files: Path, scope: Scope, monkeypatch: pytest.MonkeyPatch) -> None:
     for day in range(1, 29):
         write(files, f"memory/scopes/telegram:direct_u42/2026-02-{day:02}.md", "- one\n")
-        os.utime(files / f"memory/scopes/telegram:direct_u42/2026-02-{day:02}.md", (day, day if day != 14 else 99))
+    write(files, "memory/scopes/telegram:direct_u42/2026-02-14.md", "- two\n")
+    monkeypatch.setattr(index, "MOST_FILES", 1)
     report = sync_scope(scope, now=NOW, seconds=0.0)
     assert not report.is_complete
     assert list(FileState.objects.values_list("path", flat=True)) == ["memory/scopes/telegram:direct_u42/2026-02-14.md"]
