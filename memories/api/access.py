@@ -64,7 +64,12 @@ def admit(token: str, now: datetime) -> BotKey | None:
 
 
 def _admit_by_database(token: str, now: datetime) -> BotKey | None:
-    key = BotKey.objects.admit(token, now, counted=now.replace(second=0, microsecond=0))
+    try:
+        key = BotKey.objects.admit(token, now, counted=now.replace(second=0, microsecond=0))
+    except OperationalError as error:
+        if not database.is_disk_full(error):
+            raise
+        key = BotKey.objects.admit(token, now)  # counted by this process alone: reading takes no room
     if key is None:
         key_cache.forget(BotKey.digest_of(token))
         return None

@@ -15,7 +15,7 @@ from rest_framework import status
 from rest_framework.response import Response
 
 from memories import exceptions as own
-from memories.api.unavailable import DatabaseAway
+from memories.api.unavailable import DatabaseAway, DiskIsFull
 from memories.exceptions import HistoryDiffers, PathNotAllowed, PlatformError
 from memories.offline import database
 
@@ -65,6 +65,8 @@ class ExceptionHandler(StandardHandler):
         if isinstance(exc.__cause__, QueryCanceled):
             return DatabaseTooSlow()
         if isinstance(exc, OperationalError | InterfaceError | PoolTimeout):
+            if database.is_disk_full(exc):
+                return DiskIsFull()
             if database.is_lost(exc):
                 database.suspect()
             return DatabaseAway()

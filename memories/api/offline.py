@@ -8,6 +8,7 @@ into the answer as it is. A write hands `outage` on to the journal: it knows the
 whose end nobody heard. A call without such a handler is answered 503 while the database is away.
 """
 
+import errno
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import wraps
@@ -20,7 +21,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from memories.api import idempotency
-from memories.api.unavailable import DatabaseAway
+from memories.api.unavailable import DatabaseAway, DiskIsFull
 from memories.conf import conf
 from memories.models import BotKey
 from memories.offline import database
@@ -32,6 +33,7 @@ log = structlog.get_logger(__name__)
 Handler = Callable[..., Response]
 #: A journal, or files, that cannot be written are no less away than the database; and some things only it can tell.
 _UNREACHABLE = (OSError, NotKnown)
+FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
 class StreamEmptied(Exception):
@@ -63,7 +65,7 @@ def either(handler: Handler, offline: Handler, prepare: Callable[[Any, Request],
             return offline(call, replace(outage, repeat=idempotency.repeat_of(request)), **path)
         except _UNREACHABLE as problem:
             log.warning("offline.failed", problem=type(problem).__name__, detail=str(problem))
-            raise DatabaseAway from problem
+            raise (DiskIsFull if getattr(problem, "errno", None) in FULL else DatabaseAway) from problem
 
     @wraps(handler)
     def answer(call: Any, request: Request, **path: Any) -> Response:

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 import psycopg
 import structlog
 from django.db import InterfaceError, OperationalError, connection, connections
+from psycopg.errors import DiskFull
 from psycopg.pq import ConnStatus
 from psycopg_pool import PoolTimeout
 
@@ -71,6 +72,11 @@ def is_lost(error: BaseException) -> bool:
     if state is None:
         return isinstance(cause, psycopg.OperationalError | PoolTimeout)
     return state.startswith(_LOST_CLASS) or state in _LOST
+
+
+def is_disk_full(error: BaseException) -> bool:
+    """Whether an error says that the database has no room to write: it reads all the same."""
+    return isinstance(error, OperationalError) and isinstance(error.__cause__, DiskFull)
 
 
 def suspect() -> None:

@@ -11,10 +11,13 @@ from datetime import UTC, datetime, tzinfo
 from typing import Any, TypeVar
 from uuid import UUID
 
+from django.db import OperationalError, connection
+
 from memories.choices import NeedMode
 from memories.conf import conf
 from memories.models import RecallTrace
 from memories.models.policy import Policies
+from memories.offline import database
 from memories.recall.answers import cache as answer_cache
 from memories.recall.answers import explanation
 from memories.recall.answers.answerability import (
@@ -58,6 +61,8 @@ __all__ = ["Mode", "SearchScope", "Query", "Recall", "recall"]
 T = TypeVar("T")
 #: In `degraded`: files of what is asked are not indexed yet, and are not found.
 INDEX_PENDING = "index_pending"
+#: The same: the database has no room to write, and the recall leaves no trace.
+DISK_FULL = "disk_full"
 
 
 @dataclass
@@ -147,10 +152,21 @@ def recall(
             query, result, key = _answer(then, replace(asked, now=query.as_of))
     result.timings["total"] = _milliseconds_since(begun)
     if recorded:
-        result.trace = result.timed("trace", lambda: traces.write(query, result, now))
+        result.trace = result.timed("trace", lambda: _trace(query, result, now))
         log_recall(query, result)
         answer_cache.keep(key, result, now)
     return result
+
+
+def _trace(query: Query, result: Recall, now: datetime) -> RecallTrace | None:
+    """The trace of a recall; None where the database has no room for it, which keeps nobody from an answer."""
+    try:
+        return traces.write(query, result, now)
+    except OperationalError as error:
+        if connection.in_atomic_block or not database.is_disk_full(error):
+            raise
+        result.degraded = [*result.degraded, DISK_FULL]  # the list may be that of a kept answer
+        return None
 
 
 def _answer(query: Query, asked: "_Asked") -> tuple[Query, Recall, Hashable | None]:

@@ -9,6 +9,7 @@ import shutil
 import socket
 import sys
 import time
+from contextlib import suppress
 
 from django.conf import settings
 from granian import Granian
@@ -43,7 +44,8 @@ def main(host: str, port: int) -> None:
     os.environ[STARTED_BY] = str(os.getpid())  # for the workers, of which one may start while this process is killed
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "memplatform.settings")
     shutil.rmtree(settings.DATA_DIR / "metrics", ignore_errors=True)  # counters of processes that are no more
-    (settings.DATA_DIR / "metrics").mkdir(parents=True)
+    with suppress(OSError):  # on a full disk: each worker counts for itself alone (memplatform.wsgi)
+        (settings.DATA_DIR / "metrics").mkdir(parents=True, exist_ok=True)
     preload()
     sys.setswitchinterval(SWITCH_SECONDS)  # the workers are forked from here
     Granian(

@@ -104,6 +104,7 @@ DEGRADED = {
     "embedding": _("words alone"),
     "embedding_pending": _("the newest by words alone"),
     "index_pending": _("files not indexed yet"),
+    "disk_full": _("the disk is full"),
     "reembedding": _("words alone, as the embedding model changes"),
     "rerank": _("not reranked"),
 }

@@ -7,6 +7,7 @@ from memplatform.site.attention.items import Item, Viewer
 
 LINES: tuple[Callable[[Viewer], Iterable[Item]], ...] = (
     platform.silent_processes,
+    platform.full_disks,
     platform.held_back_answers,
     platform.failing_model,
     platform.missing_embedder,

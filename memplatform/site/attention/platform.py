@@ -1,7 +1,9 @@
 """Lines about the platform itself. Processes concern everybody; what failed may tell of other workspaces."""
 
+import shutil
 from collections.abc import Iterator
 from datetime import datetime, timedelta
+from pathlib import Path
 
 from django.conf import settings
 from django.db import transaction
@@ -21,6 +23,7 @@ from memplatform.site.attention.items import Item, Viewer, ago
 
 #: Failed tasks that are run again at once.
 RETRIED = 100
+_LEAST_ROOM = 50_000_000  # bytes; PostgreSQL writes its log in files of 16 MB
 _WEEK, _COUNTED = timedelta(days=7), 100
 
 
@@ -68,6 +71,20 @@ def failing_model(viewer: Viewer) -> Iterator[Item]:
         hint += " " + waiting % {"n": count, "ago": ago(since)}
     address = reverse("admin:memories_extractionbatch_changelist")
     yield Item("model", _("The model gives no answer"), hint, address, is_grave=True)
+
+
+def full_disks(viewer: Viewer) -> Iterator[Item]:
+    """Folders of the platform on a disk that is full, or nearly."""
+    folders = (settings.DATA_DIR, Path(settings.MEMORY_FILES_ROOT), Path(settings.MEMORY_OFFLINE_ROOT))
+    for folder in dict.fromkeys(folder for folder in folders if folder.is_dir()):
+        left = shutil.disk_usage(folder).free
+        if left < _LEAST_ROOM:
+            hint = _(
+                "%(folder)s has %(megabytes)d MB left. Nothing is lost; what is to be stored is answered 503 until"
+                " there is room."
+            )
+            values = {"folder": folder, "megabytes": left // 1_000_000}
+            yield Item(f"disk-{folder.name}", _("The disk is full"), hint % values, is_grave=True)
 
 
 def missing_embedder(viewer: Viewer) -> Iterator[Item]:
