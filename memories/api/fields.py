@@ -2,7 +2,7 @@
 
 import unicodedata
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, NoReturn
 
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
@@ -14,6 +14,8 @@ from memories.entries.fields import COLUMN_SLOTS
 YEARS = range(1970, 2200)
 #: How far the clock of a bot may be ahead of ours.
 SKEW = timedelta(minutes=5)
+#: Of what was sent instead of a known word, so many characters are said back.
+SHOWN_CHARS = 60
 #: Slots that say where a message comes from.
 PLACE_SLOTS = ("channel", "chat_id", "session_id", "sender_id", "thread_id", "source_session_id")
 
@@ -120,6 +122,12 @@ class Word(_Typed, serializers.ChoiceField):
 
     types = (str,)
     code = "invalid_choice"
+    default_error_messages = {"invalid_choice": _("“{input}” is not one of: {choices}.")}
+
+    def fail(self, key: str, **kwargs: Any) -> NoReturn:
+        shown = str(kwargs.get("input", ""))
+        shown = shown if len(shown) <= SHOWN_CHARS else f"{shown[:SHOWN_CHARS]}…"
+        super().fail(key, **{**kwargs, "input": shown, "choices": ", ".join(filter(None, map(str, self.choices)))})
 
 
 class Moment(serializers.DateTimeField):

@@ -128,6 +128,16 @@ def check(draft: Draft) -> None:
     _check_slots(draft)
 
 
+def check_is_read(draft: Draft) -> None:
+    """Raise InvalidDraft where somebody saves on purpose what nobody would be served: a secret of a whole group."""
+    is_asked = draft.source in (Source.TOOL, Source.MANUAL)
+    if is_asked and draft.scope.kind == ScopeKind.CHAT and category_rule(draft.category).is_secret:
+        message = _(
+            "A group is never told a credential, not even its own: save it for a person, or without this category."
+        )
+        raise InvalidDraft(message, field="category")
+
+
 def _check_words(draft: Draft) -> None:
     for name, known in _WORDS.items():
         if (value := getattr(draft, name)) not in known:

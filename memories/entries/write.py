@@ -13,7 +13,7 @@ from memories.choices import MACHINE_SOURCES, Echo, LinkKind, Outcome, Verificat
 from memories.entries import evidence
 from memories.entries.confidential import guarded
 from memories.entries.contradictions import mark_contradicted
-from memories.entries.draft import Draft, check
+from memories.entries.draft import Draft, check, check_is_read
 from memories.entries.duplicates import (
     DuplicateCandidate,
     PendingIndex,
@@ -73,6 +73,7 @@ def remember_many(
     drafts = list(drafts)
     for draft in drafts:
         check(draft)
+        check_is_read(draft)
     drafts = [guarded(draft) for draft in drafts]
     if not drafts:
         return []

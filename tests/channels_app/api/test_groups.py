@@ -3,8 +3,10 @@
 from typing import Any
 
 import pytest
+from django.utils import timezone
 
 from channels_app.models import Channel
+from memories import entries
 from memories.models import Entry, Workspace
 from tests.conftest import GROUP, TELEGRAM, Api, make_key
 
@@ -115,6 +117,22 @@ def test_a_credential_is_never_read_out_in_a_group(api: Api, channel: Channel, r
     assert len(heard(api, "what is the vault password?", TELEGRAM)) == 1
 
 
+def keep_secret_in_the_group(api: Api, content: str) -> None:
+    """A memory of the group that somebody recognised as a credential afterwards."""
+    saved = api.post("entries", {"scope": CHAT, "content": content}).json()
+    edit = entries.Edit(columns={"category": "credential"})
+    entries.update(Entry.objects.get(uid=saved["id"]), edit, now=timezone.now(), actor="user:ann")
+
+
+def test_a_credential_is_not_saved_for_a_group_that_would_never_hear_it(api: Api, channel: Channel) -> None:
+    say(api, "the picnic is at the lake", GROUP)
+    refused = api.post("entries", {"scope": CHAT, "content": "the vault password is trout", "category": "credential"})
+    assert (refused.status_code, refused.json()["errors"][0]["attr"]) == (400, "category")
+    assert not Entry.objects.filter(content__contains="trout").exists()
+    unknown = api.post("entries", {"scope": CHAT, "content": "the vault opens at nine", "category": "secrets"}).json()
+    assert unknown["errors"][0]["detail"].startswith("“secrets” is not one of: identity, config, credential")
+
+
 def in_the_group(api: Api, **kwargs: Any) -> str:
     """All a bot is told in the group of a question about its password, as one text."""
     asked = {"address": {**GROUP, "peer": "ann"}, "need": "off", "include_session_events": True, **kwargs}
@@ -126,7 +144,7 @@ def in_the_group(api: Api, **kwargs: Any) -> str:
 @pytest.mark.parametrize("mode", ["hybrid", "keyword", "fts"])
 def test_a_credential_of_the_groups_own_is_never_served_there(api: Api, channel: Channel, mode: str) -> None:
     say(api, "the picnic is at the lake", GROUP)
-    api.post("entries", {"scope": CHAT, "content": "the vault password is swordfish", "category": "credential"})
+    keep_secret_in_the_group(api, "the vault password is swordfish")
     api.post("entries", {"scope": CHAT, "content": "the vault opens at nine"})
     told = in_the_group(api, mode=mode)
     assert "swordfish" not in told and "opens at nine" in told
@@ -139,7 +157,7 @@ def test_neither_is_a_turn_or_a_message_with_its_words(api: Api, channel: Channe
     Channel.objects.update(secrets="off")
     say(api, f"the vault password is {secret}", {**GROUP, "peer": "bob"}, answer="noted")
     assert secret in in_the_group(api)
-    api.post("entries", {"scope": CHAT, "content": f"The vault password is {secret}.", "category": "credential"})
+    keep_secret_in_the_group(api, f"The vault password is {secret}.")
     assert secret not in in_the_group(api)
 
 
