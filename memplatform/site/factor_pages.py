@@ -21,6 +21,7 @@ from unfold.widgets import UnfoldAdminPasswordWidget, UnfoldAdminTextInputWidget
 from memories import secrets
 from memories.models import AuditEvent, Factor
 from memplatform.site import second_factor
+from memplatform.site.login_limits import remember_device
 from memplatform.site.logins import note_account
 from memplatform.site.second_factor import PASSED, Answer
 
@@ -72,7 +73,7 @@ def ask(request: HttpRequest, site: Any) -> HttpResponse:
             request.session[PASSED] = factor.pk
             request.session.cycle_key()
             note_account(request, AuditEvent.LOGIN, account, details={"code": answer.value})
-            return HttpResponseRedirect(_next(request))
+            return remember_device(HttpResponseRedirect(_next(request)), account)
     context = {**site.each_context(request), "title": _("Second factor"), "form": form, "account": account}
     return TemplateResponse(request, "admin/login_code.html", context)
 

@@ -25,6 +25,7 @@ from memories.models import AuditEvent, Entry, Factor, Scope
 from memories.rights import guarded, held_anywhere, holds
 from memories.tenancy.roles import Right
 from memplatform.site import factor_pages
+from memplatform.site.login_limits import remember_device
 from memplatform.site.logins import note_account, note_login
 from sessions_app.models import Session
 
@@ -123,6 +124,8 @@ class Site(UnfoldAdminSite):
             if isinstance(response, HttpResponseRedirect) and Factor.of(request.user):
                 return factor_pages.lead_on(request, response.url)
             note_login(request, response)
+            if isinstance(response, HttpResponseRedirect) and request.user.is_authenticated:
+                remember_device(response, request.user)
         return response
 
     def logout(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:

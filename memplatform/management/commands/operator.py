@@ -50,7 +50,7 @@ class Command(BaseCommand):
         with transaction.atomic():
             is_new = _renew(name, password)
             AuditRecord.note(AuditEvent.PASSWORD, actor="command:operator", at=timezone.now(), about=name)
-            reset(username=name)  # what was locked by wrong passwords is open again
+            reset()  # what was locked by wrong passwords is open again
             keep(file, password)  # before the commit: a password nobody knows is never left behind
         done = _("The account %s was made.") if is_new else _("%s has a new password, and is logged out everywhere.")
         self.stdout.write(done % name)

@@ -4,6 +4,7 @@ import logging
 from datetime import timedelta
 from typing import Any
 
+import pyotp
 import pytest
 import time_machine
 from django.contrib.auth import get_user_model
@@ -12,6 +13,9 @@ from django.core.exceptions import ValidationError
 from django.core.management import call_command
 from django.test import Client
 from django.utils import timezone
+
+from memplatform.site.login_limits import ADDRESS_MOST, DEVICE_COOKIE, NAME_MOST
+from memplatform.site.second_factor import new_secret, set_up
 
 pytestmark = pytest.mark.django_db
 PASSWORD = "a long enough word 花生"
@@ -38,6 +42,54 @@ def test_a_stranger_who_guesses_does_not_lock_out_the_operator_elsewhere() -> No
     for n in range(6):
         log_in(f"guess {n}")
     assert log_in(PASSWORD, address="203.0.113.10").status_code == 302
+
+
+def guess_from_everywhere(name: str = "operator") -> None:
+    """As often as is borne of a name alone, from an address each time."""
+    for n in range(NAME_MOST):
+        log_in(f"guess {n}", address=f"198.51.100.{n}", name=name)
+
+
+def test_a_name_that_is_guessed_from_many_addresses_waits_in_browsers_it_never_used() -> None:
+    known = Client(REMOTE_ADDR="203.0.113.20")
+    form = {"username": "operator", "password": PASSWORD}
+    assert known.post("/admin/login/", form).status_code == 302
+    known.post("/admin/logout/")
+    guess_from_everywhere()
+    assert log_in(PASSWORD, address="203.0.113.21").status_code == 429
+    known.defaults["REMOTE_ADDR"] = "203.0.113.22"  # the owner, somewhere else with the same browser
+    assert known.post("/admin/login/", form).status_code == 302
+    with time_machine.travel(timezone.now() + timedelta(minutes=16)):
+        assert log_in(PASSWORD, address="203.0.113.21").status_code == 302
+
+
+def test_a_browser_that_knows_one_account_is_not_known_for_another(operator: Any) -> None:
+    get_user_model().objects.create_superuser("mallory", password=PASSWORD)
+    browser = Client(REMOTE_ADDR="203.0.113.20")
+    browser.post("/admin/login/", {"username": "mallory", "password": PASSWORD})
+    browser.post("/admin/logout/")
+    guess_from_everywhere()
+    assert browser.post("/admin/login/", {"username": "operator", "password": PASSWORD}).status_code == 429
+    browser.cookies[DEVICE_COOKIE] = str(operator.pk)  # made up
+    assert browser.post("/admin/login/", {"username": "operator", "password": PASSWORD}).status_code == 429
+
+
+def test_who_has_a_second_factor_is_not_kept_out_by_guesses_from_elsewhere(operator: Any) -> None:
+    secret = new_secret()
+    assert set_up(operator, secret, pyotp.TOTP(secret).now(), now=timezone.now())
+    guess_from_everywhere()
+    asked = log_in(PASSWORD, address="203.0.113.21")
+    assert asked.status_code == 302 and "/admin/login/code/" in asked.headers["Location"]
+
+
+def test_an_address_that_tries_many_names_waits_and_the_browsers_that_are_known_there_do_not() -> None:
+    known = Client(REMOTE_ADDR="203.0.113.9")
+    known.post("/admin/login/", {"username": "operator", "password": PASSWORD})
+    known.post("/admin/logout/")
+    for n in range(ADDRESS_MOST):
+        log_in("a guess", name=f"somebody {n}")
+    assert log_in("a guess", name="yet another").status_code == 429
+    assert known.post("/admin/login/", {"username": "operator", "password": PASSWORD}).status_code == 302
 
 
 def test_a_reset_lets_a_locked_operator_in_at_once(settings: Any, tmp_path: Any) -> None:
