@@ -5,6 +5,7 @@ large for that its candidates alone are compared (memories.recall.retrieval.larg
 """
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -63,6 +64,8 @@ class Candidate:
 
 
 Match = tuple[Candidate, Entry]
+#: Of several secrets the ones within this share of the closest are served.
+CLOSE_ENOUGH = 0.8
 
 #: With OFFSET, so that what is sorted are numbers and not the vectors they were computed from.
 _SCORED = """
@@ -183,16 +186,23 @@ def eligible_candidates(
 
 
 def _with_closest_secrets(matches: list[Match], query: Query) -> list[Match]:
-    """Of several secrets those that share most words with the question: «the wifi password» is no other password."""
+    """Of several secrets those that share most words with the question: «the wifi password» is no other password.
+
+    The more of them hold a word, the less it says. What is looked for by its value has to hold it.
+    """
     asked = set(text.terms(query.message))
-    shared = {
-        entry.pk: len(asked & set(text.terms(entry.content)))
+    terms = {
+        entry.pk: asked & set(text.terms(entry.content))
         for _candidate, entry in matches
         if entry.subtype.startswith(SECRET_SUBTYPE)
     }
-    most = max(shared.values(), default=0)
-    least = 1 if is_value_alone(query.message) else 0
-    return [match for match in matches if shared.get(match[1].pk, max(most, least)) == max(most, least)]
+    holders = Counter(term for shared in terms.values() for term in shared)
+    shares = {pk: sum(1 / holders[term] ** 2 for term in shared) for pk, shared in terms.items()}
+    closest = max(shares.values(), default=0.0)
+    least = CLOSE_ENOUGH * closest if closest >= 1 else 0.0  # without a word that one alone holds, none is meant
+    if is_value_alone(query.message):
+        least = max(least, 0.01)
+    return [match for match in matches if shares.get(match[1].pk, least) >= least]
 
 
 def search(

@@ -142,3 +142,11 @@ def test_reported_messages_are_stored_without_it_and_a_history_with_it_is_the_sa
     again = api.post(path, {"history": said, "events": [{"kind": "user", "content": "thanks"}]})
     assert again.status_code == 201, again.json()
     assert SECRET in ask(api, "what is my card PIN?")
+
+
+def test_a_rare_word_says_which_is_meant(api: Api) -> None:
+    say(api, "use sk-proj-a1B2c3D4e5F6g7H8i9J0 for openai, please")
+    say(api, "the api key of the weather service is abcd1234efgh5678")
+    say(api, "the api key of the map service is zyxw9876vuts5432")
+    answer = ask(api, "what is the api key for openai?")
+    assert "sk-proj-a1B2c3D4e5F6g7H8i9J0" in answer and "abcd1234" not in answer
