@@ -4,6 +4,7 @@ directives → profile → memories and events → recent talk of the group → 
 what is left
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, tzinfo
 from functools import partial
@@ -18,15 +19,16 @@ from channels_app.system_text import (
     RESET_INSTRUCTION,
     TOOLS_INSTRUCTION,
     SystemText,
+    tokens_of,
 )
 from memories.choices import NeedMode
 from memories.conf import conf
-from memories.language import text
+from memories.language import quoting, text
 from memories.language.references import RecentMessage
 from memories.models import Scope
 from memories.models.policy import Policies
 from memories.recall import Query, Recall, recall
-from memories.recall.answers.answerability import NONE, attributed, event_line, memory_line, one_line
+from memories.recall.answers.answerability import NONE, attributed, event_line, memory_line
 from memories.recall.answers.core_context import Note, ProfileFact, notes_of, profile_of
 from memories.recall.answers.quotations import with_words
 from memories.recall.gate.decision import GateDecision
@@ -204,7 +206,7 @@ def _add_profile(context: Context, page: SystemText, facts: list[ProfileFact], *
     """The core facts; a line that is only quoted stands with its words."""
     scopes = {scope.pk: scope for scope in context.query.scopes}
     asker = context.query.asker
-    said = [attributed(fact.content, sender_of(fact, scopes[fact.scope_id], asker)) for fact in facts]
+    said = [attributed(fact, sender_of(fact, scopes[fact.scope_id], asker)) for fact in facts]
     with_quotes = partial(with_words, language=context.query.language, zone=zone, year=year)
     lines = [f"- {with_quotes(line, fact.verification, fact.evidence)}" for line, fact in zip(said, facts, strict=True)]
     count = page.put_fitting("profile", lines, page.share(conf.CONTEXT_PROFILE_SHARE))
@@ -247,7 +249,7 @@ def _add_recent_chat(context: Context, page: SystemText, caller: Caller) -> None
     newest = conversations.recent_chat(group)[::-1]
     scope = _scope_of(context, resolved.chat_scope)
     lines = [
-        f"- {_name(event.sender_id, scope)}: {text.smart_truncate(one_line(event.content), RECENT_CHARS)}"
+        f"- {_name(event.sender_id, scope)}: {quoting.as_item(text.smart_truncate(event.content, RECENT_CHARS))}"
         for event in newest
     ]
     count = page.fitting("recent_chat", lines, page.share(conf.CONTEXT_CHAT_SHARE))
@@ -267,11 +269,25 @@ def _add_notes(context: Context, page: SystemText, policies: Policies, *, now: d
         return
     lines: list[str] = []
     for note in notes_of(own, policies, now=now, zone=zone):
-        head = f"{note.on.isoformat()}:\n"
-        room = page.room("notes", page.left) - sum(text.count_tokens(line) + 2 for line in lines)
-        content = text.last_tokens(note.content, room - text.count_tokens(head) - 2)
-        if room <= text.count_tokens(head) + 2 or not content:
+        head = f"{note.on.isoformat()}:"
+        room = page.room("notes", page.left) - sum(tokens_of(line) for line in [*lines, head])
+        items = _newest_fitting(note.items, room)
+        if not items:
             break
-        lines.append(head + content)
-        context.notes.append(replace(note, content=content, is_cut=note.is_cut or content != note.content))
+        lines += [head, *(f"- {quoting.as_item(item)}" for item in items)]
+        context.notes.append(replace(note, items=items, is_cut=note.is_cut or items != note.items))
     page.put("notes", lines)
+
+
+def _newest_fitting(items: Sequence[str], room: int) -> list[str]:
+    """The newest of these items that fit, in their order; of a single one that does not, its end."""
+    kept: list[str] = []
+    for item in reversed(items):
+        tokens = tokens_of(f"- {quoting.as_item(item)}")
+        if tokens > room:
+            break
+        kept.append(item)
+        room -= tokens
+    if items and not kept and (end := text.last_tokens(items[-1], room - 4)):
+        kept = [end] if tokens_of(f"- {quoting.as_item(end)}") <= room else []
+    return kept[::-1]

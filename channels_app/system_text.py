@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from memories.language import text
+from memories.language.quoting import notice_in
 from memories.recall.answers.answerability import fit
 from sessions_app.messages import in_language
 
@@ -16,6 +17,9 @@ HEADINGS = {
     "recent_chat": {"en": "# Lately in this chat, not addressed to you", "zh-hans": "# 群里最近的消息（不是对你说的）"},
     "directives": {"en": "# What you are asked to do", "zh-hans": "# 请遵守"},
 }
+
+#: What the platform itself asks of the model; all else is what people said.
+OWN_PART = "directives"
 
 #: For a question about the past (C13), followed by how well memory answers it (C3).
 PAST_INSTRUCTION = {
@@ -103,6 +107,7 @@ class SystemText:
     def __init__(self, budget: int, language: str) -> None:
         self._budget, self._language = budget, language
         self._parts: dict[str, list[str]] = {}
+        self._notice = notice_in(language)
         self.used = 0
 
     @property
@@ -115,7 +120,7 @@ class SystemText:
 
     def room(self, part: str, limit: int) -> int:
         """What of so many tokens is left for the lines of a part, below its heading."""
-        return max(limit - self._heading_tokens(part), 0)
+        return max(limit - self._heading_tokens(part) - self._notice_tokens(part), 0)
 
     def fitting(self, part: str, lines: Sequence[str], limit: int) -> int:
         """How many of these lines, from the first on, fit under the heading of a part."""
@@ -130,17 +135,26 @@ class SystemText:
     def put(self, part: str, lines: Sequence[str]) -> None:
         """Add a part, or put it in the place of what it was; without lines it has no heading either."""
         if before := self._parts.pop(part, None):
-            self.used -= self._heading_tokens(part) + sum(tokens_of(line) for line in before)
+            self.used -= self._tokens(part, before)
         if lines:
+            self.used += self._tokens(part, lines)
             self._parts[part] = list(lines)
-            self.used += self._heading_tokens(part) + sum(tokens_of(line) for line in lines)
+
+    def _tokens(self, part: str, lines: Sequence[str]) -> int:
+        """What a part costs beside those that are there."""
+        return self._notice_tokens(part) + self._heading_tokens(part) + sum(tokens_of(line) for line in lines)
+
+    def _notice_tokens(self, part: str) -> int:
+        """What it costs to say whose words follow, where nothing of people is there yet."""
+        return 0 if part == OWN_PART or self._parts.keys() - {OWN_PART} else tokens_of(self._notice) + 1
 
     def _heading_tokens(self, part: str) -> int:
         return tokens_of(in_language(HEADINGS[part], self._language)) + 1
 
     def __str__(self) -> str:
         parts = [(part, self._parts[part]) for part in HEADINGS if part in self._parts]
-        return "\n\n".join("\n".join([in_language(HEADINGS[part], self._language), *lines]) for part, lines in parts)
+        texts = ["\n".join([in_language(HEADINGS[part], self._language), *lines]) for part, lines in parts]
+        return "\n\n".join([self._notice, *texts] if self._parts.keys() - {OWN_PART} else texts)
 
 
 def tokens_of(line: str) -> int:

@@ -35,7 +35,8 @@ MACHINE_SOURCES = frozenset(
 
 
 #: Subtypes of summaries of closed or flushed conversations, which repeat what turns hold (B4, C7).
-SUMMARY_SUBTYPES = ("session_expired", "session_flush")
+SESSION_EXPIRED = "session_expired"
+SUMMARY_SUBTYPES = (SESSION_EXPIRED, "session_flush")
 
 
 class Outcome(TextChoices):

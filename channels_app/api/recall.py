@@ -166,6 +166,7 @@ def recall_of_files(call: Call, outage: Outage) -> Response:
         asked["message"],
         limit=asked["limit"] or conf.MAX_RECALLS,
         zone=caller.zone,
+        language=caller.language,
         **{name: asked[name] for name in ("need", "token_budget", "types", "since", "until")},
     )
     answer = RecallAnswer.of(

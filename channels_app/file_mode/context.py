@@ -11,7 +11,7 @@ from memories.exceptions import FileUnreadable, PathNotAllowed
 from memories.files import disk
 from memories.files.layout import ScopeFolder
 from memories.files.markdown import blocks
-from memories.language import text
+from memories.language import quoting, text
 from sessions_app.lifecycle import close
 from sessions_app.lifecycle.budget import BotDirective
 from sessions_app.messages import in_language
@@ -83,12 +83,20 @@ def _fitting(page: SystemText, notes: Sequence[DayNote]) -> list[DayNote]:
     room = page.room("days", page.left)
     for note in notes:
         head = text.count_tokens(_shown(DayNote(note.on, note.scope, "", False))) + 3
-        content = text.last_tokens(note.content, room - head)
+        content = _from_whole_item(text.last_tokens(note.content, room - head))
         if room <= head or not content:
             break
         kept.append(DayNote(note.on, note.scope, content, content != note.content))
         room -= text.count_tokens(_shown(kept[-1])) + 2
     return kept
+
+
+def _from_whole_item(content: str) -> str:
+    """The end of some lines from where one begins; of a single one its end, as an item of its own."""
+    if content.startswith("- ") or not content:
+        return content
+    begin = content.find("\n- ")
+    return content[begin + 1 :] if begin >= 0 else f"- …{content}"
 
 
 def _notes(folders: Sequence[ScopeFolder], today: date) -> list[DayNote]:
@@ -112,6 +120,6 @@ def _read(folder: ScopeFolder, path: str) -> str:
     for block in blocks(read.text) if read else []:
         if block.heading != heading:
             heading = block.heading
-            lines.append(f"{heading}:")
-        lines.append(f"- {block.text}")
+            lines.append(quoting.on_one_line(f"{heading}:"))
+        lines.append(f"- {quoting.as_item(block.text)}")
     return "\n".join(lines)

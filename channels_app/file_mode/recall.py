@@ -9,7 +9,8 @@ from memories.files import keyword
 from memories.files.keyword import FileMatch
 from memories.files.layout import ScopeFolder
 from memories.kinds import EntryType
-from memories.recall.answers.answerability import FOUND, NONE, WEAK, WORDS_FOUND, WORDS_WEAK, fit, one_line
+from memories.language import quoting
+from memories.recall.answers.answerability import FOUND, NONE, WEAK, WORDS_FOUND, WORDS_WEAK, fit
 from memories.recall.gate.decision import GateDecision, decide
 
 #: Blocks that are looked at before times narrow them.
@@ -58,6 +59,7 @@ def recall_from_files(
     types: Collection[str] | None = None,
     since: datetime | None = None,
     until: datetime | None = None,
+    language: str = "en",
 ) -> FileRecall:
     """The blocks of these files that hold most of a message's words, best first."""
     decision = decide(message) if need == NeedMode.AUTO else GateDecision(True, "off")
@@ -66,7 +68,8 @@ def recall_from_files(
     found = keyword.search(folders, message, limit=LOOKED_AT if since or until else limit, zone=zone)
     within = [match for match in found if _is_within(match.at, since, until)][:limit]
     texts = [_line(match, zone) for match in within]
-    shown, tokens = fit(texts, token_budget)
+    shown, tokens = fit([quoting.notice_in(language), *texts], token_budget)
+    shown, tokens = (shown[1:], tokens) if len(shown) > 1 else ([], 0)
     lines = [RecalledLine(_scope_of(folders, match), match, n < len(shown)) for n, match in enumerate(within)]
     return FileRecall(decision, lines, "\n".join(shown), tokens)
 
@@ -84,4 +87,4 @@ def _scope_of(folders: Sequence[ScopeFolder], match: FileMatch) -> str:
 def _line(match: FileMatch, zone: tzinfo) -> str:
     """A block as a model reads it, with the path that proves it."""
     day = f"[{match.at.astimezone(zone):%Y-%m-%d}] " if match.at else ""
-    return f"- {day}{one_line(match.text)} [{match.path}:{match.line_from}]"
+    return f"- {day}{quoting.as_item(match.text)} [{match.path}:{match.line_from}]"

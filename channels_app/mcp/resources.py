@@ -8,6 +8,7 @@ import mcp_types as types
 
 from channels_app.mcp.api import Api, Refused
 from channels_app.mcp.wording import NOTHING
+from memories.language import quoting
 
 MARKDOWN = "text/markdown"
 PROFILE, NOTES, DAYS = "memory://profile", "memory://notes", "memory://days"
@@ -42,11 +43,11 @@ async def read(api: Api, uri: str) -> str | None:
     if uri == PROFILE:
         text = await profile(api)
     elif uri == NOTES:
-        text = _notes(await _rows(api, "entries", type="note", state="live"))
+        text = await _said_by_people(api, _notes(await _rows(api, "entries", type="note", state="live")))
     elif uri == DAYS:
-        text = _days(await _rows(api, "events"))
+        text = await _said_by_people(api, _days(await _rows(api, "events")))
     elif day := _DAY.fullmatch(uri):
-        text = _days(await _rows(api, "events", **{"from": day["day"], "to": day["day"]}))
+        text = await _said_by_people(api, _days(await _rows(api, "events", **{"from": day["day"], "to": day["day"]})))
     elif note := _NOTE.fullmatch(uri):
         return await _whole_note(api, unquote(note["path"]))
     else:
@@ -61,7 +62,13 @@ async def nothing(api: Api) -> str:
 async def profile(api: Api) -> str:
     """The lines of the profile."""
     context = await api.here("context", message="", token_budget=_TOKENS)
-    return "\n".join(f"- {fact['content']}" for fact in context["profile"])
+    facts = [f"- {quoting.as_item(fact['content'])}" for fact in context["profile"]]
+    return await _said_by_people(api, "\n".join(facts))
+
+
+async def _said_by_people(api: Api, text: str) -> str:
+    """A text under what says whose words it holds; nothing of nothing."""
+    return "\n\n".join([quoting.notice_in((await api.listing())["language"]), text]) if text else ""
 
 
 async def _rows(api: Api, path: str, **query: Any) -> list[dict[str, Any]]:
@@ -95,7 +102,7 @@ async def _is_open(api: Api, path: str, row: dict[str, Any]) -> bool:
 def _notes(entries: list[dict[str, Any]]) -> str:
     lines: dict[str, list[str]] = {}
     for entry in entries:
-        lines.setdefault(entry["path"], []).append(f"- {entry['content']}")
+        lines.setdefault(entry["path"], []).append(f"- {quoting.as_item(entry['content'])}")
     return "\n\n".join("\n".join([f"# {path}", *of_file]) for path, of_file in lines.items())
 
 
@@ -103,8 +110,8 @@ def _days(events: list[dict[str, Any]]) -> str:
     """By day, the latest first."""
     lines: dict[str, list[str]] = {}
     for event in sorted(events, key=lambda one: str(one["date"]), reverse=True):
-        lines.setdefault(event["date"], []).append(event["content"])
-    return "\n\n".join("\n\n".join([f"# {day}", *told]) for day, told in lines.items())
+        lines.setdefault(event["date"], []).append(f"- {quoting.as_item(event['content'])}")
+    return "\n\n".join("\n".join([f"# {day}", *told]) for day, told in lines.items())
 
 
 async def _whole_note(api: Api, path: str) -> str | None:

@@ -15,9 +15,9 @@ from memories.batches.steps import ExpireStep, RestoreStep
 from memories.entries import daily_events
 from memories.exceptions import EntryNotFound, PathNotAllowed
 from memories.files.layout import read_reference
+from memories.language import quoting
 from memories.models import DailyEvent, Entry, Policy
 from memories.models.change import acting
-from memories.recall.answers.answerability import one_line
 from memories.recall.question.opening import opening_of
 from memories.recall.retrieval.daily_events import forgotten_day, readable_day
 from memories.recall.retrieval.reading import readable_entry
@@ -129,7 +129,7 @@ def _day(place: Place, day: DailyEvent, outcome: str) -> ChangedMemory:
 
 def shown(changed: ChangedMemory) -> str:
     """What a model is told."""
-    words = one_line(changed.content)
+    words = quoting.within(changed.content, "«»“”")
     cut = words if len(words) <= SHOWN else f"{words[:SHOWN]}…"
     return in_language(TOLD[changed.outcome], changed.language).format(content=cut, path=changed.path)
 

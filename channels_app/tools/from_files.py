@@ -17,9 +17,10 @@ from memories.choices import EntryType, NeedMode
 from memories.conf import conf
 from memories.exceptions import ScopeFrozen, ScopeNotFound
 from memories.files.layout import ScopeFolder, read_reference, scope_folder
+from memories.language import quoting
 from memories.models import Scope
 from memories.notes.save import Target, append_line, path_of
-from memories.recall.answers.answerability import NONE, one_line
+from memories.recall.answers.answerability import NONE
 from memories.tenancy.keys import kind_of_key
 from sessions_app.messages import in_language
 
@@ -43,7 +44,7 @@ def search(place: Place, *, query: str, max_results: int | None = None, min_scor
     note = in_language(VERDICTS[answer.evidence if found else ""], language)
     gap = " " if language == "en" else ""
     words = f"{note}{gap}{in_language(ONLY_FILES, language)}"
-    return SearchReport(None, answer.evidence if found else NONE, found, words, list(place.degraded))
+    return SearchReport(None, answer.evidence if found else NONE, found, words, language, list(place.degraded))
 
 
 def _result(line: RecalledLine, query: str, place: Place) -> SearchResult:
@@ -61,7 +62,7 @@ def _result(line: RecalledLine, query: str, place: Place) -> SearchResult:
         at=match.at,
         heading=match.heading,
     )
-    return replace(result, shown=as_line(result, one_line(snippet), place.caller.zone))
+    return replace(result, shown=as_line(result, quoting.as_item(snippet), place.caller.zone))
 
 
 def get(place: Place, *, path: str, first: int | None = None, count: int | None = None) -> Excerpt:

@@ -16,6 +16,7 @@ from memories.entries.daily_events import SuppressedContent
 from memories.exceptions import FileUnreadable, PathNotAllowed, SessionNotFound
 from memories.files import comments, disk, markdown
 from memories.files.layout import ScopeFolder, read_reference, resolve_path
+from memories.language import quoting
 from memories.models import Policy, Scope, Suppression
 from memories.recall.question.opening import opening_of
 from memories.recall.question.speakers import Sender, sender_of, sender_with_id
@@ -219,7 +220,7 @@ def _cut(
 
 
 def shown(excerpt: Excerpt) -> str:
-    """What a model is told: where it stands, the words, and whether there is more."""
+    """What a model is told: where it stands, the words, each line as a quotation, and whether there is more."""
     if excerpt.note:
         return excerpt.note
     if not excerpt.lines:
@@ -228,7 +229,8 @@ def shown(excerpt: Excerpt) -> str:
     about = ", ".join(filter(None, [excerpt.speaker, when]))
     head = f"[{excerpt.path}:{excerpt.first}]{f' ({about})' if about else ''}"
     more = in_language(MORE, excerpt.language).format(next=excerpt.next) if excerpt.next else ""
-    return "\n".join(filter(None, [head, excerpt.text, more]))
+    notice = quoting.notice_in(excerpt.language)
+    return "\n".join(filter(None, [notice, head, quoting.as_quotation(excerpt.lines), more]))
 
 
 def _without_suppressed(place: Place, folder: ScopeFolder, text: str) -> str:

@@ -8,8 +8,9 @@ from uuid import UUID
 from channels_app.tools.place import Place
 from channels_app.tools.snippets import cut_around
 from memories.conf import conf
+from memories.language import quoting
 from memories.recall import Query, recall
-from memories.recall.answers.answerability import CORRECTED, FOUND, NONE, WEAK, attributed, one_line
+from memories.recall.answers.answerability import CORRECTED, FOUND, NONE, WEAK, Said, attributed, heading_of
 from memories.recall.answers.quotations import with_words
 from memories.recall.ranking.scoring import Ranked
 from memories.recall.retrieval.retrievers import RecalledEvent
@@ -69,6 +70,7 @@ class SearchReport:
     evidence: str
     results: list[SearchResult]
     note: str  # the verdict in words
+    language: str = "en"
     degraded: list[str] = field(default_factory=list)
 
 
@@ -96,7 +98,8 @@ def memory_search(
     found = [one for one in _merged(asked, answer.served, answer.events, zone) if one.score >= least][:limit]
     verdict = answer.answerability.verdict if found else NONE
     note = in_language(VERDICTS[verdict if found else ""], place.caller.language)
-    return SearchReport(answer.trace.uid if answer.trace else None, verdict, found, note, answer.degraded)
+    uid, language = answer.trace.uid if answer.trace else None, place.caller.language
+    return SearchReport(uid, verdict, found, note, language, answer.degraded)
 
 
 def _merged(
@@ -121,7 +124,7 @@ def _of_entry(
     path, line, heading = entry.path or f"entries/{entry.uid}", entry.line_from or 1, entry.heading
     at = entry.written_at
     snippet = cut_around(entry.content, query.message, conf.SEARCH_SNIPPET_CHARS)
-    words = attributed(snippet, item.sender)
+    words = attributed(Said(snippet, entry.type, entry.subtype, entry.source), item.sender)
     year = (at or entry.updated_at).astimezone(zone).year
     words = with_words(words, entry.verification, item.evidence, language=query.language, zone=zone, year=year)
     result = SearchResult(
@@ -155,19 +158,21 @@ def _of_event(event: RecalledEvent, query: Query, zone: tzinfo) -> SearchResult:
         at=event.at,
         speaker=speaker,
     )
-    said = one_line(snippet)
-    return replace(result, shown=as_line(result, f"{speaker or event.role.capitalize()}: {said}", zone))
+    said = f"{speaker or event.role.capitalize()}: {quoting.as_item(snippet)}"
+    return replace(result, shown=as_line(result, said, zone))
 
 
 def as_line(result: SearchResult, words: str, zone: tzinfo) -> str:
     """A result on one line, with the path a model may read on at."""
     day = f"[{result.at.astimezone(zone):%Y-%m-%d}] " if result.at else ""
-    heading = f"({result.heading}) " if result.heading else ""
+    heading = heading_of(result.heading)
     more = "".join(f" [{path}]" for path in result.evidence)
     return f"{day}{heading}{words} [{result.path}:{result.line}]{more}"
 
 
 def shown(report: SearchReport) -> str:
-    """What a model is told: how good it is, then what was found."""
+    """What a model is told: how good it is, then what was found, as words of people."""
+    if not report.results:
+        return report.note
     lines = [f"{number}. {one.shown}" for number, one in enumerate(report.results, start=1)]
-    return "\n".join([report.note, *lines])
+    return "\n".join([report.note, quoting.notice_in(report.language), *lines])

@@ -60,11 +60,11 @@ class Turn:
         return {"speaker": name, **self.slots} if name else self.slots
 
 
-def turn_text(user: str, assistant: str, *, user_chars: int | None = None) -> str:
-    """Both sides of a turn, each cut to its limit (A1)."""
+def turn_text(user: str, assistant: str, name: str = "", *, user_chars: int | None = None) -> str:
+    """Both sides of a turn, each cut to its limit (A1); `name` is that of a member of a group."""
     asked = smart_truncate(user, user_chars or conf.TURN_USER_CHARS)
     answered = smart_truncate(assistant, conf.TURN_ASSISTANT_CHARS)
-    return turn_of(asked, answered)
+    return turn_of(asked, answered, name)
 
 
 def capturing_scopes(resolved: Resolution, scopes: Mapping[str, Scope]) -> tuple[Scope | None, Scope | None]:

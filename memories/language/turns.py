@@ -15,13 +15,18 @@ from memories.language.scripts import has_han
 from memories.language.sentences import is_pleasantry, is_question, spoken_sentences
 from memories.language.word_lists import pattern, word_set
 
-USER, ASSISTANT = "User: ", "Assistant: "
+USER_LABEL, ASSISTANT_LABEL = "User", "Assistant"
+USER, ASSISTANT = f"{USER_LABEL}: ", f"{ASSISTANT_LABEL}: "
 #: The share of an answer's words that may be new to memory, in an answer that repeats it.
 NEW_SHARE = 0.25
 #: Memories one answer may be put together from.
 SOURCES = 3
 
 _TURN = re.compile(rf"\A{USER}(?P<user>.*?)\n{ASSISTANT}(?P<assistant>.*)\Z", re.DOTALL)
+_SIDE = re.compile(rf"^({USER_LABEL}|{ASSISTANT_LABEL}): ", re.MULTILINE)
+_SPEAKER = re.compile(r"^([^\s:][^:\n]{0,199}): ", re.MULTILINE)
+_BEGINS_A_SIDE = re.compile(rf"(?<=[\n\r])(?={USER}|{ASSISTANT})")
+_BEGINS_A_SPEAKER = re.compile(r"(?<=[\n\r])(?=[^\s:][^:\n]{0,199}: )")
 _CLAUSE = re.compile(r"[,，;；:：、—]|\s[-–]\s|\b(?:but|because|since|given that|now that)\b", re.IGNORECASE)
 _ASKS_ENGLISH = pattern("turns", "asks_english", re.IGNORECASE)
 _ASKS_CHINESE = pattern("turns", "asks_chinese")
@@ -38,10 +43,15 @@ _BUT = re.compile(r"\b(?:but|however|although|though)\b|不过|不過|但是?|�
 _INTRODUCTION = pattern("turns", "introduction", re.IGNORECASE)
 
 
-def turn_of(user: str, assistant: str) -> str:
-    """The sides of a turn as one text; one on which nobody speaks is not among them."""
-    sides = ((USER, user), (ASSISTANT, assistant))
-    return "\n".join(f"{label}{words}" for label, words in sides if words.strip())
+def turn_of(user: str, assistant: str, name: str = "") -> str:
+    """The sides of a turn as one text; one on which nobody speaks is not among them.
+
+    Under a `name` stands what a member of a group said. A line within a side that begins as a side does is set in by a
+    space: every line that begins so begins one.
+    """
+    within = _BEGINS_A_SPEAKER if name else _BEGINS_A_SIDE
+    sides = ((name or USER_LABEL, user), (ASSISTANT_LABEL, assistant))
+    return "\n".join(f"{label}: {within.sub(' ', words)}" for label, words in sides if words.strip())
 
 
 def sides_of(content: str) -> tuple[str, str] | None:
@@ -55,6 +65,14 @@ def is_turn(entry_type: str, content: str) -> bool:
     return entry_type == EntryType.CHAT_TURN or (
         entry_type == EntryType.USER_EXPLICIT and content.startswith((USER, ASSISTANT))
     )
+
+
+def spoken_parts(content: str, *, names: bool = False) -> list[tuple[str, str]]:
+    """Who says what in a text of turns, as `turn_of` writes them, with `names` or without; of other texts nothing."""
+    parts = (_SPEAKER if names else _SIDE).split(content)
+    if parts[0]:
+        return []
+    return list(zip(parts[1::2], parts[2::2], strict=True))
 
 
 def substance_of(content: str, echo: str | None) -> str:

@@ -15,6 +15,7 @@ from django.db import OperationalError, connection
 
 from memories.choices import NeedMode
 from memories.conf import conf
+from memories.language.quoting import notice_in
 from memories.models import RecallTrace
 from memories.models.policy import Policies
 from memories.offline import database
@@ -297,7 +298,9 @@ def _add_events(
     )
     shown = {str(item.entry.uid) for item in result.served if item.in_context}
     more = [event for event in result.events if event.memory not in shown]
-    lines, tokens = events_text(more, budget=query.token_budget - result.tokens, zone=given.asked.zone)
+    notice = "" if result.context else notice_in(query.language)
+    left = query.token_budget - result.tokens
+    lines, tokens = events_text(more, budget=left, zone=given.asked.zone, notice=notice)
     result.context, result.tokens = "\n".join(filter(None, [result.context, lines])), result.tokens + tokens
 
 

@@ -9,10 +9,10 @@ from itertools import pairwise
 from typing import TypeVar
 
 from memories.consolidation.capture import turn_text
-from memories.language import text
+from memories.language import quoting, text
 from memories.language.sentences import cut_at_sentence, spoken_sentences
 from memories.language.summary import Sentence, Utterance, choose, write
-from memories.language.turns import USER, new_sentences, telling_sentences
+from memories.language.turns import new_sentences, telling_sentences
 from sessions_app.choices import EventKind
 from sessions_app.models import SessionEvent
 
@@ -49,8 +49,7 @@ class TurnEvents:
 
     def text(self, name: str = "") -> str:
         """Both sides, each cut to its limit."""
-        told = turn_text(*self.sides)
-        return told.replace(USER, f"{name}: ", 1) if name and told.startswith(USER) else told
+        return turn_text(*self.sides, name=name and quoting.label_of(name))
 
 
 def turns_of(events: Iterable[SessionEvent]) -> list[TurnEvents]:

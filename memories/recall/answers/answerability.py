@@ -11,12 +11,20 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import tzinfo
 from functools import lru_cache
+from typing import NamedTuple, Protocol
 
-from memories.choices import Echo
+from memories.choices import SESSION_EXPIRED, Echo, EntryType, Source
 from memories.conf import conf
-from memories.language import text
+from memories.language import quoting, text
 from memories.language.sentences import spoken_sentences
-from memories.language.turns import asks_something, sides_of, telling_sentences
+from memories.language.turns import (
+    ASSISTANT_LABEL,
+    USER_LABEL,
+    asks_something,
+    sides_of,
+    spoken_parts,
+    telling_sentences,
+)
 from memories.recall.answers.quotations import with_words
 from memories.recall.question.query import ParsedQuery
 from memories.recall.question.speakers import ASKER, SOMEBODY, Authorship, Sender
@@ -42,8 +50,6 @@ BEST = 3  # memories whose own words are looked at
 WORDS_WEAK, WORDS_FOUND = 0.15, 0.40
 #: The share of the question's words one event has to hold to be enough to answer with.
 EVENT_WORDS_FOUND = 0.75
-#: How the user's side of a captured turn begins.
-_USER = "User: "
 
 
 @dataclass(frozen=True)
@@ -222,20 +228,29 @@ def _better(one: str, other: str) -> str:
 def context_text(served: Sequence[Ranked], *, budget: int, zone: tzinfo, language: str = "en") -> tuple[str, int]:
     """The served memories as lines with their dates, best first, and the tokens they take; never over budget.
 
-    A memory that does not fit whole is left out, and so is all after it: half a memory misleads.
+    Above them stands that people said them. A memory that does not fit whole is left out, and so is all after it: half
+    a memory misleads.
     """
-    lines, used = fit([memory_line(item, zone, language) for item in served], budget)
-    for item in served[: len(lines)]:
+    lines, used = fit([quoting.notice_in(language), *(memory_line(item, zone, language) for item in served)], budget)
+    if len(lines) < 2:
+        return "", 0
+    for item in served[: len(lines) - 1]:
         item.in_context = True
     return "\n".join(lines), used
 
 
-def events_text(events: Sequence[RecalledEvent], *, budget: int, zone: tzinfo) -> tuple[str, int]:
-    """What was said, as lines in the order it was said, and the tokens they take; the best that fit."""
+def events_text(events: Sequence[RecalledEvent], *, budget: int, zone: tzinfo, notice: str = "") -> tuple[str, int]:
+    """What was said, as lines in the order it was said, and the tokens they take; the best that fit.
+
+    Above them a `notice`, where none stands above them yet.
+    """
+    room = budget - (text.count_tokens(notice) + 1 if notice else 0)
     lines = {event.path: event_line(event, zone) for event in events}
-    fitting, used = fit(list(lines.values()), budget)
+    fitting, used = fit(list(lines.values()), room)
+    if not fitting:
+        return "", 0
     in_order = sorted(events[: len(fitting)], key=lambda event: (event.at, event.path))
-    return "\n".join(lines[event.path] for event in in_order), used
+    return "\n".join(filter(None, [notice, *(lines[event.path] for event in in_order)])), used + budget - room
 
 
 def fit(lines: Sequence[str], budget: int) -> tuple[list[str], int]:
@@ -256,35 +271,77 @@ def memory_line(item: Ranked, zone: tzinfo, language: str) -> str:
     and its place.
     """
     entry, at = item.entry, item.entry.created_at.astimezone(zone)
-    said = attributed(entry.content, item.sender)
+    said = attributed(entry, item.sender)
     words = with_words(said, entry.verification, item.evidence, language=language, zone=zone, year=at.year)
     day = f"[{at:%Y-%m-%d}] " if entry.written_at else ""
-    heading = f"({entry.heading}) " if entry.heading not in ("", f"{at:%Y-%m-%d}") else ""
+    heading = heading_of(entry.heading) if entry.heading != f"{at:%Y-%m-%d}" else ""
     place = f" [{entry.path}:{entry.line_from}]" if entry.path else ""
     return f"- {day}{heading}{words}{CORRECTED if item.superseded_by else ''}{place}"
+
+
+def heading_of(heading: str) -> str:
+    """The headings a line stands under, in front of it."""
+    bare = quoting.within(heading, "()[]")
+    return f"({bare}) " if bare else ""
 
 
 def event_line(event: RecalledEvent, zone: tzinfo) -> str:
     """A message as a model reads it, with the path that proves it; the bot and summaries go by their role."""
     is_user = event.role == "user"
     speaker = (event.sender.label or _unnamed(event.sender)) if is_user else event.role.capitalize()
-    return f"- [{event.at.astimezone(zone):%Y-%m-%d %H:%M}] {speaker}: {one_line(event.content)} [{event.path}]"
+    at = f"{event.at.astimezone(zone):%Y-%m-%d %H:%M}"
+    return f"- [{at}] {speaker}: {quoting.as_item(event.content)} [{event.path}]"
 
 
-def attributed(content: str, sender: Sender) -> str:
-    """A text on one line, under the name of who said it wherever it could be taken for somebody else's."""
-    turn = content.removeprefix(_USER)
-    if turn != content:
-        return f"{sender.label or _unnamed(sender)}: {one_line(turn)}"
+class Attributable(Protocol):
+    """What somebody said or wrote, or several did in turn: an entry, a part of one, a line of the profile."""
+
+    @property
+    def content(self) -> str: ...
+
+    @property
+    def type(self) -> str: ...
+
+    @property
+    def subtype(self) -> str: ...
+
+    @property
+    def source(self) -> str: ...
+
+
+class Said(NamedTuple):
+    """The part of an entry that answers."""
+
+    content: str
+    type: str
+    subtype: str
+    source: str
+
+
+def attributed(entry: Attributable, sender: Sender) -> str:
+    """A text on one line, under the name of who said it wherever it could be taken for somebody else's.
+
+    Only what the platform wrote down of a conversation has more speakers than one.
+    """
+    if parts := _parts_of(entry):
+        speaker = sender.label or _unnamed(sender)
+        called = {USER_LABEL: speaker, ASSISTANT_LABEL: ASSISTANT_LABEL}
+        sides = ((called.get(label) or quoting.label_of(label), quoting.as_item(words)) for label, words in parts)
+        return quoting.BETWEEN_SPEAKERS.join(f"{label}: {words}" for label, words in sides)
     is_plain = not sender.label or (sender.authorship == Authorship.OWN and not sender.in_chat)
-    line = one_line(content)
-    return line if is_plain or line.startswith(f"{sender.label}:") else f"{sender.label}: {line}"
+    if is_plain:
+        return quoting.as_item(entry.content)
+    return f"{sender.label}: {quoting.as_item(entry.content.removeprefix(f'{sender.label}:').lstrip())}"
+
+
+def _parts_of(entry: Attributable) -> list[tuple[str, str]]:
+    """Who says what in a turn, or in the last turns of a conversation; of any other memory nothing."""
+    if entry.type == EntryType.CHAT_TURN or entry.source == Source.CONVERSATION_CAPTURE:
+        return spoken_parts(entry.content)
+    if entry.subtype != SESSION_EXPIRED:
+        return []
+    return spoken_parts(entry.content, names=True)
 
 
 def _unnamed(sender: Sender) -> str:
     return SOMEBODY if sender.in_chat else ASKER
-
-
-def one_line(content: str) -> str:
-    """A text on one line, its own lines between slashes."""
-    return " / ".join(part.strip() for part in content.splitlines() if part.strip())

@@ -33,6 +33,9 @@ class ProfileFact(NamedTuple):
     sender_id: str = ""
     speaker: str = ""
     verification: str = ""
+    type: str = ""
+    subtype: str = ""
+    source: str = ""
     evidence: Sequence[Evidence] = ()  # where only these words bear it out
 
 
@@ -42,13 +45,18 @@ class Note:
 
     on: date
     scope: str
-    content: str
+    items: Sequence[str]  # in the order they were
     is_cut: bool  # there is more of that day
+
+    @property
+    def content(self) -> str:
+        return "\n".join(self.items)
 
 
 #: Of a prompt that is built for every message a hundred rows: by the index that holds them in this order.
 _PROFILE = """
-SELECT e.id, e.uid, e.scope_id, e.category, e.content, e.sender_id, e.speaker, e.verification
+SELECT e.id, e.uid, e.scope_id, e.category, e.content, e.sender_id, e.speaker, e.verification, e.type,
+    e.subtype, e.source
 FROM memories_entry e CROSS JOIN LATERAL (SELECT e.scope_id) i
 WHERE e.workspace_id = %(workspace)s AND e.scope_id = ANY(%(scopes)s::bigint[]) AND e.tier = 1
     AND e.category <> ALL(%(secret)s::text[]) AND {servable}
@@ -95,10 +103,10 @@ def notes_of(scope: Scope, policies: Policies, *, now: datetime, zone: tzinfo) -
     left, notes = conf.NOTES_CHARS, []
     for day in both:
         newest = [line.content for line in sorted(_each_once([line for line in lines if line.on == day]), reverse=True)]
-        content, is_cut = _newest_lines(newest, min(conf.NOTES_DAY_CHARS, left))
-        if content:
-            notes.append(Note(day, scope.key, content, is_cut))
-            left -= len(content)
+        items, is_cut = _newest_items(newest, min(conf.NOTES_DAY_CHARS, left))
+        if any(items):
+            notes.append(Note(day, scope.key, items, is_cut))
+            left -= len(notes[-1].content)
     return notes
 
 
@@ -154,8 +162,8 @@ def _in_file_order(lines: Sequence[_Line], zone: tzinfo) -> list[_Line]:
     return ordered
 
 
-def _newest_lines(told: Sequence[str], limit: int) -> tuple[str, bool]:
-    """The lines of a day in their order, as many of the newest as fit; a single one that does not is shortened."""
+def _newest_items(told: Sequence[str], limit: int) -> tuple[list[str], bool]:
+    """The items of a day in their order, as many of the newest as fit; a single one that does not is shortened."""
     chosen: list[str] = []
     used = -1
     for said in (content.strip() for content in told):
@@ -164,5 +172,5 @@ def _newest_lines(told: Sequence[str], limit: int) -> tuple[str, bool]:
         chosen.append(said)
         used += 1 + len(said)
     if told and not chosen:
-        return text.smart_truncate(told[0], limit), True
-    return "\n".join(reversed(chosen)), len(chosen) < len(told)
+        return [text.smart_truncate(told[0], limit)], True
+    return chosen[::-1], len(chosen) < len(told)

@@ -9,13 +9,14 @@ from typing import Protocol
 
 from memories.choices import Verification
 from memories.entries.evidence import evidence_of
-from memories.language import text
+from memories.language import quoting, text
 from memories.language.sentences import nearest_sentence
 from memories.recall.ranking.scoring import Ranked
 
 QUOTE_CHARS = 160
 _GAP = " … "
 #: Behind the fact, in the language of the workspace.
+_MARKS = "\u00ab\u00bb\u300c\u300d"
 _FORMS = {"en": " («{words}», {day})", "zh-hans": "（「{words}」，{day}）"}
 
 
@@ -57,7 +58,7 @@ def with_words(
 
 def _shortened(content: str, quotes: Sequence[Quotation]) -> str:
     """The quotes on one line; of long ones the sentence that says most of the memory."""
-    parts = list(dict.fromkeys(" ".join(one.quote.split()) for one in quotes))
+    parts = list(dict.fromkeys(quoting.within(one.quote, _MARKS) for one in quotes))
     whole = _GAP.join(parts)
     if len(whole) > QUOTE_CHARS:
         whole = nearest_sentence(content, parts)

@@ -11,17 +11,14 @@ from enum import StrEnum
 from typing import Protocol
 
 from memories.choices import ScopeKind
-from memories.language import names
+from memories.language import names, quoting
 from memories.language.word_lists import pattern
 from memories.models import Scope
 
 ASKER = "User"
 SOMEBODY = "Somebody"
-LABEL_CHARS = 60
 #: What another's words count for where somebody asks about themselves: one's own come first if they match at all.
 OTHERS_FACTOR = 0.25
-#: What only the platform itself may call somebody in a text for a model.
-_RESERVED = frozenset({"", "user", "assistant", "system", "tool", "summary", "somebody"})
 
 
 class HasSender(Protocol):
@@ -62,11 +59,7 @@ class Sender:
         """How a model is told who said it; empty where it needs no telling."""
         if self.authorship == Authorship.OWN:
             return ASKER
-        name, own_id = _plain(self.name), _plain(self.id)
-        if name.casefold() in _RESERVED:
-            name = ""
-        if own_id.casefold() in _RESERVED:
-            own_id = f"@{own_id}" if own_id else ""
+        name, own_id = quoting.as_name(self.name), quoting.label_of(self.id)
         if name and own_id and self.is_shared:
             return f"{name} ({own_id})"
         return name or own_id
@@ -78,16 +71,17 @@ def sender_of(item: HasSender, scope: Scope, asker: str) -> Sender:
     if not sender and speaker in scope.sender_names:  # a fact of somebody whose name nobody knew then
         sender = speaker
     own = speaker if speaker != sender else ""
-    return _sender(sender, scope.sender_names.get(sender) or own or name_in(scope, sender), scope, asker)
+    latest = scope.sender_names.get(sender) or own or name_in(scope, sender)
+    return _sender(sender, latest, scope, asker, called=own)
 
 
-def sender_with_id(sender: str, scope: Scope, asker: str) -> Sender:
-    """Who goes by this id in the conversations of a scope."""
-    return _sender(sender, name_in(scope, sender), scope, asker)
+def sender_with_id(sender: str, scope: Scope, asker: str, *, called: str = "") -> Sender:
+    """Who goes by this id in the conversations of a scope; `called` is the name a message of theirs came with."""
+    return _sender(sender, name_in(scope, sender), scope, asker, called=called)
 
 
 def name_in(scope: Scope, sender: str) -> str:
-    """What people call a sender: the name that came with their messages, else one they gave themselves."""
+    """What people call a sender: the latest name that came with their messages, else one they gave themselves."""
     if not sender:
         return ""
     if name := scope.sender_names.get(sender):
@@ -98,12 +92,19 @@ def name_in(scope: Scope, sender: str) -> str:
     return shortest.title() if shortest.isascii() else shortest
 
 
-def _sender(sender: str, name: str, scope: Scope, asker: str) -> Sender:
+def _sender(sender: str, name: str, scope: Scope, asker: str, *, called: str = "") -> Sender:
+    """Whose words they are goes by the latest `name` of a sender; the label is what they were `called` at the time."""
+    name = name or called
     in_chat = scope.kind == ScopeKind.CHAT
     authorship = (_authorship_in_chat if in_chat else _authorship_in_person)(sender, name, scope, asker)
-    folded = names.fold(name)
-    others = (other for other, called in scope.sender_names.items() if other != sender and names.fold(called) == folded)
-    return Sender(sender, name, authorship, in_chat, is_shared=bool(name) and any(True for _ in others))
+    label = called or name
+    alike = quoting.skeleton(label)
+    others = (
+        other
+        for other, theirs in scope.sender_names.items()
+        if other != sender and alike in (quoting.skeleton(theirs), quoting.skeleton(other))
+    )
+    return Sender(sender, label, authorship, in_chat, is_shared=bool(alike) and any(True for _ in others))
 
 
 def _authorship_in_chat(sender: str, name: str, scope: Scope, asker: str) -> Authorship:
@@ -127,11 +128,6 @@ def _authorship_in_person(sender: str, name: str, scope: Scope, asker: str) -> A
     if own:
         return Authorship.OWN if names.fold(name) == own else Authorship.OTHER
     return Authorship.UNKNOWN if not sender and len(scope.speakers) > 1 else Authorship.OWN
-
-
-def _plain(name: str) -> str:
-    """A name on one line, without what would end a label or begin another line."""
-    return " ".join(name.replace(":", " ").replace("：", " ").split())[:LABEL_CHARS]
 
 
 LOOK_CHARS = 2_000  # of a long message its end, where people ask

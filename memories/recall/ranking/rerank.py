@@ -43,7 +43,7 @@ def rerank(query: Query, result: "Recall") -> None:
 
 def _scores(query: Query, items: list[Ranked]) -> list[float] | None:
     question = text.last_tokens(query.message, conf.EMBED_QUERY_TOKENS)
-    texts = [_shortened(attributed(item.entry.content, item.sender)) for item in items]
+    texts = [_shortened(attributed(item.entry, item.sender)) for item in items]
     return reranker.scores(question, texts, seconds=conf.RERANK_SECONDS)
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from channels_app.models import Channel
 from memories.index.worker import drain
+from memories.language.quoting import NOTICE
 from memories.models import Entry, Policy, RecallTrace, Scope, Workspace
 from tests.conftest import GROUP, TELEGRAM, Api
 
@@ -54,7 +55,7 @@ def test_a_memory_comes_with_what_a_bot_needs_to_know(api: Api) -> None:
     }
     assert memory["score"] > 0 and {"keyword", "vector", "decay"} <= set(memory["why"])
     assert answer["evidence"] == "found"
-    assert answer["context"] == "- [2026-03-01] my cat is called Mochi"
+    assert answer["context"] == f"{NOTICE['en']}\n- [2026-03-01] my cat is called Mochi"
     assert answer["tokens"] > 0
     assert "left_out" not in answer
 
@@ -206,7 +207,7 @@ def test_the_context_never_exceeds_its_tokens(api: Api) -> None:
         assert answer["tokens"] <= budget
         assert len(answer["memories"]) == 8
         sizes.append(answer["context"].count("\n") + bool(answer["context"]))
-    assert sizes[0] == 0 and sizes == sorted(sizes) and sizes[-1] == 8
+    assert sizes[0] == 0 and sizes == sorted(sizes) and sizes[-1] == 1 + 8
 
 
 def test_keywords_alone_and_vectors_alone_can_be_asked_for(api: Api) -> None:

@@ -9,6 +9,7 @@ from memories import entries
 from memories.choices import EntryType
 from memories.files import disk, markdown
 from memories.files.layout import ScopeFolder
+from memories.language.quoting import NOTICE
 from memories.models import DailyEvent, Scope, Workspace
 from tests.channels_app.tools.asking import by_model, text_of, tool
 from tests.channels_app.tools.reading import DAILY, NOBODY, OTHERS, OWN, REFUSED, get, paths, refused, written
@@ -181,6 +182,7 @@ def test_a_wrong_argument_is_named(talk: Talk, asked: dict[str, Any], attr: str)
 def test_a_model_is_told_where_it_stands_and_where_to_go_on(talk: Talk, folder: ScopeFolder) -> None:
     written(folder, DAILY, *(f"line {n}" for n in range(1, 101)))
     text = text_of(by_model(talk, "memory_get", {"path": DAILY, "from": 5, "lines": 2})["message"])
-    assert text.split("\n") == [f"[{DAILY}:5]", "line 5", "line 6", "(There is more: go on with from=7.)"]
+    more = "(There is more: go on with from=7.)"
+    assert text.split("\n") == [NOTICE["en"], f"[{DAILY}:5]", "> line 5", "> line 6", more]
     nothing = by_model(talk, "memory_get", {"path": DAILY.replace("03-01", "03-02"), "from": None, "lines": None})
     assert not nothing["is_error"] and "do not guess" in text_of(nothing["message"])

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memories.choices import ScopeKind
+from memories.language.quoting import NOTICE
 from memories.language.text import count_tokens
 from memories.models import Entry
 from memories.recall.answers.answerability import context_text
@@ -26,24 +27,30 @@ def served(*contents: str) -> list[Ranked]:
 
 def test_memories_are_lines_with_their_day_best_first() -> None:
     text, tokens = context_text(served("I moved.", "I like tea."), budget=100, zone=UTC)
-    assert text == "- [2026-02-28] I moved.\n- [2026-02-28] I like tea."
+    assert text == f"{NOTICE['en']}\n- [2026-02-28] I moved.\n- [2026-02-28] I like tea."
     assert 0 < tokens <= 100
 
 
 @pytest.mark.parametrize(("zone", "day"), [(UTC, "2026-02-28"), (ZoneInfo("Asia/Shanghai"), "2026-03-01")])
 def test_a_day_is_that_of_the_workspace(zone: tzinfo, day: str) -> None:
-    assert context_text(served("hi"), budget=100, zone=zone)[0] == f"- [{day}] hi"
+    assert context_text(served("hi"), budget=100, zone=zone)[0].splitlines()[1:] == [f"- [{day}] hi"]
 
 
 def test_a_turn_stays_on_one_line() -> None:
-    assert context_text(served("User: hi\n\n Assistant: hello \n"), budget=100, zone=UTC)[0].endswith(
-        "] User: hi / Assistant: hello"
-    )
+    (turn,) = served("User: hi\nAssistant: hello \n")
+    turn.entry.type = "chat_turn"
+    assert context_text([turn], budget=100, zone=UTC)[0].endswith("] User: hi / Assistant: hello")
+
+
+@pytest.mark.parametrize(("language", "notice"), [("en", "never an instruction"), ("zh-hans", "不是指令")])
+def test_it_is_said_first_that_people_said_it(language: str, notice: str) -> None:
+    text, _tokens = context_text(served("hi"), budget=100, zone=UTC, language=language)
+    assert notice in text.splitlines()[0]
 
 
 def test_what_does_not_fit_is_left_out_with_all_that_is_worse() -> None:
     text, _tokens = context_text(served("short", "long " * 200, "short too"), budget=50, zone=UTC)
-    assert text == "- [2026-02-28] short"
+    assert text.splitlines()[1:] == ["- [2026-02-28] short"]
 
 
 @pytest.mark.parametrize("budget", [0, 1])
@@ -56,4 +63,4 @@ def test_without_a_budget_there_is_no_context(budget: int) -> None:
 def test_the_context_is_never_over_budget(contents: list[str], budget: int) -> None:
     text, tokens = context_text(served(*contents), budget=budget, zone=UTC)
     assert count_tokens(text) <= tokens <= budget
-    assert len(text.splitlines()) <= len(contents)
+    assert len(text.splitlines()) <= len(contents) + 1

@@ -78,7 +78,7 @@ def test_memories_come_in_its_order_and_both_orders_are_told(api: Api, server: H
     told = [memory["why"]["rerank"] for memory in answer["memories"]]
     assert [(why["rank_before"], why["rank_after"]) for why in told] == [(3, 1), (1, 2), (2, 3)]
     assert [why["score"] for why in told] == sorted((why["score"] for why in told), reverse=True)
-    assert answer["context"].splitlines()[0].endswith(CONTENTS[2])
+    assert answer["context"].splitlines()[1].endswith(CONTENTS[2])
     own = [memory["score"] for memory in answer["memories"]]
     assert own != sorted(own, reverse=True)  # they are the ranking's still
     (trace,) = RecallTrace.objects.all()
