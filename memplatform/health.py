@@ -15,7 +15,7 @@ from memories import llm
 from memories.llm import health
 from memories.models import Heartbeat
 from memories.offline import database
-from memplatform.database.state import has_pending_migrations
+from memplatform.database.state import has_pending_migrations, unknown_migrations
 from memplatform.http.access import may_see_details
 
 #: A process that has not written its heartbeat for so long is taken for dead.
@@ -60,7 +60,8 @@ def livez(request: HttpRequest) -> JsonResponse:
 def readyz(request: HttpRequest) -> JsonResponse:
     """503 with what is missing; 200 when requests are answered as promised, with what is behind its time.
 
-    `not_ready`: database, migrations, or a process. `behind`: queue, schedules, embedding, model, mcp.
+    `not_ready`: database, migrations, version (the tables are of a newer one), or a process. `behind`: queue,
+    schedules, embedding, model, mcp.
     """
     now = timezone.now()
     condition = examine(now)
@@ -93,6 +94,8 @@ def examine(now: datetime) -> Condition:
     if database.is_away():
         return Condition(["database"])
     try:
+        if unknown_migrations():
+            return Condition(["version"])
         if has_pending_migrations():
             return Condition(["migrations"])
         figures = measure(now)

@@ -237,7 +237,7 @@ REST_FRAMEWORK = {
     "EXCEPTION_HANDLER": "drf_standardized_errors.handler.exception_handler",
     "UNAUTHENTICATED_USER": None,
 }
-DRF_STANDARDIZED_ERRORS = {"EXCEPTION_HANDLER_CLASS": "memories.api.errors.ExceptionHandler"}
+DRF_STANDARDIZED_ERRORS = {"EXCEPTION_HANDLER_CLASS": "memplatform.http.errors.Handler"}
 SPECTACULAR_SETTINGS = openapi.SETTINGS
 DATA_UPLOAD_MAX_MEMORY_SIZE = 1_048_576  # a larger body is refused before it is parsed
 

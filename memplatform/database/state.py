@@ -1,10 +1,11 @@
-"""The state of the database: whether it answers, and whether migrations are pending."""
+"""The state of the database: whether it answers, and whether its tables are those of this version of the code."""
 
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
 from django.apps import apps
+from django.conf import settings
 from django.db import Error, OperationalError, connection
 from django.db.migrations.executor import MigrationExecutor
 from django.db.migrations.loader import MigrationLoader
@@ -16,6 +17,8 @@ def explanation(problem: Error) -> str | None:
     """One sentence for a database that does not answer or whose tables are missing or old; None if it is neither."""
     if isinstance(problem, OperationalError) and not _answers():
         return _("The database does not answer: %s") % " ".join(str(problem).split())
+    if _answers() and (unknown := unknown_migrations()):
+        return newer(unknown)
     if _answers() and has_pending_migrations():
         return _("The tables are missing or of an older version: run `make run`, or `manage.py migrate`, first.")
     return None
@@ -30,6 +33,28 @@ def has_pending_migrations() -> bool:
         return False
     executor = MigrationExecutor(connection)
     return bool(executor.migration_plan(executor.loader.graph.leaf_nodes()))
+
+
+def unknown_migrations() -> list[str]:
+    """The migrations of ours that were applied by a newer version of the code. Raises django.db.Error."""
+    ours = {app.label for app in apps.get_app_configs() if Path(app.path).parent == settings.BASE_DIR}
+    return sorted(f"{label}.{name}" for label, name in _applied() - _ever_named() if label in ours)
+
+
+def newer(unknown: list[str]) -> str:
+    """What to tell whoever starts an older version of the code on newer tables."""
+    sentence = _(
+        "The tables are of a newer version: the migration %(name)s was applied, and this version does not have it."
+        " Start the newer version again, or restore the backup of before the upgrade. Nothing was changed."
+    )
+    return sentence % {"name": unknown[-1]}
+
+
+@cache
+def _ever_named() -> set[tuple[str, str]]:
+    """The same with those of before the first release, whose names are still among the applied ones."""
+    labels = (app.label for app in apps.get_app_configs())
+    return {(label, file.stem) for label in labels for folder in _folders(label) for file in folder.rglob("[!_]*.py")}
 
 
 @cache

@@ -117,6 +117,8 @@ class Command(BaseCommand):
         try:
             with connection.cursor() as cursor:
                 cursor.execute("SELECT pg_advisory_lock(%s)", [_SEEDING])
+                if unknown := state.unknown_migrations():
+                    sys.exit(state.newer(unknown))
                 _bring_up_to_date()
                 made = first_run.ensure(data, now=timezone.now())
                 if erasure.order_missing(now=timezone.now()):  # a backup of before was restored

@@ -1,0 +1,54 @@
+"""Code and tables of two versions: it does not start, and says what to do; calls are told to come again."""
+
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.db.migrations.recorder import MigrationRecorder
+
+from memplatform.database import state
+from memplatform.management.commands import up
+from tests.conftest import Api
+
+pytestmark = pytest.mark.django_db
+LATER = "9999_of_a_later_version"
+
+
+def from_the_future() -> None:
+    MigrationRecorder(connection).record_applied("memories", LATER)
+
+
+def test_it_does_not_start_on_tables_of_a_newer_version(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    from_the_future()
+    monkeypatch.setattr(up, "call_command", lambda *a, **k: pytest.fail("nothing may be changed"))
+    with pytest.raises(SystemExit) as ended:
+        up.Command()._seed(tmp_path)
+    told = str(ended.value)
+    assert f"memories.{LATER}" in told and "newer version" in told and "backup" in told
+
+
+def test_tables_that_went_on_from_before_the_first_release_are_known() -> None:
+    MigrationRecorder(connection).record_applied("memories", "0001_vector_extension")
+    assert state.unknown_migrations() == []
+
+
+TEA = {"scope": "telegram:direct_u42", "type": "fact", "content": "tea"}
+
+
+@pytest.fixture
+def other_tables() -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("ALTER TABLE memories_entry RENAME content TO words")
+
+
+@pytest.mark.usefixtures("other_tables")
+def test_a_call_during_an_upgrade_is_told_to_come_again(api: Api) -> None:
+    from_the_future()
+    answer = api.post("entries", TEA)
+    assert (answer.status_code, answer.json()["errors"][0]["code"]) == (503, "database_upgrading"), answer.content
+    assert int(answer["Retry-After"]) > 0
+
+
+@pytest.mark.usefixtures("other_tables")
+def test_a_fault_on_tables_of_this_version_stays_a_fault(api: Api) -> None:
+    assert api.post("entries", TEA).status_code == 500
