@@ -29,6 +29,13 @@ class ProxyFull(APIException):
     wait = 1
 
 
+class TooManyChats(APIException):
+    status_code = status.HTTP_429_TOO_MANY_REQUESTS
+    default_detail = _("As many chats of yours go on as may at once; try again when one of them has ended.")
+    default_code = "too_many_chats"
+    wait = 1
+
+
 class UpstreamUnreachable(APIException):
     status_code = status.HTTP_502_BAD_GATEWAY
     default_detail = _("The upstream of the proxy cannot be reached.")

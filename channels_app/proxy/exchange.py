@@ -67,7 +67,7 @@ class Exchange:
 
     def _as_it_comes(self) -> Iterator[bytes]:
         events = Events()
-        for part in self.response:
+        for part in upstream.parts(self.response):
             for event in events.cut(part):
                 self._answer.add(data_of(event))
             yield part
@@ -95,7 +95,7 @@ class Exchange:
 
     def _events(self) -> Iterator[bytes]:
         events = Events()
-        for part in self.response:
+        for part in upstream.parts(self.response):
             yield from events.cut(part)
         if events.rest:
             yield events.rest

@@ -1,6 +1,6 @@
 """The model behind the proxy, at the one address its owner names; never asked unless MEMORY_PROXY_BASE_URL is set."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -15,6 +15,7 @@ from memories.endpoint import Endpoint, OpenResponse
 log = structlog.get_logger(__name__)
 FAILURES = (UpstreamTooSlow, UpstreamUnreachable)
 #: What of an answer's head is passed on beside its status.
+MASK = b"***"  # in place of the owner's key
 _PASSED = ("content-type", "retry-after", "retry-after-ms", "x-should-retry")
 _PASSED_FAMILIES = ("x-ratelimit-", "openai-")
 
@@ -44,10 +45,30 @@ def ask(method: str, path: str, payload: Mapping[str, Any] | None = None) -> Ope
         raise UpstreamUnreachable from None
 
 
+def parts(response: OpenResponse) -> Iterator[bytes]:
+    """An answer as it comes, without the owner's key, which errors like to repeat.
+
+    What may be the beginning of the key waits for what comes next.
+    """
+    key = settings.MEMORY_PROXY_API_KEY.strip().encode()
+    if not key:
+        yield from response
+        return
+    held = b""
+    for part in response:
+        window = (held + part).replace(key, MASK)
+        begun = next((n for n in range(min(len(key) - 1, len(window)), 0, -1) if window.endswith(key[:n])), 0)
+        held = window[len(window) - begun :]
+        if passed := window[: len(window) - begun]:
+            yield passed
+    if held:
+        yield held
+
+
 def read(response: OpenResponse) -> bytes:
     """All of an answer. Raises UpstreamTooSlow, UpstreamUnreachable."""
     try:
-        return b"".join(response)
+        return b"".join(parts(response))
     except httpx.TimeoutException:
         raise UpstreamTooSlow from None
     except httpx.RequestError:
@@ -59,7 +80,9 @@ def read(response: OpenResponse) -> bytes:
 def headers_of(response: OpenResponse) -> dict[str, str]:
     """What of the head of an answer a client is to see."""
     given = response.headers.items()
-    return {name: value for name, value in given if name in _PASSED or name.startswith(_PASSED_FAMILIES)}
+    passed = {name: value for name, value in given if name in _PASSED or name.startswith(_PASSED_FAMILIES)}
+    key = settings.MEMORY_PROXY_API_KEY.strip()
+    return {name: value.replace(key, MASK.decode()) for name, value in passed.items()} if key else passed
 
 
 @lru_cache(maxsize=2)

@@ -1,9 +1,12 @@
 """POST /v1/chat/completions and GET /v1/models, as OpenAI's clients call them."""
 
 import json
+import math
 import threading
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
+from functools import partial
 from typing import IO, Any, ClassVar, cast
 
 from django.conf import settings
@@ -16,24 +19,30 @@ from rest_framework.request import Request
 from rest_framework.views import APIView
 
 from channels_app.proxy import upstream
-from channels_app.proxy.errors import ProxyFull, answer_error
+from channels_app.proxy.errors import ProxyFull, TooManyChats, answer_error
 from channels_app.proxy.exchange import Exchange
 from channels_app.proxy.memory import Memory, let_go
 from channels_app.proxy.messages import read, with_memory
 from channels_app.proxy.speaker import address_of, is_on
 from channels_app.proxy.tools import MemoryTools
 from memories.api.access import caller_of
-from memories.api.calls import LengthRequired, Method
-from memories.api.parsing import BodyTooLarge
+from memories.api.calls import Method
+from memories.api.parsing import BodyTooLarge, check_length, check_values
 from memories.choices import Permission
 from memories.conf import conf
 
 TOOLS, OFF = "X-Memplatform-Tools", "X-Memplatform-Memory"
+DEEPEST = 100  # of a chat: schemas of tools come along
+KEY_SHARE, WORKSPACE_SHARE = 1 / 2, 3 / 4
+_EVERYBODY = "everybody"
 DEGRADED, RECALL = "X-Memplatform-Degraded", "X-Memplatform-Recall"
 
 
 class ChatParser(BaseParser):
-    """A JSON object of at most PROXY_MAX_BYTES: pictures come along; whether the rest is right, the upstream says."""
+    """A JSON object of at most PROXY_MAX_BYTES: pictures come along; whether the rest is right, the upstream says.
+
+    What cannot be sent on is refused: NaN and its like, and halves of surrogate pairs.
+    """
 
     media_type = "application/json"
 
@@ -49,6 +58,7 @@ class ChatParser(BaseParser):
             raise ParseError(_("This is not JSON: %(error)s") % {"error": error}) from error
         if not isinstance(data, dict):
             raise ParseError(_("The body is a JSON object."))
+        check_values(data, deepest=DEEPEST)
         return data
 
 
@@ -63,22 +73,33 @@ class AnyContent(BaseContentNegotiation):
 
 
 class Places:
-    """How many chats go on in this process; one that finds no place is refused, so that the API keeps its threads."""
+    """How many chats go on in this process; one that finds no place is refused, so that the API keeps its threads.
+
+    A key has half of them at most, a workspace three quarters: whoever floods leaves places to the others.
+    """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._taken = 0
+        self._taken: Counter[str] = Counter()
 
-    def take(self) -> None:
-        """Raises ProxyFull."""
+    def take(self, workspace: int, key: int) -> Callable[[], None]:
+        """Take a place; the answer gives it back. Raises ProxyFull, and TooManyChats where the share is used up."""
+        shares = {
+            _EVERYBODY: conf.PROXY_CHATS,
+            f"workspace {workspace}": math.ceil(conf.PROXY_CHATS * WORKSPACE_SHARE),
+            f"key {key}": math.ceil(conf.PROXY_CHATS * KEY_SHARE),
+        }
         with self._lock:
-            if self._taken >= conf.PROXY_CHATS:
-                raise ProxyFull
-            self._taken += 1
+            full = next((holder for holder, most in shares.items() if self._taken[holder] >= most), None)
+            if full is not None:
+                raise ProxyFull if full == _EVERYBODY else TooManyChats
+            self._taken.update(shares.keys())
+        return partial(self._give_back, list(shares))
 
-    def give_back(self) -> None:
+    def _give_back(self, holders: Sequence[str]) -> None:
         with self._lock:
-            self._taken -= 1
+            self._taken.subtract(holders)
+            self._taken = +self._taken  # without those that hold none
 
 
 PLACES = Places()
@@ -111,8 +132,11 @@ class ProxyView(APIView):
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         upstream.check_is_on()
         super().initial(request, *args, **kwargs)
-        if "Transfer-Encoding" in request.headers:  # such a body would be taken for an empty one
-            raise LengthRequired
+
+    def perform_authentication(self, request: Request) -> None:
+        super().perform_authentication(request)
+        if request.auth is not None:
+            check_length(request, conf.PROXY_MAX_BYTES)
 
 
 class ChatView(ProxyView):
@@ -124,8 +148,7 @@ class ChatView(ProxyView):
         body = cast(dict[str, Any], request.data)
         upstream.check_model(body.get("model"))
         with ExitStack() as held:
-            PLACES.take()
-            held.callback(PLACES.give_back)
+            held.callback(PLACES.take(caller_of(request).workspace_id, request.auth.pk))
             memory = self._memory(request, body)
             exchange = self._ask(request, body, memory)
             if exchange.is_stream:

@@ -4,6 +4,7 @@ import json
 import threading
 from typing import Any
 
+import httpx
 import openai
 import pytest
 from openai import OpenAI
@@ -11,11 +12,13 @@ from pytest_httpserver import HTTPServer
 from werkzeug import Response
 
 from channels_app import context
-from channels_app.proxy.views import PLACES
+from channels_app.proxy import upstream as proxied
+from channels_app.proxy.errors import ProxyFull, TooManyChats
+from channels_app.proxy.views import PLACES, Places
 from memories.choices import Permission
 from memories.models import Workspace
 from memories.offline import database
-from tests.channels_app.proxy.conftest import QUESTION, Upstream, eventually, said, spoken
+from tests.channels_app.proxy.conftest import KEY, QUESTION, Upstream, eventually, said, spoken
 from tests.conftest import make_key
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -151,3 +154,83 @@ def test_what_the_proxy_refuses_is_said_in_openais_words(bot: OpenAI, upstream: 
         bot.chat.completions.create(model="m", messages=QUESTION)
     assert (gone.value.status_code, gone.value.code) == (502, "upstream_unreachable")
     assert PLACES._taken == 0 and spoken() == []
+
+
+@pytest.mark.parametrize("told", ['"half \\ud83d"', "NaN", "1e999", "-Infinity"])
+def test_what_cannot_be_sent_on_is_refused_under_its_name(
+    workspace: Workspace, upstream: Upstream, live_server: Any, told: str
+) -> None:
+    body = '{"model": "m", "messages": [{"role": "user", "content": "@"}], "top_p": "@"}'.replace('"@"', told)
+    answer = httpx.post(
+        f"{live_server.url}/v1/chat/completions",
+        content=body,
+        headers={"Authorization": f"Bearer {make_key(workspace)}", "Content-Type": "application/json"},
+    )
+    assert (answer.status_code, answer.json()["error"]["param"]) == (400, "messages.0.content"), answer.text
+    assert upstream.asked == []
+
+
+@pytest.mark.parametrize("is_stream", [False, True])
+def test_the_owners_key_is_not_passed_on_when_the_upstream_repeats_it(
+    bot: OpenAI, upstream: Upstream, is_stream: bool
+) -> None:
+    body = json.dumps({"error": {"message": f"Incorrect API key provided: {KEY}.", "code": "invalid_api_key"}})
+    upstream.say(Response(body, 401, {"openai-organization": KEY}, content_type="application/json"))
+    with pytest.raises(openai.AuthenticationError) as refused:
+        bot.chat.completions.create(model="m", messages=QUESTION, stream=is_stream)
+    told = refused.value.response
+    assert KEY not in told.text and KEY not in str(told.headers) and "Incorrect API key provided: ***." in told.text
+    assert upstream.keys[-1] == f"Bearer {KEY}"
+
+
+def test_in_a_stream_the_owners_key_is_left_out_wherever_it_is_cut(settings: Any) -> None:
+    settings.MEMORY_PROXY_API_KEY = "sk-sk-secret"
+    whole = b"data: sk-sk-sk-secret and sk-sk-secretsk-"
+    for first in range(len(whole)):
+        for second in range(first, len(whole), 3):
+            cut: Any = [whole[:first], whole[first:second], whole[second:]]
+            assert b"".join(proxied.parts(cut)) == b"data: sk-*** and ***sk-"
+
+
+def test_a_key_and_a_workspace_have_a_share_of_the_places(settings: Any) -> None:
+    settings.MEMORY_PROXY_CHATS = 8
+    places = Places()
+    taken = [places.take(1, 1) for _ in range(4)]
+    with pytest.raises(TooManyChats):
+        places.take(1, 1)
+    taken += [places.take(1, 2) for _ in range(2)]
+    with pytest.raises(TooManyChats):
+        places.take(1, 3)
+    taken += [places.take(2, 9) for _ in range(2)]
+    with pytest.raises(ProxyFull):
+        places.take(3, 10)
+    taken[0]()
+    taken[-1]()
+    places.take(1, 1)
+    places.take(3, 10)
+
+
+def test_a_key_that_floods_leaves_places_to_others(
+    workspace: Workspace, stranger: Workspace, upstream: Upstream, settings: Any, live_server: Any
+) -> None:
+    settings.MEMORY_PROXY_CHATS = 4
+    over = threading.Event()
+    upstream.say(lambda _asked: over.wait(20) and said("Hello."))
+    keys, base = (make_key(workspace), make_key(stranger)), f"{live_server.url}/v1"
+    bots = [OpenAI(api_key=key, base_url=base, max_retries=0) for key in keys]
+    threads = [
+        threading.Thread(target=lambda: bots[0].chat.completions.create(model="m", messages=QUESTION)) for _ in range(2)
+    ]
+    for thread in threads:
+        thread.start()
+    try:
+        eventually(lambda: len(upstream.asked) == 2)
+        with pytest.raises(openai.RateLimitError) as refused:
+            bots[0].chat.completions.create(model="m", messages=QUESTION)
+        assert refused.value.code == "too_many_chats" and refused.value.response.headers["Retry-After"]
+        over.set()
+        assert bots[1].chat.completions.create(model="m", messages=QUESTION).choices[0].message.content == "Hello."
+    finally:
+        over.set()
+        for thread in threads:
+            thread.join(20)
