@@ -1,5 +1,6 @@
 """The page at `/`: the condition of the platform, and where everything is."""
 
+from functools import cache
 from typing import Any
 
 from django.contrib.auth.views import redirect_to_login
@@ -9,9 +10,14 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from django.utils.translation import override
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
-from drf_spectacular.views import SpectacularSwaggerSplitView
+from drf_spectacular.generators import SchemaGenerator
+from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitView
+from rest_framework.permissions import AllowAny
+from rest_framework.renderers import BaseRenderer
+from rest_framework.request import Request
 
 from memplatform import health
 from memplatform.http.access import is_staff
@@ -36,6 +42,24 @@ def page(request: HttpRequest) -> HttpResponse:
     api = request.build_absolute_uri("/api/v1/")
     context = {"status": condition.status, "sentence": sentences[condition.status], "links": links, "api": api}
     return render(request, "front.html", context, status=503 if condition.missing else 200)
+
+
+class Description(SpectacularAPIView):
+    """The API in OpenAPI, for everybody: nothing in it is secret. It takes a second to make, and is made once."""
+
+    authentication_classes = ()
+    permission_classes = (AllowAny,)
+
+    def get(self, request: Request, *_args: Any, **_kwargs: Any) -> HttpResponse:
+        renderer = request.accepted_renderer
+        return HttpResponse(_described(type(renderer)), content_type=renderer.media_type)
+
+
+@cache
+def _described(renderer: type[BaseRenderer]) -> bytes:
+    with override("en"):
+        schema = SchemaGenerator().get_schema(request=None, public=True)
+        return bytes(renderer().render(schema, renderer_context={}))
 
 
 class ApiPages(SpectacularSwaggerSplitView):

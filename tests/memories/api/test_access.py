@@ -253,8 +253,17 @@ def test_head_says_what_get_would(workspace: Workspace, rows: dict[str, Any], ro
     assert head.headers.get("ETag") == get.headers.get("ETag")
 
 
-@pytest.mark.parametrize("path", ["/api/schema", "/api/docs"])
-def test_the_description_is_for_keys_and_for_staff_wherever_they_call_from(workspace: Workspace, path: str) -> None:
+@pytest.mark.parametrize("headers", [{}, {"Authorization": "Bearer mp_nobody"}, {"Accept": "application/json"}])
+def test_the_description_is_open_for_generators_ask_for_its_address(db: None, headers: dict[str, str]) -> None:
+    answer = Client().get("/api/schema", headers=headers)
+    assert answer.status_code == 200 and b"/api/v1/turns" in answer.content
+    assert Client().get("/api/schema?format=json").json()["paths"]["/api/v1/turns"]
+
+
+@pytest.mark.parametrize("path", ["/api/docs"])
+def test_the_pages_to_try_it_are_for_keys_and_for_staff_wherever_they_call_from(
+    workspace: Workspace, path: str
+) -> None:
     bearer = {"Authorization": f"Bearer {make_key(workspace, permissions=['read'])}"}
     client = Client(raise_request_exception=False)
     assert client.get(path).status_code == 401
