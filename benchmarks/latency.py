@@ -31,6 +31,8 @@ ADDRESS = {"platform": "telegram", "account": "bench", "peer": "u1", "chat": "c1
 #: The patience with the embedder is not what is measured.
 ENVIRONMENT = {"MEMORY_EMBED_RECALL_SECONDS": "5"}
 EMBED_SECONDS = 600
+#: A connection is used again for so long, as clients do.
+IDLE_SECONDS = 30
 PROBE = "Which harbour did the blue boat leave?"
 NOUNS = ("harbour", "boat", "violin", "garden", "letter", "engine", "market", "bridge", "recipe", "camera", "ladder")
 VERBS = ("repaired", "painted", "borrowed", "lost", "measured", "sold", "cleaned", "found", "photographed", "carried")
@@ -85,6 +87,7 @@ class Caller:
     def __init__(self, port: int, key: str) -> None:
         self._connection = HTTPConnection("127.0.0.1", port, timeout=60)
         self._headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"}
+        self._used_at = time.monotonic()
         self.close = self._connection.close
 
     def post(self, call: str, body: dict[str, Any]) -> tuple[dict[str, Any], float]:
@@ -100,11 +103,14 @@ class Caller:
         return self._ask("GET", "/livez", None)[1]
 
     def _ask(self, method: str, path: str, body: str | None) -> tuple[dict[str, Any], float]:
+        if time.monotonic() - self._used_at > IDLE_SECONDS:  # the server may have hung up meanwhile
+            self._connection.close()
         begun = time.perf_counter()
         self._connection.request(method, path, body, self._headers)
         response = self._connection.getresponse()
         answer = response.read()
         took = (time.perf_counter() - begun) * 1000
+        self._used_at = time.monotonic()
         if response.status >= 400:
             sys.exit(f"{method} {path} answered {response.status}: {answer.decode(errors='replace')[:500]}")
         return dict(json.loads(answer)), took

@@ -14,6 +14,7 @@ from contextlib import suppress
 from django.conf import settings
 from granian import Granian
 from granian.constants import Interfaces
+from granian.http import HTTP1Settings
 
 from memories import metrics
 from memories.conf import conf
@@ -25,6 +26,9 @@ THREADS = 64
 #: A thread that comes back from the database waits so long for one that computes. With Python's 5 ms, a call that asks
 #: the database ten times waits ten times as long as its neighbours compute.
 SWITCH_SECONDS = 0.0005
+#: A connection nobody uses is kept for so long: longer than clients and proxies in front keep theirs, which are to hang
+#: up first. Who is hung up on while sending the next call cannot tell whether it arrived.
+IDLE_SECONDS = 180
 _ANY = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}  # noqa: S104 - looked up, not bound
 _PRELOADED = (
     "channels_app.api.urls",
@@ -57,6 +61,7 @@ def main(host: str, port: int) -> None:
         blocking_threads=threads(),
         respawn_failed_workers=True,
         workers_kill_timeout=_REQUEST_MAX_SECONDS,
+        http1_settings=HTTP1Settings(header_read_timeout=IDLE_SECONDS * 1000),
     ).serve()
 
 

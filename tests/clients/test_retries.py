@@ -2,8 +2,10 @@
 
 import asyncio
 import itertools
+import threading
 import time
 from collections.abc import Callable
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import httpx
@@ -131,3 +133,39 @@ def test_an_export_is_read_to_its_last_line_or_is_an_error(scripted: Any, pauses
     memory, _asked = scripted((403, {}, {"errors": [{"code": "permission_denied", "detail": "No.", "attr": None}]}))
     with pytest.raises(errors.NotAllowed):
         list(memory.export())
+
+
+class _HangsUp(BaseHTTPRequestHandler):
+    """A platform that keeps a connection for a moment, as each does for its own time, and then hangs up."""
+
+    protocol_version = "HTTP/1.1"
+    timeout = 0.05
+    hung_up = threading.Semaphore(0)
+
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers["Content-Length"]))
+        self.send_response(200)
+        self.send_header("Content-Length", "2")
+        self.end_headers()
+        self.wfile.write(b"{}")
+
+    def finish(self) -> None:
+        super().finish()
+        self.request.close()
+        self.hung_up.release()
+
+    def log_message(self, *_: Any) -> None:
+        return
+
+
+def test_a_client_connects_anew_when_its_idle_connection_was_closed(connect: Any) -> None:
+    server = ThreadingHTTPServer(("127.0.0.1", 0), _HangsUp)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        memory = connect("mp_key", f"http://127.0.0.1:{server.server_port}", retries=0)
+        for _ in range(2):
+            assert memory.recall(scope="main", message="hello") == {}
+            assert _HangsUp.hung_up.acquire(timeout=10)
+    finally:
+        server.shutdown()
+        server.server_close()
