@@ -6,7 +6,8 @@ from datetime import datetime
 from typing import Any
 
 from django.utils import translation
-from rest_framework.exceptions import PermissionDenied
+from django.utils.translation import gettext
+from rest_framework.exceptions import APIException, PermissionDenied
 
 from channels_app.api.tool_answers import ANSWERS
 from channels_app.api.tool_arguments import arguments_of_model, given
@@ -15,6 +16,7 @@ from channels_app.tools.calls import ModelCall
 from channels_app.tools.definition import Tool
 from channels_app.tools.place import Place
 from channels_app.tools.registry import CALLABLE, TOOLS
+from memories.api.parsing import check_values
 from memories.exceptions import InvalidAddress, PlatformError, ScopeNotFound
 
 #: What an error is about no field of is under this name.
@@ -59,10 +61,19 @@ def _carried_out(place: Place, call: ModelCall, now: datetime) -> CallAnswer:
         text = calls.problem_text(calls.NOT_AN_OBJECT, language, call.name)
         return CallAnswer(call, text, errors=[_error("parse_error", text)])
     read = arguments_of_model(tool.name)(data=call.arguments)
-    if not read.is_valid():
-        errors = _errors(read.errors)
+    if errors := _unstorable(call.arguments) or ([] if read.is_valid() else _errors(read.errors)):
         return CallAnswer(call, _told(calls.NOT_DONE, call, language, errors), errors=errors)
     return _run(place, call, tool, given(read.validated_data, tool), now)
+
+
+def _unstorable(arguments: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """What of the arguments no database can hold: a model may write them as a text of JSON, which nobody has read."""
+    for name, value in arguments.items():
+        try:
+            check_values({name: value})
+        except APIException:
+            return [_error("invalid", gettext("This holds NUL, half a character, or what is no number."), name)]
+    return []
 
 
 def _run(place: Place, call: ModelCall, tool: Tool, arguments: Mapping[str, Any], now: datetime) -> CallAnswer:

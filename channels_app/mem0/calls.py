@@ -16,6 +16,7 @@ from memories.api import fields
 from memories.api.access import BotKeyAuthentication, caller_of
 from memories.api.calls import Call
 from memories.api.offline import is_switched_off
+from memories.api.parsing import check_length
 from memories.api.unavailable import DatabaseAway
 from memories.batches import bulk_actions
 from memories.conf import conf
@@ -97,6 +98,7 @@ class UnsupportedView(Mem0Call):
         if not conf.MEM0_API:
             raise NotFound
         caller_of(request)
+        check_length(request)
         raise NotSupported
 
 

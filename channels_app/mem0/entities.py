@@ -14,7 +14,7 @@ from channels_app.mem0.filters import filtered, ids_filter, known_here
 from channels_app.mem0.ids import IDS
 from memories.api import fields
 from memories.api.calls import Method
-from memories.api.parsing import check_texts
+from memories.api.parsing import check_values
 from memories.choices import Permission
 from memories.models import Slot
 
@@ -32,7 +32,7 @@ class FilterText(fields.Text):
                 tree = json.loads(json.dumps(read(text)))
             except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
                 continue
-            check_texts(tree)
+            check_values(tree)
             return tree
         raise ValidationError(_("This is no filter."))
 

@@ -29,6 +29,7 @@ from memories.tenancy.keys import starts_of_keys
 from memories.visibility import visible_entries
 
 MOST_CONDITIONS = 100
+MOST_VALUES = 1_000  # names, ids and texts of a filter together: each name of a user is looked up
 _OWN_SCOPE = reduce(or_, (Q(scope__key__startswith=start) for start in starts_of_keys(PLATFORM)))
 #: Where rules give several platforms one memory, what was added here is found in it, and nothing else.
 _HERE = _OWN_SCOPE | Q(channel=PLATFORM)
@@ -51,6 +52,7 @@ def known_here(caller: Caller, now: datetime) -> QuerySet[Entry]:
 
 def filtered(caller: Caller, filters: Mapping[str, Any], now: datetime) -> QuerySet[Entry]:
     """The entries in use that a filter names. Raises ValidationError where it names no user, agent, app or run."""
+    _check_size(filters)
     reader = _Reader(caller)
     condition, names_users = reader.conjunction(filters)
     if not reader.names_anybody:
@@ -224,6 +226,17 @@ def _column(column: str) -> _Condition:
         return Q(**{f"{column}__{operator}": _texts(value) if operator == "in" else value})
 
     return condition
+
+
+def _check_size(tree: Any) -> None:
+    """Refuse a filter of too many values before anything is looked up. Raises ValidationError."""
+    left, count = [tree], 0
+    while left:
+        node = left.pop()
+        count += 1
+        if count > MOST_VALUES:
+            raise _refused(_("A filter has at most %(most)d values.") % {"most": MOST_VALUES})
+        left += node.values() if isinstance(node, dict) else node if isinstance(node, list) else ()
 
 
 def _nodes(tree: Any) -> list[dict[str, Any]]:

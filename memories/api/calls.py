@@ -7,8 +7,7 @@ from functools import cache, cached_property, wraps
 from typing import Any, ClassVar, cast
 
 from django.utils.translation import gettext_lazy as _
-from rest_framework import status
-from rest_framework.exceptions import APIException, ErrorDetail, ValidationError
+from rest_framework.exceptions import ErrorDetail, ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
@@ -18,18 +17,13 @@ from memories.api.fields import StrictSerializer
 from memories.api.headers import now_of
 from memories.api.idempotency import repeatable
 from memories.api.offline import either, is_from_cache
+from memories.api.parsing import check_length
 from memories.api.unavailable import DatabaseAway
 from memories.choices import Permission
 from memories.offline import database
 from memories.tenancy.access import Caller
 
 Handler = Callable[..., Response]
-
-
-class LengthRequired(APIException):
-    status_code = status.HTTP_411_LENGTH_REQUIRED
-    default_detail = _("A body needs its Content-Length; in chunks it is not read.")
-    default_code = "length_required"
 
 
 @dataclass(frozen=True)
@@ -96,9 +90,13 @@ class Call(APIView):
         super().initial(request, *args, **kwargs)
         if needs_database and (is_from_cache(request) or database.is_away()):
             raise DatabaseAway
-        if "Transfer-Encoding" in request.headers:  # such a body would be taken for an empty one
-            raise LengthRequired
         self.query = _validated(method.query if method else StrictSerializer, _single_values(request))
+
+    def perform_authentication(self, request: Request) -> None:
+        """Whoever has a key is told of a body that is too large by every call, also by those that read none."""
+        super().perform_authentication(request)
+        if request.auth is not None:
+            check_length(request)
 
     def options(self, request: Request, *args: Any, **kwargs: Any) -> Response:  # type: ignore[override]
         return Response(status=204)  # the Allow header says it all

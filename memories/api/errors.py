@@ -4,6 +4,7 @@ from typing import Any
 
 from django.db import InterfaceError, OperationalError
 from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.utils import timezone
 from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
 from django.views import defaults
@@ -15,6 +16,8 @@ from rest_framework import status
 from rest_framework.response import Response
 
 from memories import exceptions as own
+from memories.api.access import admit
+from memories.api.parsing import BodyTooLarge, LengthRequired, check_length
 from memories.api.unavailable import DatabaseAway, DiskIsFull
 from memories.exceptions import HistoryDiffers, PathNotAllowed, PlatformError
 from memories.offline import database
@@ -107,6 +110,12 @@ def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 
 def page_not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """There is no such call; whoever has a key and sends it too large a body is told that, and keeps the connection."""
+    try:
+        check_length(request)
+    except (BodyTooLarge, LengthRequired) as error:
+        if _has_key(request) and (answer := _outside(request, error.status_code, error.default_code, error.detail)):
+            return answer
     return _outside(request, 404, "not_found", _now("There is no such call.")) or defaults.page_not_found(
         request, exception
     )
@@ -125,9 +134,19 @@ def answer_held_back(request: HttpRequest) -> HttpResponse:
     return JsonResponse({"type": "server_error", "errors": errors}, status=500)
 
 
-def _outside(request: HttpRequest, code: int, word: str, detail: str) -> HttpResponse | None:
+def _has_key(request: HttpRequest) -> bool:
+    scheme, _space, token = request.headers.get("Authorization", "").partition(" ")
+    if scheme.lower() not in ("bearer", "token") or not token.isascii():
+        return False
+    try:
+        return admit(token.strip(), timezone.now()) is not None
+    except DatabaseAway:
+        return False
+
+
+def _outside(request: HttpRequest, code: int, word: str, detail: Any) -> HttpResponse | None:
     """An error before any call was reached, in the shape of all others; None outside the API."""
-    if not request.path.startswith("/api/"):
+    if not request.path.startswith(("/api/", "/v1/")):
         return None
     kind = "server_error" if code >= status.HTTP_500_INTERNAL_SERVER_ERROR else "client_error"
-    return JsonResponse({"type": kind, "errors": [{"code": word, "detail": detail, "attr": None}]}, status=code)
+    return JsonResponse({"type": kind, "errors": [{"code": word, "detail": str(detail), "attr": None}]}, status=code)

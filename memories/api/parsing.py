@@ -1,14 +1,18 @@
 """Reading a body strictly: what cannot be stored or means two things is refused before any code sees it."""
 
 import json
+import math
 import re
+import sys
 from collections.abc import Mapping
 from typing import IO, Any
 
 from django.conf import settings
+from django.http import HttpRequest
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy as _lazy
 from rest_framework import status
-from rest_framework.exceptions import APIException, ParseError
+from rest_framework.exceptions import APIException, ErrorDetail, ParseError, ValidationError
 from rest_framework.parsers import BaseParser
 
 DEEPEST = 20
@@ -18,6 +22,12 @@ _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 class BodyTooLarge(APIException):
     status_code = status.HTTP_413_REQUEST_ENTITY_TOO_LARGE
     default_code = "too_large"
+
+
+class LengthRequired(APIException):
+    status_code = status.HTTP_411_LENGTH_REQUIRED
+    default_detail = _lazy("A body needs its Content-Length; in chunks it is not read.")
+    default_code = "length_required"
 
 
 class StrictJSONParser(BaseParser):
@@ -33,12 +43,12 @@ class StrictJSONParser(BaseParser):
         if len(body) > limit:
             raise BodyTooLarge(_("The body is larger than %(limit)d bytes.") % {"limit": limit})
         try:
-            data = json.loads(body.decode("utf-8"), object_pairs_hook=_no_twins, parse_constant=_no_constant)
+            data = json.loads(body.decode("utf-8"), object_pairs_hook=_no_twins)
         except (ValueError, RecursionError) as error:
             raise ParseError(_("This is not JSON: %(error)s") % {"error": error}) from error
         if not isinstance(data, dict):
             raise ParseError(_("The body is a JSON object."))
-        check_texts(data)
+        check_values(data)
         return data
 
 
@@ -49,21 +59,48 @@ def _no_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return data
 
 
-def _no_constant(name: str) -> None:
-    raise ValueError(_("%(name)s is not a number") % {"name": name})
+def check_values(value: Any, place: tuple[str, ...] = (), *, deepest: int = DEEPEST) -> None:
+    """Refuse what PostgreSQL cannot store, under the name of its field: such texts, and what is no number or too large.
 
-
-def check_texts(value: Any, path: str = "", depth: int = 0) -> None:
-    """Refuse texts PostgreSQL cannot store, naming where they stand."""
-    if depth > DEEPEST:
+    `1e999`, `NaN` and `Infinity` are numbers to Python.
+    """
+    if len(place) > deepest:
         raise ParseError(_("The body is nested too deeply."))
     if isinstance(value, str):
         if "\0" in value or _LONE_SURROGATE.search(value):
-            raise ParseError(_("%(path)s holds NUL or a lone surrogate.") % {"path": path or "The body"})
+            raise _refused(place, _("This holds NUL or a lone surrogate."))
     elif isinstance(value, dict):
         for name, inner in value.items():
-            check_texts(name, f"{path}.{name[:40]!r}".strip("."), depth + 1)
-            check_texts(inner, f"{path}.{name}".strip("."), depth + 1)
+            check_values(name, (*place, name[:40]), deepest=deepest)
+            check_values(inner, (*place, name), deepest=deepest)
     elif isinstance(value, list):
         for n, inner in enumerate(value):
-            check_texts(inner, f"{path}.{n}", depth + 1)
+            check_values(inner, (*place, str(n)), deepest=deepest)
+    elif isinstance(value, int | float) and not is_storable_number(value):
+        raise _refused(place, _("This is no number, or one that is too large."))
+
+
+def _refused(place: tuple[str, ...], detail: str) -> APIException:
+    """An error at this place of a body, whose names may hold what no answer can."""
+    named: Any = [ErrorDetail(detail, code="invalid")]
+    for name in reversed(place):
+        named = {_LONE_SURROGATE.sub("\ufffd", name.replace("\0", "\ufffd")): named}
+    return ValidationError(named) if place else ParseError(detail)
+
+
+def is_storable_number(value: float) -> bool:
+    """Whether a number is one, of a size that every program reads."""
+    return abs(value) <= sys.float_info.max if isinstance(value, int) else math.isfinite(value)
+
+
+def check_length(request: HttpRequest, limit: int | None = None) -> None:
+    """Refuse a body by the length it says it has, whether anybody would read it or not.
+
+    Raises BodyTooLarge, and LengthRequired of one in chunks, which would be taken for an empty one.
+    """
+    if "Transfer-Encoding" in request.headers:
+        raise LengthRequired
+    limit = settings.DATA_UPLOAD_MAX_MEMORY_SIZE or 0 if limit is None else limit
+    length = request.META.get("CONTENT_LENGTH") or "0"
+    if not length.isdecimal() or int(length) > limit:
+        raise BodyTooLarge(_("The body is larger than %(limit)d bytes.") % {"limit": limit})

@@ -8,6 +8,7 @@ from typing import Any
 from uuid import UUID
 
 import pytest
+from django.test import Client
 from django.utils import timezone
 
 from memories.index.worker import drain
@@ -248,3 +249,25 @@ def test_the_asynchronous_client_does_the_same(package: Any, live_server: Any, w
             await mem0.delete_users(user_id="alice")
 
     asyncio.run(talk())
+
+
+@pytest.mark.parametrize(
+    "filters",
+    [
+        {"user_id": {"in": [f"u{n}" for n in range(70_000)]}},
+        {"AND": [{"user_id": "*"}, {"memory_ids": ["x"] * 1_001}]},
+        {"user_id": "u", "metadata": {"a": {"in": ["x"] * 1_001}}},
+    ],
+    ids=["names", "ids", "texts"],
+)
+def test_a_filter_of_too_many_values_is_refused_before_anything_is_looked_up(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch, filters: Any
+) -> None:
+    monkeypatch.setattr("channels_app.people.lookup.person_of", lambda *_: pytest.fail("looked up"))
+    answer = Client().post(
+        "/api/mem0/v3/memories/search/",
+        {"query": "tea", "filters": filters},
+        content_type="application/json",
+        headers={"Authorization": f"Token {make_key(workspace)}"},
+    )
+    assert (answer.status_code, answer.json()["errors"][0]["attr"]) == (400, "filters")

@@ -1,6 +1,7 @@
 """What cannot be read is refused with its reason, on every route."""
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ from django.test import Client
 from memories.models import Entry, RecallTrace, Workspace
 from tests.conftest import TELEGRAM, Api, make_key
 from tests.memories.api.requests import ROUTES, errors, every_route
+from tests.memories.api.routes import ACCESS, NOBODY
 
 pytestmark = pytest.mark.django_db
 
@@ -210,3 +212,24 @@ def test_an_error_has_the_same_shape_for_every_reason(api: Api) -> None:
         body = response.json()
         assert set(body) == {"type", "errors"}
         assert all(set(error) == {"code", "detail", "attr"} for error in body["errors"])
+
+
+def places_of(route: str) -> set[str]:
+    """A route at an id nobody has, and at what is no id."""
+    filled = re.sub(r"<(?!uuid)\w+:\w+>", "1", route)
+    return {re.sub(r"<uuid:\w+>", place, filled) for place in (NOBODY, "not-a-uuid")}
+
+
+ALL_CALLS = sorted((path, method) for route, method in ACCESS for path in places_of(route))
+
+
+@pytest.mark.parametrize(("path", "method"), [*ALL_CALLS, ("api/v1/no/such/call", "POST")])
+def test_a_body_that_is_too_large_is_a_413_wherever_it_is_sent(api: Api, path: str, method: str) -> None:
+    answer = api.request(method, path.removeprefix("api/v1/"), b"x" * 1_100_000)
+    assert answer.status_code == 413, answer.content
+    assert answer.json()["errors"][0]["code"] == "too_large"
+
+
+def test_without_a_key_a_large_body_is_read_no_further(db: None) -> None:
+    assert Api(None).request("POST", "entries/not-a-uuid/restore", b"x" * 1_100_000).status_code == 404
+    assert Api(None).request("POST", "turns", b"x" * 1_100_000).status_code == 401
