@@ -129,8 +129,7 @@ def _day(place: Place, day: DailyEvent, outcome: str) -> ChangedMemory:
 
 def shown(changed: ChangedMemory) -> str:
     """What a model is told."""
-    words = quoting.within(changed.content, "«»“”")
-    cut = words if len(words) <= SHOWN else f"{words[:SHOWN]}…"
+    cut = quoting.between_marks(changed.content, SHOWN)
     return in_language(TOLD[changed.outcome], changed.language).format(content=cut, path=changed.path)
 
 

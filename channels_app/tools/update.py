@@ -20,10 +20,10 @@ from memories.choices import EntryType
 from memories.entries.edits import Edit
 from memories.exceptions import InvalidDraft, PathNotAllowed
 from memories.files.layout import read_reference, resolve_path
+from memories.language import quoting
 from memories.models import Entry
 from memories.models.change import acting
 from memories.notes.index import sync_file
-from memories.recall.answers.answerability import one_line
 from memories.recall.question.opening import opening_of
 from memories.recall.retrieval.reading import readable_entry
 from memories.visibility import scope_to_write
@@ -140,6 +140,6 @@ def _updated(place: Place, entry: Entry, before: str, outcome: str, batch: UUID 
 def shown(updated: UpdatedMemory) -> str:
     """What a model is told."""
     words = {"before": updated.before, "content": updated.content}
-    cut = {name: text if len(text := one_line(value)) <= SHOWN else f"{text[:SHOWN]}…" for name, value in words.items()}
+    cut = {name: quoting.between_marks(value, SHOWN) for name, value in words.items()}
     path = f"{updated.path}:{updated.line}" if updated.line else updated.path
     return in_language(TOLD[updated.outcome], updated.language).format(path=path, **cut)

@@ -90,6 +90,12 @@ def within(text: str, signs: str) -> str:
     return " ".join(on_one_line(text).translate(dict.fromkeys(map(ord, signs), " ")).split())
 
 
+def between_marks(text: str, most: int) -> str:
+    """The beginning of a text on one line, to stand between marks of quotation, which it does not hold."""
+    words = within(text, "\u00ab\u00bb\u201c\u201d")
+    return words if len(words) <= most else f"{words[:most]}…"
+
+
 @lru_cache(maxsize=4_096)
 def as_name(name: str) -> str:
     """A name as a label: a few letters of its first line; empty where it is what only the platform calls somebody."""
