@@ -27,7 +27,7 @@ from channels_app.proxy.speaker import address_of, is_on
 from channels_app.proxy.tools import MemoryTools
 from memories.api.access import caller_of
 from memories.api.calls import Method
-from memories.api.parsing import BodyTooLarge, check_length, check_values
+from memories.api.parsing import LONE_SURROGATE, BodyTooLarge, check_length, check_values
 from memories.choices import Permission
 from memories.conf import conf
 
@@ -58,7 +58,7 @@ class ChatParser(BaseParser):
             raise ParseError(_("This is not JSON: %(error)s") % {"error": error}) from error
         if not isinstance(data, dict):
             raise ParseError(_("The body is a JSON object."))
-        check_values(data, deepest=DEEPEST)
+        check_values(data, deepest=DEEPEST, refused=LONE_SURROGATE)
         return data
 
 
@@ -95,6 +95,11 @@ class Places:
                 raise ProxyFull if full == _EVERYBODY else TooManyChats
             self._taken.update(shares.keys())
         return partial(self._give_back, list(shares))
+
+    @property
+    def taken(self) -> int:
+        """How many chats go on."""
+        return self._taken[_EVERYBODY]
 
     def _give_back(self, holders: Sequence[str]) -> None:
         with self._lock:

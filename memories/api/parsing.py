@@ -16,7 +16,8 @@ from rest_framework.exceptions import APIException, ErrorDetail, ParseError, Val
 from rest_framework.parsers import BaseParser
 
 DEEPEST = 20
-_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
+UNSTORABLE = re.compile("[\\0\ud800-\udfff]")
+LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class BodyTooLarge(APIException):
@@ -59,7 +60,9 @@ def _no_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return data
 
 
-def check_values(value: Any, place: tuple[str, ...] = (), *, deepest: int = DEEPEST) -> None:
+def check_values(
+    value: Any, place: tuple[str, ...] = (), *, deepest: int = DEEPEST, refused: re.Pattern[str] = UNSTORABLE
+) -> None:
     """Refuse what PostgreSQL cannot store, under the name of its field: such texts, and what is no number or too large.
 
     `1e999`, `NaN` and `Infinity` are numbers to Python.
@@ -67,15 +70,15 @@ def check_values(value: Any, place: tuple[str, ...] = (), *, deepest: int = DEEP
     if len(place) > deepest:
         raise ParseError(_("The body is nested too deeply."))
     if isinstance(value, str):
-        if "\0" in value or _LONE_SURROGATE.search(value):
+        if refused.search(value):
             raise _refused(place, _("This holds NUL or a lone surrogate."))
     elif isinstance(value, dict):
         for name, inner in value.items():
-            check_values(name, (*place, name[:40]), deepest=deepest)
-            check_values(inner, (*place, name), deepest=deepest)
+            check_values(name, (*place, name[:40]), deepest=deepest, refused=refused)
+            check_values(inner, (*place, name), deepest=deepest, refused=refused)
     elif isinstance(value, list):
         for n, inner in enumerate(value):
-            check_values(inner, (*place, str(n)), deepest=deepest)
+            check_values(inner, (*place, str(n)), deepest=deepest, refused=refused)
     elif isinstance(value, int | float) and not is_storable_number(value):
         raise _refused(place, _("This is no number, or one that is too large."))
 
@@ -84,7 +87,7 @@ def _refused(place: tuple[str, ...], detail: str) -> APIException:
     """An error at this place of a body, whose names may hold what no answer can."""
     named: Any = [ErrorDetail(detail, code="invalid")]
     for name in reversed(place):
-        named = {_LONE_SURROGATE.sub("\ufffd", name.replace("\0", "\ufffd")): named}
+        named = {LONE_SURROGATE.sub("\ufffd", name.replace("\0", "\ufffd")): named}
     return ValidationError(named) if place else ParseError(detail)
 
 

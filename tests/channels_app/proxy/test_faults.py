@@ -63,7 +63,7 @@ def test_an_upstream_that_is_too_slow_is_a_504_and_no_turn(
         bot.chat.completions.create(model="m", messages=QUESTION, stream=is_stream)
     over.set()
     assert (refused.value.status_code, refused.value.code) == (504, "upstream_timeout")
-    assert spoken() == [] and eventually(lambda: PLACES._taken == 0)
+    assert spoken() == [] and eventually(lambda: PLACES.taken == 0)
 
 
 @pytest.mark.thorough
@@ -153,7 +153,7 @@ def test_what_the_proxy_refuses_is_said_in_openais_words(bot: OpenAI, upstream: 
     with pytest.raises(openai.InternalServerError) as gone:
         bot.chat.completions.create(model="m", messages=QUESTION)
     assert (gone.value.status_code, gone.value.code) == (502, "upstream_unreachable")
-    assert PLACES._taken == 0 and spoken() == []
+    assert PLACES.taken == 0 and spoken() == []
 
 
 @pytest.mark.parametrize("told", ['"half \\ud83d"', "NaN", "1e999", "-Infinity"])

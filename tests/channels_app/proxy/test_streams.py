@@ -52,11 +52,11 @@ def test_the_first_words_are_there_before_the_last_are_said_and_nobody_holds_a_c
     upstream.say(halting)
     with bot.chat.completions.create(model="m", messages=QUESTION, stream=True) as stream:
         assert next(stream).choices[0].delta.content == "One"
-        assert connections() == 0 and PLACES._taken == 1 and spoken() == []
+        assert connections() == 0 and PLACES.taken == 1 and spoken() == []
         halting.go_on.set()
         rest = [part.choices[0].delta.content for part in stream]
     assert eventually(spoken)[1] == "One" + "".join(text or "" for text in rest)
-    assert eventually(lambda: PLACES._taken == 0)
+    assert eventually(lambda: PLACES.taken == 0)
 
 
 def test_of_a_stream_the_bot_leaves_what_was_said_is_kept_and_the_model_is_hung_up_on(
@@ -69,7 +69,7 @@ def test_of_a_stream_the_bot_leaves_what_was_said_is_kept_and_the_model_is_hung_
     halting.go_on.set()
     question, answer = eventually(spoken)
     assert question == "hi there" and answer.startswith("One") and not answer.endswith(" 199")
-    assert halting.is_closed.wait(5) and eventually(lambda: PLACES._taken == 0)
+    assert halting.is_closed.wait(5) and eventually(lambda: PLACES.taken == 0)
 
 
 @pytest.mark.thorough
