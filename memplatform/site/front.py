@@ -1,7 +1,6 @@
 """The page at `/`: the condition of the platform, and where everything is."""
 
-from functools import cache
-from typing import Any
+from typing import Any, ClassVar
 
 from django.contrib.auth.views import redirect_to_login
 from django.http import HttpRequest, HttpResponse
@@ -16,7 +15,6 @@ from django.views.decorators.http import require_safe
 from drf_spectacular.generators import SchemaGenerator
 from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitView
 from rest_framework.permissions import AllowAny
-from rest_framework.renderers import BaseRenderer
 from rest_framework.request import Request
 
 from memplatform import health
@@ -49,18 +47,21 @@ class Description(SpectacularAPIView):
 
     schema = None
     authentication_classes = ()
+    _made: ClassVar[dict[str, str | bytes]] = {}
     permission_classes = (AllowAny,)
 
     def get(self, request: Request, *_args: Any, **_kwargs: Any) -> HttpResponse:
         renderer = request.accepted_renderer
-        return HttpResponse(_described(type(renderer)), content_type=renderer.media_type)
+        made = self._made.get(renderer.media_type)
+        if made is None:
+            made = self._made[renderer.media_type] = renderer.render(_described(), renderer_context={})
+        return HttpResponse(made, content_type=renderer.media_type)
 
 
-@cache
-def _described(renderer: type[BaseRenderer]) -> bytes:
+def _described() -> dict[str, Any]:
     with override("en"):
-        schema = SchemaGenerator().get_schema(request=None, public=True)
-        return bytes(renderer().render(schema, renderer_context={}))
+        generator: Any = SchemaGenerator
+        return dict(generator().get_schema(request=None, public=True))
 
 
 class ApiPages(SpectacularSwaggerSplitView):
