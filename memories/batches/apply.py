@@ -1,7 +1,7 @@
 """Applying batches: five hundred rows a transaction, from wherever the last process stopped (F3)."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import groupby
@@ -62,10 +62,11 @@ def unfinished() -> QuerySet[Batch]:
     return Batch.objects.filter(state=BatchState.APPLYING).order_by("pk")
 
 
-def resume(*, now: datetime) -> dict[str, int]:
-    """Continue the batches of processes that died; the number of batches."""
+def resume(*, now: datetime, workspace_id: int | None = None, names: Collection[str] = ()) -> dict[str, int]:
+    """Continue the batches of processes that died, all of them or those of some jobs in a workspace; how many."""
     resumed = failed = 0
-    for batch in unfinished():
+    left = unfinished() if workspace_id is None else unfinished().filter(workspace_id=workspace_id, name__in=names)
+    for batch in left:
         try:
             apply_batch(batch, now=now)
             resumed += 1
@@ -263,7 +264,7 @@ def _created_by(batch: Batch, position: int | None) -> int | None:
 
 
 def _undo(work: _Work, step: steps.UndoStep, changes: Iterable[BatchChange]) -> None:
-    of, by = work.batch.undoes_id or 0, work.batch.pk
+    of, by = step.of or work.batch.undoes_id or 0, work.batch.pk
     for rollback, column in ((entries.rollback, "entry_id"), (daily_events.rollback, "event_id")):
         named = [change for change in changes if getattr(change, column) is not None]
         if ids := [getattr(change, column) for change in named]:

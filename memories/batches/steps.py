@@ -141,10 +141,14 @@ class EventStep(_Step):
 
 
 class UndoStep(_Step):
-    """Put an entry or event back as it was before a batch; forced, also when it was changed since."""
+    """Put an entry or event back as it was before a batch; forced, also when it was changed since.
+
+    `of` is another batch than the one that is undone: what a job made of that one's.
+    """
 
     verb: Literal[BatchVerb.UNDO] = BatchVerb.UNDO
     force: bool = False
+    of: int | None = None
 
 
 class QuarantineStep(_Step):

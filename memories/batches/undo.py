@@ -5,9 +5,10 @@ from datetime import datetime
 from uuid import uuid4
 
 from django.db import connection, transaction
-from django.db.models import Max, Q
+from django.db.models import Q
 
 from memories import entries
+from memories.batches import derived
 from memories.batches.planning import plan
 from memories.batches.steps import PlanRow, UndoStep, replaced_by_rows
 from memories.choices import BatchState, BatchVerb, ChangeState
@@ -45,6 +46,7 @@ def plan_undo(
 ) -> Batch:
     """Plan to put back the state before a batch: of all it changed, or of what its rows at `positions` refer to.
 
+    What jobs made of it since goes along: facts of its days, notes of these days, merges and lines of a profile.
     Entries changed since are skipped, unless `force`: then the columns the batch changed are put back, and what others
     changed stays. Entries that replaced others since are skipped in any case.
     `run` is the run of several undos that one click asked for. Raises BatchSettled, BatchBusy, NothingToUndo or
@@ -58,15 +60,17 @@ def plan_undo(
             raise BatchBusy
         if locked.changes.filter(verb=BatchVerb.PURGE).exists():
             raise NothingToUndo
-        entries = _still_applied(locked) if positions is None else _named(locked, positions)
+        touched = _still_applied(locked) if positions is None else _named(locked, positions)
         events = _events(locked, positions)
-        if not (entries or events):
+        if not (touched or events):
             raise NothingToUndo
+        made_of_it = derived.made_of(locked, touched, events)
         undo = plan(
             locked.scope,
             [
-                *(PlanRow(step=UndoStep(force=force), entry_id=entry) for entry in entries),
-                *(PlanRow(step=UndoStep(force=force), event_id=event) for event in events),
+                *(row for part in made_of_it.parts for row in part.undo_rows(force=force)),
+                *(PlanRow(step=UndoStep(force=force), entry_id=entry) for entry in touched),
+                *(PlanRow(step=UndoStep(force=force), event_id=event) for event in [*events, *made_of_it.notes]),
             ],
             name=BatchVerb.UNDO,
             run=run or f"undo:{uuid4()}",
@@ -82,19 +86,25 @@ def plan_undo(
 def changed_since(batch: Batch, model: type[Entry | DailyEvent] = Entry) -> list[int]:
     """Entries or events of an applied batch that were changed since: an undo skips them unless it is forced."""
     table = model._meta.db_table
-    changes = Change.objects.filter(batch_id=batch.pk, table_name=table).order_by()
-    lasts = dict(changes.values_list("row_id").annotate(last=Max("id")))
-    return sorted(entries.changed_since(lasts, table=table))
+    changed = Change.objects.filter(batch_id=batch.pk, table_name=table).order_by().values_list("row_id", flat=True)
+    prior = entries.rows_before(batch.pk, table, set(changed))
+    return sorted(entries.changed_since_batch(prior, table=table))
 
 
 def undo_blockers(batch: Batch) -> dict[int, str]:
     """Entries of an applied batch that replaced others since, with the batches to undo first."""
-    return {} if batch.scope is None else entries.needed_replacements(batch.scope, _still_applied(batch), of=batch.pk)
+    if batch.scope is None:
+        return {}
+    touched = _still_applied(batch)
+    made_of_it = derived.made_of(batch, touched, _events(batch, None))
+    restored = {entry for part in made_of_it.parts for entry in part.entries}
+    return entries.needed_replacements(batch.scope, touched, of=batch.pk, restored=restored)
 
 
 def close(undo: Batch, now: datetime) -> None:
     """Mark what an undo put back as undone in the batch it undoes, and as applied again one further back, in turns."""
     rows = BatchChange.objects.filter(batch=undo, verb=BatchVerb.UNDO, state=ChangeState.APPLIED)
+    rows = rows.exclude(draft__has_key="of")
     put_back, in_effect = Q(entry__in=rows.values("entry")) | Q(event__in=rows.values("event")), False
     step: Batch | None = undo
     while step is not None and (step := step.undoes) is not None:

@@ -69,7 +69,7 @@ def _days_without_note(workspace: Workspace, now: datetime) -> tuple[list[tuple[
     today = now.astimezone(workspace.zone()).date()
     days = DailyEvent.objects.filter(workspace=workspace, local_date__gte=today - MISSED, local_date__lt=today)
     pairs = "scope_id", "local_date"
-    noted = set(days.filter(source=SOURCE).values_list(*pairs))
+    noted = set(daily_events.condensed_days(days).values_list(*pairs))
     told = set(days.in_use().exclude(source=SOURCE).order_by().values_list(*pairs).distinct()) - noted
     ready = told - _days_in_buffer(workspace)
     scopes = Scope.objects.in_bulk({scope for scope, _day in ready})
@@ -105,7 +105,12 @@ def _note_by_model(model: ModelRun, events: Sequence[DailyEvent]) -> tuple[str, 
 
 
 def extractive_note(scope: Scope, events: Sequence[DailyEvent]) -> str:
-    """The most telling sentences of the day, as they stand; of a day of pleasantries its first words."""
+    """The most telling sentences of the day, as they stand; of a day of pleasantries its first words.
+
+    What one conversation told in few words is the note as it stands: there is nothing to condense.
+    """
+    if len(events) == 1 and len(events[0].content) <= NOTE_CHARS:
+        return events[0].content
     lines = [summary.Utterance(content=event.content, origin=str(event.pk)) for event in events]
     weigh = scope_statistics.term_weights(scope, (event.content for event in events))
     note = summary.summarise(lines, weigh, limit=NOTE_CHARS).content
@@ -125,7 +130,7 @@ def _write(scope: Scope, day: date, said: str, events: Sequence[DailyEvent], now
     )
     with transaction.atomic():
         Scope.objects.select_for_update().get(pk=scope.pk)
-        if DailyEvent.objects.filter(scope=scope, local_date=day, source=SOURCE).exists():
+        if daily_events.condensed_days(DailyEvent.objects.filter(scope=scope, local_date=day)).exists():
             return 0
         try:
             written = daily_events.write([note], now=now, actor=ACTOR)

@@ -34,5 +34,5 @@ from memories.entries.transitions import (
     restore_many,
     supersede,
 )
-from memories.entries.versions import PriorRow, changed_since, differences, rows_before
+from memories.entries.versions import PriorRow, changed_since_batch, differences, rows_before
 from memories.entries.write import remember, remember_many

@@ -2,14 +2,14 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Any
 
 from django.db.models import QuerySet
 
-from memories.choices import SkipReason, Source
+from memories.choices import Operation, SkipReason, Source
 from memories.entries import day_files, versions
 from memories.entries.draft import check_content
 from memories.entries.locks import lock_scopes
@@ -17,12 +17,12 @@ from memories.entries.tombstones import Tombstones
 from memories.entries.transitions import BulkOutcome
 from memories.exceptions import ScopeFrozen
 from memories.language import text
-from memories.models import DailyEvent, Scope, Suppression
+from memories.models import Change, DailyEvent, Scope, Suppression
 from memories.models.change import acting
 
 _TABLE = DailyEvent._meta.db_table
-#: The end of a sentence; a full stop within a figure is none.
-_SENTENCES = re.compile(r"[!?。！？；\n]+|\.(?=\s|$)")
+#: The end of a sentence, or of an item where a summary strings them together; a full stop within a figure is none.
+_SENTENCES = re.compile(r"[!?。！？；;\n]+\s*|\.+(?=\s|$)\s*")
 #: The bot's name in daily events.
 ASSISTANT = "Assistant"
 
@@ -159,14 +159,14 @@ def is_within(content: str, normalised: str) -> bool:
     return all(text.normalise(sentence) in normalised for sentence in _SENTENCES.split(content))
 
 
-def mark_compressed(events: Sequence[DailyEvent], *, now: datetime, actor: str) -> bool:
+def mark_compressed(events: Sequence[DailyEvent], *, now: datetime, actor: str, batch: int | None = None) -> bool:
     """Mark events as made into facts; False, and none marked, when one was changed or expired since it was read.
 
-    Inside the transaction that stores the facts.
+    Inside the transaction that stores the facts, in batch `batch` where there are any.
     """
     expected = {event.pk: event.version for event in events}
     current = DailyEvent.objects.in_use().filter(pk__in=expected, compressed_at__isnull=True)
-    with acting(actor):
+    with acting(actor, batch=batch):
         found = dict(current.select_for_update(of=("self",)).order_by("pk").values_list("pk", "version"))
         if found != expected:
             return False
@@ -192,26 +192,60 @@ def _mark(events: QuerySet[DailyEvent], now: datetime, actor: str, *, expired_at
     return count
 
 
+def notes_of_days(scope: Scope, events: Sequence[int]) -> list[int]:
+    """The notes in use of the days of some events of a scope."""
+    days = DailyEvent.objects.filter(scope=scope, pk__in=list(events)).exclude(source=day_files.DAY_NOTE)
+    notes = DailyEvent.objects.in_use().filter(scope=scope, source=day_files.DAY_NOTE)
+    return list(notes.filter(local_date__in=days.values("local_date")).order_by("pk").values_list("pk", flat=True))
+
+
 def rollback(scope: Scope, events: Sequence[int], *, of: int, by: int, force: bool, now: datetime) -> BulkOutcome:
     """Put events back as they were before batch `of`; one that it wrote is taken out of use.
 
-    Events changed since by anything but the undo, batch `by`, are skipped unless `force`. Inside the caller's
-    transaction.
+    A note the batch did not touch was made of what it told: it is taken out of use, and the night writes it anew of
+    what is left of its day. Events changed since by anything but the undo, batch `by`, are skipped unless `force`.
+    Inside the caller's transaction.
     """
-    prior = versions.rows_before(of, _TABLE, events)
+    prior = versions.rows_before(of, _TABLE, events) or {}
+    prior |= _notes_since(of, set(events) - prior.keys())
     found = DailyEvent.objects.filter(scope=scope).select_for_update().in_bulk(list(events))
     outcome = BulkOutcome()
     outcome.skip(set(events) - found.keys(), SkipReason.GONE)
     if not force:
-        changed = versions.changed_since({pk: row.last_change for pk, row in prior.items()}, by=by, table=_TABLE)
+        changed = versions.changed_since_batch(prior, by=by, table=_TABLE)
         outcome.skip(changed & found.keys(), SkipReason.CHANGED)
     outcome.applied = sorted(found.keys() - outcome.skipped.keys())
     for pk in outcome.applied:
         row = prior.get(pk, versions.PriorRow())
         columns = row.restorable
         if row.is_new:
-            columns = {} if found[pk].expired_at else {"expired_at": now}
+            columns = {} if found[pk].expired_at else _taken_out(found[pk], now)
         if columns:
             DailyEvent.objects.filter(pk=pk).update(**columns, updated_at=now)
+        if found[pk].source == day_files.DAY_NOTE and found[pk].expired_at and not columns.get("expired_at", now):
+            _take_out_newer(found[pk], now)
     day_files.follow(day_files.places_of(found[pk] for pk in outcome.applied))
     return outcome
+
+
+def _notes_since(batch: int, events: Collection[int]) -> dict[int, versions.PriorRow]:
+    """Events that a batch did not touch, as made since."""
+    made = Change.objects.filter(table_name=_TABLE, row_id__in=list(events), op=Operation.INSERT)
+    return {row: versions.PriorRow(is_new=True, last_change=pk) for row, pk in made.values_list("row_id", "pk")}
+
+
+def _taken_out(event: DailyEvent, now: datetime) -> dict[str, datetime | None]:
+    """What marks an event as out of use by an undo; of a note also that its day is to be condensed anew."""
+    return {"expired_at": now} | ({"compressed_at": None} if event.source == day_files.DAY_NOTE else {})
+
+
+def _take_out_newer(note: DailyEvent, now: datetime) -> None:
+    """Of a note that is back, take out those written of its day meanwhile."""
+    others = DailyEvent.objects.in_use().filter(scope_id=note.scope_id, local_date=note.local_date, source=note.source)
+    others.exclude(pk=note.pk).update(**_taken_out(note, now), updated_at=now)
+
+
+def condensed_days(events: QuerySet[DailyEvent]) -> QuerySet[DailyEvent]:
+    """The notes among events whose days need no other: in use, or taken out by people."""
+    notes = events.filter(source=day_files.DAY_NOTE)
+    return notes.exclude(expired_at__isnull=False, compressed_at__isnull=True)

@@ -118,3 +118,17 @@ def forget(workspace_id: int, origins: Collection[str]) -> int:
         cursor.execute(_FORGET_PLANS, {"workspace": workspace_id, "entries": entries, "origins": named})
         cursor.execute(_FORGET_REFUSED, [workspace_id, named])
     return quotes.delete()[0]
+
+
+def quoting_days(workspace_id: int, days: Collection[int]) -> set[int]:
+    """The entries that quote these days."""
+    named = [of_day(event) for event in DailyEvent.objects.filter(workspace_id=workspace_id, pk__in=days)]
+    quotes = Evidence.objects.filter(workspace_id=workspace_id, origin__in=named)
+    return set(quotes.values_list("entry_id", flat=True))
+
+
+def days_quoted_by(workspace_id: int, entries: Collection[int]) -> set[int]:
+    """The days that these entries quote."""
+    quotes = Evidence.objects.filter(workspace_id=workspace_id, entry__in=entries, origin__startswith=_DAY)
+    named = {origin.removeprefix(_DAY) for origin in quotes.values_list("origin", flat=True)}
+    return set(DailyEvent.objects.filter(workspace_id=workspace_id, uid__in=named).values_list("pk", flat=True))

@@ -15,19 +15,26 @@ _REPLACED = ("superseded_by_id", "archived_at")
 
 
 def blocked_by_dependents(
-    scope: Scope, expiring: Collection[int], *, of: int, by: int | None, force: bool
+    scope: Scope,
+    expiring: Collection[int],
+    *,
+    of: int,
+    by: int | None,
+    force: bool,
+    restored: Collection[int] = (),
 ) -> dict[int, tuple[SkipReason, str]]:
     """Of entries that undoing batch `of` would take out of use, those it must skip, each with reason and detail.
 
     STANDS, with the batches to undo first: another batch made the entry replace others since. CHANGED: the undo would
     not put back what it replaced, because that was changed since. Entries replaced before the batch do not count: they
-    were out of use then. `by` is the undo; None: an undo of everything.
+    were out of use then, nor do those `restored` before. `by` is the undo; None: an undo of everything.
     """
     dependents = _replaced_since(_dependents(scope, expiring), of, by)
     if not dependents:
         return {}
-    restored, changed = _restored_by_undo({other for others in dependents.values() for other in others}, of, by, force)
-    blocked = {pk: others - restored for pk, others in dependents.items() if others - restored}
+    back, changed = _restored_by_undo({other for others in dependents.values() for other in others}, of, by, force)
+    back |= set(restored)
+    blocked = {pk: others - back for pk, others in dependents.items() if others - back}
     batches = _replacing_batches({other for others in blocked.values() for other in others - changed})
     return {
         pk: (SkipReason.STANDS, ", ".join(sorted({batches[one] for one in others - changed if one in batches})) or "—")

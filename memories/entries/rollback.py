@@ -6,7 +6,7 @@ purge or an erasure removes one.
 
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
 
 from django.db import connection
@@ -17,7 +17,7 @@ from memories.entries.fields import FIELDS, Use
 from memories.entries.locks import lock_scopes
 from memories.entries.replacements import blocked_by_dependents
 from memories.entries.transitions import BulkOutcome
-from memories.entries.versions import PriorRow, changed_since, rows_before
+from memories.entries.versions import PriorRow, changed_since_batch, rows_before
 from memories.exceptions import LineChanged
 from memories.index import scope_statistics, search_rows
 from memories.models import Entry, FileProblem, Link, Policy, Scope, Slot, Suppression
@@ -45,7 +45,7 @@ def rollback(scope: Scope, entries: Sequence[int], *, of: int, by: int, force: b
     outcome = BulkOutcome(applied=sorted(current))
     outcome.skip(set(entries) - current.keys(), SkipReason.GONE)
     if not force:
-        changed = changed_since({pk: row.last_change for pk, row in prior.items()}, by=by)
+        changed = changed_since_batch(prior, by=by)
         outcome.skip(changed & current.keys(), SkipReason.CHANGED)
     held = (pk for pk, entry in current.items() if entry.quarantined_at and not _lets_back(prior.get(pk)))
     outcome.skip(held, SkipReason.QUARANTINED)
@@ -94,12 +94,17 @@ def _prior_related(batch: int, table: str, entries: Sequence[int]) -> dict[int, 
     return rows_before(batch, table, rows) if rows else {}
 
 
-def needed_replacements(scope: Scope, entries: Sequence[int], *, of: int) -> dict[int, str]:
-    """Entries that undoing batch `of` would skip because they replaced others since, with the batches that did it."""
+def needed_replacements(
+    scope: Scope, entries: Sequence[int], *, of: int, restored: Collection[int] = ()
+) -> dict[int, str]:
+    """Entries that undoing batch `of` would skip because they replaced others since, with the batches that did it.
+
+    Others that are `restored` before it do not count.
+    """
     prior = rows_before(of, ENTRIES, entries)
     current = Entry.objects.in_scope(scope).in_bulk(list(prior))
     expiring = {pk for pk, entry in current.items() if _is_expired_by_undo(entry, prior[pk])}
-    blocked = blocked_by_dependents(scope, expiring, of=of, by=None, force=False)
+    blocked = blocked_by_dependents(scope, expiring, of=of, by=None, force=False, restored=restored)
     return {pk: detail for pk, (reason, detail) in blocked.items() if reason == SkipReason.STANDS}
 
 
@@ -122,7 +127,7 @@ _POPULATE = (
 
 
 def _restore_entries(scope: Scope, prior: dict[int, PriorRow], current: dict[int, Entry], now: datetime) -> None:
-    made = [pk for pk, row in prior.items() if row.is_new and current[pk].archived_at is None]
+    made = [pk for pk, row in prior.items() if row.is_new]  # archived since or not: it stays so by this undo
     Entry.objects.in_scope(scope).filter(pk__in=made).update(archived_at=now, updated_at=now)
     changed = {pk: row.columns for pk, row in prior.items() if not row.is_new and row.columns}
     if not changed:

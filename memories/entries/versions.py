@@ -14,6 +14,7 @@ from memories.choices import Operation
 from memories.entries.fields import REVERTIBLE, SLOT_FIELD, read_columns
 from memories.exceptions import VersionNotFound
 from memories.models import Change, DailyEvent, Entry, RecallTrace, Slot, Suppression
+from memories.models.state import MARKS
 
 #: The content of a version stands in the first change of it after that version; without one it is today's.
 _CONTENT = """
@@ -192,16 +193,20 @@ def rows_before(batch: int, table: str, rows: Collection[int]) -> dict[int, Prio
 
 #: Neither a change that was undone nor its undo counts, when both came after the change named.
 _SINCE = """
-    SELECT DISTINCT c.row_id FROM unnest(%(rows)s::bigint[], %(lasts)s::bigint[]) AS put (row_id, last)
+    SELECT DISTINCT c.row_id
+    FROM unnest(%(rows)s::bigint[], %(lasts)s::bigint[], %(keeps_marks)s::boolean[]) AS put (row_id, last, keeps_marks)
     JOIN memories_change c ON c.table_name = %(table)s AND c.row_id = put.row_id AND c.id > put.last
     WHERE c.batch_id IS DISTINCT FROM %(by)s AND (%(columns)s::text[] = '{{}}' OR c.old ?| %(columns)s)
+      AND NOT (put.keeps_marks AND c.actor LIKE 'job:%%' AND c.op = 'U' AND c.old - %(marks)s::text[] = '{{}}'::jsonb)
       AND (c.batch_id IS NULL OR NOT (
         EXISTS (
             SELECT 1 FROM memories_batchchange u JOIN memories_batch b ON b.id = u.batch_id
-            WHERE u.{named} = c.row_id AND u.verb = 'undo' AND u.state = 'applied' AND b.undoes_id = c.batch_id
+            WHERE u.{named} = c.row_id AND u.verb = 'undo' AND u.state = 'applied'
+              AND coalesce((u.draft ->> 'of')::bigint, b.undoes_id) = c.batch_id
         ) OR EXISTS (
             SELECT 1 FROM memories_batchchange u JOIN memories_batch b ON b.id = u.batch_id
-            JOIN memories_change f ON f.batch_id = b.undoes_id AND f.table_name = c.table_name AND f.row_id = c.row_id
+            JOIN memories_change f ON f.batch_id = coalesce((u.draft ->> 'of')::bigint, b.undoes_id)
+              AND f.table_name = c.table_name AND f.row_id = c.row_id
             WHERE u.{named} = c.row_id AND u.verb = 'undo' AND u.state = 'applied' AND u.batch_id = c.batch_id
               AND f.id > put.last
         )
@@ -209,12 +214,33 @@ _SINCE = """
 """
 
 
+#: What a job sets when it has used a row up or takes it out of use; the words stay as they are.
+_JOB_MARKS = ("compressed_at", *MARKS.values())
+
+
+def changed_since_batch(prior: Mapping[int, PriorRow], *, by: int = 0, table: str = Entry._meta.db_table) -> set[int]:
+    """Of rows as they were before a batch, those that anything but batch `by` has changed since it.
+
+    That a job marked a row since, as made into facts or as replaced, counts only where the batch set such a mark too.
+    """
+    keeps_marks = {pk for pk, row in prior.items() if row.columns.keys().isdisjoint(_JOB_MARKS)}
+    return changed_since(
+        {pk: row.last_change for pk, row in prior.items()}, by=by, table=table, keeps_marks=keeps_marks
+    )
+
+
 def changed_since(
-    lasts: Mapping[int, int], *, by: int = 0, table: str = Entry._meta.db_table, columns: Collection[str] = ()
+    lasts: Mapping[int, int],
+    *,
+    by: int = 0,
+    table: str = Entry._meta.db_table,
+    columns: Collection[str] = (),
+    keeps_marks: Collection[int] = (),
 ) -> set[int]:
     """Rows changed after the change `lasts` names, by anything but batch `by`, where that was not undone since.
 
-    With `columns`, only changes of one of these count.
+    With `columns`, only changes of one of these count. Of the rows in `keeps_marks` it does not count that a job marked
+    them.
     """
     with connection.cursor() as cursor:
         cursor.execute(
@@ -225,6 +251,8 @@ def changed_since(
                 "by": by,
                 "table": table,
                 "columns": list(columns),
+                "keeps_marks": [row in keeps_marks for row in lasts],
+                "marks": [*_JOB_MARKS, "updated_at"],
             },
         )
         return {row[0] for row in cursor.fetchall()}

@@ -153,11 +153,12 @@ def _store(scope: Scope, found: _Found, now: datetime, run: str, model: ModelRun
     repeated = 0
     try:
         with transaction.atomic():
-            if not daily_events.mark_compressed(events, now=now, actor=ACTOR):
+            plan = batches.plan(scope, steps, name=JOB, run=part, actor=ACTOR, now=now, judged=True) if steps else None
+            if not daily_events.mark_compressed(events, now=now, actor=ACTOR, batch=plan.pk if plan else None):
+                transaction.set_rollback(True)
                 return {"changed": 1}  # somebody changed one of them meanwhile: asked again the next time
             refusals.record(refused, workspace_id=scope.workspace_id, model=model.model, purpose=JOB, run=part, now=now)
-            if steps:
-                plan = batches.plan(scope, steps, name=JOB, run=part, actor=ACTOR, now=now, judged=True)
+            if plan:
                 plan.cost = model.take_cost() | found.cost
                 plan.save(update_fields=["cost"])
                 batches.apply_batch(plan, now=now)
