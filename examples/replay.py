@@ -30,6 +30,7 @@ CUTS = (1, 5, 10)
 GROUP_CUTS = (5, 10)
 UNDATED = datetime(2020, 1, 1, tzinfo=UTC)  # rows without a time are said one second after another
 POLL_SECONDS = 2.0
+KEY_CHARS = 4_096  # read of the file of a key
 
 
 class Bot:
@@ -60,7 +61,8 @@ def main() -> None:
     questions = list(of_scope(options.queries, options.scope))
     if not rows or not questions:
         sys.exit(f"No rows or no questions of scope {options.scope} in these files.")
-    bot = Bot(options.url, options.key_file.read_text())
+    with options.key_file.open() as file:
+        bot = Bot(options.url, file.read(KEY_CHARS))
     try:
         with bot.memory:
             figures = replay(bot, options, rows, questions)

@@ -14,6 +14,7 @@ from time import monotonic
 
 import structlog
 from cachetools import TTLCache
+from django.db import transaction
 from django.db.models import QuerySet
 from watchfiles import Change, watch
 
@@ -74,8 +75,7 @@ def _is_in_step(caller: Caller, key: str, now: datetime) -> bool:
     folders, report = {}, SyncReport(is_complete=False)
     try:
         folders, report = folder.folders(), SyncReport()
-        if folder.files():
-            scope = _scope(Workspace.objects.get(pk=caller.workspace_id), key)
+        if folder.files() and (scope := _scope(Workspace.objects.get(pk=caller.workspace_id), key)):
             report = _sync(scope, now=now, seconds=SEARCH_SECONDS)
     finally:
         with _synced:
@@ -93,8 +93,8 @@ def scopes_with_files(workspace: Workspace) -> Iterator[Scope]:
     shortened = {folder_name(key): key for key in known}
     for name in dict.fromkeys([MAIN, *scope_folders(workspace.folder)]):
         key = shortened.get(name, name)
-        if scope_folder(workspace.folder, key).files() and (key in known or kind_of_key(key)):
-            yield _scope(workspace, key)
+        if scope_folder(workspace.folder, key).files() and (scope := _scope(workspace, key)):
+            yield scope
 
 
 def scopes_to_index(workspace: Workspace, scope_ids: Collection[int] | None = None) -> list[Scope]:
@@ -106,10 +106,21 @@ def scopes_to_index(workspace: Workspace, scope_ids: Collection[int] | None = No
     return [*with_files.values(), *_indexed_scopes(workspace).exclude(pk__in=with_files)]
 
 
-def _scope(workspace: Workspace, key: str) -> Scope:
-    """The scope with this key, which the resolver could have made, or which is there."""
-    scope = Scope.objects.begin(workspace.pk, key, kind_of_key(key) or ScopeKind.USER)
-    scope.workspace = workspace
+def _scope(workspace: Workspace, key: str) -> Scope | None:
+    """The scope with this key that is there; or a new one, where the resolver could make it and there are files of it.
+
+    Whether there are is asked once more when it is made. An erasure removes the files first: who finds the row gone
+    and makes it anew finds no files any more, and takes it back.
+    """
+    scope = Scope.objects.in_workspace(workspace.pk).filter(key=key).first()
+    if scope is None and kind_of_key(key):
+        with transaction.atomic():
+            scope = Scope.objects.begin(workspace.pk, key, kind_of_key(key) or ScopeKind.USER)
+            if not scope_folder(workspace.folder, key).files():
+                transaction.set_rollback(True)
+                scope = None
+    if scope is not None:
+        scope.workspace = workspace
     return scope
 
 
@@ -145,6 +156,8 @@ def _count(scope: Scope) -> None:
         count_scope(scope)
     except ScopeFrozen:  # counted each night, once it has thawed
         log.info("files.not_counted", scope=scope.key)
+    except Scope.DoesNotExist:  # erased meanwhile
+        return
 
 
 class FileIndexer:
@@ -257,12 +270,12 @@ def _place(parts: Sequence[str]) -> tuple[str, str]:
 
 
 def _scopes_named(folder: str, name: str) -> Iterator[Scope]:
-    """The scope whose folder has this name, if it may have one."""
+    """The scope whose folder has this name, if there is one or it has files to begin one with."""
     for workspace in Workspace.objects.filter(folder=folder):
         keys = Scope.objects.in_workspace(workspace.pk).values_list("key", flat=True) if "~" in name else [name]
         key = next((key for key in keys if folder_name(key) == name), name)
-        if kind_of_key(key) or Scope.objects.in_workspace(workspace.pk).filter(key=key).exists():
-            yield _scope(workspace, key)
+        if scope := _scope(workspace, key):
+            yield scope
 
 
 def _is_note(change: Change, path: str) -> bool:

@@ -5,17 +5,21 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+from django.utils.translation import gettext as _
 
 from memories.entries import tombstones
 from memories.models import Erasure
 from memplatform.erasure import search
-from memplatform.erasure.tables import OUTSIDE
+from memplatform.erasure.tables import NOT_REACHED
 
 FORMAT = 1
+#: A certificate has a few KB.
+MOST_BYTES = 1_000_000
 
 
 def issue(
@@ -42,24 +46,54 @@ def issue(
             "tables_searched": len(search.searched()),
             "same_words_found_in": {table: list(rows)[:20] for table, rows in sorted(left_over.items())},
         },
-        "not_reached": list(OUTSIDE[-2:]),
+        "not_reached": list(NOT_REACHED),
     }
     return {**body, "signature": _sign(body)}
 
 
-def verify(certificate: Mapping[str, Any]) -> str:
-    """Who signed a certificate: `own`, this installation; `other`; or nothing, where it was altered."""
+def read(file: Path) -> Mapping[str, Any]:
+    """The certificate in a file. Raises ValueError, with the reason, and OSError."""
+    with file.open("rb") as opened:
+        content = opened.read(MOST_BYTES + 1)
+    if len(content) > MOST_BYTES:
+        raise ValueError(_("This is no certificate: it is too large."))
+    try:
+        certificate = json.loads(content)
+    except (ValueError, RecursionError) as problem:
+        raise ValueError(_("This is no certificate.")) from problem
+    if not isinstance(certificate, dict):
+        raise ValueError(_("This is no certificate."))
+    return certificate
+
+
+def verify(certificate: Mapping[str, Any], *, public_key: str | None = None) -> str:
+    """Who signed a certificate: `own`, this installation; `named`, whoever has this public key, in base64; or `other`.
+
+    Nothing where it was altered. A key that is named is the one it has to be. Raises ValueError for a key that is none.
+    """
     body = {name: value for name, value in certificate.items() if name != "signature"}
     signature = certificate.get("signature")
+    wanted = None if public_key is None else _named(public_key)
     try:
         key = base64.b64decode(signature["public_key"])  # type: ignore[index]
         Ed25519PublicKey.from_public_bytes(key).verify(base64.b64decode(signature["value"]), _bytes(body))  # type: ignore[index]
-    except (InvalidSignature, KeyError, TypeError, ValueError):
+    except (InvalidSignature, KeyError, TypeError, ValueError, RecursionError):
         return ""
+    if wanted is not None:
+        return "named" if key == wanted else "other"
     try:
         return "own" if key == _public(_private()) else "other"
     except LookupError:  # nobody was ever erased here
         return "other"
+
+
+def _named(public_key: str) -> bytes:
+    try:
+        key = base64.b64decode(public_key.strip(), validate=True)
+        Ed25519PublicKey.from_public_bytes(key)
+    except ValueError as problem:
+        raise ValueError(_("This is no public key: it is 32 bytes in base64, as a certificate names it.")) from problem
+    return key
 
 
 def _sign(body: Mapping[str, Any]) -> dict[str, str]:

@@ -131,8 +131,10 @@ def _is_of(identities: Collection[Identity], matcher: Matcher, line: Line) -> bo
 
 
 def left_in_files(erasure: Erasure, matcher: Matcher) -> list[str]:
-    """The files of the workspace in which five words of the person stand in a row, or their id."""
-    found = []
+    """The files of the workspace in which five words of the person stand in a row, or their id; and their folders."""
+    own = own_keys(erasure.workspace, from_json(erasure.identities)) if erasure.identities else []
+    folders = (scope_folder(erasure.workspace.folder, key) for key in own)
+    found = [str(one.base) for one in folders if (one.workspace / one.base).is_dir()]
     for scope in Scope.objects.filter(workspace_id=erasure.workspace_id):
         folder = scope_folder(erasure.workspace.folder, scope.key)
         for file in [*folder.files(), *folder.transcripts()]:

@@ -87,5 +87,5 @@ _OTHERS = dict.fromkeys(
 )
 FATES: Mapping[str, Fate] = {**_MEMORY, **_CONVERSATIONS, **_PEOPLE, **_RECORDS, **_ERASURES, **_STAFF, **_OTHERS}
 
-#: Places outside the tables, in the order of the certificate; the last two no platform reaches.
-OUTSIDE = ("files", "journal", "caches", "backups", "exports")
+#: Places outside the tables that no platform reaches, in the order of the certificate. Logs hold ids, and no words.
+NOT_REACHED = ("backups", "exports", "logs")

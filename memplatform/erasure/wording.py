@@ -16,6 +16,10 @@ _NAMES = {
     "put_back": _("memories of others, put back"),
     "backups": _("backups made before: restored, they are erased again from the files of erasures"),
     "exports": _("exports and copies somebody took elsewhere, and what webhooks sent"),
+    "logs": _(
+        "logs written before, of the web, worker, embedder and MCP processes, of PostgreSQL, of a proxy in front and "
+        "where they were sent: lines hold the id, and addresses that were asked for"
+    ),
 }
 STEPS = {
     "find": _("finding what is about the person"),

@@ -135,6 +135,15 @@ def append(session: Session, messages: Sequence[SessionEvent], *, now: datetime)
     return list(messages)
 
 
+def take_back(session: Session, messages: Sequence[SessionEvent], *, last_at: datetime) -> None:
+    """Take out the messages that were appended last, as though they had not come. Needs the session's lock."""
+    session.tokens -= sum(message.tokens for message in messages)
+    session.next_position -= len(messages)
+    session.last_at = last_at
+    SessionEvent.objects.filter(pk__in=[message.pk for message in messages]).delete()
+    session.save(update_fields=["tokens", "next_position", "last_at"])
+
+
 #: The messages, their search rows, and the counters of their session.
 _APPEND = """
     WITH new AS (

@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.core.management import call_command
+from django.core.management.base import CommandError
 from mcp import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
@@ -38,3 +40,11 @@ def test_a_program_that_starts_it_with_a_file_of_a_key_has_memory(
     assert "telegram:direct_alice" in saved and "blue" in found
     assert not (tmp_path / "data" / "postgres").exists()
     assert (tmp_path / "errors").read_text() == ""
+
+
+def test_a_file_that_is_too_large_for_a_key_is_not_read_on(tmp_path: Path) -> None:
+    file = tmp_path / "key"
+    file.write_bytes(b"k" * 100_000)
+    for key_file in (file, Path("/dev/zero")):
+        with pytest.raises(CommandError, match="too large"):
+            call_command("mcp_stdio", "--key-file", str(key_file))

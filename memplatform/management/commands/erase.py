@@ -16,6 +16,9 @@ from memplatform.erasure import certificate, run, wording
 from memplatform.erasure.person import Identity
 from memplatform.transfer import scopes
 
+#: Exit of --verify for a certificate that is whole, of an installation whose key nobody has named.
+UNKNOWN_SIGNER = 3
+
 
 class Command(BaseCommand):
     help = _("Erases a person for good, wherever the platform keeps something of them. It cannot be undone.")
@@ -27,12 +30,15 @@ class Command(BaseCommand):
         parser.add_argument("--yes", action="store_true", help="erase; without it, only count")
         parser.add_argument("--certificate", type=Path, metavar="FILE", help="write the certificate there")
         parser.add_argument("--verify", type=Path, metavar="FILE", help="say whether a certificate is genuine")
+        parser.add_argument(
+            "--public-key", metavar="KEY", help="with --verify: of the installation that signed it, where it is another"
+        )
         parser.add_argument("--again", action="store_true", help="erase whom a restored backup still knows")
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:
             if options["verify"]:
-                self._verify(options["verify"])
+                self._verify(options["verify"], options["public_key"])
             elif options["again"]:
                 self._again()
             else:
@@ -67,16 +73,21 @@ class Command(BaseCommand):
             file.write_text(text, encoding="utf-8")
         self.stdout.write(_("Erased. The certificate is %(uid)s.") % {"uid": erasure.uid} if file else text)
 
-    def _verify(self, file: Path) -> None:
+    def _verify(self, file: Path, public_key: str | None) -> None:
+        """Say who signed a certificate; the exit is 1 where it is not genuine, 3 where nobody here can tell."""
         try:
-            told_there = json.loads(file.read_text(encoding="utf-8"))
+            signer = certificate.verify(certificate.read(file), public_key=public_key)
         except ValueError as problem:
-            raise CommandError(_("This is no certificate.")) from problem
-        signer = certificate.verify(told_there) if isinstance(told_there, dict) else ""
-        if not signer:
+            raise CommandError(str(problem)) from problem
+        if signer == "":
             raise CommandError(_("The certificate was altered, or is none."))
-        genuine = _("Genuine: this installation signed it.")
-        self.stdout.write(genuine if signer == "own" else _("Unaltered, and signed by another installation."))
+        if signer == "other" and public_key:
+            raise CommandError(_("Unaltered, but not signed with the key you gave."))
+        if signer == "other":
+            unknown = _("Unaltered, but signed by another installation: give its key, with --public-key.")
+            raise CommandError(unknown, returncode=UNKNOWN_SIGNER)
+        own = _("Genuine: this installation signed it.")
+        self.stdout.write(own if signer == "own" else _("Genuine: signed with the key you gave."))
 
     def _again(self) -> None:
         now = timezone.now()

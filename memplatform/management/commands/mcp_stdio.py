@@ -15,6 +15,9 @@ from memplatform.processes.web import base_url
 #: As the headers of MCP over HTTP say it.
 ADDRESS = ("platform", "account", "sender", "chat", "session", "group")
 
+#: A key has some sixty; whatever else a path leads to, as a device without an end, is not read on.
+KEY_FILE_BYTES = 4_096
+
 
 class Command(BaseCommand):
     help = _("Serve MCP to the program that started it, over standard input and output.")
@@ -28,8 +31,12 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, key_file: Path, url: str | None, **options: Any) -> None:
         try:
-            key = key_file.read_text().strip()
+            with key_file.open("rb") as opened:
+                content = opened.read(KEY_FILE_BYTES + 1)
+            key = content.decode().strip()
         except (OSError, UnicodeDecodeError) as problem:
             raise CommandError(_("The key cannot be read: %s") % problem) from problem
+        if len(content) > KEY_FILE_BYTES:
+            raise CommandError(_("The key cannot be read: %s") % _("the file is too large to hold a key"))
         headers = {f"X-Memplatform-{name}".title(): quote(options[name]) for name in ADDRESS if options[name]}
         asyncio.run(stdio.serve(url or base_url(settings.HOST, settings.PORT), key, headers))

@@ -1,27 +1,37 @@
 """An erased person is nowhere any more: in no table, page, answer or file; and nobody else has lost anything (F7)."""
 
+import shutil
+from pathlib import Path
+from time import sleep
 from typing import Any
 
 import pytest
+from django.conf import settings
 from django.contrib import admin
 from django.db import connection
 from django.urls import reverse
 
 from memories.embeddings.cache import text_hash
+from memories.files import disk
+from memories.files.layout import scope_folder
 from memories.models import (
     AuditRecord,
+    BufferedTurn,
     DailyEvent,
     EmbeddingCache,
     Entry,
     Erasure,
     ErasureState,
     Member,
+    Scope,
     Tombstone,
     Workspace,
 )
+from memories.notes.freshness import FileIndexer, scopes_with_files
 from memories.tenancy.roles import Role
 from memplatform.erasure import certificate, run
 from memplatform.erasure.tables import FATES
+from sessions_app.models import SessionEvent
 from tests.conftest import NOW, Api, make_key
 from tests.memories.admin.conftest import enter, make_user
 from tests.memplatform.erasure.conftest import (
@@ -86,6 +96,36 @@ def test_nothing_of_an_erased_person_is_found_anywhere(town: Town) -> None:
     assert not EmbeddingCache.objects.filter(text_hash=text_hash(word("fact"))).exists()
 
 
+def test_the_watcher_of_files_makes_no_memory_of_a_folder_that_was_erased(town: Town) -> None:
+    watcher = FileIndexer()
+    while watcher(now=LATER) == 0.0:  # it has seen all files, and waits for changes
+        pass
+    erase(town)
+    for _look in range(20):
+        watcher(now=LATER)
+        sleep(0.05)
+    assert not Scope.objects.filter(key__contains=PEER).exists()
+    assert [str(path) for path in Path(settings.MEMORY_FILES_ROOT).rglob("*") if PEER in path.name] == []
+    assert tables_with(PEER) == []
+
+
+def test_a_folder_that_goes_while_it_is_looked_at_begins_no_memory(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever saw its files a moment ago finds them gone once the memory would be made."""
+    folder = scope_folder(workspace.folder, f"telegram:direct_{PEER}")
+    disk.append(folder, folder.daily(NOW.date()), "- hello\n")
+    begin = type(Scope.objects).begin
+
+    def late(*args: Any) -> Scope:
+        shutil.rmtree(folder.workspace / folder.base)
+        return begin(*args)
+
+    monkeypatch.setattr(type(Scope.objects), "begin", late)
+    assert list(scopes_with_files(workspace)) == []
+    assert not Scope.objects.filter(key__contains=PEER).exists()
+
+
 @pytest.mark.thorough
 def test_no_page_and_no_answer_tells_of_an_erased_person(town: Town) -> None:
     erase(town)
@@ -143,7 +183,15 @@ def test_what_was_erased_is_refused_when_it_comes_again(town: Town) -> None:
     drain_journal()
     count = Entry.objects.count()
     said = {"address": direct(PEER), "user": word("turn"), "assistant": "Noted."}
-    assert town.api.post("turns", said).status_code == 201  # the bot is not kept from its work
+    answer = town.api.post("turns", said)
+    assert answer.status_code == 201  # the bot is not kept from its work
+    assert {(one["outcome"], one["reason"]) for one in answer.json()["entries"]} == {("suppressed", "erased")}
+    assert tables_with(CANARY) == [], "nor in the history of the conversation, nor in the buffer"
+    assert answer.json()["session"]["tokens"] == 0
+    anew = town.api.post("turns", {**said, "user": "I am back."}).json()
+    assert SessionEvent.objects.filter(session__uid=anew["session"]["id"]).count() == 2
+    assert BufferedTurn.objects.filter(batch__session_uid=anew["session"]["id"]).count() == 1
+    count += len(anew["entries"])
     saved = town.api.post("entries", {"scope": f"telegram:direct_{PEER}", "content": word("edited")})
     assert saved.status_code == 409
     assert saved.json()["errors"][0]["code"] == "erased"
