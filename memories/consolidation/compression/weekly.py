@@ -62,10 +62,11 @@ def compress_facts(workspace_id: int, *, clock: Clock, run: str, report: Report 
     """Judge the facts of every scope, then refresh its profile; counts of what became of them.
 
     One batch a run and scope, planned when all its questions are answered: a run that is started again after it was
-    killed finds a scope as it was, or applies its batch. `left` counts scopes for which there was no time. `report`
-    gets the counts after every scope.
+    killed finds a scope as it was, or applies its batch. What another run was killed at is finished first. `left`
+    counts scopes for which there was no time. `report` gets the counts after every scope.
     """
     workspace = Workspace.objects.get(pk=workspace_id)
+    batches.resume(now=clock(), workspace_id=workspace_id, names=(JOB, profile.JOB))
     model = ModelRun(workspace, JOB, clock=clock, until=clock() + conf.COMPRESS_TIME)
     counts: Counter[str] = Counter(scopes=0, merged=0, dropped=0, held=0, left=0, planned=0)
     if not model.stopped and not trust.is_trusted(workspace_id, llm.model_name(), now=clock()):

@@ -7,15 +7,16 @@ import pytest
 from django.db import connection
 
 from memories import batches, entries
-from memories.batches import PlanRow
+from memories.batches import PlanRow, apply
 from memories.batches.steps import Successor, SupersedeStep
-from memories.choices import Category, LinkKind, Source
+from memories.choices import BatchState, Category, LinkKind, Source
 from memories.models import Batch, Entry, Link, Scope
 from tests.conftest import NOW
 from tests.memories.batches.conftest import differences, state_of_everything
 from tests.memories.consolidation.compression.conftest import (
     FACTS,
     LATER,
+    RUN,
     compress,
     dropping,
     facts,
@@ -238,3 +239,24 @@ def test_what_people_would_not_have_replaced_is_not_shown_to_the_model(scope: Sc
     compress(scope)
     shown = {fact["content"] for asked in about_facts(model) for fact in asked.data["facts"]}
     assert old.content not in shown and new.content in shown
+
+
+def test_a_run_that_was_killed_half_way_is_finished_by_the_next_run_of_the_job(
+    scope: Scope, model: FakeModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    facts(scope, *FACTS, *TWINS)
+    model.otherwise = merging(*TWINS, into=ONE)
+    monkeypatch.setattr(apply, "CHUNK", 1)
+    with monkeypatch.context() as crash, pytest.raises(ConnectionAbortedError):
+        crash.setattr(apply.entries, "merge", aborted)
+        compress(scope)
+    assert Batch.objects.get(name="compress").state == BatchState.APPLYING
+    assert set(TWINS) < live(scope)
+    model.otherwise = judging(lambda ids: {"keep": list(ids.values())})
+    compress(scope, run="compress:1:2026-03-09")
+    assert live(scope) == {*FACTS, ONE}
+    assert Batch.objects.get(run=RUN, name="compress").state == BatchState.APPLIED
+
+
+def aborted(*args: Any, **kwargs: Any) -> Any:
+    raise ConnectionAbortedError
