@@ -13,8 +13,9 @@ from channels_app import addresses
 from channels_app.file_mode import modes
 from memories.consolidation import buffer, conversation_secrets, turn_summaries
 from memories.consolidation.capture import EarlierTurn, Turn, capture, capturing_scopes, is_kept, source_slots
-from memories.entries import WriteResult
+from memories.entries import ERASED, WriteResult
 from memories.language.redaction import redact
+from memories.language.text import is_blank
 from memories.language.wishes import asks_to_keep, names_what
 from memories.models import Scope
 from memories.models.change import acting
@@ -63,7 +64,8 @@ def report_turn(
 def take_turn(caller: Caller, turn: Turn, *, now: datetime, is_replay: bool = False) -> TurnResult:
     """Append a turn to its session and remember it; the command /reset closes the conversation instead.
 
-    The secrets it tells are taken out of both, and kept apart by the rule of the channel.
+    The secrets it tells are taken out of both, and kept apart by the rule of the channel. A turn that was erased with a
+    person, and comes again in the same words, is kept nowhere.
     Raises InvalidAddress, ScopeNotFound, InvalidDraft, ScopeFrozen, SessionBusy; LeaveToFiles where the channel is
     answered from files or earlier turns wait in the journal, unless this is their replay.
     """
@@ -76,9 +78,13 @@ def take_turn(caller: Caller, turn: Turn, *, now: datetime, is_replay: bool = Fa
             return TurnResult(session, resolved, reply=close.reset_reply(language))
         turn, secrets = conversation_secrets.of_turn(turn, resolved.rules.secrets)
         turn = _with_what_it_keeps(turn, session, resolved.address.speaker)
+        last_at = session.last_at
         events = _append(session, turn, resolved.address.speaker, now)
         origins = [session.origin_of(event) for event in events]
         written = capture(turn, resolved, scopes, origins=origins, now=now, actor=actor, secrets=secrets)
+        if written and all(result.reason == ERASED for result in written):
+            conversations.take_back(session, events, last_at=last_at)
+            return TurnResult(session, resolved, written)
         _buffer(turn, session, dict(zip(origins, events, strict=True)), resolved, scopes, now)
         _shorten_later(turn, session, events, written)
         directives = budget.directives(session, language=language, now=now, max_tokens=turn.max_tokens)
@@ -107,7 +113,7 @@ def _append(session: Session, turn: Turn, sender: str, now: datetime) -> list[Se
     data = {name: value for name, value in reported.items() if value}
     user = SessionEvent(kind=EventKind.USER, content=turn.user, at=turn.at, sender_id=sender)
     assistant = SessionEvent(kind=EventKind.ASSISTANT, content=turn.assistant, at=turn.at, data=data)
-    return conversations.append(session, [side for side in (user, assistant) if side.content.strip()], now=now)
+    return conversations.append(session, [side for side in (user, assistant) if not is_blank(side.content)], now=now)
 
 
 def _buffer(

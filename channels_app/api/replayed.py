@@ -9,6 +9,7 @@ from channels_app.file_mode.outcomes import Messages
 from channels_app.file_mode.replay import Effect
 from channels_app.turns import report_turn
 from memories.exceptions import NotServed
+from memories.language.text import is_blank
 from memories.offline.journal import Record
 from memories.tenancy.access import Caller
 from sessions_app.api.serializers import NewEvents
@@ -33,7 +34,7 @@ def messages_of_turn(record: Record, at: datetime) -> Messages:
     if not told.is_valid():
         return []
     turn, _used = read_turn(told.validated_data, at)
-    return [(side, turn.at) for side in (turn.user, turn.assistant) if side.strip()]
+    return [(side, turn.at) for side in (turn.user, turn.assistant) if not is_blank(side)]
 
 
 def apply_events(record: Record, caller: Caller, at: datetime) -> dict[str, Any]:

@@ -20,6 +20,7 @@ from memories.api.calls import Method
 from memories.choices import EntryType, Outcome, Permission, ScopeKind, Source
 from memories.consolidation.capture import Turn
 from memories.entries import WriteResult
+from memories.language.text import is_blank
 from memories.tenancy.resolver import Address
 
 MOST_MESSAGES = 100
@@ -105,7 +106,7 @@ class AddView(Mem0Call):
         return [
             save(self.caller, address, kind=kind, slots=slots, now=self.now, at=at, content=one["content"], **more)
             for one in spoken
-            if one["content"].strip() or len(spoken) == 1
+            if not is_blank(one["content"]) or len(spoken) == 1
         ]
 
     def _as_turns(self, address: Address, slots: dict[str, str], at: datetime) -> list[tuple[Turn, TurnResult]]:

@@ -17,6 +17,7 @@ from channels_app.api.tools import ToolCallView
 from channels_app.api.turns import TurnsView
 from channels_app.proxy.messages import Asked, cut
 from memories.api.access import caller_of
+from memories.language.text import is_blank
 from memories.tenancy import row_level_security
 from sessions_app.messages import in_language
 
@@ -66,7 +67,7 @@ class Memory:
 
     def remember(self, answer: str) -> None:
         """The turn, once there is an answer; the same as sent before under its Idempotency-Key is stored once."""
-        if self._asked is None or self._address is None or not answer.strip():
+        if self._asked is None or self._address is None or is_blank(answer):
             return
         turn: dict[str, Any] = {
             "user": self._asked.question,

@@ -9,6 +9,7 @@ from channels_app.api.context import CLIENT_MESSAGES
 from channels_app.proxy.answer import calls_in
 from memories.conf import conf
 from memories.language.redaction import ToolCall
+from memories.language.text import is_blank
 
 #: What is said before the bot's own words begin; memory is put right behind it.
 INSTRUCTIONS = ("system", "developer")
@@ -33,7 +34,7 @@ def read(messages: Any) -> Asked | None:
         return None
     said = [(message.get("role"), cut(_words(message.get("content")))) for message in messages]
     last = max((n for n, (role, _text) in enumerate(said) if role == "user"), default=None)
-    if last is None or not said[last][1].strip():
+    if last is None or is_blank(said[last][1]):
         return None
     return Asked(said[last][1], _newest(said[:last]), _calls(messages[last + 1 :]))
 
@@ -67,7 +68,7 @@ def _newest(said: Sequence[tuple[Any, str]]) -> list[dict[str, str]]:
         left -= len(text.encode())
         if left < 0 or len(told) == CLIENT_MESSAGES:
             break
-        if role in ("user", "assistant") and text.strip():
+        if role in ("user", "assistant") and not is_blank(text):
             told.append({"role": role, "content": text})
     return told[::-1]
 

@@ -10,7 +10,7 @@ from memories.conf import conf
 from memories.consolidation import conversation_secrets
 from memories.entries.draft import Draft
 from memories.language.redaction import ARROW, ToolCall, redact, sequence_of
-from memories.language.text import smart_truncate
+from memories.language.text import is_blank, smart_truncate
 from memories.language.turns import turn_of
 from memories.language.wishes import asks_to_keep
 from memories.models import Entry, Scope
@@ -52,7 +52,7 @@ class Turn:
 
     @property
     def is_empty(self) -> bool:
-        return not (self.user.strip() or self.assistant.strip())
+        return is_blank(self.user) and is_blank(self.assistant)
 
     def named_slots(self) -> dict[str, str]:
         """The slots with the name of the sender; a speaker among the slots wins."""
@@ -62,8 +62,8 @@ class Turn:
 
 def turn_text(user: str, assistant: str, name: str = "", *, user_chars: int | None = None) -> str:
     """Both sides of a turn, each cut to its limit (A1); `name` is that of a member of a group."""
-    asked = smart_truncate(user, user_chars or conf.TURN_USER_CHARS)
-    answered = smart_truncate(assistant, conf.TURN_ASSISTANT_CHARS)
+    asked = "" if is_blank(user) else smart_truncate(user, user_chars or conf.TURN_USER_CHARS)
+    answered = "" if is_blank(assistant) else smart_truncate(assistant, conf.TURN_ASSISTANT_CHARS)
     return turn_of(asked, answered, name)
 
 
@@ -148,7 +148,7 @@ def _task_drafts(
 
 
 def _task_text(turn: Turn) -> str:
-    outcome = redact(turn.outcome) if turn.outcome.strip() else turn.assistant
+    outcome = turn.assistant if is_blank(turn.outcome) else redact(turn.outcome)
     parts = {
         "Asked": smart_truncate(turn.user, conf.TURN_USER_CHARS),
         "Done": smart_truncate(ARROW.join(call.told() for call in turn.tool_calls), DONE_CHARS),

@@ -152,7 +152,7 @@ def _check_words(draft: Draft) -> None:
 
 def check_content(content: str) -> None:
     """Raise InvalidDraft unless this can be the content of a memory."""
-    if not content.strip():
+    if text.is_blank(content):
         raise InvalidDraft(_("An empty memory says nothing."), field="content")
     if len(content) > conf.CONTENT_MAX_CHARS:
         raise InvalidDraft(_too_long(len(content), conf.CONTENT_MAX_CHARS), field="content")

@@ -42,6 +42,14 @@ _ASKING = re.compile(
     r"|^\s*(?:is|are|was|were|do|does|did|has|have|had|can|could|will|would|should|may|am)\b"
     r"|[吗嗎呢谁誰哪几幾何]|什[么麼]|多少|怎|是否|(?P<verb>[\u4e00-\u9fff])[不没沒](?P=verb)"
 )
+#: Control characters and those that steer others: joiners, marks of direction, tags, BOM.
+_SHAPELESS = frozenset({"Cc", "Cf"})
+#: Letters and marks that are drawn as nothing: fillers of Hangul and Khmer, the empty Braille cell, selectors of
+#: variants, and the joiner of marks.
+_FILLERS = frozenset(
+    "\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0"
+    + "".join(map(chr, (*range(0x180B, 0x1810), *range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0))))
+)
 _UNSTORABLE = re.compile("[\\0\ud800-\udfff]")
 _LABEL = re.compile(r"^(?:User|Assistant): ", re.MULTILINE)
 
@@ -59,6 +67,14 @@ _english = _English()
 def is_storable(text: str) -> bool:
     """Whether PostgreSQL can keep a text: it takes neither NUL nor half a surrogate pair."""
     return _UNSTORABLE.search(text) is None
+
+
+def is_blank(text: str) -> bool:
+    """Whether nothing of a text is seen: it has spaces and characters without a shape of their own at most.
+
+    A sign that is put together with such characters, as a family of emoji by joiners, is seen.
+    """
+    return all(char.isspace() or unicodedata.category(char) in _SHAPELESS or char in _FILLERS for char in text)
 
 
 def smart_truncate(text: str, limit: int) -> str:

@@ -11,6 +11,7 @@ from memories.api.calls import Call, Method
 from memories.api.fields import check_past
 from memories.api.pagination import first_rows, page_answer, paginated
 from memories.choices import Permission
+from memories.language.text import is_blank
 from memories.tenancy.access import Caller
 from memories.visibility import scope_for
 from sessions_app.api import answers
@@ -105,12 +106,13 @@ def append_events(caller: Caller, session: Session, body: dict[str, Any], *, now
 
 
 def read_events(body: dict[str, Any], now: datetime) -> list[SessionEvent]:
-    """The messages of a call, unsaved. Raises ValidationError."""
+    """The messages of a call, unsaved, without those in which there is nothing to see. Raises ValidationError."""
     for n, event in enumerate(body["events"]):
         check_past(f"events.{n}.at", event["at"], now)
     return [
         SessionEvent(**{**event, "kind": EventKind(event["kind"]), "at": event["at"] or now})
         for event in body["events"]
+        if event["data"] or not is_blank(event["content"])
     ]
 
 

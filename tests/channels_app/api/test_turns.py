@@ -89,6 +89,26 @@ def test_nothing_is_stored_of_an_empty_turn(api: Api, blank: str) -> None:
     assert not SessionEvent.objects.exists()
 
 
+UNSEEN = "\u200b\u200d\u2060\ufeff\u200e\u3164\ufe0f\u00ad \u2800"
+
+
+def test_of_what_nobody_sees_nothing_is_stored_by_any_door(api: Api, workspace: Workspace) -> None:
+    assert say(api, UNSEEN, assistant=UNSEEN)["entries"] == []
+    scope = say(api, "hello there", assistant=UNSEEN)["entries"][0]["scope"]
+    assert Entry.objects.get().content == "User: hello there"
+    assert api.post("entries", {"scope": scope, "content": UNSEEN}).status_code == 400
+    session = SessionEvent.objects.get().session
+    api.post(f"sessions/{session.uid}/events", {"events": [{"kind": "user", "content": UNSEEN}]})
+    assert (Entry.objects.count(), SessionEvent.objects.count()) == (1, 1)
+
+
+@pytest.mark.parametrize("emoji", ["👨‍👩‍👧‍👦", "❤️", "🏳️‍🌈", "क्‍ष"])
+def test_what_is_put_together_with_joiners_is_stored_as_it_is(api: Api, emoji: str) -> None:
+    say(api, emoji, assistant="")
+    assert Entry.objects.get().content == f"User: {emoji}"
+    assert SessionEvent.objects.get().content == emoji
+
+
 @pytest.mark.parametrize(("user", "assistant"), [("Only me", ""), ("", "Only the bot")])
 def test_one_side_of_a_turn_is_enough(api: Api, user: str, assistant: str) -> None:
     answer = say(api, user, assistant=assistant)

@@ -21,7 +21,7 @@ from channels_app.people.peers import Peer
 from memories import batches, entries
 from memories.batches import bulk_actions
 from memories.batches.steps import CreateStep, PlanRow
-from memories.choices import EntryType, HoldReason, LinkKind, Source
+from memories.choices import EntryType, HoldReason, LinkKind, ScopeKind, Source
 from memories.entries import daily_events
 from memories.entries.daily_events import EventDraft
 from memories.files import disk
@@ -122,7 +122,7 @@ def _link(workspace: Workspace) -> None:
     Consent.objects.create(
         workspace=workspace, person=person, subject="memory", is_given=True, note=word("consent"), actor="a", at=NOW
     )
-    shared = Scope.objects.get(workspace=workspace, key=person.scope_key)
+    shared = Scope.objects.begin(workspace.pk, person.scope_key, ScopeKind.USER)
     _fact(shared, word("shared"))
     cards.forget_channels(workspace.pk)
     cards.keep_channels(workspace.pk, now=NOW)
