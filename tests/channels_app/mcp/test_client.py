@@ -10,6 +10,7 @@ from mcp.shared.exceptions import MCPError
 from memories.choices import EntryType
 from memories.entries import daily_events, remember
 from memories.entries.daily_events import EventDraft
+from memories.language.quoting import NOTICE
 from memories.models import Entry, Scope, Workspace
 from tests.channels_app.mcp.conftest import as_client, call
 from tests.conftest import NOW, make_draft, make_key
@@ -96,9 +97,10 @@ def test_profile_notes_and_days_are_resources(mcp: str, workspace: Workspace, ke
         return {**told, "prompt": (await client.get_prompt(prompt.name)).messages[0].content.text}
 
     profile, notes, days, note, day_told, other_day, prompt = as_client(mcp, key, talk, at=ALICE).values()
-    assert profile == "- Alice is a luthier" and profile in prompt and "memory_search" in prompt
-    assert notes.endswith(".md\n- The boat is blue.") and note == "- The boat is blue."
-    assert days == day_told == "# 2026-02-27\n\nThe violin was repaired"
+    said = f"{NOTICE['en']}\n\n"
+    assert profile == f"{said}- Alice is a luthier" and profile in prompt and "memory_search" in prompt
+    assert notes.startswith(said) and notes.endswith(".md\n- The boat is blue.") and note == "- The boat is blue."
+    assert days == day_told == f"{said}# 2026-02-27\n- The violin was repaired"
     assert other_day == "Nothing is remembered here yet."
 
 
@@ -119,7 +121,7 @@ def test_a_group_reads_its_own_notes_and_days_and_no_credential(mcp: str, key: s
         return [(await client.read_resource(f"memory://{name}")).contents[0].text for name in ("notes", "days")]
 
     notes, told = as_client(mcp, key, talk, at=group)
-    assert "Thursdays" in notes and "Alice" not in notes and told == "# 2026-02-27\n\nA"
+    assert "Thursdays" in notes and "Alice" not in notes and told.endswith("\n\n# 2026-02-27\n- A")
 
 
 def test_a_chinese_workspace_is_told_in_chinese(mcp: str, workspace: Workspace, key: str) -> None:
