@@ -18,12 +18,12 @@ _ASKED = {kind: pattern("confidential", f"asks_{kind}", re.IGNORECASE) for kind 
 _ANY_SECRET = pattern("confidential", "asks_any", re.IGNORECASE)
 
 
-_VALUE_ALONE = re.compile(r"\W*(?=[!-~]*\d)[!-~]{4,}\W*")
+_VALUE_ALONE = re.compile(r"(?=[!-~]{0,200}\d)[!-~]{4,200}")
 
 
 def is_value_alone(question: str) -> bool:
     """Whether nothing but what may be a secret is looked for: who types it, knows it."""
-    return _VALUE_ALONE.fullmatch(fold(question)) is not None
+    return _VALUE_ALONE.fullmatch(fold(question).strip()) is not None
 
 
 def asked_kinds(question: str) -> frozenset[SecretKind]:

@@ -110,7 +110,7 @@ _FORMS = (
         ),
         SecretKind.PASSWORD,
     ),
-    _Form(("akia", "asia"), re.compile(r"(?:AKIA|ASIA)[A-Z\d]{12,}[\s:/|,]{1,3}(?P<value>[\w/+=]{30,})")),
+    _Form(("akia", "asia"), re.compile(r"(?<![A-Z\d])(?:AKIA|ASIA)[A-Z\d]{12,28}[\s:/|,]{1,3}(?P<value>[\w/+=]{30,})")),
 )
 #: Forms of what is one long word.
 _LONG_WORD = re.compile(r"[\w.:/+=-]{14}")
