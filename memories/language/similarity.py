@@ -29,7 +29,7 @@ _FEW = 2  # words that say nothing: so many more never make another memory
 #: After «thanks» and «so» these begin no statement of their own.
 _AFTER_NO_COURTESY = frozenset({"to", "for", "god"})
 _ASKING_FOR = frozenset({"请", "請", "麻烦", "麻煩", "拜托", "拜託"})
-_OPENING_WITH_YOU = frozenset({"麻烦你", "劳驾"})
+_OPENING_WITH_YOU = frozenset({"麻烦你", "请你", "請你", "劳驾"})
 _PREDICATES = frozenset("很大多的了死在是")
 _NOT_LAST = frozenset({"that", "来", "來"})
 #: «Hello Kitty», «OK Computer»: names.
@@ -56,7 +56,11 @@ _ALSO_WRITTEN = {
     "wanna": "want to",
     "cannot": "can not",
 }
-_CONTRACTED = {"won't": "will not", "can't": "can not", "shan't": "shall not", "let's": "let us", "i'm": "i am"}
+_CONTRACTED = {"won't": "will not", "can't": "can not", "shan't": "shall not", "let's": "let us", "i'm": "i am"} | {
+    f"{who}'{ending}": f"{who} {full}"
+    for who in ("i", "you", "we", "they", "he", "she", "it")
+    for ending, full in (("d", "would"), ("ll", "will"))
+}
 _IS = frozenset(f"{word}'s" for word in words("similarity", "have_is"))
 _BARE = {word.replace("'", ""): word for word in word_set("similarity", "contracted_negations", "contracted")}
 _ENDINGS = {"n't": " not", "'re": " are", "'ve": " have", "'ll": " will"}
