@@ -66,8 +66,9 @@ def compress_facts(workspace_id: int, *, clock: Clock, run: str, report: Report 
     counts scopes for which there was no time. `report` gets the counts after every scope.
     """
     workspace = Workspace.objects.get(pk=workspace_id)
-    batches.resume(now=clock(), workspace_id=workspace_id, names=(JOB, profile.JOB))
-    model = ModelRun(workspace, JOB, clock=clock, until=clock() + conf.COMPRESS_TIME)
+    begun = clock()
+    batches.resume(now=begun, workspace_id=workspace_id, names=(JOB, profile.JOB))
+    model = ModelRun(workspace, JOB, clock=clock, until=begun + conf.COMPRESS_TIME)
     counts: Counter[str] = Counter(scopes=0, merged=0, dropped=0, held=0, left=0, planned=0)
     if not model.stopped and not trust.is_trusted(workspace_id, llm.model_name(), now=clock()):
         model.stopped = "untrusted"
