@@ -148,7 +148,7 @@ def measure(now: datetime) -> Measures:
 class Backlog(NamedTuple):
     """Work that waits, of all workspaces together: the web sees it in these numbers alone."""
 
-    stale: int
+    stale: int  # memories in use without a vector; those only blended anew are found as before
     stale_since: datetime | None
     buffered_since: datetime | None
     parked: int

@@ -1,7 +1,9 @@
 """What recall searches: embeddings and derived rows, which can be rebuilt at any time with the same results."""
 
+from typing import Self
+
 from django.db import models
-from django.db.models import F, Q
+from django.db.models import Exists, F, OuterRef, Q
 from django.utils.translation import gettext_lazy as _
 from pgvector.django import HalfVectorField, SparseVectorField
 
@@ -125,6 +127,16 @@ class StagedVector(models.Model):
         return f"{self.entry_id} · {self.model_id}"
 
 
+class IndexQueue(RetryQuerySet["IndexQueueItem"]):
+    def without_vector(self) -> Self:
+        """Of entries in use that were never embedded as they stand: meaning does not find them.
+
+        The others are only blended anew, and are found as before. `memplatform_backlog` counts by the same condition.
+        """
+        vectors = EntryVector.objects.filter(entry=OuterRef("entry"), fingerprint=OuterRef("entry__fingerprint"))
+        return self.filter(~Exists(vectors), entry__in=Entry.objects.live())
+
+
 class IndexQueueItem(models.Model):
     """An entry whose search row no longer matches its content.
 
@@ -137,7 +149,7 @@ class IndexQueueItem(models.Model):
     failures = models.PositiveSmallIntegerField(_("failures"), default=0)
     retry_at = models.DateTimeField(_("next try"), null=True)
 
-    objects = RetryQuerySet["IndexQueueItem"].as_manager()
+    objects = IndexQueue.as_manager()
 
     class Meta:
         verbose_name = _("entry to index")

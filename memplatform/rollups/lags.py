@@ -25,7 +25,7 @@ ON CONFLICT (hour, workspace_id, channel, step) DO UPDATE SET counts = kept.coun
 
 def sample(*, now: datetime) -> None:
     """Add the lags of this minute to the hour's: of each workspace how long its oldest waits, or 0."""
-    queued = IndexQueueItem.objects.values_list("workspace_id").annotate(since=Min("since"))
+    queued = IndexQueueItem.objects.without_vector().values_list("workspace_id").annotate(since=Min("since"))
     buffered = ExtractionBatch.objects.exclude(state=BufferState.PARKED).order_by().values_list("workspace_id")
     oldest = {EMBEDDING: dict(queued), EXTRACTION: dict(buffered.annotate(since=Min("began_at")))}
     hour = now.replace(minute=0, second=0, microsecond=0)

@@ -14,7 +14,9 @@ from django_q.models import OrmQ, Schedule
 
 from memories import entries
 from memories.choices import Permission
-from memories.models import Heartbeat, IndexQueueItem, Scope, Workspace
+from memories.index import worker
+from memories.models import Entry, EntryVector, Heartbeat, IncidentKind, IndexQueueItem, Scope, Workspace
+from memplatform import health, incidents
 from tests.conftest import NOW, make_draft, make_key
 
 pytestmark = pytest.mark.django_db
@@ -86,6 +88,22 @@ def test_work_that_is_behind_is_named_and_requests_are_answered_all_the_same(run
     entry = entries.remember(make_draft(scope, "tea"), now=NOW, actor="test").entry
     IndexQueueItem.objects.filter(entry=entry).update(since=long_ago)
     assert ready(**AFAR) == (200, {"status": "behind", "behind": ["queue", "schedules", "embedding"]})
+
+
+def test_what_is_only_blended_anew_or_out_of_use_is_not_behind(running: None, scope: Scope) -> None:
+    """A quarantine blends what stood beside its memories anew; what is out of use needs no vector."""
+    entry = entries.remember(make_draft(scope, "the kettle is red"), now=NOW, actor="test").entry
+    worker.drain(now=timezone.now())
+    long_ago = timezone.now() - timedelta(minutes=10)
+    IndexQueueItem.objects.create(entry=entry, workspace=scope.workspace, since=long_ago)
+    assert ready(**AFAR) == (200, {"status": "ok"})
+    assert incidents.found_in(health.examine(timezone.now()), now=timezone.now()) == {}
+    EntryVector.objects.filter(entry=entry).delete()
+    assert ready(**AFAR)[1]["behind"] == ["embedding"]
+    found = incidents.found_in(health.examine(timezone.now()), now=timezone.now())
+    assert set(found) == {("embedding", IncidentKind.LATE)}
+    Entry.objects.filter(pk=entry.pk).update(expired_at=NOW)
+    assert ready(**AFAR) == (200, {"status": "ok"})
 
 
 def test_tasks_in_hand_and_schedules_that_are_off_are_not_behind(running: None) -> None:

@@ -23,7 +23,6 @@ from memories.models import (
     AuditEvent,
     Batch,
     Entry,
-    EntryVector,
     ExtractionBatch,
     IndexQueueItem,
     JobRun,
@@ -159,9 +158,7 @@ def quarantined(viewer: Viewer) -> Iterator[Item]:
 
 def late_embeddings(viewer: Viewer) -> Iterator[Item]:
     """Memories in use that wait for their vectors for longer than they should; not those only blended anew."""
-    vectors = EntryVector.objects.filter(entry=OuterRef("entry"), fingerprint=OuterRef("entry__fingerprint"))
-    unfound = viewer.rows(IndexQueueItem.objects.filter(~Exists(vectors), entry__in=Entry.objects.live()))
-    waiting = unfound.aggregate(rows=Count("*"), since=Min("since"))
+    waiting = viewer.rows(IndexQueueItem.objects.without_vector()).aggregate(rows=Count("*"), since=Min("since"))
     if waiting["since"] and viewer.now - waiting["since"] > health.EMBEDDING_BEHIND:
         text = ngettext(
             "%(n)d memory waits for its embedding", "%(n)d memories wait for their embedding", waiting["rows"]
