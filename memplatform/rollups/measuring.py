@@ -36,12 +36,13 @@ SELECT hour, workspace_id, channel, step.key, {bucket_of("step.value::float8")},
 FROM ({_TRACES}) trace CROSS JOIN LATERAL jsonb_each_text(timings) step
 WHERE verdict <> '' GROUP BY 1, 2, 3, 4, 5
 """  # noqa: S608 (constants)
+#: That an entry was stated once more: later than before, or, told late, by another message.
+_AGAIN = "c.op = 'U' AND c.batch_id IS NULL AND c.old ?| ARRAY['stated_at', 'origins']"
 #: What came: a new entry, or one that was stated once more. What a batch does to entries did not come.
-_WRITES = """
+_WRITES = f"""
 SELECT date_trunc('hour', c.at, 'UTC'), w.id, coalesce(e.channel, ''),
     count(*) FILTER (WHERE c.op = 'I' AND c.batch_id IS NULL), count(*) FILTER (WHERE c.op = 'I' AND c.batch_id > 0),
-    count(*) FILTER (WHERE c.op = 'U' AND c.batch_id IS NULL AND c.old ? 'stated_at' AND c.old ? 'content'),
-    count(*) FILTER (WHERE c.op = 'U' AND c.batch_id IS NULL AND c.old ? 'stated_at' AND NOT c.old ? 'content'),
+    count(*) FILTER (WHERE {_AGAIN} AND c.old ? 'content'), count(*) FILTER (WHERE {_AGAIN} AND NOT c.old ? 'content'),
     count(*) FILTER (WHERE c.op = 'U' AND c.old -> 'expired_at' = 'null')
 FROM memories_workspace w CROSS JOIN LATERAL (
     SELECT at, op, row_id, batch_id, old FROM memories_change
@@ -50,7 +51,7 @@ FROM memories_workspace w CROSS JOIN LATERAL (
 ) c LEFT JOIN memories_entry e ON e.id = c.row_id AND e.workspace_id = w.id
 WHERE (%(seen)s::bigint[] IS NULL OR w.id = ANY (%(seen)s::bigint[])) AND e.subtype IS DISTINCT FROM 'canary'
 GROUP BY 1, 2, 3
-"""
+"""  # noqa: S608 (constants)
 OF_RECALLS = ("found", "weak", "none", "unneeded", "degraded", "served", "reported", "used", "tokens")
 OF_WRITES = ("created", "derived", "merged", "repeated", "expired")
 

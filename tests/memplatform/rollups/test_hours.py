@@ -106,6 +106,17 @@ def test_what_came_is_told_apart_from_what_was_known(workspace: Workspace, scope
     assert counted(workspace=workspace, channel="lark") == {"created": 2, "repeated": 1}
 
 
+def test_what_is_told_late_came_as_well(workspace: Workspace, scope: Scope) -> None:
+    """A backlog of turns has times before what is known; it makes nothing newer, and rests on messages of its own."""
+    now = timezone.now()
+    for minute, words in enumerate(("the tea is green", "the tea is green", "the tea is green!", "the tea is green")):
+        at = now - timedelta(minutes=minute)
+        entries.remember(make_draft(scope, words, at=at, origins=(f"message-{minute}",)), now=now, actor="bot:test")
+    hours.take(hours.start_of_hour(now), now=now)
+    came = counted(workspace=workspace)
+    assert came["created"] + came.get("merged", 0) + came.get("repeated", 0) == 4
+
+
 def test_the_stock_is_counted_by_type_and_state(workspace: Workspace, scope: Scope) -> None:
     Policy.objects.create(workspace=workspace, kind="ttl", entry_type="fact", scope_kind="user", value=10)
     fact = {"type": "fact", "tier": 2}
