@@ -117,11 +117,15 @@ class ReachableFilter(AutocompleteSelectFilter):
 class DaysFilter(RangeDateFilter):
     """From one day to another, both included, by the clock the operator reads: a range of the index."""
 
+    #: What is compared, where it is not the field itself.
+    column = ""
+
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        moment = self.column or self.field_path
         if first := self._day("from"):
-            queryset = queryset.filter(**{f"{self.field_path}__gte": _midnight(first)})
+            queryset = queryset.filter(**{f"{moment}__gte": _midnight(first)})
         if last := self._day("to"):
-            queryset = queryset.filter(**{f"{self.field_path}__lt": _midnight(last + timedelta(days=1))})
+            queryset = queryset.filter(**{f"{moment}__lt": _midnight(last + timedelta(days=1))})
         return queryset
 
     def _day(self, end: str) -> date | None:

@@ -48,18 +48,23 @@ class JobRunAdmin(RestrictedAdmin):
     members_may = VIEW
     has_history = False
     list_display = [
-        "started_at", "job", "workspace", "local_date", "colored_state", "counts_label", "took", "begun_by",
+        "started_at", "job_name", "workspace", "local_date", "colored_state", "counts_label", "took", "begun_by",
     ]  # fmt: skip
-    list_display_links = ["started_at", "job"]
+    list_display_links = ["started_at", "job_name"]
     list_filter = [("state", ChoicesDropdownFilter)]
     list_select_related = ["workspace"]
     search_fields = ["job"]
     ordering = ["-started_at", "-id"]
     fields = [
-        ("job", "colored_state"), ("workspace", "local_date"), "begun_by", ("started_at", "finished_at", "attempts"),
-        "counts_label", "made", "error",
+        ("job_name", "colored_state"), ("workspace", "local_date"), "begun_by",
+        ("started_at", "finished_at", "attempts"), "counts_label", "made", "error",
     ]  # fmt: skip
-    readonly_fields = ["colored_state", "begun_by", "counts_label", "made"]
+    readonly_fields = ["job_name", "colored_state", "begun_by", "counts_label", "made"]
+
+    @display(description=_("job"), ordering="job")
+    def job_name(self, run: JobRun) -> str:
+        """Its name; the platform, which knows the table of jobs, says what it does."""
+        return run.job
 
     @display(
         description=_("state"),

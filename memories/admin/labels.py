@@ -71,6 +71,8 @@ COUNT_LABELS = {
     "retried": _("tried again"),
     "reviews": _("memories due for review"),
     "scopes": _("scopes"),
+    "stocks": _("counts of what is kept"),
+    "hours": _("hours counted"),
     "secrets": _("secrets"),
     "sent": _("sent"),
     "told": _("webhooks told"),

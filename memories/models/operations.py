@@ -31,6 +31,9 @@ class JobRun(models.Model):
     actor = models.CharField(_("by"), max_length=200, blank=True, default="")
     is_dry = models.BooleanField(_("dry run"), default=False)
 
+    #: What a reader calls the job, where it is set by what knows the table of jobs.
+    title: str = ""
+
     objects = LeaseQuerySet["JobRun"].as_manager()
 
     class Meta:
@@ -54,7 +57,7 @@ class JobRun(models.Model):
         indexes = [models.Index(fields=["-started_at"], name="jobrun_by_time")]
 
     def __str__(self) -> str:
-        return f"{self.job} {self.local_date}"
+        return f"{self.title or self.job} {self.local_date}"
 
 
 class Heartbeat(models.Model):

@@ -10,6 +10,7 @@ from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import path, reverse
 from django.utils import timezone
+from django.utils.text import capfirst
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from django_q.models import Schedule, Task
@@ -36,6 +37,7 @@ class JobRow:
     """A job in a workspace, or of the whole platform, with its newest run."""
 
     job: Job
+    title: str
     next_run: datetime | None
     began_at: datetime | None = None
     state: str = ""
@@ -57,18 +59,28 @@ class JobRow:
             self.add(run.started_at, run.finished_at, run.state, run.counts, address)
 
 
+def job_title(name: str) -> str:
+    """What a job does, in the reader's language; its name where it is of another version."""
+    return capfirst(gettext(JOBS[name].label)) if name in JOBS else name
+
+
 @admin.register(JobRun)
 class JobRunPage(JobRunAdmin):
     """The list of runs under a table of jobs; members run those of their workspaces, superusers all."""
 
     change_list_template = "admin/memplatform/jobs.html"
-    list_display = ["job_name" if column == "job" else column for column in JobRunAdmin.list_display]
-    list_display_links = ["started_at", "job_name"]
 
     @admin.display(description=_("job"), ordering="job")
     def job_name(self, run: JobRun) -> str:
-        """What the job does, in the reader's language; its name where it is of another version."""
-        return gettext(JOBS[run.job].label) if run.job in JOBS else run.job
+        """What the job does."""
+        return job_title(run.job)
+
+    def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> JobRun | None:
+        """A run that goes by what the job does, in the title of its page as well."""
+        run: JobRun | None = super().get_object(request, object_id, from_field)
+        if run:
+            run.title = job_title(run.job)
+        return run
 
     def get_urls(self) -> list[Any]:
         run = self.admin_site.admin_view(self.run)
@@ -115,17 +127,17 @@ class JobRunPage(JobRunAdmin):
 
     def _question(self, job: str, workspace: Workspace | None, is_dry: bool) -> dict[str, Any]:
         where = workspace.name if workspace else gettext("the whole platform")
-        title = gettext("Dry run of %(job)s: %(where)s") if is_dry else gettext("Run %(job)s now: %(where)s")
+        title = gettext("Dry run, %(where)s: %(job)s") if is_dry else gettext("Run now, %(where)s: %(job)s")
         text = (
             gettext("Nothing is changed. It counts what the job would do at this moment.")
             if is_dry
             else gettext("The worker begins at once, beside its usual runs; what is done already is not done again.")
         )
         return {
-            "title": title % {"job": job, "where": where},
+            "title": title % {"job": job_title(job), "where": where},
             "text": text,
             "button": gettext("Dry run") if is_dry else gettext("Run now"),
-            "rows": [gettext(JOBS[job].label)],
+            "rows": [job],
         }
 
 
@@ -135,7 +147,7 @@ def nightly(workspace: Workspace, now: datetime) -> Iterator[JobRow]:
     for job in sorted(JOBS.values(), key=lambda job: str(job.at)):
         if job.at:
             next_run = runs.next_run(job.at, workspace.time_zone, now, job.weekday) if job.is_on else None
-            row = JobRow(job, next_run)
+            row = JobRow(job, job_title(job.name), next_run)
             row.add_run(newest.get(job.name))
             yield row
 
@@ -148,7 +160,8 @@ def steady() -> Iterator[JobRow]:
     for job in JOBS.values():
         if job.cron:
             schedule = schedules.get(PREFIX + job.name)
-            row = JobRow(job, schedule.next_run if schedule and schedule.repeats else None)
+            next_run = schedule.next_run if schedule and schedule.repeats else None
+            row = JobRow(job, job_title(job.name), next_run)
             if task := tasks.get(schedule.task) if schedule else None:
                 state = JobState.DONE if task.success else JobState.FAILED
                 row.add(task.started, task.stopped, state, task.result)

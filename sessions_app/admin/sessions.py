@@ -4,8 +4,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from django.contrib import admin
-from django.db.models import OuterRef, Q, QuerySet, Subquery
+from django.db.models import F, OuterRef, Q, QuerySet, Subquery
+from django.db.models.functions import Coalesce
 from django.http import HttpRequest
+from django.utils.formats import localize
+from django.utils.timezone import localtime
 from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import BooleanRadioFilter
 from unfold.decorators import display
@@ -40,6 +43,12 @@ def _rule_label(value: Any, words: Mapping[Any, Any]) -> str:
     return "" if value in (None, "") else str(words.get(value, value))
 
 
+class SaidBetween(DaysFilter):
+    """By the days its newest message was said on, as the list shows them."""
+
+    column = "newest_at"
+
+
 @admin.register(Session)
 class SessionAdmin(TakeOut, SessionActions, RecordedHistory, RestrictedAdmin):
     """What was said cannot be changed; the open conversation can be flushed, closed and reset."""
@@ -48,7 +57,7 @@ class SessionAdmin(TakeOut, SessionActions, RecordedHistory, RestrictedAdmin):
     has_page_context = True
     list_display = ["who", "platform", "account", "conversation", "budget", "said_at", "workspace"]
     list_display_links = ["who"]
-    list_filter = [("is_group", BooleanRadioFilter), ("last_at", DaysFilter)]
+    list_filter = [("is_group", BooleanRadioFilter), ("last_at", SaidBetween)]
     list_select_related = ["workspace"]
     search_fields = ["key", "chat_id", "peer"]
     search_help_text = _("Part of a key, of a chat's id, of a peer's or of a name people go by")
@@ -78,9 +87,11 @@ class SessionAdmin(TakeOut, SessionActions, RecordedHistory, RestrictedAdmin):
         return session.peer or session.chat_id or session.key
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Session]:
-        """With when the newest message was said: a turn may be told long after."""
+        """With when the newest message was said, as a turn may be told long after; without messages, its last use."""
         newest = SessionEvent.objects.filter(session=OuterRef("pk")).order_by("-conversation", "-position")
-        rows: QuerySet[Session] = super().get_queryset(request).annotate(newest_at=Subquery(newest.values("at")[:1]))
+        rows: QuerySet[Session] = (
+            super().get_queryset(request).annotate(newest_at=Coalesce(Subquery(newest.values("at")[:1]), F("last_at")))
+        )
         return rows
 
     def get_search_results(
@@ -95,9 +106,9 @@ class SessionAdmin(TakeOut, SessionActions, RecordedHistory, RestrictedAdmin):
         return found, may_repeat
 
     @display(description=_("last message"), ordering="newest_at")
-    def said_at(self, session: Session) -> Any:
-        """When it was said; of a session whose messages are gone when it was used last."""
-        return getattr(session, "newest_at", None) or session.last_at
+    def said_at(self, session: Session) -> str:
+        """When it was said, on the reader's clock."""
+        return str(localize(localtime(getattr(session, "newest_at", session.last_at))))
 
     @display(description=_("tokens"), ordering="tokens")
     def budget(self, session: Session) -> str:

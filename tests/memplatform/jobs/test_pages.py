@@ -5,6 +5,7 @@ from zoneinfo import ZoneInfo
 import pytest
 from django.test import Client
 from django.urls import reverse
+from django.utils import translation
 from django_q.models import OrmQ
 
 from memories import batches
@@ -13,6 +14,7 @@ from memories.batches.steps import ArchiveStep
 from memories.choices import JobState
 from memories.models import Batch, JobRun, Workspace
 from memplatform import tasks
+from memplatform.jobs.pages import job_title
 from memplatform.jobs.registry import JOBS
 from tests.conftest import NOW
 from tests.memories.admin.conftest import House
@@ -45,7 +47,7 @@ def test_a_member_sees_the_jobs_of_the_workspace_only(alice: Client, mine: House
 
 def test_run_now_asks_first_and_is_queued_then(alice: Client, mine: House) -> None:
     address = run_page("expire", mine.workspace)
-    assert "Run expire now" in alice.get(address).content.decode()
+    assert "Takes out of use what has lived its time" in alice.get(address).content.decode()
     assert (OrmQ.objects.count(), JobRun.objects.filter(job="expire").count()) == (0, 0)
     answer = alice.post(address, {"confirmed": "yes"})
     run = JobRun.objects.get(job="expire")
@@ -129,3 +131,27 @@ def test_the_number_of_questions_to_the_database_does_not_grow_with_the_runs(
         )  # fmt: skip
     with django_assert_max_num_queries(20):  # type: ignore[operator]
         owner.get(reverse(LIST))
+
+
+def test_jobs_go_by_what_they_do_in_the_reader_s_language_wherever_they_stand(owner: Client, mine: House) -> None:
+    run = JobRun.objects.create(
+        job="expire", workspace=mine.workspace, local_date="2025-01-01", started_at="2025-01-01T00:00Z"
+    )
+    pages = [
+        f"{reverse(LIST)}?of={mine.workspace.pk}",
+        reverse("admin:memories_jobrun_change", args=[run.pk]),
+        run_page("expire", mine.workspace),
+        run_page("expire", mine.workspace, dry=True),
+    ]
+    for language, title in (("en", "Takes out of use what has lived its time"), ("zh-hans", "停用已到期的记忆")):
+        owner.defaults["HTTP_ACCEPT_LANGUAGE"] = language
+        assert [title in owner.get(page).content.decode() for page in pages] == [True] * 4
+        listed = owner.get(pages[0]).content.decode()
+        assert listed.count(title) == 2  # in the table, and in the list of runs
+    page = owner.get(pages[1]).content.decode()
+    assert page.count("停用已到期的记忆") >= 2 and "expire 2025" not in page  # its title, too
+
+
+def test_every_job_has_a_name_in_chinese(owner: Client, mine: House) -> None:
+    with translation.override("zh-hans"):
+        assert [name for name in JOBS if job_title(name).isascii()] == []

@@ -30,3 +30,22 @@ def test_the_last_message_is_told_by_when_it_was_said(admin_client: Client, api:
     api.post("turns", {"address": TELEGRAM, "user": "I like tea", "assistant": "Noted.", "at": said_at.isoformat()})
     (row,) = admin_client.get(reverse(SESSIONS)).context["cl"].result_list
     assert row.newest_at == said_at
+    today = timezone.localdate().isoformat()
+    day = timezone.localdate(said_at).isoformat()
+    ends = {when: {"last_at_from": when, "last_at_to": when} for when in (day, today)}
+    shown = {
+        when: len(admin_client.get(reverse(SESSIONS), asked).context["cl"].result_list) for when, asked in ends.items()
+    }
+    assert shown == {day: 1, today: 0}
+
+
+@pytest.mark.parametrize("language", ["en", "zh-hans"])
+def test_the_page_of_a_session_says_when_it_was_last_spoken_as_the_list_does(
+    admin_client: Client, api: Api, language: str
+) -> None:
+    said_at = (timezone.now() - timedelta(days=40)).replace(microsecond=0)
+    api.post("turns", {"address": TELEGRAM, "user": "I like tea", "assistant": "Noted.", "at": said_at.isoformat()})
+    admin_client.defaults["HTTP_ACCEPT_LANGUAGE"] = language
+    (row,) = admin_client.get(reverse(SESSIONS)).context["cl"].result_list
+    page = admin_client.get(reverse("admin:sessions_app_session_change", args=[row.pk])).content.decode()
+    assert timezone.localtime(said_at).strftime("%Y-%m-%d %H:%M") in page and said_at.isoformat(" ") not in page
