@@ -29,7 +29,7 @@ COUNT_LABELS = {
     "decoys": _("decoys for the second reading"),
     "decoys_passed": _("decoys it believed"),
     "dropped": _("dropped"),
-    "entries": _("memories"),
+    "entries": pgettext_lazy("count", "memories"),
     "erased": _("people erased"),
     "events": _("events"),
     "facts": _("facts"),
