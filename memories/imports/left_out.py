@@ -19,7 +19,6 @@ class LeftOutReason(TextChoices):
     EMPTY = "empty", pgettext_lazy("left out", "nothing stands in it")
     SUPPRESSED = "suppressed", pgettext_lazy("left out", "people took these words out of use before")
     ERASED = "erased", pgettext_lazy("left out", "it belongs to a person who was erased")
-    SESSION = "session", pgettext_lazy("left out", "another conversation goes on here under the key of its session")
     NO_ENTRY = "no_entry", pgettext_lazy("left out", "what it refers to is not there")
     UNSTORABLE = "unstorable", pgettext_lazy("left out", "it cannot be stored")
 

@@ -4,7 +4,7 @@ So nothing is written down of an import, and one that is repeated, or was killed
 """
 
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID, uuid5
 
@@ -16,15 +16,22 @@ class Ids:
     """The ids of one export in the workspace or scope it is brought into."""
 
     place: UUID
+    #: What stood here before and is the same as something of the export, by its id there.
+    same: dict[UUID, UUID] = field(default_factory=dict)
 
     def derived(self, uid: UUID) -> UUID:
         """The id of what had this one there, where it is taken here."""
         return uuid5(self.place, str(uid))
 
+    def beside(self, uid: UUID) -> UUID:
+        """The id of what stands beside the session that is here for this one."""
+        return uuid5(self.place, f"{uid}/beside")
+
     def here(self, rows: "QuerySet[Any]", uids: Collection[UUID]) -> dict[UUID, Any]:
-        """The rows among these that were brought in for these ids, or are the very same."""
-        found = {row.uid: row for row in rows.filter(uid__in=[*uids, *map(self.derived, uids)])}
-        pairs = ((uid, found.get(self.derived(uid)) or found.get(uid)) for uid in uids)
+        """The rows among these that were brought in for these ids, are the very same, or say the same."""
+        names = {uid: [self.derived(uid), uid, *([self.same[uid]] if uid in self.same else [])] for uid in uids}
+        found = {row.uid: row for row in rows.filter(uid__in=[name for some in names.values() for name in some])}
+        pairs = ((uid, next((found[name] for name in some if name in found), None)) for uid, some in names.items())
         return {uid: row for uid, row in pairs if row is not None}
 
     def new(self, model: type[Model], uids: Collection[UUID]) -> dict[UUID, UUID]:

@@ -15,7 +15,7 @@ from memories.exceptions import ScopeFrozen
 from memories.imports.found import FileRefused
 from memories.models import Scope, Workspace
 from memories.models.change import acting
-from memplatform.transfer import remembered, tables
+from memplatform.transfer import conversations, remembered, tables
 from memplatform.transfer.files import ImportedFiles
 from memplatform.transfer.ids import Ids
 from memplatform.transfer.reading import Line, check, lines, records_of
@@ -25,7 +25,7 @@ from memplatform.transfer.run import Import, TransferReport
 PAGE = 1_000
 Report = Callable[[int, int], None]
 #: What brings in a page of each kind of record.
-_BRING = {**tables.BRING, **remembered.BRING}
+_BRING = {**tables.BRING, **conversations.BRING, **remembered.BRING}
 
 
 def import_export(
@@ -48,7 +48,8 @@ def import_export(
         message = _("The file holds %(count)d scopes; into one scope only one can be brought.")
         raise FileRefused(message % {"count": len(contents.scopes)})
     folder = ImportedFiles(place if place.is_dir() else None)
-    run = Import(workspace, into, now, actor, is_dry, place.name, Ids((into or workspace).uid), folder)
+    ids = Ids((into or workspace).uid)
+    run = Import(workspace, into, now, actor, is_dry, place.name, ids, folder, contents.remembered)
     total, met = contents.counts.total(), 0
     for kind, page in _pages(file):
         try:

@@ -34,7 +34,7 @@ def _named(session: UUID, conversation: int, position: int) -> str:
     return f"{conversation_path(session, conversation)}{_AT}{position}"
 
 
-def by_number(workspace: int, origins: Iterable[str], session_of: Callable[[UUID], UUID]) -> dict[str, str]:
+def by_number(workspace: int, origins: Iterable[str], session_of: Callable[[Place], UUID]) -> dict[str, str]:
     """The names here of messages as an export names them; one that is not here keeps the name of its place."""
     places = {origin: place for origin in origins if (place := _place(origin, session_of))}
     found = numbers(workspace, [place for place in places.values() if place[2]])
@@ -54,11 +54,12 @@ def numbers(workspace: int, places: Iterable[Place]) -> dict[Place, int]:
         return {(session, conversation, position): pk for session, conversation, position, pk in cursor.fetchall()}
 
 
-def _place(origin: str, session_of: Callable[[UUID], UUID]) -> Place | None:
+def _place(origin: str, session_of: Callable[[Place], UUID]) -> Place | None:
     """The place a name tells, at position 0 where the message is gone; None: it is no name of a message."""
     try:
         _head, session, conversation, last = origin.split("/")
         position = int(last.removeprefix(_AT[1:])) if last.startswith(_AT[1:]) else 0
-        return session_of(UUID(session)), int(conversation), position
+        place = UUID(session), int(conversation), position
     except ValueError:
         return None
+    return (session_of(place), *place[1:])

@@ -38,6 +38,7 @@ class Contents:
     counts: Counter[str] = field(default_factory=Counter)
     scopes: set[UUID] = field(default_factory=set)
     sessions: set[UUID] = field(default_factory=set)
+    remembered: set[UUID] = field(default_factory=set)  # memories and days
     is_whole: bool = False
 
 
@@ -125,6 +126,8 @@ def _check_columns(kind: str, record: dict[str, Any], contents: Contents) -> Non
             raise RecordRefused(_("“%(name)s” names none of this file.") % {"name": name})
     if kind in known:
         known[kind].add(UUID(str(record["uid"])))
+    if kind in ("entry", "day"):
+        contents.remembered.add(UUID(str(record["uid"])))
     if kind == "person":
         for part, shape in (("identities", IDENTITY), ("consents", CONSENT)):
             for one in record.get(part) or ():

@@ -12,6 +12,7 @@ from memories.entries.daily_events import EventDraft
 from memories.entries.draft import UnscopedDraft
 from memories.entries.exported import ExportedEntry, NamedSuccessor, PastChange
 from memories.imports.left_out import LeftOutReason
+from memories.language import text
 from memories.models import DailyEvent, Entry, Link, Scope, Suppression
 from memories.models.change import acting
 from memplatform.transfer.messages import by_number
@@ -35,6 +36,7 @@ def _new_by_scope(
     rows = columns_of(kind, page)
     uids = [told["uid"] for _n, _record, told in rows]
     there = run.ids.here(_target(run, model), uids)
+    there |= _the_same(run, model, [row for row in rows if row[2]["uid"] not in there])
     ids = run.ids.new(model, [uid for uid in uids if uid not in there])
     run.done.already[kind] += len(there)
     if run.is_dry:
@@ -46,6 +48,65 @@ def _new_by_scope(
             scope = run.scopes[UUID(record["scope"])]
             new[scope].append((number, record, told | {"uid": ids[told["uid"]]}))
     return new
+
+
+def _the_same(run: Import, model: type[Entry | DailyEvent], rows: Sequence[Row]) -> dict[UUID, Any]:
+    """What stood in the same scope before and is the same memory or event, by the ids of these there.
+
+    What the export itself brings is the same as nothing else of it.
+    """
+    by_scope: defaultdict[Scope, list[Row]] = defaultdict(list)
+    for row in rows:
+        scope = run.scopes[UUID(row[1]["scope"])]
+        if scope.pk is not None and scope.pk not in run.begun:
+            by_scope[scope].append(row)
+    same: dict[UUID, Any] = {}
+    for scope, some in by_scope.items():
+        here = _with_these_words(run, model, scope, some)
+        if not here:
+            continue
+        copies = [(record, dict(columns)) for _n, record, columns in some]
+        _rename(run, [columns for _record, columns in copies])
+        for record, columns in copies:
+            candidates = here[_words(columns)]
+            counterpart = next((row for row in candidates if _is_one(row, columns, record)), None)
+            if counterpart is not None:
+                candidates.remove(counterpart)
+                same[columns["uid"]] = counterpart
+                run.ids.same[columns["uid"]] = counterpart.uid
+    return same
+
+
+def _with_these_words(
+    run: Import, model: type[Entry | DailyEvent], scope: Scope, rows: Sequence[Row]
+) -> defaultdict[tuple[str, str], list[Any]]:
+    """What stands in a scope in the words of these rows and came from elsewhere, the oldest first, by its words."""
+    here: defaultdict[tuple[str, str], list[Any]] = defaultdict(list)
+    contents = [columns["content"] for _n, _record, columns in rows]
+    alike = (
+        {"fingerprint__in": [text.fingerprint(content) for content in contents]}
+        if model is Entry
+        else {"content__in": contents}
+    )
+    gone = set(run.ids.same.values())
+    for row in model._default_manager.filter(scope=scope, workspace=run.workspace, **alike).order_by("pk"):
+        if row.uid not in run.brought and row.uid not in gone:
+            here[row.content, getattr(row, "type", "")].append(row)
+    return here
+
+
+def _words(columns: Mapping[str, Any]) -> tuple[str, str]:
+    return columns["content"], columns.get("type", "")
+
+
+def _is_one(row: Any, columns: Mapping[str, Any], record: Mapping[str, Any]) -> bool:
+    """Whether a row in the same words is of the same time or message, and in use here as there."""
+    marks = ("expired_at", "archived_at", "suppressed_at")
+    is_over = record.get("superseded_by") is not None or any(columns.get(mark) for mark in marks)
+    was_over = getattr(row, "superseded_by_id", None) is not None or any(getattr(row, mark, None) for mark in marks)
+    time = "local_date" if isinstance(row, DailyEvent) else "stated_at"
+    is_of_one = getattr(row, time) == columns[time] or not set(row.origins).isdisjoint(columns["origins"])
+    return is_over == was_over and is_of_one
 
 
 def _days(run: Import, page: Sequence[Line]) -> None:
@@ -136,7 +197,7 @@ def _successors_then(run: Import, rows: Sequence[Row]) -> dict[str, int]:
 def _rename(run: Import, told: Sequence[dict[str, Any]], evidence: Sequence[dict[str, Any]] = ()) -> None:
     """Name the messages and days these rest on as they are named here."""
     origins = {origin for columns in told for origin in columns["origins"]} | {words["origin"] for words in evidence}
-    names = by_number(run.workspace.pk, origins, lambda uid: run.sessions[uid].uid if uid in run.sessions else uid)
+    names = by_number(run.workspace.pk, origins, run.session_of)
     days = {origin: uid for origin in origins if (uid := _day_uid(origin))}
     here = run.ids.here(_target(run, DailyEvent), set(days.values()))
     names |= {origin: f"{_DAY}{here[uid].uid}" for origin, uid in days.items() if uid in here}
@@ -168,7 +229,8 @@ def _successors(run: Import, page: Sequence[Line]) -> None:
     if run.is_dry:
         return
     of_scope: defaultdict[Scope, list[NamedSuccessor]] = defaultdict(list)
-    for _number, record, (entry, by) in _with_entries(run, page, "entry", "by"):
+    brought = [(number, record) for number, record in page if reference(record, "entry") not in run.ids.same]
+    for _number, record, (entry, by) in _with_entries(run, brought, "entry", "by"):
         told = columns_of(SUCCESSOR, [(0, record)])[0][2]
         named = NamedSuccessor(entry=entry.pk, successor=by.pk, **told)
         if named.is_news(entry):

@@ -1,20 +1,15 @@
-"""Bringing in what belongs to a workspace: its policies and channels, scopes, and conversations with their messages."""
+"""Bringing in what belongs to a workspace: its policies and channels, people and scopes."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
-from uuid import UUID
 
 from channels_app.models import Channel, Consent, Identity, Person
 from memories.entries import tombstones
-from memories.entries.tombstones import Tombstones
 from memories.imports.left_out import LeftOutReason
 from memories.models import Erasure, Policy, Scope
-from memplatform.transfer.messages import numbers
 from memplatform.transfer.reading import Line
-from memplatform.transfer.records import CONSENT, IDENTITY, KINDS, reference
-from memplatform.transfer.run import Import, SessionHere
-from sessions_app.models import Flush, Session, SessionEvent
-from sessions_app.search import rows as search_rows
+from memplatform.transfer.records import CONSENT, IDENTITY, KINDS
+from memplatform.transfer.run import Import
 
 Row = tuple[int, dict[str, Any], dict[str, Any]]  # line, record, columns
 
@@ -125,92 +120,10 @@ def _scopes(run: Import, page: Sequence[Line]) -> None:
         run.scopes[told["uid"]] = scope
 
 
-def _sessions(run: Import, page: Sequence[Line]) -> None:
-    rows = columns_of("session", page)
-    there = run.ids.here(Session.objects.filter(workspace=run.workspace), [told["uid"] for _n, _record, told in rows])
-    new = [row for row in rows if row[2]["uid"] not in there]
-    uids = run.ids.new(Session, [told["uid"] for _n, _record, told in new])
-    keys = {told["key"] for _n, _record, told in new}
-    taken = set(Session.objects.filter(workspace=run.workspace, key__in=keys).values_list("platform", "account", "key"))
-    made = {}
-    for number, record, told in new:
-        if (told["platform"], told["account"], told["key"]) in taken:
-            run.leave_out([number], LeftOutReason.SESSION)
-            continue
-        scopes = {name: run.scopes.get(uid) if (uid := reference(record, name)) else None for name in _SCOPES}
-        made[told["uid"]] = Session(
-            workspace=run.workspace,
-            **told | {"uid": uids[told["uid"]]},
-            **{f"{name}_id": scope.pk if scope else None for name, scope in scopes.items()},
-        )
-    run.done.already["session"] += len(there)
-    run.done.created["session"] += len(made)
-    if not run.is_dry:
-        Session.objects.bulk_create(made.values())
-    run.sessions |= {uid: SessionHere(session.uid, session.pk) for uid, session in (there | made).items()}
-
-
-_SCOPES = ("user_scope", "chat_scope")
-
-
-def _of_sessions(run: Import, kind: str, page: Sequence[Line]) -> list[tuple[SessionHere, dict[str, Any]]]:
-    """The rows of a page with the sessions they belong to, without those whose session was left out."""
-    told = [(run.sessions.get(_uid(record, "session")), columns) for _n, record, columns in columns_of(kind, page)]
-    return [(session, columns) for session, columns in told if session is not None]
-
-
-def _uid(record: Mapping[str, Any], name: str) -> UUID:
-    uid = reference(record, name)
-    if uid is None:
-        raise AssertionError("the file was checked")
-    return uid
-
-
-def _messages(run: Import, page: Sequence[Line]) -> None:
-    rows = [
-        ((session.uid, told["conversation"], told["position"]), session, told)
-        for session, told in _of_sessions(run, "message", page)
-    ]
-    there = numbers(run.workspace.pk, [place for place, _session, _told in rows])
-    texts = [(told["content"], "", ()) for _place, _session, told in rows]
-    erased = Tombstones.of_workspace(run.workspace.pk).covering(texts, everywhere=True)
-    lines = [number for number, record in page if run.sessions.get(_uid(record, "session"))]
-    run.leave_out([number for number, gone in zip(lines, erased, strict=True) if gone], LeftOutReason.ERASED)
-    new = [
-        SessionEvent(workspace=run.workspace, session_id=session.pk, **told)
-        for (place, session, told), gone in zip(rows, erased, strict=True)
-        if place not in there and not gone
-    ]
-    run.done.already["message"] += len(there)
-    run.done.created["message"] += len(new)
-    if not run.is_dry:
-        search_rows.write(SessionEvent.objects.bulk_create(new))
-
-
-def _flushes(run: Import, page: Sequence[Line]) -> None:
-    rows = _of_sessions(run, "flush", page)
-    there = run.ids.here(Flush.objects.filter(workspace=run.workspace), [told["uid"] for _session, told in rows])
-    new = [(session, told) for session, told in rows if told["uid"] not in there]
-    uids = run.ids.new(Flush, [told["uid"] for _session, told in new])
-    run.done.already["flush"] += len(there)
-    run.done.created["flush"] += len(new)
-    if not run.is_dry:
-        Flush.objects.bulk_create(
-            (
-                Flush(workspace=run.workspace, session_id=session.pk, **told | {"uid": uids[told["uid"]]})
-                for session, told in new
-            ),
-            ignore_conflicts=True,
-        )
-
-
 BRING: Mapping[str, Callable[[Import, Sequence[Line]], None]] = {
     "workspace": _workspace,
     "policy": _policies,
     "channel": _channels,
     "person": _people,
     "scope": _scopes,
-    "session": _sessions,
-    "message": _messages,
-    "flush": _flushes,
 }

@@ -245,7 +245,7 @@ def test_a_conversation_goes_on_elsewhere_and_one_that_goes_on_here_is_left_alon
     busy = Api(make_key(third))
     busy.post("turns", {**turn, "user": "I am Dora"})
     done = told("import", tmp_path / "out", "--workspace", third.name)
-    assert [one["reason"] for one in done["left_out"]] == ["session"]
+    assert (done["left_out"], done["created"]["session"], done["created"]["message"]) == ([], 1, 2)
     history = busy.post("context", {"address": address, "message": "who am I?"}).json()["history"]
     assert [one["content"] for one in history] == ["I am Dora", "Noted."]
     turns = Entry.objects.filter(workspace=third, content__contains="Hangzhou")
