@@ -70,7 +70,10 @@ KINDS: Mapping[str, Kind] = {
     "person": Kind(Person, ("key", "name", "note", "united_at", "created_at", "version")),
     "scope": Kind(
         Scope,
-        ("uid", "key", "kind", "label", "frozen", "speakers", "projects", "nicknames", "sender_names", "created_at"),
+        (
+            *("uid", "key", "kind", "label", "frozen", "speakers", "projects", "nicknames", "sender_names"),
+            *("secrets_version", "created_at"),
+        ),
     ),
     "session": Kind(
         Session,
@@ -134,14 +137,14 @@ def reference(record: Mapping[str, Any], name: str) -> UUID | None:
         raise RecordRefused(_("“%(name)s” is no id.") % {"name": name}) from problem
 
 
-#: Columns that earlier exports do not tell: they are as in a new row.
-_NEWER = frozenset({"reason"})
+#: Columns that earlier exports do not tell, and what holds for these.
+_NEWER: Mapping[str, Any] = {"reason": "", "secrets_version": 0}
 
 
 def _value(column: "Field[Any, Any] | Any", record: Mapping[str, Any], name: str) -> Any:
     if name not in record:
         if name in _NEWER:
-            return column.get_default()
+            return _NEWER[name]
         raise RecordRefused(_("“%(name)s” is missing.") % {"name": name})
     given = record[name]
     if given is None:
