@@ -7,15 +7,16 @@ asks all of them by policies nobody has saved yet; nothing is kept.
 
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
 from django.db.models import Q
 
-from memories.models import Entry, PinnedState, PinnedTest, Scope, Workspace
+from memories.models import Entry, PinnedState, PinnedTest, Policy, Scope, Workspace
 from memories.models.policy import Policies
 from memories.recall import Query, SearchScope, recall
+from memories.recall.traces import store as traces
 from memories.tenancy.resolver import ScopeRef
 
 #: Pinned tests of one workspace that are run.
@@ -51,6 +52,13 @@ def whom_of(query: Query, said: str) -> dict[str, Any]:
         for place in query.places
     ]
     return {"said": said, "asker": query.asker, "session": query.session_key, "places": places}
+
+
+def asked_of(query: Query, workspace: Workspace) -> dict[str, Any]:
+    """What is asked besides the message and as whom; how many memories, where it is not as many as the policy says."""
+    is_default = query.limit == int(Policy.objects.of(workspace.pk).weight("MAX_RECALLS"))
+    kept = traces.asked_json(replace(query, limit=0 if is_default else query.limit))
+    return {name: value for name, value in kept.items() if name not in ("mode", "need", "heard", "asker")}
 
 
 def run_pinned(workspace: Workspace, policies: Policies | None = None, *, now: datetime) -> list[PinnedRun]:
@@ -94,14 +102,15 @@ def run_one(test: PinnedTest, workspace: Workspace, policies: Policies | None = 
         return PinnedRun(test, [(NO_SCOPE, ", ".join(test.scope_keys))])
     result = recall(query, now=now, zone=workspace.zone(), embed_seconds=EMBED_SECONDS, recorded=False)
     served = [item.entry.pk for item in result.served]
-    told = "\n".join(item.entry.content for item in result.served).casefold()
+    texts = [item.entry.content for item in result.served] + [event.content for event in result.events]
+    answer = "\n".join(texts).casefold()
     named = {*test.must_entries, *test.must_not_entries}
     there = set(Entry.objects.filter(workspace=workspace, pk__in=named).values_list("pk", flat=True))
     problems: list[tuple[str, Any]] = [(ERASED, pk) for pk in sorted(named - there)]
     problems += [(MISSING, pk) for pk in test.must_entries if pk in there and pk not in served]
     problems += [(UNWANTED, pk) for pk in test.must_not_entries if pk in served]
-    problems += [(NO_WORDS, words) for words in test.must_words if words.casefold() not in told]
-    problems += [(WORDS, words) for words in test.must_not_words if words.casefold() in told]
+    problems += [(NO_WORDS, words) for words in test.must_words if words.casefold() not in answer]
+    problems += [(WORDS, words) for words in test.must_not_words if words.casefold() in answer]
     if problems and "embedding" in result.degraded:  # nobody knows what it would be with the embedder
         problems = [problem for problem in problems if problem[0] == ERASED] + [(DEGRADED, None)]
     return PinnedRun(test, problems, served)
@@ -141,15 +150,15 @@ def _query_of(test: PinnedTest, workspace: Workspace, policies: Policies | None)
     scopes = {row.key: row for row in Scope.objects.in_workspace(workspace.pk).filter(key__in=[r.key for r in refs])}
     places = [SearchScope(scopes[ref.key], ref) for ref in refs if ref.key in scopes]
     adjusted: Mapping[str, Any] = {} if policies is None else {"adjusted": lambda _now: policies}
-    return Query(
+    return traces.query_from(
+        {"limit": 0} | test.asked | {"mode": test.mode, "need": test.need},
+        served=[pk for pk, _version in test.answer or ()],
         workspace_id=workspace.pk,
         language=workspace.language,
         places=places,
         message=test.message,
-        limit=0,
-        mode=test.mode,
-        need=test.need,
         asker=test.whom["asker"],
         session_key=test.whom["session"],
+        as_of=traces.moment_from(test.asked.get("as_of")),
         **adjusted,
     )

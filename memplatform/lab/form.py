@@ -107,10 +107,8 @@ class LabForm(forms.Form):
         return " · ".join(filter(None, parts))
 
     def asked(self) -> list[tuple[str, str]]:
-        """What a form beside it sends again: who asks what, without the numbers."""
-        names = ("message", "whom", "platform", "account", "peer", "chat", "mode")
-        found = [(name, str(self.cleaned_data[name])) for name in names if self.cleaned_data[name]]
-        return found + [(name, "on") for name in ("is_group", "always") if self.cleaned_data[name]]
+        """What a form beside it sends again: all that was filled in, as it was sent."""
+        return [(name, self.data[name]) for name in self.fields if self.data.get(name)]
 
     @property
     def need(self) -> str:

@@ -73,12 +73,12 @@ def _answers(request: HttpRequest, workspace: Workspace, trace: RecallTrace | No
         query = asking.query_of_trace(trace, asked, need=form.need)
     else:
         query = asking.query_of(workspace, actor_of(request), asked, need=form.need, now=now)
+    answers = [asking.ask(query, workspace, now=now)]
     if may_pin and request.POST.get("do") == "pin":
         try:
             pinned = pin(workspace, actor_of(request), query, form, request.POST)
         except InvalidDraft as refusal:
             pin_error = str(refusal)
-    answers = [asking.ask(query, workspace, now=now)]
     if changes := form.changes():
         answers.append(asking.ask(asking.tried(changes, query), workspace, now=now))
     moved = asking.moves(*answers) if len(answers) > 1 else []
@@ -90,6 +90,7 @@ def _answers(request: HttpRequest, workspace: Workspace, trace: RecallTrace | No
         "may_pin": may_pin,
         "pinned": pinned,
         "pin_error": pin_error,
+        "answer": answers[0],
         "pinnable": [*answers[0].served, *answers[0].left_out],
         "asked": form.asked(),
     }

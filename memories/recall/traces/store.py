@@ -1,7 +1,7 @@
 """The trace of a recall: written before it is answered, read again, and asked again later (F5)."""
 
 import secrets
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -72,7 +72,7 @@ def write(query: Query, result: "Recall", now: datetime) -> RecallTrace:
         message=query.message,
         terms=question_terms(query.message),
         asker=query.asker,
-        query=_query_json(query),
+        query=asked_json(query),
         rule=result.need.rule,
         served=[item.entry.pk for item in result.served],
         versions=[item.entry.version for item in result.served],
@@ -112,7 +112,7 @@ def events_of(trace: RecallTrace) -> list[TracedEvent]:
     return [TracedEvent(*row) for row in trace.evidence.get("events", [])]
 
 
-def _query_json(query: Query) -> dict[str, Any]:
+def asked_json(query: Query) -> dict[str, Any]:
     """What was asked besides the message; nothing that was left at its default."""
     asked = {
         "limit": query.limit,
@@ -164,33 +164,41 @@ def _event_row(event: RecalledEvent) -> list[Any]:
 
 def query_of(trace: RecallTrace) -> Query:
     """What a trace says was asked, under the same walls; scopes that are gone are not asked again."""
-    asked = trace.query
-    return Query(
+    return query_from(
+        trace.query,
+        served=trace.served,
         workspace_id=trace.workspace_id,
         places=_places(trace),
         message=trace.message,
+        session_key=trace.session_key,
+        scope_keys=trace.scope_keys,
+        bot_id=trace.bot_id,
+        asker=trace.query.get("asker", ""),
+        explain=True,
+    )
+
+
+def query_from(asked: Mapping[str, Any], *, served: Sequence[int], **given: Any) -> Query:
+    """The query of what `asked_json` kept, asked of memory as it is; `given` are the fields that are not kept there."""
+    return Query(
         limit=asked["limit"],
         mode=asked.get("mode", "hybrid"),
         types=asked.get("types"),
         filters=asked.get("filters", {}),
         project=asked.get("project"),
         topic=asked.get("topic"),
-        since=_time(asked.get("since")),
-        until=_time(asked.get("until")),
+        since=moment_from(asked.get("since")),
+        until=moment_from(asked.get("until")),
         # a door's filter is not kept: of what it named, that which was served is asked for again
-        among=Entry.objects.filter(pk__in=trace.served) if asked.get("narrowed") else None,
+        among=Entry.objects.filter(pk__in=served) if asked.get("narrowed") else None,
         need=asked["need"],
         quotas=asked["quotas"],
         nearest=asked.get("nearest", False),
         token_budget=asked.get("token_budget", 1_000),
         include_session_events=asked.get("include_session_events", True),
         always_events=asked.get("always_events", False),
-        session_key=trace.session_key,
-        scope_keys=trace.scope_keys,
-        bot_id=trace.bot_id,
-        asker=asked.get("asker", ""),
         resolved=tuple((said, tuple(meant)) for said, meant in asked.get("resolved", {}).items()),
-        explain=True,
+        **given,
     )
 
 
@@ -218,5 +226,6 @@ def _ref(scope: Scope, trace: RecallTrace, chat: str | None) -> ScopeRef:
     return ScopeRef(key=scope.key, kind=scope.kind, only_chat=heard.get(str(scope.pk)), in_group=guarded)
 
 
-def _time(iso: str | None) -> datetime | None:
+def moment_from(iso: str | None) -> datetime | None:
+    """A moment that `asked_json` kept."""
     return datetime.fromisoformat(iso) if iso else None

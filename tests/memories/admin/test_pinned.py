@@ -1,5 +1,7 @@
 """Pinned tests: made in the lab, run every day, and told of when their answers are others (F6)."""
 
+import re
+from html import unescape
 from typing import Any
 
 import pytest
@@ -9,9 +11,10 @@ from django.utils import timezone
 
 from memories import entries
 from memories.evaluation import pinned
-from memories.models import Entry, PinnedState, PinnedTest, RecallTrace
+from memories.models import Entry, PinnedState, PinnedTest, RecallTrace, Workspace
 from memories.models.policy import Policies
 from memories.tenancy.roles import Role
+from tests.conftest import NOW, make_draft
 from tests.memories.admin.conftest import House, enter, make_user
 
 pytestmark = pytest.mark.django_db
@@ -21,6 +24,39 @@ QUESTION = "what do I drink with marmalade?"
 def pin(client: Client, house: House, **fields: Any) -> Any:
     body = {"do": "pin", "of": house.workspace.pk, "message": QUESTION, "whom": house.session.key, "mode": "hybrid"}
     return client.post(reverse("lab"), body | fields)
+
+
+def ask(client: Client, house: House, **fields: Any) -> Any:
+    body = {"of": house.workspace.pk, "message": QUESTION, "whom": house.session.key, "mode": "hybrid"}
+    return client.post(reverse("lab"), body | fields)
+
+
+def pin_page(client: Client, page: Any, **ticked: Any) -> PinnedTest:
+    """Pinned by the form that stands on a page of the lab, with all that it sends by itself."""
+    form = page.content.decode().partition('name="do" value="pin"')[2]
+    sent: dict[str, Any] = {"do": "pin"} | ticked
+    for name, value in re.findall(r'<input type="hidden" name="(\w+)" value="([^"]*)">', form):
+        sent.setdefault(name, []).append(unescape(value))
+    saved = client.post(reverse("lab"), sent)
+    assert saved.status_code == 302, saved.context["form"].errors
+    return PinnedTest.objects.latest("created_at")
+
+
+def served(page: Any) -> list[int]:
+    return [row.entry_id for row in page.context["answers"][0][1].served]
+
+
+def kept(test: PinnedTest) -> list[int]:
+    return [pk for pk, _version in test.answer or ()]
+
+
+def served_again(test: PinnedTest) -> list[int]:
+    return list(pinned.run_one(test, Workspace.objects.get(pk=test.workspace_id), now=timezone.now()).served)
+
+
+def remember_teas(house: House) -> None:
+    for n in range(3):
+        entries.remember(make_draft(house.scope, f"I drink marmalade tea number {n}"), now=timezone.now(), actor="test")
 
 
 @pytest.fixture
@@ -81,3 +117,64 @@ def test_only_who_curates_may_pin_and_only_what_the_chat_may_hear(alice: Client,
     refused = pin(alice, mine, **{f"row_{theirs.entry.pk}": "must"})
     assert "Tick what must" in refused.content.decode()
     assert not PinnedTest.objects.filter(message=QUESTION).exists()
+
+
+def test_it_keeps_and_shows_the_answer_that_stood_on_the_page(alice: Client, mine: House) -> None:
+    remember_teas(mine)
+    page = ask(alice, mine)
+    reworded, edit = Entry.objects.get(pk=mine.entry.pk), entries.Edit(columns={"content": "I like marmalade with rum"})
+    entries.update(reworded, edit, now=NOW, actor="test")
+    entries.remember(make_draft(mine.scope, "I drink marmalade cola"), now=timezone.now(), actor="test")
+    test = pin_page(alice, page, must_words="marmalade")
+    assert kept(test) == served(page)
+    shown = alice.get(reverse("admin:memories_pinnedtest_change", args=[test.pk])).content.decode()
+    answer = shown.partition("The answer it was made from")[2]
+    assert "I like marmalade with tea" in answer and "reworded since" in answer
+    assert "with rum" not in answer and "cola" not in answer
+
+
+def test_it_asks_again_all_that_the_recall_asked_it_was_begun_from(alice: Client, mine: House) -> None:
+    remember_teas(mine)
+    narrow = {**mine.trace.query, "limit": 2, "types": ["user_explicit"]}
+    RecallTrace.objects.filter(pk=mine.trace.pk).update(query=narrow)
+    page = ask(alice, mine, trace=mine.trace.pk)
+    test = pin_page(alice, page, must_words="marmalade")
+    assert len(served(page)) == 2 and served_again(test) == served(page) == kept(test)
+
+
+def test_one_of_a_past_moment_goes_on_asking_memory_as_it_was_then(alice: Client, mine: House) -> None:
+    moment = timezone.localtime(timezone.now())
+    entries.expire(Entry.objects.get(pk=mine.entry.pk), now=timezone.now(), actor="user:ann")
+    page = ask(alice, mine, at=moment.isoformat())
+    test = pin_page(alice, page, must_words="with tea")
+    assert mine.entry.pk in served(page) and served_again(test) == served(page)
+    assert mine.entry.pk not in served(ask(alice, mine))
+
+
+def test_words_it_wants_may_stand_in_what_was_said_as_they_may_on_the_page(alice: Client, mine: House) -> None:
+    question = "what did I say before about marmalade?"
+    page = ask(alice, mine, message=question)
+    (answer,) = [answer for _name, answer in page.context["answers"]]
+    said = [event.content for event in answer.result.events]
+    assert said
+    test = pin_page(alice, page, must_words=said[0][:40])
+    assert pinned.run_one(test, mine.workspace, now=timezone.now()).problems == []
+
+
+def test_what_was_filled_in_stands_there_still_when_pinning_is_refused(alice: Client, mine: House) -> None:
+    filled = {"at": timezone.localtime(timezone.now()).isoformat(), "max_recalls": "1", "always": "on"}
+    refused = pin(alice, mine, **filled)
+    assert "Tick what must" in refused.content.decode()
+    assert len(refused.context["answers"]) == 2 and filled.items() <= dict(refused.context["asked"]).items()
+
+
+def test_a_question_memory_cannot_answer_as_of_then_is_not_pinned(alice: Client, mine: House) -> None:
+    before = mine.workspace.created_at.replace(year=2000).isoformat()
+    assert pin(alice, mine, at=before, must_words="tea").context["form"].errors["at"]
+    assert not PinnedTest.objects.filter(message=QUESTION).exists()
+
+
+def test_the_answer_holds_only_what_the_chat_may_hear(alice: Client, mine: House, theirs: House) -> None:
+    answer = [f"{theirs.entry.pk}.1", f"{mine.entry.pk}.1", f"{mine.entry.pk}.99", "x", "1.", f"{10**19}.1"]
+    assert pin(alice, mine, answer=answer, must_words="tea").status_code == 302
+    assert PinnedTest.objects.get(message=QUESTION).answer == [[mine.entry.pk, 1]]
