@@ -24,9 +24,9 @@ NAME = "import"
 #: Two imports into one scope at once would both miss what the other plans.
 _IMPORT_LOCK = 12 << 56
 _OPEN = (BatchState.PROPOSED, BatchState.APPLYING, BatchState.APPLIED)
-#: How far it is: of files or lines that are read, then of rows that are written.
+#: How far it is: of files, or of the bytes of one, that are read, then of rows that are written.
 Report = Callable[[str, int, int], None]
-FILES, ROWS = "files", "rows"
+FILES, READ, ROWS = "files", "bytes", "rows"
 
 
 class Reading(Protocol):

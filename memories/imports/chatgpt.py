@@ -5,14 +5,14 @@ from pathlib import Path
 from typing import Any
 
 from memories.conf import conf
-from memories.imports.found import Found, Reader, items, time_of
+from memories.imports.found import Found, Heard, Reader, items, time_of
 from memories.language.text import smart_truncate
 from memories.language.turns import turn_of
 
 
-def read(path: Path) -> Reader:
+def read(path: Path, heard: Heard) -> Reader:
     """The turns of every conversation as it was left, under its title. Raises FileRefused."""
-    for number, conversation in items(path, "conversations"):
+    for number, conversation in items(path, heard, "conversations"):
         title = str(conversation.get("title") or "").strip()
         name = str(
             conversation.get("id")

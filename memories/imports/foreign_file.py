@@ -20,9 +20,9 @@ from memories.entries.daily_events import EventDraft, SuppressedContent
 from memories.entries.draft import UnscopedDraft, check
 from memories.exceptions import InvalidDraft
 from memories.imports import chatgpt, mem0, table, zep
-from memories.imports.batch import FILES, ImportReport, Report, carry_out, imported
+from memories.imports.batch import READ, ImportReport, Report, carry_out, imported
 from memories.imports.foreign_folder import parts
-from memories.imports.found import FileRefused, Found, Reader
+from memories.imports.found import FileRefused, Found, Heard, Reader
 from memories.imports.left_out import LeftOut, LeftOutReason
 from memories.language import text
 from memories.models import DailyEvent, Entry, Policy, Scope
@@ -38,7 +38,7 @@ TURN_TERM = timedelta(days=365)
 class Format:
     """A kind of file."""
 
-    read: Callable[[Path], Reader]
+    read: Callable[[Path, Heard], Reader]
     words: tuple[str, ...]  # each of which stands at the beginning of such a file
 
 
@@ -98,7 +98,7 @@ class _Reading:
 
     scope: Scope
     path: Path
-    read: Callable[[Path], Reader]
+    read: Callable[[Path, Heard], Reader]
     who: str | None
     now: datetime
     done: ImportReport
@@ -107,7 +107,7 @@ class _Reading:
     def rows(self) -> Iterator[PlanRow]:
         """A row for everything that is not there yet; the others are counted."""
         there, people = _AlreadyThere(self.scope), set()
-        for found in self.read(self.path):
+        for found in self.read(self.path, self._heard()):
             if isinstance(found, LeftOut):
                 self.done.left_out.append(found)
                 continue
@@ -118,8 +118,11 @@ class _Reading:
                 message = _("The file holds memories of several: %(people)s, … Name one by --who; each has a scope.")
                 raise FileRefused(message % {"people": ", ".join(sorted(people))})
             yield from self._rows_of(found, there)
-        if self.report:
-            self.report(FILES, 1, 1)
+
+    def _heard(self) -> Heard:
+        """What tells how much of the file is read."""
+        report, size = self.report, self.path.stat().st_size
+        return lambda done: report(READ, done, size) if report else None
 
     def _rows_of(self, found: Found, there: "_AlreadyThere") -> Iterator[PlanRow]:
         if not found.content.strip():
@@ -189,19 +192,24 @@ def _day_of(row: PlanRow) -> str:
     return row.step.local_date.isoformat() if isinstance(row.step, EventStep) else ""
 
 
+def _hash(content: str, day: str) -> bytes:
+    """The hash of a memory, or of the event of a day."""
+    return bytes.fromhex(text.fingerprint(content)) + day.encode()
+
+
 class _AlreadyThere:
-    """What a scope holds already, or an import brought, as hashes."""
+    """What a scope holds already, or an import brought, as hashes: of a file of a million memories some 100 MB."""
 
     def __init__(self, scope: Scope) -> None:
         self._scope, self._suppressed = scope, SuppressedContent([scope])
         live = Entry.objects.in_scope(scope).live().values_list("fingerprint", flat=True)
-        self._known = {("", fingerprint) for fingerprint in live.iterator(chunk_size=2_000)}
+        self._known = {bytes.fromhex(fingerprint) for fingerprint in live.iterator(chunk_size=2_000)}
         days = DailyEvent.objects.in_use().filter(scope=scope, source=Source.MIGRATION)
         for day, content in days.values_list("local_date", "content").iterator(chunk_size=2_000):
-            self._known.add((day.isoformat(), text.fingerprint(content)))
+            self._known.add(_hash(content, day.isoformat()))
         for said, on in imported(scope).iterator(chunk_size=2_000):
             if said:
-                self._known.add((on or "", text.fingerprint(said)))
+                self._known.add(_hash(said, on or ""))
 
     def is_suppressed(self, said: str) -> bool:
         return self._suppressed.covers(self._scope, said, ())
@@ -209,5 +217,5 @@ class _AlreadyThere:
     def knows(self, said: str, day: str) -> bool:
         """Whether it is there; from now on it is."""
         count = len(self._known)
-        self._known.add((day, text.fingerprint(said)))
+        self._known.add(_hash(said, day))
         return len(self._known) == count

@@ -2,7 +2,7 @@
 
 import re
 from codecs import BOM_UTF8
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -37,6 +37,8 @@ class Found:
 
 
 Reader = Iterator[Found | LeftOut]
+#: Who hears how many bytes of a file are read.
+Heard = Callable[[int], None]
 #: How deep lists and objects may stand in one another, and how large an item may be, which is read as a whole.
 DEPTH_MOST, ITEM_BYTES = 100, 32 * 1024 * 1024
 _BEGINNING, _CHUNK = 100_000, 1024 * 1024
@@ -44,7 +46,7 @@ _ESCAPED, _STRING = re.compile(rb"\\.", re.DOTALL), re.compile(rb'"[^"]*"')
 _NO_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
 
 
-def items(path: Path, *lists: str) -> Iterator[tuple[int, dict[str, Any]]]:
+def items(path: Path, heard: Heard, *lists: str) -> Iterator[tuple[int, dict[str, Any]]]:
     """The objects of a JSON file with their numbers, one after another: of its list, of one it names, or one a line.
 
     Raises FileRefused.
@@ -56,7 +58,7 @@ def items(path: Path, *lists: str) -> Iterator[tuple[int, dict[str, Any]]]:
             named = [name for name in lists if f'"{name}"'.encode() in beginning] or lists
             prefixes = ["item"] if beginning[:1] == b"[" else [f"{name}.item" for name in named]
             for prefix in [*prefixes, *([""] if beginning[:1] == b"{" else [])]:
-                for item in _built(path, file, prefix):
+                for item in _built(file, prefix, heard):
                     number += 1
                     yield number, item if isinstance(item, dict) else {}
                 if number:
@@ -92,6 +94,7 @@ class _Watched:
     """
 
     file: BinaryIO
+    heard: Heard
     since: int = 0
     depth: int = 0
     is_in_string: bool = False
@@ -103,6 +106,7 @@ class _Watched:
             raise _TooLarge
         data = self.file.read(size)
         self.since += len(data)
+        self.heard(self.file.tell())
         self._follow(data)
         return data
 
@@ -118,12 +122,12 @@ class _Watched:
                 raise RecursionError
 
 
-def _built(path: Path, file: BinaryIO, prefix: str) -> Iterator[Any]:
+def _built(file: BinaryIO, prefix: str, heard: Heard) -> Iterator[Any]:
     """The values of a JSON file below a prefix. Raises _TooLarge, RecursionError, ijson.JSONError."""
     file.seek(0)
     if file.read(len(BOM_UTF8)) != BOM_UTF8:
         file.seek(0)
-    watched = _Watched(file)
+    watched = _Watched(file, heard)
     for item in ijson.items(watched, prefix, use_float=True, multiple_values=True, buf_size=_CHUNK):
         watched.since = 0
         yield item

@@ -2,15 +2,15 @@
 
 from pathlib import Path
 
-from memories.imports.found import Found, Reader, fact, items, slots_of, time_of
+from memories.imports.found import Found, Heard, Reader, fact, items, slots_of, time_of
 from memories.imports.left_out import LeftOut, LeftOutReason
 
 _PLACES = ("user_id", "agent_id", "run_id", "app_id")
 
 
-def read(path: Path) -> Reader:
+def read(path: Path, heard: Heard) -> Reader:
     """Its memories: each a fact, with its metadata as slots. Raises FileRefused."""
-    for number, item in items(path, "results", "memories"):
+    for number, item in items(path, heard, "results", "memories"):
         try:
             content = str(item.get("memory") or item.get("text") or "")
             at, ends = time_of(item.get("updated_at") or item.get("created_at")), time_of(item.get("expiration_date"))

@@ -1,13 +1,14 @@
 """A table in CSV: a row a memory, with at least the column `content`."""
 
 import csv
+from io import TextIOWrapper
 from pathlib import Path
 from typing import Any
 
 from django.utils.translation import gettext as _
 
 from memories.choices import EntryType
-from memories.imports.found import FileRefused, Found, Reader, time_of
+from memories.imports.found import FileRefused, Found, Heard, Reader, time_of
 from memories.imports.left_out import LeftOut, LeftOutReason
 
 _WORDS = ("type", "subtype", "category", "project", "topic")
@@ -15,13 +16,14 @@ _SLOT = "slot."
 _KNOWN = {"content", "who", "at", "tier", "importance", "pinned", "expires_at", *_WORDS}
 
 
-def read(path: Path) -> Reader:
+def read(path: Path, heard: Heard) -> Reader:
     """Its rows; without a type a row is a fact. Columns `slot.NAME` are slots. Raises FileRefused."""
-    with path.open(encoding="utf-8-sig", newline="") as file:
-        rows = csv.DictReader(file, strict=True)
+    with path.open("rb") as file, TextIOWrapper(file, encoding="utf-8-sig", newline="") as text:
+        rows = csv.DictReader(text, strict=True)
         try:
             _check_columns(rows.fieldnames or [])
             for row in rows:
+                heard(file.tell())
                 try:
                     yield _found(rows.line_num, {name: value or "" for name, value in row.items()})
                 except ValueError as problem:

@@ -3,13 +3,13 @@
 from pathlib import Path
 from typing import Any
 
-from memories.imports.found import Found, Reader, fact, items, time_of
+from memories.imports.found import Found, Heard, Reader, fact, items, time_of
 from memories.imports.left_out import LeftOut, LeftOutReason
 
 
-def read(path: Path) -> Reader:
+def read(path: Path, heard: Heard) -> Reader:
     """Episodes as what was said on their days, and facts that hold as facts. Raises FileRefused."""
-    for number, item in items(path, "episodes", "items", "edges", "facts"):
+    for number, item in items(path, heard, "episodes", "items", "edges", "facts"):
         try:
             found = _found(number, item)
         except ValueError as problem:

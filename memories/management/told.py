@@ -62,19 +62,23 @@ def clock(now: datetime | None) -> Callable[[], datetime]:
 class Bar:
     """How far the work is, on one line of a terminal that is read by a person.
 
-    Elsewhere it writes nothing or, where it `has_lines`, ten of them. It is told counts, and adds up those of `units`.
+    Elsewhere it writes nothing or, where it `has_lines`, ten of them. It is told counts, and adds up those of `units`;
+    it shows them, or their share of the whole in percent.
     """
 
-    def __init__(self, total: int, *units: str, head: str = "", has_lines: bool = False) -> None:
+    def __init__(
+        self, total: int, *units: str, head: str = "", has_lines: bool = False, is_share: bool = False
+    ) -> None:
         self._total, self._before, self._units = total, 0, units or ("entries",)
-        self._head, self._steps = head, 0
+        self._head, self._steps, self._is_share = head, 0, is_share
         self._has_lines = has_lines and total > 0 and not sys.stderr.isatty()
+        figures = "{percentage:.0f} %" if is_share else "{n_fmt} / {total_fmt}"
         self._bar: tqdm[Any] = tqdm(
             total=total,
             desc=head or None,
             disable=total == 0 or not sys.stderr.isatty(),
             file=sys.stderr,
-            bar_format="{desc} |{bar:30}| {n_fmt} / {total_fmt}  {remaining}",
+            bar_format=f"{{desc}} |{{bar:30}}| {figures}  {{remaining}}",
         )
 
     def __call__(self, counts: dict[str, int]) -> None:
@@ -82,7 +86,8 @@ class Bar:
         self._bar.update(done - self._bar.n)
         if self._has_lines and done * 10 // self._total > self._steps:
             self._steps = done * 10 // self._total
-            sys.stderr.write(f"{self._head} {done:,} / {self._total:,}\n")
+            share = f"{done * 100 // self._total} %" if self._is_share else f"{done:,} / {self._total:,}"
+            sys.stderr.write(f"{self._head} {share}\n")
 
     def _done(self, counts: dict[str, int]) -> int:
         return sum(counts.get(unit, 0) for unit in self._units)

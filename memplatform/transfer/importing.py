@@ -4,7 +4,7 @@ What is here already stays as it is. A run that was killed, or is repeated, goes
 days come as one batch a scope, which can be undone.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
 
@@ -12,6 +12,7 @@ from django.db import DatabaseError, transaction
 from django.utils.translation import gettext as _
 
 from memories.exceptions import ScopeFrozen
+from memories.imports.batch import READ, ROWS, Report
 from memories.imports.found import FileRefused
 from memories.models import Scope, Workspace
 from memories.models.change import acting
@@ -23,7 +24,6 @@ from memplatform.transfer.records import END, HEAD
 from memplatform.transfer.run import Import, TransferReport
 
 PAGE = 1_000
-Report = Callable[[int, int], None]
 #: What brings in a page of each kind of record.
 _BRING = {**tables.BRING, **conversations.BRING, **remembered.BRING}
 
@@ -43,7 +43,8 @@ def import_export(
     The whole file is read before anything is written. Raises FileRefused or ScopeFrozen.
     """
     file = records_of(place)
-    contents = check(file)
+    size = file.stat().st_size
+    contents = check(file, lambda done: report(READ, done, size) if report else None)
     if into and len(contents.scopes) != 1:
         message = _("The file holds %(count)d scopes; into one scope only one can be brought.")
         raise FileRefused(message % {"count": len(contents.scopes)})
@@ -64,7 +65,7 @@ def import_export(
             raise FileRefused(_("Lines %(first)d to %(last)d: %(why)s") % places) from problem
         met += len(page)
         if report:
-            report(met, total)
+            report(ROWS, met, total)
     if not is_dry:
         run.done.files = folder.bring(run.scopes.values())
         written = [scope.pk for scope in run.to_freeze if scope.pk in run.batches or scope.pk in run.begun]

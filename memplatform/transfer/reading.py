@@ -10,7 +10,7 @@ from uuid import UUID
 
 from django.utils.translation import gettext as _
 
-from memories.imports.found import ITEM_BYTES, FileRefused, check_depth, nested_too_deep
+from memories.imports.found import ITEM_BYTES, FileRefused, Heard, check_depth, nested_too_deep
 from memories.language import text
 from memplatform.transfer.export import RECORDS
 from memplatform.transfer.records import (
@@ -57,10 +57,13 @@ def is_export(place: Path) -> bool:
     return isinstance(head, dict) and head.get("record") == HEAD
 
 
-def lines(file: Path) -> Iterator[Line]:
+def lines(file: Path, heard: Heard = lambda _bytes: None) -> Iterator[Line]:
     """The records of a file with their line numbers. Raises FileRefused."""
+    done = 0
     with file.open("rb") as opened:
         for number, line in enumerate(iter(lambda: opened.readline(ITEM_BYTES + 1), b""), start=1):
+            done += len(line)
+            heard(done)
             try:
                 if len(line) > ITEM_BYTES:
                     message = _("It has over %(most)d MB; no line of an export is so long.")
@@ -83,11 +86,11 @@ def refused(number: int, problem: Exception) -> FileRefused:
     return FileRefused(_("Line %(number)d: %(why)s") % {"number": number, "why": problem})
 
 
-def check(file: Path) -> Contents:
+def check(file: Path, heard: Heard) -> Contents:
     """Read a whole export before anything of it is written. Raises FileRefused with the first line that is wrong."""
     contents = Contents()
     number = 0
-    for number, record in lines(file):
+    for number, record in lines(file, heard):
         try:
             _check(number, record, contents)
         except RecordRefused as problem:

@@ -230,6 +230,18 @@ def test_a_file_that_is_nested_too_deep_or_has_too_large_an_item_or_is_a_zip_is_
     assert not Entry.objects.exists() and not Batch.objects.exists()
 
 
+@pytest.mark.parametrize("name", ["mem0.json", "memories.csv"])
+def test_while_a_large_file_is_read_it_says_how_much_of_it_is(
+    scope: Scope, tmp_path: Path, name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    texts = [f"Memory {number} " + "of many words " * 400 for number in range(500)]
+    content = "content\n" + "\n".join(texts) if name.endswith("csv") else [{"memory": words} for words in texts]
+    imported(written(tmp_path, name, content), "--dry-run")
+    shares = [line for line in capsys.readouterr().err.splitlines() if line.startswith("Reading ")]
+    assert shares[-1] == "Reading 100 %"
+    assert 2 < len(shares) <= 11
+
+
 def test_brackets_in_texts_are_no_nesting(scope: Scope, tmp_path: Path) -> None:
     texts = [{"memory": f"{n} " + '[{"\\' * 3_000} for n in range(3)]
     assert imported(written(tmp_path, "all.json", texts))["facts"] >= 3

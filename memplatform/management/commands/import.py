@@ -15,7 +15,7 @@ from django.utils.translation import ngettext
 
 from memories.conf import conf
 from memories.exceptions import PlatformError
-from memories.imports.batch import FILES, ROWS, ImportReport
+from memories.imports.batch import FILES, READ, ROWS, ImportReport
 from memories.imports.folder import import_folder
 from memories.imports.foreign_file import FORMATS, format_of, import_file
 from memories.imports.foreign_folder import open_folder
@@ -84,7 +84,7 @@ def _import(options: dict[str, Any], progress: "_Progress") -> ImportReport | Tr
     kind = options["kind"] or (EXPORT if is_export(place) else FOLDER if not place.is_file() else format_of(place))
     if kind == EXPORT:
         workspace = scope.workspace if scope else scopes.only_workspace(options["workspace"])
-        return import_export(workspace, scope, place, **how, report=lambda done, of: progress(ROWS, done, of))
+        return import_export(workspace, scope, place, **how, report=progress)
     folder = open_folder(place) if kind == FOLDER else None
     if scope is None:
         raise CommandError(_("Say by --into which scope it goes to."))
@@ -94,7 +94,7 @@ def _import(options: dict[str, Any], progress: "_Progress") -> ImportReport | Tr
 
 
 class _Progress:
-    """How far it is: files that are read, then rows that are written."""
+    """How far it is: files, or bytes of one, that are read, then rows that are written."""
 
     def __init__(self) -> None:
         self._bar: told.Bar | None = None
@@ -103,8 +103,9 @@ class _Progress:
     def __call__(self, what: str, done: int, total: int) -> None:
         if what != self._of:
             self.end()
-            heads = {FILES: _("Reading files"), ROWS: _("Writing")}
-            self._of, self._bar = what, told.Bar(total, what, head=heads[what], has_lines=True)
+            heads = {FILES: _("Reading files"), READ: _("Reading"), ROWS: _("Writing")}
+            self._of = what
+            self._bar = told.Bar(total, what, head=heads[what], has_lines=True, is_share=what == READ)
         if self._bar:
             self._bar({what: done})
 

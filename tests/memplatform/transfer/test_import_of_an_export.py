@@ -19,7 +19,7 @@ from memories.models import Batch, DailyEvent, Entry, IndexQueueItem, Scope, Sup
 from memories.notes.index import sync_scope
 from memories.notes.save import save_note
 from memplatform.transfer import export as exporting
-from memplatform.transfer import importing
+from memplatform.transfer import importing, reading
 from tests.conftest import NOW, Api, make_key, make_scope
 
 pytestmark = pytest.mark.django_db
@@ -293,3 +293,37 @@ def test_what_came_into_many_scopes_is_one_run_and_taken_back_by_one_command(
     with pytest.raises(CommandError, match="already"):
         call_command("batch", "undo", run)
     assert live(scope.workspace)
+
+
+@pytest.mark.parametrize(
+    ("line", "limit"),
+    [
+        ('{"record":"scope","label":' + "[" * 120 + "]" * 120 + "}", "100 deep"),
+        ('{"record":"scope","label":"' + "x" * (1024 * 1024) + '"}', "over 1 MB"),
+    ],
+    ids=["deep", "long"],
+)
+def test_a_line_over_a_limit_is_named_with_the_limit_and_nothing_is_written(
+    scope: Scope, stranger: Workspace, tmp_path: Path, line: str, limit: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reading, "ITEM_BYTES", 1024 * 1024)
+    told("export", tmp_path / "out", "--scope", scope.key)
+    file = tmp_path / "out" / "memory.jsonl"
+    lines = file.read_text().split("\n")
+    file.write_text("\n".join([*lines[:2], line, *lines[2:]]))
+    with pytest.raises(CommandError) as refusal:
+        told("import", tmp_path / "out", "--workspace", stranger.name)
+    assert limit in str(refusal.value) and "3" in str(refusal.value)
+    assert not Scope.objects.filter(workspace=stranger).exists()
+
+
+def test_while_an_export_is_read_it_says_how_much_of_it_is(
+    scope: Scope, stranger: Workspace, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    told("export", tmp_path / "out", "--scope", scope.key)
+    capsys.readouterr()
+    told("import", tmp_path / "out", "--workspace", stranger.name)
+    lines = capsys.readouterr().err.splitlines()
+    shares = [line for line in lines if line.startswith("Reading ") and line.endswith(" %")]
+    assert shares[-1] == "Reading 100 %"
+    assert len(shares) > 1
