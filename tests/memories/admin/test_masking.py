@@ -9,7 +9,7 @@ from django.test import Client
 from django.urls import reverse
 
 from memories import entries
-from memories.admin.masking import MASK
+from memories.admin.masking import MASK, Masking
 from memories.entries import Edit
 from memories.language.redaction import secret_words
 from memories.models import AuditRecord, Entry, Evidence
@@ -153,3 +153,13 @@ def form_of(entry: Entry) -> dict[str, Any]:
 
 def test_a_page_without_credentials_stays_as_it_is(mine: House, owner: Client) -> None:
     assert MASK not in owner.get(reverse("admin:memories_entry_changelist")).content.decode()
+
+
+def test_a_password_that_is_a_common_word_breaks_no_link_and_no_other_word() -> None:
+    masking = Masking([], {"admin", "secret"})
+    page = '<a href="/admin/memories/entry/?view=secrets">Looks like secrets</a><p title="my secret">admin / secret</p>'
+    assert masking.of_html(page) == page.replace("my secret", f"my {MASK}").replace(
+        ">admin / secret<", f">{MASK} / {MASK}<"
+    )
+    assert masking.of_html('<a href="?q=secret">more</a>') == f'<a href="?q={MASK}">more</a>'
+    assert masking.of_text('{"said": "so\\nsecret"}') == f'{{"said": "so\\n{MASK}"}}'
