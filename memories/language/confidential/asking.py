@@ -16,8 +16,11 @@ _MEANT = {
 }
 _ASKED = {kind: pattern("confidential", f"asks_{kind}", re.IGNORECASE) for kind in SecretKind}
 _ANY_SECRET = pattern("confidential", "asks_any", re.IGNORECASE)
-
-
+#: «Which GitHub token does CI use?», 「api密钥是什么？」: a certain one's value; «what is an API key?» asks of all.
+_WHICH_BEFORE = pattern("confidential", "which_before", re.IGNORECASE)
+_WHICH_AFTER = pattern("confidential", "which_after", re.IGNORECASE)
+_IS_WHAT = pattern("confidential", "is_what")
+_WHICH_CHARS = 40
 _VALUE_ALONE = re.compile(r"(?=[!-~]{0,200}\d)[!-~]{4,200}")
 
 
@@ -34,3 +37,14 @@ def asked_kinds(question: str) -> frozenset[SecretKind]:
     asked = {kind for kind, form in _ASKED.items() if form.search(folded)}
     asked |= {SecretKind(str(noun.lastgroup)) for noun in nouns_of(folded)}
     return frozenset(meant for kind in asked for meant in _MEANT.get(kind, {kind}))
+
+
+def asks_which(question: str) -> bool:
+    """Whether the value of a certain secret is asked for, and not what such a thing is."""
+    folded = fold(question)
+    return any(
+        _IS_WHAT.match(folded, noun.end())
+        or _WHICH_AFTER.match(folded, noun.end())
+        and _WHICH_BEFORE.search(folded, max(0, noun.start() - _WHICH_CHARS), noun.start())
+        for noun in nouns_of(folded)
+    )

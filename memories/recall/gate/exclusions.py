@@ -5,6 +5,7 @@ What is somebody's own decides first: «write a poem» is for anybody, «write a
 
 import re
 
+from memories.language.confidential import asks_which
 from memories.language.word_lists import pattern, phrases, source, words
 from memories.recall.gate import vocabulary
 from memories.recall.gate.general_questions import is_about_the_world, is_general
@@ -54,11 +55,11 @@ def reason(text: str) -> str:
         return "" if _is_for_somebody(bare) else "command"
     anyones = vocabulary.ANYONES.sub("a person", vocabulary.ALL_OF_US.sub(r"\1 do people ", bare))
     if is_general(anyones):
-        return "world_knowledge"
+        return "" if asks_which(bare) else "world_knowledge"
     general = vocabulary.ANYBODY.sub("how do you", anyones)
     if _is_of_somebody(general) or vocabulary.CHINESE_LOCAL.search(general):
         return ""
-    return "world_knowledge" if is_about_the_world(general) else ""
+    return "world_knowledge" if is_about_the_world(general) and not asks_which(bare) else ""
 
 
 def _asked(text: str) -> str:
