@@ -64,7 +64,13 @@ def _typed(setting: str, kind: type, default: Any) -> Iterator[CheckMessage]:
 
 def paths_lead_to_code(app_configs: _Apps, **kwargs: Any) -> Iterator[CheckMessage]:
     """Settings that name code by its dotted path."""
-    for setting in ("MEMORY_EMBEDDERS", "MEMORY_RETRIEVERS", "MEMORY_EVENT_TELLERS", "MEMORY_EMBEDDER_WORK"):
+    for setting in (
+        "MEMORY_EMBEDDERS",
+        "MEMORY_RETRIEVERS",
+        "MEMORY_EVENT_TELLERS",
+        "MEMORY_SECRET_FINDERS",
+        "MEMORY_EMBEDDER_WORK",
+    ):
         for dotted in getattr(settings, setting):
             try:
                 import_string(embeddings.SHORT_NAMES.get(dotted, dotted))

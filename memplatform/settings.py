@@ -270,6 +270,9 @@ MEMORY_RETRIEVERS = env.list("MEMORY_RETRIEVERS", default=RETRIEVERS)
 #: How what they find is shown on a trace's page (see memories.admin.recall_traces.events).
 TELLERS = ["sessions_app.admin.retrieved_events.session_events", "memories.admin.recall_traces.events.daily_events"]
 MEMORY_EVENT_TELLERS = env.list("MEMORY_EVENT_TELLERS", default=TELLERS)
+#: What else is looked through with the memories of a scope (see memories.lifecycle.old_secrets).
+SECRET_FINDERS = ["sessions_app.history.old_secrets.mark_messages"]
+MEMORY_SECRET_FINDERS = env.list("MEMORY_SECRET_FINDERS", default=SECRET_FINDERS)
 #: What the embedder does while no entry waits for it (see memories.index.worker.Work).
 EMBEDDER_WORK = [
     "memories.notes.freshness.index_changed_files",

@@ -1,6 +1,7 @@
 """Sessions, their messages, the search rows of these, and flushes."""
 
 from collections.abc import Collection, Iterable, Iterator
+from copy import copy
 from dataclasses import fields
 from uuid import UUID
 
@@ -10,6 +11,7 @@ from django.utils.translation import gettext_lazy as _
 from pgvector.django import HalfVectorField, SparseVectorField
 
 from memories.conf import conf
+from memories.language.confidential import without
 from memories.models import EmbeddingModel, Recorded, Scope, Workspace, record_changes
 from memories.models.ids import uuid7
 from memories.models.index import embedding_has_a_model
@@ -28,6 +30,8 @@ COUNTERS = (
     "flush_asked_at",
     "compaction_asked_at",
 )
+#: In the data of a message: where secrets stand in it that were recognised after it was stored.
+HIDDEN_SPANS = "hidden"
 #: Tries to embed a message on which the embedder fails although it answers for others.
 ATTEMPTS = 5
 _ID_DIGITS = 19  # the most an id has
@@ -188,6 +192,14 @@ class SessionEvent(models.Model):
 
     def __str__(self) -> str:
         return f"{self.kind}: {self.content[:60]}"
+
+    def handed_out(self) -> "SessionEvent":
+        """The message as it is shown and handed out: without what was recognised later as a secret in it."""
+        if not self.data.get(HIDDEN_SPANS):
+            return self
+        shown = copy(self)
+        shown.content = without(self.content, self.data[HIDDEN_SPANS])
+        return shown
 
 
 class EventIndex(models.Model):

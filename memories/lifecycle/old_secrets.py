@@ -2,13 +2,16 @@
 
 Memories are looked at when they are written. Those that were stored before, or by older rules, are looked through here,
 a scope at a time; what is found is masked in the admin from then on, kept from groups, and served to those who ask.
+Packages above look through what is theirs of a scope by the dotted paths in MEMORY_SECRET_FINDERS.
 """
 
 import time
 from collections.abc import Iterator
 from datetime import datetime
 
+from django.conf import settings
 from django.db.models import QuerySet
+from django.utils.module_loading import import_string
 
 from memories import batches
 from memories.batches.steps import EditStep, PlanRow
@@ -66,6 +69,8 @@ def _look_through(scope: Scope, now: datetime) -> int:
         run = f"{JOB}:{SECRETS_VERSION}"
         batch = batches.plan(scope, rows, name=JOB, run=run, actor=ACTOR, now=now)
         batches.apply_batch(batch, now=now)
+    for path in settings.MEMORY_SECRET_FINDERS:
+        import_string(path)(scope)
     Scope.objects.filter(pk=scope.pk).update(secrets_version=SECRETS_VERSION)
     return len(rows)
 

@@ -120,7 +120,7 @@ def conversation_of(session: Session, query: Mapping[str, Any]) -> ConversationP
     events = SessionEvent.objects.filter(session=session, workspace_id=session.workspace_id, conversation=number)
     messages = events.exclude(kind=EventKind.SUMMARY)
     newest = list((messages.filter(position__lt=before) if before else messages).order_by("-position")[: PAGE + 1])
-    page = newest[:PAGE][::-1]
+    page = [event.handed_out() for event in newest[:PAGE][::-1]]
     zone, limit = session.workspace.zone(), session.max_tokens()
     return ConversationPage(
         lives=tabs,
@@ -174,7 +174,7 @@ def _markers(session: Session, number: int, redacted: Mapping[int, int]) -> dict
     for summary in SessionEvent.objects.filter(**here, kind=EventKind.SUMMARY).order_by("position"):
         up_to = int(summary.data.get("covers_to", summary.position))
         is_redacted = redaction.reveals(redacted, up_to, summary.data.get("left_out", ()))
-        markers[up_to].append(Marker(summary=summary, is_redacted=is_redacted))
+        markers[up_to].append(Marker(summary=summary.handed_out(), is_redacted=is_redacted))
     return markers
 
 

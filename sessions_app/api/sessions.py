@@ -133,7 +133,8 @@ class MessageView(Call):
     @Method("read_session_event", Permission.READ, answers.ReadEventAnswer)
     def get(self, session: UUID, conversation: int, event: int) -> Response:
         of, scope = session_and_scope(self.caller, session)
-        message = visible_message(of, scope, conversation, event, now=self.now)
+        visible = visible_message(of, scope, conversation, event, now=self.now)
+        message = visible.handed_out() if visible else None
         return Response(
             answers.ReadEventAnswer.of(
                 path=of.origin(conversation, event),

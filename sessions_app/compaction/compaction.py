@@ -97,10 +97,10 @@ def _segment(session: Session, *, kept: int) -> Segment | None:
     """What compacting would replace; None when the newest turns, which stay up to `kept` tokens, are all there is."""
     redacted = redaction.redacted_events(session)
     summary, up_to = redaction.latest_summary(session, redacted)
-    spoken = list(session.spoken().filter(position__gt=up_to))
+    spoken = [event.handed_out() for event in session.spoken().filter(position__gt=up_to)]
     cut = _cut(spoken, kept)
     older = redaction.redact((event for event in spoken if event.position <= cut), redacted)
-    return Segment(cut, older, summary.content if summary else "", redacted) if cut else None
+    return Segment(cut, older, summary.handed_out().content if summary else "", redacted) if cut else None
 
 
 def _plan(session: Session, segment: Segment, max_tokens: int, model: ConversationModel) -> CompactionPlan:

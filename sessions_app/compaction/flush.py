@@ -63,7 +63,11 @@ def _check(session: Session, candidates: Sequence[FlushCandidate]) -> list[Check
 
     No model is waited for: what is doubted is refused, what is kept is read later, by the job that looks for evidence.
     """
-    shown = redaction.redact(session.spoken(), redaction.redacted_events(session)) if candidates else []
+    shown = (
+        redaction.redact((event.handed_out() for event in session.spoken()), redaction.redacted_events(session))
+        if candidates
+        else []
+    )
     transcript = Transcript(session, shown, _continuation(session))
     checked = [transcript.check(one, must_quote=False) for one in candidates]
     for one in checked:
@@ -145,7 +149,7 @@ def _continuation(session: Session) -> str:
     if flush and has_continuation(flush, redacted):
         return flush.goes_on_with
     summary, _up_to = redaction.latest_summary(session, redacted)
-    return summary.content if summary else ""
+    return summary.handed_out().content if summary else ""
 
 
 def has_continuation(flush: Flush, redacted: Mapping[int, int]) -> bool:
@@ -211,7 +215,8 @@ def _unless_refused(session: Session, store: Callable[[], Counter[str]]) -> Coun
 
 def unflushed_events(session: Session, *, before: int | None = None) -> list[SessionEvent]:
     """The messages of the open conversation since its last flush, before that position."""
-    return list(session.spoken().filter(position__gt=session.flushed_to, position__lt=before or session.next_position))
+    new = session.spoken().filter(position__gt=session.flushed_to, position__lt=before or session.next_position)
+    return [event.handed_out() for event in new]
 
 
 def _record(

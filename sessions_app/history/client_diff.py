@@ -72,7 +72,7 @@ def _stored(
         if summary is None:
             return [ClientMessage("", "")]  # differs from whatever the client has
         spoken, begin = spoken.filter(position__gt=summary.data["covers_to"]), [history[0]]
-    events = list(spoken)
+    events = [event.handed_out() for event in spoken]
     stored = [*begin, *_client_messages(events)]
     if _first_difference(stored, claimed) is None:
         return stored

@@ -1,21 +1,23 @@
 """The open conversation as it is handed out again (B2, B3), without its redacted messages (A15)."""
 
+import json
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple, TypeVar
 
 from django.db import connection
 
+from memories.language.confidential import without
 from sessions_app.choices import SPOKEN, EventKind
 from sessions_app.history import redaction
 from sessions_app.lifecycle import close
-from sessions_app.models import Session, SessionEvent
+from sessions_app.models import HIDDEN_SPANS, Session, SessionEvent
 
 #: Tokens of a message besides those of its content.
 MESSAGE_TOKENS = 4
 
 _EVENTS = "FROM sessions_app_sessionevent WHERE session_id = %(session)s AND conversation = %(conversation)s"
-_COLUMNS = "id, position, kind, sender_id, content, tokens, at::text"
+_COLUMNS = f"id, position, kind, sender_id, content, tokens, at::text, data->'{HIDDEN_SPANS}'"
 #: The newest messages, one more than fits: by it a caller sees that there are more.
 _SPOKEN = f"""
 SELECT {_COLUMNS} FROM (
@@ -61,11 +63,18 @@ def replay_messages(session: Session, limit: int) -> list[ReplayedMessage]:
     }
     with connection.cursor() as cursor:
         cursor.execute(_SPOKEN, parameters)
-        spoken = [ReplayedMessage._make((*row[:-1], datetime.fromisoformat(row[-1]))) for row in cursor.fetchall()]
+        spoken = [_replayed(*row) for row in cursor.fetchall()]
     if summary is None:
         return spoken
-    values = [getattr(summary, name) for name in ReplayedMessage._fields]
+    values = [getattr(summary.handed_out(), name) for name in ReplayedMessage._fields]
     return [ReplayedMessage._make(values), *spoken]
+
+
+def _replayed(
+    pk: int, position: int, kind: str, sender: str, content: str, tokens: int, at: str, secrets: str | None
+) -> ReplayedMessage:
+    shown = without(content, json.loads(secrets)) if secrets else content
+    return ReplayedMessage(pk, position, kind, sender, shown, tokens, datetime.fromisoformat(at))
 
 
 @dataclass(frozen=True)
@@ -87,7 +96,7 @@ def replay_history(session: Session, *, max_tokens: int | None = None, now: date
     spoken = redaction.redact(session.spoken().filter(position__gt=up_to), redacted)
     limit = session.max_tokens() if max_tokens is None else max_tokens
     fitting = newest_turns(spoken, limit - sum(event.tokens for event in summary))
-    events = [*summary, *fitting]
+    events = [event.handed_out() for event in (*summary, *fitting)]
     return History(events, sum(event.tokens for event in events), len(fitting) < len(spoken))
 
 
@@ -105,7 +114,7 @@ def newest_turns(events: list[M], limit: int, *, overhead: int = 0) -> list[M]:
 
 def last_turn(session: Session, speaker: str) -> list[SessionEvent]:
     """The last message of somebody in the open conversation, and the answer to it; none where people took it out."""
-    newest = list(session.spoken().order_by("-position")[:LATEST])
+    newest = [event.handed_out() for event in session.spoken().order_by("-position")[:LATEST]]
     mine = (n for n, event in enumerate(newest) if event.kind == EventKind.USER and event.sender_id == speaker)
     n = next(mine, None)
     if n is None or newest[n].pk in redaction.redacted_events(session):

@@ -1,7 +1,7 @@
 """Secrets that people say in a conversation: found by their form, by a checksum, or by the words around them.
 
 `find_secrets` names the characters, `mask` takes them out, `asked_kinds` says which kinds of secret a question asks
-for. What it goes by, in English and in Chinese:
+for, `asks_which` whether it asks for the value of a certain one. What it goes by, in English and in Chinese:
 1. forms that nothing else has: keys of vendors, JWTs, private keys, passwords in addresses, headers and settings;
 2. numbers with a checksum: cards, IBANs, Chinese identity numbers, where no other word says what they are;
 3. a word for a secret (`confidential.txt`) with a value beside it, whose form the kind of secret decides.
@@ -12,7 +12,7 @@ Each step looks at a bounded number of characters around a word, so that a text 
 import re
 from collections.abc import Iterable
 
-from memories.language.confidential.asking import asked_kinds, is_value_alone
+from memories.language.confidential.asking import asked_kinds, asks_which, is_value_alone
 from memories.language.confidential.forms import by_checksum, by_form
 from memories.language.confidential.kinds import MASKED, FoundSecret, SecretKind, fold
 from memories.language.confidential.words import by_use, by_words
@@ -22,10 +22,13 @@ __all__ = [
     "FoundSecret",
     "SecretKind",
     "asked_kinds",
+    "asks_which",
     "find_secrets",
     "is_masked_form",
     "is_value_alone",
     "mask",
+    "secret_spans",
+    "without",
 ]
 #: Of what is masked wherever it stands again: a shorter one stands in many a word.
 _AGAIN_CHARS = 4
@@ -52,18 +55,30 @@ def find_secrets(said: str) -> list[FoundSecret]:
 
 def mask(said: str, also: Iterable[str] = ()) -> str:
     """A text without its secrets, and without `also`, secrets that were found beside it."""
+    return without(said, secret_spans(said, also))
+
+
+def secret_spans(said: str, also: Iterable[str] = ()) -> list[tuple[int, int]]:
+    """Where `mask` takes something out: the secrets of a text, and where one of them or of `also` stands again."""
     found = find_secrets(said)
-    parts, at = [], 0
-    for one in found:
-        parts += [said[at : one.start], MASKED]
-        at = one.end
-    masked = "".join([*parts, said[at:]])
-    values = {value.strip("!.,;:?") for value in (*(one.value for one in found), *also)}
+    spans = [(secret.start, secret.end) for secret in found]
+    values = {value.strip("!.,;:?") for value in (*(secret.value for secret in found), *also)}
     again = sorted((value for value in values if len(value) >= _AGAIN_CHARS), key=len, reverse=True)
     for value in again:
-        if value in masked:
-            masked = re.sub(rf"(?<![A-Za-z\d]){re.escape(value)}(?![A-Za-z\d])", MASKED, masked)
-    return masked
+        if value in said:
+            for match in re.finditer(rf"(?<![A-Za-z\d]){re.escape(value)}(?![A-Za-z\d])", said):
+                if all(match.end() <= start or end <= match.start() for start, end in spans):
+                    spans.append(match.span())
+    return sorted(spans)
+
+
+def without(said: str, spans: Iterable[tuple[int, int]]) -> str:
+    """A text with `[secret]` in the place of these spans, which are in their order."""
+    parts, at = [], 0
+    for start, end in spans:
+        parts += [said[at:start], MASKED]
+        at = end
+    return "".join([*parts, said[at:]])
 
 
 def is_masked_form(masked: str, said: str) -> bool:

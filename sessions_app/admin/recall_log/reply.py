@@ -34,7 +34,7 @@ def reply_of(trace: RecallTrace, session: Session | None) -> Reply | None:
     if event is None:
         return None
     redacted = redaction.redacted_events(session, event.conversation)
-    return Reply(event, message_url(session, event), named is not None, event.pk in redacted)
+    return Reply(event.handed_out(), message_url(session, event), named is not None, event.pk in redacted)
 
 
 def _after_the_same_words(trace: RecallTrace, session: Session) -> SessionEvent | None:

@@ -67,6 +67,32 @@ def test_type_term_and_check_are_set_in_batches_that_can_be_undone(
 
 
 @pytest.mark.thorough
+def test_secrets_are_taken_out_of_memories_and_put_back(alice: Client, mine: House) -> None:
+    door, movers = (remember(mine.scope, text) for text in ("The door code is 5566.", "The movers come on Tuesday"))
+    assert (door.category, door.subtype) == ("credential", "secret:code")
+    assert act(alice, "mask_chosen", [door, movers], **SURE).status_code == 302
+    door.refresh_from_db()
+    assert (door.content, door.category, door.subtype) == ("The door code is [secret].", "credential", "")
+    movers.refresh_from_db()
+    assert (movers.content, movers.category, movers.version) == ("The movers come on Tuesday", "", 1)
+    undo_all()
+    door.refresh_from_db()
+    assert (door.content, door.category, door.subtype) == ("The door code is 5566.", "credential", "secret:code")
+
+
+def test_what_is_no_secret_becomes_a_memory_like_any_other_and_a_credential_again(alice: Client, mine: House) -> None:
+    door, saved = remember(mine.scope, "The door code is 5566."), remember(mine.scope, "the key hangs behind the clock")
+    Entry.objects.filter(pk=saved.pk).update(category=Category.CREDENTIAL)
+    assert act(alice, "no_secret_chosen", [door, saved], **SURE).status_code == 302
+    door.refresh_from_db()
+    assert (door.content, door.category, door.subtype) == ("The door code is 5566.", "", "")
+    saved.refresh_from_db()
+    assert saved.category == Category.CREDENTIAL, "somebody said so; nothing was recognised in it"
+    undo_all()
+    door.refresh_from_db()
+    assert (door.category, door.subtype) == ("credential", "secret:code")
+
+
 def test_memories_move_to_another_scope_and_back(alice: Client, mine: House, theirs: House) -> None:
     target = Scope.objects.create(workspace=mine.workspace, key="telegram:direct_ben", kind="user")
     at = timezone.now() - timedelta(days=3)

@@ -3,10 +3,14 @@
 from typing import Any
 
 import pytest
+from django.test import Client
+from django.urls import reverse
 
+from channels_app.models import Channel
 from memories import batches
 from memories.lifecycle import old_secrets
 from memories.models import Batch, Entry, Scope, Workspace
+from sessions_app.models import Session, SessionEvent
 from tests.conftest import GROUP, NOW, TELEGRAM, Api
 
 pytestmark = pytest.mark.django_db
@@ -20,6 +24,7 @@ def stored_before(api: Api, workspace: Workspace, settings: Any) -> None:
         answer = api.post("turns", {"address": TELEGRAM, "user": text, "assistant": "Noted."})
         assert answer.status_code == 201
     Scope.objects.update(secrets_version=0)
+    Session.objects.update(rules={})
     settings.MEMORY_SECRETS = "keep"
 
 
@@ -74,3 +79,51 @@ def test_where_secrets_are_stored_as_they_are_said_nothing_is_looked_for(setting
 def test_a_scope_that_begins_now_is_looked_at_when_it_is_written(api: Api) -> None:
     api.post("turns", {"address": GROUP, "user": "hello everybody", "assistant": "hi"})
     assert old_secrets.count_waiting() == {"scopes": 0, "entries": 0}
+
+
+@pytest.mark.usefixtures("stored_before")
+def test_old_messages_are_handed_out_and_shown_without_what_was_found_in_them(api: Api, admin_client: Client) -> None:
+    session = Session.objects.get()
+    path = f"sessions/{session.uid}/history"
+    assert "4711" in api.get(path).content.decode()
+    find()
+    page = reverse("admin:sessions_app_session_change", args=[session.pk])
+    context = api.post("context", {"address": TELEGRAM, "message": "when do the movers come?"})
+    for shown in (api.get(path), context, admin_client.get(page)):
+        body = shown.content.decode()
+        assert "Tuesday" in body and "[secret]" in body
+        assert "4711" not in body and "998877" not in body
+    assert SessionEvent.objects.filter(content__contains="4711").count() == 1, "its words stay stored"
+
+
+@pytest.mark.usefixtures("stored_before")
+@pytest.mark.parametrize("content", ["My card PIN is 4711.", "My card PIN is [secret]."])
+def test_a_client_may_remember_an_old_message_with_its_secret_or_without(api: Api, content: str) -> None:
+    find()
+    session = Session.objects.get()
+    body = {"history": [{"role": "user", "content": content}, {"role": "assistant", "content": "Noted."}], "events": []}
+    answer = api.post(f"sessions/{session.uid}/events", body)
+    assert answer.status_code == 201, answer.json()
+
+
+def test_what_a_bot_repeated_is_found_too(api: Api, settings: Any) -> None:
+    settings.MEMORY_SECRETS = "off"
+    api.post("turns", {"address": TELEGRAM, "user": "My card PIN is 4711.", "assistant": "4711, noted."})
+    settings.MEMORY_SECRETS = "keep"
+    Session.objects.update(rules={})
+    Scope.objects.update(secrets_version=0)
+    find()
+    assert [event.handed_out().content for event in SessionEvent.objects.order_by("position")] == [
+        "My card PIN is [secret].",
+        "[secret], noted.",
+    ]
+
+
+def test_a_channel_that_stores_them_as_they_are_said_shows_them_so(api: Api, workspace: Workspace) -> None:
+    Channel.objects.update_or_create(
+        workspace=workspace, platform="telegram", account="mybot", defaults={"secrets": "off"}
+    )
+    api.post("turns", {"address": TELEGRAM, "user": "My card PIN is 4711.", "assistant": "Noted."})
+    Scope.objects.update(secrets_version=0)
+    find()
+    assert "4711" in api.get(f"sessions/{Session.objects.get().uid}/history").content.decode()

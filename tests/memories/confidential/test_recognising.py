@@ -2,7 +2,16 @@
 
 import pytest
 
-from memories.language.confidential import MASKED, asked_kinds, find_secrets, is_masked_form, mask
+from memories.language.confidential import (
+    MASKED,
+    asked_kinds,
+    find_secrets,
+    is_masked_form,
+    mask,
+    secret_spans,
+    without,
+)
+from memories.recall.gate import decision
 from tests.memories.confidential.texts import INNOCENT, SECRETS, Told
 
 
@@ -61,3 +70,33 @@ def test_masking_twice_changes_nothing() -> None:
 )
 def test_a_text_is_known_by_its_masked_form(masked: str, said: str, is_same: bool) -> None:
     assert is_masked_form(masked, said) is is_same
+
+
+def test_what_is_masked_can_be_noted_by_its_places() -> None:
+    for told in SECRETS:
+        assert without(told.text, secret_spans(told.text)) == mask(told.text)
+    assert without("4711, noted. 47112 is not it.", secret_spans("4711, noted. 47112 is not it.", ["4711"])) == (
+        f"{MASKED}, noted. 47112 is not it."
+    )
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "which GitHub token does CI use?",
+        "what API key does the weather service take?",
+        "which door code opens the shed?",
+        "api密钥是什么？",
+        "API key 是什么？",
+        "助记词是哪几个？",
+    ],
+)
+def test_a_question_for_the_value_of_a_secret_is_looked_for_in_memory(question: str) -> None:
+    assert decision.decide(question).retrieve
+
+
+@pytest.mark.parametrize(
+    "question", ["what is an API key?", "what is a JWT token?", "什么是助记词？", "助记词是什么意思？"]
+)
+def test_a_question_what_such_a_thing_is_needs_no_memory(question: str) -> None:
+    assert not decision.decide(question).retrieve
