@@ -9,8 +9,9 @@ import structlog
 from memories.conf import conf
 from memories.exceptions import PlatformError
 from memories.files import disk
+from memories.files.comments import Stamp, origin_line
 from memories.files.layout import scope_folder
-from memories.files.markdown import rendered
+from memories.files.markdown import item
 from memories.language.redaction import redact
 from memories.language.text import smart_truncate
 from memories.tenancy.access import Caller
@@ -34,7 +35,7 @@ def write(caller: Caller, scope_key: str | None, session_key: str, lines: Iterab
     folder = scope_folder(caller.folder, scope_key)
     try:
         for day, text in _by_day(lines, caller.zone, session=session_key, scope_key=scope_key).items():
-            disk.append(folder, folder.transcript(day), text)
+            disk.append(folder, folder.transcript(day), text, below=origin_line(session_key, scope_key))
     except (OSError, PlatformError) as problem:
         log.warning("transcript_not_written", problem=str(problem))
         return False
@@ -53,5 +54,5 @@ def _by_day(lines: Iterable[SaidLine], zone: tzinfo, **stamp: str) -> dict[date,
     for line in lines:
         content = f"{line.who}: {smart_truncate(redact(line.content), conf.TRANSCRIPT_CHARS)}"
         at = line.at.astimezone(zone)
-        texts.setdefault(at.date(), []).append(rendered(content, at=at, **stamp))
+        texts.setdefault(at.date(), []).append(item(content, Stamp(at, **stamp)))
     return {day: "\n".join(items) for day, items in texts.items()}

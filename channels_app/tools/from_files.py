@@ -10,7 +10,7 @@ from datetime import datetime
 from channels_app.file_mode.recall import RecalledLine, recall_from_files
 from channels_app.tools.get import LINES, LINES_MOST, Excerpt, is_row, lines_of_file
 from channels_app.tools.place import Place
-from channels_app.tools.save import PENDING, SavedLine, mark_of, note_path, scope_key_of
+from channels_app.tools.save import BY_SCOPE, PENDING, SavedLine, mark_of, note_path, scope_key_of
 from channels_app.tools.search import NOTES, VERDICTS, SearchReport, SearchResult, as_line
 from channels_app.tools.snippets import cut_around
 from memories.choices import EntryType, NeedMode
@@ -118,4 +118,4 @@ def _folder(place: Place) -> tuple[ScopeFolder, str]:
         raise ScopeNotFound
     if place.has_database and Scope.objects.in_workspace(caller.workspace_id).filter(key=key, frozen=True).exists():
         raise ScopeFrozen
-    return scope_folder(caller.folder, key), resolution.session_key if resolution else ""
+    return scope_folder(caller.folder, key), resolution.session_key if resolution else BY_SCOPE

@@ -3,7 +3,6 @@
 It is written for the group where a group talks, else for the person; the bot's address says so, no model does.
 """
 
-import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -14,6 +13,7 @@ from channels_app.channels import check_scope_key, ensure_channel
 from channels_app.tools.place import Place
 from memories.entries.files import folder_of
 from memories.exceptions import InvalidAddress, PathNotAllowed
+from memories.files.comments import short_id
 from memories.files.layout import ScopeFolder, read_reference, resolve_path
 from memories.models import Scope
 from memories.notes.save import AppendedLine, Target, path_of, save_note
@@ -23,6 +23,8 @@ from sessions_app.messages import in_language
 CREATED, BROUGHT_BACK, PENDING = "created", "brought_back", "pending"
 OUTCOMES = (CREATED, BROUGHT_BACK, PENDING)
 ONLY_UNDER = "memory/"
+#: The session of what is saved to a scope by its key, in no conversation.
+BY_SCOPE = "api"
 
 TOLD = {
     CREATED: {"en": "Saved: [{path}:{line}].", "zh-hans": "已保存：[{path}:{line}]。"},
@@ -113,7 +115,7 @@ def mark_of(place: Place, content: str) -> str:
 
     The file tells of it, for what the database knew is gone when it was away.
     """
-    return hashlib.sha256(f"{place.call}\0{content}".encode()).hexdigest()[:12] if place.call else ""
+    return short_id(f"{place.call}\0{content}") if place.call else ""
 
 
 def scope_key_of(chat_scope: str | None, user_scope: str | None) -> str:
@@ -125,12 +127,12 @@ def scope_key_of(chat_scope: str | None, user_scope: str | None) -> str:
 
 
 def _scope(place: Place) -> tuple[Scope, str]:
-    """The scope it is written to, begun where needed, and the session that is its source; empty: none."""
+    """The scope it is written to, begun where needed, and the session that is its source."""
     caller, resolution = place.caller, place.resolution
     if resolution is None:
         key = str(place.at)
         check_scope_key(caller.workspace_id, key)
-        return scope_to_write(caller, key), ""
+        return scope_to_write(caller, key), BY_SCOPE
     key = scope_key_of(resolution.chat_scope, resolution.user_scope)
     scope = addresses.scope_to_write(caller, resolution, key)
     ensure_channel(caller.workspace_id, resolution.address)

@@ -77,7 +77,7 @@ def restore_lines(scope: Scope, entries: Iterable[Entry], *, now: datetime) -> N
         wanted = [content for content, same in missing.items() for _entry in same]
         text, new = many_lines.unstruck_all(text, wanted)
         for content in new:
-            text = _with_line(text, missing[content].pop(), scope)
+            text = _with_line(text, missing[content].pop())
         return text
 
     for path, of_file in _by_path(entries).items():
@@ -132,9 +132,9 @@ def _blocks_of(text: str, entries: Sequence[Entry]) -> list[markdown.Block]:
     return found
 
 
-def _with_line(text: str, entry: Entry, scope: Scope) -> str:
+def _with_line(text: str, entry: Entry) -> str:
     gap = "" if not text or text.endswith("\n") else "\n"
-    return text + gap + markdown.rendered(entry.content, at=entry.stated_at, scope_key=scope.key)
+    return text + gap + markdown.rendered(entry.content, at=entry.stated_at)
 
 
 def _says_now(text: str, entry: Entry) -> str:

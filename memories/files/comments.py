@@ -1,16 +1,29 @@
-"""What the platform writes into files for itself, as HTML comments no reader sees: stamps, struck lines, archives."""
+"""What the platform writes into files for itself, as HTML comments no reader sees: stamps, struck lines, archives.
 
+A stamp is short, for it stands in every line that was saved: `<!-- ^t8m2k1.0f3k9x2a -->` says the second, in base 36,
+and an id that stands for the session and the scope. These are named once in the file, below the first line of them:
+`<!-- ^0f3k9x2a: session=telegram-3f scope=telegram:direct_u42 -->`. So a file tells all of itself, without an index.
+Stamps of earlier releases say it in full: `<!-- at=2026-11-23T14:03:05+08:00 session=telegram-3f scope=main -->`.
+"""
+
+import hashlib
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
 OPEN, CLOSE = "<!--", "-->"
+STAMPS = ("<!-- at=", "<!-- ^")  # how stamps begin, and what names their origins
+ID_CHARS = 8
 ARCHIVE = re.compile(r"<!-- archive \d{4}-\d\d-\d\d -->")
 ARCHIVE_END = "<!-- /archive -->"
 _EXPIRED = "<!-- expired "
 _STRUCK = re.compile(r"<!-- expired (\S{1,40}): ")
-_OWN = re.compile(r" ?<!-- (?:at=|/?archive)[^<>\n]*-->")
+_OWN = re.compile(r" ?<!-- (?:at=|\^[0-9a-z]{6,8}[.: ]|/?archive)[^<>\n]*-->")
+_SHORT = re.compile(r"<!-- \^([0-9a-z]{6,8})(?:\.([0-9a-z]*))?(?:\.([0-9a-z]*))? -->")
+_ORIGIN = re.compile(r"^<!-- \^([0-9a-z]{8}): ([^\r\n]*) -->\r?$", re.MULTILINE)
+_DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
+_SECOND_DIGITS = 6
 _FIELD = re.compile(r"(at|session|scope)=(\S+)")
 _NUMBERED = re.compile(r"&#(\d{1,7});", re.ASCII)
 _UNSAFE = re.compile(r"&(?=#)|(?<=-)[->]")
@@ -39,18 +52,71 @@ class Struck:
 
 def stamped(stamp: Stamp) -> str:
     """The comment a line of the platform ends in."""
-    at = stamp.at.isoformat(timespec="seconds") if stamp.at else ""
-    fields = (("at", at), ("session", stamp.session), ("scope", stamp.scope_key), ("call", stamp.call))
-    return " ".join([OPEN, *(f"{name}={_one_word(value)}" for name, value in fields if value), CLOSE])
+    second = int(stamp.at.timestamp()) if stamp.at else -1
+    if second < 0:  # before 1970
+        at = stamp.at.isoformat(timespec="seconds") if stamp.at else ""
+        fields = f" at={at}{_origin_fields(stamp)}" + (f" call={stamp.call}" if stamp.call else "")
+        return f"{OPEN}{fields} {CLOSE}"
+    parts = (_in_base_36(second).zfill(_SECOND_DIGITS), _origin_id(stamp), stamp.call)
+    return f"{OPEN} ^{'.'.join(parts).rstrip('.')} {CLOSE}"
 
 
-def read_stamp(comments: list[str]) -> Stamp:
-    """What the last stamp among some comments says; nothing where none is one."""
+def origin_line(session: str, scope_key: str) -> str:
+    """The line that says what the id in stamps stands for; empty where they have none."""
+    origin = Stamp(session=session, scope_key=scope_key)
+    return f"{OPEN} ^{_origin_id(origin)}:{_origin_fields(origin)} {CLOSE}" if session or scope_key else ""
+
+
+def origins_in(text: str) -> dict[str, Stamp]:
+    """The session and the scope each id of a file stands for. A line that names others than its id was made of counts
+    for nothing."""
+    found = {}
+    for line in _ORIGIN.finditer(text) if STAMPS[1] in text else ():
+        fields = {name: unsafe(value) for name, value in _FIELD.findall(line[2])}
+        origin = Stamp(session=fields.get("session", ""), scope_key=fields.get("scope", ""))
+        if _origin_id(origin) == line[1]:
+            found[line[1]] = origin
+    return found
+
+
+def read_stamp(comments: list[str], origins: Mapping[str, Stamp]) -> Stamp:
+    """What the last stamp among some comments says, with the origins its file names; nothing where none is one."""
     for comment in reversed(comments):
-        if comment.startswith("<!-- at="):
+        if comment.startswith(STAMPS[0]):
             fields = {name: unsafe(value) for name, value in _FIELD.findall(comment)}
             return Stamp(_moment(fields.get("at", "")), fields.get("session", ""), fields.get("scope", ""))
+        if short := _SHORT.fullmatch(comment):
+            origin = origins.get(short[2] or "", Stamp())
+            return Stamp(_moment_of(int(short[1], 36)), origin.session, origin.scope_key)
     return Stamp()
+
+
+def last_second(text: str) -> int:
+    """The last of the seconds the short stamps of a text name; 0: it has none."""
+    return max((int(short[1], 36) for short in _SHORT.finditer(text)), default=0)
+
+
+def short_id(text: str) -> str:
+    """Eight letters and digits that stand for a text."""
+    number = int.from_bytes(hashlib.sha256(text.encode(errors="surrogatepass")).digest())
+    return _in_base_36(number)[-ID_CHARS:]
+
+
+def _origin_id(stamp: Stamp) -> str:
+    return short_id(f"{stamp.session}\0{stamp.scope_key}") if stamp.session or stamp.scope_key else ""
+
+
+def _origin_fields(stamp: Stamp) -> str:
+    fields = (("session", stamp.session), ("scope", stamp.scope_key))
+    return "".join(f" {name}={_one_word(value)}" for name, value in fields if value)
+
+
+def _in_base_36(number: int) -> str:
+    digits = ""
+    while number:
+        number, digit = divmod(number, len(_DIGITS))
+        digits = _DIGITS[digit] + digits
+    return digits
 
 
 def strike(raw: str, at: datetime, *, in_row: bool = False, one_line: bool = True) -> str:
@@ -117,6 +183,13 @@ def _character(found: re.Match[str]) -> str:
 
 def _one_word(value: str) -> str:
     return "".join(f"&#{ord(char)};" if char.isspace() or not char.isprintable() else char for char in safe(value))
+
+
+def _moment_of(second: int) -> datetime | None:
+    try:
+        return datetime.fromtimestamp(second, UTC)
+    except (ValueError, OverflowError, OSError):
+        return None
 
 
 def _moment(text: str) -> datetime | None:

@@ -17,6 +17,7 @@ from django.utils.translation import gettext as _
 
 from memories.conf import conf
 from memories.exceptions import FileBusy, FileUnreadable, FileUnwritable
+from memories.files.comments import STAMPS
 from memories.files.layout import ScopeFolder, changed_ns
 from memories.files.locking import is_same, locked
 from memories.files.opening import folder_of, open_file, write_all
@@ -25,6 +26,7 @@ from memories.files.parsing import closing
 LINE_CHARS = 20_000  # of one line that is shown
 _CHUNK = 1 << 20
 _ATTEMPTS = 5  # of what others change at the same time
+_STAMPS = tuple(stamp.encode() for stamp in STAMPS)
 _LONE_LF = re.compile(r"(?<!\r)\n")
 
 
@@ -69,11 +71,12 @@ def read_lines(folder: ScopeFolder, path: str, first: int, count: int) -> tuple[
     return lines, False
 
 
-def append(folder: ScopeFolder, path: str, text: str, *, first_line: str = "", once: str = "") -> int:
+def append(folder: ScopeFolder, path: str, text: str, *, first_line: str = "", once: str = "", below: str = "") -> int:
     """Add lines to the end of a file, and answer the number of the first.
 
     A new file begins with `first_line`, where one is given, and an empty line. A last line without an end gets one.
-    Lines with the words `once` are added once: where they stand already, nothing is.
+    Lines with the words `once` are added once: where they stand already, nothing is. The line `below` follows them
+    unless the file has it.
     """
     for _attempt in range(_ATTEMPTS):
         with locked(folder, path, os.O_RDWR | os.O_APPEND, create=True) as (folder_fd, name, fd):
@@ -82,7 +85,8 @@ def append(folder: ScopeFolder, path: str, text: str, *, first_line: str = "", o
                 return line - text.count("\n", 0, text.index(once))
             tail = _tail(fd, size)
             lead = f"{first_line}\n\n" if size == 0 and first_line else _lead(fd, tail)
-            data = _with_ends(f"{lead}{text.rstrip()}\n", tail.end).encode()
+            rest = f"{below}\n" if below and not _line_with(fd, size, below) else ""
+            data = _with_ends(f"{lead}{text.rstrip()}\n{rest}", tail.end).encode()
             _add(fd, data, size)
             if size == 0:
                 os.fsync(folder_fd)
@@ -184,7 +188,7 @@ def _tail(fd: int, size: int) -> _Tail:
         lines += _newlines(chunk) - (last == b"\r" and chunk[:1] == b"\n")
         last = chunk[-1:]
         end = end or ("\r\n" if b"\r\n" in chunk else "\n" if b"\n" in chunk else "")
-        signs += chunk.count(b"```") + chunk.count(b"~~~") + abs(chunk.count(b"<") - chunk.count(b"<!-- at="))
+        signs += chunk.count(b"```") + chunk.count(b"~~~") + abs(chunk.count(b"<") - sum(map(chunk.count, _STAMPS)))
     is_empty = size <= len(BOM_UTF8) and last in (b"", BOM_UTF8[-1:])
     return _Tail(end or "\n", lines, is_empty or last in (b"\n", b"\r"), signs > 0)
 

@@ -13,7 +13,7 @@ from os.path import commonprefix
 from cachetools import LRUCache
 
 from memories.exceptions import FileUnreadable, PathNotAllowed
-from memories.files import disk
+from memories.files import comments, disk
 from memories.files.layout import FoundFile, ScopeFolder, day_of
 from memories.files.markdown import Block, blocks
 from memories.files.times import time_of
@@ -26,7 +26,7 @@ _CACHED_CHARS = 64_000_000  # of the texts a process remembers
 _AROUND = 0.25  # what a word in the heading or the path counts, of one in the text
 _PARTLY = 0.5  # what half a Chinese word counts
 _LEAST_STEM = 3
-_FENCES, _STAMP = ("```", "~~~"), "<!-- at="
+_FENCES = ("```", "~~~")
 _CHUNK = re.compile(r"\n(?=[-*+#] \S)")  # a list item at the margin, a heading
 _STAMPED_DAY = re.compile(r"at=(\d{4}-\d\d-\d\d)T", re.ASCII)
 _DAY_AND_ZONE = timedelta(days=2)  # a day's end, wherever it is
@@ -72,7 +72,9 @@ class _Text:
     @cached_property
     def chunks(self) -> list[str]:
         """Stretches of the text no block reaches beyond; where fences or HTML may begin, all of it."""
-        is_plain = not any(sign in self.raw for sign in _FENCES) and self.raw.count("<") == self.raw.count(_STAMP)
+        is_plain = not any(sign in self.raw for sign in _FENCES) and self.raw.count("<") == sum(
+            map(self.raw.count, comments.STAMPS)
+        )
         return _CHUNK.split(self.folded) if is_plain else [self.folded]
 
     def most(self, wanted: list["_Word"]) -> float:
@@ -89,11 +91,12 @@ class _Text:
     def newest(self) -> float:
         """A moment after everything in it was written."""
         day = day_of(self.path)
-        days = [*_STAMPED_DAY.findall(self.raw), day.isoformat() if day else ""]
         try:
-            written = datetime.fromisoformat(max(days) or "1970-01-01")
+            short = datetime.fromtimestamp(comments.last_second(self.raw), UTC).date().isoformat()
+            days = [*_STAMPED_DAY.findall(self.raw), day.isoformat() if day else "", short]
+            written = datetime.fromisoformat(max(days))
             return (written.replace(tzinfo=UTC) + _DAY_AND_ZONE).timestamp()
-        except (ValueError, OverflowError):
+        except (ValueError, OverflowError, OSError):
             return float("inf")
 
 

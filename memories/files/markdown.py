@@ -40,13 +40,21 @@ def blocks(text: str) -> list[Block]:
 
 
 def rendered(content: str, *, at: datetime, session: str = "", scope_key: str = "", call: str = "") -> str:
-    """A text as one list item that ends in its stamp: `blocks(rendered(content, …))[0].text == content.strip()`."""
-    wanted = _clean(content)
-    stamp = stamped(Stamp(at, session, scope_key, call))
-    item = _item(escaping.written(wanted, blank=""), stamp)
-    if "\n" in wanted and [block.text for block in blocks(item)] != [wanted]:  # an empty line that ends the item
-        return _item(escaping.written(wanted), stamp)
-    return item
+    """A text as one list item that ends in its stamp: `blocks(rendered(content, …))[0].text == content.strip()`.
+
+    Below it follows the line that says what the stamp stands for, where a session or a scope is named.
+    """
+    origin = comments.origin_line(session, scope_key)
+    return item(content, Stamp(at, session, scope_key, call)) + (f"\n{origin}" if origin else "")
+
+
+def item(content: str, stamp: Stamp) -> str:
+    """A text as one list item that ends in its stamp; what the id in it stands for is not said."""
+    wanted, mark = _clean(content), stamped(stamp)
+    line = _item(escaping.written(wanted, blank=""), mark)
+    if "\n" in wanted and [block.text for block in blocks(line)] != [wanted]:  # an empty line that ends the item
+        return _item(escaping.written(wanted), mark)
+    return line
 
 
 def replaced(text: str, block: Block, content: str) -> str:
@@ -117,7 +125,7 @@ def _blocks_of(piece: Piece) -> Iterator[Block]:
     said, found = piece.says()
     if not said:
         return
-    stamp = read_stamp(found) if found else Stamp()
+    stamp = read_stamp(found, piece.origins) if found else Stamp()
     first, last = piece.start + 1, piece.end
     if len(said) <= conf.CONTENT_MAX_CHARS:
         yield Block(first, last, said, piece.heading, stamp.at, stamp.session, stamp.scope_key)

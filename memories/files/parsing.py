@@ -4,8 +4,8 @@ Only the structure of blocks is read (markdown-it, rules of blocks only): what w
 """
 
 import re
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 
 from django.utils.translation import gettext as _
 from markdown_it import MarkdownIt
@@ -13,7 +13,7 @@ from markdown_it.token import Token
 
 from memories.conf import conf
 from memories.exceptions import FileUnreadable
-from memories.files import comments, escaping
+from memories.files import comments, escaping, sentence_lines
 
 PARAGRAPH, ROW, FENCE, CODE, HTML = "paragraph", "row", "fence", "code", "html"
 BOM = "\ufeff"
@@ -42,6 +42,7 @@ class Piece:
     columns: int = 0  # of a row
     cells: list[str] = field(default_factory=list)
     markup: str = ""  # of a fence
+    origins: Mapping[str, comments.Stamp] = field(default_factory=dict)  # that its file names
 
     def says(self) -> tuple[str, list[str]]:
         """Its text, and the comments in it."""
@@ -74,7 +75,7 @@ def pieces(text: str) -> list[Piece]:
     if len(text) > conf.FILE_MAX_BYTES:
         raise FileUnreadable(_("This text is too long to be read as a whole."))
     tokens = _MARKDOWN.parse(_without_front_matter(text.removeprefix(BOM)))
-    return _joined(_Reader(_archives(tokens)).read(tokens))
+    return _joined(_Reader(_archives(tokens), comments.origins_in(text)).read(tokens))
 
 
 def _without_front_matter(text: str) -> str:
@@ -120,8 +121,8 @@ def _joined(found: Iterator[Piece]) -> list[Piece]:
 class _Reader:
     """Walks over the tokens of a file once."""
 
-    def __init__(self, archives: set[int]) -> None:
-        self.archives = archives
+    def __init__(self, archives: set[int], origins: Mapping[str, comments.Stamp]) -> None:
+        self.archives, self.origins = archives, origins
         self.around: list[int] = []  # quotes, lists and items we are in: the number of an item, else 0
         self.headings: list[tuple[int, int, str]] = []  # how deep in these, of which level, what it says
         self.items = 0
@@ -163,7 +164,8 @@ class _Reader:
         else:
             piece = self._piece(PARAGRAPH, opened, token.content)
             piece.item = self.around[-1] if self.around else 0
-            yield from self._kept(piece)
+            for fact in _facts_of(piece) if not piece.item else [piece]:
+                yield from self._kept(fact)
 
     def _begin_section(self, level: int, says: str) -> None:
         depth = len(self.around)
@@ -184,7 +186,7 @@ class _Reader:
     def _piece(self, kind: str, token: Token, raw: str = "") -> Piece:
         start, end = token.map or [0, 0]
         heading = _path_of(says for _depth, _level, says in self.headings)
-        return Piece(kind, start, end, raw, heading, markup=token.markup)
+        return Piece(kind, start, end, raw, heading, markup=token.markup, origins=self.origins)
 
     def _kept(self, piece: Piece) -> Iterator[Piece]:
         if not self._is_archived(piece.start):
@@ -202,6 +204,15 @@ def _path_of(headings: Iterable[str]) -> str:
 
 def _one_line(raw: str) -> str:
     return " ".join(escaping.plain(comments.parted(raw)[0]).split())
+
+
+def _facts_of(piece: Piece) -> Iterator[Piece]:
+    """A paragraph, cut after each line that ends a sentence: every part is a memory of its own."""
+    lines = piece.raw.split("\n")
+    starts = sentence_lines.starts(lines) if len(lines) == piece.end - piece.start else [0]
+    for first, end in zip(starts, [*starts[1:], len(lines)], strict=True):
+        raw = "\n".join(lines[first:end])
+        yield replace(piece, start=piece.start + first, end=piece.start + end, raw=raw) if len(starts) > 1 else piece
 
 
 #: A list item that is put at the end, to see whether it is one there.

@@ -28,12 +28,23 @@ def reworded(lines: list[str], piece: Piece, content: str) -> Iterator[str]:
     if piece.kind in (CODE, HTML):
         yield _put(lines, piece, _prefixed(prefix, content.split("\n")))
     if "\n" not in content:
-        yield _put(lines, piece, _prefixed(prefix, _with_tail(escaping.written(content), tail)))
+        new = _prefixed(prefix, _with_tail(escaping.written(content), tail))
+        yield _put(lines, piece, new)
+        yield from _apart(lines, piece, new)
         return
     for blank in ("", "\\"):
         new = _with_tail(escaping.written(content, blank=blank), tail)
         for indent in range(_EXTRA_INDENT + 1):  # of its first line, beyond that of what it stands in
             yield _put(lines, piece, _prefixed(prefix, new, indent))
+        yield from _apart(lines, piece, _prefixed(f"{prefix}- ", new))
+
+
+def _apart(lines: list[str], piece: Piece, new: list[str]) -> Iterator[str]:
+    """The file with these lines for a piece, and an empty one where the next line would go on with them."""
+    behind = new[0][: len(new[0]) - len(new[0].lstrip(_AROUND))].rstrip()
+    yield _put(lines, piece, [*new, behind])
+    yield _put(lines, piece, [behind, *new])
+    yield _put(lines, piece, [behind, *new, behind])
 
 
 def struck_out(lines: list[str], piece: Piece, at: datetime) -> Iterator[str]:

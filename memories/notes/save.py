@@ -1,6 +1,6 @@
 """Saving to a file: a line is added, on the disk when this returns, and remembered as an entry of it (C2, E3)."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, tzinfo
 from enum import StrEnum
 
@@ -14,7 +14,9 @@ from memories.entries.draft import check_content
 from memories.entries.files import folder_of
 from memories.exceptions import FileUnreadable, ScopeFrozen
 from memories.files import disk, markdown
+from memories.files.comments import CLOSE, Stamp, origin_line
 from memories.files.layout import ScopeFolder
+from memories.files.sentence_lines import saved_lines
 from memories.models import Entry, Scope
 from memories.notes.index import ACTOR, sync_file
 
@@ -55,16 +57,20 @@ def path_of(folder: ScopeFolder, target: Target, *, now: datetime, zone: tzinfo)
 def append_line(
     folder: ScopeFolder, path: str, content: str, *, now: datetime, zone: tzinfo, session: str = "", call: str = ""
 ) -> AppendedLine:
-    """Add a line with its stamp to a file, once for each `call` that is named; needs no database.
+    """Add lines to a file, each with its stamp, once for each `call` that is named; needs no database.
 
     Raises InvalidDraft, PathNotAllowed, OSError, and FileUnreadable for a file in which nobody would find it again.
     """
     check_content(content)
     at = now.astimezone(zone).replace(microsecond=0)
     title = f"# {at.date()}" if path == folder.daily(at.date()) else ""
-    line = markdown.rendered(content.strip(), at=at, session=session, scope_key=folder.scope_key, call=call)
-    _check_room(folder, path, line)
-    return AppendedLine(path, disk.append(folder, path, line, first_line=title, once=f"call={call} " if call else ""))
+    stamp = Stamp(at, session, folder.scope_key)
+    first, *others = saved_lines(content)
+    items = [markdown.item(first, replace(stamp, call=call)), *(markdown.item(one, stamp) for one in others)]
+    text, origin = "\n".join(items), origin_line(session, folder.scope_key)
+    _check_room(folder, path, f"{text}\n{origin}\n")
+    once = f".{call} {CLOSE}" if call else ""
+    return AppendedLine(path, disk.append(folder, path, text, first_line=title, once=once, below=origin))
 
 
 def _check_room(folder: ScopeFolder, path: str, line: str) -> None:
@@ -87,10 +93,10 @@ def save_note(
     zone = scope.workspace.zone()
     added = append_line(folder_of(scope), path, content, now=now, zone=zone, session=session, call=call)
     try:
-        is_back = entries.lift_suppression(scope, content.strip(), now=now, actor=actor)
+        lifted = [entries.lift_suppression(scope, one, now=now, actor=actor) for one in saved_lines(content)]
         sync_file(scope, path, now=now)
         here = Entry.objects.in_scope(scope).live().filter(path=path, line_from=added.line)
-        return SavedNote(added.path, added.line, here.first(), is_back)
+        return SavedNote(added.path, added.line, here.first(), any(lifted))
     except (OperationalError, InterfaceError):
         log.warning("note.saved_without_database", scope=scope.key)
         return SavedNote(added.path, added.line, degraded=[DATABASE])

@@ -1,6 +1,6 @@
 """A file with its lines, and beside each what is remembered of it."""
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from django.urls import reverse
@@ -8,6 +8,7 @@ from django.utils import timezone
 
 from memories.admin.files.tree import meant_lines
 from memories.entries.files import folder_of
+from memories.exceptions import FileUnreadable
 from memories.files import comments, disk, markdown
 from memories.files.comments import Stamp, Struck, read_stamp
 from memories.models import Entry, Policy, Scope
@@ -66,22 +67,33 @@ def page_of(scope: Scope, file: FileCondition, line: int) -> FilePage:
     """The page a line stands on. Raises PathNotAllowed, FileUnreadable."""
     first = (line - 1) // PAGE * PAGE + 1
     texts, is_more = disk.read_lines(folder_of(scope), file.path, first, PAGE)
-    shown = [_line(first + n, text) for n, text in enumerate(texts)]
+    origins = _origins(scope, file.path)
+    shown = [_line(first + n, text, origins) for n, text in enumerate(texts)]
     last = first + len(texts) - 1
     _add_entries(shown, scope, _entries(scope, file.path, first, last))
-    _strike(shown, scope, file.path, "\n".join(texts))
+    _strike(shown, scope, file.path, "\n".join(texts), origins)
     for line_meant in meant_lines(file):
         if first <= line_meant <= last:
             shown[line_meant - first].is_taken_out = True
     return FilePage(shown, first, is_more, file.state.line_count if file.state else 0)
 
 
-def _line(number: int, text: str) -> ShownLine:
+def _origins(scope: Scope, path: str) -> Mapping[str, Stamp]:
+    """What the ids in the stamps of a file stand for; of a file that is not read as a whole nobody knows."""
+    try:
+        file = disk.read(folder_of(scope), path)
+    except FileUnreadable:
+        return {}
+    return comments.origins_in(file.text) if file else {}
+
+
+def _line(number: int, text: str, origins: Mapping[str, Stamp]) -> ShownLine:
     """A line without its stamp."""
-    stamps = [comment for comment in comments.parted(text)[1] if comment.startswith("<!-- at=")]
+    stamps = [comment for comment in comments.parted(text)[1] if comment.startswith(comments.STAMPS)]
     for comment in stamps:
         text = text.replace(comment, "")
-    return ShownLine(number, text.rstrip(), read_stamp(stamps) if stamps else None)
+    stamp = read_stamp(stamps, origins)
+    return ShownLine(number, text.rstrip(), stamp if stamp.at or stamp.session else None)
 
 
 def _entries(scope: Scope, path: str, first: int, last: int) -> Iterable[Entry]:
@@ -106,7 +118,7 @@ def _add_entries(lines: Sequence[ShownLine], scope: Scope, entries: Iterable[Ent
             line.level = signs
 
 
-def _strike(lines: Sequence[ShownLine], scope: Scope, path: str, text: str) -> None:
+def _strike(lines: Sequence[ShownLine], scope: Scope, path: str, text: str, origins: Mapping[str, Stamp]) -> None:
     """Show what was struck as it was, with the entry that can be restored."""
     struck = list(comments.struck_texts(text))
     if not struck:
@@ -116,7 +128,7 @@ def _strike(lines: Sequence[ShownLine], scope: Scope, path: str, text: str) -> N
         begin, end = text.count("\n", 0, one.start), text.count("\n", 0, one.end)
         for line in lines[begin : end + 1]:
             line.is_struck, line.text, line.level = True, "", 0
-        raw = _line(0, one.raw)
+        raw = _line(0, one.raw, origins)
         lines[begin].text, lines[begin].stamp = raw.text, raw.stamp
         lines[begin].struck = next((entries[words] for words in _words_of(one) if words in entries), None)
 

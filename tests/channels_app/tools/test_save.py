@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from memories.files.layout import ScopeFolder, scope_folder
+from memories.files.markdown import blocks
 from memories.models import Entry, Scope, Workspace
 from tests.channels_app.tools.asking import FORMS, by_model, text_of, tool
 from tests.channels_app.tools.reading import CHAT, DAILY, OTHERS, OWN, REFUSED, written
@@ -48,10 +49,10 @@ def test_it_works(talk: Talk, folder: ScopeFolder) -> None:
     assert (entry.content, entry.type, entry.source) == ("My sister Lena moves to Porto on 4 May", "note", "file")
     assert (entry.path, entry.line_from) == (DAILY, 3)
     lines = text_at(folder, DAILY).split("\n")
-    assert lines[0] == "# 2026-03-01" and lines[2].startswith("- My sister Lena moves to Porto on 4 May <!-- at=")
+    assert lines[0] == "# 2026-03-01" and lines[2].startswith("- My sister Lena moves to Porto on 4 May <!-- ^")
     found = tool(talk, "memory_search", query="where does Lena move to?")["results"][0]
     assert (found["path"], found["line"], found["source"]) == (DAILY, 3, "notes")
-    assert tool(talk, "memory_get", path=f"{DAILY}:3")["text"] == "- My sister Lena moves to Porto on 4 May"
+    assert tool(talk, "memory_get", path=f"{DAILY}:3")["text"].strip() == "- My sister Lena moves to Porto on 4 May"
 
 
 def test_what_stays_true_goes_to_the_long_term_file(talk: Talk, folder: ScopeFolder) -> None:
@@ -79,9 +80,47 @@ def test_the_day_is_that_of_the_workspace(workspace: Workspace) -> None:
 def test_each_line_says_from_where_it_came(talk: Talk, folder: ScopeFolder) -> None:
     session = talk.say("hello")["session"]["key"]
     save(talk, "The boat is blue")
-    assert f"session={session} scope={OWN} -->" in text_at(folder, DAILY)
+    save(talk, "The door is green")
+    text = text_at(folder, DAILY)
+    assert text.count(f"session={session} scope={OWN} -->") == 1  # however many lines of it there are
+    assert [(line.session, line.scope_key, line.at) for line in blocks(text)] == [(session, OWN, NOW)] * 2
     entry = Entry.objects.get(content="The boat is blue")
     assert [(slot.name, slot.value) for slot in entry.slots.all()] == [("source_session_id", session)]
+
+
+@pytest.mark.parametrize("name", ["memory_save", "memory_append"])
+def test_a_line_saved_by_scope_says_that_too(talk: Talk, workspace: Workspace, root: Path, name: str) -> None:
+    saved = tool(talk, name, content="The boat is blue", at=OTHERS, status=201, **more(name))
+    (line,) = blocks((root / workspace.folder / saved["path"]).read_text())
+    assert (line.session, line.scope_key) == ("api", OTHERS)
+    entry = Entry.objects.get(uid=saved["entry"])
+    assert entry.scope.key == OTHERS
+    assert [(slot.name, slot.value) for slot in entry.slots.all()] == [("source_session_id", "api")]
+
+
+@pytest.mark.parametrize(
+    ("content", "memories"),
+    [
+        ("salmon\ntea\n", ["salmon", "tea"]),
+        ("- salmon\n- tea", ["salmon", "tea"]),
+        ("My name is Xue.\nI live in Chengdu.", ["My name is Xue.", "I live in Chengdu."]),
+        ("我叫小雪。\n\n我住在成都。", ["我叫小雪。", "我住在成都。"]),
+        ("We decided to move\nto Chengdu in spring.", ["We decided to move\nto Chengdu in spring."]),
+        ("```\nmake run\nmake test\n```", ["```\nmake run\nmake test\n```"]),
+        ("The stops:\n  Bergen\n  Oslo", ["The stops:\n  Bergen\n  Oslo"]),
+    ],
+)
+@pytest.mark.parametrize("name", ["memory_save", "memory_append"])
+def test_of_several_lines_each_has_its_stamp(
+    talk: Talk, root: Path, workspace: Workspace, name: str, content: str, memories: list[str]
+) -> None:
+    saved = tool(talk, name, content=content, at=OTHERS, status=201, **more(name))
+    found = blocks((root / workspace.folder / saved["path"]).read_text())
+    assert [(line.text, line.session, line.scope_key, line.at) for line in found] == [
+        (one, "api", OTHERS, NOW) for one in memories
+    ]
+    assert sorted(Entry.objects.values_list("content", flat=True)) == sorted(memories)
+    assert Entry.objects.get(uid=saved["entry"]).content == memories[0]
 
 
 def test_in_a_group_it_is_the_groups(talk: Talk, workspace: Workspace) -> None:
@@ -176,9 +215,9 @@ def test_lines_are_added_to_the_end_and_nothing_is_rewritten(talk: Talk, folder:
     written(folder, path, "# Shopping", "", "- rice")
     answer = append(talk, "salmon for the cat", path=path)
     assert (answer["path"], answer["line"], answer["outcome"]) == (path, 4, "created")
-    assert text_at(folder, path).startswith("# Shopping\n\n- rice\n- salmon for the cat <!-- at=")
+    assert text_at(folder, path).startswith("# Shopping\n\n- rice\n- salmon for the cat <!-- ^")
     assert append(talk, "tea")["path"] == DAILY
-    assert append(talk, "milk", path=f"[{path}:3]")["line"] == 5
+    assert append(talk, "milk", path=f"[{path}:3]")["line"] == 6  # below the line that names the session
 
 
 @pytest.mark.parametrize("path", ["MEMORY.md", "memory/scopes/main/transcripts/2026-03-01.md", "notes.md"])

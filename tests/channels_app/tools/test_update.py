@@ -35,7 +35,7 @@ def test_a_line_is_corrected_where_it_stands_and_found_by_its_new_words(talk: Ta
         "updated",
     )
     text = text_at(folder, DAILY)
-    assert "- The boat is green <!-- at=" in text and "blue" not in text
+    assert "- The boat is green <!-- ^" in text and "blue" not in text
     found = tool(talk, "memory_search", query="which colour has the boat?")["results"]
     assert [one["snippet"] for one in found] == ["The boat is green"]
     history = talk.get(f"entries/{saved['entry']}/history").json()["results"]

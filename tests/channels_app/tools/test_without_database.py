@@ -46,7 +46,7 @@ def test_it_works(seen: Talk, folder: ScopeFolder) -> None:
     assert found["recall_id"] is None and "Only the notes in files" in found["note"]
     assert read["text"] == "- The boat is painted on Saturday"
     assert (saved["path"], saved["line"], saved["entry"], saved["outcome"]) == (DAILY, 4, None, "pending")
-    assert added["line"] == 5
+    assert added["line"] == 6  # below the line that names the session
     assert {tuple(one["degraded"]) for one in (found, read, saved, added)} == {("database",)}
     assert Entry.objects.filter(type="note", content__contains="Lena").count() == 0
     sync_scope(Scope.objects.get(key=OWN), now=NOW)

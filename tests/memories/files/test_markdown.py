@@ -185,11 +185,72 @@ def test_a_stamp_nobody_can_read_has_no_time(at: str) -> None:
 
 
 def test_a_saved_line_is_an_item_with_its_stamp() -> None:
-    assert (
-        rendered("port 9090", at=AT, session="telegram-3f", scope_key="telegram:direct_u42") == f"- port 9090 {STAMP}"
+    line = rendered("port 9090", at=AT, session="telegram-3f", scope_key="telegram:direct_u42")
+    origin = "<!-- ^j56yl60e: session=telegram-3f scope=telegram:direct_u42 -->"
+    assert line == f"- port 9090 <!-- ^toxy55.j56yl60e -->\n{origin}"
+    (block,) = blocks(f"# Day\n\n{line}\n- by hand\n".removesuffix("- by hand\n"))
+    assert (block.text, block.at, block.session, block.scope_key) == (
+        "port 9090",
+        AT,
+        "telegram-3f",
+        "telegram:direct_u42",
     )
-    assert rendered("a\nb", at=AT) == "- a\n  b <!-- at=2026-11-23T14:03:05+08:00 -->"
-    assert rendered("a\n\nb", at=AT) == "- a\n\n  b <!-- at=2026-11-23T14:03:05+08:00 -->"
+    assert rendered("a\nb", at=AT) == "- a\n  b <!-- ^toxy55 -->"
+    assert rendered("a\n\nb", at=AT) == "- a\n\n  b <!-- ^toxy55 -->"
+
+
+def test_a_short_stamp_keeps_its_time_wherever_its_line_is_moved() -> None:
+    line = rendered("port 9090", at=AT, session="telegram-3f").split("\n")[0]
+    (block,) = blocks(f"{line}\n")
+    assert (block.text, block.at, block.session) == ("port 9090", AT, "")
+
+
+def test_a_line_names_the_origin_its_id_was_made_of_and_no_other() -> None:
+    line = rendered("port 9090", at=AT, session="telegram-3f").replace("session=telegram-3f", "session=another")
+    (block,) = blocks(line)
+    assert (block.text, block.session) == ("port 9090", "")
+
+
+@pytest.mark.parametrize("comment", ["<!-- ^todo -->", "<!-- ^Toxy55 -->", "<!-- ^toxy55 later -->"])
+def test_a_comment_that_looks_like_a_stamp_is_none(comment: str) -> None:
+    assert blocks(f"- a {comment}\n")[0].at is None
+
+
+def test_what_was_written_before_1970_has_its_time() -> None:
+    early = AT.replace(year=1969)
+    assert blocks(rendered("a", at=early, session="s"))[0].at == early
+
+
+@pytest.mark.parametrize(
+    ("text", "memories"),
+    [
+        ("My name is Xue.\nI live in Chengdu.\n", ["My name is Xue.", "I live in Chengdu."]),
+        ("我叫小雪。\n我住在成都！\n你呢？", ["我叫小雪。", "我住在成都！", "你呢？"]),
+        ("He said “come.”\nWe came.", ["He said “come.”", "We came."]),
+        ("Words of one paragraph\nare one memory.", ["Words of one paragraph\nare one memory."]),
+        ("我们决定明年春天\n搬到成都去住。\n猫也去。", ["我们决定明年春天\n搬到成都去住。", "猫也去。"]),
+        ("We met Dr.\nLin in the U.S.\nlast year", ["We met Dr.\nLin in the U.S.\nlast year"]),
+        ("> One.\n> Two.", ["One.", "Two."]),
+        ("- One.\n  Two.\n- Three.", ["One.\nTwo.", "Three."]),
+        ("One. <!-- a\nb --> Two.\nThree.", ["One. Two.", "Three."]),
+    ],
+)
+def test_a_line_that_ends_a_sentence_is_a_memory_and_a_wrapped_one_is_part_of_it(
+    text: str, memories: list[str]
+) -> None:
+    assert texts(text) == memories
+
+
+def test_each_of_two_sentences_has_its_lines_and_is_changed_apart() -> None:
+    text = "# Me\n\nMy name is Xue.\nI live in Chengdu.\nI like tea.\n"
+    found = blocks(text)
+    assert [(block.line_from, block.line_to) for block in found] == [(3, 3), (4, 4), (5, 5)]
+    assert texts(replaced(text, found[0], "My name is Lin")) == ["My name is Lin", "I live in Chengdu.", "I like tea."]
+    both = "I live in Berlin.\nAnd in Chengdu."
+    assert texts(replaced(text, found[1], both)) == ["My name is Xue.", both, "I like tea."]
+    gone = struck(text, found[1], AT)
+    assert texts(gone) == ["My name is Xue.", "I like tea."]
+    assert unstruck(gone, "I live in Chengdu.") == text
 
 
 @pytest.mark.parametrize("session", ["a b", "a-->b", "--", "<!--", "&#45;", "会话", "a\nb", "-"])
@@ -208,7 +269,7 @@ def test_nobody_writes_a_stamp_an_archive_or_a_struck_line_by_saving_it() -> Non
 
 def test_a_long_text_is_several_blocks_cut_where_sentences_end(settings: Any) -> None:
     settings.MEMORY_CONTENT_MAX_CHARS = 50
-    text = "# A\n" + "".join(f"Sentence {n} of a long text.\n" for n in range(6)) + "\n- b\n"
+    text = "# A\n" + "".join(f"sentence {n} of a long text.\n" for n in range(6)) + "\n- b\n"
     found = blocks(text)
     assert [(block.line_from, block.line_to) for block in found] == [
         (2, 2),

@@ -3,6 +3,7 @@
 import json
 import re
 import subprocess
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -61,7 +62,9 @@ def test_the_example_comes_to_the_blocks_it_speaks_of(page: Path) -> None:
 @pytest.mark.parametrize("page", PAGES, ids=["en", "zh"])
 def test_the_examples_of_a_stamp_and_of_an_archive_are_what_is_read(page: Path) -> None:
     text = page.read_text()
-    stamped = blocks(next(line for line in text.splitlines() if "<!-- at=" in line))
+    lines = text.splitlines()
+    line, origin = next(pair for pair in pairwise(lines) if "<!-- ^" in pair[0])
+    stamped = blocks(f"{line}\n{origin}\n")
     assert (stamped[0].text, stamped[0].session, stamped[0].scope_key) == (
         "米娅的猫叫年糕",
         "telegram-3f",

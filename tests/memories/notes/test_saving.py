@@ -37,10 +37,10 @@ def test_a_saved_line_is_in_the_file_and_an_entry_of_it(files: Path, scope: Scop
     saved = save(scope, "Nina is allergic to peanuts")
     assert (saved.path, saved.line) == (TODAY, 3)
     text = (files / TODAY).read_text()
-    assert text.startswith(
-        "# 2026-03-01\n\n- Nina is allergic to peanuts <!-- at=2026-03-01T09:00:00+00:00 session=telegram-3f"
+    assert text == (
+        "# 2026-03-01\n\n- Nina is allergic to peanuts <!-- ^tb7qc0.j56yl60e -->\n"
+        "<!-- ^j56yl60e: session=telegram-3f scope=telegram:direct_u42 -->\n"
     )
-    assert "scope=telegram:direct_u42" in text
     assert saved.entry == Entry.objects.get()
     assert (saved.entry.content, saved.entry.created_at) == ("Nina is allergic to peanuts", NOW)
     assert found(scope, "what is Nina allergic to?") == ["Nina is allergic to peanuts"]

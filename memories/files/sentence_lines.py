@@ -1,0 +1,61 @@
+"""Which lines of a text begin a memory of their own: those that follow one that ended a sentence.
+
+«My name is Xue.» and «I live in Chengdu.» on two lines are two; a paragraph that was only wrapped stays one.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+
+from memories.files import comments
+
+_ENDS = re.compile(r"(?:[.!?]|[。！？…])[\"'”’»」』）)\]*_`~]*$")
+#: A point that ends no sentence: «Dr.», «e.g.», the initial of a name.
+_ABBREVIATED = re.compile(
+    r"(?:^|[\s(])(?:mr|mrs|ms|dr|prof|st|vs|no|approx|ca|inc|ltd|jr|sr|[a-z]|(?:[a-z]\.)+[a-z])\.$", re.I
+)
+_ITEM = re.compile(r"(?:[-+*•]|[0-9]{1,9}[.)、])[ \t]+(?=\S)")
+_BLANK = re.compile(r"\n\s*\n")
+_FENCES = ("```", "~~~")
+
+
+def starts(lines: Sequence[str]) -> list[int]:
+    """The lines of a paragraph that begin a memory, the first among them."""
+    found = [0]
+    for n in range(1, len(lines)):
+        if _is_ended("\n".join(lines[found[-1] : n])) and not lines[n][:1].islower():
+            found.append(n)
+    return found
+
+
+def _is_ended(said: str) -> bool:
+    """Whether these lines end with a sentence; within a comment nothing ends."""
+    bare, _comments = comments.parted(said)
+    bare = bare.rstrip()
+    is_open = bare.rfind(comments.OPEN) >= 0
+    return not is_open and bool(_ENDS.search(bare)) and not _ABBREVIATED.search(bare)
+
+
+def saved_lines(content: str) -> list[str]:
+    """The memories of a text that is saved, each to be a line of its own.
+
+    Every line is one, and so is every item of a list, whose sign goes where all have one. Of prose, whose last line
+    ends a sentence, those lines are one that were only wrapped. An indented line belongs to the one above it, and code
+    between fences is not taken apart.
+    """
+    if any(fence in content for fence in _FENCES):
+        return [content.strip()]
+    found = [one for paragraph in _BLANK.split(content.strip()) for one in _lines_saved(paragraph.splitlines())]
+    if len(found) > 1 and all(map(_ITEM.match, found)):
+        return [_ITEM.sub("", one, count=1) for one in found]
+    return found
+
+
+def _lines_saved(lines: Sequence[str]) -> Iterator[str]:
+    """The memories of one paragraph."""
+    lines = [line.rstrip() for line in lines]
+    ends = set(starts(lines)) if _is_ended(lines[-1]) else range(len(lines))
+    begins = [
+        n for n, line in enumerate(lines) if n == 0 or (not line[:1].isspace() and (n in ends or _ITEM.match(line)))
+    ]
+    for first, end in zip(begins, [*begins[1:], len(lines)], strict=True):
+        yield "\n".join(lines[first:end])
