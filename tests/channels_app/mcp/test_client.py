@@ -8,7 +8,7 @@ from mcp import Client
 from mcp.shared.exceptions import MCPError
 
 from memories.choices import EntryType
-from memories.entries import daily_events, remember
+from memories.entries import Edit, daily_events, remember, update
 from memories.entries.daily_events import EventDraft
 from memories.language.quoting import NOTICE
 from memories.models import Entry, Scope, Workspace
@@ -111,7 +111,8 @@ def test_a_group_reads_its_own_notes_and_days_and_no_credential(mcp: str, key: s
     call(mcp, key, "memory_save", at=group, content="We meet on Thursdays.")
     scope = Scope.objects.get(kind="chat")
     secret = "The password of the router is hunter2"
-    remember(make_draft(scope, secret, category="credential"), now=NOW, actor="test")
+    kept = remember(make_draft(scope, secret), now=NOW, actor="test").entry
+    update(kept, Edit(columns={"category": "credential"}), now=NOW, actor="user:ann")  # recognised afterwards
     days = [
         EventDraft(scope=scope, local_date=date(2026, 2, day), content=told) for day, told in ((26, secret), (27, "A"))
     ]
