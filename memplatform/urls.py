@@ -9,10 +9,11 @@ from memories.admin.quarantine.page import listing, one
 from memories.admin.review.due import due
 from memories.api import errors
 from memplatform import health, lab, metrics
+from memplatform.http.errors import server_error
 from memplatform.site import clock, front, joining, snoozes
 from memplatform.transfer.api import ExportView
 
-handler400, handler404, handler500 = errors.bad_request, errors.page_not_found, errors.server_error
+handler400, handler404, handler500 = errors.bad_request, errors.page_not_found, server_error
 urlpatterns = [
     path("", front.page, name="front"),
     path("api/v1/", include("channels_app.api.urls")),

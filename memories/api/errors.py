@@ -104,7 +104,7 @@ def _named(field: str | None, detail: drf.ErrorDetail) -> Any:
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
-    return _outside(request, 400, "parse_error", _now("This request cannot be read.")) or defaults.bad_request(
+    return answer_outside(request, 400, "parse_error", _now("This request cannot be read.")) or defaults.bad_request(
         request, exception
     )
 
@@ -114,15 +114,17 @@ def page_not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
     try:
         check_length(request)
     except (BodyTooLarge, LengthRequired) as error:
-        if _has_key(request) and (answer := _outside(request, error.status_code, error.default_code, error.detail)):
+        if _has_key(request) and (
+            answer := answer_outside(request, error.status_code, error.default_code, error.detail)
+        ):
             return answer
-    return _outside(request, 404, "not_found", _now("There is no such call.")) or defaults.page_not_found(
+    return answer_outside(request, 404, "not_found", _now("There is no such call.")) or defaults.page_not_found(
         request, exception
     )
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
-    return _outside(request, 500, "error", _now("Something went wrong here.")) or defaults.server_error(request)
+    return answer_outside(request, 500, "error", _now("Something went wrong here.")) or defaults.server_error(request)
 
 
 def answer_held_back(request: HttpRequest) -> HttpResponse:
@@ -144,7 +146,7 @@ def _has_key(request: HttpRequest) -> bool:
         return False
 
 
-def _outside(request: HttpRequest, code: int, word: str, detail: Any) -> HttpResponse | None:
+def answer_outside(request: HttpRequest, code: int, word: str, detail: Any) -> HttpResponse | None:
     """An error before any call was reached, in the shape of all others; None outside the API."""
     if not request.path.startswith(("/api/", "/v1/")):
         return None

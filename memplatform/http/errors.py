@@ -1,15 +1,23 @@
 """Errors of a database whose tables are not, or not yet, those of this version of the code: 503, not 500.
 
-So it is while a migration runs beside calls, and while an older version still answers after it.
+So it is while a migration runs beside calls, and while an older version still answers after it. Pages answer what calls
+answer: what passes by itself is a page to come back to, and no fault.
 """
+
+import sys
+from typing import cast
 
 import structlog
 from django.db import Error, connection
+from django.http import HttpRequest, HttpResponse
+from django.template.loader import render_to_string
 from django.utils.translation import gettext_lazy as _
+from drf_standardized_errors.types import ExceptionHandlerContext
 from rest_framework import status
 from rest_framework.exceptions import APIException
 
-from memories.api.errors import ExceptionHandler
+from memories.api.errors import ExceptionHandler, answer_outside
+from memories.api.errors import server_error as fault
 from memplatform.database import state
 
 log = structlog.get_logger(__name__)
@@ -34,6 +42,25 @@ class Handler(ExceptionHandler):
             log.warning("database.other_tables", problem=type(exc.__cause__).__name__)
             return TablesDiffer()
         return super().convert_known_exceptions(exc)
+
+
+def server_error(request: HttpRequest) -> HttpResponse:
+    """What a request is answered that ended in the error being handled, outside a call of the API."""
+    error, context = sys.exc_info()[1], cast(ExceptionHandlerContext, {"request": request})
+    passing = Handler(error, context).convert_known_exceptions(error) if isinstance(error, Exception) else None
+    if not isinstance(passing, APIException) or passing.status_code != status.HTTP_503_SERVICE_UNAVAILABLE:
+        return fault(request)
+    code, detail = passing.status_code, passing.detail
+    answer = answer_outside(request, code, passing.default_code, detail) or _page_to_come_back_to(request, detail)
+    answer["Retry-After"] = str(getattr(passing, "wait", TablesDiffer.wait))
+    return answer
+
+
+def _page_to_come_back_to(request: HttpRequest, detail: object) -> HttpResponse:
+    """Without the request's own context, which asks the database who is logged in."""
+    again = request.get_full_path() if request.method == "GET" else ""
+    page = render_to_string("503.html", {"detail": detail, "again": again})
+    return HttpResponse(page, status=status.HTTP_503_SERVICE_UNAVAILABLE)
 
 
 def _is_of_other_tables(error: Error) -> bool:
