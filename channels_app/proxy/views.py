@@ -27,7 +27,7 @@ from channels_app.proxy.speaker import address_of, is_on
 from channels_app.proxy.tools import MemoryTools
 from memories.api.access import caller_of
 from memories.api.calls import Method
-from memories.api.parsing import LONE_SURROGATE, BodyTooLarge, check_length, check_values
+from memories.api.parsing import LONE_SURROGATE, BodyTooLarge, check_length, check_values, too_deep
 from memories.choices import Permission
 from memories.conf import conf
 
@@ -54,7 +54,9 @@ class ChatParser(BaseParser):
             raise BodyTooLarge(_("The body is larger than %(limit)d bytes.") % {"limit": conf.PROXY_MAX_BYTES})
         try:
             data = json.loads(body)
-        except (ValueError, RecursionError) as error:
+        except RecursionError as error:
+            raise too_deep() from error
+        except ValueError as error:
             raise ParseError(_("This is not JSON: %(error)s") % {"error": error}) from error
         if not isinstance(data, dict):
             raise ParseError(_("The body is a JSON object."))

@@ -45,7 +45,9 @@ class StrictJSONParser(BaseParser):
             raise BodyTooLarge(_("The body is larger than %(limit)d bytes.") % {"limit": limit})
         try:
             data = json.loads(body.decode("utf-8"), object_pairs_hook=_no_twins)
-        except (ValueError, RecursionError) as error:
+        except RecursionError as error:
+            raise too_deep() from error
+        except ValueError as error:
             raise ParseError(_("This is not JSON: %(error)s") % {"error": error}) from error
         if not isinstance(data, dict):
             raise ParseError(_("The body is a JSON object."))
@@ -68,7 +70,7 @@ def check_values(
     `1e999`, `NaN` and `Infinity` are numbers to Python.
     """
     if len(place) > deepest:
-        raise ParseError(_("The body is nested too deeply."))
+        raise too_deep(place)
     if isinstance(value, str):
         if refused.search(value):
             raise _refused(place, _("This holds NUL or a lone surrogate."))
@@ -81,6 +83,11 @@ def check_values(
             check_values(inner, (*place, str(n)), deepest=deepest, refused=refused)
     elif isinstance(value, int | float) and not is_storable_number(value):
         raise _refused(place, _("This is no number, or one that is too large."))
+
+
+def too_deep(place: tuple[str, ...] = ()) -> APIException:
+    """An error about the field in which the nesting begins; about the body where nobody read that far."""
+    return _refused(place[:1], _("This is nested too deeply.") if place else _("The body is nested too deeply."))
 
 
 def _refused(place: tuple[str, ...], detail: str) -> APIException:

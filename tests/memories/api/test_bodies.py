@@ -79,6 +79,19 @@ def test_what_is_not_plain_json_is_refused(api: Api, route: str, kind: str) -> N
     assert response.json()["errors"]
 
 
+def test_what_is_nested_too_deeply_is_named(api: Api) -> None:
+    deep = {"name": "x", "arguments": json.loads('{"a":' * 30 + "1" + "}" * 30)}
+    response = api.post("turns", {**ROUTES["turns"], "tool_calls": [deep]})
+    assert (response.status_code, errors(response)) == (400, [("invalid", "tool_calls")])
+    assert "nested too deeply" in response.json()["errors"][0]["detail"]
+
+
+def test_a_body_nested_too_deeply_to_be_read_is_said_to_be(api: Api) -> None:
+    response = api.request("POST", "turns", UNREADABLE["endlessly deep"])
+    assert (response.status_code, errors(response)) == (400, [("parse_error", None)])
+    assert response.json()["errors"][0]["detail"] == "The body is nested too deeply."
+
+
 @every_route
 def test_a_body_over_a_megabyte_is_too_large(api: Api, route: str) -> None:
     body = json.dumps({**ROUTES[route], "pad": "x" * 1_048_576})
