@@ -1,6 +1,6 @@
 """The address of a message on the wire; POST /scopes/resolve, what it means; POST /sessions, its session."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 from django.utils.translation import gettext_lazy as _
 from rest_framework import serializers
@@ -12,6 +12,7 @@ from memories.api.answers import Answer
 from memories.api.calls import Call, Method
 from memories.choices import Permission
 from memories.models.change import acting
+from memories.tenancy.platforms import PLATFORMS
 from memories.tenancy.resolver import Address
 from sessions_app.api.answers import SessionAnswer, session_answer
 from sessions_app.api.sessions import SessionListView
@@ -20,7 +21,17 @@ from sessions_app.api.sessions import SessionListView
 class AddressField(fields.StrictSerializer):
     """Where a message comes from, as the bot's platform names it."""
 
-    platform = fields.Name(max_length=40)
+    #: Of a group the chat says which it is.
+    together: ClassVar[dict[str, Any]] = {
+        "anyOf": [
+            {"properties": {"is_group": {"not": {"type": "boolean", "enum": [True]}}}},
+            {"properties": {"chat": {"type": "string", "minLength": 1}}, "required": ["chat"]},
+        ]
+    }
+
+    platform = fields.Name(
+        max_length=40, help_text=f"One of {', '.join(PLATFORMS)}; or another that has a channel of its own."
+    )
     account = fields.Name(max_length=200, allow_blank=True, allow_null=True, default="")
     peer = fields.Name(max_length=200, allow_blank=True, allow_null=True, default="")
     chat = fields.Name(max_length=200, allow_blank=True, allow_null=True, default="")
@@ -36,6 +47,8 @@ class AddressField(fields.StrictSerializer):
 
 class PlaceRequest(fields.StrictSerializer):
     """Whose memory it is about: of an address, or one scope."""
+
+    together: ClassVar[dict[str, Any]] = fields.one_of("address", "scope")
 
     address = AddressField(required=False)
     scope = fields.Text(required=False, max_length=255)

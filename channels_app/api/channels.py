@@ -28,8 +28,9 @@ from memories.choices import (
 from memories.exceptions import ChannelNotFound, InvalidAddress
 from memories.tenancy.keys import escape, kind_of_key
 
-PLATFORM = OpenApiParameter("platform", {"type": "string", "minLength": 1, "maxLength": 40}, OpenApiParameter.PATH)
-ACCOUNT = OpenApiParameter("account", {"type": "string", "minLength": 1, "maxLength": 200}, OpenApiParameter.PATH)
+_NAME = {"type": "string", "minLength": 1, "pattern": fields.Name().pattern}
+PLATFORM = OpenApiParameter("platform", {**_NAME, "maxLength": 40}, OpenApiParameter.PATH)
+ACCOUNT = OpenApiParameter("account", {**_NAME, "maxLength": 200}, OpenApiParameter.PATH)
 
 
 class ChannelPlace(fields.StrictSerializer):

@@ -1,6 +1,6 @@
 """POST /entries: a memory saved on purpose, into a scope or from an address (A3)."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 from django.utils.translation import gettext_lazy as _
 from rest_framework import serializers
@@ -19,6 +19,18 @@ from memories.models import Entry, Policy
 
 class NewEntry(NewAttributes):
     """A memory a bot saves on purpose: into a scope, or from where somebody asked for it."""
+
+    #: Whose memory it becomes is said with an address alone.
+    together: ClassVar[dict[str, Any]] = {
+        "oneOf": [
+            {"required": ["address"], "not": {"required": ["scope"]}},
+            {
+                "properties": {"scope_kind": {"not": {"type": "string"}}},
+                "required": ["scope"],
+                "not": {"required": ["address"]},
+            },
+        ]
+    }
 
     scope = fields.Text(required=False, max_length=255)
     address = AddressField(required=False)

@@ -1,8 +1,9 @@
 """The tools of a model: what there is to pass on, a model's own calls, and each tool as a call of a bot."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 from django.utils.translation import gettext_lazy as _
+from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -82,6 +83,26 @@ class ToolsView(Call):
         return list_tools(self)
 
 
+_NAME = {"type": "string"}
+_NUMBER = {"type": "string", "nullable": True}
+_FUNCTION = {"type": "object", "properties": {"name": _NAME}, "required": ["name"]}
+
+
+def _call(number: str, **parts: Any) -> dict[str, Any]:
+    """The least that makes a call of one provider's form."""
+    return {"properties": {**parts, number: _NUMBER}, "required": list(parts)}
+
+
+@extend_schema_field(
+    {
+        "type": "object",
+        "anyOf": [
+            _call("id", function=_FUNCTION),
+            _call("call_id", type={"type": "string", "enum": ["function_call"]}, name=_NAME),
+            _call("id", type={"type": "string", "enum": ["tool_use"]}, name=_NAME),
+        ],
+    }
+)
 class AsItCame(serializers.JSONField):
     """A model's call, whatever its provider wrote into it."""
 
@@ -95,9 +116,16 @@ class AsItCame(serializers.JSONField):
 class ToolCallRequest(PlaceRequest):
     """Calls of a model, and whose memory they are about."""
 
+    together: ClassVar[dict[str, Any]] = {"allOf": [PlaceRequest.together, fields.one_of("call", "calls")]}
+
     call = AsItCame(required=False, help_text="One call, as the model's answer holds it.")
     calls = serializers.ListField(
-        child=AsItCame(), required=False, allow_empty=False, max_length=CALLS_MOST, help_text="Several of them."
+        child=AsItCame(),
+        required=False,
+        allow_empty=False,
+        min_length=1,
+        max_length=CALLS_MOST,
+        help_text="Several of them.",
     )
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:

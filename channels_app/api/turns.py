@@ -1,7 +1,7 @@
 """POST /turns: a finished turn, remembered when this returns."""
 
 from datetime import datetime
-from typing import Any
+from typing import Any, ClassVar
 from uuid import UUID
 
 from django.utils.translation import gettext_lazy as _
@@ -30,12 +30,24 @@ class NewToolCall(fields.StrictSerializer):
     """A tool the bot used to answer."""
 
     name = fields.Text(max_length=100)
-    arguments = serializers.JSONField(default=dict)
+    arguments = serializers.JSONField(allow_null=True, default=dict)
     result = serializers.JSONField(allow_null=True, default=None)
+
+    def validate_arguments(self, arguments: Any) -> Any:
+        """null is as good as none."""
+        return {} if arguments is None else arguments
 
 
 class NewTurn(fields.StrictSerializer):
     """A finished turn."""
+
+    #: What was used is told of a recall.
+    together: ClassVar[dict[str, Any]] = {
+        "anyOf": [
+            {"properties": {"recall_id": {"type": "string", "format": "uuid"}}, "required": ["recall_id"]},
+            {"properties": {"used": {"not": {"type": "array", "items": {}}}}},
+        ]
+    }
 
     address = AddressField()
     user = fields.LongText(allow_blank=True, default="")

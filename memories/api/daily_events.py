@@ -10,7 +10,7 @@ from rest_framework.response import Response
 
 from memories.api.answers import Answer, page_of
 from memories.api.calls import Call, Method
-from memories.api.pagination import NO_CURSOR, LimitQuery, first_rows, page_answer
+from memories.api.pagination import NO_CURSOR, Cursor, LimitQuery, first_rows, page_answer
 from memories.choices import Permission, Source
 from memories.entries import daily_events
 from memories.models import DailyEvent
@@ -26,7 +26,7 @@ class DailyEventQuery(LimitQuery):
 
     scope = serializers.CharField(required=False, max_length=255)
     q = serializers.CharField(required=False, max_length=500)
-    cursor = serializers.CharField(required=False, max_length=40)
+    cursor = Cursor(_CURSOR)
 
     def get_fields(self) -> dict[str, serializers.Field[Any, Any, Any, Any]]:
         """`from` is a word of Python's."""

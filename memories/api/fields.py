@@ -1,8 +1,10 @@
 """Strict fields: a value of the wrong type is an error, not something to be guessed at."""
 
 import unicodedata
+from collections.abc import Callable
 from datetime import datetime, timedelta
-from typing import Any, NoReturn
+from functools import cache
+from typing import Any, ClassVar, NoReturn
 
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
@@ -23,6 +25,9 @@ PLACE_SLOTS = ("channel", "chat_id", "session_id", "sender_id", "thread_id", "so
 class StrictSerializer(serializers.Serializer[Any]):
     """A serializer that names every field it does not know."""
 
+    #: What the description of the API says of its fields together, in the words of JSON Schema.
+    together: ClassVar[dict[str, Any]] = {}
+
     def to_internal_value(self, data: Any) -> Any:
         if isinstance(data, dict):
             unknown = sorted(str(name) for name in set(data) - set(self.fields))
@@ -31,6 +36,11 @@ class StrictSerializer(serializers.Serializer[Any]):
                     {name: [serializers.ErrorDetail(str(_("Unknown field.")), code="unknown")] for name in unknown}
                 )
         return super().to_internal_value(data)
+
+
+def one_of(*names: str) -> dict[str, Any]:
+    """Says of a serializer's fields that exactly one of these is given."""
+    return {"oneOf": [{"required": [name]} for name in names]}
 
 
 class Text(serializers.CharField):
@@ -82,9 +92,29 @@ class Name(Text):
             self.fail("edges")
         return name
 
+    @property
+    def pattern(self) -> str:
+        """The same as a regular expression, which generators read; without the rare signs beyond four digits."""
+        unseen, edge = _signs(_is_unseen), f"[^{_signs(_is_no_edge)}]"
+        name = f"{edge}(?:[^{unseen}]*{edge})?"
+        return f"^(?:{name})?$" if self.allow_blank else f"^{name}$"
+
+
+@cache
+def _signs(are_meant: Callable[[str], bool]) -> str:
+    """The signs of four digits that are meant, as ranges between the brackets of a regular expression."""
+    codes = {code for code in range(0x10000) if are_meant(chr(code))}
+    begins = sorted(code for code in codes if code - 1 not in codes)
+    ends = sorted(code for code in codes if code + 1 not in codes)
+    return "".join(f"\\u{first:04x}-\\u{last:04x}" for first, last in zip(begins, ends, strict=True))
+
 
 def _is_unseen(char: str) -> bool:
     return unicodedata.category(char) in ("Cc", "Cf", "Zl", "Zp") and char not in _JOINERS
+
+
+def _is_no_edge(char: str) -> bool:
+    return _is_unseen(char) or char.isspace()
 
 
 class _Typed(serializers.Field[Any, Any, Any, Any]):

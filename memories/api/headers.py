@@ -12,7 +12,7 @@ from rest_framework.request import Request
 from memories.api.fields import Moment
 from memories.models import Recorded
 
-_VERSION = re.compile(r'"(?P<quoted>[0-9]{1,18})"|(?P<bare>[0-9]{1,18})')
+VERSION = re.compile(r'"([0-9]{1,18})"|([0-9]{1,18})')
 
 
 def now_of(request: Request) -> datetime:
@@ -31,11 +31,11 @@ def expected_version(request: Request) -> int | None:
     version = request.headers.get("If-Match", "*").strip()
     if version == "*":
         return None
-    read = _VERSION.fullmatch(version)
+    read = VERSION.fullmatch(version)
     if read is None:
         detail = ErrorDetail(str(_('If-Match names one version, such as "3".')), code="invalid")
         raise ValidationError({"If-Match": [detail]})
-    return int(read["quoted"] or read["bare"])
+    return int(read[1] or read[2])
 
 
 def etag(row: Recorded) -> dict[str, str]:

@@ -25,7 +25,7 @@ from memories.conf import conf
 from memories.models import IdempotencyKey
 
 HEADER = "Idempotency-Key"
-_PRINTABLE = re.compile(r"[\x21-\x7e](?:[\x20-\x7e]{0,198}[\x21-\x7e])?")
+PRINTABLE = re.compile(r"[!-~](?:[ -~]{0,198}[!-~])?")
 Handler = Callable[..., Response]
 
 
@@ -95,7 +95,7 @@ def keep_answer(workspace_id: int, bot_id: int | None, key: str, status: int, da
 
 def _name(request: Request) -> str | None:
     name = request.headers.get(HEADER)
-    if name is None or _PRINTABLE.fullmatch(name):
+    if name is None or PRINTABLE.fullmatch(name):
         return name
     detail = ErrorDetail(str(_("A key has 1 to 200 printable ASCII characters.")), code="invalid")
     raise ValidationError({HEADER: [detail]})

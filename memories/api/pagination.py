@@ -28,10 +28,18 @@ class LimitQuery(fields.StrictSerializer):
     limit = serializers.IntegerField(required=False, min_value=1, max_value=PAGE_SIZE_MAX, default=PAGE_SIZE)
 
 
+class Cursor(serializers.CharField):
+    """Where a page of a list begins, as the page before it says."""
+
+    def __init__(self, written: re.Pattern[str], **kwargs: Any) -> None:
+        super().__init__(required=False, max_length=40, **kwargs)
+        self.pattern = f"^{written.pattern}$"
+
+
 class PageQuery(LimitQuery):
     """Which page of a list is wanted; a cursor is the time and id of the row before it."""
 
-    cursor = serializers.CharField(required=False, max_length=40)
+    cursor = Cursor(_CURSOR)
 
     def validate_cursor(self, value: str) -> tuple[datetime, int]:
         read = _CURSOR.fullmatch(value)

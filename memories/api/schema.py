@@ -10,21 +10,24 @@ from drf_spectacular.utils import OpenApiParameter
 from rest_framework import serializers
 
 from memories.api.calls import Call, Method
-from memories.api.fields import StrictSerializer
+from memories.api.fields import LongText, Slots, StrictSerializer
+from memories.api.headers import VERSION
+from memories.api.idempotency import PRINTABLE
+from memories.conf import conf
 
 
-def _header(name: str, kind: type, description: str, response: list[str] | bool = False) -> OpenApiParameter:
+def _header(name: str, kind: Any, description: str, response: list[str] | bool = False) -> OpenApiParameter:
     return OpenApiParameter(name, kind, OpenApiParameter.HEADER, description=description, response=response)
 
 
 _KEY = _header(
     "Idempotency-Key",
-    str,
+    {"type": "string", "pattern": f"^{PRINTABLE.pattern}$", "minLength": 1, "maxLength": 200},
     "The same key within 24 hours gets the same answer and changes nothing; 1 to 200 printable characters.",
 )
 _VERSION = _header(
     "If-Match",
-    str,
+    {"type": "string", "pattern": f"^(?:{VERSION.pattern}|[*])$"},
     "The version (ETag) that was read; when it is no longer the current one: 412. Absent: last write wins.",
 )
 _WAIT = _header("Retry-After", int, "After so many seconds it may go better.", ["429", "503"])
@@ -80,6 +83,20 @@ class CallSchema(AutoSchema):
         query = method.parameters or ([] if method.query is StrictSerializer else [method.query])
         return [*(header for header, is_taken in headers if is_taken), *query]
 
+    def _get_request_body(self, direction: Any = "request") -> Any:
+        """A body that needs something of several fields is needed itself."""
+        described = super()._get_request_body(direction)  # type: ignore[no-untyped-call]
+        body = self._declared.body
+        return {**described, "required": True} if described and body and body.together else described
+
+    def _insert_field_validators(self, field: Any, schema: dict[str, Any]) -> None:
+        """Beside a field's own validators, what reading it strictly asks of it."""
+        super()._insert_field_validators(field, schema)  # type: ignore[no-untyped-call]
+        if isinstance(field, serializers.CharField) and isinstance(field.root, StrictSerializer):
+            schema.update(_of_text(field))
+        elif isinstance(field, Slots):
+            schema["maxProperties"] = conf.SLOT_LIMIT
+
     def _get_response_bodies(self, direction: Any = "response") -> dict[str, Any]:
         bodies: dict[str, Any] = super()._get_response_bodies(direction)
         codes = [*READS, *(WRITES if self.method != "GET" else ()), *(["412"] if self._declared.versioned else [])]
@@ -87,6 +104,17 @@ class CallSchema(AutoSchema):
             shape = self._get_response_for_code(ErrorAnswer, code, direction=direction)  # type: ignore[no-untyped-call]
             bodies.setdefault(code, shape)
         return bodies
+
+
+def _of_text(field: serializers.CharField) -> dict[str, Any]:
+    """No NUL; something in it, but where it may be empty; where it keeps to a pattern of its own, that pattern."""
+    is_needed = not field.allow_blank
+    some = r"^[^\u0000]*[^\u0000\s][^\u0000]*$" if is_needed and field.trim_whitespace else r"^[^\u0000]*$"
+    return {
+        "pattern": getattr(field, "pattern", some),
+        **({"minLength": 1} if is_needed else {}),
+        **({"maxLength": conf.TURN_MAX_BYTES} if isinstance(field, LongText) else {}),
+    }
 
 
 @cache
@@ -130,4 +158,4 @@ class StrictObjects(OpenApiSerializerExtension):  # type: ignore[no-untyped-call
 
     def map_serializer(self, auto_schema: Any, direction: Any) -> dict[str, Any]:
         schema: dict[str, Any] = auto_schema._map_serializer(self.target, direction, bypass_extensions=True)
-        return {**schema, "additionalProperties": False}
+        return {**schema, "additionalProperties": False, **self.target.together}

@@ -1,6 +1,6 @@
 """What calls about conversations take."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 from django.utils.translation import gettext_lazy as _
 from rest_framework import serializers
@@ -69,6 +69,14 @@ class BelievedMessage(fields.StrictSerializer):
 
 class NewEvents(fields.StrictSerializer):
     """Messages to append, and the history the client believes to come before them."""
+
+    #: One of both holds something.
+    together: ClassVar[dict[str, Any]] = {
+        "anyOf": [
+            {"properties": {name: {"type": "array", "items": {}, "minItems": 1}}, "required": [name]}
+            for name in ("events", "history")
+        ]
+    }
 
     events = NewEvent(many=True, default=list, max_length=EVENTS_MAX)  # type: ignore[call-arg]
     history = serializers.ListField(child=BelievedMessage(), allow_null=True, default=None)

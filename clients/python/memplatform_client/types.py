@@ -1250,8 +1250,8 @@ class ToolCallRequest(TypedDict):
 
     address: NotRequired[AddressField]
     scope: NotRequired[str]
-    call: NotRequired[Any]
-    calls: NotRequired[list[Any]]
+    call: NotRequired[dict[str, Any]]
+    calls: NotRequired[list[dict[str, Any]]]
 
 
 class ToolCallResult(TypedDict):

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from datetime import timedelta
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 from uuid import UUID
 
 from django.utils.translation import gettext_lazy as _
@@ -34,6 +34,12 @@ _OF_VERB = {
 }
 
 
+def _with_verb(verb: str, *own: str) -> dict[str, Any]:
+    """A shape of a batch: this verb, and of the fields that belong to one only these."""
+    others = [{"required": [name]} for name in _OF_VERB if name not in own]
+    return {"properties": {"verb": {"type": "string", "pattern": f"^{verb}$"}}, "not": {"anyOf": others}}
+
+
 class BatchQuery(PageQuery):
     """What a list of batches may be narrowed by."""
 
@@ -51,6 +57,22 @@ class ChangesQuery(LimitQuery):
 
 class NewBatch(fields.StrictSerializer):
     """What is to become of entries of one scope."""
+
+    #: Each verb with what belongs to it: `merge` with an entry that stays, `change` with something to change.
+    together: ClassVar[dict[str, Any]] = {
+        "oneOf": [
+            _with_verb("(?:expire|archive)"),
+            _with_verb("restore", "term_days"),
+            {**_with_verb("merge", "into", "content"), "required": ["into"]},
+            {
+                **_with_verb("change", "columns", "slots"),
+                "anyOf": [
+                    {"properties": {name: {"type": "object", "minProperties": 1}}, "required": [name]}
+                    for name in ("columns", "slots")
+                ],
+            },
+        ]
+    }
 
     scope = fields.Text(max_length=255)
     verb = fields.Word(choices=[(verb.value, verb.label) for verb in VERBS])

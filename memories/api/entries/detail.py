@@ -84,6 +84,7 @@ class RevertRequest(fields.StrictSerializer):
         required=False,
         allow_null=True,
         allow_empty=False,
+        min_length=1,
         max_length=60,
         help_text="Only these: columns by name, slots as slots.env. Without it, everything.",
     )
