@@ -18,9 +18,9 @@ def compact(session_id: int, conversation: int, cycle: int, max_tokens: int, is_
     return compaction.compact(session_id, conversation, cycle, max_tokens, now=timezone.now(), is_asked=is_asked)
 
 
-def flush(session_id: int, conversation: int, cycle: int, actor: str) -> bool:
-    """When a bot or an operator has the platform flush, and there is a model to do it with."""
-    return flushing.flush_queued(session_id, conversation, cycle, actor, now=timezone.now())
+def flush(session_id: int, conversation: int, cycle: int, actor: str, by_model: bool = True) -> bool:
+    """When a bot or an operator has the platform flush, and there is a model to do it with or more than one part."""
+    return flushing.flush_queued(session_id, conversation, cycle, actor, by_model, now=timezone.now())
 
 
 def sweep_sessions() -> dict[str, int]:

@@ -81,7 +81,7 @@ def _session_name(session: Session) -> str:
 def _flush(session: Session, *, actor: str) -> str:
     flush, is_queued = flushing.flush_or_queue(session, now=timezone.now(), actor=actor)
     if is_queued:
-        return gettext("The model flushes it in a moment.")
+        return gettext("The worker flushes it in a moment.")
     return gettext("The conversation is flushed.") if flush else gettext("Nothing new was said since the last flush.")
 
 

@@ -157,7 +157,7 @@ class FlushAnswer(Answer):
     up_to = serializers.IntegerField(help_text="The position of the last message it knew.")
     counts = serializers.DictField(child=serializers.IntegerField())
     candidates = CandidateAnswer(many=True)
-    queued = serializers.BooleanField(help_text="The worker will flush, with the platform's model.")
+    queued = serializers.BooleanField(help_text="The worker will flush what is left.")
 
 
 class CompactAnswer(Answer):

@@ -70,8 +70,8 @@ def compact(
         segment = _segment(session, kept=0 if is_asked else int(max_tokens * conf.SESSION_KEEP_SHARE))
         if segment is None:
             return False
-        if session.flushed_to < segment.cut:
-            flush_by_platform(session, now=now, model=model)
+        while session.flushed_to < segment.cut and flush_by_platform(session, now=now, model=model):
+            pass  # part by part
         plan = replace(_plan(session, segment, max_tokens, model), redacted=segment.redacted.keys())
         with transaction.atomic():
             locks.lock_session(session)

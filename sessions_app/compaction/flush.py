@@ -18,6 +18,7 @@ from django_q.tasks import async_task
 
 from memories import llm
 from memories.choices import Reading
+from memories.conf import conf
 from memories.exceptions import PlatformError
 from memories.models.change import acting
 from sessions_app.compaction import closing_summary
@@ -34,6 +35,7 @@ log = structlog.get_logger(__name__)
 VERSION = 1
 NO_REPLY = "NO_REPLY"
 TASK = "sessions_app.tasks.flush"
+_READ_AT_ONCE = 100  # messages
 
 
 def flush_by_bot(
@@ -79,42 +81,54 @@ def _check(session: Session, candidates: Sequence[FlushCandidate]) -> list[Check
 def flush_by_platform(
     session: Session, *, now: datetime, actor: str = close.ACTOR, model: ConversationModel | None = None
 ) -> Flush | None:
-    """Flush the messages since the last flush; None: there were none.
+    """Flush the next part of the messages since the last flush; None: there were none.
 
-    A model does it as a bot would, asked outside any transaction. Without one, and of messages it gives no answer for,
-    a closing summary is stored.
+    A model does it as a bot would, asked outside any transaction, and goes on as far as it answers. Without one, and of
+    a part it gives no answer for, a closing summary is stored. Of a long conversation a part is left: call it again.
     """
     cycle, end = session.open_cycle, session.next_position
     flush = _flush_by_model(session, model, end, now, actor) if model else None
-    if model and (session.open_cycle != cycle or not unflushed_events(session, before=end)):
+    if model and (session.open_cycle != cycle or not unflushed_events(session, before=end).exists()):
         return flush  # all is flushed; or the conversation has ended, or another process has compacted it
     return _flush_by_summary(session, now, actor) or flush
 
 
 def flush_or_queue(session: Session, *, now: datetime, actor: str) -> tuple[Flush | None, bool]:
-    """Flush at once without a model; with one, queue it: the flush, if there was one, and whether it is queued."""
-    if not llm.is_available():
-        return flush_by_platform(session, now=now, actor=actor), False
+    """Without a model flush a part at once and queue the rest; with one, queue all of it.
+
+    The flush, if there was one, and whether something is queued.
+    """
+    flush = None if llm.is_available() else flush_by_platform(session, now=now, actor=actor)
     with acting(actor):
-        return None, queue_flush(session, actor=actor)
+        return flush, queue_flush(session, actor=actor)
 
 
-def queue_flush(session: Session, *, actor: str) -> bool:
-    """Queue a flush by the model when the transaction commits; whether there is anything to flush."""
-    if not unflushed_events(session):
+def queue_flush(session: Session, *, actor: str, by_model: bool = True) -> bool:
+    """Queue a flush for when the transaction commits; whether there is anything to flush."""
+    if not unflushed_events(session).exists():
         return False
-    task = partial(async_task, TASK, session.pk, *session.open_cycle, actor, group="mem:sessions")
+    task = partial(async_task, TASK, session.pk, *session.open_cycle, actor, by_model, group="mem:sessions")
     transaction.on_commit(task)
     return True
 
 
-def flush_queued(session_id: int, conversation: int, cycle: int, actor: str, *, now: datetime) -> bool:
-    """Flush by the model what was queued, unless the conversation ended meanwhile."""
+def flush_queued(
+    session_id: int, conversation: int, cycle: int, actor: str, by_model: bool = True, *, now: datetime
+) -> bool:
+    """Flush what was queued, unless the conversation ended meanwhile; whether something was flushed.
+
+    By the model as far as it answers. The rest is flushed part by part, each in a task of its own: no task has a
+    process to itself for long, and the model that gave no answer is not asked again.
+    """
     session = Session.objects.select_related("workspace", "user_scope", "chat_scope").get(pk=session_id)
     if session.open_cycle != (conversation, cycle) or close.is_stale(session, now=now):
         return False
-    model = ConversationModel(session.workspace, now=now)
-    return flush_by_platform(session, now=now, actor=actor, model=model) is not None
+    model = ConversationModel(session.workspace, now=now) if by_model else None
+    flush = flush_by_platform(session, now=now, actor=actor, model=model)
+    if session.open_cycle == (conversation, cycle):
+        with acting(actor):
+            queue_flush(session, actor=actor, by_model=False)
+    return flush is not None
 
 
 def _flush_by_model(session: Session, model: ConversationModel, end: int, now: datetime, actor: str) -> Flush | None:
@@ -125,8 +139,8 @@ def _flush_by_model(session: Session, model: ConversationModel, end: int, now: d
     """
     flush = None
     cycle = session.open_cycle
-    while model.may_ask() and session.open_cycle == cycle and (events := unflushed_events(session, before=end)):
-        part, flushed_to = next(parts_of(events)), session.flushed_to
+    while model.may_ask() and session.open_cycle == cycle and (part := _next_part(session, before=end)):
+        flushed_to = session.flushed_to
         shown = redaction.redact(part, redaction.redacted_events(session))
         extraction = model.extract(session, shown, before=_continuation(session)) if shown else EMPTY_EXTRACTION
         if extraction is None:
@@ -196,11 +210,13 @@ def _store_summary(session: Session, events: Sequence[SessionEvent], now: dateti
 def _flush_by_summary(session: Session, now: datetime, actor: str) -> Flush | None:
     with acting(actor):
         locks.lock_session(session)
-        events = unflushed_events(session)
-        if not events:
+        part = _next_part(session)
+        if not part:
             return None
-        counts = _unless_refused(session, lambda: _store_summary(session, events, now, actor))
-        return _record(session, counts, now=now, actor=actor)
+        counts = _unless_refused(session, lambda: _store_summary(session, part, now, actor))
+        up_to = part[-1].position
+        is_last = not unflushed_events(session).filter(position__gt=up_to).exists()
+        return _record(session, counts, now=now, actor=actor, up_to=None if is_last else up_to)
 
 
 def _unless_refused(session: Session, store: Callable[[], Counter[str]]) -> Counter[str]:
@@ -213,10 +229,21 @@ def _unless_refused(session: Session, store: Callable[[], Counter[str]]) -> Coun
         return Counter()
 
 
-def unflushed_events(session: Session, *, before: int | None = None) -> list[SessionEvent]:
+def unflushed_events(session: Session, *, before: int | None = None) -> QuerySet[SessionEvent]:
     """The messages of the open conversation since its last flush, before that position."""
-    new = session.spoken().filter(position__gt=session.flushed_to, position__lt=before or session.next_position)
-    return [event.handed_out() for event in new]
+    return session.spoken().filter(position__gt=session.flushed_to, position__lt=before or session.next_position)
+
+
+def _next_part(session: Session, *, before: int | None = None) -> Sequence[SessionEvent]:
+    """The first part of what is unflushed; no more is read of a long conversation than that takes."""
+    events: list[SessionEvent] = []
+    tokens = 0
+    for event in unflushed_events(session, before=before).iterator(chunk_size=_READ_AT_ONCE):
+        events.append(event.handed_out())
+        tokens += event.tokens
+        if tokens > conf.SESSION_SHOWN_TOKENS:
+            break
+    return next(parts_of(events), ())
 
 
 def _record(
@@ -275,8 +302,12 @@ def flush_active(*, now: datetime, seconds: float = 20.0) -> dict[str, int]:
         if close.is_stale(session, now=now):  # older ones are stale too: the sweep closes them
             break
         try:
-            flushed += time.monotonic() < end and flush_by_platform(session, now=now) is not None
-            left += time.monotonic() >= end
+            has_flushed = False
+            while time.monotonic() < end and flush_by_platform(session, now=now):
+                has_flushed = True
+            is_left = unflushed_events(session).exists()
         except PlatformError:  # in use; its turns are stored in any case
-            left += 1
+            is_left = True
+        flushed += has_flushed and not is_left
+        left += is_left
     return {"flushed": flushed, "left": left}

@@ -3,9 +3,11 @@
 from typing import Any
 
 import pytest
+from django_q.models import OrmQ
 
 from memories.batches import bulk_actions
 from memories.models import Entry, RefusedFact, Slot, Workspace
+from sessions_app.compaction import flush as flushing
 from sessions_app.models import Flush, Session
 from tests.conftest import NOW, TELEGRAM, make_key
 from tests.sessions_app.conftest import Talk
@@ -164,3 +166,56 @@ def test_without_anything_the_platform_keeps_its_own_summary(talk: Talk, direct:
     answer = talk.do(direct, "flush", {"version": 1})
     assert answer["counts"] == {"created": 1} and Entry.objects.get(subtype="session_flush").content
     assert talk.do(direct, "flush", {"version": 1})["id"] is None  # nothing new was said
+
+
+def test_of_a_long_conversation_a_call_flushes_one_part_and_each_other_is_a_task_of_its_own(
+    talk: Talk, direct: Session, settings: Any, django_capture_on_commit_callbacks: Any
+) -> None:
+    settings.MEMORY_SESSION_SHOWN_TOKENS = 20
+    for words in (
+        "we move to Hangzhou in May with the piano",
+        "我们决定在三月五日签合同，地点是西湖边",
+        "Carol signs for the harbour",
+    ):
+        talk.say(words, "Noted.")
+    direct.refresh_from_db()
+    with django_capture_on_commit_callbacks(execute=True):
+        answer = talk.do(direct, "flush", {"version": 1}, status=202)
+    assert answer["queued"] and answer["up_to"] == 2 == Flush.objects.get().up_to
+    tasks = 0
+    while task := OrmQ.objects.first():
+        task.delete()
+        with django_capture_on_commit_callbacks(execute=True):
+            assert flushing.flush_queued(*task.task["args"], now=NOW)
+        tasks += 1
+    assert tasks == 3
+    assert [entry.content for entry in Entry.objects.filter(subtype="session_flush").order_by("pk")] == [
+        "User: my cat is called Mochi Assistant: A nice name.",
+        "User: we move to Hangzhou in May with the piano Assistant: Noted.",
+        "User: 我们决定在三月五日签合同，地点是西湖边 Assistant: Noted.",
+        "User: Carol signs for the harbour Assistant: Noted.",
+    ]
+    direct.refresh_from_db()
+    assert (Flush.objects.get().up_to, direct.flushed_to, direct.next_position) == (8, 8, 9)
+    assert Flush.objects.get().counts == {"created": 4}
+
+
+def test_a_long_conversation_that_is_reset_while_it_is_flushed_is_left(
+    talk: Talk, direct: Session, settings: Any, django_capture_on_commit_callbacks: Any
+) -> None:
+    settings.MEMORY_SESSION_SHOWN_TOKENS = 5
+    talk.say("we move to Hangzhou in May", "Noted.")
+    with django_capture_on_commit_callbacks(execute=True):
+        talk.do(direct, "flush", {"version": 1}, status=202)
+    talk.do(direct, "reset")
+    talk.say("something new", "ok")
+    assert flushing.flush_queued(*OrmQ.objects.get().task["args"], now=NOW) is False
+    assert Flush.objects.get().conversation == 1
+
+
+def test_on_a_stop_every_part_of_a_long_conversation_is_flushed(talk: Talk, direct: Session, settings: Any) -> None:
+    settings.MEMORY_SESSION_SHOWN_TOKENS = 5
+    talk.say("we move to Hangzhou in May", "Noted.")
+    assert flushing.flush_active(now=NOW) == {"flushed": 1, "left": 0}
+    assert Flush.objects.get().up_to == 4
+    assert flushing.flush_active(now=NOW) == {"flushed": 0, "left": 0}
