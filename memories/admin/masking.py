@@ -17,6 +17,7 @@ from django.http import HttpRequest
 from memories.admin.access import in_workspaces
 from memories.admin.recall_traces.events import found_events
 from memories.kinds import SECRET, category_rule
+from memories.language.confidential import MASKED
 from memories.language.redaction import secret_words
 from memories.models import BufferedTurn, Change, Entry, Evidence
 from memories.rights import workspaces_of
@@ -29,6 +30,9 @@ _SHORTEST, _SHORTEST_MESSAGE = 4, 12
 _MANY, _END = 200, 8
 #: Credentials that are looked for by their words on every page; a page takes half a second with 5,000.
 MOST = 2_000
+#: From a beginning on; on a page not where the secret was taken out: that can be read, but for single words.
+_TO_ITS_END = r'[^<"\n]*'
+_UNLESS_TAKEN_OUT = rf'(?![^<"\n]*{re.escape(MASKED)})'
 #: Where a word begins: «secret» is not in «secrets»; in JSON also behind a line break.
 _BEFORE_WORD = r"(?:(?<![A-Za-z\d])|(?<=\\[nrt]))"
 _NUMBER = re.compile(r"(?<!\d)\d{1,18}(?!\d)")
@@ -55,7 +59,7 @@ class Masking:
 
     def of_html(self, page: str) -> str:
         """A page without them: in its texts, and in what its fields, links and titles hold."""
-        pattern = self._pattern(html.unescape(page))
+        pattern = self._pattern(html.unescape(page), _UNLESS_TAKEN_OUT + _TO_ITS_END)
         if pattern is None:
             return page
         parts = _TAG.split(page)
@@ -68,14 +72,12 @@ class Masking:
 
     def of_text(self, text: str) -> str:
         """A file or an answer of JSON without them; a text that is cut off goes to the end of its line or string."""
-        pattern = self._pattern(text)
+        pattern = self._pattern(text, _TO_ITS_END)
         return pattern.sub(MASK, text) if pattern else text
 
-    def _pattern(self, page: str) -> re.Pattern[str] | None:
+    def _pattern(self, page: str, rest: str) -> re.Pattern[str] | None:
         """Of those that occur in this page; None: it can stay as it is."""
-        whole = sorted(
-            (re.escape(one) + r'[^<"\n]*' for one in _occurring(self.beginnings, page)), key=len, reverse=True
-        )
+        whole = sorted((re.escape(one) + rest for one in _occurring(self.beginnings, page)), key=len, reverse=True)
         words = sorted(map(re.escape, _occurring(self.words, page)), key=len, reverse=True)
         alone = [f"{_BEFORE_WORD}(?:{'|'.join(words)})(?![A-Za-z\\d])"] if words else []
         return re.compile("|".join([*whole, *alone])) if whole or words else None

@@ -163,3 +163,12 @@ def test_a_password_that_is_a_common_word_breaks_no_link_and_no_other_word() -> 
     )
     assert masking.of_html('<a href="?q=secret">more</a>') == f'<a href="?q={MASK}">more</a>'
     assert masking.of_text('{"said": "so\\nsecret"}') == f'{{"said": "so\\n{MASK}"}}'
+
+
+def test_a_message_from_which_the_secret_was_taken_can_be_read() -> None:
+    masking = Masking(["I changed my email passw"], {"Tr0ub4dor&3"})
+    page = "<p>I changed my email password to {} yesterday</p>"
+    assert masking.of_html(page.format("[secret]")) == page.format("[secret]")
+    assert masking.of_html(page.format("Tr0ub4dor&amp;3")) == f"<p>{MASK}</p>"
+    both = masking.of_html(page.format("[secret]") + page.format("Tr0ub4dor&amp;3"))
+    assert both == page.format("[secret]") + f"<p>{MASK}</p>"
