@@ -22,7 +22,7 @@ _SPOKEN = re.compile(
 )
 _HAN = re.compile(r"[\u3400-\u9fff]{2,12}(?=$|[\s,.;!?，。；！？、~)）\"])")
 _HAN_AND_DIGITS = re.compile(r"[\u3400-\u9fff]{1,8}[A-Za-z]{0,12}\d{2,12}(?=$|[\s,.;!?，。；！？、~)）\"])")
-_WORDS = re.compile(r"[a-z]{2,12}(?:(?:,\s?|\s-\s|\s|\d{1,2}[.)]\s?){1,3}[a-z]{2,12}){2,29}", re.IGNORECASE)
+_WORDS = re.compile(r"[a-z]{2,12}+(?:(?:,\s?|\s-\s|\s|\d{1,2}[.)]\s?){1,3}+[a-z]{2,12}+){2,29}+", re.IGNORECASE)
 _HAN_GROUPS = re.compile(
     r"[\u3400-\u9fff](?:[\s,、]{0,2}[\u3400-\u9fff]){5,40}|[a-z]{3,8}(?:[\s,、]{1,2}[a-z]{3,8}){5,30}", re.IGNORECASE
 )
