@@ -16,6 +16,7 @@ from itertools import pairwise
 import rjieba
 
 from memories.language import differences, text
+from memories.language.scripts import has_han
 from memories.language.word_lists import word_set, words
 
 _NUMBER = re.compile(r"\d")
@@ -144,9 +145,14 @@ def contains(old: str, new: str) -> bool:
 
 
 def says_all(old: str, new: str) -> bool:
-    """Whether the old text says all of the new one, in its words and their order, and perhaps more between."""
-    rest = iter(_read(old).kept)
-    return contains(old, new) or all(word in rest for word in _read(new).kept)
+    """Whether the new text only leaves out words of the old one: a «please» more is another wording."""
+    rest = iter(_pieces(old))
+    return all(piece in rest for piece in _pieces(new))
+
+
+def _pieces(content: str) -> list[str]:
+    """The words of a text in order, Chinese ones by their characters: «看看» is longer than «看»."""
+    return [piece for word in text.normalise(content).split() for piece in (word if has_han(word) else [word])]
 
 
 def is_telling(word: str) -> bool:

@@ -101,10 +101,26 @@ def test_what_only_stresses_or_says_it_otherwise_makes_no_second_memory(old: str
     assert merged(old, new, 0.70) and merged(new, old, 0.70)
 
 
-def test_of_two_that_say_the_same_the_fuller_stays() -> None:
-    fuller = "My sister especially enjoys taking long walks"
-    assert says_all(fuller, "My sister enjoys long walks")
-    assert not says_all("My sister enjoys long walks", fuller)
+@pytest.mark.parametrize(
+    ("fuller", "shorter"),
+    [
+        ("My sister especially enjoys taking long walks", "My sister enjoys long walks"),
+        ("Buy the oat milk please", "Buy the oat milk"),
+        ("我每天早上看看新闻。", "我每天早上看新闻。"),
+        ("请你买燕麦奶。", "买燕麦奶。"),
+    ],
+)
+def test_of_two_that_say_the_same_the_fuller_stays(fuller: str, shorter: str) -> None:
+    assert says_all(fuller, shorter)
+    assert not says_all(shorter, fuller)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [("Please buy the oat milk", "Buy the oat milk today please"), ("我种番茄。", "我种西红柿。")],
+)
+def test_what_has_a_word_of_its_own_is_another_wording(old: str, new: str) -> None:
+    assert not says_all(old, new)
 
 
 @pytest.mark.parametrize(
