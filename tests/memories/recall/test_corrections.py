@@ -131,7 +131,8 @@ def test_the_newer_comes_first_and_the_older_is_marked(scope: Scope, older: str,
     marked = {item.entry.content: item.superseded_by for item in result.served}
     assert marked[older] == next(item.entry.uid for item in result.served if item.entry.content == newer)
     assert marked[newer] is None
-    assert [CORRECTED in line for line in result.context.splitlines()][:2] == [False, True]
+    _notice, *lines = result.context.splitlines()
+    assert [CORRECTED in line for line in lines][:2] == [False, True]
 
 
 def test_the_next_message_may_take_back_what_was_just_said(scope: Scope) -> None:
