@@ -42,10 +42,10 @@ _CONTROL_TOKEN = re.compile(
     rf"|{_BEGIN}(?=[/\uff0f]?(?:[A-Z_\uff21-\uff3a\uff3f]{{2,}}|g?MASK|sop|(?i:inst|sys|system|user|assistant)){_END})"
 )
 _DASH = r"[-\u2010-\u2015\u2212\uff0d/.\u5e74\u6708]"
-_DAY = rf"\d{{2,4}}\s*{_DASH}\s*\d{{1,2}}\s*{_DASH}\s*\d{{1,2}}[^\]\[\n]{{0,12}}?"
-_PATH = rf"[^\]\[\s]+[{_COLON}]\d+|(?:memory|entries|daily_events|session_events|scopes)/[^\]\[\s]+"
+_DAY = rf"\d{{2,4}}\s{{0,4}}{_DASH}\s{{0,4}}\d{{1,2}}\s{{0,4}}{_DASH}\s{{0,4}}\d{{1,2}}[^\]\[\n]{{0,12}}?"
+_PATH = rf"[^\]\[\s]{{1,200}}[{_COLON}]\d{{1,9}}|(?:memory|entries|daily_events|session_events|scopes)/[^\]\[\s]{{1,300}}"
 #: What our own lines have in brackets: the day something was said, and the path at which it is to be read.
-_OUR_BRACKETS = re.compile(rf"{_BEGIN}\s*({_DAY}|{_PATH})\s*{_END}")
+_OUR_BRACKETS = re.compile(rf"{_BEGIN}\s{{0,8}}({_DAY}|{_PATH})\s{{0,8}}{_END}")
 #: A word or a few before a colon, as a speaker is named; no figure or address goes on behind it.
 _LABEL = re.compile(
     rf"(?<![^\W_])(?P<name>[^\W_](?:[^\W_]|[\u0300-\u036f '’.\-_&#+|!$@]){{0,39}}?)"

@@ -43,7 +43,7 @@ _TO = re.compile(r"(?<![A-Za-z])(?:to|into|as|with|by)(?![A-Za-z])", re.IGNORECA
 _LIST = re.compile(r"\s*(?:,|，|、|/|\band\b|\bor\b|和|或|及)\s*(?=[*#\w])", re.IGNORECASE)
 _OWNED = r"(?:(?:my|the|our|your|his|her|their|a|that|this)\s)?(?:[\w'-]{1,20}\s){0,2}"
 _IS_NOUN = re.compile(
-    rf"(?:\s|[\"'`*_,，])*(?:(?:\bis|\bwas|\bare|\bas|=|-|,)\s(?:(?:still|now|also|currently)\s)?{_OWNED}|(?:这个)?(?:就是|是|为|作为)[^，。\s]{{0,14}})$",
+    rf"(?:\s|[\"'`*_,，]){{0,6}}(?:(?:\bis|\bwas|\bare|\bas|=|-|,)\s(?:(?:still|now|also|currently)\s)?{_OWNED}|(?:这个)?(?:就是|是|为|作为)[^，。\s]{{0,14}})$",
     re.IGNORECASE,
 )
 _FEW_DIGITS = re.compile(r"\d[\d*#-]{2}|\d{1,2}\D{1,12}\d{1,2}\D{1,12}\d")
