@@ -43,7 +43,9 @@ _CONTROL_TOKEN = re.compile(
 )
 _DASH = r"[-\u2010-\u2015\u2212\uff0d/.\u5e74\u6708]"
 _DAY = rf"\d{{2,4}}\s{{0,4}}{_DASH}\s{{0,4}}\d{{1,2}}\s{{0,4}}{_DASH}\s{{0,4}}\d{{1,2}}[^\]\[\n]{{0,12}}?"
-_PATH = rf"[^\]\[\s]{{1,200}}[{_COLON}]\d{{1,9}}|(?:memory|entries|daily_events|session_events|scopes)/[^\]\[\s]{{1,300}}"
+_PATH = (
+    rf"[^\]\[\s]{{1,200}}[{_COLON}]\d{{1,9}}|(?:memory|entries|daily_events|session_events|scopes)/[^\]\[\s]{{1,300}}"
+)
 #: What our own lines have in brackets: the day something was said, and the path at which it is to be read.
 _OUR_BRACKETS = re.compile(rf"{_BEGIN}\s{{0,8}}({_DAY}|{_PATH})\s{{0,8}}{_END}")
 #: A word or a few before a colon, as a speaker is named; no figure or address goes on behind it.

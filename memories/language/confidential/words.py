@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from itertools import zip_longest
+from itertools import islice, zip_longest
 
 from memories.language.confidential.kinds import SecretKind, Span
 from memories.language.confidential.values import UNITS, Value
@@ -24,6 +24,8 @@ _NOUN = re.compile(
     + r")(?:(?<=[\u3040-\u9fff])|(?![A-Za-z\d_]))",
     re.IGNORECASE,
 )
+#: No text that means something has so many words for secrets; one made to keep a turn busy has.
+_MOST_NOUNS = 8_000
 _BARE_CODE = re.compile(r"(?<![A-Za-z])codes?(?![A-Za-z])|代码|数字码", re.IGNORECASE)
 _ACCESS = re.compile(rf"(?<![A-Za-z])(?:{source('confidential', 'access')})(?![A-Za-z])|门|锁|开", re.IGNORECASE)
 _HARMLESS = re.compile(
@@ -106,7 +108,7 @@ def by_use(folded: str) -> Iterator[Span]:
 
 def nouns_of(folded: str) -> Iterator[re.Match[str]]:
     """The words for a secret in a text."""
-    for noun in _NOUN.finditer(folded):
+    for noun in islice(_NOUN.finditer(folded), _MOST_NOUNS):
         if noun.lastgroup == SecretKind.PASSWORD and _NO_PASSWORD.match(folded, noun.end()):
             continue
         yield noun
