@@ -19,6 +19,8 @@ from memories.recall import Query, SearchScope, recall
 from memories.recall.traces import store as traces
 from memories.tenancy.resolver import ScopeRef
 
+#: What those asked that were pinned before it was kept: memories alone, as many as the policy says.
+_ASKED_BEFORE = {"limit": 0, "quotas": True, "include_session_events": False}
 #: Pinned tests of one workspace that are run.
 MOST = 200
 EMBED_SECONDS = 3.0
@@ -151,7 +153,7 @@ def _query_of(test: PinnedTest, workspace: Workspace, policies: Policies | None)
     places = [SearchScope(scopes[ref.key], ref) for ref in refs if ref.key in scopes]
     adjusted: Mapping[str, Any] = {} if policies is None else {"adjusted": lambda _now: policies}
     return traces.query_from(
-        {"limit": 0} | test.asked | {"mode": test.mode, "need": test.need},
+        (test.asked or _ASKED_BEFORE) | {"mode": test.mode, "need": test.need},
         served=[pk for pk, _version in test.answer or ()],
         workspace_id=workspace.pk,
         language=workspace.language,

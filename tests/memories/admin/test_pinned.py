@@ -3,6 +3,7 @@
 import re
 from html import unescape
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 from django.test import Client
@@ -159,6 +160,18 @@ def test_words_it_wants_may_stand_in_what_was_said_as_they_may_on_the_page(alice
     assert said
     test = pin_page(alice, page, must_words=said[0][:40])
     assert pinned.run_one(test, mine.workspace, now=timezone.now()).problems == []
+
+
+def test_one_pinned_before_what_it_asks_was_kept_asks_memories_alone(alice: Client, mine: House) -> None:
+    remember_teas(mine)
+    message = "what did I say before about marmalade?"
+    test = pin_page(alice, ask(alice, mine, message=message), must_words="marmalade")
+    PinnedTest.objects.filter(pk=test.pk).update(asked={}, answer=None)
+    test.refresh_from_db()
+    with patch.object(pinned, "recall", wraps=pinned.recall) as asked:
+        run = pinned.run_one(test, mine.workspace, now=timezone.now())
+    (query,) = asked.call_args.args
+    assert run.problems == [] and (query.limit, query.quotas, query.include_session_events) == (0, True, False)
 
 
 def test_what_was_filled_in_stands_there_still_when_pinning_is_refused(alice: Client, mine: House) -> None:
