@@ -4,6 +4,7 @@ import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -48,18 +49,31 @@ def _lives(address: str) -> bool:
         return False
 
 
+@contextmanager
+def bot_of(web: str, workspace: Workspace) -> Iterator[OpenAI]:
+    with OpenAI(base_url=f"{web}/v1", api_key=make_key(workspace), default_headers=WHO, max_retries=0) as client:
+        yield client
+
+
 @pytest.fixture
 def bot(web: str, workspace: Workspace) -> Iterator[OpenAI]:
-    with OpenAI(base_url=f"{web}/v1", api_key=make_key(workspace), default_headers=WHO, max_retries=0) as client:
+    with bot_of(web, workspace) as client:
+        yield client
+
+
+@pytest.fixture
+def other_bot(web: str, stranger: Workspace) -> Iterator[OpenAI]:
+    with bot_of(web, stranger) as client:
         yield client
 
 
 def test_twenty_streams_at_once_leave_the_api_its_threads_and_one_that_is_left_or_breaks_is_told_apart(
     bot: OpenAI,
+    other_bot: OpenAI,
     upstream: Upstream,  # noqa: F811
 ) -> None:
     """In one life of the processes: to start them takes longer than all the rest."""
-    twenty_streams_leave_the_api_its_threads(bot, upstream)
+    twenty_streams_leave_the_api_its_threads([bot, other_bot], upstream)
     what_was_said_until_the_bot_left_is_kept(bot, upstream)
     torn = Response(iter([event({"content": "Half an"})]), content_type=EVENTS, headers={"Content-Length": "9999"})
     upstream.script = [torn]
@@ -69,7 +83,8 @@ def test_twenty_streams_at_once_leave_the_api_its_threads_and_one_that_is_left_o
             list(stream)
 
 
-def twenty_streams_leave_the_api_its_threads(bot: OpenAI, upstream: Upstream) -> None:  # noqa: F811
+def twenty_streams_leave_the_api_its_threads(bots: list[OpenAI], upstream: Upstream) -> None:  # noqa: F811
+    """Ten of each bot: so many places a key has, should one process get them all."""
     go_on = threading.Event()
 
     def echo(asked: dict[str, Any]) -> Iterator[bytes]:
@@ -80,18 +95,19 @@ def twenty_streams_leave_the_api_its_threads(bot: OpenAI, upstream: Upstream) ->
     def chat(number: int) -> str:
         asked = [{"role": "user", "content": f"message {number}"}]
         who = {"X-Memplatform-Sender": f"u{number}"}
+        bot = bots[number % len(bots)]
         stream = bot.chat.completions.create(model="m", messages=asked, stream=True, extra_headers=who)
         return "".join(part.choices[0].delta.content or "" for part in stream)
 
     upstream.script = [echo]
-    recall = str(bot.base_url).replace("/v1/", "/api/v1/recall")
+    recall = str(bots[0].base_url).replace("/v1/", "/api/v1/recall")
     with ThreadPoolExecutor(20) as pool:
         chats = [pool.submit(chat, number) for number in range(20)]
         assert eventually(lambda: len(upstream.asked) == 20, 15)
         begun = time.monotonic()
         for _ in range(4):
             question = {"address": TELEGRAM, "message": "hello"}
-            assert httpx.post(recall, json=question, headers=bot.auth_headers, timeout=10).status_code == 200
+            assert httpx.post(recall, json=question, headers=bots[0].auth_headers, timeout=10).status_code == 200
         assert time.monotonic() - begun < 3
         go_on.set()
         assert [one.result() for one in chats] == [f"You said message {number}" for number in range(20)]
