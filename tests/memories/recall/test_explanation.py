@@ -70,7 +70,7 @@ def test_boosts_say_what_they_added(scope: Scope) -> None:
 
 def test_what_the_token_budget_had_no_room_for_says_so(scope: Scope) -> None:
     remember(scope, "a cat " + "and a very long tale " * 5, "a cat " + "and another long story " * 5)
-    ask(scope, "which cat?", token_budget=40)
+    ask(scope, "which cat?", token_budget=80)  # room for the line above and one of them
     assert [(line.reason, line.in_context) for line in kept()] == [("served", True), ("served", False)]
 
 

@@ -2,7 +2,6 @@
 
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
 from uuid import uuid4
 
 import pytest
@@ -153,7 +152,7 @@ def test_home_names_what_needs_somebody(owner: Client, mine: House) -> None:
         "The process «embedder» is silent",
         "The process «worker» is silent",
         "1 task failed",
-        "2 memories wait for their embedding",
+        "1 memory waits for its embedding",
         "100% of the last day's answers were degraded",
         "1 job failed in the last day",
         "1 batch waits for you",
@@ -161,12 +160,13 @@ def test_home_names_what_needs_somebody(owner: Client, mine: House) -> None:
     }
 
 
-def test_home_names_the_reranker_where_there_is_one(owner: Client, mine: House, settings: Any) -> None:
+def test_home_names_what_answers_did_without(owner: Client, mine: House) -> None:
     RecallTrace.objects.update(degraded=["rerank"], created_at=timezone.now())
-    said = "The embedder or the reranker did not answer in time"
-    assert said not in owner.get(reverse(HOME)).content.decode()
-    settings.MEMORY_RERANK_BASE_URL = "http://127.0.0.1:9"
-    assert said in owner.get(reverse(HOME)).content.decode()
+    without = "They did without a part: not reranked: 1."
+    assert without in owner.get(reverse(HOME)).content.decode()
+    RecallTrace.objects.update(degraded=["embedding"])
+    page = owner.get(reverse(HOME)).content.decode()
+    assert "They did without a part: words alone: 1." in page and "not reranked" not in page
 
 
 def test_members_hear_of_processes_but_not_of_others_tasks(alice: Client, mine: House, theirs: House) -> None:
