@@ -19,6 +19,8 @@ from memories.conf import conf
 from memories.index.contextual import sparse_literal
 from memories.language import text
 from memories.language.confidential import is_value_alone
+from memories.language.corrections import corrects
+from memories.language.turns import sides_of, telling_sentences
 from memories.models import Entry
 from memories.models.entry import SECRET_SUBTYPE
 from memories.models.policy import Policies
@@ -188,7 +190,8 @@ def eligible_candidates(
 def _with_closest_secrets(matches: list[Match], query: Query) -> list[Match]:
     """Of several secrets those that share most words with the question: «the wifi password» is no other password.
 
-    The more of them hold a word, the less it says. What is looked for by its value has to hold it.
+    The more of them hold a word, the less it says. What is looked for by its value has to hold it. What changes one of
+    them since is served beside it, whatever words it says so in.
     """
     asked = set(text.terms(query.message))
     terms = {
@@ -202,7 +205,17 @@ def _with_closest_secrets(matches: list[Match], query: Query) -> list[Match]:
     least = CLOSE_ENOUGH * closest if closest >= 1 else 0.0  # without a word that one alone holds, none is meant
     if is_value_alone(query.message):
         least = max(least, 0.01)
-    return [match for match in matches if shares.get(match[1].pk, least) >= least]
+    served = {match[1].pk for match in matches if shares.get(match[1].pk, least) >= least}
+    meant = [entry for _candidate, entry in matches if entry.pk in served and entry.pk in shares]
+    return [match for match in matches if match[1].pk in served or any(_changes(match[1], old) for old in meant)]
+
+
+def _changes(secret: Entry, older: Entry) -> bool:
+    """Whether a secret is told anew: «I changed it, it is … now», which may share fewer words with the question."""
+    if secret.stated_at < older.stated_at:
+        return False
+    sides = [(sides_of(entry.content) or (entry.content,))[0] for entry in (secret, older)]
+    return corrects(*("\n".join(telling_sentences(said)) for said in sides))
 
 
 def search(

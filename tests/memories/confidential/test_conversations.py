@@ -150,3 +150,24 @@ def test_a_rare_word_says_which_is_meant(api: Api) -> None:
     say(api, "the api key of the map service is zyxw9876vuts5432")
     answer = ask(api, "what is the api key for openai?")
     assert "sk-proj-a1B2c3D4e5F6g7H8i9J0" in answer and "abcd1234" not in answer
+
+
+@pytest.mark.parametrize(
+    ("older", "newer", "question", "value"),
+    [
+        ("家里的WiFi密码是bluebird7。", "家里的WiFi密码改成sparrow22了。", "家里的WiFi密码是什么？", "sparrow22"),
+        ("我的手机号是13800001234。", "我换手机号了，新的是13900005678。", "我的手机号是多少？", "13900005678"),
+        (
+            "The password of the guest network is bluebird7.",
+            "The guest password has changed, it is sparrow22 now.",
+            "What is the password of the guest network?",
+            "sparrow22",
+        ),
+    ],
+)
+def test_a_secret_that_changed_is_served_as_it_is_now(
+    api: Api, older: str, newer: str, question: str, value: str
+) -> None:
+    say(api, older)
+    say(api, newer)
+    assert value in ask(api, question)
