@@ -128,7 +128,7 @@ def lines_of_file(place: Place, path: str, first: int, count: int) -> Excerpt:
         return Excerpt(path=path, kind=NOTES, first=first, is_found=False, language=language)
     text = _with_plain_ends(whole.text)
     text = comments.shown(text if place.is_of_files else _without_suppressed(place, folder, text))
-    return _excerpt(path, NOTES, _Found(text), first, count, language)
+    return _excerpt(path, NOTES, _Found(text.rstrip("\n")), first, count, language)  # lines of ours may end it
 
 
 def _entry(place: Place, uid: UUID, now: datetime) -> _Found:
