@@ -12,7 +12,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST
 
 from memories.admin.access import VIEW, RestrictedAdmin, visible_workspaces, workspace_choice
-from memories.admin.files.addresses import file_url, index_url, scope_url
+from memories.admin.files.addresses import file_page, file_url, index_url, scope_url
 from memories.admin.files.indexing import index_file, index_scope, index_workspace
 from memories.admin.files.lines import FilePage, page_of
 from memories.admin.files.overview import overview_of
@@ -88,7 +88,7 @@ class FileStateAdmin(RestrictedAdmin):
         context = {
             "scope": scope,
             "scope_url": scope_url(scope.pk),
-            "file": FileRow(scope.pk, file, is_indexed=not is_transcript),
+            "file": FileRow(file_page(scope.pk), file, is_indexed=not is_transcript),
             "is_transcript": is_transcript,
             "shown": shown,
             "problem": problem,

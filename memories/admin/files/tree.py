@@ -7,7 +7,7 @@ from functools import cached_property
 from itertools import groupby
 from typing import Any
 
-from memories.admin.files.addresses import file_url
+from memories.admin.files.addresses import file_page, file_url_on
 from memories.entries.files import folder_of
 from memories.files.layout import ScopeFolder, day_of
 from memories.models import FileProblem, FileState, Scope
@@ -27,13 +27,13 @@ _COLORS = {
 class FileRow:
     """A file in a list."""
 
-    def __init__(self, scope_id: int, file: FileCondition, *, is_indexed: bool = True) -> None:
-        """Of a transcript, which is never indexed, nothing can be out of step."""
+    def __init__(self, page: str, file: FileCondition, *, is_indexed: bool = True) -> None:
+        """With the page of the scope's files. Of a transcript, which is never indexed, nothing can be out of step."""
         self.path, self.name, self.size = file.path, file.path.rpartition("/")[2], file.size
-        self.url = file_url(scope_id, file.path)
+        self.url = file_url_on(page, file.path)
         self.changed_at = moment(file.found.mtime_ns) if file.found else None
         self.state: FileState | None = file.state
-        self._file, self._scope_id, self._is_indexed = file, scope_id, is_indexed
+        self._file, self._page, self._is_indexed = file, page, is_indexed
 
     @cached_property
     def why(self) -> Any:
@@ -53,7 +53,7 @@ class FileRow:
         """The lines that are meant, with where they stand."""
         if self.why != FileProblem.SUPPRESSED:
             return []
-        return [(n, file_url(self._scope_id, self.path, n)) for n in meant_lines(self._file)[:_NUMBERS_SHOWN]]
+        return [(n, file_url_on(self._page, self.path, n)) for n in meant_lines(self._file)[:_NUMBERS_SHOWN]]
 
     @property
     def more_lines(self) -> int:
@@ -115,16 +115,16 @@ class Tree:
 
 def tree_of(scope: Scope) -> Tree:
     """The tree of a scope."""
-    folder, files = folder_of(scope), conditions_of(scope)
+    folder, files, page = folder_of(scope), conditions_of(scope), file_page(scope.pk)
     days = [file for file in files if _is_day(folder, file.path)]
     taken = {folder.long_term, *(file.path for file in days)}
     others = [file for file in files if file.path not in taken]
     return Tree(
-        long_term=[FileRow(scope.pk, file) for file in files if file.path == folder.long_term],
-        months=list(_months(scope.pk, sorted(days, key=lambda file: file.path, reverse=True))),
-        folders=list(_folders(scope.pk, others)),
+        long_term=[FileRow(page, file) for file in files if file.path == folder.long_term],
+        months=list(_months(page, sorted(days, key=lambda file: file.path, reverse=True))),
+        folders=list(_folders(page, others)),
         transcripts=[
-            FileRow(scope.pk, FileCondition(file.path, file, None), is_indexed=False)
+            FileRow(page, FileCondition(file.path, file, None), is_indexed=False)
             for file in reversed(folder.transcripts())
         ],
     )
@@ -135,17 +135,17 @@ def _is_day(folder: ScopeFolder, path: str) -> bool:
     return day is not None and folder.daily(day) == path
 
 
-def _months(scope_id: int, days: Sequence[FileCondition]) -> Iterable[Branch]:
+def _months(page: str, days: Sequence[FileCondition]) -> Iterable[Branch]:
     """The days by month, the newest first."""
     by_month = groupby(days, key=lambda file: (day_of(file.path) or date.min).replace(day=1))
     for number, (month, files) in enumerate(by_month):
-        rows = [FileRow(scope_id, file) for file in files]
+        rows = [FileRow(page, file) for file in files]
         yield Branch(rows, on=month, is_open=number == 0 or len(days) <= DAYS_OPEN or any(row.why for row in rows))
 
 
-def _folders(scope_id: int, files: Sequence[FileCondition]) -> Iterable[Branch]:
+def _folders(page: str, files: Sequence[FileCondition]) -> Iterable[Branch]:
     def folder(file: FileCondition) -> str:
         return file.path.rpartition("/")[0]
 
     for name, inside in groupby(sorted(files, key=lambda file: (folder(file), file.path)), key=folder):
-        yield Branch([FileRow(scope_id, file) for file in inside], folder=f"{name}/")
+        yield Branch([FileRow(page, file) for file in inside], folder=f"{name}/")
