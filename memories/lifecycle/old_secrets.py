@@ -6,7 +6,7 @@ Packages above look through what is theirs of a scope by the dotted paths in MEM
 """
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 
 from django.conf import settings
@@ -30,28 +30,29 @@ _ROWS = 500
 
 
 def find_old_secrets(*, now: datetime, seconds: float) -> dict[str, int]:
-    """Look through the scopes nobody has looked through by these rules; how many, and how many secrets they held.
+    """Look through the scopes nobody has looked through by these rules; how many, with their memories and secrets.
 
     It stops after so many seconds, and goes on where it stopped when it is called again: a run that was killed finds
     its plan again. A frozen scope is left for later.
     """
     ends = time.monotonic() + seconds
-    scopes = secrets = 0
+    scopes = looked_at = secrets = 0
     for scope in _waiting().filter(frozen=False).order_by("pk") if _is_wanted() else ():
         if time.monotonic() > ends:
             break
+        held = _to_look_at([scope]).count()
         try:
             secrets += _look_through(scope, now)
         except ScopeFrozen:  # since it was chosen
             continue
-        scopes += 1
-    return {"scopes": scopes, "secrets": secrets}
+        scopes, looked_at = scopes + 1, looked_at + held
+    return {"scopes": scopes, "entries": looked_at, "secrets": secrets}
 
 
 def count_waiting() -> dict[str, int]:
-    """How many scopes nobody has looked through, and how many memories they hold; those that are frozen wait."""
+    """How many scopes nobody has looked through, and how many memories are to be; those that are frozen wait."""
     waiting = _waiting().filter(frozen=False) if _is_wanted() else Scope.objects.none()
-    return {"scopes": waiting.count(), "entries": Entry.objects.filter(scope__in=waiting).count()}
+    return {"scopes": waiting.count(), "entries": _to_look_at(waiting).count()}
 
 
 def _is_wanted() -> bool:
@@ -60,6 +61,11 @@ def _is_wanted() -> bool:
 
 def _waiting() -> QuerySet[Scope]:
     return Scope.objects.filter(secrets_version__lt=SECRETS_VERSION)
+
+
+def _to_look_at(scopes: Iterable[Scope]) -> QuerySet[Entry]:
+    """The memories of these scopes that are no credentials."""
+    return Entry.objects.filter(scope__in=scopes).exclude(category__in=SECRET)
 
 
 def _look_through(scope: Scope, now: datetime) -> int:
@@ -76,8 +82,7 @@ def _look_through(scope: Scope, now: datetime) -> int:
 
 
 def _rows(scope: Scope) -> Iterator[PlanRow]:
-    entries = Entry.objects.in_scope(scope).exclude(category__in=SECRET).order_by("pk")
-    for entry in entries.only("pk", "version", "content").iterator(chunk_size=_ROWS):
+    for entry in _to_look_at([scope]).order_by("pk").only("pk", "version", "content").iterator(chunk_size=_ROWS):
         if kinds := {secret.kind for secret in find_secrets(entry.content)}:
             marks = {"category": Category.CREDENTIAL.value, "subtype": subtype_of(kinds)}
             yield PlanRow.of(entry, EditStep(columns=marks))

@@ -70,6 +70,7 @@ def furnished(workspace: Workspace, api: Api, settings: Any) -> Workspace:
     message = SessionEvent.objects.filter(session__user_scope=scope, kind="user").earliest("pk")
     fact_of_model(scope, "年糕 sleeps all day", origins=(message.session.origin_of(message),))
     Scope.objects.filter(pk=frozen.pk).update(frozen=True)
+    Scope.objects.update(secrets_version=0)
     ScopeTerm.objects.filter(scope=scope).update(entries=99)
     Entry.objects.update(echo=None)
     DailyEvent.objects.create(

@@ -39,11 +39,11 @@ def recall(api: Api, message: str, address: dict[str, Any] = TELEGRAM) -> str:
 @pytest.mark.usefixtures("stored_before")
 def test_what_was_stored_before_is_found_once_in_a_batch_that_can_be_undone(api: Api) -> None:
     assert "4711" in recall(api, "what did I tell you about my card?")
-    assert find() == {"scopes": 1, "secrets": 2}
+    assert find() == {"scopes": 1, "entries": 3, "secrets": 2}
     assert Entry.objects.filter(category="credential", subtype="secret:code").count() == 1
     assert "4711" not in recall(api, "what did I tell you about my card?")
     assert "4711" in recall(api, "what is my card PIN?")
-    assert find() == {"scopes": 0, "secrets": 0}
+    assert find() == {"scopes": 0, "entries": 0, "secrets": 0}
     batch = Batch.objects.get(name="find-secrets")
     undo = batches.plan_undo(batch, actor="user:a", now=NOW)
     batches.apply_batch(undo, now=NOW)
@@ -57,14 +57,17 @@ def test_a_run_that_was_killed_goes_on_with_its_plan(api: Api, monkeypatch: pyte
     with pytest.raises(ZeroDivisionError):
         find()
     monkeypatch.setattr(batches, "apply_batch", apply)
-    assert find() == {"scopes": 1, "secrets": 2}
+    assert find() == {"scopes": 1, "entries": 3, "secrets": 2}
     assert Entry.objects.filter(category="credential").count() == 2 and Batch.objects.count() == 1
 
 
 @pytest.mark.usefixtures("stored_before")
 def test_a_frozen_scope_waits(api: Api) -> None:
     Scope.objects.update(frozen=True)
-    assert find() == {"scopes": 0, "secrets": 0} and old_secrets.count_waiting() == {"scopes": 0, "entries": 0}
+    assert find() == {"scopes": 0, "entries": 0, "secrets": 0} and old_secrets.count_waiting() == {
+        "scopes": 0,
+        "entries": 0,
+    }
     Scope.objects.update(frozen=False)
     assert old_secrets.count_waiting() == {"scopes": 1, "entries": 3}
     assert find()["secrets"] == 2
@@ -73,7 +76,7 @@ def test_a_frozen_scope_waits(api: Api) -> None:
 @pytest.mark.usefixtures("stored_before")
 def test_where_secrets_are_stored_as_they_are_said_nothing_is_looked_for(settings: Any) -> None:
     settings.MEMORY_SECRETS = "off"
-    assert find() == {"scopes": 0, "secrets": 0}
+    assert find() == {"scopes": 0, "entries": 0, "secrets": 0}
 
 
 def test_a_scope_that_begins_now_is_looked_at_when_it_is_written(api: Api) -> None:
