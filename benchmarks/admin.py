@@ -65,6 +65,7 @@ MORE_PAGES = {
     "a trace": "/admin/memories/recalltrace/{trace}/change/",
     "review": "/admin/review/",
     "audit log": "/admin/memories/auditrecord/",
+    "files of a scope": "/admin/memories/filestate/scope/{scope}/",
 }
 WORDS = ["garden", "lantern", "harbour", "violin", "bakery", "router", "violet", "marble", "winter", "copper", "meadow",
          "thread", "castle", "pepper", "anchor", "saddle", "ribbon", "candle", "basket", "willow"]  # fmt: skip

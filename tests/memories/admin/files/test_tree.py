@@ -1,6 +1,5 @@
 """The files of a scope: what lies there, what is out of step and why, «index now», and who sees it (C2, C12)."""
 
-import time
 from datetime import timedelta
 
 import pytest
@@ -105,16 +104,15 @@ def test_what_lies_in_the_folder_and_is_not_remembered_is_looked_for_on_demand(
 
 
 @pytest.mark.thorough
-def test_a_thousand_files_cost_as_many_queries_as_one_and_little_time(alice: Client, mine: House, write: Write) -> None:
-    def queries() -> tuple[int, float]:
+def test_a_thousand_files_cost_as_many_queries_as_one(alice: Client, mine: House, write: Write) -> None:
+    def queries() -> int:
         with CaptureQueriesContext(connection) as captured:
-            begun = time.process_time()
             assert alice.get(tree(mine.scope)).status_code == 200
-        return len(captured), time.process_time() - begun
+        return len(captured)
 
     write("2026-02-28.md", TEXT)
     queries()
-    few, _took = queries()
+    few = queries()
     for n in range(1_000):
         path = write(f"{timezone.now().date() - timedelta(days=n)}.md", "- one\n")
         FileState.objects.create(
@@ -126,9 +124,7 @@ def test_a_thousand_files_cost_as_many_queries_as_one_and_little_time(alice: Cli
             digest="d",
             indexed_at=timezone.now(),
         )
-    many, took = min((queries() for _again in range(5)), key=lambda measured: measured[1])
-    assert many == few
-    assert took < 0.3  # seconds of a processor
+    assert queries() == few
 
 
 # index now
