@@ -34,7 +34,7 @@ from memories.recall.answers.quotations import with_words
 from memories.recall.gate.decision import GateDecision
 from memories.recall.question import question_vector
 from memories.recall.question.opening import opening_of
-from memories.recall.question.speakers import sender_of, sender_with_id
+from memories.recall.question.speakers import Sender, sender_of, sender_with_id
 from memories.recall.question.temporal import is_about_past
 from memories.recall.ranking.scoring import Ranked
 from memories.recall.retrieval.retrievers import RecalledEvent
@@ -249,7 +249,7 @@ def _add_recent_chat(context: Context, page: SystemText, caller: Caller) -> None
     newest = conversations.recent_chat(group)[::-1]
     scope = _scope_of(context, resolved.chat_scope)
     lines = [
-        f"- {_name(event.sender_id, scope)}: {quoting.as_item(text.smart_truncate(event.content, RECENT_CHARS))}"
+        f"- {_name(event, scope)}: {quoting.as_item(text.smart_truncate(event.content, RECENT_CHARS))}"
         for event in newest
     ]
     count = page.fitting("recent_chat", lines, page.share(conf.CONTEXT_CHAT_SHARE))
@@ -257,9 +257,10 @@ def _add_recent_chat(context: Context, page: SystemText, caller: Caller) -> None
     context.recent_chat = newest[:count][::-1]
 
 
-def _name(sender: str, scope: Scope | None) -> str:
-    """What people call a sender in a chat; the id where nobody has a name for them."""
-    return (sender_with_id(sender, scope, "").label if scope else sender) or "?"
+def _name(event: SessionEvent, scope: Scope | None) -> str:
+    """What people called the sender of a message; the id where nobody has a name for them."""
+    sender = event.sender_id, event.sender_name
+    return (sender_with_id(sender[0], scope, "", called=sender[1]) if scope else Sender(*sender)).label or "?"
 
 
 def _add_notes(context: Context, page: SystemText, policies: Policies, *, now: datetime, zone: tzinfo) -> None:

@@ -26,7 +26,7 @@ from memories.visibility import trace_for
 from sessions_app.choices import EventKind
 from sessions_app.history import replay
 from sessions_app.lifecycle import budget, close, conversations
-from sessions_app.models import Session, SessionEvent
+from sessions_app.models import SENDER_NAME, Session, SessionEvent
 
 _ROLES = {EventKind.USER: buffer.USER, EventKind.ASSISTANT: buffer.ASSISTANT}
 
@@ -104,14 +104,19 @@ def _with_what_it_keeps(turn: Turn, session: Session, speaker: str) -> Turn:
 
 
 def _append(session: Session, turn: Turn, sender: str, now: datetime) -> list[SessionEvent]:
-    """Both sides of a turn; what else the bot reported, less what looks secret, goes with the answer (A6)."""
+    """Both sides of a turn, the user's with the name they came with; what else the bot reported goes with the answer.
+
+    That is without what looks secret (A6).
+    """
     reported = {
         "tool_calls": [call.cleaned() for call in turn.tool_calls],
         "outcome": redact(turn.outcome),
         "recall_id": turn.recall_id,
     }
     data = {name: value for name, value in reported.items() if value}
-    user = SessionEvent(kind=EventKind.USER, content=turn.user, at=turn.at, sender_id=sender)
+    name = turn.named_slots().get("speaker", "")
+    called = {SENDER_NAME: name} if sender and name else {}
+    user = SessionEvent(kind=EventKind.USER, content=turn.user, at=turn.at, sender_id=sender, data=called)
     assistant = SessionEvent(kind=EventKind.ASSISTANT, content=turn.assistant, at=turn.at, data=data)
     return conversations.append(session, [side for side in (user, assistant) if not is_blank(side.content)], now=now)
 

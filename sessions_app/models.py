@@ -32,6 +32,8 @@ COUNTERS = (
 )
 #: In the data of a message: where secrets stand in it that were recognised after it was stored.
 HIDDEN_SPANS = "hidden"
+#: In the data of a message: what people called its sender when it came.
+SENDER_NAME = "sender_name"
 #: Tries to embed a message on which the embedder fails although it answers for others.
 ATTEMPTS = 5
 _ID_DIGITS = 19  # the most an id has
@@ -192,6 +194,11 @@ class SessionEvent(models.Model):
 
     def __str__(self) -> str:
         return f"{self.kind}: {self.content[:60]}"
+
+    @property
+    def sender_name(self) -> str:
+        """What people called the sender when it came; empty where nobody said."""
+        return str(self.data.get(SENDER_NAME) or "")
 
     def handed_out(self) -> "SessionEvent":
         """The message as it is shown and handed out: without what was recognised later as a secret in it."""

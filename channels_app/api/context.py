@@ -33,6 +33,8 @@ from memories.models import Scope
 from memories.recall.question.speakers import name_in
 from sessions_app.api.answers import DirectiveAnswer
 from sessions_app.api.serializers import ROLES, TOKENS
+from sessions_app.history.replay import ReplayedMessage
+from sessions_app.models import SessionEvent
 
 CLIENT_MESSAGES = 2_000  # of a conversation the bot keeps itself
 
@@ -196,12 +198,10 @@ def _answer(context: Context) -> dict[str, Any]:
         events=list(map(event_answer, context.events)),
         notes=list(map(NoteAnswer.of, context.notes)),
         recent_chat=[
-            ChatMessageAnswer.of(message, sender_name=_name(message.sender_id, scopes))
-            for message in context.recent_chat
+            ChatMessageAnswer.of(message, sender_name=_name(message, scopes)) for message in context.recent_chat
         ],
         history=[
-            ContextMessageAnswer.of(message, sender_name=_name(message.event.sender_id, scopes))
-            for message in context.history
+            ContextMessageAnswer.of(message, sender_name=_name(message.event, scopes)) for message in context.history
         ],
         directives=list(map(DirectiveAnswer.of, context.directives)),
     )
@@ -221,6 +221,7 @@ def _session(context: Context) -> dict[str, Any]:
     )
 
 
-def _name(sender: str, scopes: Sequence[Scope]) -> str | None:
-    """What people call a sender in the first of these scopes that has a name for them."""
-    return next(filter(None, (name_in(scope, sender) for scope in scopes)), None)
+def _name(message: SessionEvent | ReplayedMessage, scopes: Sequence[Scope]) -> str | None:
+    """What people called a sender when it was said, else today in the first of these scopes that has a name."""
+    today = (name_in(scope, message.sender_id) for scope in scopes)
+    return message.sender_name or next(filter(None, today), None)

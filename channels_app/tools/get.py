@@ -165,7 +165,7 @@ def _message(place: Place, uid: UUID, conversation: int, number: int, now: datet
         return _Found("")
     is_user = message.kind == EventKind.USER
     asker = place.resolution.address.speaker if place.resolution else ""
-    sender = sender_with_id(message.sender_id, scope, asker) if is_user else Sender()
+    sender = sender_with_id(message.sender_id, scope, asker, called=message.sender_name) if is_user else Sender()
     return _Found(message.content, message.at.astimezone(place.caller.zone), sender.label or str(message.kind))
 
 

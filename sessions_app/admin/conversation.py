@@ -14,7 +14,9 @@ from django.utils.translation import gettext_lazy as _
 
 from memories.admin.labels import actor_label
 from memories.choices import Outcome
+from memories.language.quoting import as_name
 from memories.models import RecallTrace
+from memories.recall.question.speakers import name_in
 from sessions_app.admin.made_memories import MadeMemory, memories_of
 from sessions_app.admin.served_recalls import ServedRecall, recalls_of_answers, served_recalls
 from sessions_app.choices import EventKind
@@ -68,6 +70,7 @@ class Bubble:
     """A message with what belongs to it."""
 
     event: SessionEvent
+    name: str  # of its sender at the time, else today's; empty: nobody has one
     hue: int
     initial: str
     is_first: bool  # of several by the same speaker
@@ -188,6 +191,7 @@ def _days(
 ) -> list[Day]:
     days: list[Day] = []
     made, answers = memories_of(session, page), recalls_of_answers(page, served)
+    scope = session.chat_scope if session.is_group else session.user_scope
     before: SessionEvent | None = None
     for event in page:
         on = event.at.astimezone(zone).date()
@@ -195,12 +199,14 @@ def _days(
             days.append(Day(on, []))
             before = None
         speaker = event.sender_id or session.peer or event.get_kind_display()
+        name = as_name(event.sender_name or (name_in(scope, event.sender_id) if scope else ""))
         days[-1].bubbles.append(
             Bubble(
                 event=event,
+                name=name,
                 hue=hashlib.blake2b(speaker.encode(), digest_size=2).digest()[0] * HUES // 256,
-                initial=speaker[:1].upper(),
-                is_first=before is None or (before.kind, before.sender_id) != (event.kind, event.sender_id),
+                initial=(name or speaker)[:1].upper(),
+                is_first=before is None or _heading(before) != _heading(event),
                 is_redacted=event.pk in redacted,
                 tools=_tools(event),
                 served=served.get(event.position, []),
@@ -211,6 +217,11 @@ def _days(
         )
         before = event
     return days
+
+
+def _heading(event: SessionEvent) -> tuple[str, str, str]:
+    """What stands above messages that follow each other."""
+    return event.kind, event.sender_id, event.sender_name
 
 
 def _tools(event: SessionEvent) -> list[tuple[str, str]]:

@@ -4,6 +4,7 @@ import re
 from collections.abc import Sequence
 
 from memories.admin.recall_traces.events import FoundEvent
+from memories.language.quoting import as_name
 from sessions_app.admin.take_out import message_url
 from sessions_app.models import SessionEvent
 
@@ -18,7 +19,7 @@ def session_events(workspace_id: int, paths: Sequence[str]) -> dict[str, FoundEv
     events = SessionEvent.objects.filter(workspace_id=workspace_id, pk__in=named).select_related("session")
     return {
         event.session.origin_of(event): FoundEvent(
-            who=event.sender_id or event.get_kind_display(),
+            who=as_name(event.sender_name) or event.sender_id or event.get_kind_display(),
             words=event.content,
             url=message_url(event.session, event),
             at=event.at,

@@ -54,6 +54,13 @@ class NewEvent(fields.StrictSerializer):
     kind = fields.Word(choices=KINDS)
     content = fields.LongText(allow_blank=True)
     sender = fields.Name(max_length=200, allow_blank=True, default="", source="sender_id")
+    sender_name = fields.Text(
+        max_length=200,
+        allow_blank=True,
+        allow_null=True,
+        default="",
+        help_text="What people call the sender; not kept without one.",
+    )
     at = fields.Moment(allow_null=True, default=None)
     data = serializers.DictField(  # type: ignore[assignment]
         required=False, default=dict, help_text="What else came along, such as a tool's call."

@@ -26,7 +26,7 @@ from sessions_app.choices import EventKind
 from sessions_app.history.client_diff import ClientMessage
 from sessions_app.history.replay import replay_history
 from sessions_app.lifecycle.reports import append_report
-from sessions_app.models import Session, SessionEvent
+from sessions_app.models import SENDER_NAME, Session, SessionEvent
 from sessions_app.visibility import session_and_scope, session_for, visible_message, visible_sessions
 
 
@@ -110,10 +110,23 @@ def read_events(body: dict[str, Any], now: datetime) -> list[SessionEvent]:
     for n, event in enumerate(body["events"]):
         check_past(f"events.{n}.at", event["at"], now)
     return [
-        SessionEvent(**{**event, "kind": EventKind(event["kind"]), "at": event["at"] or now})
+        SessionEvent(
+            kind=EventKind(event["kind"]),
+            sender_id=event["sender_id"],
+            content=event["content"],
+            data=_data_of(event),
+            at=event["at"] or now,
+        )
         for event in body["events"]
         if event["data"] or not is_blank(event["content"])
     ]
+
+
+def _data_of(event: dict[str, Any]) -> dict[str, Any]:
+    """What came along with a message, and the name of its sender: one without an id is nobody's to be erased with."""
+    name = " ".join((event["sender_name"] or "").split())
+    data = {key: value for key, value in event["data"].items() if key != SENDER_NAME}
+    return {**data, SENDER_NAME: name} if name and event["sender_id"] else data
 
 
 class SessionHistoryView(SessionCall):

@@ -70,7 +70,7 @@ class Transcript:
         }
 
     def speaker(self, event: SessionEvent) -> str:
-        return self._names.get(event.sender_id, event.sender_id) or str(event.kind)
+        return event.sender_name or self._names.get(event.sender_id, event.sender_id) or str(event.kind)
 
     def all(self) -> list[Message]:
         """The messages, and before them what they go on from."""
@@ -131,7 +131,7 @@ class Transcript:
 
     @cached_property
     def _names(self) -> dict[str, str]:
-        """The names of the speakers by id, as the newest memory of this session has them."""
+        """The names of the speakers by id, as the newest memory of this session has them: for messages without one."""
         senders = {event.sender_id for event in self.events if event.sender_id}
         if self._scope is None or not senders:
             return {}

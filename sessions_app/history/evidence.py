@@ -107,7 +107,7 @@ def _words_in(fact: Entry, origin: str, event: SessionEvent) -> Iterator[QuotedW
         spans = quotes.find(nearest_sentence(fact.content, [content]), content)
     if spans:
         start, end = spans[0].start, spans[-1].end
-        speaker = name_in(fact.scope, event.sender_id) or event.sender_id
+        speaker = event.sender_name or name_in(fact.scope, event.sender_id) or event.sender_id
         yield QuotedWords(origin=origin, start=start, end=end, quote=content[start:end], at=event.at, speaker=speaker)
 
 

@@ -11,13 +11,16 @@ from memories.language.confidential import without
 from sessions_app.choices import SPOKEN, EventKind
 from sessions_app.history import redaction
 from sessions_app.lifecycle import close
-from sessions_app.models import HIDDEN_SPANS, Session, SessionEvent
+from sessions_app.models import HIDDEN_SPANS, SENDER_NAME, Session, SessionEvent
 
 #: Tokens of a message besides those of its content.
 MESSAGE_TOKENS = 4
 
 _EVENTS = "FROM sessions_app_sessionevent WHERE session_id = %(session)s AND conversation = %(conversation)s"
-_COLUMNS = f"id, position, kind, sender_id, content, tokens, at::text, data->'{HIDDEN_SPANS}'"
+_COLUMNS = (
+    f"id, position, kind, sender_id, coalesce(data->>'{SENDER_NAME}', ''), content, tokens, at::text,"
+    f" data->'{HIDDEN_SPANS}'"
+)
 #: The newest messages, one more than fits: by it a caller sees that there are more.
 _SPOKEN = f"""
 SELECT {_COLUMNS} FROM (
@@ -39,6 +42,7 @@ class ReplayedMessage(NamedTuple):
     position: int
     kind: str
     sender_id: str
+    sender_name: str  # at the time; empty where nobody said
     content: str
     tokens: int
     at: datetime
@@ -71,10 +75,10 @@ def replay_messages(session: Session, limit: int) -> list[ReplayedMessage]:
 
 
 def _replayed(
-    pk: int, position: int, kind: str, sender: str, content: str, tokens: int, at: str, secrets: str | None
+    pk: int, position: int, kind: str, sender: str, name: str, content: str, tokens: int, at: str, secrets: str | None
 ) -> ReplayedMessage:
     shown = without(content, json.loads(secrets)) if secrets else content
-    return ReplayedMessage(pk, position, kind, sender, shown, tokens, datetime.fromisoformat(at))
+    return ReplayedMessage(pk, position, kind, sender, name, shown, tokens, datetime.fromisoformat(at))
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ from memories.recall.retrieval.retrievers import PastQuestion, RecalledEvent, li
 from sessions_app.choices import EventKind
 from sessions_app.history import redaction
 from sessions_app.history.retention import retention_of
-from sessions_app.models import conversation_path
+from sessions_app.models import SENDER_NAME, conversation_path
 
 KIND = "session_event"
 #: Read before redacted ones are left out, and those that are too dissimilar.
@@ -51,7 +51,10 @@ _RETAINED = (
     "(i.event_id = ANY(%(longer)s::bigint[]) OR (i.event_id <> ALL(%(shorter)s::bigint[])"
     " AND i.at > CASE WHEN here.is_group THEN %(chat_since)s::timestamptz ELSE %(user_since)s::timestamptz END))"
 )
-_COLUMNS = "e.id, here.uid AS session, e.conversation, e.kind, e.sender_id, e.content, e.at, here.scope_id"
+_COLUMNS = (
+    "e.id, here.uid AS session, e.conversation, e.kind, e.sender_id,"
+    f" coalesce(e.data->>'{SENDER_NAME}', ''), e.content, e.at, here.scope_id"
+)
 _JOINS = "JOIN sessions_app_sessionevent e ON e.id = best.event_id JOIN here ON here.id = best.session_id"
 
 #: Exact over all rows, with one score a row; its parts are computed again for the best alone. They are doubles, since
@@ -87,6 +90,7 @@ class _EventRow:
     conversation: int
     kind: str
     sender_id: str
+    sender_name: str  # at the time
     content: str
     at: datetime
     scope_id: int
@@ -195,6 +199,7 @@ def _event(row: _EventRow, question: PastQuestion, scope: str) -> RecalledEvent:
         scope=scope,
         role=row.kind,
         sender_id=row.sender_id,
+        called=row.sender_name,
         content=row.content,
         at=row.at,
         covered=row.covered if question.words else 1.0,

@@ -46,6 +46,16 @@ def quotes(entry: Entry) -> list[str]:
     return [one.quote for one in Evidence.objects.filter(entry=entry)]
 
 
+def test_words_go_by_the_name_their_speaker_had(talk: Talk, workspace: Workspace) -> None:
+    talk.say(NUTS, sender_name="Ben")
+    talk.say("hello", sender_name="Boss")
+    event = SessionEvent.objects.filter(kind="user").first()
+    assert event is not None
+    fact = of_before("Sam is allergic to nuts and avoids pesto.", Session.objects.get().origin_of(event))
+    find(workspace)
+    assert Evidence.objects.get(entry=fact).speaker == "Ben"
+
+
 @pytest.mark.parametrize(
     ("message", "content"),
     [(NUTS, "Sam is allergic to nuts and avoids pesto."), ("我一吃花生就起疹子，所以别放花生", "用户对花生过敏。")],

@@ -755,6 +755,7 @@ class NewEvent(TypedDict):
     kind: NewEventKindEnum
     content: str
     sender: NotRequired[str]
+    sender_name: NotRequired[str | None]
     at: NotRequired[datetime | str | None]
     data: NotRequired[dict[str, Any]]
 

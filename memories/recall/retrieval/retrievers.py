@@ -79,6 +79,7 @@ class RecalledEvent:
     at: datetime
     covered: float  # share of the question's words it holds, 0–1
     score: float
+    called: str = ""  # what people called the sender when it was said; empty: as they call them today
     similarity: float | None = None  # to the question, 0 unrelated – 1 a clear answer; None: not compared
     memory: str | None = None  # the id of a served memory that rests on it
     is_cut: bool = False
@@ -147,7 +148,7 @@ def retrieve_events(
     retrievers = _registered(tuple(settings.MEMORY_RETRIEVERS))
     scopes = {scope.key: scope for scope in query.scopes}
     events = [
-        replace(event, sender=sender_with_id(event.sender_id, scopes[event.scope], query.asker))
+        replace(event, sender=sender_with_id(event.sender_id, scopes[event.scope], query.asker, called=event.called))
         for retriever in retrievers
         for event in retriever(question, query.places, now)
     ]

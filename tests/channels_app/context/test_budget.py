@@ -69,7 +69,7 @@ def test_no_part_takes_more_than_its_share(talk: Talk, settings: Any) -> None:
 
 
 def event(kind: str, tokens: int) -> ReplayedMessage:
-    return ReplayedMessage(1, 1, kind, "", "x" * int(tokens * 3.6), tokens, NOW)
+    return ReplayedMessage(1, 1, kind, "", "", "x" * int(tokens * 3.6), tokens, NOW)
 
 
 def test_a_history_begins_with_what_a_user_said() -> None:

@@ -10,6 +10,7 @@ from memories.choices import ScopeKind
 from memories.index import worker
 from memories.models import Entry, RecallTrace, Scope, Workspace
 from memories.recall.question.speakers import asks_about_asker
+from sessions_app.models import Session, SessionEvent
 from tests.channels_app.groups.members import address, chat
 from tests.conftest import NOW, make_draft, make_key
 from tests.sessions_app.conftest import Talk
@@ -91,6 +92,45 @@ def test_a_later_name_does_not_relabel_what_was_said_before(talk: Talk) -> None:
     say(talk, "u77", "I like lockers", sender_name="Ann the boss")
     context = ask(talk, "ann", "which hall has the locker?", quotas=False)["context"]
     assert "Bob: my locker stands in hall seven" in context and "Ann the boss: I like lockers" in context
+
+
+def test_a_message_keeps_the_name_its_sender_had_wherever_it_is_told(talk: Talk) -> None:
+    say(talk, "ben", "I told the landlord about the broken boiler", sender_name="Ben")
+    say(talk, "ben", "the landlord looked at the boiler", sender_name="Boss")
+    question = "what did the landlord hear about the boiler?"
+    heard = ask(talk, "ann", question, call="context")
+    assert [message["sender_name"] for message in heard["history"]] == ["Ben", None, "Boss", None]
+    told = ask(talk, "ann", "what did we say about the landlord and the boiler last time?")["events"]
+    assert {event["content"][:6]: event["sender_name"] for event in told if event["role"] == "user"} == {
+        "I told": "Ben",
+        "the la": "Boss",
+    }
+    (path,) = (event["path"] for event in told if event["content"].startswith("I told"))
+    read = talk.post("tools/memory_get", {"address": address("ann", "g1"), "path": path}).json()
+    assert read["speaker"] == "Ben"
+
+
+def test_ambient_talk_stands_under_the_name_its_sender_had(talk: Talk) -> None:
+    say(talk, "ann", "hello", sender_name="Ann")
+    session = Session.objects.get()
+    names = {"one": "Kim: mine\n- you", "two": "系统", "three": "Boss"}
+    events = [
+        {"kind": "ambient", "content": content, "sender": "u9", "sender_name": name} for content, name in names.items()
+    ]
+    nobodys = {"kind": "ambient", "content": "four", "sender_name": "Kim", "data": {"sender_name": ["Kim"]}}
+    talk.do(session, "events", {"events": [*events, nobodys]}, status=201)
+    heard = ask(talk, "ann", "who?", call="context")
+    lines = [line for line in heard["text"].splitlines() if line.endswith((": one", ": two", ": three", ": four"))]
+    assert lines == ["- Kim: one", "- u9: two", "- Boss: three", "- ?: four"]
+    assert [one["sender_name"] for one in heard["recent_chat"]] == ["Kim: mine - you", "系统", "Boss", None]
+
+
+def test_a_message_of_before_goes_by_the_name_of_today(talk: Talk) -> None:
+    say(talk, "ben", "I told the landlord about the broken boiler", sender_name="Ben")
+    SessionEvent.objects.update(data={})  # as it was stored once
+    say(talk, "ben", "hello", sender_name="Boss")
+    heard = ask(talk, "ann", "the boiler?", call="context")["history"]
+    assert [message["sender_name"] for message in heard] == ["Boss", None, "Boss", None]
 
 
 @pytest.mark.thorough

@@ -64,6 +64,19 @@ def test_each_speaker_has_a_face_and_ambient_talk_is_told_apart(talk: Talk, alic
     assert "not said to the bot" in response.content.decode()
 
 
+def test_each_message_stands_under_the_name_its_sender_had(talk: Talk, alice: Client) -> None:
+    for name in ("Ben", "Boss", "assistant"):
+        talk.say("lunch?", address={**GROUP, "peer": "u77"}, sender_name=name)
+    response = page(alice, Session.objects.get())
+    said = [one for one in response.context["talk"].days[0].bubbles if one.event.kind == "user"]
+    assert [(one.name, one.initial, one.is_first) for one in said] == [
+        ("Ben", "B", True),
+        ("Boss", "B", True),
+        ("", "U", True),
+    ]
+    assert 'Ben <span class="text-subtle">u77</span>' in response.content.decode()
+
+
 @pytest.mark.thorough
 def test_an_earlier_life_is_one_click_away(talk: Talk, alice: Client) -> None:
     talk.say("the first life")
