@@ -204,14 +204,24 @@ def _quarantine(work: _Work, rows: list[_PlannedRow[steps.QuarantineStep]]) -> N
 
 
 def _write_events(work: _Work, rows: list[_PlannedRow[steps.EventStep]]) -> None:
-    drafts = [row.step.event(work.scope) for row in rows]
+    new = [row for row in rows if row.change.event_id is None]
+    _grow_events(work, [row for row in rows if row.change.event_id is not None])
+    drafts = [row.step.event(work.scope) for row in new]
     events = daily_events.write_each(drafts, now=work.now, actor=work.batch.actor)
-    for row, event in zip(rows, events, strict=True):
+    for row, event in zip(new, events, strict=True):
         if event is None:
             row.change.skip(SkipReason.SUPPRESSED)
             continue
         row.change.event, row.change.state = event, ChangeState.APPLIED
         row.change.save(update_fields=["event", "state"])
+
+
+def _grow_events(work: _Work, rows: list[_PlannedRow[steps.EventStep]]) -> None:
+    if rows:
+        contents = {row.change.event_id or 0: row.step.content for row in rows}
+        versions = {row.change.event_id or 0: row.change.expected_version for row in rows}
+        outcome = daily_events.grow(work.scope, contents, versions, now=work.now, actor=work.batch.actor)
+        _mark([row.change for row in rows], outcome, "event_id")
 
 
 #: Steps that differ from row to row; rows of other kinds are applied together where their steps are equal.

@@ -15,7 +15,7 @@ from memories.batches.steps import REPLACING, PlanRow, UndoStep, replaced_by_row
 from memories.choices import BatchVerb, ChangeState, LinkKind, Outcome, Source
 from memories.entries import daily_events
 from memories.entries.evidence import days_quoted_by, quoting_days
-from memories.models import Batch, BatchChange, Entry, Link, Scope
+from memories.models import Batch, BatchChange, DailyEvent, Entry, Link, Scope
 
 _Row = tuple[int, int]  # batch and position
 
@@ -50,8 +50,9 @@ def made_of(batch: Batch, touched: Collection[int], events: Collection[int]) -> 
     prior = entries.rows_before(batch.pk, Entry._meta.db_table, touched)
     new = {pk for pk, row in prior.items() if row.is_new or "content" in row.columns}
     seen, quoting = set(new), quoting_days(scope.workspace_id, events)
+    made = {pk for pk, row in entries.rows_before(batch.pk, DailyEvent._meta.db_table, events).items() if row.is_new}
     while new or quoting:
-        found, new = _made_of(scope, new, quoting), set[int]()
+        found, new = _made_of(batch, scope, new, quoting), set[int]()
         quoting = set()
         for row, change in found.items():
             part = parts.setdefault(row[0], Part(row[0]))
@@ -61,22 +62,23 @@ def made_of(batch: Batch, touched: Collection[int], events: Collection[int]) -> 
                 new.add(change.entry_id or 0)
         seen |= new
     for part in parts.values():
-        part.days = days_quoted_by(scope.workspace_id, part.entries) - set(events)
+        part.days = days_quoted_by(scope.workspace_id, part.entries) - made
     return MadeOfIt(
         sorted(parts.values(), key=lambda part: -part.batch), daily_events.notes_of_days(scope, sorted(events))
     )
 
 
-def _made_of(scope: Scope, sources: Collection[int], quoting: Collection[int]) -> dict[_Row, BatchChange]:
-    """The rows by which compression made something of these entries, or made these that quote days."""
+def _made_of(batch: Batch, scope: Scope, sources: Collection[int], quoting: Collection[int]) -> dict[_Row, BatchChange]:
+    """The rows by which compression made something of these entries or, since a batch, made these that quote days."""
     rows = BatchChange.objects.filter(workspace_id=scope.workspace_id, batch__scope=scope, state=ChangeState.APPLIED)
     replaced = rows.filter(verb__in=REPLACING, entry__in=sources, draft__into__position__isnull=False)
     positions: defaultdict[int, set[int]] = defaultdict(set)
-    for batch, position in replaced.values_list("batch_id", "draft__into__position"):
-        positions[batch].add(position)
+    for replacing, position in replaced.values_list("batch_id", "draft__into__position"):
+        positions[replacing].add(position)
     lines = Link.objects.filter(workspace_id=scope.workspace_id, kind=LinkKind.SOURCE_OF, from_entry__in=sources)
-    named = Q(entry__in={*quoting, *lines.values_list("to_entry_id", flat=True)})
-    for batch, places in positions.items():
-        named |= Q(batch=batch, position__in=places)
+    named = Q(entry__in=set(lines.values_list("to_entry_id", flat=True)))
+    named |= Q(entry__in=quoting, batch_id__gt=batch.pk)  # of a day that has grown, what was made before stays
+    for replacing, places in positions.items():
+        named |= Q(batch=replacing, position__in=places)
     made = rows.filter(named, verb=BatchVerb.CREATE, draft__source=Source.COMPRESSION)
     return {(change.batch_id, change.position): change for change in made}

@@ -103,13 +103,17 @@ def _describe_words(row: Description, past: "_Past") -> None:
 
 def _describe_event(row: Description, past: "_Past") -> None:
     """Describe the content of an event, and whether it is expired."""
-    event = row.change.event
+    event, was = row.change.event, past.before(DailyEvent, row.change)
     if isinstance(row.step, steps.EventStep):
-        row.after = event.content if event else row.step.content
+        row.after = row.step.content
+        if event and "content" not in was and row.change.state in _MADE:
+            row.after = event.content  # the batch made it
+        elif event:
+            row.before = was.get("content", event.content)
     elif event:
-        row.before = event.content
-        was = {"expired_at": event.expired_at} | past.before(DailyEvent, row.change)
-        row.columns = _pairs(was, past.undone[DailyEvent].get(event.pk, {}))
+        became = past.undone[DailyEvent].get(event.pk, {})
+        row.before, row.after = was.get("content", event.content), became.get("content")
+        row.columns = _pairs({"expired_at": event.expired_at} | was, became)
 
 
 def _pairs(was: Mapping[str, Any], becomes: Mapping[str, Any]) -> dict[str, Values]:

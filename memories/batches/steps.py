@@ -120,7 +120,7 @@ class SupersedeStep(ReplaceStep):
 
 
 class EventStep(_Step):
-    """Write a daily event of the scope."""
+    """Write a daily event of the scope; with an event in its row, give that one this content."""
 
     verb: Literal[BatchVerb.TELL] = BatchVerb.TELL
     local_date: date = Field(alias="date")

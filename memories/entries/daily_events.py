@@ -137,6 +137,39 @@ def update(event: DailyEvent, content: str, *, now: datetime, actor: str) -> Non
     day_files.follow(day_files.places_of([event]))
 
 
+def grow(
+    scope: Scope, contents: Mapping[int, str], versions: Mapping[int, int | None], *, now: datetime, actor: str
+) -> BulkOutcome:
+    """Give events of a scope, by id, these contents; the night makes facts of each anew.
+
+    Those changed since these versions are skipped, and what is suppressed. Raises ScopeFrozen or InvalidDraft.
+    """
+    for content in contents.values():
+        check_content(content)
+    outcome = BulkOutcome()
+    with acting(actor):
+        locked = lock_scopes([scope])[scope.pk]
+        here = DailyEvent.objects.in_use().filter(workspace_id=scope.workspace_id, scope=locked, pk__in=contents)
+        events = {event.pk: event for event in here.select_for_update(of=("self",)).order_by("pk")}
+        outcome.skip(contents.keys() - events.keys(), SkipReason.GONE)
+        outcome.skip({pk for pk in events if versions[pk] not in (None, events[pk].version)}, SkipReason.CHANGED)
+        drafts = [
+            EventDraft(scope=locked, local_date=event.local_date, content=contents[pk], origins=tuple(event.origins))
+            for pk, event in events.items()
+        ]
+        suppressed = SuppressedContent([locked])
+        for pk, draft, is_erased in zip(events, drafts, _erased(drafts) if drafts else [], strict=True):
+            if is_erased or suppressed.covers(locked, draft.content, draft.origins):
+                outcome.skip({pk}, SkipReason.SUPPRESSED)
+        outcome.applied = sorted(events.keys() - outcome.skipped.keys())
+        for event in map(events.__getitem__, outcome.applied):
+            event.content, event.terms = contents[event.pk], sorted(text.terms(contents[event.pk]))
+            event.compressed_at, event.updated_at = None, now
+        changed = ["content", "terms", "compressed_at", "updated_at"]
+        DailyEvent.objects.bulk_update([events[pk] for pk in outcome.applied], changed)
+    return outcome
+
+
 def without_repeats(events: Sequence[DailyEvent]) -> list[DailyEvent]:
     """Events without the day notes whose every sentence stands in another event of their day.
 

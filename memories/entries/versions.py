@@ -221,9 +221,14 @@ _JOB_MARKS = ("compressed_at", *MARKS.values())
 def changed_since_batch(prior: Mapping[int, PriorRow], *, by: int = 0, table: str = Entry._meta.db_table) -> set[int]:
     """Of rows as they were before a batch, those that anything but batch `by` has changed since it.
 
-    That a job marked a row since, as made into facts or as replaced, counts only where the batch set such a mark too.
+    That a job marked a row since, as made into facts or as replaced, counts only where the batch set such a mark too:
+    not where it gave a day other words, which are made into facts anew.
     """
-    keeps_marks = {pk for pk, row in prior.items() if row.columns.keys().isdisjoint(_JOB_MARKS)}
+    keeps_marks = {
+        pk
+        for pk, row in prior.items()
+        if row.columns.keys().isdisjoint(_JOB_MARKS) or {"content", "compressed_at"} <= row.columns.keys()
+    }
     return changed_since(
         {pk: row.last_change for pk, row in prior.items()}, by=by, table=table, keeps_marks=keeps_marks
     )

@@ -4,7 +4,7 @@ Every block of MEMORY.md becomes a line of the profile, every daily file an even
 """
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from pathlib import Path
@@ -69,7 +69,7 @@ class _Reading:
 
     def _rows_of(self, file: FoundFile, content: str, there: "_AlreadyThere") -> Iterator[PlanRow]:
         if file.on is not None:
-            yield from self._day(file.path, file.on, there.news_of(file.on, content), there)
+            yield from self._day(file.path, file.on, content, there)
             return
         for block in markdown.blocks(content):
             if there.is_suppressed(block.text):
@@ -79,15 +79,26 @@ class _Reading:
             else:
                 yield self._line(block)
 
-    def _day(self, path: str, on: date, news: str, there: "_AlreadyThere") -> Iterator[PlanRow]:
-        if not news:
+    def _day(self, path: str, on: date, content: str, there: "_AlreadyThere") -> Iterator[PlanRow]:
+        """An event of what is new; where the file has grown, the event it made before, with the new lines in it."""
+        lines = _lines(content)
+        wanted = there.news_of(on, lines)
+        if not any(wanted):
             self.done.already += 1
-        for part in parts(news, conf.CONTENT_MAX_CHARS):
+            return
+        grown = there.event_within(on, lines) if len(wanted) < len(set(map(str.strip, lines))) else None
+        if grown:
+            wanted |= {"", *_stripped(grown.content)}
+        told = "\n".join(line for line in lines if line.strip() in wanted)
+        for part in parts(told.strip(), conf.CONTENT_MAX_CHARS):
+            draft = EventDraft(scope=self.scope, local_date=on, content=part, source=Source.MIGRATION)
             if there.is_suppressed(part):
                 self.done.left_out.append(LeftOut(path, LeftOutReason.SUPPRESSED))
-            else:
-                event = EventDraft(scope=self.scope, local_date=on, content=part, source=Source.MIGRATION)
-                yield PlanRow(step=EventStep.of(event))
+            elif grown is None:
+                yield PlanRow(step=EventStep.of(draft))
+            elif part != grown.content:
+                yield PlanRow(step=EventStep.of(draft), event_id=grown.pk, version=grown.version)
+            grown = None  # what does not fit into it is an event of its own
 
     def _line(self, block: Block) -> PlanRow:
         draft = UnscopedDraft(
@@ -113,14 +124,15 @@ class _AlreadyThere:
         facts = Entry.objects.in_scope(scope).live().filter(type=EntryType.FACT, project=PROJECT, topic=TOPIC)
         self._facts = set(facts.values_list("fingerprint", flat=True))
         self._lines: set[int] = set()
+        self._grown: set[int] = set()
         for content, on in imported(scope).iterator(chunk_size=2_000):
             if content and on:
-                self._lines.update(_hashed(on, content))
+                self._lines.update(_hashed(on, _lines(content)))
             elif content:
                 self._facts.add(text.fingerprint(content))
         days = DailyEvent.objects.in_use().filter(scope=scope, workspace_id=scope.workspace_id, source=Source.MIGRATION)
         for day, content in days.values_list("local_date", "content").iterator(chunk_size=2_000):
-            self._lines.update(_hashed(day.isoformat(), content))
+            self._lines.update(_hashed(day.isoformat(), _lines(content)))
 
     def is_suppressed(self, said: str) -> bool:
         return self._suppressed.covers(self._scope, said, ())
@@ -131,16 +143,33 @@ class _AlreadyThere:
         self._facts.add(text.fingerprint(said))
         return len(self._facts) == count
 
-    def news_of(self, day: date, content: str) -> str:
-        """What of the notes of a day is not there yet: of a file that has grown, what was added; now all of it is."""
-        lines, hashed = list(lines_of(content, conf.CONTENT_MAX_CHARS)), _hashed(day.isoformat(), content)
-        news = [line for line, digest in zip(lines, hashed, strict=True) if digest not in self._lines]
+    def news_of(self, day: date, lines: Sequence[str]) -> set[str]:
+        """The lines of the notes of a day that are not there yet, without spaces around them; now all of them are."""
+        hashed = dict(zip(_hashed(day.isoformat(), lines), lines, strict=True))
+        news = {line.strip() for digest, line in hashed.items() if digest not in self._lines}
         self._lines.update(hashed)
-        return "\n".join(news if len(news) < len(lines) else lines).strip()
+        return news
+
+    def event_within(self, day: date, lines: Sequence[str]) -> DailyEvent | None:
+        """The newest event that a file of a day made and whose lines all stand in these; each is found once."""
+        made = DailyEvent.objects.in_use().filter(workspace_id=self._scope.workspace_id, scope=self._scope)
+        made = made.filter(local_date=day, source=Source.MIGRATION, origins=[]).exclude(pk__in=self._grown)
+        there = set(map(str.strip, lines))
+        found = next((event for event in made.order_by("-pk") if _stripped(event.content) <= there), None)
+        if found:
+            self._grown.add(found.pk)
+        return found
 
 
-def _hashed(day: str, content: str) -> list[int]:
+def _lines(content: str) -> list[str]:
+    return list(lines_of(content, conf.CONTENT_MAX_CHARS))
+
+
+def _stripped(content: str) -> set[str]:
+    return {line.strip() for line in content.splitlines()}
+
+
+def _hashed(day: str, lines: Iterable[str]) -> list[int]:
     """A number for each line of the notes of a day, on which spaces around it do not count."""
-    lines = lines_of(content, conf.CONTENT_MAX_CHARS)
     digests = (hashlib.blake2b(f"{day} {line.strip()}".encode(), digest_size=8) for line in lines)
     return [int.from_bytes(digest.digest(), "big") for digest in digests]
