@@ -27,7 +27,16 @@ POSTGRES = 160_000  # 16
 PGVECTOR = (0, 8)
 _SECRET_CHARS = 32
 #: Settings that are no numbers of memories.conf: they name providers and switches of the deployment.
-OTHERS = {"FILES_ROOT", "OFFLINE_ROOT", "RETRIEVERS", "EMBEDDERS", "EMBEDDER_WORK", "EVENT_TELLERS", "SECRET_FINDERS"}
+OTHERS = {
+    "FILES_ROOT",
+    "OFFLINE_ROOT",
+    "RETRIEVERS",
+    "EMBEDDERS",
+    "EMBEDDER_WORK",
+    "EVENT_TELLERS",
+    "SECRET_FINDERS",
+    "NAME_FINDERS",
+}
 OTHERS |= {"PROXY_BASE_URL", "PROXY_API_KEY", "PROXY_MODELS"}
 OTHERS |= {"RERANK_BASE_URL", "RERANK_API_KEY", "RERANK_MODEL", "RERANK_FORM"}
 _FAMILIES = ("EMBEDDING_", "LLM_", *(f"EMBEDDING{number}_" for number in range(2, 10)))
@@ -69,6 +78,7 @@ def paths_lead_to_code(app_configs: _Apps, **kwargs: Any) -> Iterator[CheckMessa
         "MEMORY_RETRIEVERS",
         "MEMORY_EVENT_TELLERS",
         "MEMORY_SECRET_FINDERS",
+        "MEMORY_NAME_FINDERS",
         "MEMORY_EMBEDDER_WORK",
     ):
         for dotted in getattr(settings, setting):

@@ -125,6 +125,7 @@ FORMS: dict[str, Form] = {
     "MEMORY_RETRIEVERS": _PATHS,
     "MEMORY_EVENT_TELLERS": _PATHS,
     "MEMORY_SECRET_FINDERS": _PATHS,
+    "MEMORY_NAME_FINDERS": _PATHS,
     "MEMORY_EMBEDDER_WORK": _PATHS,
     **{f"{endpoint}_BASE_URL": _WEB for endpoint in _ENDPOINTS},
     **{f"{endpoint}_DIMENSION": _WHOLE for endpoint in _ENDPOINTS},

@@ -190,6 +190,10 @@ class SessionEvent(models.Model):
         indexes = [
             models.Index(fields=["at"], name="sessionevent_by_age"),
             models.Index(fields=["session", "-id"], condition=Q(kind=EventKind.AMBIENT), name="sessionevent_ambient"),
+            # where somebody speaks: asked for by a search for a name, and by an erasure
+            models.Index(
+                fields=["workspace", "sender_id", "session"], condition=~Q(sender_id=""), name="sessionevent_by_sender"
+            ),
         ]
 
     def __str__(self) -> str:

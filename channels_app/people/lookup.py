@@ -8,6 +8,8 @@ from channels_app.models import Channel, Identity
 from memories import prepared
 from memories.tenancy.resolver import Address
 
+#: Peers that a search by a name takes.
+_NAMED_MOST = 500
 #: Written out: to have it made from a query set takes longer than to ask it.
 _CHANNEL = f"""
 SELECT (
@@ -45,6 +47,14 @@ def person_of(workspace_id: int, address: Address) -> str:
     """The linked person who speaks in a direct chat; empty: a peer who is a person of its own."""
     keys = linked(workspace_id, address.platform, address.peer).values_list("person__key", flat=True)
     return str(keys.first() or "")
+
+
+def peers_called(words: str, workspaces: frozenset[int] | None) -> list[tuple[int, str, str]]:
+    """The peers of people whom operators call by a part of a name; None: in all workspaces. A name finder."""
+    named = Identity.objects.filter(person__name__icontains=words)
+    if workspaces is not None:
+        named = named.filter(workspace_id__in=workspaces)
+    return list(named.order_by("-pk").values_list("workspace_id", "platform", "peer")[:_NAMED_MOST])
 
 
 def linked_people(workspace_id: int) -> dict[str, str]:

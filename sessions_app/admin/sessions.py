@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from django.contrib import admin
-from django.db.models import F, OuterRef, Q, QuerySet, Subquery
+from django.db.models import F, OuterRef, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 from django.http import HttpRequest
 from django.utils.formats import localize
@@ -20,7 +20,7 @@ from memories.choices import DmScope, GroupSessions, GroupUserRecall, NeedMode, 
 from memories.rights import workspaces_of
 from sessions_app.admin.actions import SessionActions
 from sessions_app.admin.conversation import conversation_of
-from sessions_app.admin.recall_log.askers import ids_of_people
+from sessions_app.admin.speakers import with_speakers
 from sessions_app.admin.take_out import TakeOut
 from sessions_app.models import Session, SessionEvent
 
@@ -100,9 +100,7 @@ class SessionAdmin(TakeOut, SessionActions, RecordedHistory, RestrictedAdmin):
         """Also by the names of the people who speak there."""
         found, may_repeat = super().get_search_results(request, queryset, search_term)
         if name := " ".join(search_term.replace("\0", "").split()):
-            peers = ids_of_people(name, workspaces_of(request), is_part=True)
-            named = Q(is_group=True, chat_scope__sender_names__icontains=name)
-            found |= queryset.filter(Q(peer__in=peers) | named)
+            found |= with_speakers(queryset, name, workspaces_of(request))
         return found, may_repeat
 
     @display(description=_("last message"), ordering="newest_at")

@@ -32,18 +32,14 @@ def askers_of(traces: Sequence[RecallTrace]) -> dict[int, Asker]:
     }
 
 
-def ids_of_people(words: str, workspaces: frozenset[int] | None, *, is_part: bool = False) -> list[str]:
-    """The ids of the people who are called so, or have this id, in some workspaces; None: in all.
-
-    `is_part`: the words may be a part of the name.
-    """
+def ids_of_people(words: str, workspaces: frozenset[int] | None) -> list[str]:
+    """The ids of the people who are called so, or have this id, in some workspaces; None: in all."""
     scopes = Scope.objects.exclude(sender_names={})
     if workspaces is not None:
         scopes = scopes.filter(workspace_id__in=workspaces)
     asked = " ".join(words.split()).casefold()
-    is_called = (lambda name: asked in name) if is_part else asked.__eq__
     called = scopes.filter(sender_names__icontains=asked).values_list("sender_names", flat=True)[:_NAMES_MOST]
-    return [words, *{pk for names in called for pk, name in names.items() if is_called(name.casefold())}]
+    return [words, *{pk for names in called for pk, name in names.items() if name.casefold() == asked}]
 
 
 _NAMES_MOST = 500  # scopes looked through for a name

@@ -3,12 +3,18 @@
 from datetime import timedelta
 
 import pytest
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
+from channels_app.people.linking import person_for
+from channels_app.people.peers import Peer
 from memories.models import Workspace
+from memories.models.change import acting
 from tests.conftest import GROUP, TELEGRAM, Api
+from tests.memories.admin.conftest import enter, make_user
 
 pytestmark = pytest.mark.django_db
 SESSIONS = "admin:sessions_app_session_changelist"
@@ -23,6 +29,49 @@ def test_a_session_is_found_by_the_name_of_who_speaks_there(admin_client: Client
         for name in ("Yuki Tanaka", "tanaka", "阿明", "nobody")
     }
     assert by_name == {"Yuki Tanaka": [False], "tanaka": [False], "阿明": [True], "nobody": []}
+
+
+def test_sessions_are_found_by_the_name_operators_gave_and_by_every_name_people_came_with(
+    admin_client: Client, api: Api, workspace: Workspace, stranger: Workspace
+) -> None:
+    wang = {"address": {**TELEGRAM, "peer": "u7", "chat": "u7"}, "assistant": "好"}
+    in_group = {"address": {**GROUP, "peer": "u7"}, "assistant": "好"}
+    for name in ("Ann", "Boss"):
+        api.post("turns", {**wang, "user": f"我叫 {name}", "sender_name": name})
+    api.post("turns", {**in_group, "user": "没有名字"})
+    api.post("turns", {"address": {**GROUP, "chat": "g2", "peer": "u8"}, "user": "hi", "assistant": "hi"})
+    lark = {"platform": "lark", "account": "", "peer": "u7", "chat": "u7"}  # somebody else of the same id
+    api.post("turns", {"address": lark, "user": "hi", "assistant": "hi"})
+    with acting("user:op"):
+        person = person_for(workspace.pk, Peer("telegram", "u7"))
+        person.name = "王梅"
+        person.save()
+
+    def found(client: Client, words: str) -> list[tuple[str, bool]]:
+        rows = client.get(reverse(SESSIONS), {"q": words}).context["cl"].result_list
+        return sorted((row.platform, row.is_group) for row in rows)
+
+    both = [("telegram", False), ("telegram", True)]
+    assert {name: found(admin_client, name) for name in ("王梅", "Ann", "boss", "王芳")} == {
+        "王梅": both, "Ann": both, "boss": both, "王芳": [],
+    }  # fmt: skip
+    elsewhere = enter(make_user("bob", workspace=stranger, is_staff=True))
+    assert found(elsewhere, "王梅") == []
+
+
+def test_a_search_for_a_name_asks_no_more_of_many_people(admin_client: Client, api: Api) -> None:
+    def asked() -> int:
+        with CaptureQueriesContext(connection) as queries:
+            admin_client.get(reverse(SESSIONS), {"q": "Kim"})
+        return len(queries)
+
+    asked()
+    counts = []
+    for n in range(6):
+        group = {**GROUP, "chat": f"g{n}", "peer": f"u{n}"}
+        api.post("turns", {"address": group, "user": "hello", "assistant": "hi", "sender_name": f"Kim {n}"})
+        counts.append(asked())
+    assert counts[-1] <= counts[1]
 
 
 def test_the_last_message_is_told_by_when_it_was_said(admin_client: Client, api: Api, workspace: Workspace) -> None:
