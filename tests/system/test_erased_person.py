@@ -1,0 +1,262 @@
+"""On a running platform, an erased person is nowhere: at once, ten seconds later, and after a restart (F7).
+
+She speaks through every door, is told of by a webhook, and waits in queues; her words and her id are looked for in
+the whole database as text, in every file of the data folder but those the certificate does not reach, and in answers.
+"""
+
+import json
+import shutil
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import httpx
+import pytest
+
+from memplatform import postgres
+from memplatform.postgres import place, programs
+from tests.support import migrated, postgres_server
+from tests.support.house import House, free_port, until
+
+CANARY, PEER, BEN = "qzcanary", "annqz7", "ben42"
+SAID = "stood in the shed behind the house"
+#: Each of these doors makes an identity of its own.
+IDENTITIES = f"mem0:{PEER} telegram:{PEER} web:{PEER}"
+KEPT = "the green bicycle of Ben has a bell"
+
+
+def told(door: str) -> str:
+    """A sentence of hers that only this door was given."""
+    return f"my {CANARY}{door} {SAID}"
+
+
+def address(peer: str, **more: Any) -> dict[str, Any]:
+    return {"platform": "telegram", "account": "mybot", "peer": peer, "chat": f"chat-{peer}", **more}
+
+
+GROUP = {"chat": "g1", "is_group": True}
+
+
+@dataclass
+class Outside:
+    """A receiver of webhooks and a model, on loopback."""
+
+    url: str = ""
+    status: int = 204
+    got: list[str] = field(default_factory=list)
+
+
+@contextmanager
+def outside() -> Iterator[Outside]:
+    seen = Outside()
+    answer = {"role": "assistant", "content": told("answer")}
+    chat = {"id": "1", "object": "chat.completion", "created": 1, "model": "m"}
+    chat["choices"] = [{"index": 0, "message": answer, "finish_reason": "stop"}]
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            raw = self.rfile.read(int(self.headers["Content-Length"])).decode()
+            is_hook = self.path == "/hook"
+            if is_hook and seen.status == 204:
+                seen.got.append(raw)
+            body = b"" if is_hook else json.dumps(chat).encode()
+            self.send_response(seen.status if is_hook else 200)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: Any) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        server.daemon_threads = True
+        threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
+        seen.url = f"http://127.0.0.1:{server.server_address[1]}"
+        yield seen
+        server.shutdown()
+
+
+class Walk:
+    """A platform on a data folder that outlives it, its bot and its operator."""
+
+    def __init__(self, data: Path, outside: Outside) -> None:
+        self.data, self.port, self.outside = data, free_port(), outside
+        base_url = f"http://127.0.0.1:{self.port}/"
+        self.bot = httpx.Client(base_url=base_url, timeout=30)
+        self.operator = httpx.Client(base_url=base_url, timeout=30, follow_redirects=True)
+        self.start()
+
+    def start(self) -> None:
+        self.house = House(
+            self.data,
+            self.port,
+            MEMORY_EMBEDDERS="memories.embeddings.deterministic.Deterministic",
+            MEMORY_TRANSCRIPTS="yes",
+            MEMORY_PROXY_BASE_URL=f"{self.outside.url}/v1",
+            MEMORY_WEBHOOK_PRIVATE_ADDRESSES="yes",
+            MEMORY_CALLS_PER_MINUTE="1000000",
+        ).greets()
+
+    def restart(self) -> None:
+        self.house.end(signal.SIGTERM)
+        self.start()
+
+    def call(self, path: str, body: Any = None, **headers: str) -> Any:
+        """As the bot; a path without a body is read."""
+        key = (self.data / "credentials" / "bot-key").read_text()
+        told = {"Authorization": f"{'Token' if 'mem0' in path else 'Bearer'} {key}", **headers}
+        answer = self.bot.request("GET" if body is None else "POST", path, json=body, headers=told)
+        assert answer.status_code < 300, (path, answer.text)
+        return answer.json()
+
+    def page(self, path: str, **form: Any) -> httpx.Response:
+        """A page of the operator's; with a form it is sent."""
+        if form:
+            form["csrfmiddlewaretoken"] = self.operator.cookies["csrftoken"]
+            answer = self.operator.post(path, data=form, headers={"Referer": str(self.operator.base_url)})
+        else:
+            answer = self.operator.get(path)
+        assert answer.status_code == 200, (path, answer.status_code)
+        return answer
+
+    def log_in(self) -> None:
+        password = (self.data / "credentials" / "operator-password").read_text()
+        self.page("/admin/login/")
+        self.page("/admin/login/", username="operator", password=password)
+
+    def tables(self) -> list[str]:
+        """The tables in a dump of which a row tells of her; letters in any case."""
+        where, found, table = place.locate(self.data), set(), ""
+        words = ("-h", where.sockets, "-p", str(place.PORT), "-U", "postgres", "-d", "postgres")
+        for line in programs.run(where, "pg_dump", "--data-only", *words).stdout.splitlines():
+            table = line.split()[1].removeprefix("public.") if line.startswith("COPY ") else table
+            found |= {table} if tells(line) else set()
+        return sorted(found)
+
+    def files(self) -> list[str]:
+        """The files of the data folder that tell of her, in bytes or by name; the database is looked through as tables.
+
+        Of logs, which the certificate does not reach, those that hold her words.
+        """
+        found = []
+        for path in self.data.rglob("*"):
+            name, content = str(path.relative_to(self.data)), path.read_bytes() if path.is_file() else b""
+            text = content.decode(errors="replace").casefold()
+            if not name.startswith("postgres") and (CANARY in text if name.startswith("logs") else tells(name + text)):
+                found.append(name)
+        return found
+
+    def answers(self) -> list[str]:
+        """The calls whose answers tell of her, whoever asks; what is kept of the questions is forgotten again."""
+        last = self.house.ask("SELECT coalesce(max(id), 0) FROM memories_recalltrace")[0]
+        asked: list[tuple[str, Any]] = [(f"api/v1/{path}", None) for path in ("entries", "events", "sessions")]
+        filters = {"filters": {"user_id": "*"}}
+        question = f"what {SAID}?"
+        for one in (address(PEER), address(BEN, **GROUP), {"platform": "web", "peer": PEER}):
+            asked += [(f"api/v1/{path}", {"address": one, "message": question}) for path in ("recall", "context")]
+            asked.append(("api/v1/tools/memory_search", {"address": one, "query": question}))
+        asked += [("api/mem0/v3/memories/", filters), ("api/mem0/v3/memories/search/", {"query": question, **filters})]
+        asked.append(("api/mem0/v1/entities/", None))
+        for one in self.call("api/v1/sessions")["results"]:
+            asked += [(f"api/v1/sessions/{one['id']}/{part}", None) for part in ("events", "history")]
+        found = [path for path, body in asked if tells(json.dumps(self.call(path, body)))]
+        self.house.ask("DELETE FROM memories_recalltrace WHERE id > %s RETURNING 1", last)
+        return found
+
+    def traces(self) -> tuple[list[str], list[str], list[str]]:
+        """Tables, files and answers that tell of her."""
+        return self.tables(), self.files(), self.answers()
+
+
+NOTHING: tuple[list[str], ...] = ([], [], [])
+
+
+def tells(text: str) -> bool:
+    return CANARY in text.casefold() or PEER in text.casefold()
+
+
+@pytest.fixture
+def walk() -> Iterator[Walk]:
+    with TemporaryDirectory(prefix="erased") as top, outside() as seen:
+        Path(top).chmod(0o755)
+        data = Path(top).resolve() / "data"
+        data.mkdir(mode=0o755)
+        migrated.copy(migrated.cluster(postgres_server.DATA), data / "postgres")
+        walk = Walk(data, seen)
+        try:
+            yield walk
+        finally:
+            walk.bot.close()
+            walk.operator.close()
+            walk.house.end(signal.SIGTERM)
+            postgres.down(data)
+            shutil.rmtree(place.locate(data).sockets, ignore_errors=True)
+
+
+def speak_everywhere(walk: Walk) -> None:
+    """Through every door there is; the receiver of webhooks stops in between, so that something waits for it."""
+    walk.page("/admin/memories/webhook/add/", workspace="1", url=f"{walk.outside.url}/hook", with_content="on",
+              is_enabled="on", events=["memory.created", "memory.updated", "memory.expired"])  # fmt: skip
+    for place_ in ({}, GROUP):
+        for peer, name, said in ((PEER, f"{CANARY} name", told("turn")), (BEN, "Ben", KEPT)):
+            turn = {"address": address(peer, **place_), "user": said, "assistant": "Noted.", "sender_name": name}
+            walk.call("api/v1/turns", turn, **{"Idempotency-Key": f"{peer}{len(place_)}"})
+    hers = {"address": address(PEER)}
+    walk.call("api/v1/tools/memory_save", {**hers, "content": told("save"), "target": "long-term"})
+    saved = walk.call("api/v1/tools/memory_save", {**hers, "content": told("daily"), "target": "daily"})
+    walk.call("api/v1/tools/memory_append", {**hers, "content": told("append"), "path": saved["path"]})
+    walk.call("api/v1/entries", {"scope": f"telegram:direct_{PEER}", "content": told("entry")})
+    walk.call("api/mem0/v3/memories/add/", {"messages": [{"role": "user", "content": told("mem0")}], "user_id": PEER})
+    kept = {"messages": [{"role": "user", "content": told("kept")}], "user_id": PEER, "infer": False}
+    walk.call("api/mem0/v3/memories/add/", {**kept, "agent_id": "waiter"})
+    for who in ({}, {"X-Memplatform-Platform": "telegram", "X-Memplatform-Chat": f"chat-{PEER}"}):
+        chat = {"model": "m", "user": PEER, "messages": [{"role": "user", "content": told("proxy")}]}
+        walk.call("v1/chat/completions", chat, **who)
+    session = walk.call("api/v1/sessions", hers)["id"]
+    walk.call(f"api/v1/sessions/{session}/flush", {"version": 1, "continue": told("continue")})
+    recall = walk.call("api/v1/recall", {"address": address(BEN, **GROUP), "message": "what has a bell?"})["recall_id"]
+    walk.call(f"api/v1/recalls/{recall}/feedback", {"used": [], "note": told("note")})
+    event = {"kind": "user", "content": told("event"), "sender": PEER}
+    walk.call(f"api/v1/sessions/{session}/events", {"events": [event]}, **{"Idempotency-Key": "event"})
+    until(lambda: any(told("turn") in one for one in walk.outside.got), 20)
+    walk.outside.status = 500
+    by_hand = walk.data / "files" / "demo" / "memory" / "scopes" / f"telegram:direct_{PEER}" / "by hand.md"
+    by_hand.write_text(f"- {told('hand')}\n")
+    # a channel whose calls wait in the journal
+    walk.call("api/v1/turns", {"address": address(PEER, account="slow"), "user": told("early"), "assistant": "Noted."})
+    walk.house.ask("UPDATE channels_app_channel SET path_mode = 'legacy_only' WHERE account = 'slow' RETURNING 1")
+    walk.call("api/v1/turns", {"address": address(PEER, account="slow"), "user": told("late"), "assistant": "Noted."})
+    walk.call(f"api/v1/sessions/{session}/compact", {})
+    until(lambda: walk.house.ask("SELECT 1 FROM memories_entry WHERE content = %s", told("hand")), 20)
+
+
+def test_an_erased_person_is_nowhere_at_once_ten_seconds_later_and_after_a_restart(walk: Walk) -> None:
+    walk.log_in()
+    speak_everywhere(walk)
+    before = walk.traces()
+    assert [len(found) > 9 for found in before] == [True] * 3, before
+    page = f"/admin/memories/erasure/erase/?person={IDENTITIES.replace(' ', '+')}"
+    ordered = walk.page(page, confirmed="yes", reason="request 17", person=IDENTITIES)
+    until(lambda: 'http-equiv="refresh"' not in walk.page(str(ordered.url)).text, 30)
+    number = ordered.url.path.split("/")[-3]
+    certificate = walk.page(f"/admin/memories/erasure/{number}/certificate.json").json()
+    assert certificate["verified"]["rows_still_tied_to_the_person"] == 0
+    assert certificate["verified"]["same_words_found_in"] == {}
+    assert {"logs", "backups"} < set(certificate["not_reached"])
+    walk.outside.got, walk.outside.status = [], 204
+    assert walk.traces() == NOTHING
+    time.sleep(10)
+    assert walk.traces() == NOTHING
+    walk.restart()
+    assert walk.traces() == NOTHING
+    assert [one for one in walk.outside.got if tells(one)] == []
+    served = walk.call("api/v1/recall", {"address": address(BEN), "message": "what has a bell?"})["memories"]
+    assert KEPT in served[0]["content"]
