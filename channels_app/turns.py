@@ -40,6 +40,7 @@ class TurnResult:
     written: list[WriteResult] = field(default_factory=list)
     directives: list[budget.BotDirective] = field(default_factory=list)
     reply: str | None = None  # to be given to the user in place of an answer
+    is_erased: bool = False  # it was erased with a person and came again: nothing of it is kept
 
 
 def report_turn(
@@ -84,7 +85,7 @@ def take_turn(caller: Caller, turn: Turn, *, now: datetime, is_replay: bool = Fa
         written = capture(turn, resolved, scopes, origins=origins, now=now, actor=actor, secrets=secrets)
         if written and all(result.reason == ERASED for result in written):
             conversations.take_back(session, events, last_at=last_at)
-            return TurnResult(session, resolved, written)
+            return TurnResult(session, resolved, written, is_erased=True)
         _buffer(turn, session, dict(zip(origins, events, strict=True)), resolved, scopes, now)
         _shorten_later(turn, session, events, written)
         directives = budget.directives(session, language=language, now=now, max_tokens=turn.max_tokens)

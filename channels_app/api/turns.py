@@ -146,7 +146,7 @@ class TurnsView(Call):
     def post(self) -> Response:
         turn, used = read_turn(self.body, self.now)
         result = report_turn(self.caller, turn, used=used, now=self.now)
-        after_turn(self.caller, turn, result.session, result.resolved, now=self.now)
+        after_turn(self.caller, turn, result, now=self.now)
         return Response(turn_answer(result), status=201)
 
 

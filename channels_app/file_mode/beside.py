@@ -7,15 +7,20 @@ from django.db import transaction
 
 from channels_app.file_mode import cards, transcripts
 from channels_app.file_mode.place import FilePlace
+from channels_app.turns import TurnResult
 from memories.choices import PathMode
 from memories.consolidation.capture import Turn
 from memories.tenancy.access import Caller
-from memories.tenancy.resolver import Resolution
-from sessions_app.models import Session
 
 
-def after_turn(caller: Caller, turn: Turn, session: Session, resolved: Resolution, *, now: datetime) -> None:
-    """Once a turn is stored, keep who talks there; under dual_write, and for transcripts, write it down."""
+def after_turn(caller: Caller, turn: Turn, result: TurnResult, *, now: datetime) -> None:
+    """Once a turn is stored, keep who talks there; under dual_write, and for transcripts, write it down.
+
+    Nothing of one that was erased with a person.
+    """
+    if result.is_erased:
+        return
+    session, resolved = result.session, result.resolved
     cards.keep_channels(caller.workspace_id, now=now)
     keep = partial(cards.keep_session, caller.workspace_id, str(session.uid), resolved, now=now)
     transaction.on_commit(keep)

@@ -92,7 +92,7 @@ class AddView(Mem0Call):
                 turns = self._as_turns(address, slots, at)
                 written = [one for _turn, result in turns for one in result.written]
         for turn, result in turns:
-            after_turn(self.caller, turn, result.session, result.resolved, now=self.now)
+            after_turn(self.caller, turn, result, now=self.now)
         kept = [(one, _EVENTS[one.outcome]) for one in written if one.is_kept]
         results = [{"id": one.entry.uid, "memory": one.entry.content, "event": event} for one, event in kept]
         return Response({"results": results, "status": "SUCCEEDED"})

@@ -8,6 +8,7 @@ import base64
 import hashlib
 import hmac
 from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
 from functools import lru_cache
 from secrets import token_bytes
 
@@ -23,7 +24,7 @@ SECRET = "erasure"  # noqa: S105 (the name of it)
 #: Different terms by which a text is told from what anybody might say.
 TELLING = 4
 _LOCK = 7_305_121  # any number nobody else uses
-_WORDS, _ORIGIN = "words", "origin"
+_WORDS, _ORIGIN, _MESSAGE = "words", "origin", "message"
 
 
 @lru_cache(maxsize=1)
@@ -56,7 +57,7 @@ def digest(workspace_id: int, *parts: str) -> str:
 def of_content(workspace_id: int, scope_keys: Iterable[str], content: str) -> list[str]:
     """The tombstones of a text that is erased from scopes."""
     words = text.fingerprint(content)
-    places = [*scope_keys, ""] if _is_telling(content) else scope_keys
+    places = [*scope_keys, ""] if is_telling(content) else scope_keys
     return [digest(workspace_id, _WORDS, place, words) for place in places]
 
 
@@ -65,7 +66,25 @@ def of_origin(workspace_id: int, origin: str) -> str:
     return digest(workspace_id, _ORIGIN, origin)
 
 
-def _is_telling(content: str) -> bool:
+def of_message(workspace_id: int, place: Sequence[str], content: str, at: datetime) -> tuple[str, str]:
+    """The tombstones of a message by whose it is and where: of its words, and of its words at its moment."""
+    parts = (_MESSAGE, *place, text.fingerprint(content))
+    return digest(workspace_id, *parts), digest(workspace_id, *parts, at.astimezone(UTC).isoformat())
+
+
+def is_anybody_erased(workspace_id: int) -> bool:
+    """Whether a workspace has tombstones at all."""
+    return Tombstone.objects.filter(workspace_id=workspace_id).exists()
+
+
+def known(workspace_id: int, digests: Iterable[str]) -> set[str]:
+    """Which of these tombstones there are."""
+    rows = Tombstone.objects.filter(workspace_id=workspace_id, digest__in=sorted(set(digests)))
+    return set(rows.values_list("digest", flat=True))
+
+
+def is_telling(content: str) -> bool:
+    """Whether a text is known by its words alone: not everybody says it."""
     return len(text.terms(content)) >= TELLING
 
 
@@ -79,7 +98,7 @@ class Tombstones:
     def of_workspace(cls, workspace_id: int) -> "Tombstones":
         """Those of a workspace, whichever its scopes are."""
         found = cls(())
-        found._workspace = workspace_id if Tombstone.objects.filter(workspace_id=workspace_id).exists() else None
+        found._workspace = workspace_id if is_anybody_erased(workspace_id) else None
         return found
 
     def covering(self, texts: Sequence[tuple[str, str, Sequence[str]]], *, everywhere: bool) -> list[bool]:
@@ -110,7 +129,7 @@ class Tombstones:
     ) -> tuple[set[str], set[str]]:
         workspace = self._workspace or 0
         words = text.fingerprint(content)
-        places = [scope_key, ""] if everywhere and _is_telling(content) else [scope_key]
+        places = [scope_key, ""] if everywhere and is_telling(content) else [scope_key]
         return {digest(workspace, _WORDS, place, words) for place in places}, {
             of_origin(workspace, origin) for origin in origins
         }

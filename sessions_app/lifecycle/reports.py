@@ -11,7 +11,7 @@ from memories.models.change import acting
 from memories.tenancy.access import Caller
 from sessions_app.choices import EventKind
 from sessions_app.history.client_diff import ClientMessage, missing_messages
-from sessions_app.lifecycle import budget, close, conversations, locks
+from sessions_app.lifecycle import budget, close, conversations, erased, locks
 from sessions_app.models import Session, SessionEvent
 from sessions_app.visibility import check_reach_of_speakers
 
@@ -27,6 +27,7 @@ def append_report(
 ) -> tuple[list[SessionEvent], list[budget.BotDirective]]:
     """Append what the conversation lacks of a client's history and its next messages; what the bot is to do then.
 
+    What was erased with a person and comes again is passed over in both.
     Raises SessionNotFound, SessionBusy, InvalidAddress, HistoryDiffers.
     """
     check_reach_of_speakers(caller, session, messages)
@@ -34,6 +35,7 @@ def append_report(
         locks.lock_session(session)
         conversations.check_speakers(session, messages)
         close.close_if_stale(session, now=now)
+        history, messages = _without_erased(session, history, messages, now=now)
         if history is not None:
             messages = missing_messages(session, history, messages, now=now)
         secrets = _take_out_secrets(session, messages)
@@ -41,6 +43,15 @@ def append_report(
         _keep_secrets(session, events, secrets, now=now, actor=caller.actor)
         directives = budget.directives(session, language=caller.language, now=now, max_tokens=max_tokens)
     return events, directives
+
+
+def _without_erased(
+    session: Session, history: Sequence[ClientMessage] | None, messages: Sequence[SessionEvent], *, now: datetime
+) -> tuple[list[ClientMessage] | None, list[SessionEvent]]:
+    believed = [SessionEvent(kind=one.role, content=one.content, at=now) for one in history or ()]
+    again = erased.come_again(session, [*believed, *messages])
+    kept = None if history is None else [one for n, one in enumerate(history) if not again[n]]
+    return kept, [one for n, one in enumerate(messages, start=len(believed)) if not again[n]]
 
 
 def _take_out_secrets(session: Session, messages: Sequence[SessionEvent]) -> list[conversation_secrets.SecretStatement]:
