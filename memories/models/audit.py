@@ -28,6 +28,7 @@ class AuditEvent(TextChoices):
     """What is written down."""
 
     LOGIN = "login", _("Logged in")
+    LOGOUT = "logout", _("Logged out")
     LOGIN_FAILED = "login_failed", _("Login failed")
     LOGIN_LOCKED = "login_locked", _("Login locked")
     PASSWORD = "password", _("Password changed")  # noqa: S105 (no password)

@@ -131,7 +131,11 @@ class Site(UnfoldAdminSite):
     def logout(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
         """End the login; an address that was typed or kept asks first, since a link must not log anybody out."""
         if request.method != "GET":
-            return super().logout(request, extra_context)
+            account = request.user
+            response: HttpResponse = super().logout(request, extra_context)
+            if account.is_authenticated:
+                note_account(request, AuditEvent.LOGOUT, account)
+            return response
         return TemplateResponse(request, "admin/logout.html", {**self.each_context(request), "title": _("Log out")})
 
     def second_factor(self, request: HttpRequest) -> HttpResponse:

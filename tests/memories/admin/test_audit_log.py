@@ -74,8 +74,11 @@ def test_logins_are_written_down_with_where_they_came_from(mine: House, auditor:
     for name, password in (("audrey", "wrong"), ("hunter2-hunter2", "wrong"), ("audrey", "rye and spelt")):
         browser.post("/admin/login/", {"username": name, "password": password})
     assert events() == [("login_failed", "user:audrey"), ("login_failed", "unknown"), ("login", "user:audrey")]
+    browser.post("/admin/logout/")
+    browser.post("/admin/logout/")  # nobody is logged in any more
+    assert events()[3:] == [("logout", "user:audrey")]
     page = enter(user).get(reverse(LIST)).content.decode()
-    assert "203.0.113.9" in page
+    assert "203.0.113.9" in page and "Logged out" in page
     assert "hunter2" not in page
     for _n in range(5):
         browser.post("/admin/login/", {"username": "audrey", "password": "wrong"})

@@ -1,6 +1,9 @@
 """The home page: what needs somebody can be put off, and what it draws is of what they may see."""
 
+import shutil
 from datetime import timedelta
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -74,6 +77,18 @@ def test_what_failed_is_tried_again_by_those_who_may(mine: House, owner: Client)
     assert JobRun.objects.filter(job="expire", state=JobState.QUEUED).count() == 1
     assert WebhookDelivery.objects.get().state == DeliveryState.WAITING
     assert not {"failed-tasks", "failed-jobs", "deliveries"} & lines(owner)
+
+
+def test_a_full_disk_is_named_with_its_folder_and_what_is_left(
+    alice: Client, mine: House, settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings.MEMORY_FILES_ROOT = str(tmp_path)
+    left = {tmp_path: 7_900_000}
+    monkeypatch.setattr(shutil, "disk_usage", lambda folder: SimpleNamespace(free=left.get(folder, 10**12)))
+    page = alice.get(reverse("admin:index"), headers={"Accept-Language": "en"}).content.decode()
+    assert page.count("The disk is full") == 1 and f"{tmp_path} has 7 MB left." in page
+    left.clear()
+    assert "The disk is full" not in alice.get(reverse("admin:index")).content.decode()
 
 
 def test_a_day_is_drawn_from_what_was_counted_and_what_is_open(alice: Client, mine: House, theirs: House) -> None:
