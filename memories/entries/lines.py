@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from django.db import connection
+from django.db.models import Value
+from django.db.models.functions import Concat, Substr
 
 from memories.choices import Echo
 from memories.entries.edits import reword
@@ -79,6 +81,18 @@ def move_lines(scope: Scope, moves: Mapping[int, tuple[int, int]]) -> None:
         with connection.cursor() as cursor:
             first, last = zip(*moves.values(), strict=True)
             cursor.execute(_MOVE, [list(moves), list(first), list(last), scope.pk])
+
+
+def move_files(scope: Scope, before: str, after: str, *, actor: str) -> None:
+    """Have the lines of all files below a folder stand below another, whether they are in use or not.
+
+    Raises ScopeFrozen.
+    """
+    with acting(actor):
+        locked = lock_scopes([scope])[scope.pk]
+        below = Entry.objects.in_scope(locked).filter(path__startswith=f"{before}/")
+        below.update(path=Concat(Value(after), Substr("path", len(before) + 1)))
+        scope_statistics.raise_version(locked)
 
 
 def end_lines(scope: Scope, entries: Iterable[int], *, now: datetime, actor: str) -> BulkOutcome:

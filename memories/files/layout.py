@@ -23,6 +23,7 @@ PATH_CHARS, PATH_DEPTH = 500, 16
 _ROOT_FILE, _ROOT, _SCOPES, _TRANSCRIPTS, _LONG_TERM = "MEMORY.md", "memory", "scopes", "transcripts", "LONG_TERM.md"
 _SAFE_KEY = re.compile(r"[a-z0-9_@%:~\-\u4e00-\u9fff]+")
 _HASH_CHARS = 32
+_COLON = "+"  # what stands for a colon in the name of a folder
 _DAY = re.compile(r"(?:.*/)?(\d{4}-\d\d-\d\d)\.md", re.DOTALL)
 _LINE = re.compile(r":(\d{1,9})(?:-\d{1,9})?$", re.ASCII)
 
@@ -122,20 +123,47 @@ def scope_folder(workspace_folder: str, scope_key: str) -> ScopeFolder:
     """The files of a scope, by the name of its workspace's folder. Raises PathNotAllowed for a name that is none."""
     if "/" in workspace_folder or not is_plain(workspace_folder):
         raise PathNotAllowed()
-    workspace = root() / workspace_folder
+    return folder_in(root() / workspace_folder, scope_key)
+
+
+def folder_in(workspace: Path, scope_key: str) -> ScopeFolder:
+    """The files of a scope in the folder of a workspace, in which its own may still have the name of before."""
+    places = places_of_scope(workspace, scope_key)
+    there = (place for place in places if _is_folder(workspace / place.base))
+    return next(there, places[0]) if len(places) > 1 else places[0]
+
+
+def places_of_scope(workspace: Path, scope_key: str) -> list[ScopeFolder]:
+    """Where the files of a scope may lie in the folder of a workspace: the first place that is there counts alone."""
     if scope_key == MAIN:
-        return ScopeFolder(workspace, scope_key, "", _ROOT_FILE)
-    base = f"{_ROOT}/{_SCOPES}/{folder_name(scope_key)}"
-    return ScopeFolder(workspace, scope_key, base, f"{base}/{_LONG_TERM}")
+        return [ScopeFolder(workspace, scope_key, "", _ROOT_FILE)]
+    bases = [f"{_ROOT}/{_SCOPES}/{name}" for name in _folder_names(scope_key)]
+    return [ScopeFolder(workspace, scope_key, base, f"{base}/{_LONG_TERM}") for base in bases]
 
 
 def folder_name(scope_key: str) -> str:
-    """The name of a scope's folder: its key, or beginning and hash where that is too long or no name on every disk."""
-    if _SAFE_KEY.fullmatch(scope_key) and len(scope_key.encode()) <= NAME_BYTES:
-        return scope_key
-    digest = hashlib.sha256(scope_key.encode(errors="surrogatepass")).hexdigest()[:_HASH_CHARS]
-    head = "".join(_SAFE_KEY.findall(scope_key)).encode()[: NAME_BYTES - _HASH_CHARS - 1].decode(errors="ignore")
-    return f"{head}~{digest}"
+    """The name of a scope's folder: its key with `+` for colons, or what is left of it and a hash.
+
+    A hash ends it where the key is too long or no name on every disk. A key with a `+` of its own is none.
+    """
+    return _folder_names(scope_key)[0]
+
+
+def _folder_names(scope_key: str) -> list[str]:
+    """The name of a scope's folder, and the one it had before, with the colons that Windows does not take."""
+    name = scope_key
+    if not _SAFE_KEY.fullmatch(scope_key) or len(scope_key.encode()) > NAME_BYTES:
+        digest = hashlib.sha256(scope_key.encode(errors="surrogatepass")).hexdigest()[:_HASH_CHARS]
+        head = "".join(_SAFE_KEY.findall(scope_key)).encode()[: NAME_BYTES - _HASH_CHARS - 1].decode(errors="ignore")
+        name = f"{head}~{digest}"
+    return list(dict.fromkeys([name.replace(":", _COLON), name]))
+
+
+def keys_of_folders(names: Iterable[str], known: Iterable[str]) -> dict[str, str]:
+    """The key of the scope each of these names of folders is for; `known` are keys some of them may be cut from."""
+    names = list(names)
+    cut = {name: key for key in known for name in _folder_names(key)} if any("~" in name for name in names) else {}
+    return {name: cut.get(name, name.replace(_COLON, ":")) for name in names}
 
 
 def scope_folders(workspace_folder: str) -> list[str]:
@@ -235,6 +263,13 @@ def _visited(workspace: Path, top: str) -> Iterator[tuple[str, list[str], int]]:
         inside = Path(folder).relative_to(workspace).as_posix()
         below[:] = [name for name in below if is_plain(name) and not (inside == _ROOT and name == _SCOPES)]
         yield inside, names, fd
+
+
+def _is_folder(place: Path) -> bool:
+    try:
+        return stat.S_ISDIR(os.lstat(place).st_mode)
+    except OSError:
+        return False
 
 
 def _is_there(workspace: Path, path: str) -> bool:

@@ -22,7 +22,7 @@ from memories.choices import ScopeKind
 from memories.conf import conf
 from memories.entries.recount import count_scope
 from memories.exceptions import PlatformError, ScopeFrozen
-from memories.files.layout import MAIN, folder_name, root, scope_folder, scope_folders
+from memories.files.layout import MAIN, keys_of_folders, root, scope_folder, scope_folders
 from memories.models import FileProblem, FileState, Scope, Workspace
 from memories.notes.index import SyncReport, forget_if_changed, sync_scope
 from memories.tenancy.access import Caller
@@ -89,10 +89,9 @@ def _is_in_step(caller: Caller, key: str, now: datetime) -> bool:
 
 def scopes_with_files(workspace: Workspace) -> Iterator[Scope]:
     """The scopes of a workspace there are files of; a scope that nobody wrote to yet begins with its folder."""
-    known = {scope.key: scope for scope in Scope.objects.in_workspace(workspace.pk)}
-    shortened = {folder_name(key): key for key in known}
-    for name in dict.fromkeys([MAIN, *scope_folders(workspace.folder)]):
-        key = shortened.get(name, name)
+    known = Scope.objects.in_workspace(workspace.pk).values_list("key", flat=True)
+    keys = keys_of_folders(scope_folders(workspace.folder), known)
+    for key in dict.fromkeys([MAIN, *keys.values()]):
         if scope_folder(workspace.folder, key).files() and (scope := _scope(workspace, key)):
             yield scope
 
@@ -272,9 +271,8 @@ def _place(parts: Sequence[str]) -> tuple[str, str]:
 def _scopes_named(folder: str, name: str) -> Iterator[Scope]:
     """The scope whose folder has this name, if there is one or it has files to begin one with."""
     for workspace in Workspace.objects.filter(folder=folder):
-        keys = Scope.objects.in_workspace(workspace.pk).values_list("key", flat=True) if "~" in name else [name]
-        key = next((key for key in keys if folder_name(key) == name), name)
-        if scope := _scope(workspace, key):
+        known = Scope.objects.in_workspace(workspace.pk).values_list("key", flat=True)
+        if scope := _scope(workspace, keys_of_folders([name], known)[name]):
             yield scope
 
 

@@ -6,7 +6,7 @@ many short ones in one; each compares them with what is stored: a run that was k
 """
 
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, tzinfo
 from itertools import islice
@@ -22,12 +22,12 @@ from memories.choices import EntryType, Outcome, Source
 from memories.conf import conf
 from memories.entries.draft import Draft
 from memories.entries.files import folder_of
-from memories.entries.lines import FileLine, end_lines, lines_of, move_lines, reword_lines
+from memories.entries.lines import FileLine, end_lines, lines_of, move_files, move_lines, reword_lines
 from memories.entries.locks import lock_scopes
 from memories.exceptions import FileUnreadable, PathNotAllowed, ScopeFrozen
 from memories.files import disk, markdown
 from memories.files.disk import FileText
-from memories.files.layout import ScopeFolder
+from memories.files.layout import ScopeFolder, places_of_scope
 from memories.files.times import time_of
 from memories.kinds import UNDATED
 from memories.language import text
@@ -66,16 +66,44 @@ def sync_scope(scope: Scope, *, now: datetime, seconds: float | None = None, for
     What was changed last comes first: of many files that is what somebody waits for. After so many seconds it stops
     between two files. With `force` every file is read, whatever its time and size.
     """
-    found = {file.path: (file.changed_ns, file.size) for file in folder_of(scope).files()}
-    known = {path: (modified, size) for path, modified, size in _states(scope)}
+    folder = folder_of(scope)
+    found = {file.path: (file.changed_ns, file.size) for file in folder.files()}
+    known = _known(scope)
+    for place in places_of_scope(folder.workspace, scope.key):
+        if place.base != folder.base and any(path.startswith(f"{place.base}/") for path in known):
+            _follow_folder(scope, place.base, folder.base, now)
+            known = _known(scope)
     changed = [path for path in found if force or known.get(path) != found[path]]
     changed.sort(key=lambda path: found[path], reverse=True)
     return sync_files(scope, [*(known.keys() - found.keys()), *changed], now=now, seconds=seconds, force=force)
 
 
-def _states(scope: Scope) -> Iterator[tuple[str, int, int]]:
+def _known(scope: Scope) -> dict[str, tuple[int, int]]:
+    """Time and size of its files as they were indexed last."""
     here = FileState.objects.filter(workspace_id=scope.workspace_id, scope=scope)
-    return here.values_list("path", "modified_ns", "size").iterator()
+    rows = here.values_list("path", "modified_ns", "size").iterator()
+    return {path: (modified, size) for path, modified, size in rows}
+
+
+def _follow_folder(scope: Scope, before: str, after: str, now: datetime) -> None:
+    """Have what is known of a scope's files stand under the name its folder has now; they are read again.
+
+    Their lines stay the memories they are. Those of a frozen scope wait until it thaws.
+    """
+    here = FileState.objects.filter(workspace_id=scope.workspace_id, scope=scope)
+    try:
+        with transaction.atomic():
+            move_files(scope, before, after, actor=ACTOR)
+            there = here.filter(path__startswith=f"{before}/")
+            paths = [after + path.removeprefix(before) for path in there.values_list("path", flat=True)]
+            there.delete()
+            here.filter(path__in=paths).delete()
+            unread = {"modified_ns": 0, "size": 0, "digest": "", "indexed_at": now}
+            FileState.objects.bulk_create(
+                FileState(workspace_id=scope.workspace_id, scope=scope, path=path, **unread) for path in paths
+            )
+    except ScopeFrozen:
+        return
 
 
 def sync_file(scope: Scope, path: str, *, now: datetime) -> SyncReport:

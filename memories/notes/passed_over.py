@@ -16,7 +16,7 @@ from django.db.models import TextChoices
 from django.utils.translation import pgettext_lazy
 
 from memories.conf import conf
-from memories.files.layout import MAIN, ScopeFolder, folder_name, scope_folder
+from memories.files.layout import MAIN, ScopeFolder, keys_of_folders, scope_folder, scope_folders
 from memories.files.names import is_plain, readable
 from memories.models import FileProblem, FileState, Scope, Workspace
 from memories.tenancy.keys import kind_of_key
@@ -33,6 +33,7 @@ class PassedOverReason(TextChoices):
     NAME = "name", pgettext_lazy("passed over", "This name would not mean the same on every disk: rename it.")
     ENDING = "ending", pgettext_lazy("passed over", "Only files whose names end in .md are read.")
     PLACE = "place", pgettext_lazy("passed over", "Only MEMORY.md and what lies in the folder memory is read.")
+    SECOND = "second", pgettext_lazy("passed over", "Only the folder with + for colons is read: move the files there.")
     SCOPE = "scope", pgettext_lazy("passed over", "No scope has this key: nobody could ask for what lies in it.")
     LINK = "link", pgettext_lazy("passed over", "It is a link, and links are not followed.")
     NO_FILE = "no_file", pgettext_lazy("passed over", "It is no file.")
@@ -73,9 +74,10 @@ def _walk(workspace: Workspace) -> Iterator[PassedOver]:
         folders[:] = sorted(name for name in folders if not _is_hidden(name))
         yield from _links(top, place, folders)
         if place == f"{_NOTES}/{_SCOPES}/":
-            unknown = [name for name in folders if folder_of(name) is None and not os.path.islink(f"{top}/{name}")]
-            yield from (PassedOver(f"{readable(place + name)}/", PassedOverReason.SCOPE) for name in unknown)
-            folders[:] = [name for name in folders if name not in unknown]
+            own = [name for name in folders if not os.path.islink(f"{top}/{name}")]
+            unread = {name: why for name in own if (why := _unread(name, folder_of(name)))}
+            yield from (PassedOver(f"{readable(place + name)}/", why) for name, why in unread.items())
+            folders[:] = [name for name in folders if name not in unread]
         owner = _owner(place, main, folder_of)
         for name in sorted(name for name in names if not _is_hidden(name)):
             with suppress(FileNotFoundError):
@@ -97,18 +99,23 @@ def _owner(place: str, main: ScopeFolder, folder_of: Callable[[str], ScopeFolder
 
 
 def _scope_names(workspace: Workspace) -> Callable[[str], ScopeFolder | None]:
-    """The scope a folder below memory/scopes/ belongs to, by its name; None: nobody's."""
-    keys = Scope.objects.in_workspace(workspace.pk).values_list("key", flat=True)
-    known = {folder_name(key): key for key in keys}
+    """The folder of the scope that the name of a folder below memory/scopes/ stands for; None: nobody's."""
+    known = set(Scope.objects.in_workspace(workspace.pk).values_list("key", flat=True))
+    keys = keys_of_folders(scope_folders(workspace.folder), known)
 
     def folder_of(name: str) -> ScopeFolder | None:
-        key = known.get(name, name)
-        if name == MAIN:
-            return scope_folder(workspace.folder, MAIN)
-        is_one = name in known or (kind_of_key(name) and folder_name(name) == name)
-        return scope_folder(workspace.folder, key) if is_one else None
+        key = keys.get(name, "")
+        return scope_folder(workspace.folder, key) if key in known or kind_of_key(key) else None
 
     return folder_of
+
+
+def _unread(name: str, folder: ScopeFolder | None) -> PassedOverReason | None:
+    """Why nothing in a folder among those of scopes is read, which stands for the scope with this one; None: it is."""
+    if folder is None:
+        return PassedOverReason.SCOPE
+    is_read = name in (MAIN, os.path.basename(folder.base))
+    return None if is_read else PassedOverReason.SECOND
 
 
 def _reason(top: Path, place: str, name: str, owner: ScopeFolder | None) -> PassedOverReason | None:

@@ -1,12 +1,12 @@
 """What of a person lies outside the database: their folder, their lines in the files of others, and pending calls."""
 
 import shutil
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from functools import partial
 
 from memories.exceptions import PlatformError
 from memories.files import disk, many_lines, markdown
-from memories.files.layout import ScopeFolder, scope_folder
+from memories.files.layout import ScopeFolder, places_of_scope, scope_folder
 from memories.files.parsing import lines_of
 from memories.language.redaction import redact
 from memories.language.text import fingerprint
@@ -25,10 +25,8 @@ def erase_files(erasure: Erasure) -> dict[str, int]:
     """
     workspace, count = erasure.workspace, 0
     own = own_keys(workspace, from_json(erasure.identities))
-    for key in own:
-        folder = scope_folder(workspace.folder, key)
-        files = [*folder.files(), *folder.transcripts()]
-        count += len(files)
+    for folder in _places(workspace, own):
+        count += len(folder.files()) + len(folder.transcripts())
         if (folder.workspace / folder.base).is_dir():
             shutil.rmtree(folder.workspace / folder.base)
     return {"files": count, "lines": sum(_erase_lines(erasure, scope) for scope in _others(erasure, own))}
@@ -36,8 +34,14 @@ def erase_files(erasure: Erasure) -> dict[str, int]:
 
 def count_files(workspace: Workspace, identities: Collection[Identity]) -> int:
     """How many files are the person's alone."""
-    folders = [scope_folder(workspace.folder, key) for key in own_keys(workspace, identities)]
+    folders = _places(workspace, own_keys(workspace, identities))
     return sum(len(folder.files()) + len(folder.transcripts()) for folder in folders)
+
+
+def _places(workspace: Workspace, keys: Iterable[str]) -> Iterator[ScopeFolder]:
+    """Wherever files of these scopes may lie, also where they are not read."""
+    for key in keys:
+        yield from places_of_scope(scope_folder(workspace.folder, key).workspace, key)
 
 
 def _others(erasure: Erasure, own: Collection[str]) -> Iterable[Scope]:
@@ -54,12 +58,14 @@ def _found(erasure: Erasure, table: str) -> list[int]:
 
 
 def _erase_lines(erasure: Erasure, scope: Scope) -> int:
-    folder = scope_folder(erasure.workspace.folder, scope.key)
-    if not (files := [*folder.files(), *folder.transcripts()]):
-        return 0
-    texts = _texts(erasure, scope)
+    files = [
+        (folder, file.path)
+        for folder in _places(erasure.workspace, [scope.key])
+        for file in (*folder.files(), *folder.transcripts())
+    ]
+    texts = _texts(erasure, scope) if files else []
     words = _words(texts)
-    return sum(_rewrite(folder, file.path, texts, words) for file in files)
+    return sum(_rewrite(folder, path, texts, words) for folder, path in files)
 
 
 def _texts(erasure: Erasure, scope: Scope) -> list[str]:
@@ -133,10 +139,9 @@ def _is_of(identities: Collection[Identity], matcher: Matcher, line: Line) -> bo
 def left_in_files(erasure: Erasure, matcher: Matcher) -> list[str]:
     """The files of the workspace in which five words of the person stand in a row, or their id; and their folders."""
     own = own_keys(erasure.workspace, from_json(erasure.identities)) if erasure.identities else []
-    folders = (scope_folder(erasure.workspace.folder, key) for key in own)
-    found = [str(one.base) for one in folders if (one.workspace / one.base).is_dir()]
-    for scope in Scope.objects.filter(workspace_id=erasure.workspace_id):
-        folder = scope_folder(erasure.workspace.folder, scope.key)
+    found = [one.base for one in _places(erasure.workspace, own) if (one.workspace / one.base).is_dir()]
+    keys = Scope.objects.filter(workspace_id=erasure.workspace_id).values_list("key", flat=True)
+    for folder in _places(erasure.workspace, keys):
         for file in [*folder.files(), *folder.transcripts()]:
             try:
                 text = disk.read(folder, file.path)

@@ -167,8 +167,9 @@ def _exported(
     run: Import, scope: Scope, row: Row, evidence: list[dict[str, Any]], successors: Mapping[str, int]
 ) -> ExportedEntry:
     _number, record, told = row
-    if told["path"] and not run.folder.holds(scope, told["path"]):
-        told = told | {"path": "", "line_from": None, "line_to": None}
+    if told["path"]:
+        path = run.folder.place_of(scope, told["path"])
+        told = told | ({"path": path} if path else {"path": "", "line_from": None, "line_to": None})
     return ExportedEntry(
         columns=told,
         is_superseded=record["superseded_by"] is not None,

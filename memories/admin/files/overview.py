@@ -1,5 +1,6 @@
 """The scopes of a workspace that have files, with what is out of step in each, and folders that are no scope's."""
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -7,7 +8,7 @@ from django.core.paginator import Page, Paginator
 from django.db.models import Case, Q, QuerySet, When
 
 from memories.admin.files.addresses import scope_url
-from memories.files.layout import MAIN, folder_name, scope_folder, scope_folders
+from memories.files.layout import MAIN, keys_of_folders, scope_folder, scope_folders
 from memories.models import Scope, Workspace
 from memories.notes.condition import FileCondition, conditions_of_each
 from memories.tenancy.keys import kind_of_key
@@ -65,9 +66,9 @@ class Overview:
 
 def overview_of(workspace: Workspace, number: str, sought: str = "") -> Overview:
     """The scopes with files, `main` first and then by key; `sought` is part of a key or label."""
-    names = scope_folders(workspace.folder)
-    scopes = _with_files(workspace, names)
-    strange = [StrangeFolder(name, kind_of_key(name) is not None) for name in _unknown(workspace, names)]
+    here = Scope.objects.in_workspace(workspace.pk).values_list("key", flat=True)
+    keys = keys_of_folders(scope_folders(workspace.folder), here)
+    scopes, strange = _with_files(workspace, keys.values()), _strange(workspace, keys)
     if sought:
         scopes = scopes.filter(Q(key__icontains=sought) | Q(label__icontains=sought))
     page = Paginator(scopes.order_by(_MAIN_FIRST, "key"), SCOPES_SHOWN)
@@ -79,23 +80,16 @@ def overview_of(workspace: Workspace, number: str, sought: str = "") -> Overview
     return Overview(shown, rows, strange[:STRANGE_SHOWN], max(len(strange) - STRANGE_SHOWN, 0))
 
 
-def _with_files(workspace: Workspace, names: list[str]) -> QuerySet[Scope]:
+def _with_files(workspace: Workspace, keys: Iterable[str]) -> QuerySet[Scope]:
     """Those of which something was indexed, and those that have a folder."""
     here = Scope.objects.in_workspace(workspace.pk)
     has_main = bool(scope_folder(workspace.folder, MAIN).files())
-    keys = [*names, *([MAIN] if has_main else []), *_shortened(workspace, names)]
-    return here.filter(Q(key__in=keys) | Q(pk__in=here.filter(files__isnull=False).values("pk")))
+    named = [*keys, *([MAIN] if has_main else [])]
+    return here.filter(Q(key__in=named) | Q(pk__in=here.filter(files__isnull=False).values("pk")))
 
 
-def _shortened(workspace: Workspace, names: list[str]) -> dict[str, str]:
-    """The keys whose folders have a shortened name, with that name."""
-    cut = {name for name in names if "~" in name}
-    keys = Scope.objects.in_workspace(workspace.pk).values_list("key", flat=True) if cut else []
-    return {key: name for key in keys if (name := folder_name(key)) in cut}
-
-
-def _unknown(workspace: Workspace, names: list[str]) -> list[str]:
+def _strange(workspace: Workspace, keys: Mapping[str, str]) -> list[StrangeFolder]:
     """The folders that no scope has."""
-    known = set(Scope.objects.in_workspace(workspace.pk).filter(key__in=names).values_list("key", flat=True))
-    known |= set(_shortened(workspace, names).values())
-    return [name for name in names if name not in known | {MAIN}]
+    here = Scope.objects.in_workspace(workspace.pk).filter(key__in=keys.values())
+    known = {MAIN, *here.values_list("key", flat=True)}
+    return [StrangeFolder(name, kind_of_key(key) is not None) for name, key in keys.items() if key not in known]

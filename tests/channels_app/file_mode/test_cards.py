@@ -31,7 +31,7 @@ def test_the_rules_of_a_channel_hold_without_the_database(bot: Api, workspace: W
         bot.post("turns", turn("under the rule"))
     assert (signed_files.root().parent / "files").exists()
     folders = [path.name for path in (signed_files.root().parent / "files").glob("*/memory/scopes/*")]
-    assert folders == ["telegram:mybot:direct_u42"]
+    assert folders == ["telegram+mybot+direct_u42"]
 
 
 def test_a_changed_rule_is_known_from_the_next_call_on(

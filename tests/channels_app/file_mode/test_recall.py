@@ -29,9 +29,9 @@ def notes(workspace: Workspace) -> None:
 @pytest.mark.parametrize(
     "message, path, content",
     [
-        ("what is my cat called?", "memory/scopes/telegram:direct_u42/LONG_TERM.md", "年糕"),
-        ("快递放在哪里？", "memory/scopes/telegram:direct_u42/LONG_TERM.md", "门卫"),
-        ("which pier has the ferry?", "memory/scopes/telegram:direct_u42/2026-03-01.md", "pier six"),
+        ("what is my cat called?", "memory/scopes/telegram+direct_u42/LONG_TERM.md", "年糕"),
+        ("快递放在哪里？", "memory/scopes/telegram+direct_u42/LONG_TERM.md", "门卫"),
+        ("which pier has the ferry?", "memory/scopes/telegram+direct_u42/2026-03-01.md", "pier six"),
     ],
 )
 def test_a_question_is_answered_from_the_files(bot: Api, notes: None, message: str, path: str, content: str) -> None:

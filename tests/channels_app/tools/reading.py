@@ -9,7 +9,7 @@ from tests.channels_app.tools.asking import tool
 from tests.sessions_app.conftest import Talk
 
 OWN, OTHERS, CHAT = "telegram:direct_u42", "telegram:direct_u7", "telegram:mybot:group_g1"
-DAILY = f"memory/scopes/{OWN}/2026-03-01.md"
+DAILY = "memory/scopes/telegram+direct_u42/2026-03-01.md"
 NOBODY = "019a0000-0000-7000-8000-000000000000"
 
 

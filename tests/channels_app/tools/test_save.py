@@ -17,7 +17,7 @@ from tests.memories.files.test_paths import HOSTILE, IN_A_SCOPE
 from tests.sessions_app.conftest import Talk, clock
 
 pytestmark = pytest.mark.django_db
-LONG_TERM = f"memory/scopes/{OWN}/LONG_TERM.md"
+LONG_TERM = "memory/scopes/telegram+direct_u42/LONG_TERM.md"
 
 
 def save(talk: Talk, content: str, target: str = "daily", **asked: Any) -> dict[str, Any]:
@@ -125,7 +125,7 @@ def test_of_several_lines_each_has_its_stamp(
 
 def test_in_a_group_it_is_the_groups(talk: Talk, workspace: Workspace) -> None:
     answer = save(talk, "We meet on Thursdays", at=GROUP)
-    assert (answer["scope"], answer["path"]) == (CHAT, f"memory/scopes/{CHAT}/2026-03-01.md")
+    assert (answer["scope"], answer["path"]) == (CHAT, "memory/scopes/telegram+mybot+group_g1/2026-03-01.md")
     assert Entry.objects.get(uid=answer["entry"]).scope.key == CHAT
     nobody = {**GROUP, "peer": ""}
     assert save(talk, "Everybody brings a cake", at=nobody)["scope"] == CHAT

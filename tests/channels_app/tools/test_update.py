@@ -184,7 +184,8 @@ def test_no_list_names_the_files_of_another_place(talk: Talk, workspace: Workspa
     written(folder, DAILY, "- mine")
     chat = scope_folder(workspace.folder, CHAT)
     written(chat, chat.long_term, "- ours")
-    written(scope_folder(workspace.folder, OTHERS), f"memory/scopes/{OTHERS}/LONG_TERM.md", "- hers")
+    theirs = scope_folder(workspace.folder, OTHERS)
+    written(theirs, theirs.long_term, "- hers")
     assert [file["path"] for file in tool(talk, "memory_list")["files"]] == [DAILY]
     assert [file["path"] for file in tool(talk, "memory_list", at=GROUP)["files"]] == [chat.long_term]
     listen(workspace, "all")

@@ -50,7 +50,7 @@ ACCESS = {
     ("api/v1/tools", "GET"): Access(stranger=200, narrow=200),
     ("api/v1/tools/memory_search", "POST"): Access(body={"scope": SCOPE, "query": "what is my cat called?"}),
     ("api/v1/tools/memory_get", "POST"): Access(
-        body={"scope": SCOPE, "path": "memory/scopes/telegram:direct_u42/LONG_TERM.md"}
+        body={"scope": SCOPE, "path": "memory/scopes/telegram+direct_u42/LONG_TERM.md"}
     ),
     ("api/v1/tools/memory_save", "POST"): Access(
         body={"scope": SCOPE, "content": "The boat is blue", "target": "daily"}, answer=201, stranger=201

@@ -10,6 +10,7 @@ from memories.files.layout import ScopeFolder, scope_folder
 
 DIRECT = "telegram:direct_u42"
 GROUP = "telegram:mybot:group_g1"
+HOME = "telegram+direct_u42"
 
 
 @pytest.fixture(autouse=True)

@@ -12,12 +12,13 @@ from memories.files.layout import (
     ScopeFolder,
     day_of,
     folder_name,
+    keys_of_folders,
     read_reference,
     resolve_path,
     scope_folder,
     scope_folders,
 )
-from tests.memories.files.conftest import DIRECT, GROUP, write
+from tests.memories.files.conftest import DIRECT, GROUP, HOME, write
 
 DAY = date(2026, 11, 23)
 
@@ -74,10 +75,10 @@ OTHER_NAMES = [
     *("memory/" + "a/" * 20 + "b.md", "memory/a.md:stream"),
 ]  # fmt: skip
 OTHER_SCOPES = [
-    *("memory/scopes/telegram:direct_u7/LONG_TERM.md", "memory/scopes/telegram:direct_u7/2026-11-23.md"),
-    *("memory/scopes/telegram:direct_u7/transcripts/2026-11-23.md", "memory/scopes/a.md", "memory/scopes"),
+    *("memory/scopes/telegram+direct_u7/LONG_TERM.md", "memory/scopes/telegram+direct_u7/2026-11-23.md"),
+    *("memory/scopes/telegram+direct_u7/transcripts/2026-11-23.md", "memory/scopes/a.md", "memory/scopes"),
     *(
-        "memory/scopes/telegram:mybot:group_g1/LONG_TERM.md",
+        "memory/scopes/telegram+mybot+group_g1/LONG_TERM.md",
         "memory/scopes/main/LONG_TERM.md",
         "memory/scopes/main/a.md",
     ),
@@ -86,11 +87,12 @@ OTHER_SCOPES = [
 HOSTILE = [*OUT_OF_THE_FOLDER, *ENCODED, *UNSEEN, *LOOK_ALIKES, *OTHER_NAMES, *OTHER_SCOPES]
 IN_A_SCOPE = [
     *("MEMORY.md", "memory/2026-11-23.md", "memory/scopes/main/transcripts/2026-11-23.md"),
-    *(f"memory/scopes/{DIRECT}/long_term.md", f"memory/scopes/{DIRECT}/LONG_TERM.MD", f"memory/scopes/{DIRECT}"),
-    *(f"memory/scopes/{DIRECT}/../telegram:direct_u7/LONG_TERM.md", f"memory/scopes/{DIRECT}/.."),
-    *(f"memory/scopes/{DIRECT.upper()}/LONG_TERM.md", f"MEMORY/scopes/{DIRECT}/LONG_TERM.md"),
-    *(f"memory/scopes/{DIRECT}/Transcripts/2026-11-23.md", f"memory/scopes/{DIRECT}/transcripts/a/b.md"),
-    *(f"memory/scopes/{DIRECT}0/LONG_TERM.md", f"memory/scopes/{DIRECT}%2fLONG_TERM.md"),
+    *(f"memory/scopes/{HOME}/long_term.md", f"memory/scopes/{HOME}/LONG_TERM.MD", f"memory/scopes/{HOME}"),
+    *(f"memory/scopes/{HOME}/../telegram+direct_u7/LONG_TERM.md", f"memory/scopes/{HOME}/.."),
+    *(f"memory/scopes/{HOME.upper()}/LONG_TERM.md", f"MEMORY/scopes/{HOME}/LONG_TERM.md"),
+    *(f"memory/scopes/{HOME}/Transcripts/2026-11-23.md", f"memory/scopes/{HOME}/transcripts/a/b.md"),
+    *(f"memory/scopes/{HOME}0/LONG_TERM.md", f"memory/scopes/{HOME}%2fLONG_TERM.md"),
+    f"memory/scopes/{DIRECT}/LONG_TERM.md",
     f"memory/scopes/{DIRECT.replace(':', '%3a')}/LONG_TERM.md",
 ]
 OWN = [
@@ -126,7 +128,7 @@ def tree(root: Path) -> dict[str, bytes]:
 @pytest.mark.parametrize("path", HOSTILE)
 def test_a_hostile_path_is_refused_and_nothing_is_written(main: ScopeFolder, root: Path, path: str) -> None:
     write(main, "MEMORY.md", "- mine\n")
-    write(scope_folder("alices", "telegram:direct_u7"), "memory/scopes/telegram:direct_u7/LONG_TERM.md", "- hers\n")
+    write(scope_folder("alices", "telegram:direct_u7"), "memory/scopes/telegram+direct_u7/LONG_TERM.md", "- hers\n")
     before = tree(root)
     assert refused_words(main, path) == {"This path leads to no file of this scope."}
     assert tree(root) == before
@@ -150,7 +152,7 @@ def test_the_main_scope_opens_its_own(main: ScopeFolder, path: str) -> None:
 
 
 def test_a_scope_has_a_file_for_long_one_a_day_and_its_transcripts(direct: ScopeFolder) -> None:
-    folder = f"memory/scopes/{DIRECT}"
+    folder = f"memory/scopes/{HOME}"
     assert direct.long_term == f"{folder}/LONG_TERM.md"
     assert direct.daily(DAY) == f"{folder}/2026-11-23.md"
     assert direct.transcript(DAY) == f"{folder}/transcripts/2026-11-23.md"
@@ -243,17 +245,37 @@ def test_files_are_the_notes_of_a_scope_and_nothing_hidden(main: ScopeFolder, di
     assert [file.path for file in main.transcripts()] == [main.transcript(DAY)]
     assert [file.path for file in direct.files()] == [direct.daily(DAY), direct.long_term]
     assert [file.path for file in direct.transcripts()] == [direct.transcript(DAY)]
-    assert scope_folders("alices") == ["main", DIRECT]
+    assert scope_folders("alices") == ["main", HOME]
     assert scope_folders("charlies") == []
 
 
-def test_a_scopes_folder_is_its_key_and_never_too_long() -> None:
-    assert folder_name(DIRECT) == DIRECT
+def test_a_scopes_folder_is_its_key_without_colons_and_never_too_long() -> None:
+    assert folder_name(DIRECT) == HOME
     assert folder_name("direct_telegram%3au42") == "direct_telegram%3au42"
     long = [f"telegram:direct_{'张' * 80}{n}" for n in range(3)]
     names = {folder_name(key) for key in long}
     assert len(names) == 3
-    assert all(len(name.encode()) <= 200 and name.startswith("telegram:direct_张") for name in names)
+    assert all(len(name.encode()) <= 200 and name.startswith("telegram+direct_张") for name in names)
+
+
+def test_a_folder_leads_back_to_the_key_it_is_named_by_of_today_or_of_before() -> None:
+    long, plus = f"telegram:direct_{'张' * 80}", "telegram:direct_u+42"
+    cut = {key: folder_name(key) for key in (long, plus)}
+    names = [HOME, DIRECT, "telegram+mybot+group_g1", "direct_telegram%3au42", *cut.values()]
+    keys = [DIRECT, DIRECT, GROUP, "direct_telegram%3au42", long, plus]
+    assert keys_of_folders(names, [DIRECT, long, plus]) == dict(zip(names, keys, strict=True))
+    assert not any(":" in folder_name(key) for key in keys) and len({*map(folder_name, keys)}) == 5
+
+
+def test_the_folder_of_before_is_used_until_there_is_one_without_colons(root: Path) -> None:
+    before = f"memory/scopes/{DIRECT}/LONG_TERM.md"
+    assert refused_words(scope_folder("alices", DIRECT), before) == {"This path leads to no file of this scope."}
+    (root / "alices/memory/scopes" / DIRECT).mkdir(parents=True)
+    disk.append(folder := scope_folder("alices", DIRECT), folder.long_term, "- mine")
+    assert (folder.long_term, scope_folders("alices")) == (before, [DIRECT])
+    assert [file.path for file in folder.files()] == [before]
+    (root / "alices/memory/scopes" / DIRECT).rename(root / "alices/memory/scopes" / HOME)
+    assert [file.path for file in scope_folder("alices", DIRECT).files()] == [f"memory/scopes/{HOME}/LONG_TERM.md"]
 
 
 @pytest.mark.parametrize("key", ["../x", "A", "a/b", ".", "..", "", "a b", "\0", "é", "telegram:direct_U42"])
@@ -261,7 +283,7 @@ def test_a_key_that_is_no_name_gets_one_of_its_own(key: str) -> None:
     folder = scope_folder("alices", key)
     assert folder_name(key) != folder_name(key.lower() + "0")
     assert "~" in folder.base and ".." not in folder.base and folder.base.count("/") == 2
-    assert folder_name(key) not in ("main", DIRECT)
+    assert folder_name(key) not in ("main", HOME)
 
 
 @pytest.mark.parametrize(
@@ -272,7 +294,7 @@ def test_a_key_that_is_no_name_gets_one_of_its_own(key: str) -> None:
         (" [MEMORY.md] ", "MEMORY.md", None),
         ("MEMORY.md", "MEMORY.md", None),
         ("MEMORY.md:3-9", "MEMORY.md", 3),
-        (f"memory/scopes/{DIRECT}/LONG_TERM.md", f"memory/scopes/{DIRECT}/LONG_TERM.md", None),
+        (f"memory/scopes/{HOME}/LONG_TERM.md", f"memory/scopes/{HOME}/LONG_TERM.md", None),
         ("session_events/telegram-3f/1/event-25:1", "session_events/telegram-3f/1/event-25", 1),
         ("memory/a.md:x", "memory/a.md:x", None),
         ("memory/a.md:١", "memory/a.md:١", None),
@@ -284,5 +306,5 @@ def test_a_reference_is_a_path_and_a_line(reference: str, path: str, line: int |
 
 
 def test_the_day_of_a_daily_note_is_in_its_name() -> None:
-    assert day_of("memory/2026-11-23.md") == day_of(f"memory/scopes/{DIRECT}/transcripts/2026-11-23.md") == DAY
+    assert day_of("memory/2026-11-23.md") == day_of(f"memory/scopes/{HOME}/transcripts/2026-11-23.md") == DAY
     assert day_of("memory/2026-13-23.md") is day_of("MEMORY.md") is day_of("memory/x2026-11-23.md") is None

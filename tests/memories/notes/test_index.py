@@ -10,12 +10,13 @@ from memories.kinds import UNDATED
 from memories.models import Entry, FileState, Scope
 from memories.models.change import Change
 from memories.notes import index
+from memories.notes.freshness import scopes_with_files
 from memories.notes.index import SyncReport, sync_scope
 from memories.notes.save import save_note
 from tests.conftest import NOW, make_scope
 
-DAY = "memory/scopes/telegram:direct_u42/2026-02-28.md"
-LONG_TERM = "memory/scopes/telegram:direct_u42/LONG_TERM.md"
+DAY = "memory/scopes/telegram+direct_u42/2026-02-28.md"
+LONG_TERM = "memory/scopes/telegram+direct_u42/LONG_TERM.md"
 
 
 def write(files: Path, path: str, text: str) -> None:
@@ -170,10 +171,23 @@ def test_words_that_are_saved_again_are_remembered_from_every_file_that_has_them
 
 def test_a_file_of_another_scope_is_not_looked_at(files: Path, scope: Scope) -> None:
     other = make_scope(scope.workspace, "telegram:direct_u99")
-    write(files, "memory/scopes/telegram:direct_u99/LONG_TERM.md", "- theirs\n")
+    write(files, "memory/scopes/telegram+direct_u99/LONG_TERM.md", "- theirs\n")
     write(files, "MEMORY.md", "- main's\n")
     assert sync(scope).files == 0
     assert sync(other).created == 1
+
+
+def test_a_folder_of_before_is_indexed_and_keeps_its_memories_under_its_new_name(files: Path, scope: Scope) -> None:
+    before = DAY.replace("telegram+", "telegram:")
+    write(files, before, "- one\n- 买了新的显示器\n")
+    assert sync(scope).created == 2 and [one.key for one in scopes_with_files(scope.workspace)] == [scope.key]
+    was = set(Entry.objects.values_list("uid", flat=True))
+    (files / before).parent.rename((files / DAY).parent)
+    sync(scope)
+    assert lines(scope) == [(1, "one"), (2, "买了新的显示器")] and lines(scope, before) == []
+    assert {entry.uid for entry in Entry.objects.live()} == was
+    write(files, before, "- beside it\n")
+    assert sync(scope).files == 0
 
 
 @pytest.mark.thorough
@@ -203,9 +217,9 @@ def test_what_is_no_text_says_why_it_is_out_of_step(files: Path, scope: Scope) -
 
 def test_what_was_changed_last_is_indexed_first(files: Path, scope: Scope, monkeypatch: pytest.MonkeyPatch) -> None:
     for day in range(1, 29):
-        write(files, f"memory/scopes/telegram:direct_u42/2026-02-{day:02}.md", "- one\n")
-    write(files, "memory/scopes/telegram:direct_u42/2026-02-14.md", "- two\n")
+        write(files, f"memory/scopes/telegram+direct_u42/2026-02-{day:02}.md", "- one\n")
+    write(files, "memory/scopes/telegram+direct_u42/2026-02-14.md", "- two\n")
     monkeypatch.setattr(index, "MOST_FILES", 1)
     report = sync_scope(scope, now=NOW, seconds=0.0)
     assert not report.is_complete
-    assert list(FileState.objects.values_list("path", flat=True)) == ["memory/scopes/telegram:direct_u42/2026-02-14.md"]
+    assert list(FileState.objects.values_list("path", flat=True)) == ["memory/scopes/telegram+direct_u42/2026-02-14.md"]

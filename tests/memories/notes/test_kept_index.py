@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from memories.files.layout import scope_folder
 from memories.index import worker
 from memories.models import Entry, Scope, Workspace
 from memories.notes.freshness import FileIndexer, sync_workspace
@@ -17,7 +18,7 @@ from tests.memories.notes.test_index import write
 
 WORDS = ["port", "Nina", "cello", "八点", "杭州", "kettle", "blue", "fuse", "茶", "Tuesday", "moved", "会议"]
 PATHS = ("LONG_TERM.md", "2026-02-27.md", "2026-02-28.md", "projects/alpha.md")
-PLAN = "memory/scopes/telegram:direct_u42/projects/plan.md"
+PLAN = "memory/scopes/telegram+direct_u42/projects/plan.md"
 COMPARED = ("path", "line_from", "line_to", "content", "heading", "created_at", "stated_at", "terms", "fingerprint")
 
 
@@ -62,7 +63,7 @@ def answers(scope: Scope, questions: list[str]) -> list[list[tuple[object, ...]]
 
 def edit(files: Path, scope: Scope, chance: random.Random, *, edits: int, gone: float, indexed: float = 1.0) -> None:
     """Edit the files at random; after a share of the edits they are indexed."""
-    base = f"memory/scopes/{scope.key}"
+    base = scope_folder(scope.workspace.folder, scope.key).base
     for path in PATHS:
         write(files, f"{base}/{path}", "".join(f"- {chance.choice(WORDS)} {n}\n" for n in range(15)))
     for _edit in range(edits):

@@ -16,7 +16,7 @@ from memories.notes.index import sync_scope
 from tests.conftest import NOW, TELEGRAM, Api, make_scope
 from tests.memories.notes.test_index import DAY, lines, write
 
-MINE, HERS = "memory/scopes/telegram:direct_u42", "memory/scopes/telegram:direct_u7"
+MINE, HERS = "memory/scopes/telegram+direct_u42", "memory/scopes/telegram+direct_u7"
 
 
 def write_many(files: Path, folder: str, count: int) -> None:

@@ -22,7 +22,7 @@ def test_what_is_remembered_is_not_listed_nor_what_is_hidden_or_no_text(files: P
     write(files, DAY, "- 买了新的显示器\n")
     write(files, "MEMORY.md", "- a\n")
     write(files, "memory/projects/水 电.md", "- b\n")
-    write(files, "memory/scopes/telegram:direct_new/LONG_TERM.md", "- c\n")
+    write(files, "memory/scopes/telegram+direct_new/LONG_TERM.md", "- c\n")
     write(files, "memory/scopes/main/transcripts/2026-02-28.md", "words\n")
     write(files, ".git/x.md", "x")
     write(files, "memory/.draft.md", "x")
@@ -57,6 +57,13 @@ def test_a_folder_of_no_scope_is_listed_once(files: Path, scope: Scope) -> None:
     write(files, "memory/scopes/My Friends/2026-02-28.md", "x")
     write(files, "memory/scopes/My Friends/2026-03-01.md", "x")
     assert reasons(scope) == {"memory/scopes/My Friends/": "scope"}
+
+
+def test_of_two_folders_of_a_scope_the_one_of_before_is_listed(files: Path, scope: Scope) -> None:
+    write(files, "memory/scopes/telegram:direct_u42/LONG_TERM.md", "- a\n")
+    assert reasons(scope) == {}
+    write(files, DAY, "- b\n")
+    assert reasons(scope) == {"memory/scopes/telegram:direct_u42/": "second"}
 
 
 def test_links_and_what_is_no_file_are_listed(files: Path, scope: Scope) -> None:

@@ -18,7 +18,7 @@ from memories.tenancy.resolver import ScopeRef
 from tests.conftest import NOW, Api, make_scope
 from tests.memories.notes.test_index import DAY, LONG_TERM, lines, write
 
-TODAY = "memory/scopes/telegram:direct_u42/2026-03-01.md"
+TODAY = "memory/scopes/telegram+direct_u42/2026-03-01.md"
 
 
 def save(scope: Scope, content: str, target: Target = Target.DAILY):  # type: ignore[no-untyped-def]
@@ -47,7 +47,7 @@ def test_a_saved_line_is_in_the_file_and_an_entry_of_it(files: Path, scope: Scop
 
 
 def test_what_stays_is_saved_to_the_long_term_file(files: Path, scope: Scope) -> None:
-    assert save(scope, "妹妹叫小雨", Target.LONG_TERM).path == "memory/scopes/telegram:direct_u42/LONG_TERM.md"
+    assert save(scope, "妹妹叫小雨", Target.LONG_TERM).path == "memory/scopes/telegram+direct_u42/LONG_TERM.md"
 
 
 def test_the_day_is_that_of_the_workspace(files: Path, scope: Scope) -> None:
@@ -94,7 +94,7 @@ def test_a_line_is_not_saved_where_nobody_would_find_it(
 
 def test_a_line_is_found_by_the_heading_it_stands_under(files: Path, scope: Scope) -> None:
     write(files, DAY, "# Kitchen\n\n- The fuse is the third from the left\n\n# Garage\n\n- The fuse is the first one\n")
-    write(files, "memory/scopes/telegram:direct_u42/boats/mermaid.md", "- Her berth is number 12\n- 船东是老李\n")
+    write(files, "memory/scopes/telegram+direct_u42/boats/mermaid.md", "- Her berth is number 12\n- 船东是老李\n")
     sync_workspace(scope.workspace, now=NOW)
     assert found(scope, "Which fuse belongs to the garage?")[0] == "The fuse is the first one"
     assert found(scope, "mermaid berth")[0] == "Her berth is number 12"

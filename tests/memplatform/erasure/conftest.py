@@ -25,7 +25,7 @@ from memories.choices import EntryType, HoldReason, LinkKind, ScopeKind, Source
 from memories.entries import daily_events
 from memories.entries.daily_events import EventDraft
 from memories.files import disk
-from memories.files.layout import scope_folder
+from memories.files.layout import places_of_scope, scope_folder
 from memories.index import worker
 from memories.models import Entry, Evidence, JobRun, Link, Scope, Workspace
 from memories.offline import journal
@@ -195,6 +195,8 @@ def _write_files(workspace: Workspace, own: Scope, chat: Scope) -> None:
         bens = "- Ben owns a green bicycle\n" if scope == chat else ""
         disk.append(folder, folder.daily(NOW.date()), f"- {word('groupfact')}\n{bens}")
         disk.append(folder, folder.transcript(NOW.date()), f"- {CANARY}name: {word('turn')} at noon\n- Ben: hello\n")
+        _here, before = places_of_scope(folder.workspace, scope.key)  # where it lay once, and is read no more
+        disk.append(before, before.long_term, f"- {word('groupfact')}\n")
 
 
 def _record(workspace: Workspace) -> None:

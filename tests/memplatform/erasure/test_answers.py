@@ -51,7 +51,7 @@ def tellers(api: Api, asked: set[str]) -> list[str]:
         question = {"address": place, "message": "what stood in the shed behind the house?"}
         search = {"address": place, "query": "what stood in the shed behind the house?"}
         bodies = {"recall": question, "context": question, "tools/memory_search": search}
-        for path in ("MEMORY.md", f"memory/{NOW:%Y-%m-%d}.md", f"memory/scopes/telegram:direct_{PEER}/LONG_TERM.md"):
+        for path in ("MEMORY.md", f"memory/{NOW:%Y-%m-%d}.md", f"memory/scopes/telegram+direct_{PEER}/LONG_TERM.md"):
             bodies[f"tools/memory_get?{path}"] = {"address": place, "path": path}
         told += [name for name, body in bodies.items() if _tells(api.post(name.partition("?")[0], body), name)]
     return told

@@ -15,6 +15,7 @@ from memories.entries.daily_events import EventDraft
 from memories.entries.draft import Draft
 from memories.entries.files import folder_of
 from memories.entries.history import history_of
+from memories.files.layout import folder_name
 from memories.models import Batch, DailyEvent, Entry, IndexQueueItem, Scope, Suppression, Workspace
 from memories.notes.index import sync_scope
 from memories.notes.save import save_note
@@ -140,7 +141,19 @@ def test_files_come_along_and_their_lines_stay_lines(scope: Scope, stranger: Wor
     assert "Bob plays chess" in (folder_of(brought).workspace / folder_of(brought).long_term).read_text()
     sync_scope(brought, now=NOW)
     assert live(stranger) == before and Entry.objects.filter(workspace=stranger, path__gt="").count() == 1
-    assert "- 妹妹叫小雨" in (tmp_path / "out" / "markdown" / scope.key / "MEMORY.md").read_text()
+    assert "- 妹妹叫小雨" in (tmp_path / "out" / "markdown" / folder_name(scope.key) / "MEMORY.md").read_text()
+
+
+def test_files_of_a_folder_of_before_come_into_the_one_of_today(
+    scope: Scope, stranger: Workspace, tmp_path: Path
+) -> None:
+    (folder_of(scope).workspace / "memory/scopes" / scope.key).mkdir(parents=True)
+    note = save_note(scope, folder_of(scope).long_term, "Bob plays chess", now=NOW)
+    told("export", tmp_path / "out", "--workspace", scope.workspace.name)
+    assert told("import", tmp_path / "out", "--workspace", stranger.name)["files"] == 1
+    long_term = folder_of(Scope.objects.get(workspace=stranger)).long_term
+    assert (":" in note.path, ":" in long_term) == (True, False)
+    assert Entry.objects.get(workspace=stranger, path__gt="").path == long_term
 
 
 @pytest.mark.parametrize("broken", ['{"record":"entry"', '{"record":"poem"}', '{"record":"day","content":"x"}', "[]"])
