@@ -91,12 +91,32 @@ def are_harmless(old: Sequence[str], new: Sequence[str], is_name: Callable[[str]
         if kind == "replace" and not _is_harmless_change(ours, theirs, (start, end), (other, until), is_name):
             return False
         if kind in ("insert", "delete"):
+            if any(
+                map(_denies, [*ours[max(start - _LOOK_BACK, 0) : start], *theirs[max(other - _LOOK_BACK, 0) : other]])
+            ):
+                return False
             left_out += ours[start:end]
             added += theirs[other:until]
     more = left_out or added
     if (left_out and added) or len(more) > _MOST_ADDED:
         return False
     return all(word in _STRESSING and not is_name(word) for word in more)
+
+
+def is_time_moved(ours: str, theirs: str) -> bool:
+    """Whether the one time a Chinese text names stands elsewhere: 周末我带孩子 and 我周末带孩子."""
+    here, there = (list(_CHINESE_TIME.finditer(content)) for content in (ours, theirs))
+    if [match[0] for match in here] != [match[0] for match in there] or len(here) != 1:
+        return False
+    start, until = here[0].span()
+    other, end = there[0].span()
+    over = ours[until : until + other - start] if other > start else ours[other:start]
+    is_same = ours[:start] + ours[until:] == theirs[:other] + theirs[end:]
+    return is_same and len(over) <= _MOST_MOVED and not _NEGATIONS.intersection(over)
+
+
+def _denies(word: str) -> bool:
+    return word in _ENGLISH_NEGATIONS or bool(_NEGATIONS.intersection(word) and word not in _INTENSIFIES)
 
 
 def _without_the_same_ends(ours: list[str], theirs: list[str]) -> tuple[list[str], list[str]]:
@@ -214,8 +234,8 @@ def _is_moved(ours: list[str], theirs: list[str], is_name: Callable[[str], bool]
     start, end = _first_difference(ours, theirs), _first_difference(ours[::-1], theirs[::-1])
     here, there = ours[start : len(ours) - end], theirs[start : len(theirs) - end]
     whole = start == 0 and end == 0
-    if len(here) > _MOST_COMPARED:
-        return False
+    if len(here) > _MOST_COMPARED or any(map(_is_time, [*ours[:start], *ours[len(ours) - end :]])):
+        return False  # beside another time one tells when of something else
     for cut in range(1, len(here)):
         first, second = here[:cut], here[cut:]
         if second + first == there and any(

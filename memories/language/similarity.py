@@ -44,6 +44,10 @@ _AFTER_A = frozenset({"few", "little", "lot", "bit", "couple"})
 _ARTICLES = word_set("similarity", "articles")
 _INTENSIFIES = word_set("similarity", "emphasis")
 _LIGHT = word_set("similarity", "articles", "emphasis", "fillers")
+_UNIVERSAL = word_set("similarity", "universal")
+_BEFORE_NO_UNIVERSAL = word_set("similarity", "before_no_universal")
+_AFTER_NO_UNIVERSAL = word_set("similarity", "after_no_universal")
+_ENGLISH_DENIALS = word_set("differences", "english_negations") | word_set("similarity", "denials")
 _OPENING = word_set("similarity", "opening")
 _CLOSING = word_set("similarity", "closing")
 _BINDING = word_set("similarity", "binding")
@@ -93,12 +97,27 @@ class _Read:
     plain: set[str]  # without numbers, dates and negations
     marks: list[str]
     kept: tuple[str, ...]  # the words that say something
+    bare: tuple[str, ...]  # these without the universal ones
+    universals: Counter[str]  # which say more of what holds anyway
     names: frozenset[str]
     clauses: tuple[str, ...]
 
     def fillers_beside(self, other: "_Read") -> int:
-        """How many words that say nothing only one of them has."""
-        return ((self.fillers - other.fillers) + (other.fillers - self.fillers)).total()
+        """How many words that say nothing, or no more than is said, only one of them has."""
+        own, others = self.fillers + self.universals, other.fillers + other.universals
+        return ((own - others) + (others - own)).total()
+
+    def has_the_signs_of(self, other: "_Read") -> bool:
+        """Whether what says something is written with the same signs, in any order."""
+        ours, theirs = self.substance, other.substance
+        return len(ours) == len(theirs) and sorted(ours) == sorted(theirs)
+
+    def says_as_much_as(self, other: "_Read") -> bool:
+        """Whether what says something is the same but for universal words; «all the cake» is not «a cake»."""
+        if self.substance == other.substance:
+            return True
+        is_same = text.join_words(self.bare) == text.join_words(other.bare)
+        return is_same and all(self.fillers[one] == other.fillers[one] for one in ("a", "an"))
 
 
 def compare(old: str, new: str, *, threshold: float) -> tuple[Likeness, float]:
@@ -111,11 +130,11 @@ def compare(old: str, new: str, *, threshold: float) -> tuple[Likeness, float]:
     if ours.fingerprint == theirs.fingerprint:
         return Likeness.SAME, 1.0
     alike = text.jaccard(ours.shingles, theirs.shingles)
-    if ours.substance and ours.substance == theirs.substance and ours.marks == theirs.marks:
+    if ours.substance and ours.marks == theirs.marks and ours.says_as_much_as(theirs):
         alike = max(alike, threshold) if ours.fillers_beside(theirs) <= _FEW else alike
         return (Likeness.ALIKE if alike >= threshold else Likeness.OTHER), alike
-    if alike >= threshold and _say_the_same(old, new):
-        return Likeness.ALIKE, alike
+    if (alike >= threshold or ours.has_the_signs_of(theirs)) and _say_the_same(old, new):
+        return Likeness.ALIKE, max(alike, threshold)
     near = max(alike, text.jaccard(ours.plain, theirs.plain))
     return (Likeness.APART if near >= threshold else Likeness.OTHER), alike
 
@@ -131,10 +150,12 @@ def _say_the_same(old: str, new: str) -> bool:
 def _is_reworded(ours: _Read, theirs: _Read) -> bool:
     if ours.marks != theirs.marks or not differences.are_as_done(ours.clauses, theirs.clauses):
         return False
-    if ours.substance == theirs.substance:
+    if ours.says_as_much_as(theirs):
         return True
     names = ours.names | theirs.names
     may_move = differences.are_same_clauses(ours.clauses, theirs.clauses)
+    if may_move and differences.is_time_moved(text.join_words(ours.kept), text.join_words(theirs.kept)):
+        return True
     return differences.are_harmless(ours.kept, theirs.kept, names.__contains__, may_move=may_move)
 
 
@@ -172,7 +193,10 @@ def _read(content: str) -> _Read:
     spelled = [part for word in text.words(_USES.sub(r"\1 utilizing", content)) for part in _spelled(word)]
     words = spelled if _TWO_CAPITALS.match(content) else _within(spelled, alone)
     light = _LIGHT - {"a"} if _LABEL.search(content) else _LIGHT
+    names = frozenset(word.casefold() for word in _INNER_CAPITAL.findall(content))
+    universals = _universals(words, names)
     kept: list[str] = []
+    bare: list[str] = []
     fillers: Counter[str] = Counter()
     for n, (before, word) in enumerate(pairwise(["", *words]), start=1):
         last = n == len(words)
@@ -181,6 +205,7 @@ def _read(content: str) -> _Read:
             fillers[word] += 1
         else:
             kept.append(word)
+            bare += [] if n - 1 in universals else [word]
     substance, shingles = text.join_words(_with_list_sorted(kept)), text.shingles(content)
     plain = {shingle for shingle in shingles if not is_telling(shingle)}
     return _Read(
@@ -191,9 +216,40 @@ def _read(content: str) -> _Read:
         plain,
         text.marks(content),
         tuple(kept),
-        frozenset(word.casefold() for word in _INNER_CAPITAL.findall(content)),
+        tuple(_with_list_sorted(bare)),
+        Counter(set(universals.values())),
+        names,
         differences.clauses(content),
     )
+
+
+def _universals(words: list[str], names: frozenset[str]) -> dict[int, str]:
+    """The words that only say that it is always so, or for all, each with the phrase it belongs to, by position.
+
+    Behind a denial they are half of it («not always», 不都), and so is «all» before one.
+    """
+    found: dict[int, str] = {}
+    for n, word in enumerate(words):
+        size = 0 if n in found else _phrase(words[n:], _UNIVERSAL)
+        if not size or (n and words[n - 1] in _BEFORE_NO_UNIVERSAL) or not names.isdisjoint(words[n : n + size]):
+            continue
+        following = [other for other in words[n + size :] if other not in _ARTICLES]
+        if word == "all" and size == 1 and (not _may_be_all_of(following) or not names.isdisjoint(following[:1])):
+            continue
+        if not any(map(_denies, words[:n])):
+            found |= dict.fromkeys(range(n, n + size), "_".join(words[n : n + size]))
+    return found
+
+
+def _may_be_all_of(following: list[str]) -> bool:
+    """Whether «all» may be left out before these words."""
+    first = "".join(following[:1])
+    is_other = first in _AFTER_NO_UNIVERSAL or _NUMBER.search(first)
+    return not is_other and not any(_denies(word) for word in following if word != "without")
+
+
+def _denies(word: str) -> bool:
+    return word in _ENGLISH_DENIALS or bool(_NEGATION_CHARS.intersection(word) and word not in _INTENSIFIES)
 
 
 def _spelled(word: str) -> Iterator[str]:
