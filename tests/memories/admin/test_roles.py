@@ -117,9 +117,10 @@ def test_each_role_opens_and_sends_what_the_table_says(letter: str, furnished: H
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("letter", [*LETTERS, ""])
-def test_no_address_fails_for_anybody(letter: str, furnished: House) -> None:
-    """Each address, with a row that is there and with one that is not, opened and sent an empty form."""
+@pytest.mark.parametrize("letter", ["V", "S", ""])
+def test_no_address_fails_for_those_who_see_least_and_most(letter: str, furnished: House) -> None:
+    """Each address, with a row that is there and with one that is not, opened and sent an empty form. In the walk
+    above, where a fault would show too, every role asks for each address; here pages are written out."""
     client = person(letter, furnished.workspace) if letter else Client()
     client.raise_request_exception = False
     failed = []
