@@ -23,4 +23,4 @@ from memories.batches.planning import StepForAll, add_applied, begin_applied, pl
 from memories.batches.questions import Question, open_questions
 from memories.batches.safety_limit import approval_reasons
 from memories.batches.steps import PlanRow
-from memories.batches.undo import changed_since, plan_undo, undo_blockers
+from memories.batches.undo import changed_since, plan_undo, undo_blockers, with_effect

@@ -5,7 +5,7 @@ from datetime import datetime
 from uuid import uuid4
 
 from django.db import connection, transaction
-from django.db.models import Q
+from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from memories import entries
 from memories.batches import derived
@@ -89,6 +89,15 @@ def changed_since(batch: Batch, model: type[Entry | DailyEvent] = Entry) -> list
     changed = Change.objects.filter(batch_id=batch.pk, table_name=table).order_by().values_list("row_id", flat=True)
     prior = entries.rows_before(batch.pk, table, set(changed))
     return sorted(entries.changed_since_batch(prior, table=table))
+
+
+def with_effect(rows: QuerySet[Batch]) -> QuerySet[Batch]:
+    """Of batches those with something to undo: not those of which all that expired is in use again, or the reverse."""
+    applied = BatchChange.objects.filter(batch=OuterRef("pk"), state=ChangeState.APPLIED)
+    in_use_again = Q(verb=BatchVerb.EXPIRE, event__isnull=True, entry__expired_at__isnull=True)
+    out_of_use_again = Q(verb=BatchVerb.RESTORE, entry__expired_at__isnull=False)
+    stands = Exists(applied.exclude(in_use_again | out_of_use_again)) | ~Exists(applied)
+    return rows.filter(stands, state=BatchState.APPLIED)
 
 
 def undo_blockers(batch: Batch) -> dict[int, str]:

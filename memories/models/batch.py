@@ -9,6 +9,7 @@ from memories.models.buffer import DailyEvent
 from memories.models.entry import Entry
 from memories.models.ids import uuid7
 from memories.models.outbox import WebhookEvent, tells_of_row
+from memories.models.policy import ttls_in_words
 from memories.models.scope import Scope
 from memories.models.tenancy import Workspace
 
@@ -73,6 +74,11 @@ class Batch(models.Model):
 
     def __str__(self) -> str:
         return f"{self.name} {self.created_at:%Y-%m-%d %H:%M}"
+
+    @property
+    def reason_in_words(self) -> str:
+        """The reason as people read it: a nightly expiry stores the times to live in codes."""
+        return ttls_in_words(self.reason)
 
 
 class BatchChange(models.Model):

@@ -1,10 +1,12 @@
 """Policies: numbers that operators set per workspace; without a row the built-in default holds."""
 
+import re
 from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 
 from django.db import models
 from django.db.models import Q
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from memories.choices import EntryType, PolicyKind, ScopeKind
@@ -20,6 +22,26 @@ WEIGHTS = ("ALPHA", "MIN_SIMILARITY", "SPEAKER_BOOST", "DATE_BOOST", "RECENCY", 
 LONGEST_DAYS = 180_000
 #: The term of an entry restored after its time was over, where no policy gives one.
 NEW_TERM = timedelta(days=30)
+
+
+#: A time to live as the reason of a batch has it, in codes; people read it in their language.
+_TTL_SHORT = "{type} {days:g} d ({by})"
+_TTL_READ = re.compile(r"(?P<type>[a-z_]+) (?P<days>[0-9.e+]+) d \((?:built in|policy version (?P<version>[0-9]+))\)")
+
+
+def ttls_in_words(reason: str) -> str:
+    """The reason of a batch as people read it: of times to live, as `describe_ttls` wrote them, in their language."""
+    found = [_TTL_READ.fullmatch(part) for part in reason.split(", ")]
+    ttls = [one for one in found if one and one["type"] in EntryType.values]
+    if len(ttls) < len(found):
+        return reason
+    words = []
+    for one in ttls:
+        version = one["version"]
+        by = gettext("policy version %(version)s") % {"version": version} if version else gettext("built in")
+        days = {"type": dict(EntryType.choices)[one["type"]], "days": one["days"], "by": by}
+        words.append(gettext("%(type)s %(days)s d (%(by)s)") % days)
+    return gettext("Times to live: %(ttls)s") % {"ttls": gettext("; ").join(words)}
 
 
 #: What a policy is about: its kind, then a type of entry and a kind of scope, or the name of a weight.
@@ -67,7 +89,7 @@ class Policies:
             ttl, version = self.ttl(entry_type, scope_kind), self._versions.get((entry_type, scope_kind))
             if ttl is not None:
                 by = f"policy version {version}" if version else "built in"
-                ttls.append(f"{entry_type} {ttl / timedelta(days=1):g} d ({by})")
+                ttls.append(_TTL_SHORT.format(type=entry_type.value, days=ttl / timedelta(days=1), by=by))
         return ", ".join(ttls)
 
     def ends_at(self, stated_at: datetime, entry_type: str, scope_kind: str) -> datetime | None:

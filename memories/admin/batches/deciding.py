@@ -105,7 +105,8 @@ class DecidingTogether:
             "back": return_url(request, reverse("admin:memories_batch_changelist")),
             "may": held_in(request, batch.workspace_id),
             "waiting": waiting,
-            "applied": sum(1 for one in planned if one.state == BatchState.APPLIED and not is_irreversible(one)),
+            "applied": sum(not is_irreversible(one) for one in batches.with_effect(batches_of_run(batch))),
+            "was_applied": any(one.state == BatchState.APPLIED for one in planned),
             "summary": summary_of(waiting or [one for one in planned if not is_plan(one.state)] or planned),
             "states": [(BatchState(state).label, n) for state, n in Counter(one.state for one in planned).items()],
             "rows": [_Row(one) for one in page],
@@ -130,7 +131,7 @@ class DecidingTogether:
         """Undo all that one click or one night did, with one reason."""
         batch = self.reach(request, object_id, "operate")
         back = with_return_url(request, batch_url(batch, "run"))
-        applied = list(batches_of_run(batch).filter(state=BatchState.APPLIED).order_by("-pk")[:CHOSEN_MOST])
+        applied = list(batches.with_effect(batches_of_run(batch)).order_by("-pk")[:CHOSEN_MOST])
         if not applied:
             messages.info(request, gettext("Nothing of it is in effect: there is nothing to undo."))
             return HttpResponseRedirect(back)

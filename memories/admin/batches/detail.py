@@ -146,6 +146,7 @@ def page(model_admin: Any, request: HttpRequest, batch: Batch) -> HttpResponse:
     pages = Paginator(changes.filter(**filters).order_by("position").select_related("entry", "event"), PER_PAGE)
     rows = pages.get_page(request.GET.get("page"))
     may = held_in(request, batch.workspace_id)
+    is_over = batch.state == BatchState.APPLIED and not batches.with_effect(Batch.objects.filter(pk=batch.pk)).exists()
     context = {
         "who": actor_label(batch.actor),
         "decided_by": actor_label(batch.decided_by),
@@ -172,8 +173,9 @@ def page(model_admin: Any, request: HttpRequest, batch: Batch) -> HttpResponse:
         "may_decide": may["curate"] and batch.state == BatchState.PROPOSED,
         "may_approve": may["erase"] or not is_irreversible(batch),
         "quarantine_url": quarantine_url(batch=batch.pk) if may["curate"] and _wrote(batch) else "",
-        "may_restore": may["curate"] and is_expiry(batch),
-        "may_undo": may["operate"] and _has_undo(batch),
+        "is_over": is_over,
+        "may_restore": may["curate"] and is_expiry(batch) and not is_over,
+        "may_undo": may["operate"] and _has_undo(batch) and not is_over,
     }
     return own_page(request, "admin/memories/batch.html", context, model_admin)
 

@@ -124,7 +124,8 @@ class BatchAdmin(DecidingTogether, BatchDecisions, ExpiredRestoration, Restricte
         """Why it waits, or why it was made."""
         is_held = batch.state == BatchState.PROPOSED and batch.held_because
         return format_html(
-            '<span class="mp-clamp">{}</span>', " ".join(approval_reasons(batch)) if is_held else batch.reason or "—"
+            '<span class="mp-clamp">{}</span>',
+            " ".join(approval_reasons(batch)) if is_held else batch.reason_in_words or "—",
         )
 
 

@@ -13,7 +13,7 @@ from memories import batches, entries, tasks
 from memories.batches import bulk_actions
 from memories.choices import BatchVerb
 from memories.lifecycle import expiry
-from memories.models import Batch, Entry, Scope, Workspace
+from memories.models import Batch, Entry, Policy, Scope, Workspace
 from tests.conftest import NOW, make_scope
 from tests.memories.admin.conftest import enter, make_user
 from tests.memories.lifecycle.conftest import SAID, expire, live, remember
@@ -217,6 +217,40 @@ def test_a_night_is_undone_at_once_and_so_is_its_undo(ann: Client, workspace: Wo
     undo = Batch.objects.filter(name=BatchVerb.UNDO).earliest("pk")
     ann.post(reverse("admin:memories_batch_undo_run", args=[undo.pk]), ANSWER)
     assert live(scope) | live(other) == set()
+
+
+def test_a_night_whose_memories_were_all_restored_by_hand_offers_no_undo(
+    ann: Client, workspace: Workspace, scope: Scope
+) -> None:
+    remember(scope, SAID[0])
+    remember(make_scope(workspace, "telegram:direct_u43"), SAID[1])
+    expire(workspace, now=timezone.now())
+    night = Batch.objects.get(scope=scope)
+    pages = [reverse(f"admin:memories_batch_{page}", args=[night.pk]) for page in ("run", "change")]
+    undos = [reverse(f"admin:memories_batch_{page}", args=[night.pk]) for page in ("undo_run", "undo")]
+    assert "Undo all 2" in ann.get(pages[0]).content.decode() and undos[1] in ann.get(pages[1]).content.decode()
+    for entry in Entry.objects.all():
+        entries.restore(entry, now=timezone.now(), actor="user:ann")
+    for page, undo in zip(pages, undos, strict=True):
+        shown = ann.get(page).content.decode()
+        assert "there is nothing to undo" in shown and undo not in shown
+    assert "there is nothing to undo" in ann.get(undos[0], follow=True).content.decode()
+
+
+def test_the_times_to_live_a_night_went_by_are_told_in_the_reader_s_language(
+    ann: Client, workspace: Workspace, scope: Scope
+) -> None:
+    remember(scope, SAID[0])
+    Policy.objects.create(workspace=workspace, entry_type="auto_capture", scope_kind=scope.kind, kind="ttl", value=45)
+    expire(workspace, now=timezone.now())
+    night = Batch.objects.get()
+    pages = [reverse("admin:memories_batch_changelist")]
+    pages += [reverse(f"admin:memories_batch_{page}", args=[night.pk]) for page in ("run", "change")]
+    for page in pages:
+        english, chinese = (ann.get(page, headers={"Accept-Language": one}) for one in ("en", "zh-hans"))
+        assert "Chat turn 30 d (built in); Auto capture 45 d (policy version 1)" in english.content.decode()
+        assert "存留时间：对话轮次 30 天（内置）；" in chinese.content.decode()
+        assert "45 天（策略第 1 版）" in chinese.content.decode() and "chat_turn" not in chinese.content.decode()
 
 
 def test_a_run_of_others_is_undone_by_nobody_else(ann: Client, stranger: Workspace) -> None:
