@@ -7,13 +7,14 @@ other: what came of it could be heard by all of them.
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from itertools import chain, zip_longest
 from typing import Any
 
 from memories import llm
 from memories.choices import Category, EntryType
 from memories.conf import conf
 from memories.consolidation.extraction.ownership import ScopedMessage, ScopeMessages
-from memories.index import scope_statistics
+from memories.index import models_in_use, scope_statistics, vectors
 from memories.language import text
 from memories.llm import prompts, schemas
 from memories.models import Entry, Workspace
@@ -96,9 +97,36 @@ def _data(question: ExtractionQuestion, workspace: Workspace) -> dict[str, Any]:
 
 
 def _known_facts(whole: ScopeMessages) -> list[Entry]:
-    """The facts that share most with a conversation, by its rare words."""
+    """The facts that share most with a conversation by its rare words, and those nearest by meaning, in turn.
+
+    At most half of them are there for their meaning alone: something is nearest to whatever is said.
+    """
     if conf.KNOWN_FACTS <= 0:
         return []
+    near = _near_facts(whole)
+    in_turn = chain.from_iterable(zip_longest(_sharing_facts(whole), near))
+    found = {fact.pk: fact for fact in in_turn if fact is not None}
+    return list(found.values())[: conf.KNOWN_FACTS]
+
+
+def _near_facts(whole: ScopeMessages) -> list[Entry]:
+    """«I live in Porto» to «I moved to Braga»: none where nothing is embedded, or the embedder was away."""
+    model = models_in_use.searched_model(whole.scope.workspace_id)
+    if model is None or not whole.messages:
+        return []
+    near = vectors.facts_near_messages(
+        whole.scope,
+        model,
+        origins=(one.message.id for one in whole.messages),
+        sessions=(one.turn.place.get("session_id", "") for one in whole.messages),
+        since=min(one.message.at for one in whole.messages),
+        most=(conf.KNOWN_FACTS + 1) // 2,
+    )
+    facts = Entry.objects.in_scope(whole.scope).live().in_bulk(near)
+    return [facts[pk] for pk in near if pk in facts]
+
+
+def _sharing_facts(whole: ScopeMessages) -> list[Entry]:
     own = {term for one in whole.messages for term in text.terms(one.message.content)}
     counts = {term: n for (_scope, term), n in scope_statistics.frequencies([whole.scope.pk], own).items() if n > 0}
     probe = sorted(counts, key=lambda term: (counts[term], term))[:_PROBES]
