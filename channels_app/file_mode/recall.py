@@ -3,6 +3,7 @@
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, tzinfo
+from functools import partial
 
 from memories.choices import NeedMode
 from memories.files import keyword
@@ -12,6 +13,7 @@ from memories.kinds import EntryType
 from memories.language import quoting
 from memories.recall.answers.answerability import FOUND, NONE, WEAK, WORDS_FOUND, WORDS_WEAK, fit
 from memories.recall.gate.decision import GateDecision, decide
+from memories.recall.question.temporal import asks_what_came_before
 
 #: Blocks that are looked at before times narrow them.
 LOOKED_AT = 200
@@ -61,11 +63,13 @@ def recall_from_files(
     until: datetime | None = None,
     language: str = "en",
 ) -> FileRecall:
-    """The blocks of these files that hold most of a message's words, best first."""
+    """The blocks of these files that hold most of a message's words, best first; the newest for what names nothing."""
     decision = decide(message) if need == NeedMode.AUTO else GateDecision(True, "off")
     if not decision.retrieve or (types is not None and EntryType.NOTE not in types):
         return FileRecall(decision)
-    found = keyword.search(folders, message, limit=LOOKED_AT if since or until else limit, zone=zone)
+    most = LOOKED_AT if since or until else limit
+    search = keyword.newest if asks_what_came_before(message) else partial(keyword.search, query=message)
+    found = search(folders, limit=most, zone=zone)
     within = [match for match in found if _is_within(match.at, since, until)][:limit]
     texts = [_line(match, zone) for match in within]
     shown, tokens = fit([quoting.notice_in(language), *texts], token_budget)

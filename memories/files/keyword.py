@@ -123,6 +123,25 @@ def search(
     return [match for _place, match in best]
 
 
+def newest(folders: Sequence[ScopeFolder], *, limit: int, zone: tzinfo) -> list[FileMatch]:
+    """The blocks of these files that were written last, whatever they say, newest first; then those without a day."""
+    texts = [text for folder in folders for file in _files(folder, True) if (text := _text(folder, file))]
+    found: list[tuple[tuple[float, float, str, int], FileMatch]] = []
+    for text in sorted(texts, key=lambda text: -text.newest):
+        if limit < 1 or (len(found) == limit and -text.newest > found[-1][0][1]):
+            break  # neither this file nor one of those after it holds anything newer
+        for block, _said, _heading in text.blocks:
+            at = time_of(text.path, block, zone)
+            match = FileMatch(text.path, block.line_from, block.line_to, block.text, block.heading, at, 1.0)
+            found.append((_rank(match), match))
+        found = sorted(found, key=itemgetter(0))[:limit]
+    return [match for _place, match in found]
+
+
+def _files(folder: ScopeFolder, transcripts: bool) -> list[FoundFile]:
+    return [*folder.files(), *(folder.transcripts() if transcripts else [])]
+
+
 def forget() -> None:
     """Forget every file that was read."""
     with _cache_lock:
@@ -133,7 +152,7 @@ def _promising(folders: Sequence[ScopeFolder], wanted: list[_Word], transcripts:
     """The files that hold words of the question, with what a block of theirs can score; those first that can most."""
     found = []
     for folder in folders:
-        for file in [*folder.files(), *(folder.transcripts() if transcripts else [])]:
+        for file in _files(folder, transcripts):
             text = _text(folder, file)
             if text and (most := text.most(wanted)):
                 found.append((most, text))

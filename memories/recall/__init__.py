@@ -25,6 +25,7 @@ from memories.recall.answers.answerability import (
     Answerability,
     assess,
     assess_events,
+    assess_newest,
     context_text,
     events_text,
     is_noise,
@@ -43,10 +44,15 @@ from memories.recall.question.query import (
     searched_part,
     words_of,
 )
-from memories.recall.question.question_vector import vector_of
+from memories.recall.question.question_vector import PENDING, vector_of
 from memories.recall.question.references import resolve
 from memories.recall.question.speakers import is_about_asker
-from memories.recall.question.temporal import DateRange, date_ranges_of, has_question_mark_or_word
+from memories.recall.question.temporal import (
+    DateRange,
+    asks_what_came_before,
+    date_ranges_of,
+    has_question_mark_or_word,
+)
 from memories.recall.ranking.corrections import prefer_corrections
 from memories.recall.ranking.features import feature_weights, speaks_of_one_of_several
 from memories.recall.ranking.rerank import rerank
@@ -215,29 +221,14 @@ def _search(query: Query, result: Recall, given: _Circumstances) -> None:
     policies, now = given.policies, given.now
     ranges = _date_ranges(query, result, given)
     parsed = _parse(query, result, ranges, given)
-    result.date_ranges = parsed.date_ranges
-    result.weights = weights = ranking_weights(query, parsed, policies)
-    history = query.client_history
-    repeated = result.timed("history", lambda: history.entries(query.workspace_id, query.scope_ids)) if history else ()
-    newest = conf.TRACE_EXCLUDED if given.asked.is_sampled else 0
-    matches = result.timed(
-        "search", lambda: eligible_candidates(query, parsed, weights, policies, now, more=len(repeated), newest=newest)
-    )
-    result.ranked = result.timed("rank", lambda: score(matches, query, parsed, weights, now))
-    rerank(query, result)
-    if query.mode not in BY_MATCH_ALONE:
-        result.ranked = result.timed("corrections", lambda: prefer_corrections(result.ranked))
-    in_history = mark_repeated(result.ranked, history, repeated)
-    result.served = result.timed("quotas", lambda: _serve(query, result.ranked, policies))
-    result.ends = min(filter(None, (policies.end_of(item.entry) for item in result.served)), default=None)
-    known = best_first([*result.served, *in_history])
-    result.in_history = bool(known) and known[0].reason != "served"
-    entries = sum(scope.entry_count for scope in query.scopes)
-    result.answerability = result.timed("evidence", lambda: assess(result.ranked, known, parsed, entries))
-    if is_noise(result.answerability) and query.asks_for_anything and has_question_mark_or_word(query.message):
-        for item in result.served:  # what a young scope has for lack of anything better would only mislead
-            item.reason = "floor"
-        result.served = []
+    is_open = query.mode not in BY_MATCH_ALONE and asks_what_came_before(query.message)
+    has_no_vectors = parsed.vector is None or PENDING in result.degraded
+    if is_open and has_no_vectors and not ranges:
+        parsed = parsed.by_time(now)
+    _find(query, result, parsed, given)
+    if is_open and not (result.served or result.in_history or parsed.newest_to):
+        parsed = parsed.by_time(now)
+        _find(query, result, parsed, given)
     add_evidence(result.served)
     told = [item for item in result.served if not (query.past and query.past.withholds(item.entry))]
     result.context, result.tokens = result.timed(
@@ -248,6 +239,38 @@ def _search(query: Query, result: Recall, given: _Circumstances) -> None:
         _add_events(query, result, parsed, ranges, given)
     if given.asked.is_sampled or query.explain:
         _explain(query, result, parsed, policies, now)
+
+
+def _find(query: Query, result: Recall, parsed: ParsedQuery, given: _Circumstances) -> None:
+    """Fill in what is found and what of it is served, and whether that is enough."""
+    policies, now = given.policies, given.now
+    result.date_ranges = parsed.date_ranges
+    result.weights = weights = ranking_weights(query, parsed, policies)
+    history = query.client_history
+    repeated = result.timed("history", lambda: history.entries(query.workspace_id, query.scope_ids)) if history else ()
+    newest = conf.TRACE_EXCLUDED if given.asked.is_sampled else 0
+    matches = result.timed(
+        "search", lambda: eligible_candidates(query, parsed, weights, policies, now, more=len(repeated), newest=newest)
+    )
+    result.ranked = result.timed("rank", lambda: score(matches, query, parsed, weights, now))
+    if not parsed.newest_to:
+        rerank(query, result)
+    if query.mode not in BY_MATCH_ALONE:
+        result.ranked = result.timed("corrections", lambda: prefer_corrections(result.ranked))
+    in_history = mark_repeated(result.ranked, history, repeated)
+    result.served = result.timed("quotas", lambda: _serve(query, result.ranked, policies))
+    result.ends = min(filter(None, (policies.end_of(item.entry) for item in result.served)), default=None)
+    known = best_first([*result.served, *in_history])
+    result.in_history = bool(known) and known[0].reason != "served"
+    entries = sum(scope.entry_count for scope in query.scopes)
+    if parsed.newest_to:
+        result.answerability = assess_newest(known, parsed, entries)
+        return
+    result.answerability = result.timed("evidence", lambda: assess(result.ranked, known, parsed, entries))
+    if is_noise(result.answerability) and query.asks_for_anything and has_question_mark_or_word(query.message):
+        for item in result.served:  # what a young scope has for lack of anything better would only mislead
+            item.reason = "floor"
+        result.served = []
 
 
 def _serve(query: Query, ranked: Sequence[Ranked], policies: Policies) -> list[Ranked]:

@@ -113,6 +113,12 @@ def assess_all(ranked: Sequence[Ranked], known: Sequence[Ranked], parsed: Parsed
     return replace(signs, verdict=verdict, strength=strength)
 
 
+def assess_newest(served: Sequence[Ranked], parsed: ParsedQuery, entries: int) -> Answerability:
+    """The verdict where the newest of what is known answers: of one's own, where somebody asks about themselves."""
+    own = [item for item in served if item.sender.may_be_asker or not parsed.about_asker]
+    return Answerability(FOUND if own else WEAK if served else NONE, entries=entries, about_asker=parsed.about_asker)
+
+
 def assess_events(
     assessed: Answerability, events: Sequence[RecalledEvent], *, names_days: bool = False, about_asker: bool = False
 ) -> Answerability:

@@ -160,6 +160,11 @@ class ParsedQuery:
     limit: int | None = None  # how many are looked at; None: as configured
     about_asker: bool = False  # the one who asks is asked about, and nobody else
     features: Mapping[str, float] = field(default_factory=dict)  # weights of those the candidates are ranked by
+    newest_to: datetime | None = None  # the newest at this time come first, whatever they say
+
+    def by_time(self, now: datetime) -> "ParsedQuery":
+        """The same for the newest of what is known: neither by its words nor by its meaning."""
+        return ParsedQuery(Words({}, []), about_asker=self.about_asker, newest_to=now)
 
 
 def searched_part(message: str) -> str:

@@ -172,6 +172,8 @@ _ABOUT_ASKING = pattern("questions", "about_asking", re.IGNORECASE)
 #: Whether a message names days does not depend on when it is said.
 _ANY_DAY = date(2000, 1, 1)
 _ASKING = word_set("questions", "only_asking")
+_NAMES_NOTHING = pattern("questions", "names_nothing", re.IGNORECASE)
+_SAID = pattern("questions", "said", re.IGNORECASE)
 
 
 def is_about_past(message: str) -> bool:
@@ -182,6 +184,13 @@ def is_about_past(message: str) -> bool:
     if _PAST.search(end) and is_question_about_past(message):
         return True
     return is_question(message) and PAST_TENSE.search(end) is not None and bool(windows(end, asked=_ANY_DAY))
+
+
+def asks_what_came_before(message: str) -> bool:
+    """Whether a message asks for all that was said, and names nothing of it: «what did I tell you before?»."""
+    if len(message) > LOOK_CHARS or not is_about_past(message) or not _SAID.search(message):
+        return False
+    return not any(map(str.isalnum, _NAMES_NOTHING.sub(" ", message.replace("’", "'"))))
 
 
 def is_about_asking(message: str) -> bool:
@@ -196,6 +205,8 @@ def has_question_mark_or_word(message: str) -> bool:
 
 def event_words(message: str, ranges: Sequence[DateRange] = ()) -> list[str]:
     """The words of a question an event can be found by: not those that only ask, nor those that name the days."""
+    if asks_what_came_before(message):
+        return []
     days = {word for named in ranges for word in text.words(named.words)}
     return [
         word for word in _content_words(message) if word not in _ASKING and word not in days and not word.isdecimal()

@@ -108,6 +108,8 @@ _UNLABELLED = "regexp_replace(e.content, '^(User|Assistant): ', '', 'ng')"
 _VECTOR = "CASE WHEN i.model_id = %(model)s THEN (-(i.embedding <#> %(centred)s::halfvec) - %(offset)s) / %(span)s END"
 _COSINE = "CASE WHEN i.model_id = %(model)s THEN -(i.embedding <#> %(vector)s::halfvec) END"
 _TYPICAL = "CASE WHEN i.model_id = %(model)s THEN -(i.embedding <#> %(typical)s::halfvec) END"
+#: How new an entry is, in the place of its days: never 0, and below what a day counts for that is named.
+_NEWEST = "1 / (2 + greatest(extract(epoch FROM %(newest_to)s - e.stated_at)::float8, 0) / 86400)"
 _RELATIVE = """
     SELECT *, {nearness} + {boosts} AS fused
     FROM ({ranked}) scored WHERE %(alpha)s > 0 OR keyword > 0 OR named OR date > 0
@@ -235,7 +237,7 @@ def search(
     ranking before anything is read of entries.
     """
     conditions, parameters = all_of(scope_filter(query), where, _own_terms_filter(parsed))
-    date, date_parameters = date_score_sql(parsed.date_ranges)
+    date, date_parameters = _date_sql(parsed)
     vector, vector_parameters = _vector_sql(parsed.vector)
     keyword, keyword_parameters = _keyword_sql(query, parsed)
     parameters |= vector_parameters | date_parameters | keyword_parameters | among[1] | {**weights}
@@ -281,10 +283,15 @@ def ranking_weights(query: Query, parsed: ParsedQuery, policies: Policies) -> di
     return {
         "alpha": of_vectors if parsed.vector else 0.0,
         "boost": policies.weight("SPEAKER_BOOST"),
-        "date_boost": policies.weight("DATE_BOOST"),
+        "date_boost": 1.0 if parsed.newest_to else policies.weight("DATE_BOOST"),
         "recency": policies.weight("RECENCY"),
         "floor": policies.weight("MIN_SIMILARITY"),
     }
+
+
+def _date_sql(parsed: ParsedQuery) -> tuple[str, dict[str, Any]]:
+    """What an entry's time counts for, in SQL: its day, or how new it is."""
+    return (_NEWEST, {"newest_to": parsed.newest_to}) if parsed.newest_to else date_score_sql(parsed.date_ranges)
 
 
 def _keyword_sql(query: Query, parsed: ParsedQuery) -> tuple[str, dict[str, Any]]:

@@ -53,6 +53,16 @@ def test_what_was_said_meanwhile_is_found_at_once(bot: Api) -> None:
     assert "transcripts" in told["memories"][0]["slots"]["path"]
 
 
+@pytest.mark.parametrize("message", ["what have I told you so far?", "之前我跟你说过什么？"])
+def test_a_question_that_names_nothing_is_answered_by_the_newest_lines(bot: Api, notes: None, message: str) -> None:
+    with database_away():
+        bot.post("turns", turn("我对花生过敏", "记住了"))
+        told = recall(bot, message)
+    said = [memory["content"] for memory in told["memories"]]
+    assert "花生" in "".join(said[:2]) and "pier six" in said[2] and len(said) == 5
+    assert told["evidence"] == "found" and "花生" in told["context"]
+
+
 def test_nothing_found_is_told(bot: Api, notes: None) -> None:
     with database_away():
         told = recall(bot, "who won the chess championship?")
