@@ -130,13 +130,13 @@ def _filled(context: Context, caller: Caller, recent: tuple[RecentMessage, ...] 
     _add_directives(context, page, language, LONGEST)
     _add_profile(context, page, profile_of(query, policies, now=now), zone=zone, year=now.astimezone(zone).year)
     _add_recent_chat(context, page, caller)
-    share = page.share(conf.CONTEXT_MEMORIES_SHARE)
+    share = page.share(1.0 if page.is_short else conf.CONTEXT_MEMORIES_SHARE)
     conversation = Conversation(
         context.session, query.token_budget, context.max_tokens, page.left - share, held=context.client_history, now=now
     )
     asked = replace(
         query,
-        token_budget=page.room("memories", share),
+        token_budget=page.room("memories", share) + tokens_of(quoting.notice_in(language)),  # recall counts its own
         client_history=conversation.client_history,
         recent=conversation.recent if recent is None else recent,
     )

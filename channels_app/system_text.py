@@ -18,6 +18,8 @@ HEADINGS = {
     "directives": {"en": "# What you are asked to do", "zh-hans": "# 请遵守"},
 }
 
+#: Of fewer tokens the share of memories holds no line below its heading.
+SHORT_TEXT = 200
 #: What the platform itself asks of the model; all else is what people said.
 OWN_PART = "directives"
 
@@ -102,12 +104,16 @@ RESET_INSTRUCTION = {
 
 
 class SystemText:
-    """A text that is being put together; its parts stand in the order of HEADINGS, whatever comes first."""
+    """A text that is being put together; its parts stand in the order of HEADINGS, whatever comes first.
+
+    Where there is little room the parts have no headings, and few words say whose words they are.
+    """
 
     def __init__(self, budget: int, language: str) -> None:
         self._budget, self._language = budget, language
+        self.is_short = budget < SHORT_TEXT
         self._parts: dict[str, list[str]] = {}
-        self._notice = notice_in(language)
+        self._notice = notice_in(language, 0 if self.is_short else budget)
         self.used = 0
 
     @property
@@ -148,12 +154,15 @@ class SystemText:
         """What it costs to say whose words follow, where nothing of people is there yet."""
         return 0 if part == OWN_PART or self._parts.keys() - {OWN_PART} else tokens_of(self._notice) + 1
 
+    def _heading(self, part: str) -> list[str]:
+        return [] if self.is_short else [in_language(HEADINGS[part], self._language)]
+
     def _heading_tokens(self, part: str) -> int:
-        return tokens_of(in_language(HEADINGS[part], self._language)) + 1
+        return sum(map(tokens_of, self._heading(part))) + 1
 
     def __str__(self) -> str:
         parts = [(part, self._parts[part]) for part in HEADINGS if part in self._parts]
-        texts = ["\n".join([in_language(HEADINGS[part], self._language), *lines]) for part, lines in parts]
+        texts = ["\n".join([*self._heading(part), *lines]) for part, lines in parts]
         return "\n\n".join([self._notice, *texts] if self._parts.keys() - {OWN_PART} else texts)
 
 

@@ -72,9 +72,9 @@ def recall_from_files(
     found = search(folders, limit=most, zone=zone)
     within = [match for match in found if _is_within(match.at, since, until)][:limit]
     texts = [_line(match, zone) for match in within]
-    shown, tokens = fit([quoting.notice_in(language), *texts], token_budget)
-    shown, tokens = (shown[1:], tokens) if len(shown) > 1 else ([], 0)
-    lines = [RecalledLine(_scope_of(folders, match), match, n < len(shown)) for n, match in enumerate(within)]
+    shown, tokens = fit([quoting.notice_in(language, token_budget), *texts], token_budget)
+    shown, tokens = (shown, tokens) if len(shown) > 1 else ([], 0)
+    lines = [RecalledLine(_scope_of(folders, match), match, n < len(shown) - 1) for n, match in enumerate(within)]
     return FileRecall(decision, lines, "\n".join(shown), tokens)
 
 

@@ -321,7 +321,7 @@ def _add_events(
     )
     shown = {str(item.entry.uid) for item in result.served if item.in_context}
     more = [event for event in result.events if event.memory not in shown]
-    notice = "" if result.context else notice_in(query.language)
+    notice = "" if result.context else notice_in(query.language, query.token_budget)
     left = query.token_budget - result.tokens
     lines, tokens = events_text(more, budget=left, zone=given.asked.zone, notice=notice)
     result.context, result.tokens = "\n".join(filter(None, [result.context, lines])), result.tokens + tokens

@@ -237,7 +237,8 @@ def context_text(served: Sequence[Ranked], *, budget: int, zone: tzinfo, languag
     Above them stands that people said them. A memory that does not fit whole is left out, and so is all after it: half
     a memory misleads.
     """
-    lines, used = fit([quoting.notice_in(language), *(memory_line(item, zone, language) for item in served)], budget)
+    notice = quoting.notice_in(language, budget)
+    lines, used = fit([notice, *(memory_line(item, zone, language) for item in served)], budget)
     if len(lines) < 2:
         return "", 0
     for item in served[: len(lines) - 1]:
