@@ -109,8 +109,14 @@ class _Read:
 
     def has_the_signs_of(self, other: "_Read") -> bool:
         """Whether what says something is written with the same signs, in any order."""
-        ours, theirs = self.substance, other.substance
+        ours, theirs = (text.join_words(words) for words in self.words_beside(other))
         return len(ours) == len(theirs) and sorted(ours) == sorted(theirs)
+
+    def words_beside(self, other: "_Read") -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """What says something in both; universal words do not, but for «all», which tells «pills» from «a pill»."""
+        if self.universals["all"] != other.universals["all"]:
+            return self.kept, other.kept
+        return self.bare, other.bare
 
     def says_as_much_as(self, other: "_Read") -> bool:
         """Whether what says something is the same but for universal words; «all the cake» is not «a cake»."""
@@ -153,10 +159,12 @@ def _is_reworded(ours: _Read, theirs: _Read) -> bool:
     if ours.says_as_much_as(theirs):
         return True
     names = ours.names | theirs.names
-    may_move = differences.are_same_clauses(ours.clauses, theirs.clauses)
-    if may_move and differences.is_time_moved(text.join_words(ours.kept), text.join_words(theirs.kept)):
+    old, new = ours.words_beside(theirs)
+    is_one_clause = len(ours.clauses) == len(theirs.clauses) == 1
+    may_move = is_one_clause or differences.are_same_clauses(ours.clauses, theirs.clauses)
+    if may_move and differences.is_time_moved(text.join_words(old), text.join_words(new)):
         return True
-    return differences.are_harmless(ours.kept, theirs.kept, names.__contains__, may_move=may_move)
+    return differences.are_harmless(old, new, names.__contains__, may_move=may_move)
 
 
 def contains(old: str, new: str) -> bool:
