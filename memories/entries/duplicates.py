@@ -242,7 +242,7 @@ def best_candidate(
         if (candidate.echo == Echo.TURN) != (write.echo == Echo.TURN):
             continue  # a question that is asked again takes the place of no statement
         threshold = recent if is_turn and abs(write.draft.at - candidate.stated_at) <= window else plain
-        if _share(candidate.terms, write.counts) < threshold - TERM_SLACK:
+        if _share(candidate.terms, write.counts) < min(plain, recent) - TERM_SLACK:
             continue  # far apart: not worth a look at every word
         likeness, alike = compare(candidate.content, write.draft.content, threshold=threshold)
         if likeness is Likeness.SAME:  # of a time when fingerprints were taken otherwise
