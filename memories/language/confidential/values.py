@@ -44,6 +44,9 @@ _MAIL = re.compile(r"[\w.+-]+@[\w-]+\.[\w.]+$")
 _SEPARATORS = (":", ",", "=", "}")
 #: Signs of code that are in no key.
 _CALL = re.compile(r"[()\[\]{}<>]")
+_PLAIN_FILE = re.compile(r"\.(?:pem|json|ya?ml|txt|pub|env|key|crt|md|py|js|com|io|org)$")
+_LICENSE = re.compile(r"[A-Z\d]{3,8}(?:-[A-Z\d]{3,8}){2,8}")
+_DIGIT, _SMALL, _CAPITAL = re.compile(r"\d"), re.compile("[a-z]"), re.compile("[A-Z]")
 _BARE_KEY = ("secret", "token", "bearer", "cookie", "key")
 
 
@@ -104,7 +107,9 @@ class Value:
             return None
         if match[2].lstrip()[:1] in _SEPARATORS:  # the quotes are of names, as in JSON
             return None
-        if self.kind == SecretKind.KEY and not (len(match[2]) >= 8 and _STRONG.search(match[2])):
+        if self.kind == SecretKind.KEY and (
+            len(match[2]) < 8 or not _STRONG.search(match[2]) or _CALL.search(match[2])
+        ):
             return None
         return match.span(2)
 
@@ -176,16 +181,10 @@ class Value:
         if not run:
             return None
         token = run[0].rstrip(".,;:?!)]}>\"'`")
-        is_mixed = re.search(r"\d", token) and re.search(r"[A-Za-z]", token)
-        least = 10 if self.noun in _BARE_KEY else 6
-        is_license = re.fullmatch(r"[A-Z\d]{3,8}(?:-[A-Z\d]{3,8}){2,8}", token)
-        is_long = len(token) >= 16 and re.search(r"[a-z]", token) and re.search(r"[A-Z]", token)
-        is_number = token.isdigit() and len(token) >= 8 and self.noun not in _BARE_KEY
-        is_plain_file = (
-            re.search(r"\.(?:pem|json|ya?ml|txt|pub|env|key|crt|md|py|js|com|io|org)$", token) or "://" in token
-        )
-        is_value = len(token) >= least and not _CALL.search(token) and (is_mixed or is_license or is_long or is_number)
-        return (at, at + len(token)) if is_value and not is_plain_file and not _DAY.match(token) else None
+        is_bare = self.noun in _BARE_KEY
+        if len(token) < (10 if is_bare else 6) or not _is_key(token, is_bare=is_bare) or _CALL.search(token):
+            return None
+        return None if _PLAIN_FILE.search(token) or "://" in token or _DAY.match(token) else (at, at + len(token))
 
     def _phrase(self, at: int) -> tuple[int, int] | None:
         words = _WORDS.match(self.folded, at)
@@ -205,3 +204,11 @@ class Value:
             if (match := form.match(self.folded, at)) and not _DAY.match(match[0]):
                 return match.span()
         return None
+
+
+def _is_key(token: str, *, is_bare: bool) -> bool:
+    """Whether a word is made as keys are: of letters and digits, of large and small letters, or a long number."""
+    is_small, is_large = _SMALL.search(token) is not None, _CAPITAL.search(token) is not None
+    if not _DIGIT.search(token):
+        return is_small and is_large and len(token) >= 16 or _LICENSE.fullmatch(token) is not None
+    return is_small or is_large or token.isdigit() and len(token) >= 8 and not is_bare

@@ -1,6 +1,7 @@
 """Secrets by the words around them: a word for one with a value beside it, a number that opens something."""
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from itertools import islice, zip_longest
 
@@ -45,7 +46,7 @@ _TO = re.compile(r"(?<![A-Za-z])(?:to|into|as|with|by)(?![A-Za-z])", re.IGNORECA
 _LIST = re.compile(r"\s*(?:,|，|、|/|\band\b|\bor\b|和|或|及)\s*(?=[*#\w])", re.IGNORECASE)
 _OWNED = r"(?:(?:my|the|our|your|his|her|their|a|that|this)\s)?(?:[\w'-]{1,20}\s){0,2}"
 _IS_NOUN = re.compile(
-    rf"(?:\s|[\"'`*_,，]){{0,6}}(?:(?:\bis|\bwas|\bare|\bas|=|-|,)\s(?:(?:still|now|also|currently)\s)?{_OWNED}|(?:这个)?(?:就是|是|为|作为)[^，。\s]{{0,14}})$",
+    rf"(?:(?:\bis|\bwas|\bare|\bas|=|-|,)\s(?:(?:still|now|also|currently)\s)?{_OWNED}|(?:这个)?(?:就是|是|为|作为)[^，。\s]{{0,14}})$",
     re.IGNORECASE,
 )
 _FEW_DIGITS = re.compile(r"\d[\d*#-]{2}|\d{1,2}\D{1,12}\d{1,2}\D{1,12}\d")
@@ -119,22 +120,48 @@ def by_words(folded: str) -> Iterator[Span]:
     lowered = folded.lower()
     if not any(stem in lowered for stem in _STEMS):
         return
-    nouns = list(nouns_of(folded))
-    for noun, following in zip_longest(nouns, nouns[1:]):
-        if following is None or noun.lastgroup != following.lastgroup or folded[noun.end() : following.start()].strip():
-            yield from _beside(folded, noun, SecretKind(str(noun.lastgroup)))
-    for noun in _BARE_CODE.finditer(folded):
-        before, after = max(0, noun.start() - 30), noun.end() + 30
-        opens_something = _ACCESS.search(folded, noun.end(), noun.end() + 80)
-        is_other = _HARMLESS_WORD.search(folded, before, after) and not opens_something
-        if not is_other and not _HARMLESS.search(folded, before, noun.end()):
-            yield from _beside(folded, noun, SecretKind.CODE)
+    yield from _beside_each(folded, [(noun, SecretKind(str(noun.lastgroup))) for noun in nouns_of(folded)])
+    yield from _beside_each(folded, [(code, SecretKind.CODE) for code in _bare_codes(folded)])
 
 
-def _beside(folded: str, noun: re.Match[str], kind: SecretKind) -> Iterator[Span]:
-    """The values after a word for a secret, else the one before it."""
+def _bare_codes(folded: str) -> Iterator[re.Match[str]]:
+    """The word «code» alone, where no other word says that it is none that opens something."""
+    codes = list(islice(_BARE_CODE.finditer(folded), _MOST_NOUNS))
+    harmless = [word.span() for word in _HARMLESS_WORD.finditer(folded)] if codes else []
+    access = [word.span() for word in _ACCESS.finditer(folded)] if harmless else []
+    for code in codes:
+        before, end = max(0, code.start() - 30), code.end()
+        if _holds_one(harmless, before, end + 30):
+            opens_something = _holds_one(access, end, end + 80)
+            if not opens_something or _HARMLESS.search(folded, before, end):
+                continue
+        yield code
+
+
+def _holds_one(spans: Sequence[tuple[int, int]], begin: int, end: int) -> bool:
+    """Whether one of these spans, which are in their order, stands between two positions."""
+    n = bisect_left(spans, (begin, begin))
+    return n < len(spans) and spans[n][1] <= end
+
+
+def _beside_each(folded: str, nouns: Sequence[tuple[re.Match[str], SecretKind]]) -> Iterator[Span]:
+    """The values of words for secrets; each word is read between those of its kind, so that a text is read once."""
+    bounds: list[int] = []
+    ends: dict[SecretKind, int] = {}
+    for noun, kind in reversed(nouns):
+        bounds.append(ends.get(kind, len(folded)))
+        ends[kind] = noun.start()
+    begins: dict[SecretKind, int] = {}
+    for (noun, kind), most, following in zip_longest(nouns, reversed(bounds), nouns[1:]):
+        if following is None or kind != following[1] or folded[noun.end() : following[0].start()].strip():
+            yield from _beside(folded, noun, kind, begins.get(kind, 0), most)
+        begins[kind] = noun.end()
+
+
+def _beside(folded: str, noun: re.Match[str], kind: SecretKind, least: int, most: int) -> Iterator[Span]:
+    """The values after a word for a secret, else the one before it; both within these bounds."""
     start, end = noun.span()
-    until = _end_of_sentence(folded, end)
+    until = _end_of_sentence(folded, end, most)
     if kind == SecretKind.PHONE and _BUSINESS.search(folded, max(0, start - 30), until):
         return
     value = Value(folded, kind, folded[start:end].lower())
@@ -143,13 +170,13 @@ def _beside(folded: str, noun: re.Match[str], kind: SecretKind) -> Iterator[Span
         while (more := _LIST.match(folded, span[1])) and (further := value.at(more.end(), may_be_plain=False)):
             span = further
             yield *span, kind
-    elif span := _value_before(value, start):
+    elif span := _value_before(value, start, least):
         yield *span, kind
 
 
-def _end_of_sentence(folded: str, at: int) -> int:
+def _end_of_sentence(folded: str, at: int, most: int) -> int:
     """Where the sentence of a word ends; a line that ends with a colon goes on in the next one."""
-    most = min(len(folded), at + _AFTER)
+    most = min(most, at + _AFTER)
     for ends in _SENTENCE_END.finditer(folded, at, most):
         if ends[0] != "\n" or folded[at : ends.start()].rstrip(" \"'*`")[-1:] not in ("", ":", "是", "="):
             return ends.start()
@@ -162,7 +189,10 @@ def _value_after(value: "Value", start: int, end: int, until: int) -> tuple[int,
     ways: list[tuple[Sequence[int], bool]] = [([end], False)]
     ways.append(([link.end() for link in _LINK.finditer(folded, end, until)], True))
     to = [link.end() for link in _TO.finditer(folded, end, until)]
-    ways.insert(0, (to, True)) if _CHANGED.search(folded, max(0, start - 60), start) else ways.append((to, False))
+    if to and _CHANGED.search(folded, max(0, start - 60), start):
+        ways.insert(0, (to, True))
+    else:
+        ways.append((to, False))
     for positions, may_be_plain in ways:
         for at in positions:
             if span := value.at(at, may_be_plain=may_be_plain):
@@ -170,15 +200,14 @@ def _value_after(value: "Value", start: int, end: int, until: int) -> tuple[int,
     return value.anywhere(end, until)
 
 
-def _value_before(value: "Value", start: int) -> tuple[int, int] | None:
+def _value_before(value: "Value", start: int, least: int) -> tuple[int, int] | None:
     """«X is my password», «X 是我的密码»."""
-    begin = max(0, start - _BEFORE)
+    begin = max(least, start - _BEFORE)
     ends = _IS_NOUN.search(value.folded, begin, start)
     if not ends:
         return None
+    end = begin + len(value.folded[begin : ends.start()].rstrip(" \t\n\"'`*_,，"))
     for last in _LAST_NUMBER if value.kind not in (SecretKind.PASSWORD, SecretKind.KEY) else _LAST_RUN:
-        if (match := last.search(value.folded, begin, ends.start())) and (
-            span := value.at(match.start(), may_be_plain=False)
-        ):
-            return span if span[1] >= ends.start() - 1 else None
+        if (match := last.search(value.folded, begin, end)) and (span := value.at(match.start(), may_be_plain=False)):
+            return span if span[1] >= end - 1 else None
     return None

@@ -1,5 +1,7 @@
 """What is a secret of what people say, and what only looks so."""
 
+import time
+
 import pytest
 
 from memories.language.confidential import (
@@ -100,3 +102,16 @@ def test_a_question_for_the_value_of_a_secret_is_looked_for_in_memory(question: 
 )
 def test_a_question_what_such_a_thing_is_needs_no_memory(question: str) -> None:
     assert not decision.decide(question).retrieve
+
+
+@pytest.mark.parametrize("repeated", ["代码", "?key=", "code, ", "token="])
+def test_a_text_full_of_words_for_secrets_is_read_in_a_moment(repeated: str) -> None:
+    said = (repeated * 10_000)[:10_000]
+    begun = time.process_time()
+    find_secrets(said)
+    assert time.process_time() - begun < 0.15  # a third of it on an idle machine; before, two to eight times as much
+
+
+def test_code_between_two_texts_in_quotes_is_no_secret() -> None:
+    said = 'assert told["entry_key"] == answer["entries"][0]["id"]'
+    assert mask(said) == said
