@@ -12,8 +12,14 @@ Each step looks at a bounded number of characters around a word, so that a text 
 import re
 from collections.abc import Iterable
 
-from memories.language.confidential.asking import asked_kinds, asks_which, is_value_alone
-from memories.language.confidential.forms import by_checksum, by_form
+from memories.language.confidential.asking import (
+    asked_kinds,
+    asks_for_several,
+    asks_which,
+    is_value_alone,
+    named_kinds,
+)
+from memories.language.confidential.forms import by_checksum, by_form, vendors_of
 from memories.language.confidential.kinds import MASKED, FoundSecret, SecretKind, fold
 from memories.language.confidential.words import by_use, by_words
 
@@ -22,12 +28,15 @@ __all__ = [
     "FoundSecret",
     "SecretKind",
     "asked_kinds",
+    "asks_for_several",
     "asks_which",
     "find_secrets",
     "is_masked_form",
     "is_value_alone",
     "mask",
+    "named_kinds",
     "secret_spans",
+    "vendors_of",
     "without",
 ]
 #: Of what is masked wherever it stands again: a shorter one stands in many a word.

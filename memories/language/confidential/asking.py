@@ -15,6 +15,7 @@ _MEANT = {
     SecretKind.ACCOUNT: {SecretKind.ACCOUNT, SecretKind.CARD},
 }
 _ASKED = {kind: pattern("confidential", f"asks_{kind}", re.IGNORECASE) for kind in SecretKind}
+_SEVERAL = pattern("confidential", "asks_several", re.IGNORECASE)
 _ANY_SECRET = pattern("confidential", "asks_any", re.IGNORECASE)
 #: «Which GitHub token does CI use?», 「api密钥是什么？」: a certain one's value; «what is an API key?» asks of all.
 _WHICH_BEFORE = pattern("confidential", "which_before", re.IGNORECASE)
@@ -31,12 +32,21 @@ def is_value_alone(question: str) -> bool:
 
 def asked_kinds(question: str) -> frozenset[SecretKind]:
     """The kinds of secret a question asks for; none: it is about something else."""
+    return frozenset(meant for kind in named_kinds(question) for meant in _MEANT.get(kind, {kind}))
+
+
+def named_kinds(question: str) -> frozenset[SecretKind]:
+    """The kinds of secret a question has words for: of what is asked for, what is most likely meant."""
     folded = fold(question)
     if _ANY_SECRET.search(folded) or is_value_alone(question):
         return frozenset(SecretKind)
-    asked = {kind for kind, form in _ASKED.items() if form.search(folded)}
-    asked |= {SecretKind(str(noun.lastgroup)) for noun in nouns_of(folded)}
-    return frozenset(meant for kind in asked for meant in _MEANT.get(kind, {kind}))
+    named = {kind for kind, form in _ASKED.items() if form.search(folded)}
+    return frozenset(named | {SecretKind(str(noun.lastgroup)) for noun in nouns_of(folded)})
+
+
+def asks_for_several(question: str) -> bool:
+    """Whether all secrets of a kind are asked for: «what are my passwords?»."""
+    return _SEVERAL.search(fold(question)) is not None
 
 
 def asks_which(question: str) -> bool:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import date
 
 from memories.language.confidential.kinds import SecretKind, Span
-from memories.language.word_lists import source
+from memories.language.word_lists import groups, source
 
 _SETTING = r"(?:secret|token|api[_-]?key|access[_-]?key|private[_-]?key|account[_-]?key)"
 _LOGIN_SETTING = r"(?:passw(?:or)?d|pwd|passphrase|passcode)"
@@ -91,9 +91,12 @@ _FORMS = (
         re.compile(r"\bidentified\s{1,3}by\s{1,3}[\"'](?P<value>[^\"'\n]{3,100})[\"']", re.IGNORECASE),
         SecretKind.PASSWORD,
     ),
-    _Form(
-        ("curl",),
-        re.compile(r"\bcurl\b[^\n]{0,200}?\s(?:-u|--user)\s{1,3}[\"']?[^\s:\"']{1,60}:(?P<value>[^\s\"']{2,})"),
+    _Form(  # a user and a group, as `docker run` takes them, are numbers or the same name twice
+        ("-u", "--user"),
+        re.compile(
+            r"(?<![\w-])(?:-u|--user)[= ]{1,3}[\"']?([^\s:\"'/]{1,60}):"
+            r"(?!\d+(?:\s|$)|\1(?:\s|$))(?P<value>[^\s\"'/]{2,})"
+        ),
         SecretKind.PASSWORD,
     ),
     _Form(
@@ -125,7 +128,8 @@ _TURN = re.compile(r"[a-z](?=[A-Z\d])|[A-Z](?=\d)|\d(?=[A-Za-z])")
 _RANDOM_TURNS, _RANDOM_DIGITS = 9, 3
 
 
-_NUMBER = re.compile(r"(?<![\w.,/#-])\d(?:[ -]?\d){11,20}[xX]?(?![\w-]|[.,/]\d)")
+#: A Chinese word may stand right beside a number.
+_NUMBER = re.compile(r"(?<![A-Za-z\d_.,/#-])\d(?:[ -]?\d){11,20}[xX]?(?![A-Za-z\d_-]|[.,/]\d)")
 IBAN = re.compile(r"(?<![A-Za-z\d])[A-Z]{2}\d{2}(?: ?[A-Z\d]{2,4}){3,9}(?![A-Za-z\d])")
 _BRANDS = re.compile(
     r"4\d{12}(?:\d{3}){0,2}|5[1-5]\d{14}|2[2-7]\d{14}|3[47]\d{13}|6(?:011|5\d\d)\d{12}|62\d{14,17}|3(?:0[0-5]|[68]\d)\d{11}|35\d{14}"
@@ -159,6 +163,14 @@ def _is_iban(number: str) -> bool:
 _HARMLESS_BEFORE = re.compile(
     rf"(?<![A-Za-z])(?:{source('confidential', 'harmless')})(?![A-Za-z])[^.!?。\n]{{0,24}}$", re.IGNORECASE
 )
+#: Whose a key is, by how it begins.
+_VENDORS = {start: owner.split("_") for owner, *starts in groups("confidential", "vendors") for start in starts}
+_VENDOR = re.compile(rf"(?<![\w-])(?:{'|'.join(sorted(map(re.escape, _VENDORS), key=len, reverse=True))})")
+
+
+def vendors_of(said: str) -> set[str]:
+    """Whose keys stand in a text, by how they begin: people ask for the key of OpenAI, and paste `sk-proj-…`."""
+    return {owner for start in _VENDOR.findall(said) for owner in _VENDORS[start]}
 
 
 def by_form(folded: str) -> Iterator[Span]:

@@ -49,29 +49,50 @@ _IS_NOUN = re.compile(
     rf"(?:(?:\bis|\bwas|\bare|\bas|=|-|,)\s(?:(?:still|now|also|currently)\s)?{_OWNED}|(?:这个)?(?:就是|是|为|作为)[^，。\s]{{0,14}})$",
     re.IGNORECASE,
 )
-_FEW_DIGITS = re.compile(r"\d[\d*#-]{2}|\d{1,2}\D{1,12}\d{1,2}\D{1,12}\d")
-_NUMBER_USED = r"(?P<value>[*#]?(?:\d{4,10}|[A-Z]?\d{3,10}[A-Z]?|\d{1,4}[*#]\d{2,8}|\d{1,2}(?:-\d{1,2}){2,3})[*#]?)"
+_DIGIT = re.compile(r"\d")
+_FEW_DIGITS = re.compile(r"\d[\d*#-]{2}|\d\d\s\d\d|\d{1,2}\D{1,12}\d{1,2}\D{1,12}\d")
+#: What has a lock that takes a number.
+_LOCKED = (
+    r"(?:doors?|gates?|garage|alarm|safe|lock(?:er|s|box)?|padlock|key\s?(?:pad|box)|lock\s?box|intercom|buzzer|entrance"
+    r"|elevator|lift|lobby|vault|building|airbnb|flat|apartment)"
+)
+_LOCKED_CHINESE = r"(?:(?<![专部热冷澳厦])门(?![牌票店诊类户槛派])|锁(?!定|仓|屏壁)|保险[柜箱])"
+_NUMBER_USED = (
+    r"(?P<value>(?!(?:110|112|119|120|122|911|999)(?!\d))[*#]?(?:\d{4,10}|[A-Z]?\d{3,10}[A-Z]?|\d{1,4}[*#]\d{2,8}|\d{1,2}(?:-\d{1,2}){2,3}"
+    r"|\d\d(?:\s\d\d){1,3})[*#]?)"
+)
 _OPENED = f"(?:{source('confidential', 'opened')})"
+#: What has a lock that takes a number.
+_LOCKED = (
+    r"(?:doors?|gates?|garage|alarm|safe|lock(?:er|s|box)?|padlock|key\s?(?:pad|box)|lock\s?box|intercom|buzzer|entrance"
+    r"|elevator|lift|lobby|vault|building|airbnb|flat|apartment)"
+)
+_LOCKED_CHINESE = r"(?:(?<![专部热冷澳厦])门(?![牌票店诊类户槛派])|锁(?!定|仓|屏壁)|保险[柜箱])"
 _USED = (
     re.compile(
         r"(?<![A-Za-z])(?:enter|punch(?:\s?in)?|key\s?in|type(?:\s?in)?|dial|press|use|input|put\s?in|buzz|hit|try|tap(?:\s?in)?)"
-        rf"\s(?:the\s)?(?:code\s|digits\s|pin\s)?{_NUMBER_USED}(?![\w:./-])(?=[^.!?\n]{{0,40}}\b{_OPENED}\b)",
+        rf"\s(?:the\s)?(?:code\s|digits\s|pin\s)?{_NUMBER_USED}(?![\w:/-]|\.\w)(?=[^.!?\n]{{0,40}}\b{_OPENED}\b)",
         re.IGNORECASE,
     ),
     re.compile(
-        rf"(?<![A-Za-z]){_OPENED}s?\b[^.!?\n\d/]{{0,50}}?(?:\b(?:with|using|by|code|pin|press|enter|dial|punch\sin|takes|wants)\b|:(?=\s))"
-        rf"\s?(?:in\s)?(?:the\s)?(?:code\s|pin\s|digits\s)?{_NUMBER_USED}(?![\w:./-]|\s?(?:am|pm)\b)",
+        rf"(?<![A-Za-z]){_OPENED}s?\b[^.!?\n\d/]{{0,50}}?(?:\b(?:with|using|by|code|pin|press|enter|dial|punch\sin|takes|wants)\b|:(?=\s[*#]?\d{{4}}))"
+        rf"\s?(?:in\s)?(?:the\s)?(?:code\s|pin\s|digits\s)?{_NUMBER_USED}(?![\w:/-]|\.\w|\s?(?:am|pm)\b)",
+        re.IGNORECASE,
+    ),
+    re.compile(
+        rf"(?<![A-Za-z]){_LOCKED}\b[^.!?\n/]{{0,90}}?\b(?:press|enter|dial|punch\sin|type|key\sin)(?:\sin)?\s"
+        rf"(?:the\s)?(?:code\s|pin\s|digits\s)?{_NUMBER_USED}(?![\w:/-]|\.\w|\s?(?:am|pm)\b)",
         re.IGNORECASE,
     ),
     re.compile(
         r"(?<![A-Za-z])(?:doors?|gate|garage|alarm|safe|lockers?|lock\s?box|key\s?box|padlock|intercom|key\s?pad|vault)(?:\s\w{1,12}){0,3}\s?"
-        rf"(?:\bis|[:=-])\s?{_NUMBER_USED}(?![\w:./-]|\s?(?:am|pm)\b)",
+        rf"(?:\bis|[:=-])\s?{_NUMBER_USED}(?![\w:/-]|\.\w|\s?(?:am|pm)\b)",
         re.IGNORECASE,
     ),
     re.compile(
         r"(?<![A-Za-z])(?:(?:bike|suit\s?case|luggage|trolley|pad|combination)\s?(?:lock|case)?|lock|lock\s?box|key\s?(?:safe|box))"
         r"(?:\s\w{1,12}){0,3}?(?:\s(?:is|opens\sat)|\s?[:=-]|\s?)\s?"
-        r"(?P<value>\d{3,8}|\d(?:[- ]\d){2,7})(?![\w:./-]|\s?(?:am|pm|km)\b)",
+        r"(?P<value>\d{3,8}|\d{1,2}(?:[- ]\d{1,2}){2,7})(?![\w:/-]|\.\w|\s?(?:am|pm|km)\b)",
         re.IGNORECASE,
     ),
     re.compile(
@@ -87,8 +108,24 @@ _USED = (
     ),
     re.compile(rf"(?:输入|按|键入|输|拨)\s?{_NUMBER_USED}\s?(?=[^。\n]{{0,12}}(?:门|锁|进|登录|开))"),
     re.compile(
-        rf"(?:门|锁|保险[柜箱]|手机|电脑|平板)[^。\n\d]{{0,12}}(?:用|按|输入?|是|:)\s?{_NUMBER_USED}(?![\w年月日点元])"
+        rf"(?:(?:{_LOCKED_CHINESE}|报警|警报|防盗|撤防)[^。\n\d]{{0,14}}(?:用|按|拨|输入?|是|:|(?:改|换|设)[成为]了?)"
+        r"|(?:手机|电脑|平板)[^。\n\d]{0,12}(?:用|按|输入?|是|:)|(?:取钱|取款|支付|付款|转账)[^。\n\d]{0,12}(?:按|输入?))"
+        rf"\s?{_NUMBER_USED}(?![A-Za-z\d_年月日点元号块个])"
     ),
+    re.compile(
+        r"(?P<value>(?:[左右]转?|[顺逆]时针(?:转)?)到?\s?\d{1,2}(?:[，,、\s]{0,2}(?:再|然后)?(?:往|向)?(?:[左右]转?|[顺逆]时针(?:转)?)到?\s?\d{1,2}){1,4})"
+        r"(?![度\d米步])"
+    ),
+)
+_STRONG_WORD = r"(?P<value>(?=[!-~]{0,40}\d)(?![^\s@]{1,40}@[^\s@]{1,40}\.)[!-~]{6,60})"
+#: With what one gets into a network or an account.
+_LOGINS = (
+    re.compile(
+        r"(?<![A-Za-z])(?:log|sign|get)\s?(?:on|in)(?:to)?\b[^.!?\n]{0,30}?\s(?:with|using|by\styping)\s"
+        rf"(?!(?:an?|my|the|your|our)\s)(?=[!-~]{{8}}|[!-~]{{1,8}}[!@#$%^&*]){_STRONG_WORD}",
+        re.IGNORECASE,
+    ),
+    re.compile(rf"(?:网络?|wi-?fi|热点|路由器?|登[录陆])[^。\n]{{0,40}}?(?:输入?|填)\s?{_STRONG_WORD}", re.IGNORECASE),
 )
 
 
@@ -100,11 +137,15 @@ _LAST_RUN = (re.compile(r"(?<![!-~\u00c0-\u017f])[!-~\u00c0-\u017f]{4,100}$"),)
 
 
 def by_use(folded: str) -> Iterator[Span]:
-    """«Punch in 4471 at the gate»: a number that opens something."""
+    """«Punch in 4471 at the gate», «log on with …»: what opens something."""
     for used in _USED if _FEW_DIGITS.search(folded) else ():
         for match in used.finditer(folded):
             if not UNITS.match(folded, match.end("value")):
                 yield *match.span("value"), SecretKind.CODE
+    for login in _LOGINS if _DIGIT.search(folded) else ():
+        for match in login.finditer(folded):
+            end = match.end() - len(match["value"]) + len(match["value"].rstrip(".,;:?)]}>\"'`"))
+            yield match.start("value"), end, SecretKind.PASSWORD
 
 
 def nouns_of(folded: str) -> Iterator[re.Match[str]]:
