@@ -12,7 +12,7 @@ from memories.models.ids import uuid7
 from memories.models.tenancy import Workspace
 
 #: Of the rules by which secrets are recognised: raised, all memories are looked through once more.
-SECRETS_VERSION = 1
+SECRETS_VERSION = 2
 
 
 class ScopeQuerySet(models.QuerySet["Scope"]):

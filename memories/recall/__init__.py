@@ -26,6 +26,7 @@ from memories.recall.answers.answerability import (
     assess,
     assess_events,
     assess_newest,
+    at_least_weak,
     context_text,
     events_text,
     is_noise,
@@ -269,8 +270,10 @@ def _find(query: Query, result: Recall, parsed: ParsedQuery, given: _Circumstanc
     result.answerability = result.timed("evidence", lambda: assess(result.ranked, known, parsed, entries))
     if is_noise(result.answerability) and query.asks_for_anything and has_question_mark_or_word(query.message):
         for item in result.served:  # what a young scope has for lack of anything better would only mislead
-            item.reason = "floor"
-        result.served = []
+            item.reason = "served" if item.is_meant else "floor"
+        result.served = [item for item in result.served if item.is_meant]
+    if any(item.is_meant for item in result.served):
+        result.answerability = at_least_weak(result.answerability)
 
 
 def _serve(query: Query, ranked: Sequence[Ranked], policies: Policies) -> list[Ranked]:

@@ -173,6 +173,11 @@ def is_noise(signs: Answerability) -> bool:
     return is_young and signs.verdict == NONE and not signs.date and signs.words < WORDS_FOUND
 
 
+def at_least_weak(assessed: Answerability) -> Answerability:
+    """The verdict where a secret of the kind that is asked for is served, whatever words it was told in."""
+    return replace(assessed, verdict=_better(assessed.verdict, WEAK))
+
+
 def _repeats_the_question(item: Ranked, parsed: ParsedQuery) -> bool:
     """Whether it is a question that was not answered, and what it tells stands in this question as well."""
     sides = sides_of(item.entry.content) if item.entry.echo == Echo.ANSWER else None

@@ -13,12 +13,14 @@ from memories.conf import conf
 from memories.kinds import decay
 from memories.language.turns import is_turn, substance_of
 from memories.models import Entry, Evidence
+from memories.models.entry import SECRET_SUBTYPE
 from memories.models.policy import Policies
 from memories.recall.question.client_history import ClientHistory
 from memories.recall.question.query import BY_MATCH_ALONE, Mode, ParsedQuery, Query
 from memories.recall.question.similarity import contrast, similarity
 from memories.recall.question.speakers import OTHERS_FACTOR, Authorship, Sender, sender_of
 from memories.recall.ranking import features
+from memories.recall.retrieval.filters import asks_for_secrets
 from memories.recall.retrieval.full_text import full_text_ranks
 from memories.recall.retrieval.statement import Candidate, Match
 
@@ -55,6 +57,7 @@ class Ranked:
     superseded_by: UUID | None = None  # the newer statement that corrects it
     features: dict[str, float] = field(default_factory=dict)  # what each added to the score
     evidence: Sequence[Evidence] = ()  # the words a model's fact rests on
+    is_meant: bool = False  # a secret, to a question for one of its kind
     speaker_factor: float = 1.0  # less where somebody asks about themselves, and this is what another said
 
 
@@ -79,11 +82,13 @@ def score(
     if query.mode == Mode.FTS:
         matches = _by_full_text(matches, parsed)
     scopes = {scope.pk: scope for scope in query.scopes}
+    asks_for_secret = asks_for_secrets(query)
     senders: dict[tuple[int, str, str], Sender] = {}  # few speak in many candidates
     ranked = []
     for candidate, entry in matches:
         entry.scope = scopes[candidate.scope_id]
         item = Ranked(candidate, entry, entry.scope.kind, 1.0, candidate.fused)
+        item.is_meant = asks_for_secret and entry.subtype.startswith(SECRET_SUBTYPE)
         speaker = candidate.scope_id, entry.sender_id, entry.speaker
         if speaker not in senders:
             senders[speaker] = sender_of(entry, entry.scope, query.asker)
@@ -148,10 +153,11 @@ def _apply_time(item: Ranked, recency: float, now: datetime) -> None:
 
 
 def _is_near(item: Ranked, floor: float, *, by_word: bool) -> bool:
-    """Whether anything but its rank speaks for a candidate: a word, its speaker, its day, or its meaning."""
+    """Whether anything but its rank speaks for a candidate: a word, its kind, its speaker, its day, or its meaning."""
     found = item.candidate
     return (
         (by_word and found.keyword > 0)
+        or item.is_meant
         or found.named
         or found.date > 0
         or (item.similarity is not None and item.similarity >= floor)

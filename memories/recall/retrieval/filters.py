@@ -60,6 +60,12 @@ _NOT_ASKED_FOR = f"""NOT (e.id = ANY (ARRAY(
         AND NOT string_to_array(substr(c.subtype, {len(SECRET_SUBTYPE) + 1}), ',') && %(asked_secrets)s::text[]
 )))"""  # noqa: S608 (names of ours)
 
+#: Secrets that were recognised, whatever else there is.
+_RECOGNISED = f"""e.id = ANY (ARRAY(
+    SELECT c.id FROM memories_entry c WHERE c.workspace_id = %(workspace)s AND c.category IN ({_SECRET_CATEGORIES})
+        AND c.scope_id = ANY(%(scopes)s::bigint[]) AND starts_with(c.subtype, '{SECRET_SUBTYPE}')
+))"""  # noqa: S608 (names of ours)
+
 #: Reads entries alone, by the index of their scope; mostly it finds none.
 _INELIGIBLE = """
 SELECT e.id FROM unnest(%(scopes)s::bigint[]) AS i (scope_id) CROSS JOIN LATERAL (
@@ -216,6 +222,17 @@ def secret_filter(query: Query) -> Condition:
     if len(asked) == len(SecretKind) or any(is_group(place) for place in query.places):
         return [], {}
     return [_NOT_ASKED_FOR], scope_filter(query)[1] | {"asked_secrets": sorted(asked)}
+
+
+def recognised_filter(query: Query) -> Condition:
+    """Secrets alone, as they were recognised."""
+    return [_RECOGNISED], scope_filter(query)[1]
+
+
+def asks_for_secrets(query: Query) -> bool:
+    """Whether a question asks for secrets of some kind where they may be told: those that are left are meant."""
+    asked = asked_kinds(query.message)
+    return 0 < len(asked) < len(SecretKind) and not any(is_group(place) for place in query.places)
 
 
 def echo_filter(query: Query) -> Condition:

@@ -6,7 +6,7 @@ large for that its candidates alone are compared (memories.recall.retrieval.larg
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
@@ -18,7 +18,7 @@ from memories.choices import Fusion
 from memories.conf import conf
 from memories.index.contextual import sparse_literal
 from memories.language import text
-from memories.language.confidential import is_value_alone
+from memories.language.confidential import asks_for_several, is_value_alone, named_kinds, vendors_of
 from memories.language.corrections import corrects
 from memories.language.turns import sides_of, telling_sentences
 from memories.models import Entry
@@ -33,10 +33,12 @@ from memories.recall.retrieval.entry_columns import COLUMNS, entry_of
 from memories.recall.retrieval.filters import (
     Condition,
     all_of,
+    asks_for_secrets,
     credential_guard,
     echo_filter,
     eligible_filter,
     ineligible_entries,
+    recognised_filter,
     request_filter,
     scope_filter,
     secret_filter,
@@ -68,6 +70,8 @@ class Candidate:
 Match = tuple[Candidate, Entry]
 #: Of several secrets the ones within this share of the closest are served.
 CLOSE_ENOUGH = 0.8
+#: Of secrets of one kind of which no word says which is meant.
+MEANT_AT_MOST = 2
 
 #: With OFFSET, so that what is sorted are numbers and not the vectors they were computed from.
 _SCORED = """
@@ -112,7 +116,7 @@ _TYPICAL = "CASE WHEN i.model_id = %(model)s THEN -(i.embedding <#> %(typical)s:
 _NEWEST = "1 / (2 + greatest(extract(epoch FROM %(newest_to)s - e.stated_at)::float8, 0) / 86400)"
 _RELATIVE = """
     SELECT *, {nearness} + {boosts} AS fused
-    FROM ({ranked}) scored WHERE %(alpha)s > 0 OR keyword > 0 OR named OR date > 0
+    FROM ({ranked}) scored WHERE %(alpha)s > 0 OR %(every)s OR keyword > 0 OR named OR date > 0
 """.replace("{nearness}", leading.nearness("keyword", "vector"))
 _RRF = """
     SELECT *,
@@ -122,7 +126,7 @@ _RRF = """
     FROM (
         SELECT *, rank() OVER (ORDER BY keyword DESC) AS keyword_rank,
             rank() OVER (ORDER BY vector DESC NULLS LAST) AS vector_rank
-        FROM ({scored}) scored WHERE keyword > 0 OR vector > %(centroid_similarity)s OR named OR date > 0
+        FROM ({scored}) scored WHERE %(every)s OR keyword > 0 OR vector > %(centroid_similarity)s OR named OR date > 0
     ) ranked
 """
 #: What the features of a candidate are made of (memories.recall.ranking.features); read of the best alone.
@@ -176,7 +180,7 @@ def eligible_candidates(
     if newest:
         ineligible, parameters = ineligible_entries(query, policies, now, newest=newest)
         passed_over, where = f"EXISTS ({ineligible})", all_of(where, ([], parameters))
-    find = partial(search, query, parsed, weights, where, limit=limit, passed_over=passed_over, among=rows)
+    find = partial(search, query, parsed, weights, where=where, limit=limit, passed_over=passed_over, among=rows)
     with on_one_processor(rows):
         is_enough = leading.may_be_enough(query, parsed, weights, limit)
         best = find(is_leading=True) if is_enough else []
@@ -184,32 +188,52 @@ def eligible_candidates(
             if is_enough:
                 leading.note_too_few(query.scope_ids)
             best = find()
+    if asks_for_secrets(query) and (len(best) >= limit or parsed.vector is None):
+        best += _secrets_beside(best, partial(find, where=all_of(where, recognised_filter(query)), among=ALL_ROWS))
     guard = credential_guard(query.workspace_id, query.scopes if best else [])
     heard = [match for match in best if not guard.reveals(match[1].content, match[1].origins)]
     return _with_closest_secrets(heard, query)
 
 
-def _with_closest_secrets(matches: list[Match], query: Query) -> list[Match]:
-    """Of several secrets those that share most words with the question: «the wifi password» is no other password.
+def _secrets_beside(best: Sequence[Match], find: Callable[..., list[Match]]) -> list[Match]:
+    """The secrets of the kind that is asked for, told in other words, that are not among the best."""
+    known = {entry.pk for _candidate, entry in best}
+    return [match for match in find(is_every=True) if match[1].pk not in known]
 
-    The more of them hold a word, the less it says. What is looked for by its value has to hold it. What changes one of
-    them since is served beside it, whatever words it says so in.
+
+def _with_closest_secrets(matches: list[Match], query: Query) -> list[Match]:
+    """Of several secrets those that are meant, and what changes one of them since, whatever words it says so in."""
+    secrets = [match for match in matches if match[1].subtype.startswith(SECRET_SUBTYPE)]
+    meant = _meant(secrets, query)
+    others = {entry.pk for _candidate, entry in secrets}.difference(entry.pk for entry in meant)
+    return [
+        match for match in matches if match[1].pk not in others or any(_changes(match[1], entry) for entry in meant)
+    ]
+
+
+def _meant(secrets: Sequence[Match], query: Query) -> list[Entry]:
+    """The secrets that share most words with the question: «the wifi password» is no other password.
+
+    The more of them hold a word, the less it says; whose a key is counts as its word. Where no word is one's alone, the
+    best few of the kind that is named are meant, unless several are asked for. What is looked for by its value has to
+    hold it.
     """
     asked = set(text.terms(query.message))
     terms = {
-        entry.pk: asked & set(text.terms(entry.content))
-        for _candidate, entry in matches
-        if entry.subtype.startswith(SECRET_SUBTYPE)
+        entry.pk: asked & {*text.terms(entry.content), *text.terms(" ".join(vendors_of(entry.content)))}
+        for _candidate, entry in secrets
     }
     holders = Counter(term for shared in terms.values() for term in shared)
     shares = {pk: sum(1 / holders[term] ** 2 for term in shared) for pk, shared in terms.items()}
     closest = max(shares.values(), default=0.0)
-    least = CLOSE_ENOUGH * closest if closest >= 1 else 0.0  # without a word that one alone holds, none is meant
-    if is_value_alone(query.message):
-        least = max(least, 0.01)
-    served = {match[1].pk for match in matches if shares.get(match[1].pk, least) >= least}
-    meant = [entry for _candidate, entry in matches if entry.pk in served and entry.pk in shares]
-    return [match for match in matches if match[1].pk in served or any(_changes(match[1], old) for old in meant)]
+    if closest >= 1 or is_value_alone(query.message):
+        return [entry for _candidate, entry in secrets if shares[entry.pk] >= max(CLOSE_ENOUGH * closest, 0.01)]
+    if asks_for_several(query.message) or not asks_for_secrets(query):
+        return [entry for _candidate, entry in secrets]
+    named = named_kinds(query.message)
+    of_kind = [match for match in secrets if named & set(match[1].subtype.removeprefix(SECRET_SUBTYPE).split(","))]
+    best = sorted(of_kind or secrets, key=lambda match: (-shares[match[1].pk], -match[0].fused))
+    return [entry for _candidate, entry in best[:MEANT_AT_MOST]]
 
 
 def _changes(secret: Entry, older: Entry) -> bool:
@@ -230,23 +254,22 @@ def search(
     passed_over: str = "false",
     among: Rows = ALL_ROWS,
     is_leading: bool = False,
+    is_every: bool = False,
 ) -> list[Match]:
     """The best entries of the query's scopes under a condition, with every part of their scores, best first.
 
     `among`: the search rows of which any may be best. `is_leading`: only those of them are looked at that lead the
-    ranking before anything is read of entries.
+    ranking before anything is read of entries. `is_every`: also those that hold no word, where there is no vector.
     """
     conditions, parameters = all_of(scope_filter(query), where, _own_terms_filter(parsed))
-    date, date_parameters = _date_sql(parsed)
-    vector, vector_parameters = _vector_sql(parsed.vector)
-    keyword, keyword_parameters = _keyword_sql(query, parsed)
-    parameters |= vector_parameters | date_parameters | keyword_parameters | among[1] | {**weights}
+    date, of_date = _date_sql(parsed)
+    vector, of_vector = _vector_sql(parsed.vector)
+    keyword, of_keyword = _keyword_sql(query, parsed)
+    parameters |= of_vector | of_date | of_keyword | among[1] | dict(weights)
     parameters |= {
         "named_in": [scope for scope, _ in parsed.words.named],
         "named": [speaker for _, speaker in parsed.words.named],
-        "k": conf.RRF_K,
-        "limit": limit,
-        "leading": leading.TIMES * limit,
+        **{"k": conf.RRF_K, "limit": limit, "every": is_every, "leading": leading.TIMES * limit},
     }
     parts = {
         "fused": _RRF if conf.FUSION == Fusion.RRF else _RELATIVE,

@@ -171,3 +171,46 @@ def test_a_secret_that_changed_is_served_as_it_is_now(
     say(api, older)
     say(api, newer)
     assert value in ask(api, question)
+
+
+@pytest.mark.parametrize(
+    ("told", "question", "value"),
+    [
+        (
+            "i pasted sk-proj-4nQ7vXc2RkT9wLmZ8bYpHs3D into the env file and it says 401",
+            "What's my OpenAI key?",
+            "sk-proj-4nQ7",
+        ),
+        ("the three digits on the back are 613", "What's the CVV of it?", "613"),
+        ("下载地址 https://liu:Pw_7788x@files.example.cn/a.zip", "文件服务器的口令是什么？", "Pw_7788x"),
+    ],
+)
+def test_its_owner_is_answered_with_it_in_whatever_words_it_was_told(
+    api: Api, told: str, question: str, value: str
+) -> None:
+    say(api, "The movers come on Tuesday at nine.")
+    say(api, told)
+    answer = api.post("recall", {"address": TELEGRAM, "message": question}).json()
+    assert any(value in memory["content"] for memory in answer["memories"])
+    assert answer["evidence"] != "none"
+    assert value not in ask(api, "when do the movers come?")
+
+
+def test_of_several_of_a_kind_that_no_word_tells_apart_the_best_few_are_served(api: Api) -> None:
+    for value, told in {
+        "4411": "the gate opens with 4411",
+        "5522": "punch in 5522 at the shed door",
+        "6633": "the alarm is disarmed with 6633",
+        "plum88": "the wifi password is plum88",
+    }.items():
+        say(api, told)
+        assert value in ask(api, "what are my codes and passwords?")
+    served = [value for value in ("4411", "5522", "6633", "plum88") if value in ask(api, "which code is it?")]
+    assert len(served) == 2 and "plum88" not in served
+
+
+def test_whose_a_key_is_counts_as_its_word(api: Api) -> None:
+    say(api, "CI clones with ghp_R7tY2uIoP9aSdF4gHjKlZxCvBnM1qWeRtY3u")
+    say(api, "the bot posts with xoxb-293847561234-8374651029384-abcdEFGH")
+    answer = ask(api, "what is our GitHub token?")
+    assert "ghp_R7tY2uIo" in answer and "xoxb-2938" not in answer
