@@ -17,7 +17,7 @@ from memories import batches
 from memories.batches.steps import CreateStep, PlanRow
 from memories.choices import BatchState, BatchVerb, ChangeState, Outcome, SkipReason
 from memories.exceptions import ScopeFrozen
-from memories.imports.left_out import LeftOut, LeftOutReason
+from memories.imports.left_out import AllLeftOut, LeftOut, LeftOutReason
 from memories.models import Batch, BatchChange, Entry, Scope
 
 NAME = "import"
@@ -45,7 +45,7 @@ class ImportReport:
     merged: int = 0  # lines that became part of one that says nearly the same
     already: int = 0  # lines and days that are there already
     continued: int = 0  # rows of an import that was killed
-    left_out: list[LeftOut] = field(default_factory=list)
+    left_out: AllLeftOut = field(default_factory=AllLeftOut)
     profile: int = 0  # lines of the scope's profile after it
     batch: Batch | None = None
 
@@ -119,7 +119,7 @@ def _count_written(done: ImportReport, batch: Batch) -> None:
     for verb, state, note, count in rows.values_list("verb", "state", "note").annotate(rows=Count("*")):
         if state == ChangeState.LEFT:
             reason = LeftOutReason.SUPPRESSED if note == SkipReason.SUPPRESSED else LeftOutReason.UNSTORABLE
-            done.left_out += [LeftOut("", reason)] * count
+            done.left_out.add(LeftOut("", reason), count)
         elif note == Outcome.MERGED:
             done.merged += count
         elif note == Outcome.SKIPPED:

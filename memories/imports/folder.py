@@ -35,7 +35,9 @@ def import_folder(
     Raises FolderRefused or ScopeFrozen.
     """
     files, left_out = find_files(folder)
-    done = ImportReport(files=len(files), left_out=left_out)
+    done = ImportReport(files=len(files))
+    for one in left_out:
+        done.left_out.add(one)
     reading = _Reading(scope, folder, files, now, done, report)
     name = readable(folder.name)
     carry_out(scope, reading, done, name=name, now=now, actor=actor, is_dry=is_dry, report=report)
@@ -61,7 +63,7 @@ class _Reading:
             try:
                 content = read_file(self.folder, file)
             except FileLeftOut as problem:
-                self.done.left_out.append(LeftOut(file.path, problem.reason))
+                self.done.left_out.add(LeftOut(file.path, problem.reason))
                 continue
             yield from self._rows_of(file, content, there)
             if self.report:
@@ -73,7 +75,7 @@ class _Reading:
             return
         for block in markdown.blocks(content):
             if there.is_suppressed(block.text):
-                self.done.left_out.append(LeftOut(file.path, LeftOutReason.SUPPRESSED, block.line_from))
+                self.done.left_out.add(LeftOut(file.path, LeftOutReason.SUPPRESSED, block.line_from))
             elif there.knows(block.text):
                 self.done.already += 1
             else:
@@ -93,7 +95,7 @@ class _Reading:
         for part in parts(told.strip(), conf.CONTENT_MAX_CHARS):
             draft = EventDraft(scope=self.scope, local_date=on, content=part, source=Source.MIGRATION)
             if there.is_suppressed(part):
-                self.done.left_out.append(LeftOut(path, LeftOutReason.SUPPRESSED))
+                self.done.left_out.add(LeftOut(path, LeftOutReason.SUPPRESSED))
             elif grown is None:
                 yield PlanRow(step=EventStep.of(draft))
             elif part != grown.content:

@@ -109,7 +109,7 @@ class _Reading:
         there, people = _AlreadyThere(self.scope), set()
         for found in self.read(self.path, self._heard()):
             if isinstance(found, LeftOut):
-                self.done.left_out.append(found)
+                self.done.left_out.add(found)
                 continue
             if self.who is not None and found.who != self.who:
                 continue
@@ -185,7 +185,7 @@ class _Reading:
         return f"session_events/{uuid5(self.scope.uid, conversation)}/1/gone-{place}"
 
     def _leave_out(self, found: Found, reason: LeftOutReason, detail: str = "") -> None:
-        self.done.left_out.append(LeftOut(self.path.name, reason, found.number, detail))
+        self.done.left_out.add(LeftOut(self.path.name, reason, found.number, detail))
 
 
 def _day_of(row: PlanRow) -> str:

@@ -1,6 +1,7 @@
 """What an import leaves out, and why."""
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 
 from django.db.models import TextChoices
 from django.utils.translation import pgettext_lazy
@@ -23,6 +24,10 @@ class LeftOutReason(TextChoices):
     UNSTORABLE = "unstorable", pgettext_lazy("left out", "it cannot be stored")
 
 
+#: What is named of what an import leaves out; of the rest there is the number.
+MOST_NAMED = 1_000
+
+
 @dataclass(frozen=True)
 class LeftOut:
     """A file, or a line or row of one, that is not imported."""
@@ -31,3 +36,19 @@ class LeftOut:
     reason: LeftOutReason
     line: int | None = None
     detail: str = ""
+
+
+@dataclass
+class AllLeftOut:
+    """What an import leaves out: how much, and the first of it. A file of millions of such rows takes no more room."""
+
+    count: int = 0
+    first: list[LeftOut] = field(default_factory=list)
+
+    def add(self, one: LeftOut, times: int = 1) -> None:
+        """Count this, so many times."""
+        self.first += [one] * min(times, MOST_NAMED - len(self.first))
+        self.count += times
+
+    def __iter__(self) -> Iterator[LeftOut]:
+        return iter(self.first)

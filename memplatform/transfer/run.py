@@ -9,7 +9,7 @@ from typing import Any
 from uuid import UUID, uuid4
 
 from memories import batches
-from memories.imports.left_out import LeftOut, LeftOutReason
+from memories.imports.left_out import AllLeftOut, LeftOut, LeftOutReason
 from memories.models import Batch, Scope, Workspace
 from memplatform.transfer.files import ImportedFiles
 from memplatform.transfer.ids import Ids
@@ -25,7 +25,7 @@ class TransferReport:
 
     created: Counter[str] = field(default_factory=Counter)
     already: Counter[str] = field(default_factory=Counter)
-    left_out: list[LeftOut] = field(default_factory=list)
+    left_out: AllLeftOut = field(default_factory=AllLeftOut)
     files: int = 0
     batches: list[Batch] = field(default_factory=list)
 
@@ -94,4 +94,5 @@ class Import:
         return self.sessions[uid].at(conversation, position).uid if uid in self.sessions else uid
 
     def leave_out(self, numbers: Sequence[int], reason: LeftOutReason) -> None:
-        self.done.left_out += [LeftOut(self.name, reason, number) for number in numbers]
+        for number in numbers:
+            self.done.left_out.add(LeftOut(self.name, reason, number))

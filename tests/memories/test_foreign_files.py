@@ -10,6 +10,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from memories.choices import ScopeKind
+from memories.imports import left_out
 from memories.imports.foreign_file import FORMATS, format_of
 from memories.models import Batch, DailyEvent, Entry, Scope, Workspace
 from tests.conftest import NOW, Api
@@ -245,6 +246,18 @@ def test_while_a_large_file_is_read_it_says_how_much_of_it_is(
 def test_brackets_in_texts_are_no_nesting(scope: Scope, tmp_path: Path) -> None:
     texts = [{"memory": f"{n} " + '[{"\\' * 3_000} for n in range(3)]
     assert imported(written(tmp_path, "all.json", texts))["facts"] >= 3
+
+
+def test_of_many_rows_that_are_left_out_the_first_are_named_and_all_counted(
+    scope: Scope, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(left_out, "MOST_NAMED", 3)
+    file = written(tmp_path, "all.json", [{"memory": ""}] * 5 + [{"memory": "Mia likes tea"}])
+    done = imported(file, "--dry-run")
+    assert ([one["line"] for one in done["left_out"]], done["left_out_count"], done["facts"]) == ([1, 2, 3], 5, 1)
+    out = io.StringIO()
+    call_command("import", str(file), "--into", scope.key, stdout=out)
+    assert "Left out: 5." in out.getvalue() and "and 2 more" in out.getvalue()
 
 
 def test_a_row_of_a_table_that_cannot_be_stored_is_named_by_its_line_and_why(scope: Scope, tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from memories.imports.batch import FILES, READ, ROWS, ImportReport
 from memories.imports.folder import import_folder
 from memories.imports.foreign_file import FORMATS, format_of, import_file
 from memories.imports.foreign_folder import open_folder
-from memories.imports.left_out import LeftOut
+from memories.imports.left_out import AllLeftOut
 from memories.management import told
 from memories.models import Batch
 from memplatform.transfer import scopes
@@ -159,27 +159,29 @@ def _undo(batches: list[Batch]) -> Iterator[str]:
         yield _("To take it back: manage.py batch undo %(batch)s") % {"batch": which}
 
 
-def _left_out(left_out: list[LeftOut]) -> Iterator[str]:
-    if not left_out:
+def _left_out(left_out: AllLeftOut) -> Iterator[str]:
+    if not left_out.count:
         return
-    yield _("Left out: %(count)d.") % {"count": len(left_out)}
-    for one in left_out[:NAMED]:
+    yield _("Left out: %(count)d.") % {"count": left_out.count}
+    named = left_out.first[:NAMED]
+    for one in named:
         place = f"{one.path}:{one.line}" if one.line else one.path
         why = " ".join(filter(None, [str(one.reason.label), f"({one.detail})" if one.detail else ""]))
         yield "  " + _("%(place)s: %(why)s") % {"place": place or "—", "why": why}
-    if len(left_out) > NAMED:
-        yield "  " + _("and %(n)d more") % {"n": len(left_out) - NAMED}
+    if left_out.count > len(named):
+        yield "  " + _("and %(n)d more") % {"n": left_out.count - len(named)}
 
 
 def _as_json(report: ImportReport | TransferReport) -> dict[str, Any]:
-    left_out = [
+    first = [
         {"path": one.path, "line": one.line, "reason": one.reason.value} | ({"why": one.detail} if one.detail else {})
         for one in report.left_out
     ]
+    left_out = {"left_out": first, "left_out_count": report.left_out.count}
     if isinstance(report, TransferReport):
         counts = {"created": dict(report.created), "already": dict(report.already), "files": report.files}
         run = report.batches[0].run if report.batches else None
-        return counts | {"left_out": left_out, "run": run, "batches": [str(batch.uid) for batch in report.batches]}
+        return counts | left_out | {"run": run, "batches": [str(batch.uid) for batch in report.batches]}
     names = ("files", "facts", "events", "merged", "already", "continued", "profile")
     batch = str(report.batch.uid) if report.batch else None
-    return {name: getattr(report, name) for name in names} | {"left_out": left_out, "batch": batch}
+    return {name: getattr(report, name) for name in names} | left_out | {"batch": batch}
