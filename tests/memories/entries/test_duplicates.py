@@ -94,7 +94,7 @@ def test_what_is_said_in_other_words_is_merged_at_the_door(scope: Scope, kind: E
     """All pairs in one memory: each finds its twin among the others. Turns are half an hour apart."""
     reworded = [*pairs("harmless"), *pairs("harmless_unseen")]
     chosen = [pair for pair in reworded if text.jaccard(*map(text.shingles, pair)) >= threshold]
-    chosen += [*pairs("repeated"), *pairs("repeated_unseen")]
+    chosen += [*pairs("repeated"), *pairs("repeated_more")]
     for n, at in enumerate((NOW, NOW + timedelta(minutes=30))):
         drafts = [make_draft(scope, pair[n], type=kind, at=at, slots={"sender_id": "u42"}) for pair in chosen]
         answers = remember_many(drafts, now=at, actor="bot:test")
