@@ -12,28 +12,45 @@ from memories.api.answers import Answer
 from memories.api.calls import Call, Method
 from memories.choices import Permission
 from memories.models.change import acting
-from memories.tenancy.platforms import PLATFORMS
+from memories.tenancy.platforms import LOCAL_PLATFORMS, PLATFORMS
 from memories.tenancy.resolver import Address
 from sessions_app.api.answers import SessionAnswer, session_answer
 from sessions_app.api.sessions import SessionListView
+
+_IS_GROUP = {"not": {"type": "boolean", "enum": [False]}}
+_IS_DIRECT = {"not": {"type": "boolean", "enum": [True]}}
+_NAMED = {"type": "string", "minLength": 1}
+_LOCAL = {"type": "string", "pattern": f"^(?:{'|'.join(sorted(LOCAL_PLATFORMS))})$"}
 
 
 class AddressField(fields.StrictSerializer):
     """Where a message comes from, as the bot's platform names it."""
 
-    #: Of a group the chat says which it is.
+    #: A group says by its chat which it is; a direct chat with whom it is: by its peer, by its chat where that is known
+    #: from before, or by being a place where one person sits. Where all direct chats are one memory (`dm_scope` main),
+    #: an address without them is taken as well: which rules a channel has, no schema says.
     together: ClassVar[dict[str, Any]] = {
         "anyOf": [
-            {"properties": {"is_group": {"not": {"type": "boolean", "enum": [True]}}}},
-            {"properties": {"chat": {"type": "string", "minLength": 1}}, "required": ["chat"]},
+            {"properties": {"is_group": _IS_GROUP, "chat": _NAMED}, "required": ["is_group", "chat"]},
+            {"properties": {"is_group": _IS_DIRECT, "peer": _NAMED}, "required": ["peer"]},
+            {"properties": {"is_group": _IS_DIRECT, "chat": _NAMED}, "required": ["chat"]},
+            {"properties": {"is_group": _IS_DIRECT, "platform": _LOCAL}},
         ]
     }
 
-    platform = fields.Name(
-        max_length=40, help_text=f"One of {', '.join(PLATFORMS)}; or another that has a channel of its own."
+    platform = fields.OpenChoice(
+        PLATFORMS,
+        max_length=40,
+        help_text=f"One of {', '.join(PLATFORMS)}; or another that has a channel of its own.",
     )
     account = fields.Name(max_length=200, allow_blank=True, allow_null=True, default="")
-    peer = fields.Name(max_length=200, allow_blank=True, allow_null=True, default="")
+    peer = fields.Name(
+        max_length=200,
+        allow_blank=True,
+        allow_null=True,
+        default="",
+        help_text="Who speaks, by an id. Without it a direct chat is with whom it was before, else it is refused.",
+    )
     chat = fields.Name(max_length=200, allow_blank=True, allow_null=True, default="")
     is_group = fields.YesNo(default=False)
     thread = fields.Name(max_length=200, allow_blank=True, allow_null=True, default="")

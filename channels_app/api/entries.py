@@ -20,7 +20,7 @@ from memories.models import Entry, Policy
 class NewEntry(NewAttributes):
     """A memory a bot saves on purpose: into a scope, or from where somebody asked for it."""
 
-    #: Whose memory it becomes is said with an address alone.
+    #: Whose memory it becomes is said with an address alone; only facts have a tier.
     together: ClassVar[dict[str, Any]] = {
         "oneOf": [
             {"required": ["address"], "not": {"required": ["scope"]}},
@@ -29,7 +29,11 @@ class NewEntry(NewAttributes):
                 "required": ["scope"],
                 "not": {"required": ["address"]},
             },
-        ]
+        ],
+        "anyOf": [
+            {"properties": {"type": {"type": "string", "pattern": f"^{EntryType.FACT}$"}}, "required": ["type"]},
+            {"properties": {"tier": {"not": {"type": "integer"}}}},
+        ],
     }
 
     scope = fields.Text(required=False, max_length=255)

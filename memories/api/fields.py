@@ -1,7 +1,7 @@
 """Strict fields: a value of the wrong type is an error, not something to be guessed at."""
 
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import datetime, timedelta
 from functools import cache
 from typing import Any, ClassVar, NoReturn
@@ -180,6 +180,14 @@ class Moment(serializers.DateTimeField):
         if read.year not in YEARS:
             self.fail("range")
         return read.astimezone(timezone.get_fixed_timezone(timedelta(0)))
+
+
+class OpenChoice(Name):
+    """A name that is mostly one of those that are known, and may be another."""
+
+    def __init__(self, known: Iterable[str], **kwargs: Any) -> None:
+        self.known = tuple(known)
+        super().__init__(**kwargs)
 
 
 class Slots(serializers.DictField):

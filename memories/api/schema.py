@@ -10,7 +10,7 @@ from drf_spectacular.utils import OpenApiParameter
 from rest_framework import serializers
 
 from memories.api.calls import Call, Method
-from memories.api.fields import LongText, Slots, StrictSerializer
+from memories.api.fields import LongText, OpenChoice, Slots, StrictSerializer
 from memories.api.headers import VERSION
 from memories.api.idempotency import PRINTABLE
 from memories.conf import conf
@@ -94,6 +94,8 @@ class CallSchema(AutoSchema):
         super()._insert_field_validators(field, schema)  # type: ignore[no-untyped-call]
         if isinstance(field, serializers.CharField) and isinstance(field.root, StrictSerializer):
             schema.update(_of_text(field))
+            if isinstance(field, OpenChoice):  # the open list is one of the two, so that generators try both
+                schema["anyOf"] = [{"enum": list(field.known)}, {"minLength": 1}]
         elif isinstance(field, Slots):
             schema["maxProperties"] = conf.SLOT_LIMIT
 

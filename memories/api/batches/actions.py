@@ -1,6 +1,6 @@
 """What may be decided about a batch: approve it, refuse it, change its plan row by row, undo it (F3, F4)."""
 
-from typing import Any
+from typing import Any, ClassVar
 from uuid import UUID
 
 from django.utils.translation import gettext_lazy as _
@@ -37,6 +37,17 @@ class UndoRequest(fields.StrictSerializer):
 
 class RowChange(fields.StrictSerializer):
     """Other words for a row of a plan, or its removal from it."""
+
+    together: ClassVar[dict[str, Any]] = {
+        "oneOf": [
+            {"required": ["content"], "not": {"required": ["removed"]}},
+            {
+                "properties": {"removed": {"not": {"type": "boolean", "enum": [False]}}},
+                "required": ["removed"],
+                "not": {"required": ["content"]},
+            },
+        ]
+    }
 
     content = fields.Text(required=False, max_length=8_000)
     removed = fields.YesNo(required=False)

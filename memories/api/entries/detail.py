@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import timedelta
-from typing import Any
+from typing import Any, ClassVar
 from uuid import UUID
 
 from django.db.models import Q
@@ -49,6 +49,8 @@ class ChangedAttributes(fields.StrictSerializer):
 
 class EntryChange(ChangedAttributes):
     """What is to change; what is not named stays. A slot is taken away by null."""
+
+    together: ClassVar[dict[str, Any]] = {"minProperties": 1}
 
     content = fields.Text(required=False, max_length=8_000)
     review_at = fields.Moment(required=False, allow_null=True)

@@ -114,7 +114,7 @@ def test_every_call_answers_as_described(
     ask()
 
 
-#: Where an address stands in a request, of which generators cannot know which platforms there are.
+#: Where an address stands in a request, of which generators cannot know which platforms there are; and changes.
 ADDRESSED = [
     *(("turns", "POST"), ("recall", "POST"), ("context", "POST"), ("entries", "POST"), ("sessions", "POST")),
     *(
@@ -124,7 +124,8 @@ ADDRESSED = [
         ("tools/call", "POST"),
     ),
     *(("sessions/{key}/events", "POST"), ("batches", "GET"), ("entries", "GET"), ("channels/{platform}", "PUT")),
-    ("channels/{platform}/{account}", "PUT"),
+    *(("channels/{platform}/{account}", "PUT"), ("entries/{uid}", "PATCH")),
+    ("batches/{uid}/changes/{position}", "PATCH"),
 ]
 #: What no schema says: which platforms there are, which year it is, what free JSON holds deep inside, whose it is.
 UNSAYABLE = re.compile("platform|not known|in the future|between 1970|before `since`|Ambient|NUL|slot|its peer's")
