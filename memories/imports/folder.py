@@ -4,6 +4,7 @@ Every block of MEMORY.md becomes a line of the profile, every daily file an even
 """
 
 import hashlib
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
@@ -25,6 +26,7 @@ from memories.models import DailyEvent, Entry, Scope
 
 PROJECT, TOPIC = "_global", "_profile"
 HEADING_CHARS = 300
+_DIGEST = 8  # bytes of the hash of a line
 
 
 def import_folder(
@@ -125,16 +127,17 @@ class _AlreadyThere:
         self._scope, self._suppressed = scope, SuppressedContent([scope])
         facts = Entry.objects.in_scope(scope).live().filter(type=EntryType.FACT, project=PROJECT, topic=TOPIC)
         self._facts = set(facts.values_list("fingerprint", flat=True))
-        self._lines: set[int] = set()
+        self._lines: defaultdict[str, bytearray] = defaultdict(bytearray)  # by day, in so little room
+        self._day, self._of_day = "", set[bytes]()
         self._grown: set[int] = set()
         for content, on in imported(scope).iterator(chunk_size=2_000):
             if content and on:
-                self._lines.update(_hashed(on, _lines(content)))
+                self._lines[on] += b"".join(_hashed(_lines(content)))
             elif content:
                 self._facts.add(text.fingerprint(content))
         days = DailyEvent.objects.in_use().filter(scope=scope, workspace_id=scope.workspace_id, source=Source.MIGRATION)
         for day, content in days.values_list("local_date", "content").iterator(chunk_size=2_000):
-            self._lines.update(_hashed(day.isoformat(), _lines(content)))
+            self._lines[day.isoformat()] += b"".join(_hashed(_lines(content)))
 
     def is_suppressed(self, said: str) -> bool:
         return self._suppressed.covers(self._scope, said, ())
@@ -147,9 +150,12 @@ class _AlreadyThere:
 
     def news_of(self, day: date, lines: Sequence[str]) -> set[str]:
         """The lines of the notes of a day that are not there yet, without spaces around them; now all of them are."""
-        hashed = dict(zip(_hashed(day.isoformat(), lines), lines, strict=True))
-        news = {line.strip() for digest, line in hashed.items() if digest not in self._lines}
-        self._lines.update(hashed)
+        if self._day != day.isoformat():  # files of one day come one after another
+            self._day, there = day.isoformat(), bytes(self._lines.pop(day.isoformat(), b""))
+            self._of_day = {there[start : start + _DIGEST] for start in range(0, len(there), _DIGEST)}
+        hashed = _hashed(lines)
+        news = {line.strip() for digest, line in zip(hashed, lines, strict=True) if digest not in self._of_day}
+        self._of_day.update(hashed)
         return news
 
     def event_within(self, day: date, lines: Sequence[str]) -> DailyEvent | None:
@@ -171,7 +177,6 @@ def _stripped(content: str) -> set[str]:
     return {line.strip() for line in content.splitlines()}
 
 
-def _hashed(day: str, lines: Iterable[str]) -> list[int]:
-    """A number for each line of the notes of a day, on which spaces around it do not count."""
-    digests = (hashlib.blake2b(f"{day} {line.strip()}".encode(), digest_size=8) for line in lines)
-    return [int.from_bytes(digest.digest(), "big") for digest in digests]
+def _hashed(lines: Iterable[str]) -> list[bytes]:
+    """A hash of each line of the notes of a day, on which spaces around it do not count."""
+    return [hashlib.blake2b(line.strip().encode(), digest_size=_DIGEST).digest() for line in lines]
