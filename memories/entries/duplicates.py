@@ -3,7 +3,7 @@
 import json
 import math
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import cached_property
@@ -23,6 +23,8 @@ from memories.models.state import live_sql
 
 #: Terms leave out what is common, so that texts which share most words may share a little less of their terms.
 TERM_SLACK = 0.25
+#: Characters of the drafts that candidates are read for at a time: each draft may bring dozens as long as it is.
+CHARS_AT_ONCE = 100_000
 
 
 @dataclass(kw_only=True, eq=False)
@@ -133,28 +135,38 @@ _CANDIDATES = f"""
 def stored_candidates(
     writes: Sequence[PendingWrite], policies: Policies, now: datetime
 ) -> dict[int, list[DuplicateCandidate]]:
-    """Entries in use that may say the same, by the position of the write; one statement.
+    """Entries in use that may say the same, by the position of the write; one statement, for long texts several.
 
     Most share a rare word with the draft and little else: what is too far apart is left where it is.
     """
-    wanted = [_probe_row(n, write) for n, write in enumerate(writes) if type_rule(write.draft.type).is_merged]
+    merged = ((n, write) for n, write in enumerate(writes) if type_rule(write.draft.type).is_merged)
+    wanted = [(len(write.content), _probe_row(n, write)) for n, write in merged]
     found: dict[int, list[DuplicateCandidate]] = defaultdict(list)
     if not wanted:
         return found
     ttls = [policies.ttl(write.draft.type, write.draft.scope.kind) for write in writes]
     least = min(conf.DEDUPE_THRESHOLD, conf.DEDUPE_TURN_THRESHOLD) - TERM_SLACK
-    asked = {
-        "workspace": writes[0].draft.scope.workspace_id,
-        "wanted": json.dumps(wanted),
-        "most": conf.DEDUPE_CANDIDATES,
-    }
-    rows = prepared.rows(_CANDIDATES, asked)
-    for n, is_same, terms, *columns in rows:
-        if is_same or _share(terms, writes[n].counts) >= least:
-            candidate, expires_at = _candidate(terms, *columns)
-            if not _is_over(candidate, expires_at, ttls[n], now):
-                found[n].append(candidate)
+    asked = {"workspace": writes[0].draft.scope.workspace_id, "most": conf.DEDUPE_CANDIDATES}
+    for part in _parts(wanted):
+        for n, is_same, terms, *columns in prepared.rows(_CANDIDATES, asked | {"wanted": json.dumps(part)}):
+            if is_same or _share(terms, writes[n].counts) >= least:
+                candidate, expires_at = _candidate(terms, *columns)
+                if not _is_over(candidate, expires_at, ttls[n], now):
+                    found[n].append(candidate)
     return found
+
+
+def _parts(wanted: Iterable[tuple[int, dict[str, object]]]) -> Iterator[list[dict[str, object]]]:
+    """Rows that ask for candidates, each given with the length of its draft, in parts of CHARS_AT_ONCE."""
+    part: list[dict[str, object]] = []
+    room = CHARS_AT_ONCE
+    for chars, row in wanted:
+        if part and chars > room:
+            yield part
+            part, room = [], CHARS_AT_ONCE
+        part.append(row)
+        room -= chars
+    yield part
 
 
 def _candidate(

@@ -1,5 +1,6 @@
 """Saying it again: repeats are counted, rewordings merged, and what differs in substance is kept apart (A10)."""
 
+import json
 from datetime import timedelta
 from typing import Any
 
@@ -7,7 +8,7 @@ import pytest
 from django.db import connection
 
 from memories.choices import EntryType, LinkKind, Outcome
-from memories.entries import WriteResult, remember, remember_many
+from memories.entries import WriteResult, duplicates, remember, remember_many
 from memories.language import text
 from memories.models import Change, Entry, Link, Policy, Scope, Slot, Workspace
 from tests.conftest import NOW, make_draft, make_scope
@@ -195,6 +196,24 @@ def test_drafts_of_one_call_are_merged_among_each_other(scope: Scope) -> None:
     assert results[4].linked == (results[3].entry.pk,)
     assert Entry.objects.get(pk=results[0].entry.pk).content == WORDS + " please"
     assert Change.objects.filter(op="U", table_name="memories_entry", old__content=WORDS).exists()
+
+
+def test_twins_of_long_texts_are_read_for_a_few_at_a_time(scope: Scope, monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = [WORDS, "port 8080 is the one of the shop", "我的猫叫年糕，三岁了"]
+    stored = [put(scope, content).entry.pk for content in texts]
+    read: list[int] = []
+    rows = duplicates.prepared.rows
+
+    def counted(statement: str, values: Any) -> list[Any]:
+        read.extend([len(json.loads(values["wanted"]))] if statement == duplicates._CANDIDATES else [])
+        return rows(statement, values)
+
+    monkeypatch.setattr(duplicates.prepared, "rows", counted)
+    monkeypatch.setattr(duplicates, "CHARS_AT_ONCE", len(WORDS) + 1)
+    drafts = [make_draft(scope, content) for content in (texts[0], texts[1], texts[2], "Mia likes tea")]
+    results = remember_many(drafts, now=NOW, actor="bot:test")
+    assert ([result.entry.pk for result in results[:3]], read) == (stored, [1, 3])
+    assert [result.outcome for result in results] == ["skipped"] * 3 + ["created"]
 
 
 def test_order_within_one_call_is_the_order_of_the_answers(scope: Scope) -> None:
