@@ -17,7 +17,7 @@ from memories.exceptions import ScopeFrozen
 from memories.models import Batch, BatchChange, Scope
 from memories.models.entry import EntryQuerySet
 
-ROWS_AT_ONCE = 2_000
+ROWS_AT_ONCE = 500  # each may hold a text of 8,000 characters
 
 
 @dataclass(frozen=True)
