@@ -13,9 +13,12 @@ from sessions_app.lifecycle import close
 LONGEST_SECONDS = 240
 
 
-def compact(session_id: int, conversation: int, cycle: int, max_tokens: int, is_asked: bool = False) -> bool:
-    """When a conversation has grown, and when a bot or an operator asks."""
-    return compaction.compact(session_id, conversation, cycle, max_tokens, now=timezone.now(), is_asked=is_asked)
+def compact(
+    session_id: int, conversation: int, cycle: int, max_tokens: int, is_asked: bool = False, up_to: int = 0
+) -> bool:
+    """When a conversation has grown, when a bot or an operator asks, and for the next part of what that began."""
+    here = (session_id, conversation, cycle, max_tokens)
+    return compaction.compact(*here, now=timezone.now(), is_asked=is_asked, up_to=up_to)
 
 
 def flush(session_id: int, conversation: int, cycle: int, actor: str, by_model: bool = True) -> bool:

@@ -6,13 +6,14 @@ from datetime import datetime
 
 import structlog
 from django.db import transaction
+from django.db.models import Sum
 
 from memories.conf import conf
 from memories.language import text
 from memories.language.sentences import cut_at_sentence
 from sessions_app.choices import EventKind
 from sessions_app.compaction import summary as summaries
-from sessions_app.compaction.flush import flush_by_platform, has_continuation
+from sessions_app.compaction.flush import first_part, flush_by_platform, has_continuation
 from sessions_app.compaction.model import ConversationModel
 from sessions_app.history import redaction
 from sessions_app.lifecycle import budget, close, locks
@@ -22,20 +23,23 @@ from sessions_app.search import rows
 log = structlog.get_logger(__name__)
 #: Plans made in all when flushes come in between; the last one is good enough.
 _PLANS = 3
+_READ_AT_ONCE = 100  # messages
 #: The most a summary takes of a small budget: with the newest turns it stays below the share where a flush is due.
 SUMMARY_SHARE = 0.2
 
 
 @dataclass(frozen=True)
 class Segment:
-    """What a compaction replaces: the messages up to position `cut`, and the summary before them.
+    """What one step of a compaction replaces: the messages up to position `cut`, and what they go on from.
 
-    Both without what is redacted; `redacted` are the positions of that, by id (A15).
+    All without what is redacted; `redacted` are the positions of that, by id (A15).
     """
 
     cut: int
-    older: Sequence[SessionEvent]
+    later: Sequence[SessionEvent]  # what the summary does not tell yet
     before: str
+    flush: Flush | None
+    covered: int  # how far the continuation of the flush goes, if it has one
     redacted: dict[int, int]
 
 
@@ -52,55 +56,80 @@ class CompactionPlan:
 
 
 def compact(
-    session_id: int, conversation: int, cycle: int, max_tokens: int, *, now: datetime, is_asked: bool = False
+    session_id: int,
+    conversation: int,
+    cycle: int,
+    max_tokens: int,
+    *,
+    now: datetime,
+    is_asked: bool = False,
+    up_to: int = 0,
 ) -> bool:
-    """Compact a conversation, unless it was compacted or ended meanwhile; whether it was done.
+    """Compact a conversation, unless it was compacted or ended meanwhile; whether something was done.
 
     1. Flush, unless what is to be replaced has been flushed.
     2. Make the summary without any lock: a model may take its time.
     3. Lock the session, check that it is where it was and nothing was redacted, and append the summary.
+
+    Of a long conversation one part, as long as a model is shown; `up_to` is where the whole ends, once that is known.
+    The next part is queued with the summary of this one, in one transaction. What was asked for, and what is left of a
+    whole, goes on from wherever another compaction has come to.
     """
     session = Session.objects.select_related("workspace", "user_scope", "chat_scope").get(pk=session_id)
     model = ConversationModel(session.workspace, now=now)
     for left in reversed(range(_PLANS)):
-        if session.open_cycle != (conversation, cycle) or close.is_stale(session, now=now):
+        if is_asked or up_to > session.compacted_to:
+            cycle = session.cycle
+        is_over = session.open_cycle != (conversation, cycle) or close.is_stale(session, now=now)
+        end = 0 if is_over else up_to or _whole(session, max_tokens, is_asked)
+        if not end:
             return False
-        if not is_asked and session.tokens < max_tokens * conf.SESSION_COMPACT_SHARE:
-            return False
-        segment = _segment(session, kept=0 if is_asked else int(max_tokens * conf.SESSION_KEEP_SHARE))
-        if segment is None:
-            return False
-        while session.flushed_to < segment.cut and flush_by_platform(session, now=now, model=model):
-            pass  # part by part
+        segment = _flushed_segment(session, end, model, now)
         plan = replace(_plan(session, segment, max_tokens, model), redacted=segment.redacted.keys())
         with transaction.atomic():
             locks.lock_session(session)
-            if session.open_cycle != (conversation, cycle) or session.flushed_to < plan.cut:
+            if session.open_cycle != (conversation, cycle):
+                continue
+            if session.flushed_to < plan.cut:
                 return False
             is_current = plan.flush == _version(session.flush_of_cycle().first())
             redacted = redaction.redacted_events(session)
             if not left or (is_current and not redaction.reveals(redacted, plan.cut, plan.redacted)):
                 _apply(session, plan, now)
+                if plan.cut < end or (up_to and _is_full(session, max_tokens)):  # else it has not grown meanwhile
+                    budget.queue_next_part(session, max_tokens, now=now, up_to=end if plan.cut < end else 0)
                 return True
     return False
 
 
 def queue_compaction(session: Session, *, now: datetime) -> bool:
     """Queue the compaction of a conversation as far as it can be; whether there is anything to replace."""
-    if _segment(session, kept=0) is None:
+    if not _end(session, kept=0):
         return False
     budget.queue_compaction_task(session, session.max_tokens(), now=now, is_asked=True)
     return True
 
 
-def _segment(session: Session, *, kept: int) -> Segment | None:
-    """What compacting would replace; None when the newest turns, which stay up to `kept` tokens, are all there is."""
+def _flushed_segment(session: Session, end: int, model: ConversationModel, now: datetime) -> Segment:
+    """The next part to replace, once flushed; it may go on from that flush, or from the bot's meanwhile."""
+    segment, is_going_on = _segment(session, end), True
+    while is_going_on and session.flushed_to < segment.cut:
+        is_going_on = flush_by_platform(session, now=now, model=model) is not None
+        segment = _segment(session, end)
+    return segment
+
+
+def _segment(session: Session, end: int) -> Segment:
+    """The first part of what compacting up to a position would replace; no more is read than that takes."""
     redacted = redaction.redacted_events(session)
     summary, up_to = redaction.latest_summary(session, redacted)
-    spoken = [event.handed_out() for event in session.spoken().filter(position__gt=up_to)]
-    cut = _cut(spoken, kept)
-    older = redaction.redact((event for event in spoken if event.position <= cut), redacted)
-    return Segment(cut, older, summary.handed_out().content if summary else "", redacted) if cut else None
+    before, covered = summary.handed_out().content if summary else "", 0
+    flush = session.flush_of_cycle().first()
+    if flush and has_continuation(flush, redacted):
+        before, covered = flush.goes_on_with, flush.goes_on_to
+    part = first_part(session.spoken().filter(position__gt=max(up_to, covered), position__lte=end))
+    cut = part[-1].position if part else end
+    return Segment(cut, redaction.redact(part, redacted), before, flush, covered, redacted)
 
 
 def _plan(session: Session, segment: Segment, max_tokens: int, model: ConversationModel) -> CompactionPlan:
@@ -108,18 +137,15 @@ def _plan(session: Session, segment: Segment, max_tokens: int, model: Conversati
 
     By the model, where it gives an answer; else extractive.
     """
-    flush = session.flush_of_cycle().first()
-    before, covered = segment.before, 0
-    if flush and has_continuation(flush, segment.redacted):
-        before, covered = flush.goes_on_with, flush.goes_on_to
+    flush, before, later = segment.flush, segment.before, segment.later
     limit = min(conf.HISTORY_SUMMARY_MAX_TOKENS, max(int(max_tokens * SUMMARY_SHARE), 1))
-    later = [event for event in segment.older if event.position > covered]
     if flush and not later:
         return CompactionPlan(segment.cut, cut_at_sentence(before, limit), flush.actor, flush.model, _version(flush))
     if written := model.summarise(session, later, limit, before=before):
         return CompactionPlan(segment.cut, written.text, close.ACTOR, written.model, _version(flush))
     summary = summaries.summarise(summaries.turns_of(later), limit, before=before, names=session.is_group)
-    return CompactionPlan(segment.cut, summary, flush.actor if flush and covered else close.ACTOR, "", _version(flush))
+    by = flush.actor if flush and segment.covered else close.ACTOR
+    return CompactionPlan(segment.cut, summary, by, "", _version(flush))
 
 
 def _version(flush: Flush | None) -> tuple[int, int]:
@@ -127,17 +153,37 @@ def _version(flush: Flush | None) -> tuple[int, int]:
     return (flush.pk, flush.goes_on_to) if flush else (0, 0)
 
 
-def _cut(spoken: list[SessionEvent], kept: int) -> int:
-    """The position up to which messages are older; the newest turns stay, the last one whatever its length."""
-    begins = {turn.events[0].position for turn in summaries.turns_of(spoken)}
-    used, stay = 0, len(spoken)
-    for n in reversed(range(len(spoken))):
-        used += spoken[n].tokens
-        if spoken[n].position in begins:
-            if stay < len(spoken) and used > kept:
-                return spoken[stay - 1].position
-            stay = n
-    return 0
+def _is_full(session: Session, max_tokens: int) -> bool:
+    return session.tokens >= max_tokens * conf.SESSION_COMPACT_SHARE
+
+
+def _whole(session: Session, max_tokens: int, is_asked: bool) -> int:
+    """Up to which position a compaction that begins now replaces messages; 0: none."""
+    if not (is_asked or _is_full(session, max_tokens)):
+        return 0
+    return _end(session, kept=0 if is_asked else int(max_tokens * conf.SESSION_KEEP_SHARE))
+
+
+def _end(session: Session, *, kept: int) -> int:
+    """The position up to which messages are older; the newest turns stay, the last one whatever its length.
+
+    Read from the newest on, without their words, until it is found; 0: those are all there is.
+    """
+    _summary, up_to = redaction.latest_summary(session, redaction.redacted_events(session))
+    newest_first = session.spoken().filter(position__gt=up_to).order_by("-position")
+    used = end = 0
+    stays, later, later_used = False, None, 0  # the message heard after this one, and the tokens from there on
+    before_later = 0  # the position just before it
+    for event in newest_first.only("position", "kind", "sender_id", "tokens").iterator(chunk_size=_READ_AT_ONCE):
+        before_later = before_later or event.position
+        if event.kind in summaries.HEARD:
+            if later and summaries.begins(event, later):
+                if stays and later_used > kept:
+                    return end
+                stays, end = True, before_later
+            later, later_used, before_later = event, used + event.tokens, 0
+        used += event.tokens
+    return end if stays and later_used > kept else 0
 
 
 def _apply(session: Session, plan: CompactionPlan, now: datetime) -> None:
@@ -154,8 +200,8 @@ def _apply(session: Session, plan: CompactionPlan, now: datetime) -> None:
         at=now,
     )
     rows.write([summary])
-    later = session.spoken().filter(position__gt=plan.cut).values_list("tokens", flat=True)
-    before, session.tokens = session.tokens, sum(later) + summary.tokens
+    later = session.spoken().filter(position__gt=plan.cut).aggregate(tokens=Sum("tokens", default=0))["tokens"]
+    before, session.tokens = session.tokens, later + summary.tokens
     session.compacted_to = plan.cut
     session.next_position += 1
     session.cycle += 1

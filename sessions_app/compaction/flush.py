@@ -139,7 +139,9 @@ def _flush_by_model(session: Session, model: ConversationModel, end: int, now: d
     """
     flush = None
     cycle = session.open_cycle
-    while model.may_ask() and session.open_cycle == cycle and (part := _next_part(session, before=end)):
+    while (
+        model.may_ask() and session.open_cycle == cycle and (part := first_part(unflushed_events(session, before=end)))
+    ):
         flushed_to = session.flushed_to
         shown = redaction.redact(part, redaction.redacted_events(session))
         extraction = model.extract(session, shown, before=_continuation(session)) if shown else EMPTY_EXTRACTION
@@ -210,7 +212,7 @@ def _store_summary(session: Session, events: Sequence[SessionEvent], now: dateti
 def _flush_by_summary(session: Session, now: datetime, actor: str) -> Flush | None:
     with acting(actor):
         locks.lock_session(session)
-        part = _next_part(session)
+        part = first_part(unflushed_events(session))
         if not part:
             return None
         counts = _unless_refused(session, lambda: _store_summary(session, part, now, actor))
@@ -234,11 +236,11 @@ def unflushed_events(session: Session, *, before: int | None = None) -> QuerySet
     return session.spoken().filter(position__gt=session.flushed_to, position__lt=before or session.next_position)
 
 
-def _next_part(session: Session, *, before: int | None = None) -> Sequence[SessionEvent]:
-    """The first part of what is unflushed; no more is read of a long conversation than that takes."""
+def first_part(messages: QuerySet[SessionEvent]) -> Sequence[SessionEvent]:
+    """The first part of messages, as long as a model is shown; no more is read of many than that takes."""
     events: list[SessionEvent] = []
     tokens = 0
-    for event in unflushed_events(session, before=before).iterator(chunk_size=_READ_AT_ONCE):
+    for event in messages.iterator(chunk_size=_READ_AT_ONCE):
         events.append(event.handed_out())
         tokens += event.tokens
         if tokens > conf.SESSION_SHOWN_TOKENS:

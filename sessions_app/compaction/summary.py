@@ -18,6 +18,7 @@ from sessions_app.models import SessionEvent
 
 T = TypeVar("T")
 PARAGRAPHS = 3
+HEARD = (EventKind.USER, EventKind.ASSISTANT)  # of whom turns consist
 _SENTENCE_CHARS = 240
 _LABEL_TOKENS = 4  # of the speaker, added to each sentence
 #: Words of what a conversation goes on from: decisions, wishes, numbers.
@@ -54,9 +55,9 @@ class TurnEvents:
 
 def turns_of(events: Iterable[SessionEvent]) -> list[TurnEvents]:
     """The turns of a conversation; one begins with a user's message after an answer or another user's."""
-    heard = [event for event in events if event.kind in (EventKind.USER, EventKind.ASSISTANT)]
-    begins = [n for n, event in enumerate(heard) if n == 0 or _begins(heard[n - 1], event)]
-    return [TurnEvents(heard[begin:end]) for begin, end in pairwise([*begins, len(heard)])]
+    heard = [event for event in events if event.kind in HEARD]
+    first = [n for n, event in enumerate(heard) if n == 0 or begins(heard[n - 1], event)]
+    return [TurnEvents(heard[begin:end]) for begin, end in pairwise([*first, len(heard)])]
 
 
 def without_echoes(turns: Sequence[TurnEvents]) -> list[TurnEvents]:
@@ -71,7 +72,8 @@ def without_echoes(turns: Sequence[TurnEvents]) -> list[TurnEvents]:
     return telling or list(turns)
 
 
-def _begins(before: SessionEvent, event: SessionEvent) -> bool:
+def begins(before: SessionEvent, event: SessionEvent) -> bool:
+    """Whether a turn begins with a message; `before` is the one heard before it."""
     is_another = before.kind != EventKind.USER or before.sender_id != event.sender_id
     return event.kind == EventKind.USER and is_another
 

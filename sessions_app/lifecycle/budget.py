@@ -58,3 +58,10 @@ def queue_compaction_task(session: Session, max_tokens: int, *, now: datetime, i
     session.save(update_fields=["compaction_asked_at"])
     task = partial(async_task, TASK, session.pk, *session.open_cycle, max_tokens, is_asked, group="mem:sessions")
     transaction.on_commit(task)
+
+
+def queue_next_part(session: Session, max_tokens: int, *, now: datetime, up_to: int = 0) -> None:
+    """Queue what is left of a compaction, in the transaction of what was done: a crash loses both or neither."""
+    session.compaction_asked_at = now
+    session.save(update_fields=["compaction_asked_at"])
+    async_task(TASK, session.pk, *session.open_cycle, max_tokens, False, up_to, group="mem:sessions")

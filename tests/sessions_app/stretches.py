@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from typing import Any
 
+from django_q.models import OrmQ
+
 from sessions_app.compaction import compaction
 from sessions_app.models import Session, SessionEvent
 from tests.conftest import NOW
@@ -37,6 +39,18 @@ def compact(session: Session, *, is_asked: bool = True) -> bool:
     done = compaction.compact(*here, now=NOW, is_asked=is_asked)
     session.refresh_from_db()
     return done
+
+
+def compact_whole(session: Session) -> int:
+    """What the worker does until no part of a long conversation is queued; how many parts there were."""
+    assert compact(session)
+    parts = 1
+    while task := OrmQ.objects.first():
+        task.delete()
+        assert compaction.compact(*task.task["args"][:4], now=NOW, up_to=task.task["args"][5])
+        parts += 1
+    session.refresh_from_db()
+    return parts
 
 
 def summary_of(session: Session) -> SessionEvent:

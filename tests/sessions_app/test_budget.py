@@ -9,9 +9,11 @@ from memories.language.text import count_tokens
 from memories.models import Entry, Scope, Workspace
 from sessions_app import tasks
 from sessions_app.compaction import compaction, flush, summary
+from sessions_app.lifecycle import budget
 from sessions_app.models import Flush, Session, SessionEvent
 from tests.conftest import NOW, TELEGRAM
 from tests.sessions_app.conftest import Talk
+from tests.sessions_app.stretches import compact_whole, grown, summary_of
 
 pytestmark = pytest.mark.django_db
 GROUP = {**TELEGRAM, "chat": "g1", "is_group": True}
@@ -217,3 +219,29 @@ def test_of_a_small_budget_the_summary_takes_little_enough_to_leave_room(talk: T
     session, _came = fill(talk, 0.7)
     assert compact(session)
     assert session.tokens < 0.6 * BUDGET
+
+
+@pytest.mark.thorough
+def test_a_long_conversation_is_compacted_part_by_part_and_no_part_is_lost_or_done_twice(
+    talk: Talk, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings.MEMORY_SESSION_SHOWN_TOKENS = 150
+    session = grown(talk)
+
+    def killed(*_args: Any, **_more: Any) -> None:
+        raise KeyboardInterrupt
+
+    first = (session.pk, session.conversation, session.cycle, session.max_tokens())
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(budget, "async_task", killed)  # once the summary is written, before it is committed
+        compaction.compact(*first, now=NOW, is_asked=True)
+    assert not SessionEvent.objects.filter(kind="summary").exists() and not OrmQ.objects.exists()
+    assert compact_whole(session) > 2
+    assert compaction.compact(*first, now=NOW, is_asked=True) is False  # the queue brings the killed task once more
+    summaries = SessionEvent.objects.filter(kind="summary").order_by("position")
+    covered = [one.data["covers_to"] for one in summaries]
+    assert covered == sorted(set(covered)) and covered[-1] == session.compacted_to == 22
+    assert talk.history(session)[0] == ("summary", summary_of(session).content)
+    assert len(talk.history(session)) == 3 and not OrmQ.objects.exists()
+    told = Entry.objects.filter(subtype="session_flush").order_by("pk").values_list("content", flat=True)
+    assert session.flushed_to >= 22 and len(told) == len(set(told)) > 2

@@ -18,6 +18,7 @@ from tests.sessions_app.stretches import (
     answering,
     asked_for_flush,
     compact,
+    compact_whole,
     drawing,
     grown,
     summary_of,
@@ -217,7 +218,7 @@ def test_a_long_conversation_is_shown_in_parts_each_going_on_from_the_last(
 ) -> None:
     settings.MEMORY_SESSION_SHOWN_TOKENS = 150
     model.otherwise = writing(TOLD)
-    assert compact(flushed)
+    compact_whole(flushed)
     parts = [asked.data["messages"] for asked in model.requests]
     assert len(parts) > 2
     assert [part[0]["role"] for part in parts] == ["user"] + ["summary"] * (len(parts) - 1)
