@@ -228,7 +228,7 @@ def speak_everywhere(walk: Walk) -> None:
     walk.call(f"api/v1/sessions/{session}/events", {"events": [event]}, **{"Idempotency-Key": "event"})
     until(lambda: any(told("turn") in one for one in walk.outside.got), 20)
     walk.outside.status = 500
-    by_hand = walk.data / "files" / "demo" / "memory" / "scopes" / f"telegram:direct_{PEER}" / "by hand.md"
+    by_hand = (walk.data / "files" / "demo" / saved["path"]).with_name("by hand.md")
     by_hand.write_text(f"- {told('hand')}\n")
     # a channel whose calls wait in the journal
     walk.call("api/v1/turns", {"address": address(PEER, account="slow"), "user": told("early"), "assistant": "Noted."})
