@@ -19,7 +19,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def main(options: argparse.Namespace) -> None:
     with files_root(), throwaway_workspace() as workspace:
         for n in range(options.files):
-            folder = root() / workspace.folder / "memory" / "scopes" / f"telegram:direct_u{n % options.scopes}"
+            folder = root() / workspace.folder / "memory" / "scopes" / f"telegram+direct_u{n % options.scopes}"
             folder.mkdir(parents=True, exist_ok=True)
             (folder / f"note{n}.md").write_text(f"- The {n}th order of Nina was {n * 7} crates of tea for Hangzhou.\n")
         begun, cpu = perf_counter(), process_time()

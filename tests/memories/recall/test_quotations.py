@@ -94,6 +94,6 @@ def test_the_day_is_that_of_the_workspace() -> None:
 def test_the_budget_counts_the_words() -> None:
     plain, _used = context_text([ranked("Sam is allergic to nuts")], budget=40, zone=UTC)
     assert plain.splitlines()[1:] == ["- [2026-05-03] Sam is allergic to nuts"]
-    assert context_text([ranked("Sam is allergic to nuts", quote(NUTS))], budget=40, zone=UTC) == ("", 0)
+    assert context_text([ranked("Sam is allergic to nuts", quote(NUTS))], budget=30, zone=UTC) == ("", 0)
     line, used = context_text([ranked("Sam is allergic to nuts", quote(NUTS))], budget=100, zone=UTC)
     assert count_tokens(line) < used <= 100

@@ -69,7 +69,7 @@ def test_every_scope_has_its_own_file(main: Scope, files: Path) -> None:
     assert archive(main)["files"] == 2
     folder = files / main.workspace.folder / "memory"
     assert block(folder / f"{DAY}.md") == "Mia moved to Hamburg."
-    assert block(folder / "scopes" / "telegram:direct_u7" / f"{DAY}.md") == "鲍勃会下棋。"
+    assert block(folder / "scopes" / "telegram+direct_u7" / f"{DAY}.md") == "鲍勃会下棋。"
 
 
 def test_what_people_wrote_around_it_stays(main: Scope, file: Path) -> None:
