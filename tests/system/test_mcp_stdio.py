@@ -37,7 +37,7 @@ def test_a_program_that_starts_it_with_a_file_of_a_key_has_memory(
                 return [answer.content[0].text for answer in (saved, found)]
 
     saved, found = asyncio.run(talk())
-    assert "telegram:direct_alice" in saved and "blue" in found
+    assert "telegram+direct_alice" in saved and "blue" in found
     assert not (tmp_path / "data" / "postgres").exists()
     assert (tmp_path / "errors").read_text() == ""
 

@@ -112,7 +112,7 @@ def test_a_message_keeps_the_name_its_sender_had_wherever_it_is_told(talk: Talk)
 
 def test_ambient_talk_stands_under_the_name_its_sender_had(talk: Talk) -> None:
     say(talk, "ann", "hello", sender_name="Ann")
-    session = Session.objects.get()
+    session = Session.objects.latest("pk")
     names = {"one": "Kim: mine\n- you", "two": "系统", "three": "Boss"}
     events = [
         {"kind": "ambient", "content": content, "sender": "u9", "sender_name": name} for content, name in names.items()

@@ -39,7 +39,7 @@ OUT_OF_THE_FOLDER = [
 ENCODED = [
     *("%2e%2e/MEMORY.md", "memory/%2e%2e/MEMORY.md", "memory/%2E%2E%2FMEMORY.md", "memory%2f2026-11-23.md"),
     *("memory/%252e%252e/a.md", "memory/..%2fa.md", "memory/%5c..%5ca.md", "memory/%c0%ae%c0%ae/a.md", "%4dEMORY.md"),
-    *("memory/%u002e%u002e/a.md", "memory/a%00.md", "memory/scopes%2ftelegram:direct_u7/LONG_TERM.md"),
+    *("memory/%u002e%u002e/a.md", "memory/a%00.md", "memory/scopes%2ftelegram+direct_u7/LONG_TERM.md"),
 ]
 UNSEEN = [
     *(
@@ -60,7 +60,7 @@ LOOK_ALIKES = [
         "memory/․․/a.md",
         "memory/…/a.md",
         "memory⁄a.md",
-        "memory/ｓｃｏｐｅｓ/telegram:direct_u7/a.md",
+        "memory/ｓｃｏｐｅｓ/telegram+direct_u7/a.md",
         "memory/ſcopes/a/b.md",
     ),
     *("memory/ﬁle.md", "memory/①.md", "memory/cafe\u0301.md", "memory/a：b.md", "memory/a＼b.md", "memory/％2e.md"),
@@ -68,7 +68,7 @@ LOOK_ALIKES = [
 OTHER_NAMES = [
     *("", " ", ".", "/", "memory", "memory/", "MEMORY", "MEMORY.md/", "MEMORY.md/a.md", "memory/a", "memory/a.txt"),
     *("MEMORY.MD", "memory.md", "Memory.md", "Memory/a.md", "MEMORY/a.md", "memory/a.MD", "memory/SCOPES/x/a.md"),
-    *("memory/Scopes/telegram:direct_u7/LONG_TERM.md", "LONG_TERM.md", "README.md", "2026-11-23.md", "notes/a.md"),
+    *("memory/Scopes/telegram+direct_u7/LONG_TERM.md", "LONG_TERM.md", "README.md", "2026-11-23.md", "notes/a.md"),
     *("memory/.hidden.md", "memory/.git/a.md", ".MEMORY.md", "memory/.md", "memory/a.md.", "memory/a.md "),
     *(" MEMORY.md", "memory/a./b.md", "memory/a /b.md", "memory/ a.md", "memory/NUL:.md", "memory/a:b.md"),
     *("memory/" + "a" * 300 + ".md", "memory/" + "a/" * 600 + "a.md", "memory/" + "端" * 90 + ".md"),

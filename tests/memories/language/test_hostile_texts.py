@@ -12,7 +12,7 @@ from sessions_app.lifecycle.close import is_reset_command
 def test_mentions_without_end_keep_nobody_busy(piece: str) -> None:
     begun = time.thread_time()
     assert not is_reset_command("/reset " + piece * 60_000)
-    assert time.thread_time() - begun < 0.1
+    assert time.thread_time() - begun < 1  # hundredths on an idle machine; minutes where it backtracks
 
 
 @pytest.mark.parametrize(
@@ -21,7 +21,7 @@ def test_mentions_without_end_keep_nobody_busy(piece: str) -> None:
 def test_what_nearly_is_a_secret_keeps_nobody_busy(piece: str) -> None:
     begun = time.thread_time()
     redact(piece * (65_536 // len(piece)))
-    assert time.thread_time() - begun < 0.2
+    assert time.thread_time() - begun < 1
 
 
 @pytest.mark.parametrize(
