@@ -109,7 +109,7 @@ def test_a_text_full_of_words_for_secrets_is_read_in_a_moment(repeated: str) -> 
     said = (repeated * 40_000)[:40_000]
     begun = time.thread_time()
     find_secrets(said)
-    assert time.thread_time() - begun < 2  # a tenth of it on an idle machine; read again for each word, ten times as much
+    assert time.thread_time() - begun < 2  # a tenth of it on an idle machine
 
 
 def test_code_between_two_texts_in_quotes_is_no_secret() -> None:
