@@ -4,6 +4,7 @@ import socket
 import ssl
 import threading
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from ipaddress import ip_address
 from pathlib import Path
@@ -125,15 +126,17 @@ def encrypted(tmp_path: Path) -> Iterator[tuple[int, ssl.SSLContext]]:
 
 
 def _answer(server: socket.socket, serving: ssl.SSLContext) -> None:
+    """Answer whoever trusts the certificate, once the whole request is there: closed before, it would be a reset."""
     while True:
         try:
-            with serving.wrap_socket(server.accept()[0], server_side=True) as connection:
-                connection.recv(65_536)
-                connection.sendall(b"HTTP/1.1 204 No Content\r\n\r\n")
-        except ssl.SSLError:  # who called does not trust it
-            continue
-        except OSError:
+            accepted = server.accept()[0]
+        except OSError:  # the test is over
             return
+        with suppress(OSError), serving.wrap_socket(accepted, server_side=True) as connection:  # or it was not trusted
+            request = b""
+            while not request.endswith(b"\r\n\r\n{}") and (part := connection.recv(65_536)):
+                request += part
+            connection.sendall(b"HTTP/1.1 204 No Content\r\n\r\n")
 
 
 def test_the_certificate_is_to_be_for_the_name_and_by_somebody_who_is_trusted(
