@@ -8,6 +8,7 @@ from memories.choices import DmScope, GroupSessions, GroupUserRecall, NeedMode, 
 from memories.conf import conf
 from memories.models import Recorded, Workspace, record_changes
 from memories.models.ids import uuid7
+from memories.models.table import Export, Fate, Table
 from memories.tenancy.keys import key_of_peer, key_of_person
 from memories.tenancy.resolver import ChannelRules
 
@@ -17,6 +18,8 @@ class Channel(Recorded):
 
     An empty rule means the platform's default.
     """
+
+    table = Table(fate=Fate.NOTHING, export=Export("channel", leaves_out=("created_at",)))
 
     uid = models.UUIDField(_("id"), default=uuid7, unique=True, editable=False)
     workspace = models.ForeignKey(Workspace, models.CASCADE, related_name="channels")
@@ -110,6 +113,8 @@ class ReplayOutcome(models.TextChoices):
 class ReplayedRecord(models.Model):
     """A call the journal kept, written with its effect: the row is why none is applied twice (C11)."""
 
+    table = Table(fate=Fate.SEARCHED)
+
     uid = models.UUIDField(_("id"), unique=True, editable=False)
     workspace = models.ForeignKey(Workspace, models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+")
     platform = models.CharField(_("platform"), max_length=40)
@@ -143,6 +148,8 @@ class ReplayedRecord(models.Model):
 class PathComparison(models.Model):
     """A recall under dual_write, asked of the files as well without serving them (A4)."""
 
+    table = Table(fate=Fate.SEARCHED)
+
     workspace = models.ForeignKey(Workspace, models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+")
     platform = models.CharField(_("platform"), max_length=40)
     account = models.CharField(_("account"), max_length=200, blank=True, default="")
@@ -168,6 +175,8 @@ class Person(Recorded):
     Who was never linked has a row only where something is noted of them. From `united_at` on, all their identities
     share the memory `direct_<key>` in channels that keep one memory per person.
     """
+
+    table = Table(fate=Fate.REMOVED, export=Export("person"))
 
     workspace = models.ForeignKey(Workspace, models.CASCADE, related_name="people")
     key = models.UUIDField(_("key"), default=uuid7, editable=False)
@@ -200,6 +209,8 @@ class Identity(Recorded):
     `unused_key` is the memory its turns went to until `since`, when it was linked or unlinked; `carried_version` the
     version of that up to which all was carried over to the one they go to now.
     """
+
+    table = Table(fate=Fate.REMOVED, export=Export("identity", leaves_out=("carried_version",)))
 
     workspace = models.ForeignKey(Workspace, models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+")
     person = models.ForeignKey(Person, models.DO_NOTHING, db_constraint=False, related_name="identities")
@@ -244,6 +255,8 @@ class ConsentSubject(models.TextChoices):
 
 class Consent(Recorded):
     """That a person agreed to something, or no longer does: rows are added, and the last of a subject counts."""
+
+    table = Table(fate=Fate.REMOVED, tied_by="person", export=Export("consent"))
 
     workspace = models.ForeignKey(Workspace, models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+")
     person = models.ForeignKey(Person, models.DO_NOTHING, db_constraint=False, related_name="consents")

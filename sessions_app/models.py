@@ -16,6 +16,7 @@ from memories.models import EmbeddingModel, Recorded, Scope, Workspace, record_c
 from memories.models.ids import uuid7
 from memories.models.index import embedding_has_a_model
 from memories.models.lease import RetryQuerySet
+from memories.models.table import Export, Fate, Table
 from memories.tenancy.resolver import Address, ChannelRules
 from sessions_app.choices import SPOKEN, EventKind
 
@@ -58,6 +59,8 @@ class Session(Recorded):
 
     A session lives through numbered conversations: each close ends one, the next message begins another.
     """
+
+    table = Table(fate=Fate.REMOVED, export=Export("session", refers={"user_scope": "scope", "chat_scope": "scope"}))
 
     uid = models.UUIDField(_("id"), default=uuid7, unique=True, editable=False)
     workspace = models.ForeignKey(Workspace, models.CASCADE, related_name="sessions")
@@ -168,6 +171,8 @@ class Session(Recorded):
 class SessionEvent(models.Model):
     """One message of a conversation; appended, never changed."""
 
+    table = Table(fate=Fate.REMOVED, export=Export("message", refers={"session": "session"}))
+
     workspace = models.ForeignKey(Workspace, models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+")
     session = models.ForeignKey(Session, models.DO_NOTHING, db_constraint=False, db_index=False, related_name="events")
     conversation = models.PositiveIntegerField(_("conversation"))
@@ -216,6 +221,8 @@ class SessionEvent(models.Model):
 class EventIndex(models.Model):
     """The narrow search row of a message: its words at once, its embedding soon after; made anew at any time (C6)."""
 
+    table = Table(fate=Fate.ALONG)
+
     event = models.OneToOneField(
         SessionEvent, models.DO_NOTHING, primary_key=True, db_constraint=False, related_name="index"
     )
@@ -249,6 +256,8 @@ class EventIndex(models.Model):
 
 class Flush(models.Model):
     """A record of a flush: what was extracted before a compaction, a close or a stop (C7, E4); one a cycle."""
+
+    table = Table(fate=Fate.CLEARED, export=Export("flush", refers={"session": "session"}))
 
     uid = models.UUIDField(_("id"), default=uuid7, unique=True, editable=False)
     workspace = models.ForeignKey(Workspace, models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+")

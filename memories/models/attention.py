@@ -5,9 +5,13 @@ from django.db import models
 from django.db.models import F, Q, TextChoices
 from django.utils.translation import gettext_lazy as _
 
+from memories.models.table import Fate, Table
+
 
 class Snooze(models.Model):
     """A line of the home page that one person does not want to see for a while, or until it is about something new."""
+
+    table = Table(fate=Fate.NOTHING)
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, db_index=False, related_name="+")
     key = models.CharField(max_length=200)
@@ -38,6 +42,8 @@ class IncidentKind(TextChoices):
 
 class Incident(models.Model):
     """From when to when a part of the platform did not do what it should. A clean restart is none."""
+
+    table = Table(fate=Fate.NOTHING)
 
     part = models.CharField(_("part"), max_length=40)
     kind = models.CharField(_("what happened"), max_length=10, choices=IncidentKind)

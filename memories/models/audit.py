@@ -11,6 +11,7 @@ from django.db.models import Q, TextChoices
 from django.utils.translation import gettext_lazy as _
 
 from memories.models.ids import uuid7
+from memories.models.table import Fate, Table
 from memories.models.tenancy import Workspace
 
 #: Younger rows are removed by nobody, whatever is asked.
@@ -62,6 +63,8 @@ class AuditRecord(models.Model):
 
     The id is made here, not by the database: who writes a row need not be able to read it.
     """
+
+    table = Table(fate=Fate.KEPT)
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     at = models.DateTimeField(_("at"))

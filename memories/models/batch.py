@@ -11,11 +11,14 @@ from memories.models.ids import uuid7
 from memories.models.outbox import WebhookEvent, tells_of_row
 from memories.models.policy import ttls_in_words
 from memories.models.scope import Scope
+from memories.models.table import Fate, Table
 from memories.models.tenancy import Workspace
 
 
 class Batch(models.Model):
     """One run of a job on one scope, or one bulk action: what it plans, what it did, and how to take it back."""
+
+    table = Table(fate=Fate.REMOVED, tied_by="scope", clears="reason")
 
     uid = models.UUIDField(_("id"), default=uuid7, unique=True, editable=False)
     workspace = models.ForeignKey(Workspace, models.CASCADE, related_name="batches")
@@ -83,6 +86,8 @@ class Batch(models.Model):
 
 class BatchChange(models.Model):
     """One row of a batch's plan: what is to happen to which entry, as it was when it was planned, or to which day."""
+
+    table = Table(fate=Fate.CLEARED)
 
     workspace = models.ForeignKey(Workspace, models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+")
     batch = models.ForeignKey(Batch, models.DO_NOTHING, db_constraint=False, db_index=False, related_name="changes")

@@ -15,6 +15,7 @@ from memories.models.ids import uuid7
 from memories.models.lease import LeaseQuerySet
 from memories.models.scope import Scope
 from memories.models.suppression import Suppression
+from memories.models.table import Export, Fate, Table
 from memories.models.tenancy import Workspace
 
 
@@ -24,6 +25,8 @@ class ExtractionBatch(models.Model):
     It collects turns until it is sealed: full, requested, or claimed. It may be claimed from `due_at` on: after a quiet
     time while it collects, at once when it is sealed, after the lease when it is claimed.
     """
+
+    table = Table(fate=Fate.REMOVED)
 
     uid = models.UUIDField(_("id"), default=uuid7, unique=True, editable=False)
     workspace = models.ForeignKey(Workspace, models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+")
@@ -75,6 +78,8 @@ class ExtractionBatch(models.Model):
 
 class BufferedTurn(models.Model):
     """One turn waiting for extraction; it is removed in the transaction that stores the results (D5)."""
+
+    table = Table(fate=Fate.REMOVED)
 
     uid = models.UUIDField(_("id"), default=uuid7, unique=True, editable=False)
     workspace = models.ForeignKey(Workspace, models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+")
@@ -130,6 +135,8 @@ class DailyEventQuerySet(models.QuerySet["DailyEvent"]):
 
 class DailyEvent(Sourced):
     """Tier 3: what happened on one local day of a scope, found by date and by word (D1)."""
+
+    table = Table(fate=Fate.REMOVED, export=Export("day", leaves_out=("terms",), refers={"scope": "scope"}))
 
     scope = models.ForeignKey(Scope, models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+")
     local_date = models.DateField(_("local date"))

@@ -13,6 +13,7 @@ from django.utils.translation import gettext_lazy as _
 
 from memories.choices import Operation
 from memories.models.outbox import tells_of_entries
+from memories.models.table import Export, Fate, Table
 from memories.tenancy import row_level_security
 
 _WHO = """
@@ -98,6 +99,10 @@ class Change(models.Model):
 
     No foreign keys: history outlives its rows, and costs as little as possible to write.
     """
+
+    table = Table(
+        fate=Fate.REMOVED, export=Export("change", leaves_out=("workspace_id", "table_name", "row_id", "batch_id"))
+    )
 
     workspace_id = models.BigIntegerField()
     table_name = models.CharField(_("table"), max_length=63)

@@ -15,6 +15,7 @@ from memories.models.change import Recorded, record_changes
 from memories.models.ids import uuid7
 from memories.models.scope import Scope
 from memories.models.state import LIVE, live_sql, mark_of
+from memories.models.table import Export, Fate, Table
 from memories.models.tenancy import Workspace
 
 #: How the subtype of a memory begins in which a secret was recognised; the kinds of it follow.
@@ -77,6 +78,15 @@ class Entry(Sourced):
     An entry is written through memories.entries and by no other code. It is *live* until it is expired, archived,
     superseded or suppressed, and served until its time to live is up; it is kept, unseen, until it is purged.
     """
+
+    table = Table(
+        fate=Fate.REMOVED,
+        export=Export(
+            "entry",
+            leaves_out=("terms", "length", "fingerprint", "quarantined_at"),
+            refers={"scope": "scope", "superseded_by": "entry"},
+        ),
+    )
 
     scope = models.ForeignKey(Scope, models.DO_NOTHING, db_constraint=False, db_index=False, related_name="entries")
     type = models.CharField(_("type"), max_length=20, choices=EntryType)
@@ -254,6 +264,8 @@ class Entry(Sourced):
 
 class EntryAccess(models.Model):
     """How often an entry was served and repeated: counters, kept out of its history (D2)."""
+
+    table = Table(fate=Fate.ALONG, export=Export("access"))
 
     entry = models.OneToOneField(Entry, models.DO_NOTHING, primary_key=True, db_constraint=False, related_name="access")
     workspace = models.ForeignKey(Workspace, models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+")

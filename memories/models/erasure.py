@@ -6,6 +6,7 @@ from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
 from memories.models.ids import uuid7
+from memories.models.table import Fate, Table
 from memories.models.tenancy import Workspace
 
 
@@ -23,6 +24,8 @@ class Erasure(models.Model):
 
     `identities` name the person until it is done; from then on only `person`, hashes by which a name can be compared.
     """
+
+    table = Table(fate=Fate.RECORD)
 
     uid = models.UUIDField(_("id"), default=uuid7, unique=True, editable=False)
     workspace = models.ForeignKey(Workspace, models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+")
@@ -62,6 +65,8 @@ class Erasure(models.Model):
 class ErasureTarget(models.Model):
     """A row that an erasure found and has not removed yet: so that one that was killed goes on."""
 
+    table = Table(fate=Fate.RECORD)
+
     workspace = models.ForeignKey(Workspace, models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+")
     erasure = models.ForeignKey(Erasure, models.DO_NOTHING, db_constraint=False, db_index=False, related_name="targets")
     table_name = models.CharField(max_length=63)
@@ -80,6 +85,8 @@ class ErasureTarget(models.Model):
 
 class Tombstone(models.Model):
     """A keyed hash of something erased, by which it is refused when it comes again; the key is a secret."""
+
+    table = Table(fate=Fate.RECORD)
 
     workspace = models.ForeignKey(Workspace, models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+")
     erasure = models.ForeignKey(

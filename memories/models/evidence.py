@@ -8,6 +8,7 @@ from django.utils.translation import gettext_lazy as _
 from memories.choices import Refusal
 from memories.models.entry import Entry
 from memories.models.scope import Scope
+from memories.models.table import Export, Fate, Table
 from memories.models.tenancy import Workspace
 
 
@@ -16,6 +17,8 @@ class Evidence(models.Model):
 
     Not recorded in the history: it is removed with its entry, and where the message is redacted it is not shown.
     """
+
+    table = Table(fate=Fate.ALONG, export=Export("evidence"))
 
     workspace = models.ForeignKey(Workspace, models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+")
     entry = models.ForeignKey(Entry, models.DO_NOTHING, db_constraint=False, db_index=False, related_name="evidence")
@@ -46,6 +49,8 @@ class Evidence(models.Model):
 
 class RefusedFact(models.Model):
     """A fact a model offered that was not kept, for a month: which, why, and on what it was said to rest."""
+
+    table = Table(fate=Fate.REMOVED, tied_by="scope")
 
     workspace = models.ForeignKey(Workspace, models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+")
     scope = models.ForeignKey(Scope, models.DO_NOTHING, db_constraint=False, null=True, blank=True, related_name="+")

@@ -9,9 +9,13 @@ from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
+from memories.models.table import Fate, Table
+
 
 class Factor(models.Model):
     """A second factor that was confirmed. The secret is encrypted, recovery codes are stored as hashes."""
+
+    table = Table(fate=Fate.NOTHING)
 
     user = models.OneToOneField(
         settings.AUTH_USER_MODEL, models.CASCADE, related_name="factor", verbose_name=_("person")

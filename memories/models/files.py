@@ -5,6 +5,7 @@ from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
 from memories.models.scope import Scope
+from memories.models.table import Fate, Table
 from memories.models.tenancy import Workspace
 
 
@@ -20,6 +21,8 @@ class FileProblem(models.TextChoices):
 
 class FileState(models.Model):
     """A file as it was indexed last. Derived: without a row the file is read again."""
+
+    table = Table(fate=Fate.REMOVED, tied_by="scope")
 
     workspace = models.ForeignKey(Workspace, models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+")
     scope = models.ForeignKey(Scope, models.DO_NOTHING, db_constraint=False, db_index=False, related_name="files")

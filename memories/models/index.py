@@ -10,6 +10,7 @@ from pgvector.django import HalfVectorField, SparseVectorField
 from memories.models.entry import Entry
 from memories.models.lease import RetryQuerySet
 from memories.models.scope import Scope
+from memories.models.table import Fate, Table
 from memories.models.tenancy import Workspace
 
 
@@ -18,6 +19,8 @@ class EmbeddingModel(models.Model):
 
     `floor` is the cosine of unrelated texts, `ceiling` that of the same text: between them similarity runs from 0 to 1.
     """
+
+    table = Table(fate=Fate.NOTHING)
 
     name = models.CharField(_("name"), max_length=200)
     dimension = models.PositiveIntegerField(_("dimension"))
@@ -41,6 +44,8 @@ class EmbeddingModel(models.Model):
 class EmbeddingCache(models.Model):
     """The embedding a provider gave a text, found by the hash of the text; the text is not stored."""
 
+    table = Table(fate=Fate.REMOVED)
+
     provider = models.CharField(max_length=200)
     model = models.CharField(max_length=200)
     text_hash = models.CharField(max_length=64)
@@ -61,6 +66,8 @@ class EmbeddingCache(models.Model):
 
 class EntryVector(models.Model):
     """The raw embedding of an entry's own text, kept so that re-blending never needs the embedder."""
+
+    table = Table(fate=Fate.ALONG)
 
     workspace = models.ForeignKey(Workspace, models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+")
     entry = models.ForeignKey(Entry, models.DO_NOTHING, db_constraint=False, db_index=False, related_name="vectors")
@@ -89,6 +96,8 @@ class EntryIndex(models.Model):
     No state in it: whether an entry is live is decided on Entry, in the statement that searches.
     """
 
+    table = Table(fate=Fate.ALONG)
+
     entry = models.OneToOneField(Entry, models.DO_NOTHING, primary_key=True, db_constraint=False, related_name="index")
     workspace = models.ForeignKey(Workspace, models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+")
     scope = models.ForeignKey(Scope, models.DO_NOTHING, db_constraint=False, related_name="+")
@@ -110,6 +119,8 @@ class EntryIndex(models.Model):
 
 class StagedVector(models.Model):
     """The search row's embedding by the model a workspace is changing to; searched by once all of them are there."""
+
+    table = Table(fate=Fate.ALONG)
 
     workspace = models.ForeignKey(Workspace, models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+")
     entry = models.ForeignKey(Entry, models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+")
@@ -143,6 +154,8 @@ class IndexQueueItem(models.Model):
     A table of its own, so that queueing neither rewrites entries nor shows in their history.
     """
 
+    table = Table(fate=Fate.ALONG)
+
     entry = models.OneToOneField(Entry, models.DO_NOTHING, primary_key=True, db_constraint=False, related_name="+")
     workspace = models.ForeignKey(Workspace, models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+")
     since = models.DateTimeField(_("since"))
@@ -162,6 +175,8 @@ class IndexQueueItem(models.Model):
 
 class ScopeTerm(models.Model):
     """In how many entries of a scope a term occurs: upserted with each write, rebuilt nightly."""
+
+    table = Table(fate=Fate.COUNTED)
 
     pk = models.CompositePrimaryKey("scope_id", "term")
     workspace = models.ForeignKey(Workspace, models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+")

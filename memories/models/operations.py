@@ -7,11 +7,14 @@ from django.utils.translation import gettext_lazy as _
 from memories.choices import JobState
 from memories.models.lease import LeaseQuerySet
 from memories.models.outbox import WebhookEvent, tells_of_row
+from memories.models.table import Fate, Table
 from memories.models.tenancy import BotKey, Workspace
 
 
 class JobRun(models.Model):
     """One run of a job for one workspace and local date; the row is the claim, so that it runs once."""
+
+    table = Table(fate=Fate.SEARCHED, clears="error")
 
     job = models.CharField(_("job"), max_length=60)
     workspace = models.ForeignKey(Workspace, models.CASCADE, null=True, blank=True, related_name="job_runs")
@@ -63,6 +66,8 @@ class JobRun(models.Model):
 class Heartbeat(models.Model):
     """The last sign of life of a process."""
 
+    table = Table(fate=Fate.NOTHING)
+
     name = models.CharField(_("process"), max_length=40)
     pid = models.PositiveIntegerField(_("process id"))
     started_at = models.DateTimeField(_("started"))
@@ -80,6 +85,8 @@ class Heartbeat(models.Model):
 class ModelHealth(models.Model):
     """The results of the last calls to a model, of the whole platform."""
 
+    table = Table(fate=Fate.NOTHING)
+
     model = models.CharField(_("model"), max_length=200, unique=True)
     answered_at = models.DateTimeField(_("last answered"), null=True)
     failed_at = models.DateTimeField(_("last failed"), null=True)
@@ -96,6 +103,8 @@ class ModelHealth(models.Model):
 
 class Spend(models.Model):
     """Calls and tokens of one purpose on one local day; reserved tokens are of calls not answered yet."""
+
+    table = Table(fate=Fate.NOTHING)
 
     workspace = models.ForeignKey(Workspace, models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+")
     local_date = models.DateField(_("local date"))
@@ -124,6 +133,8 @@ class Spend(models.Model):
 
 class KeyUsage(models.Model):
     """Calls of a key in one minute, counted for all web processes together; may be lost in a crash."""
+
+    table = Table(fate=Fate.NOTHING)
 
     key = models.ForeignKey(BotKey, models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+")
     minute = models.DateTimeField()

@@ -9,6 +9,7 @@ from django.utils.translation import gettext_lazy as _
 
 from memories.models.change import Recorded, record_changes
 from memories.models.ids import uuid7
+from memories.models.table import Fate, Table
 from memories.models.tenancy import Workspace
 
 
@@ -31,6 +32,8 @@ def _entries(label: Any) -> Any:
 
 class PinnedTest(Recorded):
     """A question, as whom it is asked, and what its answer has to hold and may not hold."""
+
+    table = Table(fate=Fate.REMOVED, is_searched=True)
 
     uid = models.UUIDField(_("id"), default=uuid7, unique=True, editable=False)
     workspace = models.ForeignKey(Workspace, models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+")

@@ -14,6 +14,7 @@ from memories.conf import conf
 from memories.kinds import type_rule
 from memories.models.change import Recorded, record_changes
 from memories.models.entry import Entry
+from memories.models.table import Export, Fate, Table
 from memories.models.tenancy import Workspace
 
 #: Weights an operator may set for a workspace, by the setting that holds their default.
@@ -197,6 +198,8 @@ class PolicyQuerySet(models.QuerySet["Policy"]):
 
 class Policy(Recorded):
     """One number: a time to live in days, a quota, or a weight. An empty value means without limit."""
+
+    table = Table(fate=Fate.NOTHING, export=Export("policy", leaves_out=("updated_at",), later={"reason": ""}))
 
     workspace = models.ForeignKey(Workspace, models.CASCADE, related_name="policies")
     kind = models.CharField(_("kind"), max_length=10, choices=PolicyKind)

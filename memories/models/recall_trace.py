@@ -7,6 +7,7 @@ from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
 from memories.models.ids import uuid7
+from memories.models.table import Fate, Table
 from memories.models.tenancy import Bot, Workspace
 
 #: Recalls that were asked to be answered, and not to look back: those that count in figures.
@@ -15,6 +16,8 @@ NOT_LOOKING_BACK = ~Q(query__has_key="as_of")
 
 class RecallTrace(models.Model):
     """The query of a recall, the served entries and timings; the candidates too when sampled."""
+
+    table = Table(fate=Fate.REMOVED, is_searched=True)
 
     uid = models.UUIDField(_("id"), default=uuid7, unique=True, editable=False)
     workspace = models.ForeignKey(Workspace, models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+")

@@ -9,6 +9,7 @@ from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 from pgvector.django import VectorField
 
+from memories.models.table import Fate, Table
 from memories.models.tenancy import Workspace
 
 #: Buckets of a histogram (memplatform.rollups.histogram says what each holds).
@@ -27,6 +28,8 @@ class Rollup(models.Model):
 
 class HourlyCount(Rollup):
     """What was asked and written within an hour of UTC."""
+
+    table = Table(fate=Fate.NOTHING)
 
     hour = models.DateTimeField(_("hour"))
     found = models.PositiveIntegerField(default=0)
@@ -56,6 +59,8 @@ class HourlyCount(Rollup):
 class HourlyTime(Rollup):
     """How long a step took within an hour of UTC, as a histogram: steps of recalls in milliseconds, lags in seconds."""
 
+    table = Table(fate=Fate.NOTHING)
+
     hour = models.DateTimeField(_("hour"))
     step = models.CharField(_("step"), max_length=40)
     counts = VectorField(dimensions=BUCKETS)
@@ -72,6 +77,8 @@ class HourlyTime(Rollup):
 class RolledHour(models.Model):
     """An hour that has been counted for all workspaces, and when that was done last."""
 
+    table = Table(fate=Fate.NOTHING)
+
     hour = models.DateTimeField(primary_key=True)
     taken_at = models.DateTimeField(_("counted"))
 
@@ -85,6 +92,8 @@ class RolledHour(models.Model):
 
 class EntryStock(Rollup):
     """How many entries of a type were in a state at a time: several times a day, the last count of each stands."""
+
+    table = Table(fate=Fate.NOTHING)
 
     at = models.DateTimeField(_("at"))
     type = models.CharField(_("type"), max_length=20)
@@ -107,6 +116,8 @@ class EntryStock(Rollup):
 
 class MostRecalled(models.Model):
     """The entries of a workspace that were served most often, as last counted: their ids, the first the most."""
+
+    table = Table(fate=Fate.NOTHING)
 
     workspace = models.OneToOneField(Workspace, models.CASCADE, primary_key=True, related_name="+")
     entries = ArrayField(models.BigIntegerField(), default=list)

@@ -9,6 +9,7 @@ from django.utils.translation import gettext_lazy as _
 
 from memories.choices import ScopeKind
 from memories.models.ids import uuid7
+from memories.models.table import Export, Fate, Table
 from memories.models.tenancy import Workspace
 
 #: Of the rules by which secrets are recognised: raised, all memories are looked through once more.
@@ -30,6 +31,15 @@ class Scope(models.Model):
 
     `version` rises with every write: what was computed from the scope at another version is outdated.
     """
+
+    table = Table(
+        fate=Fate.REMOVED,
+        export=Export(
+            "scope",
+            leaves_out=("version", "entry_count", "average_length", "index_length"),
+            later={"secrets_version": 0},
+        ),
+    )
 
     #: Whether somebody was erased from its workspace; of a scope that is locked.
     has_tombstones: bool = False

@@ -9,6 +9,7 @@ from django.utils.translation import gettext_lazy as _
 from memories.models.change import Recorded, record_changes
 from memories.models.entry import Entry
 from memories.models.scope import Scope
+from memories.models.table import Export, Fate, Table
 from memories.models.tenancy import Workspace
 
 #: A column of its own, because row-level security lets no index of arrays be used.
@@ -25,6 +26,13 @@ class Suppression(Recorded):
     One of a quarantine keeps out what rests on its messages, not what says the same; one without an entry stands for
     messages nothing was made of.
     """
+
+    table = Table(
+        fate=Fate.REMOVED,
+        export=Export(
+            "suppression", leaves_out=("quarantine", "conversation"), refers={"scope": "scope", "entry": "entry"}
+        ),
+    )
 
     workspace = models.ForeignKey(Workspace, models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+")
     scope = models.ForeignKey(Scope, models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+")

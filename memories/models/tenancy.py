@@ -17,6 +17,7 @@ from django.utils.translation import gettext_lazy as _
 
 from memories.choices import Permission
 from memories.models.ids import uuid7
+from memories.models.table import Export, Fate, Table
 from memories.tenancy import row_level_security
 from memories.tenancy.access import Caller
 
@@ -36,6 +37,11 @@ _FOLDER_CHARS = 40
 
 class Workspace(models.Model):
     """A tenant: nothing of one workspace is ever seen from another."""
+
+    table = Table(
+        fate=Fate.NOTHING,
+        export=Export("workspace", leaves_out=("uid", "folder", "is_enabled", "has_canaries", "created_at")),
+    )
 
     uid = models.UUIDField(_("id"), default=uuid7, unique=True, editable=False)
     name = models.CharField(_("name"), max_length=100, unique=True)
@@ -120,6 +126,8 @@ class Workspace(models.Model):
 class Bot(models.Model):
     """A client of the API."""
 
+    table = Table(fate=Fate.NOTHING)
+
     uid = models.UUIDField(_("id"), default=uuid7, unique=True, editable=False)
     workspace = models.ForeignKey(Workspace, models.CASCADE, related_name="bots")
     name = models.CharField(_("name"), max_length=100)
@@ -155,6 +163,8 @@ class BotKeyQuerySet(models.QuerySet["BotKey"]):
 
 class BotKey(models.Model):
     """The credential of a bot; only its hash is stored."""
+
+    table = Table(fate=Fate.NOTHING)
 
     #: Whether it was admitted while the database was away (memories.offline.key_cache).
     is_from_cache = False
@@ -248,6 +258,8 @@ class BotKey(models.Model):
 class IdempotencyKey(models.Model):
     """The answer to a write, kept so that the same call again gets the same answer and changes nothing (24 h)."""
 
+    table = Table(fate=Fate.SEARCHED)
+
     workspace = models.ForeignKey(Workspace, models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+")
     bot = models.ForeignKey(Bot, models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+")
     key = models.CharField(max_length=200)
@@ -268,6 +280,8 @@ class IdempotencyKey(models.Model):
 
 class Secret(models.Model):
     """A value only the platform reads: encrypted, without history, never in a log or an answer."""
+
+    table = Table(fate=Fate.NOTHING)
 
     workspace = models.ForeignKey(Workspace, models.CASCADE, null=True, blank=True, related_name="secrets")
     name = models.CharField(_("name"), max_length=100)

@@ -13,6 +13,7 @@ from django.utils.translation import gettext_lazy as _
 
 from memories.models.lease import RetryQuerySet
 from memories.models.outbox import WebhookEvent
+from memories.models.table import Fate, Table
 from memories.models.tenancy import Workspace
 
 
@@ -55,6 +56,8 @@ class WebhookQuerySet(RetryQuerySet["Webhook"]):
 
 class Webhook(models.Model):
     """An address that is told what happens in a workspace; the lease and the rest of its queue are in the row."""
+
+    table = Table(fate=Fate.NOTHING)
 
     workspace = models.ForeignKey(Workspace, models.CASCADE, related_name="webhooks")
     url = models.CharField(
@@ -108,6 +111,8 @@ class DeliveryQuerySet(models.QuerySet["WebhookDelivery"]):
 
 class WebhookDelivery(models.Model):
     """One event for one webhook. It points to its row, from which what is sent is written when it is sent."""
+
+    table = Table(fate=Fate.REMOVED)
 
     uid = models.UUIDField(_("id"), default=uuid4, unique=True, editable=False)
     workspace = models.ForeignKey(Workspace, models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+")

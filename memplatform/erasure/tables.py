@@ -4,21 +4,8 @@ A table that is not named here is a table in which something of an erased person
 """
 
 from collections.abc import Mapping
-from enum import Enum
 
-
-class Fate(Enum):
-    """What becomes of the rows of a table that are about an erased person."""
-
-    REMOVED = "found by what ties them to the person, and removed"
-    ALONG = "removed with the row they hang on"
-    CLEARED = "their words are taken out, the row stays"
-    SEARCHED = "read through for the person's words and ids, and removed where they are found"
-    COUNTED = "counted anew from what is left"
-    RECORD = "the record of the erasure itself"
-    KEPT = "what staff did, which nobody may change for a while: rows are named by id, and no words are written down"
-    NOTHING = "holds nothing that anybody said"
-
+from memories.models.table import Fate
 
 _MEMORY = {
     "memories_entry": Fate.REMOVED,

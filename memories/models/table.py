@@ -1,0 +1,59 @@
+"""What a table means beyond what Django knows of it, declared once, at its model.
+
+Erasure, export, evaluation and the page of the schema read it. Columns, keys and constraints come from the model.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any
+
+from django.apps import apps
+from django.db.models import Model
+
+
+class Fate(Enum):
+    """What an erasure does with the rows of a table that are about the erased person."""
+
+    REMOVED = "found by what ties them to the person, and removed"
+    ALONG = "removed with the row they hang on"
+    CLEARED = "their words are taken out, the row stays"
+    SEARCHED = "read through for the person's words and ids, and removed where they are found"
+    COUNTED = "counted anew from what is left"
+    RECORD = "the record of the erasure itself"
+    KEPT = "what staff did, which nobody may change for a while: rows are named by id, and no words are written down"
+    NOTHING = "holds nothing that anybody said"
+
+
+@dataclass(frozen=True)
+class Export:
+    """The record an export writes of a row: its columns in their order, the version last; relations only by `refers`.
+
+    A column is exported unless it is left out.
+    """
+
+    name: str
+    leaves_out: tuple[str, ...] = ()
+    refers: Mapping[str, str] = field(default_factory=dict)  # by relation: the record it names
+    later: Mapping[str, Any] = field(default_factory=dict)  # what holds where an export of before has no such column
+
+
+@dataclass(frozen=True, kw_only=True)
+class Table:
+    """What a table means. A table that says none is one in which something of an erased person may stay."""
+
+    fate: Fate
+    tied_by: str = (
+        ""  # the relation that ties a row to the person; empty: `ties.sql` of the erasure says it, or nothing
+    )
+    is_searched: bool = False  # read through as well, for rows of others that hold the person's words
+    clears: str = ""  # the one column that is emptied where such words are found; empty: the row goes
+    export: Export | None = None
+
+
+def tables() -> Iterator[tuple[type[Model], Table]]:
+    """Every model that says what its table means."""
+    for model in apps.get_models():
+        table = getattr(model, "table", None)
+        if isinstance(table, Table):
+            yield model, table
