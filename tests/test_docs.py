@@ -254,7 +254,13 @@ def test_both_readmes_tell_the_same() -> None:
 
 
 def test_a_decision_is_dated_and_short() -> None:
-    decisions = re.split(r"^## ", (ROOT / "docs" / "decisions.md").read_text(), flags=re.MULTILINE)[1:]
+    page = (ROOT / "docs" / "decisions.md").read_text()
+    subjects = re.findall(r"^## (.+)", page, re.MULTILINE)
+    assert subjects == re.findall(r"^- \[(.+)\]\(#", page, re.MULTILINE)
+    decisions = [
+        part for chunk in re.split(r"^## ", page, flags=re.MULTILINE)[1:] for part in chunk.split("\n### ")[1:]
+    ]
+    assert len(decisions) > 100
     for decision in decisions:
         title, *lines = decision.strip().splitlines()
         assert re.match(r"\d{4}-\d\d-\d\d · ", title), title
