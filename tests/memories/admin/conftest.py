@@ -12,8 +12,9 @@ from django.contrib.auth import get_user_model
 from django.contrib.auth.models import AbstractBaseUser
 from django.test import Client
 from django.utils import timezone
+from django_q.models import Failure, Schedule, Success
 
-from channels_app.models import Channel, ReplayedRecord
+from channels_app.models import Channel, PathComparison, ReplayedRecord
 from memories import webhooks
 from memories.batches import bulk_actions
 from memories.choices import JobState, PolicyKind
@@ -24,7 +25,10 @@ from memories.models import (
     AuditRecord,
     Bot,
     Entry,
+    Erasure,
     Evidence,
+    FileState,
+    Heartbeat,
     Invitation,
     JobRun,
     Link,
@@ -165,6 +169,26 @@ def my_house(django_db_setup: None, django_db_blocker: Any) -> Iterator[House]:
 @pytest.fixture
 def mine(my_house: House, db: None) -> House:
     return deepcopy(my_house)
+
+
+@pytest.fixture
+def furnished(mine: House) -> House:
+    """With a row of every table of the platform, and another owner, so that one can be dismissed."""
+    Heartbeat.objects.create(name="web", pid=1, started_at=NOW, beat_at=NOW)
+    for model in (Success, Failure):
+        model.objects.create(
+            id=model.__name__, name=model.__name__, func="f", started=NOW, stopped=NOW, success=model is Success
+        )
+    Schedule.objects.create(name="s", func="f")
+    make_user("other owner", workspace=mine.workspace)
+    FileState.objects.create(
+        workspace=mine.workspace, scope=mine.scope, path="a.md", modified_ns=1, size=1, digest="d", indexed_at=NOW
+    )
+    Erasure.objects.create(workspace=mine.workspace, reason="r", actor="user:S", created_at=NOW)
+    PathComparison.objects.create(
+        workspace=mine.workspace, platform="telegram", account="a", message="m", created_at=NOW
+    )
+    return mine
 
 
 @pytest.fixture

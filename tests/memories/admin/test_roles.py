@@ -13,10 +13,8 @@ from django.db import IntegrityError, connection, transaction
 from django.template.response import SimpleTemplateResponse
 from django.test import Client, RequestFactory
 from django.urls import reverse
-from django_q.models import Failure, Schedule, Success
 
-from channels_app.models import PathComparison
-from memories.models import Batch, BotKey, Erasure, FileState, Heartbeat, Member, Scope, Workspace
+from memories.models import Batch, BotKey, Member, Scope, Workspace
 from memories.rights import needs
 from memories.tenancy.roles import ROLES, Right, Role
 from sessions_app.models import SessionEvent
@@ -41,26 +39,6 @@ def person(letter: str, workspace: Workspace, *, again: bool = False) -> Client:
 def is_refusal(response: Any) -> bool:
     """Whether somebody may not do this; Django answers for a row that is not theirs to see with the home page."""
     return response.status_code in (403, 405) or response.headers.get("Location") == "/admin/"
-
-
-@pytest.fixture
-def furnished(mine: House) -> House:
-    """With a row of every table of the platform, and another owner, so that one can be dismissed."""
-    Heartbeat.objects.create(name="web", pid=1, started_at=NOW, beat_at=NOW)
-    for model in (Success, Failure):
-        model.objects.create(
-            id=model.__name__, name=model.__name__, func="f", started=NOW, stopped=NOW, success=model is Success
-        )
-    Schedule.objects.create(name="s", func="f")
-    make_user("other owner", workspace=mine.workspace)
-    FileState.objects.create(
-        workspace=mine.workspace, scope=mine.scope, path="a.md", modified_ns=1, size=1, digest="d", indexed_at=NOW
-    )
-    Erasure.objects.create(workspace=mine.workspace, reason="r", actor="user:S", created_at=NOW)
-    PathComparison.objects.create(
-        workspace=mine.workspace, platform="telegram", account="a", message="m", created_at=NOW
-    )
-    return mine
 
 
 def addresses(house: House) -> Iterator[tuple[str, str]]:
