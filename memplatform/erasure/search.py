@@ -11,8 +11,9 @@ from django_q.models import Task
 
 from channels_app.models import PathComparison, ReplayedRecord
 from memories.models import Batch, DailyEvent, Entry, Erasure, IdempotencyKey, JobRun, PinnedTest, RecallTrace
+from memories.models.table import Fate
 from memplatform.erasure.phrases import Matcher
-from memplatform.erasure.tables import FATES, Fate
+from memplatform.erasure.tables import fates
 from sessions_app.models import Session
 
 CHUNK = 500
@@ -87,7 +88,7 @@ def searched() -> list[str]:
     """The tables that are read through in the end: those in which anybody's words may stand."""
     apart = {Login._meta.db_table, Task._meta.db_table}  # not to be read as text; `_remove_of_platform` reads them
     unread = (Fate.RECORD, Fate.KEPT, Fate.NOTHING)
-    return [table for table, fate in FATES.items() if fate not in unread and table not in apart]
+    return [table for table, fate in fates().items() if fate not in unread and table not in apart]
 
 
 def left_over(erasure: Erasure, matcher: Matcher) -> dict[str, list[int]]:

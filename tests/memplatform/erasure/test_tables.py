@@ -3,18 +3,11 @@
 from memories.models import Entry
 from memories.models.table import Fate, Table, tables
 from memplatform.erasure.search import _LOOSE
-from memplatform.erasure.tables import FATES
 from memplatform.transfer.records import _NEWER, ACCESS, CHANGE, CONSENT, EVIDENCE, IDENTITY, KINDS, SLOT, SUCCESSOR
 
 
 def is_loose(table: Table) -> bool:
     return table.is_searched or (table.fate is Fate.SEARCHED and not table.clears)
-
-
-def test_the_fates_are_those_that_were_listed() -> None:
-    derived = {model._meta.db_table: table.fate for model, table in tables()}
-    of_others = {name for name in FATES if name.split("_")[0] in ("auth", "axes", "django")}
-    assert derived == {name: fate for name, fate in FATES.items() if name not in of_others}
 
 
 def test_the_tables_that_are_read_through_are_those_that_were_listed() -> None:

@@ -30,7 +30,7 @@ from memories.models import (
 from memories.notes.freshness import FileIndexer, scopes_with_files
 from memories.tenancy.roles import Role
 from memplatform.erasure import certificate, run
-from memplatform.erasure.tables import FATES
+from memplatform.erasure.tables import fates
 from sessions_app.models import SessionEvent
 from tests.conftest import NOW, Api, make_key
 from tests.memories.admin.conftest import enter, make_user
@@ -77,7 +77,7 @@ def erase(town: Town) -> dict[str, Any]:
 
 
 def test_every_table_of_the_database_is_named_with_what_becomes_of_it(db: None) -> None:
-    assert sorted(FATES) == tables()
+    assert sorted(fates()) == tables()
 
 
 @pytest.mark.thorough
