@@ -9,16 +9,13 @@ from django.contrib.sessions.models import Session as Login
 from django.db import connection
 from django_q.models import Task
 
-from channels_app.models import PathComparison, ReplayedRecord
-from memories.models import Batch, DailyEvent, Entry, Erasure, IdempotencyKey, JobRun, PinnedTest, RecallTrace
-from memories.models.table import Fate
+from memories.models import Batch, DailyEvent, Entry, Erasure, RecallTrace
+from memories.models.table import Fate, tables
 from memplatform.erasure.phrases import Matcher
 from memplatform.erasure.tables import fates
 from sessions_app.models import Session
 
 CHUNK = 500
-#: Tables whose rows are tied to nobody, or not always, with how they are narrowed to a workspace.
-_LOOSE: tuple[type[Any], ...] = (IdempotencyKey, ReplayedRecord, PathComparison, RecallTrace, PinnedTest)
 _TEXTS = """
     SELECT column_name FROM information_schema.columns WHERE table_schema = current_schema() AND table_name = %s
     AND (data_type IN ('text', 'character varying', 'jsonb', 'json') OR udt_name IN ('_text', '_varchar'))
@@ -51,14 +48,11 @@ def _peers(erasure: Erasure) -> list[str]:
 
 def remove_loose(erasure: Erasure, matcher: Matcher, add: Callable[[str, int], None]) -> None:
     """Remove the rows no id leads to that say something of the person; `add` is told the table and how many."""
-    for model in _LOOSE:
-        table = model._meta.db_table
-        for rows in _matching(table, erasure.workspace_id, matcher):
-            add(table, model._default_manager.filter(workspace_id=erasure.workspace_id, pk__in=rows).delete()[0])
-    for rows in _matching(JobRun._meta.db_table, erasure.workspace_id, matcher):
-        add(JobRun._meta.db_table, JobRun.objects.filter(pk__in=rows).update(error=""))
-    for rows in _matching(Batch._meta.db_table, erasure.workspace_id, matcher):
-        add(Batch._meta.db_table, Batch.objects.filter(pk__in=rows).update(reason=""))
+    for model, table in tables():
+        if table.is_searched or table.clears or table.fate is Fate.SEARCHED:
+            for keys in _matching(model._meta.db_table, erasure.workspace_id, matcher):
+                rows = model._default_manager.filter(pk__in=keys)
+                add(model._meta.db_table, rows.update(**{table.clears: ""}) if table.clears else rows.delete()[0])
     _remove_of_platform(erasure, matcher, add)
 
 

@@ -1,17 +1,8 @@
 """What is derived from the models is what was listed by hand."""
 
 from memories.models import Entry
-from memories.models.table import Fate, Table, tables
-from memplatform.erasure.search import _LOOSE
+from memories.models.table import tables
 from memplatform.transfer.records import _NEWER, ACCESS, CHANGE, CONSENT, EVIDENCE, IDENTITY, KINDS, SLOT, SUCCESSOR
-
-
-def is_loose(table: Table) -> bool:
-    return table.is_searched or (table.fate is Fate.SEARCHED and not table.clears)
-
-
-def test_the_tables_that_are_read_through_are_those_that_were_listed() -> None:
-    assert {model for model, table in tables() if is_loose(table)} == set(_LOOSE)
 
 
 def test_the_exports_are_those_that_were_listed() -> None:
