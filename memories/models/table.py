@@ -3,7 +3,7 @@
 Erasure, export, evaluation and the page of the schema read it. Columns, keys and constraints come from the model.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
@@ -57,3 +57,21 @@ def tables() -> Iterator[tuple[type[Model], Table]]:
         table = getattr(model, "table", None)
         if isinstance(table, Table):
             yield model, table
+
+
+def children_first(models: Iterable[type[Model]]) -> list[type[Model]]:
+    """Models in an order in which rows may be removed: what points at a row goes before it.
+
+    Beyond that the lower app comes first: what was made of messages goes before the messages.
+    """
+    apps_from_below = [config.label for config in apps.get_app_configs()][::-1]
+    left = sorted(models, key=lambda model: apps_from_below.index(model._meta.app_label))
+    ordered = []
+    while left:
+        pointed_at = {
+            column.related_model for model in left for column in model._meta.fields if column.related_model is not model
+        }
+        free = next(model for model in left if model not in pointed_at)
+        left.remove(free)
+        ordered.append(free)
+    return ordered

@@ -1,3 +1,4 @@
+# ruff: noqa: S608 (names of tables)
 """Removing what was found, a few hundred rows a transaction: after a kill the rest is still written down."""
 
 from collections.abc import Callable, Mapping
@@ -5,30 +6,37 @@ from datetime import datetime
 from typing import Any
 
 from django.db import connection, transaction
+from django.db.models import Model
 
 from memories.entries import erase, evidence
 from memories.entries.locks import lock_scopes
 from memories.index import scope_statistics
-from memories.models import Entry, Erasure, Scope
+from memories.models import Batch, BatchChange, BufferedTurn, DailyEvent, Entry, Erasure, Recorded, Scope
 from memories.models.change import acting, forget_history
+from memories.models.table import Fate, children_first, tables
 from memplatform.erasure import collect
-from sessions_app.models import SessionEvent
+from sessions_app.models import Flush, Session, SessionEvent
 
 CHUNK = 500
-Remove = Callable[[Erasure, list[int], datetime], int]
-#: Called after each transaction.
-Report = Callable[[], None]
 
 
-def remove_all(erasure: Erasure, *, now: datetime, report: Report) -> None:
+def in_order() -> list[type[Model]]:
+    """The tables rows are removed from.
+
+    Entries go before messages: by the messages an erasure that goes on tells what others said too.
+    """
+    return children_first(model for model, table in tables() if table.fate in (Fate.REMOVED, Fate.CLEARED))
+
+
+def remove_all(erasure: Erasure, *, now: datetime) -> None:
     """Remove every row that was found and is still there; counts are kept with each transaction."""
-    for table, remove in _REMOVE.items():
+    for model in in_order():
+        table = model._meta.db_table
         while rows := collect.take(erasure, table, CHUNK):
             with transaction.atomic(), acting(erasure.actor):
-                count = remove(erasure, rows, now)
+                count = STEPS[model](erasure, rows, now) if model in STEPS else _plainly(model, erasure, rows)
                 collect.done(erasure, table, rows)
                 add(erasure, table, count)
-            report()
 
 
 def add(erasure: Erasure, name: str, count: int) -> None:
@@ -43,14 +51,13 @@ def _execute(statement: str, *values: Any) -> int:
         return int(cursor.rowcount)
 
 
-def _plainly(table: str) -> Remove:
-    """Of rows nothing else hangs on, or what does goes along."""
-
-    def remove(erasure: Erasure, rows: list[int], now: datetime) -> int:
-        statement = f"DELETE FROM {table} WHERE workspace_id = %s AND id = ANY(%s)"  # noqa: S608 (names of this file)
-        return _execute(statement, erasure.workspace_id, rows)
-
-    return remove
+def _plainly(model: type[Model], erasure: Erasure, rows: list[int]) -> int:
+    """Remove rows on which nothing else hangs, or what does goes along; the history of some outlived them."""
+    table = model._meta.db_table
+    count = _execute(f"DELETE FROM {table} WHERE workspace_id = %s AND id = ANY(%s)", erasure.workspace_id, rows)
+    if issubclass(model, Recorded):
+        forget_history(erasure.workspace_id, table, rows)
+    return count
 
 
 def _entries(erasure: Erasure, rows: list[int], now: datetime) -> int:
@@ -66,9 +73,7 @@ def _days(erasure: Erasure, rows: list[int], now: datetime) -> int:
 
 def _buffered(erasure: Erasure, rows: list[int], now: datetime) -> int:
     """With what waits beside them no longer than it has to: an extraction batch that is empty goes."""
-    count = _execute(
-        "DELETE FROM memories_bufferedturn WHERE workspace_id = %s AND id = ANY(%s)", erasure.workspace_id, rows
-    )
+    count = _plainly(BufferedTurn, erasure, rows)
     _execute(
         "DELETE FROM memories_extractionbatch b WHERE workspace_id = %s"
         " AND NOT EXISTS (SELECT FROM memories_bufferedturn t WHERE t.batch_id = b.id)",
@@ -95,14 +100,7 @@ def _plans(erasure: Erasure, rows: list[int], now: datetime) -> int:
 
 def _batches(erasure: Erasure, rows: list[int], now: datetime) -> int:
     _execute("UPDATE memories_batch SET undoes_id = NULL WHERE undoes_id = ANY(%s)", rows)
-    return _plainly("memories_batch")(erasure, rows, now)
-
-
-def _pinned(erasure: Erasure, rows: list[int], now: datetime) -> int:
-    """With their history, in which the questions stand."""
-    count = _plainly("memories_pinnedtest")(erasure, rows, now)
-    forget_history(erasure.workspace_id, "memories_pinnedtest", rows)
-    return count
+    return _plainly(Batch, erasure, rows)
 
 
 def _flushes(erasure: Erasure, rows: list[int], now: datetime) -> int:
@@ -115,55 +113,34 @@ def _flushes(erasure: Erasure, rows: list[int], now: datetime) -> int:
 
 def _events(erasure: Erasure, rows: list[int], now: datetime) -> int:
     events = SessionEvent.objects.filter(workspace_id=erasure.workspace_id, pk__in=rows).select_related("session")
-    if origins := [one.session.origin_of(one) for one in events]:
+    if origins := [event.session.origin_of(event) for event in events]:
         evidence.forget(erasure.workspace_id, origins)
-    return _plainly("sessions_app_sessionevent")(erasure, rows, now)
+    return _plainly(SessionEvent, erasure, rows)
 
 
 def _sessions(erasure: Erasure, rows: list[int], now: datetime) -> int:
     _execute(
         "DELETE FROM sessions_app_flush WHERE workspace_id = %s AND session_id = ANY(%s)", erasure.workspace_id, rows
     )
-    count = _plainly("sessions_app_session")(erasure, rows, now)
-    forget_history(erasure.workspace_id, "sessions_app_session", rows)
-    return count
+    return _plainly(Session, erasure, rows)
 
 
 def _scopes(erasure: Erasure, rows: list[int], now: datetime) -> int:
     """The sessions of groups go on: in them the person's scope was only who spoke last."""
     _execute("UPDATE sessions_app_session SET user_scope_id = NULL WHERE user_scope_id = ANY(%s)", rows)
     _execute("UPDATE memories_refusedfact SET scope_id = NULL WHERE scope_id = ANY(%s)", rows)
-    return _plainly("memories_scope")(erasure, rows, now)
+    return _plainly(Scope, erasure, rows)
 
 
-def _with_history(table: str) -> Remove:
-    """Of rows whose history tells of the person as well; some may be gone, and their history is not."""
-
-    def remove(erasure: Erasure, rows: list[int], now: datetime) -> int:
-        count = _plainly(table)(erasure, rows, now)
-        forget_history(erasure.workspace_id, table, rows)
-        return count
-
-    return remove
-
-
-#: By table, in this order: what hangs on something goes before it.
-_REMOVE: Mapping[str, Remove] = {
-    "memories_bufferedturn": _buffered,
-    "memories_batchchange": _plans,
-    "memories_refusedfact": _plainly("memories_refusedfact"),
-    "memories_recalltrace": _plainly("memories_recalltrace"),
-    "memories_pinnedtest": _pinned,
-    "memories_webhookdelivery": _plainly("memories_webhookdelivery"),
-    "memories_entry": _entries,
-    "memories_dailyevent": _days,
-    "memories_batch": _batches,
-    "memories_filestate": _plainly("memories_filestate"),
-    "sessions_app_flush": _flushes,
-    "sessions_app_sessionevent": _events,
-    "sessions_app_session": _sessions,
-    "memories_scope": _scopes,
-    "channels_app_consent": _with_history("channels_app_consent"),
-    "channels_app_identity": _with_history("channels_app_identity"),
-    "channels_app_person": _with_history("channels_app_person"),
+#: How rows go that are not simply removed; every table whose words are cleared is here.
+STEPS: Mapping[type[Model], Callable[[Erasure, list[int], datetime], int]] = {
+    BufferedTurn: _buffered,
+    BatchChange: _plans,
+    Entry: _entries,
+    DailyEvent: _days,
+    Batch: _batches,
+    Flush: _flushes,
+    SessionEvent: _events,
+    Session: _sessions,
+    Scope: _scopes,
 }

@@ -156,7 +156,7 @@ def _remove(erasure: Erasure, now: datetime) -> None:
         remove.add(erasure, name, count)
     remove.add(erasure, "journal", outside.erase_calls(erasure, matcher))
     _enter(erasure, "remove")
-    remove.remove_all(erasure, now=now, report=lambda: None)
+    remove.remove_all(erasure, now=now)
     _enter(erasure, "count")
     _count_anew(erasure, scopes)
 

@@ -1,8 +1,10 @@
 """What is derived from the models is what was listed by hand."""
 
-from memories.models import Entry
-from memories.models.table import tables
+from memories.models import Batch, BatchChange, DailyEvent, Entry, Scope
+from memories.models.table import Fate, tables
+from memplatform.erasure.remove import STEPS, in_order
 from memplatform.transfer.records import _NEWER, ACCESS, CHANGE, CONSENT, EVIDENCE, IDENTITY, KINDS, SLOT, SUCCESSOR
+from sessions_app.models import Session, SessionEvent
 
 
 def test_the_exports_are_those_that_were_listed() -> None:
@@ -19,3 +21,14 @@ def test_the_exports_are_those_that_were_listed() -> None:
         later |= export.later
     assert later == _NEWER
     assert Entry.table.export
+
+
+def test_what_points_at_a_row_goes_before_it_and_memories_go_before_messages() -> None:
+    place = in_order().index
+    assert place(BatchChange) < place(Batch) < place(Scope)
+    assert place(BatchChange) < place(Entry) < place(SessionEvent) < place(Session) < place(Scope)
+    assert place(DailyEvent) < place(SessionEvent)
+
+
+def test_a_table_whose_words_are_taken_out_says_which() -> None:
+    assert [model for model, table in tables() if table.fate is Fate.CLEARED and model not in STEPS] == []
