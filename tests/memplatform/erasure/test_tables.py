@@ -2,6 +2,7 @@
 
 from memories.models import Batch, BatchChange, DailyEvent, Entry, Scope
 from memories.models.table import Fate, tables
+from memplatform.erasure.collect import tied_by_key, ties
 from memplatform.erasure.remove import STEPS, in_order
 from memplatform.transfer.records import _NEWER, ACCESS, CHANGE, CONSENT, EVIDENCE, IDENTITY, KINDS, SLOT, SUCCESSOR
 from sessions_app.models import Session, SessionEvent
@@ -32,3 +33,10 @@ def test_what_points_at_a_row_goes_before_it_and_memories_go_before_messages() -
 
 def test_a_table_whose_words_are_taken_out_says_which() -> None:
     assert [model for model, table in tables() if table.fate is Fate.CLEARED and model not in STEPS] == []
+
+
+def test_every_tie_is_of_a_table_whose_rows_go_or_are_cleared() -> None:
+    parts = {phase: ties(phase) for phase in ("seeds", "lineage", "pointers")}
+    assert {phase: len(found) for phase, found in parts.items()} == {"seeds": 10, "lineage": 5, "pointers": 9}
+    tied = {table for found in parts.values() for table, _statement in found} | {table for table, _ in tied_by_key()}
+    assert tied <= {model._meta.db_table for model in in_order()}
