@@ -17,6 +17,7 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 from unfold.admin import ModelAdmin, TabularInline
 
+from memories.admin.actions import CHOSEN_MOST, WithActions
 from memories.admin.auditing import Audited
 from memories.admin.pagination import BoundedChangeList, BoundedPaginator
 from memories.admin.return_link import RETURN_PARAMETER, actions_with_return_url, return_url
@@ -26,9 +27,6 @@ from memories.rights import EDIT, MANAGE, NOTHING, VIEW, Needs, holds, workspace
 from memories.tenancy.roles import Right
 
 __all__ = ["EDIT", "MANAGE", "VIEW", "workspaces_of"]
-
-#: Rows an action on a list takes at a time.
-CHOSEN_MOST = 500
 
 
 def in_workspaces(rows: Any, workspaces: frozenset[int] | None) -> Any:
@@ -177,7 +175,7 @@ class Colors(dict[Any, str | None]):
         return next(color for label, color in self.items() if str(label) == str(text))
 
 
-class RestrictedAdmin(WorkspaceRestriction, Audited, ModelAdmin):
+class RestrictedAdmin(WithActions, WorkspaceRestriction, Audited, ModelAdmin):
     """The base of every ModelAdmin here; the site knows it by `is_restricted`."""
 
     is_restricted = True

@@ -2,21 +2,20 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from datetime import timedelta
-from typing import Any, TypeVar
+from typing import Any
 
 from django import forms
 from django.contrib import messages
-from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.utils.translation import gettext_lazy as _
 
+from memories.admin.actions import ROWS_SHOWN, confirmation_form, is_confirmed, selection_fields
 from memories.admin.fields import SelectField, SwitchField, TextField
 from memories.admin.own_pages import own_page
 from memories.exceptions import PlatformError
 
-ROWS_SHOWN = 10  # of the rows it is about
-F = TypeVar("F", bound=forms.Form)
+__all__ = ["ROWS_SHOWN", "confirmation_form", "is_confirmed"]
 
 
 class ReasonForm(forms.Form):
@@ -70,15 +69,6 @@ class CopiesTermForm(TermForm):
     field_order = ["term", "copies", "reason"]
 
 
-def confirmation_form(request: HttpRequest, kind: type[F], **initial: Any) -> F:
-    """The form of such a page, bound once the answer has been given."""
-    return kind(request.POST) if is_confirmed(request) else kind(initial=initial)
-
-
-def is_confirmed(request: HttpRequest) -> bool:
-    return request.method == "POST" and "confirmed" in request.POST
-
-
 def confirmation_page(
     model_admin: Any,
     request: HttpRequest,
@@ -109,7 +99,7 @@ def confirmation_page(
         "counts": counts,
         "more": max((len(rows) if count is None else count) - ROWS_SHOWN, 0),
         "is_grave": is_grave,
-        "hidden": [*_selection_fields(request), *hidden],
+        "hidden": [*selection_fields(request), *hidden],
         "form": form,
     }
     return own_page(request, "admin/memories/confirm.html", context, model_admin)
@@ -126,11 +116,3 @@ def confirm(
     except PlatformError as refusal:
         messages.error(request, str(refusal))
     return HttpResponseRedirect(back)
-
-
-def _selection_fields(request: HttpRequest) -> list[tuple[str, str]]:
-    """The hidden fields that make an answer mean the rows that were ticked in the list."""
-    ticked = [(ACTION_CHECKBOX_NAME, pk) for pk in request.POST.getlist(ACTION_CHECKBOX_NAME)]
-    return ticked + [
-        (name, request.POST[name]) for name in ("action", "select_across", "index") if name in request.POST
-    ]

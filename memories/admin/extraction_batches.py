@@ -6,8 +6,7 @@ from typing import Any
 from django.contrib import admin
 from django.db.models import OuterRef, QuerySet, Subquery
 from django.db.models.functions import Coalesce
-from django.http import HttpRequest, HttpResponse
-from django.urls import reverse
+from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.html import format_html, format_html_join
 from django.utils.timesince import timesince
@@ -18,9 +17,8 @@ from unfold.decorators import display
 from unfold.enums import ActionVariant
 
 from memories.admin.access import VIEW, Colors, RestrictedAdmin, RestrictedInline
-from memories.admin.confirmation import confirm
+from memories.admin.actions import Action, Asked, Question
 from memories.admin.filters import DaysFilter
-from memories.admin.row_actions import row_action
 from memories.choices import BufferState
 from memories.consolidation import buffer
 from memories.models import AuditEvent, BufferedTurn, ExtractionBatch
@@ -28,7 +26,6 @@ from memories.models import AuditEvent, BufferedTurn, ExtractionBatch
 _COLORS = Colors(
     {BufferState.WAITING.label: "info", BufferState.CLAIMED.label: "success", BufferState.PARKED.label: "danger"}
 )
-Act = Callable[[QuerySet[ExtractionBatch]], int]
 #: What an extraction batch waits for, or was parked for, by the name its error begins with; and what helps.
 _WHY = {
     "AnswerInvalid": _(
@@ -69,6 +66,53 @@ def _role(role: str) -> str:
     return gettext("User") if role == buffer.USER else gettext("Assistant")
 
 
+def _first_words(batch: ExtractionBatch) -> str:
+    """An extraction batch by its first message."""
+    first = batch.turns.order_by("said_at", "pk").first()
+    return str(first)[:110] if first else str(batch)
+
+
+def _question(text: Any, **look: Any) -> Callable[[Asked], Question]:
+    return lambda asked: Question(text=text, rows=map(_first_words, asked.rows), **look)
+
+
+def _done(count: int) -> str:
+    return ngettext("%(n)d extraction batch: done.", "%(n)d extraction batches: done.", count) % {"n": count}
+
+
+def _drop(asked: Asked) -> str:
+    asked.admin.log_deletions(asked.request, asked.rows)
+    return _done(buffer.drop(asked.rows))
+
+
+EXTRACT = Action(
+    name="extract_now", path="extract", label=_("Extract now"), icon="bolt", right="operate",
+    listed=_("Extract the chosen turns now …"), listed_name="extract_chosen",
+    fits=lambda batch: batch.state == BufferState.WAITING,
+    question=_question(_("What waits is not waited for any longer: it is extracted within the next minute.")),
+    act=lambda asked: _done(buffer.seal(asked.rows, now=asked.now)),
+)  # fmt: skip
+RETRY = Action(
+    name="retry", label=_("Try again"), icon="replay", right="operate", listed=_("Try the chosen turns again …"),
+    fits=lambda batch: batch.state == BufferState.PARKED,
+    question=_question(_("What was parked is tried again within the next minute, as if for the first time.")),
+    act=lambda asked: _done(buffer.retry(asked.rows, now=asked.now)),
+)  # fmt: skip
+DROP = Action(
+    name="drop", label=_("Take out"), icon="delete_sweep", variant=ActionVariant.DANGER, right="operate",
+    listed=_("Take the chosen turns out …"),
+    question=_question(
+        _(
+            "These turns are not extracted, and this cannot be undone. What was captured of them as entries, and the "
+            "messages in their sessions, stay."
+        ),
+        title=_("Take out unextracted"),
+        is_grave=True,
+    ),
+    act=_drop,
+)  # fmt: skip
+
+
 @admin.register(ExtractionBatch)
 class ExtractionBatchAdmin(RestrictedAdmin):
     """Nothing is edited here: turns are extracted, tried again, or taken out unextracted."""
@@ -90,8 +134,7 @@ class ExtractionBatchAdmin(RestrictedAdmin):
         ("began_at", "last_at", "due_at"), ("session_uid", "conversation"), ("workspace", "uid"),
     ]  # fmt: skip
     readonly_fields = ["colored_state", "waits", "why", "uid"]
-    actions = ["extract_chosen", "retry_chosen", "drop_chosen"]
-    actions_detail = ["extract_now", "retry", "drop"]
+    declared = (EXTRACT, RETRY, DROP)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         """With the scope of the first turn of each; a group's before the speaker's."""
@@ -119,84 +162,3 @@ class ExtractionBatchAdmin(RestrictedAdmin):
             return "—"
         name = batch.error.partition(":")[0]
         return str(_WHY.get(name, _OTHER if name.isidentifier() else _GONE))
-
-    # what may be done
-
-    def get_actions_detail(self, request: HttpRequest, object_id: Any) -> list[Any]:
-        """What makes sense for this extraction batch as it stands."""
-        batch = self.get_object(request, str(object_id))
-        if batch is None:
-            return []
-        sensible = {BufferState.WAITING: ["extract_now", "drop"], BufferState.PARKED: ["retry", "drop"]}
-        wanted = sensible.get(BufferState(batch.state), ["drop"])
-        return [item for item in self._get_base_actions_detail() if item.method.original_function_name in wanted]
-
-    @row_action(_("Extract now"), "extract", "bolt", "operate")
-    def extract_now(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        return self._extract(request, object_id)
-
-    @row_action(_("Try again"), "retry", "replay", "operate")
-    def retry(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        return self._retry(request, object_id)
-
-    @row_action(_("Take out"), "drop", "delete_sweep", "operate", ActionVariant.DANGER)
-    def drop(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        return self._drop(request, object_id)
-
-    @admin.action(description=_("Extract the chosen turns now …"), permissions=["operate"])
-    def extract_chosen(self, request: HttpRequest, queryset: QuerySet[ExtractionBatch]) -> HttpResponse:
-        return self._extract(request, queryset)
-
-    @admin.action(description=_("Try the chosen turns again …"), permissions=["operate"])
-    def retry_chosen(self, request: HttpRequest, queryset: QuerySet[ExtractionBatch]) -> HttpResponse:
-        return self._retry(request, queryset)
-
-    @admin.action(description=_("Take the chosen turns out …"), permissions=["operate"])
-    def drop_chosen(self, request: HttpRequest, queryset: QuerySet[ExtractionBatch]) -> HttpResponse:
-        return self._drop(request, queryset)
-
-    def _extract(self, request: HttpRequest, chosen: Any) -> HttpResponse:
-        text = gettext("What waits is not waited for any longer: it is extracted within the next minute.")
-        return self._confirm(
-            request, chosen, lambda rows: buffer.seal(rows, now=timezone.now()), text, gettext("Extract now")
-        )
-
-    def _retry(self, request: HttpRequest, chosen: Any) -> HttpResponse:
-        text = gettext("What was parked is tried again within the next minute, as if for the first time.")
-        return self._confirm(
-            request, chosen, lambda rows: buffer.retry(rows, now=timezone.now()), text, gettext("Try again")
-        )
-
-    def _drop(self, request: HttpRequest, chosen: Any) -> HttpResponse:
-        text = gettext(
-            "These turns are not extracted, and this cannot be undone. What was captured of them as entries, and the "
-            "messages in their sessions, stay."
-        )
-
-        def drop(rows: QuerySet[ExtractionBatch]) -> int:
-            self.log_deletions(request, rows)
-            return buffer.drop(rows)
-
-        title, button = gettext("Take out unextracted"), gettext("Take out")
-        return self._confirm(request, chosen, drop, text, button, title=title, is_grave=True)
-
-    def _confirm(
-        self, request: HttpRequest, chosen: Any, act: Act, text: str, button: str, *, title: str = "", **look: Any
-    ) -> HttpResponse:
-        batches = self.chosen(request, chosen, "operate")
-
-        def done() -> str:
-            count = act(batches)
-            text = ngettext("%(n)d extraction batch: done.", "%(n)d extraction batches: done.", count)
-            return text % {"n": count}
-
-        rows, back = map(_first_words, batches), reverse("admin:memories_extractionbatch_changelist")
-        return confirm(
-            self, request, done, back=back, title=title or button, text=text, button=button, rows=rows, **look
-        )
-
-
-def _first_words(batch: ExtractionBatch) -> str:
-    """An extraction batch by its first message."""
-    first = batch.turns.order_by("said_at", "pk").first()
-    return str(first)[:110] if first else str(batch)

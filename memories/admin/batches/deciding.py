@@ -18,7 +18,8 @@ from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 
 from memories import batches, tasks
-from memories.admin.access import CHOSEN_MOST, actor_of
+from memories.admin.access import actor_of
+from memories.admin.actions import CHOSEN_MOST
 from memories.admin.auditing import note
 from memories.admin.batches.actions import TAKE, UndoForm, changed_since, undo_text
 from memories.admin.batches.detail import STATE_COLORS, batch_url, is_irreversible, undo_link

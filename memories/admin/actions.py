@@ -1,0 +1,344 @@
+"""Actions: what a person may do to rows of the admin, each declared once.
+
+From an `Action` follow the button on the page of a row, the entry in the menu of the list, the address, the page that
+asks, the messages and the note in the audit log. Nothing happens before an answer with `confirmed` is sent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import Enum, auto
+from functools import cached_property
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
+from django.contrib.admin.utils import unquote
+from django.db.models import Model, QuerySet
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.urls import path, reverse
+from django.utils import timezone
+from unfold.enums import ActionVariant
+
+from memories.admin.auditing import note
+from memories.admin.own_pages import own_page
+from memories.admin.return_link import return_url, with_return_url
+from memories.exceptions import PlatformError
+from memories.models import AuditEvent
+
+#: Rows of a list an action takes at a time, and of these the rows its page names.
+CHOSEN_MOST = 500
+ROWS_SHOWN = 10
+
+
+class Place(Enum):
+    """Where a page leads to an action, besides the menu of the list."""
+
+    BUTTON = auto()  # on the page of a row
+    LIST = auto()  # above the list
+    ADDRESS = auto()  # a link of our own
+    NOWHERE = auto()  # the menu of the list alone
+
+
+@dataclass(frozen=True, kw_only=True)
+class Question:
+    """What a page asks; where title or button say nothing, they are the label of the action."""
+
+    text: Any = ""
+    title: Any = ""
+    button: Any = ""
+    rows: Iterable[Any] | None = None  # None: those the action is about
+    count: int | None = None  # of all of them, where `rows` are only the first
+    counts: Sequence[Any] = ()  # each a label, values with their numbers, and how many values are not named
+    hidden: Sequence[tuple[str, Any]] = ()
+    is_grave: bool = False
+    template: str = "admin/memories/confirm.html"
+    context: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcome:
+    """What became of an action: said on the next page, and noted where the action names an event."""
+
+    text: str = ""
+    info: str = ""
+    warning: str = ""
+    errors: Sequence[str] = ()
+    address: str = ""  # of the next page; empty: back
+    about: Model | None = None  # what the note is about; None: the row
+    noted: str = ""  # in words, which then stand in the history of the row, too
+    details: Mapping[str, Any] | None = None
+    later: Callable[[], Outcome] | None = None  # what follows the note, and may be refused though this is done
+
+
+Answer = str | Outcome | HttpResponse
+
+
+@dataclass
+class Asked:
+    """One request for an action: by whom, of which rows, and what was answered."""
+
+    action: Action
+    admin: Any
+    request: HttpRequest
+    row: Any = None  # whose page it is asked on
+    ticked: QuerySet[Any] | None = None
+    arguments: Mapping[str, Any] = field(default_factory=dict)  # what else stands in the address
+    form: Any = None
+
+    @cached_property
+    def now(self) -> datetime:
+        return timezone.now()
+
+    @property
+    def actor(self) -> str:
+        """The operator as history names them."""
+        return f"user:{self.request.user.get_username()}"
+
+    @property
+    def data(self) -> dict[str, Any]:
+        """What a valid form says."""
+        answer: dict[str, Any] = self.form.cleaned_data
+        return answer
+
+    @property
+    def is_confirmed(self) -> bool:
+        return is_confirmed(self.request)
+
+    @cached_property
+    def rows(self) -> Any:
+        return self.action.rows(self)
+
+    @cached_property
+    def back(self) -> str:
+        return self.action.back(self)
+
+    def bound(self, kind: type[forms.Form], **initial: Any) -> Any:
+        """A form of this kind, bound once the answer is given."""
+        return confirmation_form(self.request, kind, **initial)
+
+
+def chosen(asked: Asked) -> QuerySet[Any]:
+    """The row, or the first of those that were ticked, as a query that can be locked."""
+    rows = asked.admin.model._default_manager
+    if asked.ticked is None:
+        return rows.filter(pk=asked.row.pk)
+    return rows.filter(pk__in=list(asked.ticked.order_by("pk").values_list("pk", flat=True)[:CHOSEN_MOST]))
+
+
+def to_list(asked: Asked) -> str:
+    """The list, as it was narrowed."""
+    return return_url(
+        asked.request, reverse(f"admin:{asked.admin.model._meta.label_lower.replace('.', '_')}_changelist")
+    )
+
+
+def to_row(asked: Asked) -> str:
+    """The page of the row; where rows were ticked, the list."""
+    if asked.row is None:
+        return to_list(asked)
+    label = asked.row._meta.label_lower.replace(".", "_")
+    return with_return_url(asked.request, reverse(f"admin:{label}_change", args=[asked.row.pk]))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Action:
+    """One thing a person may do to rows: asked first, done once it is confirmed."""
+
+    name: str  # of the method; the address is named after it
+    label: Any  # of the button
+    right: str  # a right, or Django's word for one: `admits` of the admin reads it
+    act: Callable[[Asked], Answer]  # a text is said on the next page; an HttpResponse is shown
+    question: Question | Callable[[Asked], Question] | None = None  # None: done at once
+    listed: Any = None  # its label in the menu of the list; None: not for ticked rows
+    listed_name: str = ""  # else f"{name}_chosen"
+    place: Place = Place.BUTTON
+    path: str = ""  # where it is not the name; behind the row's address, unless it begins with a slash
+    icon: str = ""
+    variant: ActionVariant = ActionVariant.DEFAULT
+    form: Callable[[Asked], forms.Form | None] | None = None
+    fits: Callable[[Any], bool] | None = None  # whether the button is shown on this row as it stands
+    refuses: Callable[[Asked], str | Outcome] | None = None  # what these rows together are refused with
+    rows: Callable[[Asked], Any] = chosen
+    back: Callable[[Asked], str] = to_list
+    audit: AuditEvent | None = None  # None: its rows have a history, a batch, or a note the verb writes
+
+    def asks(self, asked: Asked) -> Question:
+        if self.question is None:
+            raise AssertionError(f"{self.name} asks nothing")
+        return self.question if isinstance(self.question, Question) else self.question(asked)
+
+
+def run(asked: Asked) -> HttpResponse:
+    """Refuse, ask, or do it and say what became of it; each verb has its own transaction."""
+    action = asked.action
+    if action.refuses and (refusal := action.refuses(asked)):
+        return _finished(asked, Outcome(errors=[refusal]) if isinstance(refusal, str) else refusal)
+    if action.question:
+        asked.form = action.form(asked) if action.form else None
+        if not asked.is_confirmed or (asked.form is not None and not asked.form.is_valid()):
+            return question_page(asked, action.asks(asked))
+    try:
+        answer = action.act(asked)
+        if isinstance(answer, HttpResponse):
+            return answer
+        outcome = Outcome(text=answer) if isinstance(answer, str) else answer
+        if action.audit:
+            _note(asked, action.audit, outcome)
+        return _finished(asked, outcome.later() if outcome.later else outcome)
+    except PlatformError as refusal:
+        return _finished(asked, Outcome(errors=[str(refusal)]))
+
+
+def question_page(asked: Asked, question: Question) -> HttpResponse:
+    """The page that asks: the first of the rows it is about, and the form beside the question."""
+    rows = list(asked.rows if question.rows is None else question.rows)
+    context = {
+        "title": question.title or asked.action.label,
+        "text": question.text,
+        "button": question.button or asked.action.label,
+        "back": asked.back,
+        "rows": rows[:ROWS_SHOWN],
+        "counts": question.counts,
+        "more": max((len(rows) if question.count is None else question.count) - ROWS_SHOWN, 0),
+        "is_grave": question.is_grave,
+        "hidden": [*selection_fields(asked.request), *question.hidden],
+        "form": asked.form,
+        **question.context,
+    }
+    return own_page(asked.request, question.template, context, asked.admin)
+
+
+def _note(asked: Asked, event: AuditEvent, outcome: Outcome) -> None:
+    about = outcome.about or asked.row
+    if outcome.noted:
+        asked.admin.log_as(asked.request, event, about, outcome.noted)
+    else:
+        note(asked.request, event, about, details=outcome.details)
+
+
+def _finished(asked: Asked, outcome: Outcome) -> HttpResponse:
+    """On to the next page, which says what became of it."""
+    for level, texts in (
+        (messages.SUCCESS, [outcome.text]),
+        (messages.INFO, [outcome.info]),
+        (messages.WARNING, [outcome.warning]),
+        (messages.ERROR, outcome.errors),
+    ):
+        for text in filter(None, texts):
+            messages.add_message(asked.request, level, text)
+    return HttpResponseRedirect(outcome.address or asked.back)
+
+
+class WithActions:
+    """A ModelAdmin whose actions are those it declares."""
+
+    declared: Sequence[Action] = ()
+    admin_site: Any
+    model: Any
+    opts: Any
+    reach: Any
+    get_object: Any
+    get_unfold_action: Any
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if "declared" not in cls.__dict__:
+            return
+        attributes: dict[str, Any] = {"actions": [], "actions_list": [], "actions_detail": []}
+        for action in cls.declared:
+            if action.place is not Place.NOWHERE:
+                attributes[action.name] = _view(action)
+            if action.listed:
+                name = action.listed_name or f"{action.name}_chosen"
+                attributes["actions"].append(name)
+                attributes[name] = _of_ticked(action, name)
+            if action.place in (Place.BUTTON, Place.LIST):
+                attributes["actions_detail" if action.place is Place.BUTTON else "actions_list"].append(action.name)
+        for name, value in attributes.items():
+            setattr(cls, name, value)
+
+    def get_urls(self) -> list[Any]:
+        """With the addresses that only pages of our own lead to."""
+        pages = [
+            path(
+                action.path[1:] if action.path.startswith("/") else f"<path:object_id>/{action.path or action.name}/",
+                self.admin_site.admin_view(getattr(self, action.name)),
+                name=f"{self.opts.app_label}_{self.opts.model_name}_{action.name}",
+            )
+            for action in self.declared
+            if action.place is Place.ADDRESS
+        ]
+        return [*pages, *super().get_urls()]  # type: ignore[misc]
+
+    def get_actions_detail(self, request: HttpRequest, object_id: Any) -> list[Any]:
+        """The buttons that make sense for this row as it stands, for those who may press them."""
+        if not self.declared:
+            return super().get_actions_detail(request, object_id)  # type: ignore[misc]
+        row = self.get_object(request, unquote(str(object_id)))
+        if row is None:
+            return []
+        return [
+            self.get_unfold_action(action.name)
+            for action in self.declared
+            if action.place is Place.BUTTON
+            and (action.fits is None or action.fits(row))
+            and getattr(self, f"has_{action.right}_permission")(request, row)
+        ]
+
+
+def _view(action: Action) -> Callable[..., HttpResponse]:
+    """The method behind the address of an action."""
+
+    def view(self: Any, request: HttpRequest, object_id: str | None = None, **arguments: Any) -> HttpResponse:
+        row = None if object_id is None else self.reach(request, object_id, action.right)
+        return run(Asked(action, self, request, row=row, arguments=arguments))
+
+    view.__name__ = action.name
+    return _marked(view, action, short_description=action.label, needs=action.right)
+
+
+def _of_ticked(action: Action, name: str) -> Callable[..., HttpResponse]:
+    """The method behind the entry of an action in the menu of the list."""
+
+    def of_ticked(self: Any, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse:
+        return run(Asked(action, self, request, ticked=queryset))
+
+    of_ticked.__name__ = name
+    return _marked(of_ticked, action, short_description=action.listed)
+
+
+def _marked(method: Any, action: Action, **more: Any) -> Any:
+    """With what Django, unfold and the guard of the site read of it."""
+    marks = {
+        "allowed_permissions": [action.right],
+        "icon": action.icon,
+        "variant": action.variant,
+        "attrs": {},
+        "original_function_name": action.name,
+        **({"url_path": action.path} if action.path else {}),
+    }
+    for mark, value in (marks | more).items():
+        setattr(method, mark, value)
+    return method
+
+
+def is_confirmed(request: HttpRequest) -> bool:
+    """Whether the answer of a page that asks was sent."""
+    return request.method == "POST" and "confirmed" in request.POST
+
+
+def confirmation_form(request: HttpRequest, kind: type[forms.Form], **initial: Any) -> Any:
+    """The form of a page that asks, bound once the answer has been given."""
+    return kind(request.POST) if is_confirmed(request) else kind(initial=initial)
+
+
+def selection_fields(request: HttpRequest) -> list[tuple[str, str]]:
+    """The hidden fields that make an answer mean the rows that were ticked in the list."""
+    ticked = [(ACTION_CHECKBOX_NAME, pk) for pk in request.POST.getlist(ACTION_CHECKBOX_NAME)]
+    return ticked + [
+        (name, request.POST[name]) for name in ("action", "select_across", "index") if name in request.POST
+    ]
