@@ -13,16 +13,11 @@ from django.db import connection
 from memories.choices import Source
 from memories.entries.draft import Draft
 from memories.entries.duplicates import PendingWrite
-from memories.entries.fields import FIELDS
 from memories.entries.locks import lock_scopes
 from memories.entries.suppression import Suppressions
 from memories.entries.tombstones import Tombstones
 from memories.index import scope_statistics, search_rows
 from memories.models import Change, Entry, EntryAccess, Evidence, Link, Scope, Slot, Suppression
-
-#: Columns of an entry no export tells: they follow from its words, or from where it is brought.
-DERIVED = frozenset({"id", "workspace", "scope", "terms", "length", "fingerprint", "superseded_by", "quarantined_at"})
-EXPORTED = tuple(name for name in FIELDS if name not in DERIVED)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -15,15 +15,11 @@ from memories.language import text
 from memplatform.transfer.export import RECORDS
 from memplatform.transfer.records import (
     ACCESS,
-    CHANGE,
-    CONSENT,
     END,
-    EVIDENCE,
     FORMAT,
     HEAD,
-    IDENTITY,
     KINDS,
-    SLOT,
+    PARTS,
     RecordRefused,
     reference,
 )
@@ -131,15 +127,11 @@ def _check_columns(kind: str, record: dict[str, Any], contents: Contents) -> Non
         known[kind].add(UUID(str(record["uid"])))
     if kind in ("entry", "day"):
         contents.remembered.add(UUID(str(record["uid"])))
-    if kind == "person":
-        for part, shape in (("identities", IDENTITY), ("consents", CONSENT)):
-            for one in record.get(part) or ():
-                shape.read(one)
-    if kind == "entry":
-        for part, shape, number in (("slots", SLOT, "number"), ("evidence", EVIDENCE, ""), ("history", CHANGE, "slot")):
-            for one in record.get(part) or ():
-                shape.read(one)
-                if number and not isinstance(one.get(number, ""), int | None):
-                    raise RecordRefused(_("“%(name)s” is missing.") % {"name": number})
-        if record.get("access"):
-            ACCESS.read(record["access"])
+    for part, shape in PARTS.get(kind, {}).items():
+        for hanging in record.get(part) or ():
+            shape.read(hanging)
+            number = {"slots": "number", "history": "slot"}.get(part)
+            if number and not isinstance(hanging.get(number, ""), int | None):
+                raise RecordRefused(_("“%(name)s” is missing.") % {"name": number})
+    if kind == "entry" and record.get("access"):
+        ACCESS.read(record["access"])

@@ -98,7 +98,11 @@ def _referring(
 def plain(kind: str, row: Any) -> Record:
     """A row by its columns and references."""
     names = KINDS[kind].references
-    return {"record": kind, **{name: as_json(getattr(row, f"{name}_uid")) for name in names}, **KINDS[kind].told(row)}
+    return {
+        "record": kind,
+        **{name: as_json(getattr(row, f"{name}_uid")) for name in names},
+        **KINDS[kind].written(row),
+    }
 
 
 def _days(page: Sequence[DailyEvent | Suppression]) -> Iterator[Record]:
@@ -120,12 +124,12 @@ def _entries(page: Sequence[Entry], *, history: bool) -> Iterator[Record]:
         record["origins"] = [renamed.get(origin, origin) for origin in entry.origins]
         if entry.superseded_by_id is not None and record["superseded_by"] is None:  # its successor is gone
             record["archived_at"] = record["archived_at"] or record["updated_at"]
-        record["slots"] = [{"number": slot.pk, **SLOT.told(slot)} for slot in slots[entry.pk]]
+        record["slots"] = [{"number": slot.pk, **SLOT.written(slot)} for slot in slots[entry.pk]]
         record["evidence"] = [
-            EVIDENCE.told(row) | {"origin": renamed.get(row.origin, row.origin)} for row in evidence[entry.pk]
+            EVIDENCE.written(row) | {"origin": renamed.get(row.origin, row.origin)} for row in evidence[entry.pk]
         ]
         record["quarantined_at"] = as_json(entry.quarantined_at)  # for people: elsewhere it is suppressed
-        record["access"] = ACCESS.told(accesses[entry.pk]) if entry.pk in accesses else None
+        record["access"] = ACCESS.written(accesses[entry.pk]) if entry.pk in accesses else None
         if history:
             record["history"] = past.get(entry.pk, [])
         yield record
@@ -159,7 +163,7 @@ def _history(page: Sequence[Entry], slots: dict[int, list[Slot]]) -> dict[int, l
             old["superseded_by_id"] = as_json(uids.get(old["superseded_by_id"]))
         found[owner[row.row_id] if is_slot else row.row_id].append(
             {
-                **CHANGE.told(row),
+                **CHANGE.written(row),
                 "slot": row.row_id if is_slot else None,
                 "old": old,
             }
@@ -171,9 +175,9 @@ def _people(page: Sequence[Person]) -> Iterator[dict[str, Any]]:
     """The records of people, each with their identities and consents."""
     parts: defaultdict[str, defaultdict[int, list[dict[str, Any]]]] = defaultdict(lambda: defaultdict(list))
     for one in Identity.objects.filter(person__in=page).order_by("platform", "peer"):
-        parts["identities"][one.person_id].append(IDENTITY.told(one))
+        parts["identities"][one.person_id].append(IDENTITY.written(one))
     for consent in Consent.objects.filter(person__in=page).order_by("at", "pk"):
-        parts["consents"][consent.person_id].append(CONSENT.told(consent))
+        parts["consents"][consent.person_id].append(CONSENT.written(consent))
     for person in page:
         hanging = {name: parts[name][person.pk] for name in ("identities", "consents")}
-        yield {"record": "person", **KINDS["person"].told(person), **hanging}
+        yield {"record": "person", **KINDS["person"].written(person), **hanging}

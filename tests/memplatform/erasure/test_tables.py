@@ -4,24 +4,7 @@ from memories.models import Batch, BatchChange, DailyEvent, Entry, Scope
 from memories.models.table import Fate, tables
 from memplatform.erasure.collect import tied_by_key, ties
 from memplatform.erasure.remove import STEPS, in_order
-from memplatform.transfer.records import _NEWER, ACCESS, CHANGE, CONSENT, EVIDENCE, IDENTITY, KINDS, SLOT, SUCCESSOR
 from sessions_app.models import Session, SessionEvent
-
-
-def test_the_exports_are_those_that_were_listed() -> None:
-    listed = {name: kind for name, kind in KINDS.items() if name != SUCCESSOR}
-    listed |= {"identity": IDENTITY, "consent": CONSENT, "slot": SLOT, "evidence": EVIDENCE, "change": CHANGE}
-    listed |= {"access": ACCESS}
-    exports = {table.export.name: (model, table.export) for model, table in tables() if table.export}
-    assert exports.keys() == listed.keys()
-    later = {}
-    for name, (model, export) in exports.items():
-        columns = {column.name for column in model._meta.concrete_fields if not column.is_relation}
-        assert (name, columns - {"id", *export.leaves_out}) == (name, set(listed[name].columns))
-        assert (model, dict(export.refers)) == (listed[name].model, dict(listed[name].references))
-        later |= export.later
-    assert later == _NEWER
-    assert Entry.table.export
 
 
 def test_what_points_at_a_row_goes_before_it_and_memories_go_before_messages() -> None:
