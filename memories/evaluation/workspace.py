@@ -20,23 +20,9 @@ from memories.entries.draft import Draft
 from memories.evaluation.dataset import CorpusText, Dataset
 from memories.exceptions import EmbedderFailed
 from memories.index import models_in_use, search_rows, worker
-from memories.models import EmbeddingCache, Entry, IndexQueueItem, RecallTrace, Scope, Workspace
+from memories.models import Change, EmbeddingCache, Entry, IndexQueueItem, RecallTrace, Scope, Workspace
+from memories.models.table import Fate, children_first, tables
 from memories.recall.question import similarity
-
-#: Children first; what hangs on an entry goes with it.
-_TABLES = (
-    "memories_recalltrace",
-    "memories_indexqueueitem",
-    "memories_batchchange",
-    "memories_batch",
-    "memories_entry",
-    "memories_refusedfact",
-    "memories_scopeterm",
-    "memories_scope",
-    "memories_policy",
-    "memories_spend",
-    "memories_change",
-)
 
 
 @contextmanager
@@ -84,10 +70,16 @@ def remove(workspace: Workspace) -> None:
 
 
 def empty(workspace: Workspace) -> None:
-    """Remove every row of a workspace of ours."""
+    """Remove every row of a workspace of ours; the history last, which the removal of the others is written to."""
+    models = [
+        model
+        for model, table in tables()
+        if table.fate is not Fate.KEPT and "workspace_id" in {column.attname for column in model._meta.concrete_fields}
+    ]
     with transaction.atomic(), connection.cursor() as cursor:
-        for table in _TABLES:
-            cursor.execute(f"DELETE FROM {table} WHERE workspace_id = %s", [workspace.pk])  # noqa: S608 (constants)
+        for model in sorted(children_first(models), key=lambda model: model is Change):
+            table = model._meta.db_table
+            cursor.execute(f"DELETE FROM {table} WHERE workspace_id = %s", [workspace.pk])  # noqa: S608 (a constant)
 
 
 CHUNK = 500
