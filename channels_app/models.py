@@ -8,18 +8,23 @@ from memories.choices import DmScope, GroupSessions, GroupUserRecall, NeedMode, 
 from memories.conf import conf
 from memories.models import Recorded, Workspace, record_changes
 from memories.models.ids import uuid7
-from memories.models.table import Export, Fate, Table
+from memories.models.table import Chapter, Export, Fate, Table
 from memories.tenancy.keys import key_of_peer, key_of_person
 from memories.tenancy.resolver import ChannelRules
 
 
 class Channel(Recorded):
-    """A bot account on a platform; it appears by itself when a bot first speaks from there.
+    """One bot account on a platform with the rules of its conversations.
 
-    An empty rule means the platform's default.
+    Appears by itself when a bot first speaks from there. An empty rule means the platform's default.
+
+    - `channel_path_mode_known`: the database, the files, or both.
+    - `channel_history_has_room`: a budget is 100 tokens or more.
+    - `channel_group_prefix_not_that_of_direct_chats`: no group's key can look like a person's.
+    - `channel_in_workspace`: the pair others point to.
     """
 
-    table = Table(fate=Fate.NOTHING, export=Export("channel", leaves_out=("created_at",)))
+    table = Table(chapter=Chapter.CHANNELS, fate=Fate.NOTHING, export=Export("channel", leaves_out=("created_at",)))
 
     uid = models.UUIDField(_("id"), default=uuid7, unique=True, editable=False)
     workspace = models.ForeignKey(Workspace, models.CASCADE, related_name="channels")
@@ -111,9 +116,13 @@ class ReplayOutcome(models.TextChoices):
 
 
 class ReplayedRecord(models.Model):
-    """A call the journal kept, written with its effect: the row is why none is applied twice (C11)."""
+    """A call the journal kept while the database was away or switched off, written in the transaction of its effect:
+    so none is applied twice. What could not be applied is kept with its reason.
 
-    table = Table(fate=Fate.SEARCHED)
+    - `replayedrecord_outcome_known`: applied, known, parked or discarded.
+    """
+
+    table = Table(chapter=Chapter.CHANNELS, fate=Fate.SEARCHED)
 
     uid = models.UUIDField(_("id"), unique=True, editable=False)
     workspace = models.ForeignKey(Workspace, models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+")
@@ -146,9 +155,9 @@ class ReplayedRecord(models.Model):
 
 
 class PathComparison(models.Model):
-    """A recall under dual_write, asked of the files as well without serving them (A4)."""
+    """A recall of a channel under `dual_write`, asked of the files as well: what only one of the two found."""
 
-    table = Table(fate=Fate.SEARCHED)
+    table = Table(chapter=Chapter.CHANNELS, fate=Fate.SEARCHED)
 
     workspace = models.ForeignKey(Workspace, models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+")
     platform = models.CharField(_("platform"), max_length=40)
@@ -170,13 +179,15 @@ class PathComparison(models.Model):
 
 
 class Person(Recorded):
-    """Somebody as the operators of a workspace know them: under one name, whichever identity they write from (E1).
+    """Somebody as the operators of a workspace know them: a name, a note, and from `united_at` on one memory for all
+    their identities, in channels that keep one memory a person. Who was never linked has a row only where something is
+    noted of them.
 
-    Who was never linked has a row only where something is noted of them. From `united_at` on, all their identities
-    share the memory `direct_<key>` in channels that keep one memory per person.
+    - `person_key_once_in_workspace`: the key in `direct_<key>`, told by an export and brought in as it is.
+    - `person_in_workspace`: the pair others point to.
     """
 
-    table = Table(fate=Fate.REMOVED, export=Export("person"))
+    table = Table(chapter=Chapter.CHANNELS, fate=Fate.REMOVED, export=Export("person"))
 
     workspace = models.ForeignKey(Workspace, models.CASCADE, related_name="people")
     key = models.UUIDField(_("key"), default=uuid7, editable=False)
@@ -204,13 +215,17 @@ class Person(Recorded):
 
 
 class Identity(Recorded):
-    """A person as one platform knows them: by the peer's id there, whichever of our accounts they write to.
+    """A person as one platform knows them: the peer's id there, whichever of our accounts they write to.
 
-    `unused_key` is the memory its turns went to until `since`, when it was linked or unlinked; `carried_version` the
-    version of that up to which all was carried over to the one they go to now.
+    `unused_key` is the memory its turns went to until `since`; `carried_version` the version of that up to which
+    everything was carried over.
+
+    - `identity_once_in_workspace`: a peer is one person.
     """
 
-    table = Table(fate=Fate.REMOVED, export=Export("identity", leaves_out=("carried_version",)))
+    table = Table(
+        chapter=Chapter.CHANNELS, fate=Fate.REMOVED, export=Export("identity", leaves_out=("carried_version",))
+    )
 
     workspace = models.ForeignKey(Workspace, models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+")
     person = models.ForeignKey(Person, models.DO_NOTHING, db_constraint=False, related_name="identities")
@@ -254,9 +269,15 @@ class ConsentSubject(models.TextChoices):
 
 
 class Consent(Recorded):
-    """That a person agreed to something, or no longer does: rows are added, and the last of a subject counts."""
+    """That a person agreed to something, or no longer does, by whom it was noted and when.
 
-    table = Table(fate=Fate.REMOVED, tied_by="person", export=Export("consent"))
+    Rows are added; the last of a subject counts.
+
+    - `consent_subject_known`: being remembered, their words going to a model, their identities being linked, being
+      heard of in groups.
+    """
+
+    table = Table(chapter=Chapter.CHANNELS, fate=Fate.REMOVED, tied_by="person", export=Export("consent"))
 
     workspace = models.ForeignKey(Workspace, models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+")
     person = models.ForeignKey(Person, models.DO_NOTHING, db_constraint=False, related_name="consents")

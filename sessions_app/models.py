@@ -16,7 +16,7 @@ from memories.models import EmbeddingModel, Recorded, Scope, Workspace, record_c
 from memories.models.ids import uuid7
 from memories.models.index import embedding_has_a_model
 from memories.models.lease import RetryQuerySet
-from memories.models.table import Export, Fate, Table
+from memories.models.table import Chapter, Export, Fate, Table
 from memories.tenancy.resolver import Address, ChannelRules
 from sessions_app.choices import SPOKEN, EventKind
 
@@ -55,12 +55,20 @@ def event_ids(origins: Iterable[str], conversations: Collection[str] | None = No
 
 
 class Session(Recorded):
-    """One chat's running conversation, under a key that stays the same for the same chat (B1).
+    """One chat's running conversation.
 
-    A session lives through numbered conversations: each close ends one, the next message begins another.
+    Platform and account are texts: the package below does not know the channels above it. A session lives through
+    numbered conversations: each close ends one, the next message begins another.
+
+    - `session_marks_lie_in_its_conversation`: what was flushed and what is summarised ends before the next message.
+    - `session_in_workspace`: the pair others point to.
     """
 
-    table = Table(fate=Fate.REMOVED, export=Export("session", refers={"user_scope": "scope", "chat_scope": "scope"}))
+    table = Table(
+        chapter=Chapter.CONVERSATIONS,
+        fate=Fate.REMOVED,
+        export=Export("session", refers={"user_scope": "scope", "chat_scope": "scope"}),
+    )
 
     uid = models.UUIDField(_("id"), default=uuid7, unique=True, editable=False)
     workspace = models.ForeignKey(Workspace, models.CASCADE, related_name="sessions")
@@ -169,9 +177,14 @@ class Session(Recorded):
 
 
 class SessionEvent(models.Model):
-    """One message of a conversation; appended, never changed."""
+    """One message of a conversation.
 
-    table = Table(fate=Fate.REMOVED, export=Export("message", refers={"session": "session"}))
+    Appended, never changed.
+    """
+
+    table = Table(
+        chapter=Chapter.CONVERSATIONS, fate=Fate.REMOVED, export=Export("message", refers={"session": "session"})
+    )
 
     workspace = models.ForeignKey(Workspace, models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+")
     session = models.ForeignKey(Session, models.DO_NOTHING, db_constraint=False, db_index=False, related_name="events")
@@ -219,9 +232,12 @@ class SessionEvent(models.Model):
 
 
 class EventIndex(models.Model):
-    """The narrow search row of a message: its words at once, its embedding soon after; made anew at any time (C6)."""
+    """The narrow row a question about the past reads: a message's words, written with it, and its embedding, which
+    follows. None of what is ambient, of tools, or of `/reset`. It goes with its message. *Derived*: the embedder makes
+    rows that are missing anew when it starts.
+    """
 
-    table = Table(fate=Fate.ALONG)
+    table = Table(chapter=Chapter.CONVERSATIONS, fate=Fate.ALONG)
 
     event = models.OneToOneField(
         SessionEvent, models.DO_NOTHING, primary_key=True, db_constraint=False, related_name="index"
@@ -255,9 +271,14 @@ class EventIndex(models.Model):
 
 
 class Flush(models.Model):
-    """A record of a flush: what was extracted before a compaction, a close or a stop (C7, E4); one a cycle."""
+    """What was taken out of a conversation in one of its compaction cycles.
 
-    table = Table(fate=Fate.CLEARED, export=Export("flush", refers={"session": "session"}))
+    Never compacted without.
+    """
+
+    table = Table(
+        chapter=Chapter.CONVERSATIONS, fate=Fate.CLEARED, export=Export("flush", refers={"session": "session"})
+    )
 
     uid = models.UUIDField(_("id"), default=uuid7, unique=True, editable=False)
     workspace = models.ForeignKey(Workspace, models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+")

@@ -5,13 +5,16 @@ from django.db import models
 from django.db.models import F, Q, TextChoices
 from django.utils.translation import gettext_lazy as _
 
-from memories.models.table import Fate, Table
+from memories.models.table import Chapter, Fate, Table
 
 
 class Snooze(models.Model):
-    """A line of the home page that one person does not want to see for a while, or until it is about something new."""
+    """A line of the home page one person has put off, or dismissed until it is about something new.
 
-    table = Table(fate=Fate.NOTHING)
+    - `snooze_ends`: with a moment, or with what it is about.
+    """
+
+    table = Table(chapter=Chapter.HOME, fate=Fate.NOTHING)
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, db_index=False, related_name="+")
     key = models.CharField(max_length=200)
@@ -41,9 +44,14 @@ class IncidentKind(TextChoices):
 
 
 class Incident(models.Model):
-    """From when to when a part of the platform did not do what it should. A clean restart is none."""
+    """From when to when a part of the platform did not do what it should.
 
-    table = Table(fate=Fate.NOTHING)
+    Of the whole platform. A clean restart is none.
+
+    - `incident_open_once`: a part has one incident of a kind at a time.
+    """
+
+    table = Table(chapter=Chapter.HOME, fate=Fate.NOTHING)
 
     part = models.CharField(_("part"), max_length=40)
     kind = models.CharField(_("what happened"), max_length=10, choices=IncidentKind)

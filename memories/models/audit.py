@@ -11,7 +11,7 @@ from django.db.models import Q, TextChoices
 from django.utils.translation import gettext_lazy as _
 
 from memories.models.ids import uuid7
-from memories.models.table import Fate, Table
+from memories.models.table import Chapter, Fate, Table
 from memories.models.tenancy import Workspace
 
 #: Younger rows are removed by nobody, whatever is asked.
@@ -59,12 +59,15 @@ class AuditEvent(TextChoices):
 
 
 class AuditRecord(models.Model):
-    """One thing somebody did. No foreign keys: it outlives what it is about.
+    """A line of the [audit log](../howto/people-who-work-here.md#the-audit-log).
 
-    The id is made here, not by the database: who writes a row need not be able to read it.
+    No process may change or remove one: the web, worker and embedder may add and read, a trigger refuses every update,
+    and the function `memplatform_forget_audit` removes what is older than asked, never the last thirty days.
+    `workspace` is empty for logins and what concerns the platform. No foreign keys: it outlives what it is about. The
+    id is made here, not by the database: who writes a row need not be able to read it.
     """
 
-    table = Table(fate=Fate.KEPT)
+    table = Table(chapter=Chapter.TENANTS, fate=Fate.KEPT)
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     at = models.DateTimeField(_("at"))

@@ -11,14 +11,18 @@ from memories.models.ids import uuid7
 from memories.models.outbox import WebhookEvent, tells_of_row
 from memories.models.policy import ttls_in_words
 from memories.models.scope import Scope
-from memories.models.table import Fate, Table
+from memories.models.table import Chapter, Fate, Table
 from memories.models.tenancy import Workspace
 
 
 class Batch(models.Model):
-    """One run of a job on one scope, or one bulk action: what it plans, what it did, and how to take it back."""
+    """One run of a job on one scope, or one bulk action; who decided on it, and why.
 
-    table = Table(fate=Fate.REMOVED, tied_by="scope", clears="reason")
+    - `batch_state_known`: `proposed`, `applying`, `applied`, `undone`, `refused`.
+    - `batch_in_workspace`: the pair others point to.
+    """
+
+    table = Table(chapter=Chapter.RECORDS, fate=Fate.REMOVED, tied_by="scope", clears="reason")
 
     uid = models.UUIDField(_("id"), default=uuid7, unique=True, editable=False)
     workspace = models.ForeignKey(Workspace, models.CASCADE, related_name="batches")
@@ -85,9 +89,13 @@ class Batch(models.Model):
 
 
 class BatchChange(models.Model):
-    """One row of a batch's plan: what is to happen to which entry, as it was when it was planned, or to which day."""
+    """One row of a batch's plan.
 
-    table = Table(fate=Fate.CLEARED)
+    - `batchchange_names_its_entry`: every planned row but those that `create` or `tell`, or put back the event of a
+      day; of what was removed for good nothing is named.
+    """
+
+    table = Table(chapter=Chapter.RECORDS, fate=Fate.CLEARED)
 
     workspace = models.ForeignKey(Workspace, models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+")
     batch = models.ForeignKey(Batch, models.DO_NOTHING, db_constraint=False, db_index=False, related_name="changes")

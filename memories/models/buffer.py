@@ -15,18 +15,23 @@ from memories.models.ids import uuid7
 from memories.models.lease import LeaseQuerySet
 from memories.models.scope import Scope
 from memories.models.suppression import Suppression
-from memories.models.table import Export, Fate, Table
+from memories.models.table import Chapter, Export, Fate, Table
 from memories.models.tenancy import Workspace
 
 
 class ExtractionBatch(models.Model):
-    """Turns of one conversation that are extracted together; the row is the claim (D5).
+    """Turns of one conversation that are extracted together.
 
-    It collects turns until it is sealed: full, requested, or claimed. It may be claimed from `due_at` on: after a quiet
+    The row is the claim: it says who works on them, until when, how often it was tried and what went wrong. It
+    collects turns until it is sealed: full, requested, or claimed. It may be claimed from `due_at` on: after a quiet
     time while it collects, at once when it is sealed, after the lease when it is claimed.
+
+    - `extraction_in_workspace`: the pair its turns point to.
+    - `extraction_gathers_once`: a conversation has at most one extraction batch that takes more turns.
+    - `extraction_sealed_when_taken`: what is worked on, or parked, takes no more turns.
     """
 
-    table = Table(fate=Fate.REMOVED)
+    table = Table(chapter=Chapter.REMEMBERED, fate=Fate.REMOVED)
 
     uid = models.UUIDField(_("id"), default=uuid7, unique=True, editable=False)
     workspace = models.ForeignKey(Workspace, models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+")
@@ -77,9 +82,14 @@ class ExtractionBatch(models.Model):
 
 
 class BufferedTurn(models.Model):
-    """One turn waiting for extraction; it is removed in the transaction that stores the results (D5)."""
+    """One turn on its way to extraction.
 
-    table = Table(fate=Fate.REMOVED)
+    It leaves, with its extraction batch, in the transaction that stores what was made of it.
+
+    - `bufferedturn_extraction_in_its_workspace`: and goes when its extraction batch goes.
+    """
+
+    table = Table(chapter=Chapter.REMEMBERED, fate=Fate.REMOVED)
 
     uid = models.UUIDField(_("id"), default=uuid7, unique=True, editable=False)
     workspace = models.ForeignKey(Workspace, models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+")
@@ -134,9 +144,18 @@ class DailyEventQuerySet(models.QuerySet["DailyEvent"]):
 
 
 class DailyEvent(Sourced):
-    """Tier 3: what happened on one local day of a scope, found by date and by word (D1)."""
+    """Tier 3: what happened on one local day of a scope.
 
-    table = Table(fate=Fate.REMOVED, export=Export("day", leaves_out=("terms",), refers={"scope": "scope"}))
+    Written through `memories.entries.daily_events` only.
+
+    - `dailyevent_in_workspace`: the pair others point to.
+    """
+
+    table = Table(
+        chapter=Chapter.REMEMBERED,
+        fate=Fate.REMOVED,
+        export=Export("day", leaves_out=("terms",), refers={"scope": "scope"}),
+    )
 
     scope = models.ForeignKey(Scope, models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+")
     local_date = models.DateField(_("local date"))

@@ -13,7 +13,7 @@ from django.utils.translation import gettext_lazy as _
 
 from memories.choices import Operation
 from memories.models.outbox import tells_of_entries
-from memories.models.table import Export, Fate, Table
+from memories.models.table import Chapter, Export, Fate, Table
 from memories.tenancy import row_level_security
 
 _WHO = """
@@ -95,13 +95,17 @@ class Recorded(models.Model):
 
 
 class Change(models.Model):
-    """One change of one row: the former values of the changed columns, and who changed them.
+    """The history: what the changed columns held before, who changed them, in which batch and run.
 
-    No foreign keys: history outlives its rows, and costs as little as possible to write.
+    No foreign keys, since history outlives what it tells of.
+
+    - `change_operation_known`: `I`, `U` or `D`.
     """
 
     table = Table(
-        fate=Fate.REMOVED, export=Export("change", leaves_out=("workspace_id", "table_name", "row_id", "batch_id"))
+        chapter=Chapter.RECORDS,
+        fate=Fate.REMOVED,
+        export=Export("change", leaves_out=("workspace_id", "table_name", "row_id", "batch_id")),
     )
 
     workspace_id = models.BigIntegerField()

@@ -15,7 +15,7 @@ from memories.models.change import Recorded, record_changes
 from memories.models.ids import uuid7
 from memories.models.scope import Scope
 from memories.models.state import LIVE, live_sql, mark_of
-from memories.models.table import Export, Fate, Table
+from memories.models.table import Chapter, Export, Fate, Table
 from memories.models.tenancy import Workspace
 
 #: How the subtype of a memory begins in which a secret was recognised; the kinds of it follow.
@@ -75,11 +75,18 @@ class Sourced(Recorded):
 class Entry(Sourced):
     """One memory.
 
-    An entry is written through memories.entries and by no other code. It is *live* until it is expired, archived,
-    superseded or suppressed, and served until its time to live is up; it is kept, unseen, until it is purged.
+    Live until it is expired, archived, superseded or suppressed; what is in quarantine is suppressed, with the time in
+    `quarantined_at`; served until its time to live is up. Channel, chat, session, sender, speaker and thread are
+    columns; other slots are rows of `memories_slot`. An entry is written through `memories.entries` and by no other
+    code; out of use it is kept, unseen, until it is purged.
+
+    - `entry_in_workspace`: the pair others point to.
+    - `entry_verification_known`: `quoted`, `verified`, or empty for what no model wrote.
+    - `entry_tier_of_facts_only`: a fact has tier 1 or 2, nothing else has a tier.
     """
 
     table = Table(
+        chapter=Chapter.REMEMBERED,
         fate=Fate.REMOVED,
         export=Export(
             "entry",
@@ -263,9 +270,12 @@ class Entry(Sourced):
 
 
 class EntryAccess(models.Model):
-    """How often an entry was served and repeated: counters, kept out of its history (D2)."""
+    """How often an entry was served and said again.
 
-    table = Table(fate=Fate.ALONG, export=Export("access"))
+    A table of its own, so that counting leaves no trace in the history.
+    """
+
+    table = Table(chapter=Chapter.REMEMBERED, fate=Fate.ALONG, export=Export("access"))
 
     entry = models.OneToOneField(Entry, models.DO_NOTHING, primary_key=True, db_constraint=False, related_name="access")
     workspace = models.ForeignKey(Workspace, models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+")

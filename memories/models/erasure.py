@@ -6,7 +6,7 @@ from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
 from memories.models.ids import uuid7
-from memories.models.table import Fate, Table
+from memories.models.table import Chapter, Fate, Table
 from memories.models.tenancy import Workspace
 
 
@@ -20,12 +20,17 @@ class ErasureState(models.TextChoices):
 
 
 class Erasure(models.Model):
-    """One person's erasure: who ordered it and why, how far it is, and its certificate.
+    """One person's erasure: who ordered it, why, how far it is, its certificate.
 
-    `identities` name the person until it is done; from then on only `person`, hashes by which a name can be compared.
+    `identities` name the person until it is done; from then on `person` holds keyed hashes of them. See [erase a
+    person](../howto/erase-a-person.md).
+
+    - `erasure_in_workspace`: the pair others point to.
+    - `erasure_state_known`: `waiting`, `running`, `done`, `failed`.
+    - `erasure_forgets_whom_it_erased`: one that is done has a certificate and names nobody.
     """
 
-    table = Table(fate=Fate.RECORD)
+    table = Table(chapter=Chapter.ERASURES, fate=Fate.RECORD)
 
     uid = models.UUIDField(_("id"), default=uuid7, unique=True, editable=False)
     workspace = models.ForeignKey(Workspace, models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+")
@@ -63,9 +68,12 @@ class Erasure(models.Model):
 
 
 class ErasureTarget(models.Model):
-    """A row that an erasure found and has not removed yet: so that one that was killed goes on."""
+    """A row an erasure found and has not removed yet: one that was killed goes on by it.
 
-    table = Table(fate=Fate.RECORD)
+    - `erasuretarget_erasure_in_its_workspace`: and goes when its erasure goes.
+    """
+
+    table = Table(chapter=Chapter.ERASURES, fate=Fate.RECORD)
 
     workspace = models.ForeignKey(Workspace, models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+")
     erasure = models.ForeignKey(Erasure, models.DO_NOTHING, db_constraint=False, db_index=False, related_name="targets")
@@ -84,9 +92,12 @@ class ErasureTarget(models.Model):
 
 
 class Tombstone(models.Model):
-    """A keyed hash of something erased, by which it is refused when it comes again; the key is a secret."""
+    """A keyed hash of words or of a message that was erased, by which it is refused when it comes again.
 
-    table = Table(fate=Fate.RECORD)
+    Its key is a secret.
+    """
+
+    table = Table(chapter=Chapter.ERASURES, fate=Fate.RECORD)
 
     workspace = models.ForeignKey(Workspace, models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+")
     erasure = models.ForeignKey(

@@ -8,17 +8,17 @@ from django.utils.translation import gettext_lazy as _
 from memories.choices import Refusal
 from memories.models.entry import Entry
 from memories.models.scope import Scope
-from memories.models.table import Export, Fate, Table
+from memories.models.table import Chapter, Export, Fate, Table
 from memories.models.tenancy import Workspace
 
 
 class Evidence(models.Model):
-    """Words of a message a fact rests on, and where they stand in it.
-
-    Not recorded in the history: it is removed with its entry, and where the message is redacted it is not shown.
+    """Words of a message a model's fact rests on: `origin` is the message, `start` and `end` are positions of
+    characters in it, `read_at` is when the nightly job had a fact read that had not been. Removed with the entry and
+    with the message; not shown while the message is redacted. Not recorded in the history.
     """
 
-    table = Table(fate=Fate.ALONG, export=Export("evidence"))
+    table = Table(chapter=Chapter.REMEMBERED, fate=Fate.ALONG, export=Export("evidence"))
 
     workspace = models.ForeignKey(Workspace, models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+")
     entry = models.ForeignKey(Entry, models.DO_NOTHING, db_constraint=False, db_index=False, related_name="evidence")
@@ -48,9 +48,15 @@ class Evidence(models.Model):
 
 
 class RefusedFact(models.Model):
-    """A fact a model offered that was not kept, for a month: which, why, and on what it was said to rest."""
+    """A fact a model offered that was not kept: which, why, by which model and run.
 
-    table = Table(fate=Fate.REMOVED, tied_by="scope")
+    Removed after `MEMORY_REFUSED_TTL`, and with the messages it was said to rest on.
+
+    - `refusedfact_reason_known`: `invalid`, `no_quote`, `bot`, `amount`, `code`, `name`, `subject`, `no_scope`,
+      `contradicted`, `not_stated`.
+    """
+
+    table = Table(chapter=Chapter.REMEMBERED, fate=Fate.REMOVED, tied_by="scope")
 
     workspace = models.ForeignKey(Workspace, models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+")
     scope = models.ForeignKey(Scope, models.DO_NOTHING, db_constraint=False, null=True, blank=True, related_name="+")

@@ -9,13 +9,16 @@ from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
-from memories.models.table import Fate, Table
+from memories.models.table import Chapter, Fate, Table
 
 
 class Factor(models.Model):
-    """A second factor that was confirmed. The secret is encrypted, recovery codes are stored as hashes."""
+    """The second factor of an account: its secret, encrypted, and hashes of its recovery codes.
 
-    table = Table(fate=Fate.NOTHING)
+    An account has one.
+    """
+
+    table = Table(chapter=Chapter.TENANTS, fate=Fate.NOTHING)
 
     user = models.OneToOneField(
         settings.AUTH_USER_MODEL, models.CASCADE, related_name="factor", verbose_name=_("person")

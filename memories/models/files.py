@@ -5,7 +5,7 @@ from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
 from memories.models.scope import Scope
-from memories.models.table import Fate, Table
+from memories.models.table import Chapter, Fate, Table
 from memories.models.tenancy import Workspace
 
 
@@ -20,9 +20,11 @@ class FileProblem(models.TextChoices):
 
 
 class FileState(models.Model):
-    """A file as it was indexed last. Derived: without a row the file is read again."""
+    """A file of markdown as it was indexed last: when it was changed, its size and digest, and why it is out of step.
+    *Derived.*
+    """
 
-    table = Table(fate=Fate.REMOVED, tied_by="scope")
+    table = Table(chapter=Chapter.RECORDS, fate=Fate.REMOVED, tied_by="scope")
 
     workspace = models.ForeignKey(Workspace, models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+")
     scope = models.ForeignKey(Scope, models.DO_NOTHING, db_constraint=False, db_index=False, related_name="files")

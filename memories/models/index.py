@@ -10,17 +10,18 @@ from pgvector.django import HalfVectorField, SparseVectorField
 from memories.models.entry import Entry
 from memories.models.lease import RetryQuerySet
 from memories.models.scope import Scope
-from memories.models.table import Fate, Table
+from memories.models.table import Chapter, Fate, Table
 from memories.models.tenancy import Workspace
 
 
 class EmbeddingModel(models.Model):
-    """A model in one dimension, whose vectors may be compared with each other, and what its cosines mean.
+    """A model in one dimension, whose vectors may be compared with each other.
 
-    `floor` is the cosine of unrelated texts, `ceiling` that of the same text: between them similarity runs from 0 to 1.
+    `floor` is the cosine of unrelated texts, `ceiling` that of the same text: between them similarity runs from 0 to
+    1.
     """
 
-    table = Table(fate=Fate.NOTHING)
+    table = Table(chapter=Chapter.SEARCHED, fate=Fate.NOTHING)
 
     name = models.CharField(_("name"), max_length=200)
     dimension = models.PositiveIntegerField(_("dimension"))
@@ -42,9 +43,12 @@ class EmbeddingModel(models.Model):
 
 
 class EmbeddingCache(models.Model):
-    """The embedding a provider gave a text, found by the hash of the text; the text is not stored."""
+    """What a provider answered for a text, found by the text's hash.
 
-    table = Table(fate=Fate.REMOVED)
+    Holds no text. *Derived.*
+    """
+
+    table = Table(chapter=Chapter.SEARCHED, fate=Fate.REMOVED)
 
     provider = models.CharField(max_length=200)
     model = models.CharField(max_length=200)
@@ -65,9 +69,12 @@ class EmbeddingCache(models.Model):
 
 
 class EntryVector(models.Model):
-    """The raw embedding of an entry's own text, kept so that re-blending never needs the embedder."""
+    """The raw embedding of an entry's own text.
 
-    table = Table(fate=Fate.ALONG)
+    Kept, so that blending anew never asks the embedder. *Derived.*
+    """
+
+    table = Table(chapter=Chapter.SEARCHED, fate=Fate.ALONG)
 
     workspace = models.ForeignKey(Workspace, models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+")
     entry = models.ForeignKey(Entry, models.DO_NOTHING, db_constraint=False, db_index=False, related_name="vectors")
@@ -91,12 +98,12 @@ def embedding_has_a_model(name: str) -> models.CheckConstraint:
 
 
 class EntryIndex(models.Model):
-    """The narrow search row: an entry blended with its neighbours in the conversation.
-
-    No state in it: whether an entry is live is decided on Entry, in the statement that searches.
+    """The narrow row a search reads: one embedding and one keyword vector, each blended with the neighbours in the
+    conversation. It holds no state; whether an entry is live is decided on the entry, in the same statement.
+    *Derived.*
     """
 
-    table = Table(fate=Fate.ALONG)
+    table = Table(chapter=Chapter.SEARCHED, fate=Fate.ALONG)
 
     entry = models.OneToOneField(Entry, models.DO_NOTHING, primary_key=True, db_constraint=False, related_name="index")
     workspace = models.ForeignKey(Workspace, models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+")
@@ -118,9 +125,12 @@ class EntryIndex(models.Model):
 
 
 class StagedVector(models.Model):
-    """The search row's embedding by the model a workspace is changing to; searched by once all of them are there."""
+    """A search row's embedding by the model its workspace is changing to.
 
-    table = Table(fate=Fate.ALONG)
+    It takes the old one's place when all of them are there, and is removed. *Derived.*
+    """
+
+    table = Table(chapter=Chapter.SEARCHED, fate=Fate.ALONG)
 
     workspace = models.ForeignKey(Workspace, models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+")
     entry = models.ForeignKey(Entry, models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+")
@@ -149,12 +159,12 @@ class IndexQueue(RetryQuerySet["IndexQueueItem"]):
 
 
 class IndexQueueItem(models.Model):
-    """An entry whose search row no longer matches its content.
+    """The embedder's work list: entries whose search row no longer matches their content.
 
-    A table of its own, so that queueing neither rewrites entries nor shows in their history.
+    *Derived.* A table of its own, so that queueing neither rewrites entries nor shows in their history.
     """
 
-    table = Table(fate=Fate.ALONG)
+    table = Table(chapter=Chapter.SEARCHED, fate=Fate.ALONG)
 
     entry = models.OneToOneField(Entry, models.DO_NOTHING, primary_key=True, db_constraint=False, related_name="+")
     workspace = models.ForeignKey(Workspace, models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+")
@@ -174,9 +184,12 @@ class IndexQueueItem(models.Model):
 
 
 class ScopeTerm(models.Model):
-    """In how many entries of a scope a term occurs: upserted with each write, rebuilt nightly."""
+    """In how many entries of a scope a term occurs.
 
-    table = Table(fate=Fate.COUNTED)
+    *Derived.*
+    """
+
+    table = Table(chapter=Chapter.SEARCHED, fate=Fate.COUNTED)
 
     pk = models.CompositePrimaryKey("scope_id", "term")
     workspace = models.ForeignKey(Workspace, models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+")

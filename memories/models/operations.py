@@ -7,14 +7,17 @@ from django.utils.translation import gettext_lazy as _
 from memories.choices import JobState
 from memories.models.lease import LeaseQuerySet
 from memories.models.outbox import WebhookEvent, tells_of_row
-from memories.models.table import Fate, Table
+from memories.models.table import Chapter, Fate, Table
 from memories.models.tenancy import BotKey, Workspace
 
 
 class JobRun(models.Model):
-    """One run of a job for one workspace and local date; the row is the claim, so that it runs once."""
+    """One run of a job for one workspace and local date.
 
-    table = Table(fate=Fate.SEARCHED, clears="error")
+    The row is the claim. Runs that somebody asked for stand beside it, each under a name of its own.
+    """
+
+    table = Table(chapter=Chapter.RECORDS, fate=Fate.SEARCHED, clears="error")
 
     job = models.CharField(_("job"), max_length=60)
     workspace = models.ForeignKey(Workspace, models.CASCADE, null=True, blank=True, related_name="job_runs")
@@ -64,9 +67,9 @@ class JobRun(models.Model):
 
 
 class Heartbeat(models.Model):
-    """The last sign of life of a process."""
+    """A process that wrote its name here within the last seconds, or stopped doing so."""
 
-    table = Table(fate=Fate.NOTHING)
+    table = Table(chapter=Chapter.RECORDS, fate=Fate.NOTHING)
 
     name = models.CharField(_("process"), max_length=40)
     pid = models.PositiveIntegerField(_("process id"))
@@ -83,9 +86,11 @@ class Heartbeat(models.Model):
 
 
 class ModelHealth(models.Model):
-    """The results of the last calls to a model, of the whole platform."""
+    """What the last calls to a model came to, whichever process made them: when it answered and failed last, how often
+    in a row, and the error.
+    """
 
-    table = Table(fate=Fate.NOTHING)
+    table = Table(chapter=Chapter.RECORDS, fate=Fate.NOTHING)
 
     model = models.CharField(_("model"), max_length=200, unique=True)
     answered_at = models.DateTimeField(_("last answered"), null=True)
@@ -102,9 +107,14 @@ class ModelHealth(models.Model):
 
 
 class Spend(models.Model):
-    """Calls and tokens of one purpose on one local day; reserved tokens are of calls not answered yet."""
+    """What the machine's own model was asked and answered on one local day of a workspace, by purpose and model.
 
-    table = Table(fate=Fate.NOTHING)
+    `reserved_tokens` are asked for and not yet answered.
+
+    - `spend_once_a_day_and_purpose`: what the budget is checked and reserved by, in one statement.
+    """
+
+    table = Table(chapter=Chapter.RECORDS, fate=Fate.NOTHING)
 
     workspace = models.ForeignKey(Workspace, models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+")
     local_date = models.DateField(_("local date"))
@@ -132,9 +142,12 @@ class Spend(models.Model):
 
 
 class KeyUsage(models.Model):
-    """Calls of a key in one minute, counted for all web processes together; may be lost in a crash."""
+    """Calls of a key in one minute, over all web processes.
 
-    table = Table(fate=Fate.NOTHING)
+    Unlogged: a crash may lose it.
+    """
+
+    table = Table(chapter=Chapter.RECORDS, fate=Fate.NOTHING)
 
     key = models.ForeignKey(BotKey, models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+")
     minute = models.DateTimeField()

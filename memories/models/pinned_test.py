@@ -9,7 +9,7 @@ from django.utils.translation import gettext_lazy as _
 
 from memories.models.change import Recorded, record_changes
 from memories.models.ids import uuid7
-from memories.models.table import Fate, Table
+from memories.models.table import Chapter, Fate, Table
 from memories.models.tenancy import Workspace
 
 
@@ -31,9 +31,14 @@ def _entries(label: Any) -> Any:
 
 
 class PinnedTest(Recorded):
-    """A question, as whom it is asked, and what its answer has to hold and may not hold."""
+    """A question, as whom it is asked, and what its answer must and must not hold; with the answer it was made from
+    (`answer`: entries with their versions; null: made before that was kept), what else was asked (`asked`, as a
+    trace's `query`) and what came of its last run. Its history tells who made it.
 
-    table = Table(fate=Fate.REMOVED, is_searched=True)
+    - `pinnedtest_state_known`: `new`, `passing`, `failing`, `broken`.
+    """
+
+    table = Table(chapter=Chapter.RECORDS, fate=Fate.REMOVED, is_searched=True)
 
     uid = models.UUIDField(_("id"), default=uuid7, unique=True, editable=False)
     workspace = models.ForeignKey(Workspace, models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+")

@@ -14,7 +14,7 @@ from memories.conf import conf
 from memories.kinds import type_rule
 from memories.models.change import Recorded, record_changes
 from memories.models.entry import Entry
-from memories.models.table import Export, Fate, Table
+from memories.models.table import Chapter, Export, Fate, Table
 from memories.models.tenancy import Workspace
 
 #: Weights an operator may set for a workspace, by the setting that holds their default.
@@ -197,9 +197,18 @@ class PolicyQuerySet(models.QuerySet["Policy"]):
 
 
 class Policy(Recorded):
-    """One number: a time to live in days, a quota, or a weight. An empty value means without limit."""
+    """One number an operator set for a workspace: a time to live, a quota, or a weight, and why it was last changed.
 
-    table = Table(fate=Fate.NOTHING, export=Export("policy", leaves_out=("updated_at",), later={"reason": ""}))
+    No row means the built-in default. An empty value means without limit.
+
+    - `policy_says_what_it_is_about`: a weight names its setting; a time to live or a quota names type and scope kind.
+    """
+
+    table = Table(
+        chapter=Chapter.RECORDS,
+        fate=Fate.NOTHING,
+        export=Export("policy", leaves_out=("updated_at",), later={"reason": ""}),
+    )
 
     workspace = models.ForeignKey(Workspace, models.CASCADE, related_name="policies")
     kind = models.CharField(_("kind"), max_length=10, choices=PolicyKind)

@@ -7,7 +7,7 @@ from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
 from memories.models.ids import uuid7
-from memories.models.table import Fate, Table
+from memories.models.table import Chapter, Fate, Table
 from memories.models.tenancy import Bot, Workspace
 
 #: Recalls that were asked to be answered, and not to look back: those that count in figures.
@@ -15,9 +15,14 @@ NOT_LOOKING_BACK = ~Q(query__has_key="as_of")
 
 
 class RecallTrace(models.Model):
-    """The query of a recall, the served entries and timings; the candidates too when sampled."""
+    """One recall: what was asked, what was served, the candidates with their scores, the milliseconds of each step.
 
-    table = Table(fate=Fate.REMOVED, is_searched=True)
+    It is found by `terms`, the hashed words of its question, by `asker` and by its session.
+
+    - `trace_without_words_has_no_terms`: what was purged is not found by its words either.
+    """
+
+    table = Table(chapter=Chapter.RECORDS, fate=Fate.REMOVED, is_searched=True)
 
     uid = models.UUIDField(_("id"), default=uuid7, unique=True, editable=False)
     workspace = models.ForeignKey(Workspace, models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+")

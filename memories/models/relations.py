@@ -7,14 +7,14 @@ from django.utils.translation import gettext_lazy as _
 from memories.choices import LinkKind
 from memories.models.change import Recorded, record_changes
 from memories.models.entry import Entry
-from memories.models.table import Export, Fate, Table
+from memories.models.table import Chapter, Export, Fate, Table
 from memories.models.tenancy import Workspace
 
 
 class Slot(Recorded):
     """A named value on an entry, free for the bot to choose and to filter by."""
 
-    table = Table(fate=Fate.ALONG, export=Export("slot"))
+    table = Table(chapter=Chapter.REMEMBERED, fate=Fate.ALONG, export=Export("slot"))
 
     workspace = models.ForeignKey(Workspace, models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+")
     entry = models.ForeignKey(Entry, models.DO_NOTHING, db_constraint=False, db_index=False, related_name="slots")
@@ -36,9 +36,16 @@ class Slot(Recorded):
 
 
 class Link(Recorded):
-    """How one entry came from, replaces or resembles another."""
+    """How one entry came from, replaces or resembles another.
 
-    table = Table(fate=Fate.ALONG, export=Export("link", refers={"from_entry": "entry", "to_entry": "entry"}))
+    - `link_kind_known`: `source_of`, `supersedes`, `alike`, `merged_from`.
+    """
+
+    table = Table(
+        chapter=Chapter.REMEMBERED,
+        fate=Fate.ALONG,
+        export=Export("link", refers={"from_entry": "entry", "to_entry": "entry"}),
+    )
 
     workspace = models.ForeignKey(Workspace, models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+")
     from_entry = models.ForeignKey(

@@ -9,7 +9,7 @@ from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 from pgvector.django import VectorField
 
-from memories.models.table import Fate, Table
+from memories.models.table import Chapter, Fate, Table
 from memories.models.tenancy import Workspace
 
 #: Buckets of a histogram (memplatform.rollups.histogram says what each holds).
@@ -27,9 +27,12 @@ class Rollup(models.Model):
 
 
 class HourlyCount(Rollup):
-    """What was asked and written within an hour of UTC."""
+    """What was asked and written within an hour of UTC on a channel of a workspace.
 
-    table = Table(fate=Fate.NOTHING)
+    A job replaces the rows of an hour in one transaction. *Derived* for as long as recall traces are kept.
+    """
+
+    table = Table(chapter=Chapter.HOME, fate=Fate.NOTHING)
 
     hour = models.DateTimeField(_("hour"))
     found = models.PositiveIntegerField(default=0)
@@ -57,9 +60,11 @@ class HourlyCount(Rollup):
 
 
 class HourlyTime(Rollup):
-    """How long a step took within an hour of UTC, as a histogram: steps of recalls in milliseconds, lags in seconds."""
+    """How long a step of recalls took within that hour, or work waited, as a histogram of [64
+    buckets](home-page.md#times). Steps of recalls in milliseconds, lags in seconds.
+    """
 
-    table = Table(fate=Fate.NOTHING)
+    table = Table(chapter=Chapter.HOME, fate=Fate.NOTHING)
 
     hour = models.DateTimeField(_("hour"))
     step = models.CharField(_("step"), max_length=40)
@@ -75,9 +80,12 @@ class HourlyTime(Rollup):
 
 
 class RolledHour(models.Model):
-    """An hour that has been counted for all workspaces, and when that was done last."""
+    """An hour that has been counted, and when that was done last.
 
-    table = Table(fate=Fate.NOTHING)
+    Of all workspaces.
+    """
+
+    table = Table(chapter=Chapter.HOME, fate=Fate.NOTHING)
 
     hour = models.DateTimeField(primary_key=True)
     taken_at = models.DateTimeField(_("counted"))
@@ -91,9 +99,13 @@ class RolledHour(models.Model):
 
 
 class EntryStock(Rollup):
-    """How many entries of a type were in a state at a time: several times a day, the last count of each stands."""
+    """How many entries of a type were in a state, how many of them no recall ever served, and how many end within a
+    week; four times a day.
 
-    table = Table(fate=Fate.NOTHING)
+    - `entrystock_adds_up`: those never recalled are among the others.
+    """
+
+    table = Table(chapter=Chapter.HOME, fate=Fate.NOTHING)
 
     at = models.DateTimeField(_("at"))
     type = models.CharField(_("type"), max_length=20)
@@ -115,9 +127,12 @@ class EntryStock(Rollup):
 
 
 class MostRecalled(models.Model):
-    """The entries of a workspace that were served most often, as last counted: their ids, the first the most."""
+    """The ids of the entries of a workspace that were served most often, as last counted.
 
-    table = Table(fate=Fate.NOTHING)
+    The first is the one served most often.
+    """
+
+    table = Table(chapter=Chapter.HOME, fate=Fate.NOTHING)
 
     workspace = models.OneToOneField(Workspace, models.CASCADE, primary_key=True, related_name="+")
     entries = ArrayField(models.BigIntegerField(), default=list)

@@ -9,7 +9,7 @@ from django.utils.translation import gettext_lazy as _
 
 from memories.choices import ScopeKind
 from memories.models.ids import uuid7
-from memories.models.table import Export, Fate, Table
+from memories.models.table import Chapter, Export, Fate, Table
 from memories.models.tenancy import Workspace
 
 #: Of the rules by which secrets are recognised: raised, all memories are looked through once more.
@@ -27,12 +27,17 @@ class ScopeQuerySet(models.QuerySet["Scope"]):
 
 
 class Scope(models.Model):
-    """One memory: a person's, or a chat's.
+    """One memory: a person's or a chat's, under a key that is unique in its workspace.
 
-    `version` rises with every write: what was computed from the scope at another version is outdated.
+    `version` rises with every write. `secrets_version` says by which rules its memories were looked through for
+    secrets. What was computed from the scope at another version is outdated.
+
+    - `scope_kind_known`: `user` or `chat`.
+    - `scope_in_workspace`: the pair others point to.
     """
 
     table = Table(
+        chapter=Chapter.REMEMBERED,
         fate=Fate.REMOVED,
         export=Export(
             "scope",

@@ -12,7 +12,7 @@ from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
 from memories.models.change import Recorded, record_changes
-from memories.models.table import Fate, Table
+from memories.models.table import Chapter, Fate, Table
 from memories.models.tenancy import Workspace
 from memories.tenancy import row_level_security
 from memories.tenancy.roles import Right, Role, rights_of
@@ -34,9 +34,12 @@ _OWNER_STAYS = """
 
 
 class Member(Recorded):
-    """A person of the staff in a workspace, with what they may do there."""
+    """A person of the staff in a workspace, with a role that says [what they may do
+    there](../howto/people-who-work-here.md#roles). A trigger that waits for the end of the transaction refuses to lose
+    the last owner.
+    """
 
-    table = Table(fate=Fate.NOTHING)
+    table = Table(chapter=Chapter.TENANTS, fate=Fate.NOTHING)
 
     workspace = models.ForeignKey(Workspace, models.CASCADE, related_name="members", verbose_name=_("workspace"))
     user = models.ForeignKey(
@@ -68,9 +71,12 @@ class Member(Recorded):
 
 
 class Invitation(models.Model):
-    """A link by which one person joins a workspace, once. Only the hash of its code is stored."""
+    """A link by which one person joins a workspace with a role, once; only the hash of its code is stored.
 
-    table = Table(fate=Fate.NOTHING)
+    - `invitation_accepted_or_withdrawn`: not both.
+    """
+
+    table = Table(chapter=Chapter.TENANTS, fate=Fate.NOTHING)
 
     workspace = models.ForeignKey(Workspace, models.CASCADE, related_name="invitations", verbose_name=_("workspace"))
     role = models.CharField(_("role"), max_length=10, choices=Role)

@@ -9,7 +9,7 @@ from django.utils.translation import gettext_lazy as _
 from memories.models.change import Recorded, record_changes
 from memories.models.entry import Entry
 from memories.models.scope import Scope
-from memories.models.table import Export, Fate, Table
+from memories.models.table import Chapter, Export, Fate, Table
 from memories.models.tenancy import Workspace
 
 #: A column of its own, because row-level security lets no index of arrays be used.
@@ -21,13 +21,16 @@ RETURN NEW;
 
 
 class Suppression(Recorded):
-    """Keeps machines from writing an expired entry again, until somebody restores it (A15).
-
-    One of a quarantine keeps out what rests on its messages, not what says the same; one without an entry stands for
-    messages nothing was made of.
+    """What was taken out and must stay out, by the fingerprint of its text and `wordings`, those of what it said
+    before and of what else rested on its messages. `origins` grow by the messages in which it is said again. An undo
+    puts it back too. `conversation` is where the messages were said that it rests on (`*`: in several places); the
+    database fills it in, and by it a conversation finds what to leave out. One of a quarantine has the run of its
+    batches in `quarantine`: its messages alone keep out what rests on them, not its words; where nothing was made of
+    messages it has no entry.
     """
 
     table = Table(
+        chapter=Chapter.REMEMBERED,
         fate=Fate.REMOVED,
         export=Export(
             "suppression", leaves_out=("quarantine", "conversation"), refers={"scope": "scope", "entry": "entry"}

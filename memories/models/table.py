@@ -1,6 +1,7 @@
 """What a table means beyond what Django knows of it, declared once, at its model.
 
-Erasure, export, evaluation and the page of the schema read it. Columns, keys and constraints come from the model.
+Erasure, export, evaluation and the page of the schema read it. Columns, keys and constraints come from the model; what
+is to be known of the table and its constraints is the model's docstring, in Markdown.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -25,6 +26,19 @@ class Fate(Enum):
     NOTHING = "holds nothing that anybody said"
 
 
+class Chapter(Enum):
+    """Where `docs/reference/schema.md` has a table, in the order of the page."""
+
+    TENANTS = "Tenants and clients"
+    REMEMBERED = "What is remembered"
+    SEARCHED = "What recall searches"
+    RECORDS = "Records"
+    ERASURES = "Erasures"
+    HOME = "For the home page"
+    CONVERSATIONS = "Conversations"
+    CHANNELS = "Channels"
+
+
 @dataclass(frozen=True)
 class Export:
     """The record an export writes of a row: its columns in their order, the version last; relations only by `refers`.
@@ -42,6 +56,7 @@ class Export:
 class Table:
     """What a table means. A table that says none is one in which something of an erased person may stay."""
 
+    chapter: Chapter
     fate: Fate
     tied_by: str = (
         ""  # the relation that ties a row to the person; empty: `ties.sql` of the erasure says it, or nothing

@@ -17,7 +17,7 @@ from django.utils.translation import gettext_lazy as _
 
 from memories.choices import Permission
 from memories.models.ids import uuid7
-from memories.models.table import Export, Fate, Table
+from memories.models.table import Chapter, Export, Fate, Table
 from memories.tenancy import row_level_security
 from memories.tenancy.access import Caller
 
@@ -36,9 +36,17 @@ _FOLDER_CHARS = 40
 
 
 class Workspace(models.Model):
-    """A tenant: nothing of one workspace is ever seen from another."""
+    """A tenant.
+
+    Nothing of one workspace is ever seen from another. Has a language, a time zone, the embedding model its memories
+    are searched by, and whether canaries are planted.
+
+    - `workspace_has_a_folder`: of its files; unique, and kept when the workspace is renamed.
+    - `workspace_language_known`: `en` or `zh-hans`.
+    """
 
     table = Table(
+        chapter=Chapter.TENANTS,
         fate=Fate.NOTHING,
         export=Export("workspace", leaves_out=("uid", "folder", "is_enabled", "has_canaries", "created_at")),
     )
@@ -124,9 +132,12 @@ class Workspace(models.Model):
 
 
 class Bot(models.Model):
-    """A client of the API."""
+    """A client of the API.
 
-    table = Table(fate=Fate.NOTHING)
+    - `bot_in_workspace`: the pair others point to.
+    """
+
+    table = Table(chapter=Chapter.TENANTS, fate=Fate.NOTHING)
 
     uid = models.UUIDField(_("id"), default=uuid7, unique=True, editable=False)
     workspace = models.ForeignKey(Workspace, models.CASCADE, related_name="bots")
@@ -162,9 +173,14 @@ class BotKeyQuerySet(models.QuerySet["BotKey"]):
 
 
 class BotKey(models.Model):
-    """The credential of a bot; only its hash is stored."""
+    """What a bot shows to be let in.
 
-    table = Table(fate=Fate.NOTHING)
+    Only its SHA-256 is kept, with permissions, scope patterns, expiry and last use.
+
+    - `botkey_permissions_known`: at least one, each of read, write, admin.
+    """
+
+    table = Table(chapter=Chapter.TENANTS, fate=Fate.NOTHING)
 
     #: Whether it was admitted while the database was away (memories.offline.key_cache).
     is_from_cache = False
@@ -256,9 +272,9 @@ class BotKey(models.Model):
 
 
 class IdempotencyKey(models.Model):
-    """The answer to a write, kept so that the same call again gets the same answer and changes nothing (24 h)."""
+    """The answer to a write, kept so that the same call again changes nothing."""
 
-    table = Table(fate=Fate.SEARCHED)
+    table = Table(chapter=Chapter.RECORDS, fate=Fate.SEARCHED)
 
     workspace = models.ForeignKey(Workspace, models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+")
     bot = models.ForeignKey(Bot, models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+")
@@ -281,7 +297,7 @@ class IdempotencyKey(models.Model):
 class Secret(models.Model):
     """A value only the platform reads: encrypted, without history, never in a log or an answer."""
 
-    table = Table(fate=Fate.NOTHING)
+    table = Table(chapter=Chapter.RECORDS, fate=Fate.NOTHING)
 
     workspace = models.ForeignKey(Workspace, models.CASCADE, null=True, blank=True, related_name="secrets")
     name = models.CharField(_("name"), max_length=100)

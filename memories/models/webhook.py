@@ -13,7 +13,7 @@ from django.utils.translation import gettext_lazy as _
 
 from memories.models.lease import RetryQuerySet
 from memories.models.outbox import WebhookEvent
-from memories.models.table import Fate, Table
+from memories.models.table import Chapter, Fate, Table
 from memories.models.tenancy import Workspace
 
 
@@ -55,9 +55,15 @@ class WebhookQuerySet(RetryQuerySet["Webhook"]):
 
 
 class Webhook(models.Model):
-    """An address that is told what happens in a workspace; the lease and the rest of its queue are in the row."""
+    """An address a workspace has told what happens in it.
 
-    table = Table(fate=Fate.NOTHING)
+    Its secret is in `memories_secret`. The row is the lease of its queue, and says until when it rests after failures.
+
+    - `webhook_in_workspace`: the pair its deliveries point to.
+    - `webhook_events_known`: and at least one.
+    """
+
+    table = Table(chapter=Chapter.RECORDS, fate=Fate.NOTHING)
 
     workspace = models.ForeignKey(Workspace, models.CASCADE, related_name="webhooks")
     url = models.CharField(
@@ -110,9 +116,15 @@ class DeliveryQuerySet(models.QuerySet["WebhookDelivery"]):
 
 
 class WebhookDelivery(models.Model):
-    """One event for one webhook. It points to its row, from which what is sent is written when it is sent."""
+    """One event for one webhook, written by a trigger on the row or its history, in the same transaction; reviews,
+    tests and the condition of the platform are written by jobs. It holds no words, only which row, version and actor.
+    Removed after `MEMORY_WEBHOOK_DELIVERY_TTL`.
 
-    table = Table(fate=Fate.REMOVED)
+    - `webhookdelivery_review_once`: a date of review is told once.
+    - `webhookdelivery_webhook_in_its_workspace`: and goes when its webhook goes.
+    """
+
+    table = Table(chapter=Chapter.RECORDS, fate=Fate.REMOVED)
 
     uid = models.UUIDField(_("id"), default=uuid4, unique=True, editable=False)
     workspace = models.ForeignKey(Workspace, models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+")
