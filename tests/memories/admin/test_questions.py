@@ -51,6 +51,7 @@ NORMALISED = (
     (r"(?<= )\d+(?= /admin/)", "N"),
     (r'(?<=<input type="hidden" name="_selected_action" value=")\d+', "N"),
     (r'(?<=<input type="radio" name="stays" value=")\d+', "N"),
+    (r'(?<=<input type="checkbox" name="channels" value=")\d+', "N"),
 )
 
 
