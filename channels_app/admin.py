@@ -23,7 +23,7 @@ from unfold.enums import ActionVariant
 from channels_app.api.replayed import EFFECTS
 from channels_app.channels import normalized
 from channels_app.comparison_page import comparison_context, days_of
-from channels_app.file_mode import cards, parked
+from channels_app.doors.files import cards, parked
 from channels_app.models import Channel, PathComparison, ReplayedRecord, ReplayOutcome
 from channels_app.people import sharing
 from memories.admin.access import VIEW, Colors, RestrictedAdmin, workspaces_of

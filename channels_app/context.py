@@ -10,7 +10,7 @@ from datetime import datetime, tzinfo
 from functools import partial
 
 from channels_app import addresses
-from channels_app.file_mode import modes
+from channels_app.doors.files import modes
 from channels_app.history import Conversation, HistoryMessage
 from channels_app.system_text import (
     EVIDENCE,

@@ -8,7 +8,7 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from channels_app.api.replayed import EFFECTS
-from channels_app.file_mode import cards, replay
+from channels_app.doors.files import cards, replay
 from channels_app.models import PathComparison, ReplayedRecord, ReplayOutcome
 from channels_app.people import uniting
 from memories.conf import conf

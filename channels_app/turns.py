@@ -10,7 +10,7 @@ from django.db import transaction
 from django_q.tasks import async_task
 
 from channels_app import addresses
-from channels_app.file_mode import modes
+from channels_app.doors.files import modes
 from memories.consolidation import buffer, conversation_secrets, turn_summaries
 from memories.consolidation.capture import EarlierTurn, Turn, capture, capturing_scopes, is_kept, source_slots
 from memories.entries import ERASED, WriteResult

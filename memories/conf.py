@@ -189,7 +189,7 @@ class MemorySettings:
     CALLS_PER_MINUTE: int = 1_200  # of one key, counted for all web processes together
     REFERENCE_SHARE: float = 0.2  # an answer used a memory that explains so much of its new words (A14)
 
-    # the proxy of models (channels_app.proxy)
+    # the proxy of models (channels_app.doors.openai)
     PROXY_CHATS: int = 20  # of one web process at a time; each has a thread besides those of the API
     PROXY_SECONDS: float = 600.0  # one answer of the upstream, to its last byte
     PROXY_MAX_BYTES: int = 20_000_000  # of a request, and of an answer

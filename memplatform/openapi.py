@@ -22,9 +22,9 @@ SETTINGS = {
         "BatchState": "memories.choices.BatchState",
         "ChangeState": "memories.choices.ChangeState",
         "OutcomeEnum": "memories.choices.Outcome",
-        "SavedOutcome": "channels_app.tools.save.OUTCOMES",
+        "SavedOutcome": "channels_app.doors.tools.save.OUTCOMES",
         "SourceEnum": "memories.choices.Source",
-        "SearchSource": "channels_app.tools.search.ALL_SOURCES",
+        "SearchSource": "channels_app.doors.tools.search.ALL_SOURCES",
         "ErrorType": "memories.api.schema.ERROR_TYPES",
     },
 }

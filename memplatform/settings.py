@@ -298,7 +298,7 @@ MEMORY_RERANK_API_KEY = env("MEMORY_RERANK_API_KEY", default="")
 MEMORY_RERANK_MODEL = env("MEMORY_RERANK_MODEL", default="")
 MEMORY_RERANK_FORM = env("MEMORY_RERANK_FORM", default="auto").lower()
 
-#: The model behind the proxy (channels_app.proxy): off until an address is named. Models: empty, all it has.
+#: The model behind the proxy (channels_app.doors.openai): off until an address is named. Models: empty, all it has.
 MEMORY_PROXY_BASE_URL = env("MEMORY_PROXY_BASE_URL", default="")
 MEMORY_PROXY_API_KEY = env("MEMORY_PROXY_API_KEY", default="")
 MEMORY_PROXY_MODELS = [name.strip() for name in env.list("MEMORY_PROXY_MODELS", default=[])]

@@ -34,7 +34,7 @@ if settings.PROCESS == "web":
 application = FairShare(UnreadBodies(get_wsgi_application()))
 
 if settings.PROCESS == "web":
-    from channels_app.file_mode import queue
+    from channels_app.doors.files import queue
     from memories import embeddings
     from memories.offline import database
     from memplatform.processes import heartbeat

@@ -16,7 +16,7 @@ import memories.jobs
 import sessions_app.jobs
 from channels_app.api import urls
 from channels_app.api.tool_answers import ANSWERS
-from channels_app.tools.registry import CALLABLE, TOOLS
+from channels_app.doors.tools.registry import CALLABLE, TOOLS
 from memories.choices import Category, EntryType
 from memories.entries.draft import Draft
 from memories.entries.fields import FIELDS

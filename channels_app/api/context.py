@@ -18,10 +18,10 @@ from channels_app.api.recall import (
     session_events_by_default,
 )
 from channels_app.context import Context, context_for
-from channels_app.file_mode.cards import keep_channels, known_session_id
-from channels_app.file_mode.comparison import compare
-from channels_app.file_mode.context import context_from_files
-from channels_app.file_mode.place import place_of
+from channels_app.doors.files.cards import keep_channels, known_session_id
+from channels_app.doors.files.comparison import compare
+from channels_app.doors.files.context import context_from_files
+from channels_app.doors.files.place import place_of
 from memories.api import fields
 from memories.api.answers import Answer
 from memories.api.calls import Call, Method

@@ -2,8 +2,8 @@
 
 from rest_framework.response import Response
 
-from channels_app.file_mode import events
-from channels_app.file_mode.queue import replay_soon
+from channels_app.doors.files import events
+from channels_app.doors.files.queue import replay_soon
 from memories.api.calls import Call, Method
 from memories.api.offline import Outage
 from memories.choices import Permission

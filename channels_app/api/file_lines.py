@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from channels_app.file_mode.recall import RecalledLine
+from channels_app.doors.files.recall import RecalledLine
 from memories.api.recall_traces.answers import RecalledMemory
 from memories.choices import EntryType
 from memories.recall.answers import explanation

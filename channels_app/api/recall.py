@@ -13,11 +13,11 @@ from rest_framework.response import Response
 from channels_app import addresses
 from channels_app.api.addresses import PlaceRequest
 from channels_app.api.file_lines import line_answer
-from channels_app.file_mode.cards import keep_channels
-from channels_app.file_mode.comparison import compare
-from channels_app.file_mode.modes import check_database_answers
-from channels_app.file_mode.place import folders_of_scope, place_of
-from channels_app.file_mode.recall import recall_from_files
+from channels_app.doors.files.cards import keep_channels
+from channels_app.doors.files.comparison import compare
+from channels_app.doors.files.modes import check_database_answers
+from channels_app.doors.files.place import folders_of_scope, place_of
+from channels_app.doors.files.recall import recall_from_files
 from memories.api import fields
 from memories.api.answers import Answer, evidence_answers
 from memories.api.calls import Call, Method

@@ -4,9 +4,9 @@ from datetime import datetime
 from typing import Any
 
 from channels_app.api.turns import NewTurn, read_turn, turn_answer
-from channels_app.file_mode.accepted import EVENTS, TURN
-from channels_app.file_mode.outcomes import Messages
-from channels_app.file_mode.replay import Effect
+from channels_app.doors.files.accepted import EVENTS, TURN
+from channels_app.doors.files.outcomes import Messages
+from channels_app.doors.files.replay import Effect
 from channels_app.turns import report_turn
 from memories.exceptions import NotServed
 from memories.language.text import is_blank

@@ -7,11 +7,11 @@ from typing import Any
 from drf_spectacular.utils import extend_schema_serializer
 from rest_framework import serializers
 
-from channels_app.tools import forget, list_files, save, search, update
-from channels_app.tools.definition import Form
-from channels_app.tools.get import Excerpt
-from channels_app.tools.list_files import FileList
-from channels_app.tools.search import SearchReport
+from channels_app.doors.tools import forget, list_files, save, search, update
+from channels_app.doors.tools.definition import Form
+from channels_app.doors.tools.get import Excerpt
+from channels_app.doors.tools.list_files import FileList
+from channels_app.doors.tools.search import SearchReport
 from memories.api.answers import Answer
 from memories.api.schema import ErrorItem
 

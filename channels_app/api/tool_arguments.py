@@ -6,10 +6,10 @@ from typing import Any, cast
 from rest_framework import serializers
 
 from channels_app.api.addresses import PlaceRequest
-from channels_app.file_mode.cards import keep_channels
-from channels_app.tools.definition import Parameter, Tool
-from channels_app.tools.place import Place
-from channels_app.tools.registry import CALLABLE
+from channels_app.doors.files.cards import keep_channels
+from channels_app.doors.tools.definition import Parameter, Tool
+from channels_app.doors.tools.place import Place
+from channels_app.doors.tools.registry import CALLABLE
 from memories.api import fields
 from memories.api.calls import Call
 from memories.api.idempotency import repeat_of

@@ -11,11 +11,11 @@ from rest_framework.exceptions import APIException, PermissionDenied
 
 from channels_app.api.tool_answers import ANSWERS
 from channels_app.api.tool_arguments import arguments_of_model, given
-from channels_app.tools import calls
-from channels_app.tools.calls import ModelCall
-from channels_app.tools.definition import Tool
-from channels_app.tools.place import Place
-from channels_app.tools.registry import CALLABLE, TOOLS
+from channels_app.doors.tools import calls
+from channels_app.doors.tools.calls import ModelCall
+from channels_app.doors.tools.definition import Tool
+from channels_app.doors.tools.place import Place
+from channels_app.doors.tools.registry import CALLABLE, TOOLS
 from memories.api.parsing import check_values
 from memories.exceptions import InvalidAddress, PlatformError, ScopeNotFound
 

@@ -25,9 +25,9 @@ from channels_app.api.tool_answers import (
 )
 from channels_app.api.tool_arguments import body_of, given, place_of
 from channels_app.api.tool_calls import CallAnswer, carry_out
-from channels_app.tools import calls
-from channels_app.tools.definition import Form, Tool
-from channels_app.tools.registry import (
+from channels_app.doors.tools import calls
+from channels_app.doors.tools.definition import Form, Tool
+from channels_app.doors.tools.registry import (
     MEMORY_APPEND,
     MEMORY_GET,
     MEMORY_LIST,

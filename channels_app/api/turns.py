@@ -9,9 +9,9 @@ from rest_framework import serializers
 from rest_framework.response import Response
 
 from channels_app.api.addresses import AddressField
-from channels_app.file_mode.beside import after_turn
-from channels_app.file_mode.queue import replay_soon
-from channels_app.file_mode.turns import keep_turn
+from channels_app.doors.files.beside import after_turn
+from channels_app.doors.files.queue import replay_soon
+from channels_app.doors.files.turns import keep_turn
 from channels_app.turns import TurnResult, report_turn
 from memories.api import fields
 from memories.api.answers import Answer

@@ -7,7 +7,7 @@ from functools import partial
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from channels_app.file_mode import cards
+from channels_app.doors.files import cards
 from channels_app.models import Channel, Consent, Identity, Person
 from channels_app.people.peers import Peer, PeopleUnclear
 from memories.choices import DmScope

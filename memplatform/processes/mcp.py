@@ -7,7 +7,7 @@ import httpx
 import uvicorn
 from django.conf import settings
 
-from channels_app.mcp.http import make_app
+from channels_app.doors.mcp.http import make_app
 from memplatform.processes.children import end_with_parent
 from memplatform.processes.web import base_url
 

@@ -34,9 +34,9 @@ _PRELOADED = (
     "channels_app.api.urls",
     "sessions_app.api.urls",
     "memories.api.urls",
-    "channels_app.mem0.urls",
-    "channels_app.proxy.urls",
-    "channels_app.file_mode.queue",
+    "channels_app.doors.mem0.urls",
+    "channels_app.doors.openai.urls",
+    "channels_app.doors.files.queue",
     "drf_spectacular.views",
     "django.core.handlers.wsgi",
 )

@@ -9,7 +9,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils.translation import gettext as _
 
-from channels_app.mcp import stdio
+from channels_app.doors.mcp import stdio
 from memplatform.processes.web import base_url
 
 #: As the headers of MCP over HTTP say it.

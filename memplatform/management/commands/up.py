@@ -21,7 +21,7 @@ from django.db import Error, OperationalError, connection
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from channels_app.mcp import PATH
+from channels_app.doors.mcp import PATH
 from memories import llm
 from memories.choices import EntryType, ScopeKind
 from memories.kinds import type_rule

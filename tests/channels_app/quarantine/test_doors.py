@@ -23,7 +23,7 @@ from memplatform.transfer.export import export
 from sessions_app.admin.made_memories import suspect_message
 from sessions_app.history import redaction
 from sessions_app.models import SessionEvent
-from tests.channels_app.tools.asking import tool
+from tests.channels_app.doors.tools.asking import tool
 from tests.conftest import NOW, TELEGRAM, make_draft, make_key
 from tests.sessions_app.conftest import Talk, clock
 

@@ -60,7 +60,7 @@ ACCESS = {
     ),
     ("api/v1/tools/memory_update", "POST"): Access(
         body={"scope": SCOPE, "path": f"entries/{NOBODY}", "content": "The boat is green"}, answer=403
-    ),  # of a line that is there: tests/channels_app/tools/test_update.py
+    ),  # of a line that is there: tests/channels_app/doors/tools/test_update.py
     ("api/v1/tools/memory_list", "POST"): Access(body={"scope": SCOPE}),
     ("api/v1/tools/call", "POST"): Access(
         body={

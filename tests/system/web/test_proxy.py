@@ -15,7 +15,7 @@ from werkzeug import Response
 
 from memories.models import Workspace
 from sessions_app.models import Session
-from tests.channels_app.proxy.conftest import (
+from tests.channels_app.doors.openai.conftest import (
     END,
     QUESTION,
     WHO,

@@ -1,0 +1,112 @@
+"""Under dual_write the database answers, and a sample of recalls is asked of the files as well, unserved (A4)."""
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+import structlog
+
+from channels_app.doors.files.place import FilePlace
+from channels_app.models import PathComparison
+from memories.choices import PathMode
+from memories.conf import conf
+from memories.exceptions import PlatformError
+from memories.files import keyword
+from memories.files.keyword import FileMatch
+from memories.language import text
+from memories.models import Entry
+from memories.recall import Query, Recall
+from memories.tenancy.access import Caller
+from memories.tenancy.resolver import Resolution
+
+log = structlog.get_logger(__name__)
+
+#: Share of the words of the shorter of two texts that the longer one has to hold to say the same.
+SAME_SHARE = 0.8
+_SHOWN_CHARS = 500
+
+
+@dataclass(frozen=True)
+class _Found:
+    """Something one of the two found: where, and its words."""
+
+    place: dict[str, Any]
+    content: str
+
+    def says(self, other: "_Found") -> bool:
+        """Whether the two are the same memory: the same line, or nearly the same words."""
+        if self.place.get("path") and _line_of(self) == _line_of(other):
+            return True
+        mine, theirs = (text.shingles(one.content) for one in (self, other))
+        return bool(mine and theirs) and len(mine & theirs) >= SAME_SHARE * min(len(mine), len(theirs))
+
+    def as_json(self) -> dict[str, Any]:
+        """As a comparison keeps it."""
+        return self.place | {"content": self.content[:_SHOWN_CHARS]}
+
+
+def compare(caller: Caller, query: Query, recall: Recall, resolved: Resolution, *, now: datetime) -> None:
+    """Ask the files what a recall was asked, where its channel writes to both, and keep what only one of them found."""
+    if resolved.path_mode != PathMode.DUAL_WRITE or not recall.need.retrieve or not _is_sampled():
+        return
+    try:
+        folders = FilePlace(caller, resolved).folders
+        matches = keyword.search(folders, query.message, limit=query.limit, zone=caller.zone)
+    except (OSError, PlatformError) as problem:  # nobody is served what the files say
+        log.warning("comparison.failed", problem=type(problem).__name__)
+        return
+    trace = recall.trace.uid if recall.trace else None
+    _keep(caller, resolved, query.message, trace, _of_database(recall), list(map(_of_file, matches)), now)
+
+
+def _is_sampled() -> bool:
+    return random.random() < conf.SHADOW_SAMPLE  # noqa: S311 (no secret)
+
+
+def _keep(
+    caller: Caller,
+    resolved: Resolution,
+    message: str,
+    trace: UUID | None,
+    stored: Sequence[_Found],
+    written: Sequence[_Found],
+    now: datetime,
+) -> None:
+    only_stored = [one for one in stored if not any(one.says(other) for other in written)]
+    only_written = [one for one in written if not any(one.says(other) for other in stored)]
+    PathComparison.objects.create(
+        workspace_id=caller.workspace_id,
+        platform=resolved.address.platform,
+        account=resolved.address.account,
+        trace=trace,
+        message=message[: conf.RECALL_MESSAGE_CHARS],
+        both=len(stored) - len(only_stored),
+        only_database=[one.as_json() for one in only_stored],
+        only_files=[one.as_json() for one in only_written],
+        created_at=now,
+    )
+
+
+def _of_database(recall: Recall) -> list[_Found]:
+    """The memories that were served; those that are lines of files with their lines."""
+    lines = {pk: (path, line) for pk, path, line in _lines([item.entry.pk for item in recall.served])}
+    found = []
+    for item in recall.served:
+        path, line = lines.get(item.entry.pk, ("", None))
+        found.append(_Found({"id": str(item.entry.uid), "path": path, "line": line}, item.entry.content))
+    return found
+
+
+def _lines(entries: Sequence[int]) -> Any:
+    return Entry.objects.filter(pk__in=entries).exclude(path="").values_list("pk", "path", "line_from")
+
+
+def _of_file(match: FileMatch) -> _Found:
+    return _Found({"path": match.path, "line": match.line_from}, match.text)
+
+
+def _line_of(found: _Found) -> tuple[Any, Any]:
+    return found.place.get("path"), found.place.get("line")

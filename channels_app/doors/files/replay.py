@@ -1,0 +1,191 @@
+"""Applying what the journal holds: every accepted call once, in the order of its channel, with its own time and actor.
+
+The id of a record is written in the transaction of its effect, so that a crash at any moment repeats nothing. One
+process at a time replays a stream. Behind what it found first it goes on under the journal's lock, a few calls at a
+time, until nothing is left: from then on calls go to the database. What cannot be applied is parked, with its reason.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from itertools import islice
+from typing import Any
+from uuid import NAMESPACE_URL, UUID, uuid5
+
+import structlog
+from django.db import DataError, IntegrityError, connection, transaction
+from rest_framework.exceptions import ValidationError
+
+from channels_app.doors.files.accepted import caller_of
+from channels_app.doors.files.outcomes import Messages, StillRunning, is_written
+from channels_app.models import Channel, ReplayedRecord, ReplayOutcome
+from memories.api.idempotency import Repeat, claim_for, keep_answer
+from memories.choices import PathMode
+from memories.conf import conf
+from memories.exceptions import PlatformError, SessionBusy
+from memories.models import IdempotencyKey, Workspace
+from memories.offline import erased_calls, journal
+from memories.offline.journal import Line, Position, Record, Stream
+from memories.tenancy.access import Caller
+
+log = structlog.get_logger(__name__)
+
+#: Calls that are read at once, and those that are applied while nobody else can add to the stream.
+CHUNK, FEW = 200, 20
+#: Advisory locks are told apart by their highest byte (sessions_app.lifecycle.locks).
+REPLAY_LOCK = 9 << 56
+Clock = Callable[[], datetime]
+
+
+@dataclass(frozen=True)
+class Effect:
+    """How calls of one kind are applied."""
+
+    #: Does it, as its caller did, at the time it was accepted; what a client is answered who sends it again.
+    apply: Callable[[Record, Caller, datetime], Any]
+    #: What it writes to a session, for asking whether it has.
+    messages: Callable[[Record, datetime], Messages]
+
+
+Effects = Mapping[str, Effect]
+
+
+def replayable() -> list[Stream]:
+    """The streams that hold calls which the database takes: their channels are not answered from their files."""
+    waiting = journal.streams()
+    if not waiting or not conf.ENABLED:
+        return []
+    workspaces = {stream.workspace_id for stream in waiting}
+    here = set(Workspace.objects.filter(pk__in=workspaces, is_enabled=True).values_list("pk", flat=True))
+    by_files = Channel.objects.filter(workspace__in=here, path_mode=PathMode.LEGACY_ONLY)
+    elsewhere = set(by_files.values_list("workspace", "platform", "account"))
+    return [
+        stream
+        for stream in waiting
+        if stream.workspace_id in here and (stream.workspace_id, stream.platform, stream.account) not in elsewhere
+    ]
+
+
+def replay_all(effects: Effects, clock: Clock, *, until: datetime) -> dict[str, int]:
+    """Replay every stream that may be, until a moment; how many calls there were, and how many had to be parked."""
+    counts: Counter[str] = Counter()
+    for stream in replayable():
+        if clock() < until:
+            counts.update(replay_stream(stream, effects, clock, until=until))
+    return {"calls": counts.total(), "parked": counts[ReplayOutcome.PARKED]}
+
+
+def replay_stream(stream: Stream, effects: Effects, clock: Clock, *, until: datetime) -> Counter[str]:
+    """Replay one stream; nothing where another process is at it."""
+    counts: Counter[str] = Counter()
+    with journal.locked(stream, erased_calls.REPLAYER, wait=False) as is_mine:
+        if not is_mine:
+            return counts
+        position, found = Position(0, 0), journal.end(stream)
+        try:
+            while clock() < until:
+                with ExitStack() as stack:
+                    if is_last_part := position >= found:
+                        stack.enter_context(journal.locked(stream))
+                    lines = list(islice(journal.read(stream, position), FEW if is_last_part else CHUNK))
+                    position = _apply_all(stream, lines, effects, clock, counts) or max(position, found)
+                    if is_last_part and journal.remove_up_to(stream, position):
+                        break
+        except (StillRunning, SessionBusy) as problem:
+            log.info("replay.waits", reason=type(problem).__name__)
+        finally:
+            with journal.locked(stream):
+                journal.remove_up_to(stream, position)
+    if counts:
+        log.info("journal.replayed", workspace=stream.workspace_id, platform=stream.platform, **counts)
+    return counts
+
+
+def _apply_all(
+    stream: Stream, lines: list[Line], effects: Effects, clock: Clock, counts: Counter[str]
+) -> Position | None:
+    """Apply lines in order; the end of the last."""
+    uids = [_uid(stream, line) for line in lines]
+    done = set(ReplayedRecord.objects.filter(uid__in=uids).values_list("uid", flat=True))
+    for uid, line in zip(uids, lines, strict=True):
+        if uid not in done:
+            counts[apply_line(stream, uid, line, effects, now=clock())] += 1
+    return lines[-1].end if lines else None
+
+
+def apply_line(stream: Stream, uid: UUID, line: Line, effects: Effects, *, now: datetime) -> str:
+    """Apply one line, in one transaction with the proof that it was; its outcome. Raises StillRunning, SessionBusy."""
+    record = line.record
+    with transaction.atomic():
+        lock(stream)
+        if ReplayedRecord.objects.filter(uid=uid).exists():
+            return ReplayOutcome.KNOWN
+        outcome, reason = ReplayOutcome.PARKED, "The line is damaged."
+        if record is not None:
+            outcome, reason = outcome_of(stream, record, effects)
+        ReplayedRecord.objects.create(
+            uid=uid,
+            workspace_id=stream.workspace_id,
+            platform=stream.platform,
+            account=stream.account,
+            kind=record.kind if record else "",
+            outcome=outcome,
+            reason=reason,
+            body=_shown(line) if outcome == ReplayOutcome.PARKED else None,
+            accepted_at=datetime.fromisoformat(record.accepted_at) if record else now,
+            replayed_at=now,
+        )
+    if outcome == ReplayOutcome.PARKED:
+        log.error("replay.parked", record=str(uid), kind=record.kind if record else "", reason=reason)
+    return outcome
+
+
+def outcome_of(stream: Stream, record: Record, effects: Effects) -> tuple[ReplayOutcome, str]:
+    """Apply a record, unless the database has it; what became of it, and why it could not be applied."""
+    at, effect = datetime.fromisoformat(record.accepted_at), effects.get(record.kind)
+    if effect is None:
+        return ReplayOutcome.PARKED, f"Nothing applies a call of the kind “{record.kind}”."
+    try:
+        with transaction.atomic():
+            if is_written(record, effect.messages(record, at), stream.workspace_id):
+                return ReplayOutcome.KNOWN, ""
+            repeat = Repeat(record.repeat_key, record.fingerprint) if record.repeat_key else None
+            if repeat and not claim_for(stream.workspace_id, record.bot_id, repeat, now=at):
+                return _of_known(record)
+            answer = effect.apply(record, caller_of(record), at)
+            if repeat:
+                keep_answer(stream.workspace_id, record.bot_id, repeat.key, 201, answer, None)
+    except SessionBusy:
+        raise
+    except (PlatformError, ValidationError, DataError, IntegrityError, LookupError, TypeError, ValueError) as problem:
+        return ReplayOutcome.PARKED, f"{type(problem).__name__}: {problem}"
+    return ReplayOutcome.APPLIED, ""
+
+
+def _shown(line: Line) -> dict[str, Any]:
+    """A line as people may read it who decide what becomes of it."""
+    return {**asdict(line.record), "uid": str(line.record.uid)} if line.record else {"line": line.text}
+
+
+def _of_known(record: Record) -> tuple[ReplayOutcome, str]:
+    """The outcome of a call whose Idempotency-Key the database has: it was done, or the key is another call's."""
+    if IdempotencyKey.objects.filter(
+        bot=record.bot_id, key=record.repeat_key, request_hash=record.fingerprint
+    ).exists():
+        return ReplayOutcome.KNOWN, ""
+    return ReplayOutcome.PARKED, "Its Idempotency-Key was used for another call."
+
+
+def _uid(stream: Stream, line: Line) -> UUID:
+    """The id of a record; of a damaged line one that its place gives it."""
+    if line.record:
+        return line.record.uid
+    return uuid5(NAMESPACE_URL, f"{stream.folder.name}/{line.end.segment}/{line.end.offset}")
+
+
+def lock(stream: Stream) -> None:
+    """One replayer of a workspace in the database, too: one that was killed may still be at its last call."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_xact_lock(%s)", [REPLAY_LOCK | stream.workspace_id])

@@ -1,0 +1,280 @@
+"""mem0's filters as conditions of the database, always inside of what the caller may see.
+
+The wall is the user: what belongs to a user is looked at only where the filter names users. `{"agent_id": "a"}` is what
+the agent knows by itself; `{"user_id": "*", "agent_id": "a"}` what it was told by anybody.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta, tzinfo
+from functools import cached_property, partial, reduce
+from operator import and_, or_
+from typing import Any
+from uuid import UUID
+
+from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.utils.translation import gettext as _
+from rest_framework.exceptions import ErrorDetail, ValidationError
+
+from channels_app import addresses
+from channels_app.channels import find_channel
+from channels_app.doors.mem0.ids import IDS, PLATFORM, SHARED_IDS, USER, address_of, slot_name, slot_value
+from channels_app.people import lookup
+from memories.api.fields import YEARS
+from memories.choices import ScopeKind
+from memories.models import Entry, Policy, Slot
+from memories.models.state import State, in_state
+from memories.tenancy.access import Caller
+from memories.tenancy.keys import starts_of_keys
+from memories.visibility import visible_entries
+
+MOST_CONDITIONS = 100
+MOST_VALUES = 1_000  # names, ids and texts of a filter together: each name of a user is looked up
+_OWN_SCOPE = reduce(or_, (Q(scope__key__startswith=start) for start in starts_of_keys(PLATFORM)))
+#: Where rules give several platforms one memory, what was added here is found in it, and nothing else.
+_HERE = _OWN_SCOPE | Q(channel=PLATFORM)
+_USERS = _HERE & Q(scope__kind=ScopeKind.USER)
+_SHARED = _HERE & Q(scope__kind=ScopeKind.CHAT)
+_TIMES = {"created_at": "created_at", "timestamp": "created_at", "updated_at": "updated_at"}
+_DAY, _MOMENT = timedelta(days=1), timedelta(microseconds=1)
+
+
+def live_entries(caller: Caller, now: datetime) -> QuerySet[Entry]:
+    """What the caller may see and is in use: what was deleted, or whose time is up, is not there."""
+    policies = Policy.objects.of(caller.workspace_id)
+    return visible_entries(caller).filter(in_state(State.LIVE, policies.over(now)))
+
+
+def known_here(caller: Caller, now: datetime) -> QuerySet[Entry]:
+    """What is in use of all that was added for mem0's ids."""
+    return live_entries(caller, now).filter(_HERE)
+
+
+def filtered(caller: Caller, filters: Mapping[str, Any], now: datetime) -> QuerySet[Entry]:
+    """The entries in use that a filter names. Raises ValidationError where it names no user, agent, app or run."""
+    _check_size(filters)
+    reader = _Reader(caller)
+    condition, names_users = reader.conjunction(filters)
+    if not reader.names_anybody:
+        raise _refused(_("A filter names at least one of user_id, agent_id, app_id and run_id."))
+    return live_entries(caller, now).filter(condition if names_users else condition & _SHARED)
+
+
+def ids_filter(given: Mapping[str, Any]) -> dict[str, Any]:
+    """A filter by the ids that stand beside it, and by the filter itself."""
+    ids = {name: given[name] for name in IDS if given.get(name) is not None}
+    return {"AND": [ids, given.get("filters") or {}]}
+
+
+def span(value: Any, zone: tzinfo) -> tuple[datetime, datetime]:
+    """When a time begins and ends: a day, a moment, or Unix seconds. Raises ValidationError."""
+    try:
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            begin, length = datetime.fromtimestamp(value, zone), _MOMENT
+        elif len(value) == len("2026-01-31"):
+            begin, length = datetime.combine(date.fromisoformat(value), datetime.min.time(), zone), _DAY
+        else:
+            begin, length = datetime.fromisoformat(value), _MOMENT
+            begin = begin if begin.tzinfo else begin.replace(tzinfo=zone)
+        if begin.year not in YEARS:
+            raise ValueError
+    except (TypeError, ValueError, OverflowError, OSError):
+        raise _refused(_("“%(value)s” is no time.") % {"value": str(value)[:50]}) from None
+    return begin, begin + length
+
+
+@dataclass
+class _Reader:
+    """One filter, read from its root; each part as a condition, and whether it names users."""
+
+    caller: Caller
+    names_anybody: bool = False
+    conditions: int = 0
+
+    def conjunction(self, tree: Any, *, inside_not: bool = False) -> tuple[Q, bool]:
+        """All parts of a tree hold."""
+        parts = [self._part(name, value, inside_not) for node in _nodes(tree) for name, value in node.items()]
+        return _all(part for part, _named in parts), any(named for _part, named in parts)
+
+    def _part(self, name: str, value: Any, inside_not: bool) -> tuple[Q, bool]:
+        self.conditions += 1
+        if self.conditions > MOST_CONDITIONS:
+            raise _refused(_("A filter has at most %(most)d conditions.") % {"most": MOST_CONDITIONS})
+        if name == "AND":
+            return self.conjunction(value, inside_not=inside_not)
+        if name == "OR":
+            return self._disjunction(value, inside_not)
+        if name == "NOT":
+            none = _any(self.conjunction(node, inside_not=True)[0] for node in _nodes(value))
+            return ~none, False
+        self.names_anybody |= name in IDS and not inside_not
+        return self._leaf(name, value), name == USER
+
+    def _disjunction(self, tree: Any, inside_not: bool) -> tuple[Q, bool]:
+        """One of the parts holds. Beside those that name users, the others are of what no user has."""
+        parts = [self.conjunction(node, inside_not=inside_not) for node in _nodes(tree)]
+        names_users = any(named for _part, named in parts)
+        walled = names_users and not inside_not
+        return _any(part & _SHARED if walled and not named else part for part, named in parts), names_users
+
+    def _leaf(self, name: str, value: Any) -> Q:
+        if name == "metadata" and isinstance(value, dict):
+            return _all(_compared(one, _slot(slot_name(key)), name) for key, one in value.items())
+        if name == "memory_ids":
+            return Q(uid__in=_uuids(value.get("in") if isinstance(value, dict) else value))
+        if name in _TIMES:
+            return self._time(_TIMES[name], value)
+        if name == USER:
+            return _HERE & _compared(value, self._user, name)
+        if name in SHARED_IDS:
+            return _compared(value, _shared_id(name, self.caller.workspace_id), name)
+        if name == "categories":
+            return _compared(value, _column("category"), name)
+        if name == "keywords":
+            return _compared(value, _column("content"), name)
+        raise _refused(_("“%(name)s” is nothing a filter knows.") % {"name": name[:50]})
+
+    def _user(self, operator: str, value: Any) -> Q:
+        if operator == "any":
+            return _USERS
+        names = _texts(value)
+        added = Exists(Slot.objects.filter(entry=OuterRef("pk"), name=USER, value__in=names))
+        return Q(scope__key__in=[self._key(name) for name in names]) & (_OWN_SCOPE | Q(added))
+
+    def _key(self, user: str) -> str | None:
+        _platform, channel = self._channel
+        address = address_of({USER: user})
+        person_of = partial(lookup.person_of, self.caller.workspace_id)
+        return addresses.resolve_in_channel(self.caller, address, channel, lambda *_: ("", ""), person_of).user_scope
+
+    @cached_property
+    def _channel(self) -> Any:
+        return find_channel(self.caller.workspace_id, PLATFORM, "")
+
+    def _time(self, column: str, value: Any) -> Q:
+        condition = Q()
+        for operator, one in _operators(value).items():
+            begin, end = span(one, self.caller.zone)
+            match operator:
+                case "gte" | "lt":
+                    condition &= Q(**{f"{column}__{operator}": begin})
+                case "gt":
+                    condition &= Q(**{f"{column}__gte": end})
+                case "lte":
+                    condition &= Q(**{f"{column}__lt": end})
+                case "eq" | "ne":
+                    same = Q(**{f"{column}__gte": begin, f"{column}__lt": end})
+                    condition &= same if operator == "eq" else ~same
+                case _:
+                    raise _unknown_operator(operator, column)
+        return condition
+
+
+#: The condition of an operator: «any», «in» with a list, «contains» or «icontains» with a text.
+_Condition = Callable[[str, Any], Q]
+
+
+def _compared(value: Any, condition: _Condition, field: str) -> Q:
+    """A field's value or operators, by the conditions of the field."""
+    found = Q()
+    for operator, one in _operators(value).items():
+        match operator:
+            case "eq" | "ne":
+                same = condition("any", None) if one == "*" else condition("in", [one])
+                found &= same if operator == "eq" else ~same
+            case "in" if isinstance(one, list):
+                found &= condition("in", one)
+            case "contains" | "icontains" if isinstance(one, str) and field not in IDS:
+                found &= condition(operator, one)
+            case _:
+                raise _unknown_operator(operator, field)
+    return found
+
+
+def _operators(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {"in" if isinstance(value, list) else "eq": value}
+
+
+def _slot(name: str) -> _Condition:
+    def condition(operator: str, value: Any) -> Q:
+        rows = Slot.objects.filter(entry=OuterRef("pk"), name=name)
+        if operator == "in":
+            rows = rows.filter(value__in=[slot_value(one) for one in value])
+        elif operator != "any":
+            rows = rows.filter(**{f"value__{operator}": value})
+        return Q(Exists(rows))
+
+    return condition
+
+
+def _shared_id(name: str, workspace_id: int) -> _Condition:
+    """Of an entry itself; of what no user has, the id its memory was added with, which facts do not repeat."""
+
+    def condition(operator: str, value: Any) -> Q:
+        rows = Slot.objects.filter(workspace_id=workspace_id, name=name)
+        rows = rows if operator == "any" else rows.filter(value__in=_texts(value))
+        shared = rows.filter(entry__scope__kind=ScopeKind.CHAT).values("entry__scope")
+        return Q(pk__in=rows.values("entry")) | (_SHARED & Q(scope__in=shared))
+
+    return condition
+
+
+def _column(column: str) -> _Condition:
+    def condition(operator: str, value: Any) -> Q:
+        if operator == "any":
+            return ~Q(**{column: ""})
+        return Q(**{f"{column}__{operator}": _texts(value) if operator == "in" else value})
+
+    return condition
+
+
+def _check_size(tree: Any) -> None:
+    """Refuse a filter of too many values before anything is looked up. Raises ValidationError."""
+    left, count = [tree], 0
+    while left:
+        node = left.pop()
+        count += 1
+        if count > MOST_VALUES:
+            raise _refused(_("A filter has at most %(most)d values.") % {"most": MOST_VALUES})
+        left += node.values() if isinstance(node, dict) else node if isinstance(node, list) else ()
+
+
+def _nodes(tree: Any) -> list[dict[str, Any]]:
+    nodes = tree if isinstance(tree, list) else [tree]
+    if not all(isinstance(node, dict) for node in nodes):
+        raise _refused(_("A filter is an object, or a list of such."))
+    return nodes
+
+
+def _texts(values: Iterable[Any]) -> list[str]:
+    texts = list(values)
+    if not all(isinstance(text, str) for text in texts):
+        raise _refused(_("Names in a filter are texts."))
+    return texts
+
+
+def _uuids(values: Any) -> list[UUID]:
+    found = []
+    for value in _texts(values if isinstance(values, list) else [values]):
+        try:
+            found.append(UUID(value))
+        except ValueError:
+            continue  # nobody's
+    return found
+
+
+def _all(parts: Iterable[Q]) -> Q:
+    return reduce(and_, parts, Q())
+
+
+def _any(parts: Iterable[Q]) -> Q:
+    return reduce(or_, parts, Q(pk__in=[]))
+
+
+def _unknown_operator(operator: str, field: str) -> ValidationError:
+    words = {"operator": operator[:20], "field": field}
+    return _refused(_("“%(operator)s” with this value does not go with “%(field)s”.") % words)
+
+
+def _refused(text: str) -> ValidationError:
+    return ValidationError({"filters": [ErrorDetail(text, code="invalid")]})

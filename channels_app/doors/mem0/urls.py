@@ -1,0 +1,30 @@
+"""Calls of mem0's client, below the address that client is given as its host."""
+
+from django.urls import path, re_path
+
+from channels_app.doors.mem0.add import AddView
+from channels_app.doors.mem0.calls import UnsupportedView
+from channels_app.doors.mem0.entities import DeleteAllView, EntitiesView, EntityView
+from channels_app.doors.mem0.exports import ExportsView, ExportView
+from channels_app.doors.mem0.feedback import FeedbackView
+from channels_app.doors.mem0.memory import BatchView, HistoryView, MemoryView
+from channels_app.doors.mem0.ping import PingView
+from channels_app.doors.mem0.search import ListView, SearchView
+
+urlpatterns = [
+    path("v1/ping/", PingView.as_view()),
+    path("v3/memories/add/", AddView.as_view()),
+    path("v3/memories/search/", SearchView.as_view()),
+    path("v3/memories/", ListView.as_view()),
+    path("v1/memories/", DeleteAllView.as_view()),
+    path("v1/memories/<str:memory_id>/", MemoryView.as_view()),
+    path("v1/memories/<str:memory_id>/history/", HistoryView.as_view()),
+    path("v1/batch/", BatchView.as_view()),
+    path("v1/entities/", EntitiesView.as_view()),
+    path("v2/entities/user/<path:name>/profile/", UnsupportedView.as_view()),
+    path("v2/entities/<str:kind>/<path:name>/", EntityView.as_view()),
+    path("v1/feedback/", FeedbackView.as_view()),
+    path("v1/exports/", ExportsView.as_view()),
+    path("v1/exports/get/", ExportView.as_view()),
+    re_path("", UnsupportedView.as_view()),
+]

@@ -1,0 +1,97 @@
+"""The messages of a chat: what is asked, what was said before it, and where memory is put."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from channels_app.api.context import CLIENT_MESSAGES
+from channels_app.doors.openai.answer import calls_in
+from memories.conf import conf
+from memories.language.redaction import ToolCall
+from memories.language.text import is_blank
+
+#: What is said before the bot's own words begin; memory is put right behind it.
+INSTRUCTIONS = ("system", "developer")
+#: Bytes of the messages before the question of which memory is told, the newest.
+BEFORE_BYTES = 300_000
+#: Of the tools a bot used for one answer the newest so many are told, with so much of arguments and results.
+CALLS_MOST, CALL_CHARS, NAME_CHARS = 20, 2_000, 100
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The last message of the user, and what user and model said before it."""
+
+    question: str
+    before: list[dict[str, str]]
+    calls: list[dict[str, Any]] = field(default_factory=list)  # of the bot's own tools since then, as a turn has them
+
+
+def read(messages: Any) -> Asked | None:
+    """What a chat asks; None where its last message of a user has no words, or it has no messages at all."""
+    if not isinstance(messages, list) or not all(isinstance(message, dict) for message in messages):
+        return None
+    said = [(message.get("role"), cut(_words(message.get("content")))) for message in messages]
+    last = max((n for n, (role, _text) in enumerate(said) if role == "user"), default=None)
+    if last is None or is_blank(said[last][1]):
+        return None
+    return Asked(said[last][1], _newest(said[:last]), _calls(messages[last + 1 :]))
+
+
+def cut(text: str) -> str:
+    """As much of a text as memory takes, without what no text can hold there: NUL and lone surrogates."""
+    return text.replace("\0", "").encode(errors="surrogatepass")[: conf.TURN_MAX_BYTES].decode(errors="ignore")
+
+
+def with_memory(messages: Sequence[dict[str, Any]], text: str) -> list[dict[str, Any]]:
+    """The messages with a text of memory behind the bot's own instructions, in the same role."""
+    count = next((n for n, message in enumerate(messages) if message.get("role") not in INSTRUCTIONS), len(messages))
+    role = messages[count - 1]["role"] if count else INSTRUCTIONS[0]
+    return [*messages[:count], {"role": role, "content": text}, *messages[count:]]
+
+
+def _words(content: Any) -> str:
+    """The words of a message, which may also come in parts; pictures have none."""
+    if isinstance(content, str):
+        return content
+    parts = content if isinstance(content, list) else []
+    texts = [part.get("text") for part in parts if isinstance(part, dict)]
+    return "\n".join(text for text in texts if isinstance(text, str))
+
+
+def _newest(said: Sequence[tuple[Any, str]]) -> list[dict[str, str]]:
+    """Of what was said, the newest that memory is told of, oldest first."""
+    told: list[dict[str, str]] = []
+    left = BEFORE_BYTES
+    for role, text in reversed(said):
+        left -= len(text.encode())
+        if left < 0 or len(told) == CLIENT_MESSAGES:
+            break
+        if role in ("user", "assistant") and not is_blank(text):
+            told.append({"role": role, "content": text})
+    return told[::-1]
+
+
+def _calls(messages: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The tools a bot used, with what they answered, without what looks secret."""
+    answers = {message.get("tool_call_id"): message for message in messages if message.get("role") == "tool"}
+    used = []
+    for call in (call for message in messages for call in calls_in(message)):
+        function: Any = call.get("function")
+        name = function.get("name") if isinstance(function, dict) else None
+        if isinstance(name, str) and cut(name).strip():
+            result = cut(_words(answers.get(call.get("id"), {}).get("content")))[:CALL_CHARS]
+            told = ToolCall(cut(name)[:NAME_CHARS], _arguments(function.get("arguments")), result or None)
+            used.append(told.cleaned())
+    return used[-CALLS_MOST:]
+
+
+def _arguments(text: Any) -> Any:
+    """The arguments of a call, which come as a text; one that is no JSON, or long, is told as it begins."""
+    if not isinstance(text, str):
+        return None
+    try:
+        return json.loads(text, parse_constant=str) if len(text) <= CALL_CHARS else text[:CALL_CHARS]
+    except (ValueError, RecursionError):
+        return text

@@ -1,0 +1,88 @@
+"""A model's tool call as it came, and its answer ready to be appended to the conversation, in three providers' forms.
+
+What the model got wrong is told to the model, in a sentence it can act on.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from channels_app.doors.tools.definition import Form
+from sessions_app.messages import in_language
+
+NAME_CHARS = 100  # of what a model calls a tool, in an answer
+
+UNKNOWN_TOOL = {
+    "en": "There is no tool “{name}”. The tools are: {known}.",
+    "zh-hans": "没有名为“{name}”的工具。可用的工具有：{known}。",
+}
+NOT_AN_OBJECT = {
+    "en": "The arguments of {name} are no JSON object. Call it again with its arguments as valid JSON.",
+    "zh-hans": "{name} 的参数不是 JSON 对象。请用合法的 JSON 参数重新调用。",
+}
+NOT_DONE = {
+    "en": "{name} was not carried out. {problems} Correct the arguments and call it again.",
+    "zh-hans": "{name} 未执行。{problems}请改正参数后重新调用。",
+}
+REFUSED = {"en": "{name} was not carried out. {problems}", "zh-hans": "{name} 未执行。{problems}"}
+
+
+@dataclass(frozen=True)
+class ModelCall:
+    """One call of a tool by a model."""
+
+    form: Form
+    id: str
+    name: str
+    arguments: dict[str, Any] | None  # None: not a JSON object
+
+
+def read_call(told: Mapping[str, Any]) -> ModelCall | None:
+    """A call in whichever form it came; None where nobody can tell which tool is meant, or which call."""
+    function = told.get("function")
+    if isinstance(function, dict):
+        parts = Form.OPENAI, told.get("id", ""), function.get("name"), function.get("arguments")
+    elif told.get("type") == "function_call":
+        parts = Form.OPENAI_RESPONSES, told.get("call_id", ""), told.get("name"), told.get("arguments")
+    elif told.get("type") == "tool_use":
+        parts = Form.ANTHROPIC, told.get("id", ""), told.get("name"), told.get("input")
+    else:
+        return None
+    form, number, name, arguments = parts
+    if not isinstance(name, str) or not isinstance(number, str | None):
+        return None
+    return ModelCall(form, number or "", name, _object(arguments))
+
+
+def _object(arguments: Any) -> dict[str, Any] | None:
+    """Arguments as an object, or as a JSON text of one; no arguments are an empty one."""
+    if arguments in (None, ""):
+        return {}
+    if isinstance(arguments, str):
+        try:
+            arguments = json.loads(arguments)
+        except (ValueError, RecursionError):
+            return None
+    return arguments if isinstance(arguments, dict) else None
+
+
+def message_of(call: ModelCall, text: str, *, is_error: bool) -> dict[str, Any]:
+    """The answer to a call in the form the call came in."""
+    if call.form == Form.OPENAI:
+        return {"role": "tool", "tool_call_id": call.id, "content": text}
+    if call.form == Form.OPENAI_RESPONSES:
+        return {"type": "function_call_output", "call_id": call.id, "output": text}
+    return {"type": "tool_result", "tool_use_id": call.id, "content": text, "is_error": is_error}
+
+
+def to_append(calls: Sequence[ModelCall], messages: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """What is appended to the conversation: the answers, of Anthropic's form all in one message of the user."""
+    if calls and all(call.form == Form.ANTHROPIC for call in calls):
+        return [{"role": "user", "content": list(messages)}]
+    return list(messages)
+
+
+def problem_text(words: dict[str, str], language: str, name: str, **more: str) -> str:
+    """What went wrong, as the model is told."""
+    return in_language(words, language).format(name=name[:NAME_CHARS], **more).rstrip()

@@ -1,0 +1,121 @@
+"""The tools while the files alone answer: the database is away, or the files were chosen (C11, A4).
+
+A search goes by words, a memory or a message cannot be read, and what is saved is a line of its file: it is indexed
+when the database is there again.
+"""
+
+from dataclasses import replace
+from datetime import datetime
+
+from channels_app.doors.files.recall import RecalledLine, recall_from_files
+from channels_app.doors.tools.get import LINES, LINES_MOST, Excerpt, is_row, lines_of_file
+from channels_app.doors.tools.place import Place
+from channels_app.doors.tools.save import BY_SCOPE, PENDING, SavedLine, mark_of, note_path, scope_key_of
+from channels_app.doors.tools.search import NOTES, VERDICTS, SearchReport, SearchResult, as_line
+from channels_app.doors.tools.snippets import cut_around
+from memories.choices import EntryType, NeedMode
+from memories.conf import conf
+from memories.exceptions import ScopeFrozen, ScopeNotFound
+from memories.files.layout import ScopeFolder, read_reference, scope_folder
+from memories.language import quoting
+from memories.models import Scope
+from memories.notes.save import Target, append_line, path_of
+from memories.recall.answers.answerability import NONE
+from memories.tenancy.keys import kind_of_key
+from sessions_app.messages import in_language
+
+ONLY_FILES = {
+    "en": "Only the notes in files could be searched, by their words.",
+    "zh-hans": "目前只能按字词检索文件中的笔记。",
+}
+NOT_NOW = {
+    "en": "{path}: this cannot be read at the moment, only files can. Say so; do not guess.",
+    "zh-hans": "{path}：目前无法读取，只能读取文件。请如实说明，不要猜测。",
+}
+
+
+def search(place: Place, *, query: str, max_results: int | None = None, min_score: float | None = None) -> SearchReport:
+    """The lines of files that hold most words of a question. Raises InvalidAddress, ScopeNotFound."""
+    limit = max_results or conf.SEARCH_MAX_RESULTS
+    least = conf.SEARCH_MIN_SCORE if min_score is None else min_score
+    answer = recall_from_files(place.folders, query, limit=limit, zone=place.caller.zone, need=NeedMode.OFF)
+    found = [_result(line, query, place) for line in answer.lines if line.match.score >= least]
+    language = place.caller.language
+    note = in_language(VERDICTS[answer.evidence if found else ""], language)
+    gap = " " if language == "en" else ""
+    words = f"{note}{gap}{in_language(ONLY_FILES, language)}"
+    return SearchReport(None, answer.evidence if found else NONE, found, words, language, list(place.degraded))
+
+
+def _result(line: RecalledLine, query: str, place: Place) -> SearchResult:
+    match = line.match
+    snippet = cut_around(match.text, query, conf.SEARCH_SNIPPET_CHARS)
+    result = SearchResult(
+        path=match.path,
+        line=match.line_from,
+        score=match.score,
+        snippet=snippet,
+        is_cut=snippet != match.text,
+        source=NOTES,
+        kind=EntryType.NOTE,
+        scope=line.scope,
+        at=match.at,
+        heading=match.heading,
+    )
+    return replace(result, shown=as_line(result, quoting.as_item(snippet), place.caller.zone))
+
+
+def get(place: Place, *, path: str, first: int | None = None, count: int | None = None) -> Excerpt:
+    """Lines of a file; of all else that it cannot be read now. Raises PathNotAllowed, InvalidAddress, ScopeNotFound."""
+    path, line = read_reference(path)
+    begin, many = first or line or 1, min(count or LINES, LINES_MOST)
+    if is_row(path):
+        note = in_language(NOT_NOW, place.caller.language).format(path=path)
+        kind = path.partition("/")[0]
+        return Excerpt(path=path, kind=kind, first=begin, is_found=False, note=note, degraded=list(place.degraded))
+    return replace(lines_of_file(place, path, begin, many), degraded=list(place.degraded))
+
+
+def save(place: Place, *, content: str, target: str, now: datetime) -> SavedLine:
+    """Add a line to today's note, or to the long-term file. Raises ScopeFrozen, InvalidDraft, PathNotAllowed."""
+    folder, session = _folder(place)
+    return _saved(
+        place, folder, path_of(folder, Target(target), now=now, zone=place.caller.zone), content, session, now
+    )
+
+
+def append(place: Place, *, content: str, path: str | None = None, now: datetime) -> SavedLine:
+    """Add lines to the end of a note. Raises what `save` does."""
+    if path is None:
+        return save(place, content=content, target=Target.DAILY, now=now)
+    folder, session = _folder(place)
+    return _saved(place, folder, note_path(folder, path), content, session, now)
+
+
+def _saved(place: Place, folder: ScopeFolder, path: str, content: str, session: str, now: datetime) -> SavedLine:
+    line = append_line(
+        folder, path, content, now=now, zone=place.caller.zone, session=session, call=mark_of(place, content)
+    )
+    return SavedLine(
+        path=line.path,
+        line=line.line,
+        scope=folder.scope_key,
+        entry=None,
+        outcome=PENDING,
+        language=place.caller.language,
+        degraded=list(place.degraded),
+    )
+
+
+def _folder(place: Place) -> tuple[ScopeFolder, str]:
+    """The folder that is written to, and the session it comes from. Raises InvalidAddress, ScopeNotFound, ScopeFrozen.
+
+    Without the database nobody knows that a scope is frozen: the line is in its file, and is not indexed.
+    """
+    caller, resolution = place.caller, place.resolution
+    key = scope_key_of(resolution.chat_scope, resolution.user_scope) if resolution else str(place.at)
+    if not caller.may_reach(key) or kind_of_key(key) is None:
+        raise ScopeNotFound
+    if place.has_database and Scope.objects.in_workspace(caller.workspace_id).filter(key=key, frozen=True).exists():
+        raise ScopeFrozen
+    return scope_folder(caller.folder, key), resolution.session_key if resolution else BY_SCOPE
