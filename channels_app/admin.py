@@ -9,13 +9,11 @@ from typing import Any
 from django import forms
 from django.contrib import admin
 from django.db import transaction
-from django.db.models import QuerySet
-from django.http import HttpRequest, HttpResponse
-from django.urls import reverse
+from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.html import format_html
-from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import ngettext
 from unfold.contrib.filters.admin import ChoicesDropdownFilter
 from unfold.decorators import display
 from unfold.enums import ActionVariant
@@ -27,10 +25,9 @@ from channels_app.doors.files import cards, parked
 from channels_app.models import Channel, PathComparison, ReplayedRecord, ReplayOutcome
 from channels_app.people import sharing
 from memories.admin.access import VIEW, Colors, RestrictedAdmin, workspaces_of
-from memories.admin.confirmation import confirm
+from memories.admin.actions import Action, Asked, Question
 from memories.admin.filters import DaysFilter
 from memories.admin.history import RevertibleHistory
-from memories.admin.row_actions import row_action
 from memories.rights import CONFIGURE
 
 _HELP = {
@@ -125,6 +122,52 @@ _OUTCOMES = {
 }
 
 
+def _question(text: Any, *, is_grave: bool = False) -> Callable[[Asked], Question]:
+    def asks(asked: Asked) -> Question:
+        rows = [f"{call.kind} · {call.platform} · {call.reason}"[:150] for call in asked.rows]
+        return Question(text=text, rows=rows, is_grave=is_grave)
+
+    return asks
+
+
+def _retry(asked: Asked) -> str:
+    outcomes = parked.retry(asked.rows, EFFECTS, now=asked.now)
+    left = outcomes.pop(ReplayOutcome.PARKED, 0)
+    done = ngettext("%(n)d call is applied", "%(n)d calls are applied", outcomes.total())
+    waiting = ngettext("%(left)d could not be, again.", "%(left)d could not be, again.", left)
+    return (f"{done}; {waiting}" if left else f"{done}.") % {"n": outcomes.total(), "left": left}
+
+
+def _discard(asked: Asked) -> str:
+    asked.admin.log_deletions(asked.request, asked.rows.filter(outcome=ReplayOutcome.PARKED))
+    count = parked.discard(asked.rows, now=asked.now)
+    return ngettext("%(n)d call is given up.", "%(n)d calls are given up.", count) % {"n": count}
+
+
+def _waits_for_a_decision(record: ReplayedRecord) -> bool:
+    return record.outcome == ReplayOutcome.PARKED
+
+
+RETRY = Action(
+    name="retry", label=_("Try again"), icon="replay", right="operate", listed=_("Try the chosen calls again …"),
+    fits=_waits_for_a_decision,
+    question=_question(
+        _("Each is applied as of the time it was accepted, for the bot that sent it, and never twice.")
+    ),
+    act=_retry,
+)  # fmt: skip
+DISCARD = Action(
+    name="discard", label=_("Give up"), icon="delete_sweep", variant=ActionVariant.DANGER, right="operate",
+    listed=_("Give the chosen calls up …"),
+    fits=_waits_for_a_decision,
+    question=_question(
+        _("Their words are removed from here and are nowhere else; this cannot be undone. The lines stay."),
+        is_grave=True,
+    ),
+    act=_discard,
+)  # fmt: skip
+
+
 @admin.register(ReplayedRecord)
 class ReplayedRecordAdmin(RestrictedAdmin):
     """Calls that were accepted without the database. What could not be is kept whole until a person decides."""
@@ -139,67 +182,7 @@ class ReplayedRecordAdmin(RestrictedAdmin):
     search_fields = ["platform", "account", "reason"]
     fields = [("kind", "state"), ("platform", "account", "workspace"), "reason", "call", ("accepted_at", "replayed_at")]
     readonly_fields = ["state", "call"]
-    actions = ["retry_chosen", "discard_chosen"]
-    actions_detail = ["retry", "discard"]
-
-    def get_actions_detail(self, request: HttpRequest, object_id: Any) -> list[Any]:
-        """Only of a call that waits for a decision."""
-        record = self.get_object(request, str(object_id))
-        is_parked = record is not None and record.outcome == ReplayOutcome.PARKED
-        return self._get_base_actions_detail() if is_parked else []
-
-    @row_action(_("Try again"), "retry", "replay", "operate")
-    def retry(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        return self._retry(request, object_id)
-
-    @row_action(_("Give up"), "discard", "delete_sweep", "operate", ActionVariant.DANGER)
-    def discard(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        return self._discard(request, object_id)
-
-    @admin.action(description=_("Try the chosen calls again …"), permissions=["operate"])
-    def retry_chosen(self, request: HttpRequest, queryset: QuerySet[ReplayedRecord]) -> HttpResponse:
-        return self._retry(request, queryset)
-
-    @admin.action(description=_("Give the chosen calls up …"), permissions=["operate"])
-    def discard_chosen(self, request: HttpRequest, queryset: QuerySet[ReplayedRecord]) -> HttpResponse:
-        return self._discard(request, queryset)
-
-    def _retry(self, request: HttpRequest, chosen: Any) -> HttpResponse:
-        calls = self.chosen(request, chosen, "operate")
-
-        def again() -> str:
-            outcomes = parked.retry(calls, EFFECTS, now=timezone.now())
-            left = outcomes.pop(ReplayOutcome.PARKED, 0)
-            done = ngettext("%(n)d call is applied", "%(n)d calls are applied", outcomes.total())
-            waiting = ngettext("%(left)d could not be, again.", "%(left)d could not be, again.", left)
-            return (f"{done}; {waiting}" if left else f"{done}.") % {"n": outcomes.total(), "left": left}
-
-        text = gettext("Each is applied as of the time it was accepted, for the bot that sent it, and never twice.")
-        return self._ask(request, calls, again, gettext("Try again"), text)
-
-    def _discard(self, request: HttpRequest, chosen: Any) -> HttpResponse:
-        calls = self.chosen(request, chosen, "operate")
-
-        def give_up() -> str:
-            self.log_deletions(request, calls.filter(outcome=ReplayOutcome.PARKED))
-            count = parked.discard(calls, now=timezone.now())
-            return ngettext("%(n)d call is given up.", "%(n)d calls are given up.", count) % {"n": count}
-
-        text = gettext("Their words are removed from here and are nowhere else; this cannot be undone. The lines stay.")
-        return self._ask(request, calls, give_up, gettext("Give up"), text, is_grave=True)
-
-    def _ask(
-        self,
-        request: HttpRequest,
-        calls: QuerySet[ReplayedRecord],
-        act: Callable[[], str],
-        button: str,
-        text: str,
-        **look: Any,
-    ) -> HttpResponse:
-        back = reverse("admin:channels_app_replayedrecord_changelist")
-        rows = [f"{call.kind} · {call.platform} · {call.reason}"[:150] for call in calls]
-        return confirm(self, request, act, back=back, title=button, text=text, button=button, rows=rows, **look)
+    declared = (RETRY, DISCARD)
 
     @display(description=_("outcome"), label=Colors(_OUTCOMES))
     def state(self, record: ReplayedRecord) -> str:

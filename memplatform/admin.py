@@ -7,8 +7,7 @@ from django.contrib.auth import get_user_model
 from django.contrib.auth.admin import UserAdmin
 from django.db import transaction
 from django.db.models import OuterRef, QuerySet, Subquery
-from django.http import HttpRequest, HttpResponse
-from django.urls import reverse
+from django.http import HttpRequest
 from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 from django_q.models import Failure, Schedule, Success, Task
@@ -16,8 +15,7 @@ from unfold.decorators import display
 from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationForm
 
 from memories.admin.access import VIEW, RestrictedAdmin
-from memories.admin.confirmation import confirm
-from memories.admin.row_actions import row_action
+from memories.admin.actions import Action, Asked, Question, to_row
 from memories.models import AuditEvent, Factor
 from memplatform.erasure import admin as erasures
 from memplatform.jobs import pages, queue
@@ -25,6 +23,30 @@ from memplatform.jobs.registry import JOBS, PREFIX
 from memplatform.people import admin as people
 
 __all__ = ["erasures", "pages", "people"]
+
+
+def _remove_factor(asked: Asked) -> str:
+    """For whoever lost phone and recovery codes; they log in with the password and set it up anew."""
+    with transaction.atomic():
+        Factor.objects.filter(user=asked.row).delete()
+        asked.admin.log_as(asked.request, AuditEvent.FACTOR_OFF, asked.row, gettext("Second factor removed"))
+    return gettext("%(name)s logs in with the password alone now.") % {"name": asked.row}
+
+
+REMOVE_FACTOR = Action(
+    name="remove_factor", path="remove-factor", label=_("Remove second factor"), icon="lock_reset", right="change",
+    question=lambda asked: Question(
+        title=gettext("Remove the second factor of %(name)s") % {"name": asked.row},
+        text=gettext(
+            "For somebody who lost phone and recovery codes. Until they set up another, the password opens."
+        ),
+        button=gettext("Remove"),
+        rows=(),
+        is_grave=True,
+    ),
+    act=_remove_factor,
+    back=to_row,
+)  # fmt: skip
 
 
 @admin.register(get_user_model())
@@ -39,7 +61,7 @@ class OperatorAdmin(RestrictedAdmin, UserAdmin):  # type: ignore[misc, type-arg]
     change_password_form = AdminPasswordChangeForm
     list_display = ["username", "email", "is_active", "is_staff", "is_superuser", "has_factor", "last_login"]
     list_select_related = ["factor"]
-    actions_detail = ["remove_factor"]
+    declared = (REMOVE_FACTOR,)
     list_filter = []
     search_fields = ["username", "email", "first_name", "last_name"]
     filter_horizontal = []
@@ -55,24 +77,6 @@ class OperatorAdmin(RestrictedAdmin, UserAdmin):  # type: ignore[misc, type-arg]
     @display(description=_("second factor"), boolean=True)
     def has_factor(self, user: Any) -> bool:
         return Factor.of(user) is not None
-
-    @row_action(_("Remove second factor"), "remove-factor", "lock_reset", "change")
-    def remove_factor(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """For whoever lost phone and recovery codes; they log in with the password and set it up anew."""
-        user = self.reach(request, object_id, "change")
-
-        def remove() -> str:
-            with transaction.atomic():
-                Factor.objects.filter(user=user).delete()
-                self.log_as(request, AuditEvent.FACTOR_OFF, user, gettext("Second factor removed"))
-            return gettext("%(name)s logs in with the password alone now.") % {"name": user}
-
-        title = gettext("Remove the second factor of %(name)s") % {"name": user}
-        text = gettext("For somebody who lost phone and recovery codes. Until they set up another, the password opens.")
-        back = reverse("admin:auth_user_change", args=[user.pk])
-        return confirm(
-            self, request, remove, back=back, title=title, text=text, button=gettext("Remove"), is_grave=True
-        )
 
 
 class TaskPage(RestrictedAdmin):
@@ -97,58 +101,83 @@ class SuccessPage(TaskPage):
     """Tasks that went well."""
 
 
+def _tasks(asked: Asked) -> list[Failure]:
+    return [asked.row] if asked.ticked is None else list(asked.ticked)
+
+
+def _run_again(asked: Asked) -> str:
+    count = len(asked.rows)
+    queue.run_again(asked.rows)
+    return ngettext("%(n)d task is queued again.", "%(n)d tasks are queued again.", count) % {"n": count}
+
+
+def _dismiss(asked: Asked) -> str:
+    """Off the list without running them; the log of the worker keeps their errors."""
+    count = len(asked.rows)
+    Failure.objects.filter(pk__in=[task.pk for task in asked.rows]).delete()
+    return ngettext("%(n)d task is dismissed.", "%(n)d tasks are dismissed.", count) % {"n": count}
+
+
+RUN_AGAIN = Action(
+    name="run_one_again", path="run-again", label=_("Run again"), icon="replay", right="view",
+    listed=_("Run the chosen tasks again …"), listed_name="run_again", rows=_tasks,
+    question=lambda asked: Question(
+        title=ngettext("Run %(n)d task again", "Run %(n)d tasks again", len(asked.rows)) % {"n": len(asked.rows)},
+        text=gettext("Tasks are made to be run more than once: what was done already is not done again."),
+    ),
+    act=_run_again,
+)  # fmt: skip
+DISMISS = Action(
+    name="dismiss_one", path="dismiss", label=_("Dismiss"), icon="delete", right="view",
+    listed=_("Dismiss the chosen tasks …"), listed_name="dismiss", rows=_tasks,
+    question=lambda asked: Question(
+        title=ngettext("Dismiss %(n)d task", "Dismiss %(n)d tasks", len(asked.rows)) % {"n": len(asked.rows)},
+        text=gettext("They leave this list and are not run again. The worker's log keeps their errors."),
+    ),
+    act=_dismiss,
+)  # fmt: skip
+
+
 @admin.register(Failure)
 class FailurePage(TaskPage):
     """Tasks that failed: read the error, mend its cause, run them again; or dismiss what needs nobody any more."""
 
     list_display = [*TaskPage.list_display[:3], "error", "attempt_count"]
-    actions = ["run_again", "dismiss"]
-    actions_detail = ["run_one_again", "dismiss_one"]
+    declared = (RUN_AGAIN, DISMISS)
 
     @display(description=_("error"))
     def error(self, task: Failure) -> str:
         lines = str(task.result or "").strip().splitlines()
         return lines[-1][:120] if lines else "—"
 
-    @row_action(_("Run again"), "run-again", "replay", "view")
-    def run_one_again(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        return self._run_again(request, [self.reach(request, object_id, "view")])
 
-    @admin.action(description=_("Run the chosen tasks again …"), permissions=["view"])
-    def run_again(self, request: HttpRequest, queryset: QuerySet[Failure]) -> HttpResponse:
-        return self._run_again(request, list(queryset))
+def _switch_question(asked: Asked) -> Question:
+    rows, name = [asked.admin.purpose(asked.row)], {"name": asked.row.name}
+    if asked.row.repeats != 0:
+        return Question(
+            title=gettext("Switch off %(name)s") % name,
+            text=gettext("It does not run any more until somebody switches it on again."),
+            button=gettext("Switch off"),
+            rows=rows,
+            is_grave=True,
+        )
+    text = gettext("It runs again from its next time on.")
+    return Question(title=gettext("Switch on %(name)s") % name, text=text, button=gettext("Switch on"), rows=rows)
 
-    @row_action(_("Dismiss"), "dismiss", "delete", "view")
-    def dismiss_one(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        return self._dismiss(request, [self.reach(request, object_id, "view")])
 
-    @admin.action(description=_("Dismiss the chosen tasks …"), permissions=["view"])
-    def dismiss(self, request: HttpRequest, queryset: QuerySet[Failure]) -> HttpResponse:
-        return self._dismiss(request, list(queryset))
+def _switch(asked: Asked) -> str:
+    """A schedule repeated no more times is passed over; its row stays, and is not repaired while it is off."""
+    was_on = asked.row.repeats != 0
+    Schedule.objects.filter(pk=asked.row.pk).update(repeats=0 if was_on else -1)
+    text = gettext("Switched off.") if was_on else gettext("Switched on.")
+    asked.admin.log_change(asked.request, asked.row, text)
+    return text
 
-    def _dismiss(self, request: HttpRequest, tasks: list[Failure]) -> HttpResponse:
-        """Off the list without running them; the log of the worker keeps their errors."""
 
-        def dismiss() -> str:
-            Failure.objects.filter(pk__in=[task.pk for task in tasks]).delete()
-            return ngettext("%(n)d task is dismissed.", "%(n)d tasks are dismissed.", len(tasks)) % {"n": len(tasks)}
-
-        title = ngettext("Dismiss %(n)d task", "Dismiss %(n)d tasks", len(tasks)) % {"n": len(tasks)}
-        text = gettext("They leave this list and are not run again. The worker's log keeps their errors.")
-        back = reverse("admin:django_q_failure_changelist")
-        return confirm(self, request, dismiss, back=back, title=title, text=text, button=gettext("Dismiss"), rows=tasks)
-
-    def _run_again(self, request: HttpRequest, tasks: list[Failure]) -> HttpResponse:
-        def again() -> str:
-            queue.run_again(tasks)
-            return ngettext("%(n)d task is queued again.", "%(n)d tasks are queued again.", len(tasks)) % {
-                "n": len(tasks)
-            }
-
-        title = ngettext("Run %(n)d task again", "Run %(n)d tasks again", len(tasks)) % {"n": len(tasks)}
-        text = gettext("Tasks are made to be run more than once: what was done already is not done again.")
-        back = reverse("admin:django_q_failure_changelist")
-        return confirm(self, request, again, back=back, title=title, text=text, button=gettext("Run again"), rows=tasks)
+SWITCH = Action(
+    name="switch", label=_("Switch on or off"), icon="power_settings_new", right="view",
+    question=_switch_question, act=_switch,
+)  # fmt: skip
 
 
 @admin.register(Schedule)
@@ -162,7 +191,7 @@ class SchedulePage(RestrictedAdmin):
     ordering = ["name", "id"]
     fields = ["name", "purpose", "func", ("cron", "next_run"), "is_switched_on"]
     readonly_fields = ["purpose", "is_switched_on"]
-    actions_detail = ["switch"]
+    declared = (SWITCH,)
     list_after_template = "admin/memplatform/nightly.html"
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
@@ -186,30 +215,3 @@ class SchedulePage(RestrictedAdmin):
     @display(description=_("on"), boolean=True)
     def is_switched_on(self, schedule: Schedule) -> bool:
         return bool(schedule.repeats != 0)
-
-    @row_action(_("Switch on or off"), "switch", "power_settings_new", "view")
-    def switch(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """A schedule repeated no more times is passed over; its row stays, and is not repaired while it is off."""
-        schedule = self.reach(request, object_id, "view")
-        was_on = schedule.repeats != 0
-
-        def switch() -> str:
-            Schedule.objects.filter(pk=schedule.pk).update(repeats=0 if was_on else -1)
-            done = gettext("Switched off.") if was_on else gettext("Switched on.")
-            self.log_change(request, schedule, done)
-            return done
-
-        title = gettext("Switch off %(name)s") if was_on else gettext("Switch on %(name)s")
-        return confirm(
-            self,
-            request,
-            switch,
-            back=reverse("admin:django_q_schedule_changelist"),
-            title=title % {"name": schedule.name},
-            text=gettext("It does not run any more until somebody switches it on again.")
-            if was_on
-            else gettext("It runs again from its next time on."),
-            button=gettext("Switch off") if was_on else gettext("Switch on"),
-            rows=[self.purpose(schedule)],
-            is_grave=was_on,
-        )

@@ -22,11 +22,10 @@ from unfold.widgets import (
 )
 
 from memories.admin.access import Colors, RestrictedAdmin, RestrictedInline
-from memories.admin.confirmation import confirm, confirmation_page, is_confirmed
+from memories.admin.actions import Action, Asked, Question, to_row
 from memories.admin.fields import LineField, SelectField, TextField
 from memories.admin.own_pages import own_page
 from memories.admin.quarantine.address import quarantine_url
-from memories.admin.row_actions import row_action
 from memories.choices import Permission
 from memories.models import AuditEvent, Bot, BotKey
 from memories.offline import key_cache
@@ -119,6 +118,68 @@ def _state(key: BotKey) -> Any:
     return _("expired") if key.expires_at and key.expires_at <= timezone.now() else _("usable")
 
 
+def _key_form(asked: Asked) -> KeyForm:
+    data = asked.request.POST if asked.is_confirmed else None
+    return KeyForm(data, grantable=grantable_permissions(asked.request, asked.row))
+
+
+def _issue_key(asked: Asked) -> HttpResponse:
+    """The token is in the answer to the POST and nowhere else, not even in the browser's history."""
+    key, token = asked.form.issue(asked.row)
+    text = gettext("Issued the key %(key)s.") % {"key": key}
+    asked.admin.log_as(asked.request, AuditEvent.KEY_ISSUED, asked.row, text)
+    title = gettext("The new key of %(bot)s") % {"bot": asked.row}
+    context = {"title": title, "key": key, "token": token, "back": asked.back}
+    return own_page(asked.request, "admin/memories/key.html", context, asked.admin)
+
+
+def _switch_question(asked: Asked) -> Question:
+    if asked.row.disabled_at is None:
+        return Question(
+            title=gettext("Disable %(bot)s") % {"bot": asked.row},
+            text=gettext("From now on every key of this bot is refused. What it remembered stays."),
+            button=gettext("Disable"),
+            rows=(),
+            is_grave=True,
+        )
+    title, text = gettext("Enable %(bot)s") % {"bot": asked.row}, gettext("Its usable keys are accepted again.")
+    return Question(title=title, text=text, button=gettext("Enable"), rows=())
+
+
+def _switch(asked: Asked) -> str:
+    """A disabled bot's keys are all refused; nothing else of it changes."""
+    bot, is_on = asked.row, asked.row.disabled_at is None
+    bot.disabled_at = asked.now if is_on else None
+    bot.save(update_fields=["disabled_at"])
+    digests = list(bot.keys.values_list("digest", flat=True))
+    transaction.on_commit(partial(key_cache.forget_all, digests))
+    text = gettext("Disabled.") if is_on else gettext("Enabled.")
+    asked.admin.log_change(asked.request, bot, text)
+    return text
+
+
+ISSUE_KEY = Action(
+    name="issue_key", path="issue-key", label=_("Issue a key"), icon="key", right="keys",
+    form=_key_form,
+    question=lambda asked: Question(
+        title=gettext("Issue a key for %(bot)s") % {"bot": asked.row},
+        text=gettext("The key will be shown once, on the next page. Only its hash is kept."),
+        button=gettext("Issue the key"),
+        rows=(),
+    ),
+    act=_issue_key,
+    back=to_row,
+)  # fmt: skip
+SWITCH = Action(
+    name="enable_or_disable", path="switch", label=_("Disable or enable"), icon="power_settings_new", right="change",
+    question=_switch_question, act=_switch, back=to_row,
+)  # fmt: skip
+QUARANTINE = Action(  # what it wrote in a time, which the next page asks for
+    name="quarantine", label=_("Put into quarantine …"), icon="coronavirus", right="curate",
+    act=lambda asked: HttpResponseRedirect(quarantine_url(bot=asked.row.pk)),
+)  # fmt: skip
+
+
 @admin.register(Bot)
 class BotAdmin(RestrictedAdmin):
     """Clients of the API."""
@@ -129,7 +190,7 @@ class BotAdmin(RestrictedAdmin):
     search_fields = ["name"]
     ordering = ["workspace__name", "name"]
     inlines = [KeyInline]
-    actions_detail = ["issue_key", "enable_or_disable", "quarantine"]
+    declared = (ISSUE_KEY, SWITCH, QUARANTINE)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         usable = Q(keys__revoked_at=None) & (Q(keys__expires_at=None) | Q(keys__expires_at__gt=timezone.now()))
@@ -149,60 +210,29 @@ class BotAdmin(RestrictedAdmin):
     def is_enabled(self, bot: Bot) -> bool:
         return bot.disabled_at is None
 
-    @row_action(_("Issue a key"), "issue-key", "key", "keys")
-    def issue_key(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """The token is in the answer to the POST and nowhere else, not even in the browser's history."""
-        bot = self.reach(request, object_id, "keys")
-        form = KeyForm(request.POST if is_confirmed(request) else None, grantable=grantable_permissions(request, bot))
-        back = reverse("admin:memories_bot_change", args=[bot.pk])
-        if is_confirmed(request) and form.is_valid():
-            key, token = form.issue(bot)
-            self.log_as(request, AuditEvent.KEY_ISSUED, bot, gettext("Issued the key %(key)s.") % {"key": key})
-            title = gettext("The new key of %(bot)s") % {"bot": bot}
-            context = {"title": title, "key": key, "token": token, "back": back}
-            return own_page(request, "admin/memories/key.html", context, self)
-        return confirmation_page(
-            self,
-            request,
-            form,
-            title=gettext("Issue a key for %(bot)s") % {"bot": bot},
-            text=gettext("The key will be shown once, on the next page. Only its hash is kept."),
-            button=gettext("Issue the key"),
-            back=back,
-        )
 
-    @row_action(_("Put into quarantine …"), "quarantine", "coronavirus", "curate")
-    def quarantine(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """What it wrote in a time."""
-        return HttpResponseRedirect(quarantine_url(bot=self.reach(request, object_id, "curate").pk))
+def _revoke(asked: Asked) -> str:
+    """For good: a revoked key is never accepted again."""
+    key = asked.row
+    BotKey.objects.filter(pk=key.pk, revoked_at=None).update(revoked_at=asked.now)
+    transaction.on_commit(partial(key_cache.forget, key.digest))
+    text = gettext("The key %(key)s is revoked.") % {"key": key}
+    asked.admin.log_as(asked.request, AuditEvent.KEY_REVOKED, key.bot, text)  # where its issuing stands, too
+    return text
 
-    @row_action(_("Disable or enable"), "switch", "power_settings_new", "change")
-    def enable_or_disable(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """A disabled bot's keys are all refused; nothing else of it changes."""
-        bot = self.reach(request, object_id)
-        is_on = bot.disabled_at is None
 
-        def switch() -> str:
-            bot.disabled_at = timezone.now() if is_on else None
-            bot.save(update_fields=["disabled_at"])
-            digests = list(bot.keys.values_list("digest", flat=True))
-            transaction.on_commit(partial(key_cache.forget_all, digests))
-            done = gettext("Disabled.") if is_on else gettext("Enabled.")
-            self.log_change(request, bot, done)
-            return done
-
-        return confirm(
-            self,
-            request,
-            switch,
-            back=reverse("admin:memories_bot_change", args=[bot.pk]),
-            title=(gettext("Disable %(bot)s") if is_on else gettext("Enable %(bot)s")) % {"bot": bot},
-            text=gettext("From now on every key of this bot is refused. What it remembered stays.")
-            if is_on
-            else gettext("Its usable keys are accepted again."),
-            button=gettext("Disable") if is_on else gettext("Enable"),
-            is_grave=is_on,
-        )
+REVOKE = Action(
+    name="revoke", label=_("Revoke"), icon="key_off", variant=ActionVariant.DANGER, right="keys",
+    question=lambda asked: Question(
+        title=gettext("Revoke %(key)s") % {"key": asked.row},
+        text=gettext("Calls with this key are refused from now on. A revoked key cannot be brought back."),
+        button=gettext("Revoke the key"),
+        rows=(),
+        is_grave=True,
+    ),
+    act=_revoke,
+    back=lambda asked: reverse("admin:memories_bot_change", args=[asked.row.bot_id]),
+)  # fmt: skip
 
 
 @admin.register(BotKey)
@@ -218,31 +248,8 @@ class BotKeyAdmin(RestrictedAdmin):
         "prefix", "label", "bot", "permissions", "scope_patterns", "created_at", "expires_at", "revoked_at",
         "last_used_at",
     ]  # fmt: skip
-    actions_detail = ["revoke"]
+    declared = (REVOKE,)
 
     @display(description=_("state"), label=_COLORS)
     def state(self, key: BotKey) -> str:
         return _state(key)
-
-    @row_action(_("Revoke"), "revoke", "key_off", "keys", ActionVariant.DANGER)
-    def revoke(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """For good: a revoked key is never accepted again."""
-        key = self.reach(request, object_id, "keys")
-
-        def revoke() -> str:
-            BotKey.objects.filter(pk=key.pk, revoked_at=None).update(revoked_at=timezone.now())
-            transaction.on_commit(partial(key_cache.forget, key.digest))
-            done = gettext("The key %(key)s is revoked.") % {"key": key}
-            self.log_as(request, AuditEvent.KEY_REVOKED, key.bot, done)  # where its issuing stands, too
-            return done
-
-        return confirm(
-            self,
-            request,
-            revoke,
-            back=reverse("admin:memories_bot_change", args=[key.bot_id]),
-            title=gettext("Revoke %(key)s") % {"key": key},
-            text=gettext("Calls with this key are refused from now on. A revoked key cannot be brought back."),
-            button=gettext("Revoke the key"),
-            is_grave=True,
-        )

@@ -5,20 +5,18 @@ from typing import Any
 from django import forms
 from django.contrib import admin
 from django.db.models import Exists, OuterRef, Q, QuerySet
-from django.http import HttpRequest, HttpResponse
-from django.urls import reverse
+from django.http import HttpRequest
 from django.utils import timezone
-from django.utils.translation import gettext, ngettext_lazy
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import ngettext
 from unfold.contrib.filters.admin import ChoicesDropdownFilter, RangeDateFilter
 from unfold.decorators import display
+from unfold.enums import ActionVariant
 
 from memories.admin.access import EDIT, Colors, RestrictedAdmin, actor_of
-from memories.admin.confirmation import confirm
+from memories.admin.actions import Action, Asked, Question
 from memories.admin.filters import ReachableFilter, condition_filter
 from memories.admin.history import RecordedHistory
-from memories.admin.return_link import return_url
-from memories.admin.row_actions import InUseActions
 from memories.admin.sources import source_lines
 from memories.entries import daily_events
 from memories.entries.draft import check_content
@@ -54,8 +52,36 @@ class EventForm(forms.ModelForm):  # type: ignore[type-arg]
         return content
 
 
+def _expire(asked: Asked) -> str:
+    count = daily_events.expire(asked.rows, now=asked.now, actor=asked.actor)
+    return ngettext("%(n)d event is out of use.", "%(n)d events are out of use.", count) % {"n": count}
+
+
+def _restore(asked: Asked) -> str:
+    count = daily_events.restore(asked.rows, now=asked.now, actor=asked.actor)
+    return ngettext("%(n)d event is in use again.", "%(n)d events are in use again.", count) % {"n": count}
+
+
+EXPIRE = Action(
+    name="expire", label=_("Expire"), icon="timer_off", variant=ActionVariant.DANGER, right="change",
+    listed=_("Expire the chosen events …"),
+    fits=lambda event: not event.expired_at,
+    question=Question(
+        text=_("It is not told any more. Nothing is deleted: you can restore it at any time."), is_grave=True
+    ),
+    act=_expire,
+)  # fmt: skip
+RESTORE = Action(
+    name="restore", label=_("Restore"), icon="restore", variant=ActionVariant.SUCCESS, right="change",
+    listed=_("Restore the chosen events …"),
+    fits=lambda event: bool(event.expired_at),
+    question=Question(text=_("It is told again at once.")),
+    act=_restore,
+)  # fmt: skip
+
+
 @admin.register(DailyEvent)
-class DailyEventAdmin(InUseActions, RecordedHistory, RestrictedAdmin):
+class DailyEventAdmin(RecordedHistory, RestrictedAdmin):
     """What machines wrote of days, for people to correct; nothing is removed from here."""
 
     members_may = EDIT
@@ -85,8 +111,7 @@ class DailyEventAdmin(InUseActions, RecordedHistory, RestrictedAdmin):
         "local_date", "scope", "source", "colored_state", "expired_at", "compressed_at", "chats", "origins",
         "created_at", "updated_at", "uid", "version",
     ]  # fmt: skip
-    actions = ["expire_chosen", "restore_chosen"]
-    actions_detail = ["expire", "restore"]
+    declared = (EXPIRE, RESTORE)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         rows = super().get_queryset(request).select_related("scope", "workspace").defer("terms")
@@ -120,46 +145,3 @@ class DailyEventAdmin(InUseActions, RecordedHistory, RestrictedAdmin):
             "taken_out": list(taken_out.order_by("-created_at")[:SHOWN]),
             "sources": source_lines(row.workspace_id, row.origins),
         }
-
-    # out of use and back
-
-    def get_actions_detail(self, request: HttpRequest, object_id: Any) -> list[Any]:
-        event = self.get_object(request, str(object_id))
-        if event is None or not self.has_change_permission(request, event):
-            return []
-        wanted = "restore" if event.expired_at else "expire"
-        return [item for item in self._get_base_actions_detail() if item.method.original_function_name == wanted]
-
-    @admin.action(description=_("Expire the chosen events …"), permissions=["change"])
-    def expire_chosen(self, request: HttpRequest, queryset: QuerySet[DailyEvent]) -> HttpResponse:
-        return self._expire(request, queryset)
-
-    @admin.action(description=_("Restore the chosen events …"), permissions=["change"])
-    def restore_chosen(self, request: HttpRequest, queryset: QuerySet[DailyEvent]) -> HttpResponse:
-        return self._restore(request, queryset)
-
-    def _expire(self, request: HttpRequest, chosen: Any) -> HttpResponse:
-        text = gettext("It is not told any more. Nothing is deleted: you can restore it at any time.")
-        done = ngettext_lazy("%(n)d event is out of use.", "%(n)d events are out of use.", "n")
-        return self._confirm(request, chosen, daily_events.expire, done, gettext("Expire"), text, is_grave=True)
-
-    def _restore(self, request: HttpRequest, chosen: Any) -> HttpResponse:
-        text = gettext("It is told again at once.")
-        done = ngettext_lazy("%(n)d event is in use again.", "%(n)d events are in use again.", "n")
-        return self._confirm(request, chosen, daily_events.restore, done, gettext("Restore"), text)
-
-    def _confirm(
-        self, request: HttpRequest, chosen: Any, act: Any, done: Any, button: str, text: str, *, is_grave: bool = False
-    ) -> HttpResponse:
-        events = self.chosen(request, chosen)
-        return confirm(
-            self,
-            request,
-            lambda: done % {"n": act(events, now=timezone.now(), actor=actor_of(request))},
-            back=return_url(request, reverse("admin:memories_dailyevent_changelist")),
-            title=button,
-            text=text,
-            button=button,
-            rows=events,
-            is_grave=is_grave,
-        )

@@ -14,11 +14,10 @@ from unfold.enums import ActionVariant
 from unfold.widgets import UnfoldAdminSelectWidget
 
 from memories.admin.access import Colors, RestrictedAdmin, visible_workspaces
+from memories.admin.actions import Action, Asked, Place, Question
 from memories.admin.auditing import note
-from memories.admin.confirmation import confirm, confirmation_page, is_confirmed
 from memories.admin.fields import LineField, SelectField
 from memories.admin.own_pages import own_page
-from memories.admin.row_actions import row_action
 from memories.models import AuditEvent, Invitation
 from memories.rights import Needs, rights_in
 from memories.tenancy.roles import Right, Role, rights_of, roles_within
@@ -57,37 +56,50 @@ class InviteForm(forms.Form):
         return data
 
 
-class Inviting:
-    """The page of members that makes a link."""
+def _invite(asked: Asked) -> HttpResponse:
+    """The link is in the answer to the POST and nowhere else; its code stands behind #, which no log sees."""
+    data = asked.data
+    invitation, code = Invitation.make(
+        data["workspace"], data["role"], invited_by=asked.request.user, label=data["label"], days=int(data["days"]),
+        now=asked.now,
+    )  # fmt: skip
+    note(asked.request, AuditEvent.INVITED, invitation, details={"text": str(Role(data["role"]).label)})
+    link = f"{asked.request.build_absolute_uri(reverse('join'))}#{code}"
+    title = gettext("The link for %(whom)s") % {"whom": invitation}
+    context = {"title": title, "token": link, "back": asked.back, "is_link": True}
+    return own_page(asked.request, "admin/memories/key.html", context, asked.admin)
 
-    admin_site: Any
-    opts: Any
 
-    @row_action(_("Invite somebody"), "invite", "person_add", "members")
-    def invite(self, request: HttpRequest) -> HttpResponse:
-        """The link is in the answer to the POST and nowhere else; its code stands behind #, which no log sees."""
-        form = InviteForm(request.POST if is_confirmed(request) else None, request=request)
-        back = reverse("admin:memories_member_changelist")
-        if not (is_confirmed(request) and form.is_valid()):
-            return confirmation_page(
-                self,
-                request,
-                form,
-                title=gettext("Invite somebody"),
-                text=gettext("You get a link to hand on. It works once, for one person; only its hash is kept."),
-                button=gettext("Make the link"),
-                back=back,
-            )
-        data = form.cleaned_data
-        invitation, code = Invitation.make(
-            data["workspace"], data["role"], invited_by=request.user, label=data["label"], days=int(data["days"]),
-            now=timezone.now(),
-        )  # fmt: skip
-        note(request, AuditEvent.INVITED, invitation, details={"text": str(Role(data["role"]).label)})
-        link = f"{request.build_absolute_uri(reverse('join'))}#{code}"
-        title = gettext("The link for %(whom)s") % {"whom": invitation}
-        context = {"title": title, "token": link, "back": back, "is_link": True}
-        return own_page(request, "admin/memories/key.html", context, self)
+#: On the page of members.
+INVITE = Action(
+    name="invite", label=_("Invite somebody"), icon="person_add", right="members", place=Place.LIST,
+    form=lambda asked: InviteForm(asked.request.POST if asked.is_confirmed else None, request=asked.request),
+    question=Question(
+        text=_("You get a link to hand on. It works once, for one person; only its hash is kept."),
+        button=_("Make the link"),
+        rows=(),
+    ),
+    act=_invite,
+)  # fmt: skip
+
+
+def _withdraw(asked: Asked) -> str:
+    open_ones = Invitation.objects.filter(pk=asked.row.pk, accepted_at=None, withdrawn_at=None)
+    if open_ones.update(withdrawn_at=asked.now):
+        note(asked.request, AuditEvent.WITHDRAWN, asked.row)
+    return gettext("The link opens nothing any more.")
+
+
+WITHDRAW = Action(
+    name="withdraw", label=_("Withdraw"), icon="link_off", variant=ActionVariant.DANGER, right="members",
+    question=lambda asked: Question(
+        title=gettext("Withdraw the invitation for %(whom)s") % {"whom": asked.row},
+        text=gettext("Whoever has the link cannot join with it any more."),
+        rows=(),
+        is_grave=True,
+    ),
+    act=_withdraw,
+)  # fmt: skip
 
 
 @admin.register(Invitation)
@@ -103,7 +115,7 @@ class InvitationAdmin(RestrictedAdmin):
     ordering = ["-id"]
     fields = [("label", "role", "workspace"), ("invited_by", "colored_state"), ("created_at", "expires_at")]
     readonly_fields = ["colored_state"]
-    actions_detail = ["withdraw"]
+    declared = (WITHDRAW,)
 
     @display(description=_("for whom"))
     def whom(self, invitation: Invitation) -> str:
@@ -118,24 +130,3 @@ class InvitationAdmin(RestrictedAdmin):
         if invitation.withdrawn_at:
             return _WITHDRAWN
         return _OVER if invitation.expires_at <= timezone.now() else _OPEN
-
-    @row_action(_("Withdraw"), "withdraw", "link_off", "members", ActionVariant.DANGER)
-    def withdraw(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        invitation = self.reach(request, object_id, "members")
-
-        def withdraw() -> str:
-            open_ones = Invitation.objects.filter(pk=invitation.pk, accepted_at=None, withdrawn_at=None)
-            if open_ones.update(withdrawn_at=timezone.now()):
-                note(request, AuditEvent.WITHDRAWN, invitation)
-            return gettext("The link opens nothing any more.")
-
-        return confirm(
-            self,
-            request,
-            withdraw,
-            back=reverse("admin:memories_invitation_changelist"),
-            title=gettext("Withdraw the invitation for %(whom)s") % {"whom": invitation},
-            text=gettext("Whoever has the link cannot join with it any more."),
-            button=gettext("Withdraw"),
-            is_grave=True,
-        )

@@ -14,7 +14,7 @@ from unfold.decorators import display
 from memories.admin.access import Colors, RestrictedAdmin, RestrictedInline
 from memories.admin.auditing import note
 from memories.admin.history import RecordedHistory
-from memories.admin.invitations import Inviting
+from memories.admin.invitations import INVITE
 from memories.models import AuditEvent, Member
 from memories.rights import VIEW, Needs, rights_in, workspaces_of
 from memories.tenancy.roles import Right, Role, rights_of, roles_within
@@ -93,13 +93,13 @@ class MemberInline(RestrictedInline):
 
 
 @admin.register(Member)
-class MemberAdmin(Inviting, RecordedHistory, RestrictedAdmin):
+class MemberAdmin(RecordedHistory, RestrictedAdmin):
     """Who works where, and as what. Owners give roles and dismiss; everybody sees their colleagues."""
 
     members_may = MANAGED
     audit_event = AuditEvent.ROLE
     form = MemberForm
-    actions_list = ["invite"]
+    declared = (INVITE,)
     list_display = ["user", "workspace", "colored_role", "created_at"]
     list_select_related = ["user", "workspace"]
     search_fields = ["user__username", "workspace__name"]

@@ -2,16 +2,15 @@
 
 from typing import Any
 
-from django.contrib import admin, messages
-from django.db.models import QuerySet
+from django.contrib import admin
 from django.http import HttpRequest
-from django.utils import timezone
 from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import ChoicesDropdownFilter
-from unfold.decorators import action, display
+from unfold.decorators import display
 
 from memories.admin.access import VIEW, Colors, RestrictedAdmin
+from memories.admin.actions import Action, Asked, Outcome, Place
 from memories.entries.versions import PointInHistory, contents_at
 from memories.evaluation import pinned
 from memories.models import Entry, PinnedState, PinnedTest
@@ -37,6 +36,24 @@ PROBLEMS = {
 }
 
 
+def _run(asked: Asked) -> Outcome:
+    failing = 0
+    for test in asked.ticked.select_related("workspace")[: pinned.MOST] if asked.ticked is not None else ():
+        run = pinned.run_one(test, test.workspace, now=asked.now)
+        pinned.keep(run, now=asked.now)
+        failing += run.state != PinnedState.PASSING
+    if not failing:
+        return Outcome(text=gettext("All of them pass."))
+    text = ngettext("%(n)d pinned test does not pass.", "%(n)d pinned tests do not pass.", failing)
+    return Outcome(warning=text % {"n": failing})
+
+
+RUN = Action(
+    name="run", label=_("Run now"), right="curate", listed=_("Run now"), listed_name="run_now", place=Place.NOWHERE,
+    act=_run,
+)  # fmt: skip
+
+
 @admin.register(PinnedTest)
 class PinnedTestAdmin(RestrictedAdmin):
     """Made in the lab; removed by those who curate."""
@@ -49,7 +66,7 @@ class PinnedTestAdmin(RestrictedAdmin):
     ordering = ["-created_at", "-id"]
     sortable_by = ["run_at"]
     search_fields = ["message"]
-    actions = ["run_now"]
+    declared = (RUN,)
     fields = ["message", "whose", "how", "run_at", ("mode", "need"), ("created_by", "created_at")]
     readonly_fields = ["whose", "how", "what"]
     change_form_before_template = "admin/memories/pinned_test.html"
@@ -70,19 +87,6 @@ class PinnedTestAdmin(RestrictedAdmin):
     @display(description=_("as whom"))
     def whose(self, test: PinnedTest) -> str:
         return str(test.whom.get("said") or ", ".join(test.scope_keys))
-
-    @action(description=_("Run now"), permissions=["curate"])
-    def run_now(self, request: HttpRequest, queryset: QuerySet[PinnedTest]) -> None:
-        now, failing = timezone.now(), 0
-        for test in queryset.select_related("workspace")[: pinned.MOST]:
-            run = pinned.run_one(test, test.workspace, now=now)
-            pinned.keep(run, now=now)
-            failing += run.state != PinnedState.PASSING
-        if failing:
-            text = ngettext("%(n)d pinned test does not pass.", "%(n)d pinned tests do not pass.", failing)
-            messages.warning(request, text % {"n": failing})
-        else:
-            messages.success(request, gettext("All of them pass."))
 
     def page_context(self, request: HttpRequest, row: PinnedTest) -> dict[str, Any]:
         named = [*row.must_entries, *row.must_not_entries]

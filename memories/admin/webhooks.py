@@ -8,7 +8,6 @@ from django import forms
 from django.contrib import admin
 from django.core.exceptions import ValidationError
 from django.db import transaction
-from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils import timezone
@@ -21,11 +20,10 @@ from unfold.decorators import display
 from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget
 
 from memories import webhooks
-from memories.admin.access import Colors, RestrictedAdmin, actor_of
-from memories.admin.confirmation import confirm, confirmation_page, is_confirmed
+from memories.admin.access import Colors, RestrictedAdmin
+from memories.admin.actions import Action, Asked, Question, to_row
 from memories.admin.filters import DaysFilter, ReachableFilter
 from memories.admin.own_pages import own_page
-from memories.admin.row_actions import row_action
 from memories.models import AuditEvent, Webhook, WebhookDelivery
 from memories.models.outbox import WebhookEvent
 from memories.models.webhook import DeliveryProblem, DeliveryState
@@ -65,6 +63,52 @@ class WebhookForm(forms.ModelForm[Webhook]):
         return url
 
 
+def _secret_page(model_admin: Any, request: HttpRequest, webhook: Webhook, secret: str) -> HttpResponse:
+    """In the answer to the POST and nowhere else, not even in the browser's history."""
+    back = reverse("admin:memories_webhook_change", args=[webhook.pk])
+    title = gettext("The secret of the webhook to %(host)s") % {"host": webhook}
+    return own_page(request, "admin/memories/key.html", {"title": title, "token": secret, "back": back}, model_admin)
+
+
+def _renew_secret(asked: Asked) -> HttpResponse:
+    secret = webhooks.new_secret(asked.row)
+    asked.admin.log_as(asked.request, AuditEvent.SECRET_MADE, asked.row, gettext("Made a new secret."))
+    return _secret_page(asked.admin, asked.request, asked.row, secret)
+
+
+def _send_test(asked: Asked) -> str:
+    webhooks.announce_test(asked.row, actor=asked.actor, now=asked.now)
+    _deliver_soon()
+    return gettext("It is sent within seconds; what became of it stands here.")
+
+
+def _deliveries_url(asked: Asked) -> str:
+    return f"{reverse('admin:memories_webhookdelivery_changelist')}?webhook__id__exact={asked.row.pk}"
+
+
+SEND_TEST = Action(
+    name="send_test", path="test", label=_("Send a test event"), icon="send", right="change",
+    question=lambda asked: Question(
+        title=gettext("Send a test event to %(host)s") % {"host": asked.row},
+        text=gettext("An event «test» without any words is signed and sent."),
+        rows=(),
+    ),
+    act=_send_test,
+    back=_deliveries_url,
+)  # fmt: skip
+RENEW_SECRET = Action(
+    name="renew_secret", path="renew-secret", label=_("New secret"), icon="key", right="change",
+    question=lambda asked: Question(
+        title=gettext("New secret for %(host)s") % {"host": asked.row},
+        text=gettext("It will be shown once, on the next page. The former one signs nothing any more."),
+        button=gettext("Make a new secret"),
+        rows=(),
+    ),
+    act=_renew_secret,
+    back=to_row,
+)  # fmt: skip
+
+
 @admin.register(Webhook)
 class WebhookAdmin(RestrictedAdmin):
     """Addresses that are told what happens; switched off rather than removed, so that what was sent stays listed."""
@@ -74,7 +118,7 @@ class WebhookAdmin(RestrictedAdmin):
     list_display = ["host", "workspace", "told_of", "with_content", "is_enabled", "failures", "retry_at"]
     list_select_related = ["workspace"]
     ordering = ["workspace__name", "pk"]
-    actions_detail = ["send_test", "renew_secret"]
+    declared = (SEND_TEST, RENEW_SECRET)
 
     def get_fields(self, request: HttpRequest, obj: Any = None) -> list[str]:
         """An address may hold a password of the receiver's: it is for those who may set it."""
@@ -104,48 +148,23 @@ class WebhookAdmin(RestrictedAdmin):
             obj.new_secret = webhooks.new_secret(obj)
 
     def response_add(self, request: HttpRequest, obj: Any, post_url_continue: str | None = None) -> HttpResponse:
-        return self._show_secret(request, obj, obj.new_secret)
+        return _secret_page(self, request, obj, obj.new_secret)
 
-    def _show_secret(self, request: HttpRequest, webhook: Webhook, secret: str) -> HttpResponse:
-        """In the answer to the POST and nowhere else, not even in the browser's history."""
-        back = reverse("admin:memories_webhook_change", args=[webhook.pk])
-        title = gettext("The secret of the webhook to %(host)s") % {"host": webhook}
-        return own_page(request, "admin/memories/key.html", {"title": title, "token": secret, "back": back}, self)
 
-    @row_action(_("New secret"), "renew-secret", "key", "change")
-    def renew_secret(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        webhook = self.reach(request, object_id)
-        if is_confirmed(request):
-            secret = webhooks.new_secret(webhook)
-            self.log_as(request, AuditEvent.SECRET_MADE, webhook, gettext("Made a new secret."))
-            return self._show_secret(request, webhook, secret)
-        return confirmation_page(
-            self,
-            request,
-            title=gettext("New secret for %(host)s") % {"host": webhook},
-            text=gettext("It will be shown once, on the next page. The former one signs nothing any more."),
-            button=gettext("Make a new secret"),
-            back=reverse("admin:memories_webhook_change", args=[webhook.pk]),
-        )
+def _send_again(asked: Asked) -> str:
+    count = webhooks.send_again(asked.rows, now=asked.now)
+    _deliver_soon()
+    return ngettext("%(n)d delivery is sent again.", "%(n)d deliveries are sent again.", count) % {"n": count}
 
-    @row_action(_("Send a test event"), "test", "send", "change")
-    def send_test(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        webhook = self.reach(request, object_id)
 
-        def send() -> str:
-            webhooks.announce_test(webhook, actor=actor_of(request), now=timezone.now())
-            _deliver_soon()
-            return gettext("It is sent within seconds; what became of it stands here.")
-
-        return confirm(
-            self,
-            request,
-            send,
-            back=f"{reverse('admin:memories_webhookdelivery_changelist')}?webhook__id__exact={webhook.pk}",
-            title=gettext("Send a test event to %(host)s") % {"host": webhook},
-            text=gettext("An event «test» without any words is signed and sent."),
-            button=gettext("Send a test event"),
-        )
+SEND_AGAIN = Action(
+    name="send_again", path="send-again", label=_("Send again"), icon="replay", right="webhooks",
+    listed=_("Send the chosen ones again …"), listed_name="send_chosen_again",
+    question=Question(
+        text=_("Under the ids they have, so that a receiver that has them can tell; with what holds now.")
+    ),
+    act=_send_again,
+)  # fmt: skip
 
 
 @admin.register(WebhookDelivery)
@@ -167,8 +186,7 @@ class WebhookDeliveryAdmin(RestrictedAdmin):
     list_select_related = ["webhook", "workspace"]
     ordering = ["-id"]
     sortable_by: list[str] = []
-    actions = ["send_chosen_again"]
-    actions_detail = ["send_again"]
+    declared = (SEND_AGAIN,)
     fields = [
         ("event", "colored_state"), ("webhook", "workspace"), ("uid", "actor"), ("at", "queued_at", "sent_at"),
         ("attempts", "status", "retry_at"), "problem", "about", "details",
@@ -191,33 +209,6 @@ class WebhookDeliveryAdmin(RestrictedAdmin):
             return "—"
         address = reverse(f"admin:memories_{page}_change", args=[delivery.row_id])
         return format_html('<a class="mp-link" href="{}">{}</a>', address, delivery.row_id)
-
-    @row_action(_("Send again"), "send-again", "replay", "webhooks")
-    def send_again(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        return self._send_again(request, object_id)
-
-    @admin.action(description=_("Send the chosen ones again …"), permissions=["webhooks"])
-    def send_chosen_again(self, request: HttpRequest, queryset: QuerySet[WebhookDelivery]) -> HttpResponse:
-        return self._send_again(request, queryset)
-
-    def _send_again(self, request: HttpRequest, chosen: Any) -> HttpResponse:
-        deliveries: Any = self.chosen(request, chosen, "webhooks")
-
-        def send() -> str:
-            count = webhooks.send_again(deliveries, now=timezone.now())
-            _deliver_soon()
-            return ngettext("%(n)d delivery is sent again.", "%(n)d deliveries are sent again.", count) % {"n": count}
-
-        return confirm(
-            self,
-            request,
-            send,
-            back=reverse("admin:memories_webhookdelivery_changelist"),
-            title=gettext("Send again"),
-            text=gettext("Under the ids they have, so that a receiver that has them can tell; with what holds now."),
-            button=gettext("Send again"),
-            rows=deliveries,
-        )
 
 
 def _deliver_soon() -> None:

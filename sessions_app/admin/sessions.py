@@ -18,7 +18,7 @@ from memories.admin.filters import DaysFilter
 from memories.admin.history import RecordedHistory
 from memories.choices import DmScope, GroupSessions, GroupUserRecall, NeedMode, SecretsRule, SessionMode
 from memories.rights import workspaces_of
-from sessions_app.admin.actions import SessionActions
+from sessions_app.admin.actions import CLOSE, FLUSH, RESET
 from sessions_app.admin.conversation import conversation_of
 from sessions_app.admin.speakers import with_speakers
 from sessions_app.admin.take_out import TakeOut
@@ -50,11 +50,12 @@ class SaidBetween(DaysFilter):
 
 
 @admin.register(Session)
-class SessionAdmin(TakeOut, SessionActions, RecordedHistory, RestrictedAdmin):
+class SessionAdmin(TakeOut, RecordedHistory, RestrictedAdmin):
     """What was said cannot be changed; the open conversation can be flushed, closed and reset."""
 
     members_may = VIEW
     has_page_context = True
+    declared = (FLUSH, CLOSE, RESET)
     list_display = ["who", "platform", "account", "conversation", "budget", "said_at", "workspace"]
     list_display_links = ["who"]
     list_filter = [("is_group", BooleanRadioFilter), ("last_at", SaidBetween)]
