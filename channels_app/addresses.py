@@ -8,7 +8,7 @@ from typing import Any
 
 from channels_app.channels import default_rules, ensure_channel, find_channel
 from channels_app.models import Channel
-from channels_app.people import lookup
+from channels_app.people import peers
 from memories.choices import NeedMode, ScopeKind
 from memories.conf import conf
 from memories.exceptions import ScopeNotFound
@@ -44,7 +44,7 @@ def _person_of(caller: Caller, channel: Channel | None, asked: str, address: Add
     """The linked person of an address; of the peer that was asked for with the channel, it is known already."""
     if channel is not None and asked and address.peer == asked:
         return getattr(channel, "person", None) or ""
-    return lookup.person_of(caller.workspace_id, address)
+    return peers.person_of(caller.workspace_id, address)
 
 
 def resolve_in_channel(

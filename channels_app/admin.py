@@ -23,7 +23,7 @@ from channels_app.channels import normalized
 from channels_app.comparison_page import comparison_context, days_of
 from channels_app.doors.files import cards, parked
 from channels_app.models import Channel, PathComparison, ReplayedRecord, ReplayOutcome
-from channels_app.people import sharing
+from channels_app.people import linking
 from memories.admin.access import VIEW, Colors, RestrictedAdmin, workspaces_of
 from memories.admin.actions import Action, Asked, Question
 from memories.admin.filters import DaysFilter
@@ -107,7 +107,7 @@ class ChannelAdmin(RevertibleHistory, RestrictedAdmin):
 
     def page_context(self, request: HttpRequest, row: Channel) -> dict[str, Any]:
         """How many people share its one memory, which is meant for a bot with a single owner."""
-        return {"sharing": sum(sharing.people_sharing([row], now=timezone.now()).values())}
+        return {"sharing": sum(linking.people_sharing([row], now=timezone.now()).values())}
 
     @display(description=_("channel"), ordering="platform")
     def name(self, channel: Channel) -> str:

@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 
 from channels_app.doors.files import cards
 from channels_app.models import Channel
-from channels_app.people.lookup import channel_with_person
+from channels_app.people.peers import channel_with_person
 from memories.conf import conf
 from memories.exceptions import InvalidAddress, VersionConflict
 from memories.models import Scope

@@ -10,7 +10,7 @@ from django.utils import timezone
 from channels_app.api.replayed import EFFECTS
 from channels_app.doors.files import cards, replay
 from channels_app.models import PathComparison, ReplayedRecord, ReplayOutcome
-from channels_app.people import uniting
+from channels_app.people import linking
 from memories.conf import conf
 from memories.consolidation import turn_summaries
 from memories.consolidation.capture import turn_text
@@ -76,8 +76,8 @@ def count_keys() -> dict[str, int]:
 
 def unite_people() -> dict[str, int]:
     """Carry over what still stands in memories whose people were linked or unlinked."""
-    return uniting.unite_waiting(now=timezone.now())
+    return linking.unite_waiting(now=timezone.now())
 
 
 def count_people_to_unite() -> dict[str, int]:
-    return uniting.count_waiting(now=timezone.now())
+    return linking.count_waiting(now=timezone.now())

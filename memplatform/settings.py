@@ -274,7 +274,7 @@ MEMORY_EVENT_TELLERS = env.list("MEMORY_EVENT_TELLERS", default=TELLERS)
 SECRET_FINDERS = ["sessions_app.history.old_secrets.mark_messages"]
 MEMORY_SECRET_FINDERS = env.list("MEMORY_SECRET_FINDERS", default=SECRET_FINDERS)
 #: Whom operators call by a name, for the search for sessions (see sessions_app.admin.speakers).
-NAME_FINDERS = ["channels_app.people.lookup.peers_called"]
+NAME_FINDERS = ["channels_app.people.peers.peers_called"]
 MEMORY_NAME_FINDERS = env.list("MEMORY_NAME_FINDERS", default=NAME_FINDERS)
 #: What the embedder does while no entry waits for it (see memories.index.worker.Work).
 EMBEDDER_WORK = [

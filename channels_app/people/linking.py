@@ -1,19 +1,34 @@
-"""Who is whom: peers of several platforms linked to one person, and separated again; the memory follows (E1)."""
+"""Who is whom: peers linked to a person and unlinked again, what that would do, and their memory that follows (E1)."""
 
-from collections.abc import Sequence
-from datetime import datetime
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 from functools import partial
+from uuid import uuid4
 
-from django.db import transaction
+import structlog
+from django.db import connection, transaction
+from django.db.models import Count, Exists, OuterRef, Q, QuerySet, Sum, Value
+from django.db.models.functions import Coalesce
 from django.utils.translation import gettext as _
 
 from channels_app.doors.files import cards
 from channels_app.models import Channel, Consent, Identity, Person
-from channels_app.people.peers import Peer, PeopleUnclear
-from memories.choices import DmScope
-from memories.exceptions import ScopeFrozen
-from memories.models import Scope, Workspace
+from channels_app.people.peers import Peer, PeopleUnclear, identities_of, with_linked
+from memories import batches
+from memories.batches import changed_since
+from memories.batches.carrying import Carrying, carry_over
+from memories.choices import BatchState, BatchVerb, ChangeState, DmScope, ScopeKind
+from memories.conf import conf
+from memories.entries import suppression
+from memories.exceptions import BatchBusy, BatchSettled, NothingToUndo, PlatformError, ScopeFrozen
+from memories.models import Batch, BatchChange, DailyEvent, Entry, Scope, Suppression, Workspace
 from memories.models.change import acting
+from memories.models.entry import EntryQuerySet
+from memories.tenancy.keys import DIRECT, escape, joined, owner_of_key
+from memories.tenancy.platforms import LOCAL_PLATFORMS
 
 #: Identities one person may have.
 PEERS_MOST = 20
@@ -125,3 +140,330 @@ def separate(identity: Identity, *, actor: str, now: datetime) -> Identity:
         _turn_to(identity, shared_key, now)
         transaction.on_commit(partial(cards.forget_channels, identity.workspace_id))
     return identity
+
+
+log = structlog.get_logger(__name__)
+#: Memories of one batch.
+AT_ONCE = 500
+#: Names of the batches.
+LINK, UNLINK = "link", "unlink"
+#: For so long after it was unlinked, what a turn that began before said in its name is looked for.
+LOOKED_FOR = timedelta(days=1)
+ACTOR = "job:unite-people"
+_LOCK = 14 << 56  # the highest byte of an advisory lock is its kind
+
+
+def waiting(*, now: datetime) -> QuerySet[Identity]:
+    """The identities whose unused memory may hold something of theirs that was not carried over yet."""
+    unused = Scope.objects.filter(workspace_id=OuterRef("workspace_id"), key=OuterRef("unused_key"), frozen=False)
+    behind = unused.exclude(version=Coalesce(OuterRef("carried_version"), Value(-1)))
+    is_due = Q(person__united_at__isnull=False) | Q(since__gt=now - LOOKED_FOR) | Q(carried_version=None)
+    found = Identity.objects.exclude(unused_key="").filter(is_due, Exists(behind))
+    return found.select_related("person").order_by("pk")
+
+
+def unite_waiting(*, now: datetime) -> dict[str, int]:
+    """Carry over what waits, of every identity; how many memories, and identities that could not be."""
+    counts = {"entries": 0, "failed": 0}
+    for identity in waiting(now=now):
+        try:
+            counts["entries"] += unite(identity, now=now)
+        except PlatformError as refusal:  # a frozen memory: it is carried over once it thaws
+            counts["failed"] += 1
+            log.warning("person.waits", identity=identity.pk, problem=type(refusal).__name__)
+    return counts
+
+
+def count_waiting(*, now: datetime) -> dict[str, int]:
+    """How many memories wait to be carried over."""
+    return {"entries": sum(count_left(identity) for identity in waiting(now=now)), "failed": 0}
+
+
+def count_left(identity: Identity) -> int:
+    """How many memories of an identity are still to be carried over."""
+    scope = _unused(identity)
+    return 0 if scope is None else left_in(identity, scope).count()
+
+
+def unite(identity: Identity, *, now: datetime, actor: str = ACTOR, reason: str = "") -> int:
+    """Carry over what the unused memory of an identity holds; how many memories. Raises ScopeFrozen."""
+    with _alone(identity) as is_mine:
+        if not is_mine:
+            return 0
+        fresh = Identity.objects.select_related("person").filter(pk=identity.pk).exclude(unused_key="").first()
+        return _unite(fresh, now, actor, reason) if fresh else 0
+
+
+def _unite(identity: Identity, now: datetime, actor: str, reason: str) -> int:
+    """Look after look until one finds nothing; what is written after its version was read is for another time."""
+    scope, count = _unused(identity), 0
+    if scope is None:
+        return 0
+    if not _holds_anything(identity, scope):  # nor is a memory begun for nothing
+        Identity.objects.filter(pk=identity.pk, since=identity.since).update(carried_version=scope.version)
+        return 0
+    target = Scope.objects.begin(identity.workspace_id, identity.used_key, ScopeKind.USER)
+    is_first = identity.carried_version is None
+    if is_first and is_linked(identity):
+        suppression.carry_over(scope, target, actor=actor)
+    elif is_first:
+        _undo_link(identity, now=now, actor=actor, reason=reason)
+        suppression.take_back(target, scope, actor=actor)
+    name = LINK if is_linked(identity) else UNLINK
+    carrying = Carrying(name=name, actor=actor, reason=reason, now=now, since=identity.since or now)
+    while True:
+        scope.refresh_from_db(fields=["version", "frozen"])
+        carried = _look(identity, scope, target, carrying, with_files=is_first)
+        if not carried:
+            Identity.objects.filter(pk=identity.pk, since=identity.since).update(carried_version=scope.version)
+            return count
+        count, is_first = count + carried, False
+
+
+def _holds_anything(identity: Identity, scope: Scope) -> bool:
+    """Whether there is something to carry over or to put back: memories, days, or what was taken out of use."""
+    is_out = Suppression.objects.filter(workspace_id=scope.workspace_id, scope=scope).exists()
+    left = left_in(identity, scope).exists() or bool(_days(identity, scope))
+    return is_out or left or bool(linking_batches(identity))
+
+
+def is_linked(identity: Identity) -> bool:
+    """Whether its person's memory is the one its turns go to."""
+    return identity.person.united_at is not None
+
+
+def _look(identity: Identity, scope: Scope, target: Scope, carrying: Carrying, *, with_files: bool) -> int:
+    """All that is there, a few hundred memories a batch; how many were carried over, with days."""
+    last, count = 0, 0
+    days = _days(identity, scope)
+    while True:
+        left = left_in(identity, scope) if with_files else left_in(identity, scope).filter(path="")
+        entries = list(left.filter(pk__gt=last).select_related("scope").order_by("pk")[:AT_ONCE])
+        if not (entries or days):
+            return count
+        carrying = replace(carrying, run=f"{run_of(identity)}{uuid4().hex[:16]}")
+        count += carry_over(entries, days, target, carrying)
+        last, days = (entries[-1].pk if entries else last), []
+        if len(entries) < AT_ONCE:
+            return count
+
+
+def left_in(identity: Identity, scope: Scope) -> EntryQuerySet:
+    """What is in use there and goes with the identity, but for what people put back there since."""
+    undone = BatchChange.objects.filter(entry=OuterRef("pk"), state=ChangeState.UNDONE)
+    put_back = undone.filter(batch__name__in=[LINK, UNLINK], batch__created_at__gte=identity.since)
+    left = Entry.objects.in_scope(scope).live().exclude(Exists(put_back))
+    return left.filter(said_by(identity)) if is_shared(identity) else left
+
+
+def said_by(identity: Identity) -> Q:
+    """What an identity said itself."""
+    return Q(channel=identity.platform, sender_id=identity.peer, path="")
+
+
+def is_shared(identity: Identity) -> bool:
+    """Whether its unused memory is still that of others, to whom it was linked."""
+    platform, key = owner_of_key(identity.unused_key) or ("?", "")
+    others = Identity.objects.filter(workspace_id=identity.workspace_id, person__united_at__isnull=False)
+    return not platform and others.filter(person__key=key).exclude(pk=identity.pk).exists()
+
+
+def _days(identity: Identity, scope: Scope) -> list[DailyEvent]:
+    """The days of a memory nobody uses any more; those of one that others use are theirs as well, and stay."""
+    if is_shared(identity):
+        return []
+    told = DailyEvent.objects.filter(workspace_id=scope.workspace_id, scope=scope, expired_at=None)
+    return list(told.order_by("local_date", "pk"))
+
+
+def _undo_link(identity: Identity, *, now: datetime, actor: str, reason: str) -> None:
+    """Put back what was carried over when it was linked, the last first; what was changed since stays as it is."""
+    for batch in linking_batches(identity):
+        try:
+            with transaction.atomic():
+                undo = batches.plan_undo(batch, actor=actor, now=now, reason=reason)
+                batches.start(undo)
+        except (NothingToUndo, BatchSettled, BatchBusy):
+            continue
+        batches.apply_batch(undo, now=now)
+
+
+def linking_batches(identity: Identity) -> list[Batch]:
+    """What was carried over for an identity and not put back, the last first."""
+    own = Batch.objects.filter(workspace_id=identity.workspace_id, name=LINK, run__startswith=run_of(identity))
+    keys = [identity.own_key, identity.unused_key, identity.used_key]
+    found = own.filter(scope__key__in=keys, state=BatchState.APPLIED, undone_by=None)
+    return list(found.select_related("scope").order_by("-pk"))
+
+
+def run_of(identity: Identity) -> str:
+    """How the runs of an identity's batches begin."""
+    return f"person:{identity.pk}:"
+
+
+def _unused(identity: Identity) -> Scope | None:
+    return Scope.objects.filter(workspace_id=identity.workspace_id, key=identity.unused_key).first()
+
+
+@contextmanager
+def _alone(identity: Identity) -> Iterator[bool]:
+    """Whether nobody else carries over for this identity; for as long as the block lasts."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_try_advisory_lock(%s)", [_LOCK | identity.pk])
+        is_mine = bool(cursor.fetchone()[0])
+    try:
+        yield is_mine
+    finally:
+        if is_mine:
+            with connection.cursor() as cursor:
+                cursor.execute("SELECT pg_advisory_unlock(%s)", [_LOCK | identity.pk])
+
+
+#: What memories have in common of which the door keeps one (memories.entries.duplicates).
+_ALIKE = ("type", "fingerprint", "chat_id", "sender_id", "speaker", "project", "topic")
+
+
+@dataclass(frozen=True)
+class SourceScope:
+    """A memory that would be carried over to the person's."""
+
+    peer: Peer
+    key: str
+    entries: int  # in use
+    in_files: int  # of these: lines of files, which are copied
+    days: int
+
+
+@dataclass(frozen=True)
+class RuleOffer:
+    """A channel that keeps its memories apart, and what one memory a person would leave behind there."""
+
+    channel: Channel
+    people: int  # who have a memory under the rule of now
+    entries: int  # what these hold: it stays there, and is not asked any more
+
+
+@dataclass(frozen=True)
+class LinkPreview:
+    """What a link would carry over."""
+
+    peers: list[Peer]
+    sources: list[SourceScope]
+    same: int  # memories that say what another of them says word for word: one of them stays
+    united: list[Channel]  # where the memory becomes one
+    apart: list[RuleOffer]  # where each keeps their own, by the channel's rule
+
+    @property
+    def entries(self) -> int:
+        return sum(one.entries for one in self.sources)
+
+
+@dataclass(frozen=True)
+class UnlinkPreview:
+    """What an unlinking would carry back, and what stays."""
+
+    back: int  # memories that go back to where they were
+    changed: int  # of those carried over, changed since: they stay with the person as they are, too
+    along: int  # what it said since
+    stays: int  # of the person: what others said, and what was drawn from all of them
+    is_last: bool  # then everything goes along
+
+
+def preview_link(workspace: Workspace, named: Sequence[Peer]) -> LinkPreview:
+    """Raises PeopleUnclear, ScopeFrozen."""
+    check(workspace.pk, named)
+    peers = with_linked(workspace.pk, named)
+    known = {Peer(one.platform, one.peer): one for one in identities_of(workspace.pk, peers)}
+    new = [peer for peer in peers if not (peer in known and known[peer].person.united_at)]
+    shared = {one.person.scope_key for one in known.values() if one.person.united_at}
+    scopes = {
+        scope.key: scope for scope in Scope.objects.in_workspace(workspace.pk).filter(key__in=[p.own_key for p in new])
+    }
+    channels = _channels(workspace, peers)
+    return LinkPreview(
+        peers=peers,
+        sources=[_source(peer, scopes[peer.own_key]) for peer in new if peer.own_key in scopes],
+        same=_said_twice(workspace, [*scopes, *shared]),
+        united=[channel for channel in channels if rule_of(channel) == DmScope.PER_PEER],
+        apart=[_offer(channel) for channel in channels if rule_of(channel) != DmScope.PER_PEER],
+    )
+
+
+def rule_of(channel: Channel) -> str:
+    """How far a channel keeps the memories of direct chats apart, of people who have an id there."""
+    return str(channel.dm_scope or conf.DM_SCOPE)
+
+
+def _channels(workspace: Workspace, peers: Sequence[Peer]) -> list[Channel]:
+    platforms = {peer.platform for peer in peers}
+    return list(Channel.objects.filter(workspace=workspace, platform__in=platforms).order_by("platform", "account"))
+
+
+def _offer(channel: Channel) -> RuleOffer:
+    """What a channel's memories of direct chats are, by the rule of now."""
+    places = {
+        DmScope.MAIN: "main",
+        DmScope.PER_CHANNEL_PEER: joined(escape(channel.platform), DIRECT),
+        DmScope.PER_ACCOUNT_CHANNEL_PEER: joined(escape(channel.platform), escape(channel.account), DIRECT),
+    }
+    scopes = Scope.objects.in_workspace(channel.workspace_id).filter(kind=ScopeKind.USER, entry_count__gt=0)
+    found = scopes.filter(key__startswith=places[DmScope(rule_of(channel))])
+    return RuleOffer(channel, **found.aggregate(people=Count("*"), entries=Coalesce(Sum("entry_count"), 0)))
+
+
+def _source(peer: Peer, scope: Scope) -> SourceScope:
+    live = Entry.objects.in_scope(scope).live().aggregate(n=Count("*"), files=Count("pk", filter=~Q(path="")))
+    days = DailyEvent.objects.filter(workspace_id=scope.workspace_id, scope=scope, expired_at=None).count()
+    return SourceScope(peer, scope.key, live["n"], live["files"], days)
+
+
+def _said_twice(workspace: Workspace, keys: Sequence[str]) -> int:
+    """How many memories of these scopes say what one before them says, by the same sender in the same chat."""
+    live = Entry.objects.live().filter(workspace=workspace, scope__key__in=keys).order_by()
+    alike = live.values(*_ALIKE).annotate(n=Count("*")).filter(n__gt=1)
+    return int(alike.aggregate(more=Sum("n") - Count("*"))["more"] or 0)
+
+
+def preview_unlink(identity: Identity) -> UnlinkPreview:
+    """What would go back and what would stay; counted in the batches that carried it over."""
+    batches = linking_batches(identity)
+    there = [batch for batch in batches if batch.scope and batch.scope.key == identity.own_key]
+    here = [batch for batch in batches if batch.scope and batch.scope.key == identity.used_key]
+    back = BatchChange.objects.filter(batch__in=there, state=ChangeState.APPLIED).count()
+    changed = sum(len(changed_since(batch)) for batch in here)
+    made = BatchChange.objects.filter(
+        batch__in=here, verb=BatchVerb.CREATE, state=ChangeState.APPLIED, note="", entry__isnull=False
+    )
+    others = Entry.objects.live().filter(workspace_id=identity.workspace_id, scope__key=identity.used_key)
+    others = others.exclude(pk__in=made.values("entry"))
+    is_last = not Identity.objects.filter(person=identity.person_id).exclude(pk=identity.pk).exists()
+    along = others.count() if is_last else others.filter(said_by(identity)).count()
+    return UnlinkPreview(back, changed, along, others.count() - along, is_last)
+
+
+#: What is older says nothing about who writes now.
+LOOKED_AT = timedelta(days=30)
+
+
+def shares_one_memory(channel: Channel) -> bool:
+    """Whether all direct chats of a channel that others can write to share one memory."""
+    return rule_of(channel) == DmScope.MAIN and channel.platform not in LOCAL_PLATFORMS
+
+
+def people_sharing(channels: Iterable[Channel], *, now: datetime) -> dict[tuple[int, str], int]:
+    """By workspace and platform, how many people wrote to the one memory lately; those who are linked count once.
+
+    A memory names only its platform: channels of one platform are counted together.
+    """
+    places = {(channel.workspace_id, channel.platform) for channel in channels if shares_one_memory(channel)}
+    said = Entry.objects.filter(scope__key="main", created_at__gt=now - LOOKED_AT).exclude(sender_id="")
+    peers: defaultdict[int, set[Peer]] = defaultdict(set)
+    for workspace, platform in places:
+        here = said.filter(workspace_id=workspace, channel=platform).order_by()
+        peers[workspace].update(Peer(platform, peer) for peer in here.values_list("sender_id", flat=True).distinct())
+    counts: defaultdict[tuple[int, str], int] = defaultdict(int)
+    for workspace, found in peers.items():
+        known = {Peer(one.platform, one.peer): one.person_id for one in identities_of(workspace, found)}
+        for platform, _person in {(peer.platform, known.get(peer, str(peer))) for peer in found}:
+            counts[workspace, platform] += 1
+    return dict(counts)

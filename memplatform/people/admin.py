@@ -18,7 +18,7 @@ from django.views.decorators.http import require_POST
 from django_q.tasks import async_task
 
 from channels_app.models import Consent, Identity, Person
-from channels_app.people import linking, portrait, previews, seen, uniting
+from channels_app.people import linking, seen
 from channels_app.people.peers import Peer
 from memories.admin.access import VIEW, RestrictedAdmin, actor_of, visible_workspaces, workspace_choice
 from memories.admin.auditing import note
@@ -108,7 +108,7 @@ class PersonAdmin(RecordedHistory, RestrictedAdmin):
         self, request: HttpRequest, workspace: Workspace, peer: Peer, consent: ConsentForm | None = None
     ) -> HttpResponse:
         one = seen.one_of(workspace.pk, peer)
-        found = portrait.portrait_of(workspace.pk, one)
+        found = seen.portrait_of(workspace.pk, one)
         noted = {"name": one.person.name, "note": one.person.note} if one.person else {}
         context = {
             "workspace": workspace,
@@ -137,7 +137,7 @@ class PersonAdmin(RecordedHistory, RestrictedAdmin):
             others = [one for one in seen.found(workspace.pk, sought) if peers[0] not in one.peers] if sought else []
             return self._page(request, "choose", _("Link identities"), context | {"one": mine, "others": others})
         try:
-            preview = previews.preview_link(workspace, peers)
+            preview = linking.preview_link(workspace, peers)
         except PlatformError as refusal:
             messages.error(request, str(refusal))
             return HttpResponseRedirect(back)
@@ -152,7 +152,7 @@ class PersonAdmin(RecordedHistory, RestrictedAdmin):
         workspace: Workspace,
         peers: list[Peer],
         answer: dict[str, Any],
-        preview: previews.LinkPreview,
+        preview: linking.LinkPreview,
     ) -> HttpResponse:
         chosen = set(answer.get("channels", ()))
         changed = [offer.channel for offer in preview.apart if str(offer.channel.pk) in chosen]
@@ -177,7 +177,7 @@ class PersonAdmin(RecordedHistory, RestrictedAdmin):
             async_task("channels_app.tasks.unite_people", group="mem:asked", ack_failure=True)
             return
         for identity in identities:
-            uniting.unite(identity, now=timezone.now(), actor=actor_of(request), reason=reason)
+            linking.unite(identity, now=timezone.now(), actor=actor_of(request), reason=reason)
 
     @needs(Right.OPERATE)
     def unlink_page(self, request: HttpRequest) -> HttpResponse:
@@ -188,7 +188,7 @@ class PersonAdmin(RecordedHistory, RestrictedAdmin):
         if identity is None or identity.person.united_at is None:
             messages.error(request, _("This identity is not linked."))
             return HttpResponseRedirect(back)
-        preview = previews.preview_unlink(identity)
+        preview = linking.preview_unlink(identity)
         form = confirmation_form(request, ReasonForm)
         if is_confirmed(request) and form.is_valid():
             return self._unlink(request, identity, form.cleaned_data["reason"], preview, back)
@@ -196,7 +196,7 @@ class PersonAdmin(RecordedHistory, RestrictedAdmin):
         return self._page(request, "unlink", _("Unlink %(who)s") % {"who": identity}, context)
 
     def _unlink(
-        self, request: HttpRequest, identity: Identity, reason: str, preview: previews.UnlinkPreview, back: str
+        self, request: HttpRequest, identity: Identity, reason: str, preview: linking.UnlinkPreview, back: str
     ) -> HttpResponse:
         person = identity.person
         try:

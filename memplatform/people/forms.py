@@ -9,7 +9,7 @@ from django.utils.translation import gettext_lazy as _
 from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget
 
 from channels_app.models import ConsentSubject
-from channels_app.people.previews import RuleOffer
+from channels_app.people.linking import RuleOffer
 from memories.admin.confirmation import ReasonForm
 from memories.admin.fields import LineField, SelectField, TextField
 

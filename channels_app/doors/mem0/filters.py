@@ -19,7 +19,7 @@ from rest_framework.exceptions import ErrorDetail, ValidationError
 from channels_app import addresses
 from channels_app.channels import find_channel
 from channels_app.doors.mem0.ids import IDS, PLATFORM, SHARED_IDS, USER, address_of, slot_name, slot_value
-from channels_app.people import lookup
+from channels_app.people import peers
 from memories.api.fields import YEARS
 from memories.choices import ScopeKind
 from memories.models import Entry, Policy, Slot
@@ -144,7 +144,7 @@ class _Reader:
     def _key(self, user: str) -> str | None:
         _platform, channel = self._channel
         address = address_of({USER: user})
-        person_of = partial(lookup.person_of, self.caller.workspace_id)
+        person_of = partial(peers.person_of, self.caller.workspace_id)
         return addresses.resolve_in_channel(self.caller, address, channel, lambda *_: ("", ""), person_of).user_scope
 
     @cached_property

@@ -13,7 +13,7 @@ from django.utils.translation import ngettext
 from channels_app.api.replayed import EFFECTS
 from channels_app.doors.files import parked
 from channels_app.models import Channel, ReplayedRecord, ReplayOutcome
-from channels_app.people import sharing
+from channels_app.people import linking
 from memories.choices import DmScope
 from memories.tenancy.platforms import LOCAL_PLATFORMS
 from memories.tenancy.roles import Right
@@ -47,10 +47,10 @@ def shared_by_strangers(viewer: Viewer) -> Iterator[Item]:
     """One memory for all direct chats is for a bot with one owner; a second person there is a leak (E1)."""
     channels: defaultdict[tuple[int, str], list[Channel]] = defaultdict(list)
     for channel in viewer.rows(Channel.objects.exclude(platform__in=LOCAL_PLATFORMS)):
-        if sharing.shares_one_memory(channel):
+        if linking.shares_one_memory(channel):
             channels[channel.workspace_id, channel.platform].append(channel)
     every = [channel for alike in channels.values() for channel in alike]
-    for (workspace, platform), count in sharing.people_sharing(every, now=viewer.now).items():
+    for (workspace, platform), count in linking.people_sharing(every, now=viewer.now).items():
         if count > 1:
             text = _("%(n)d people share one memory on %(channel)s") % {"n": count, "channel": platform}
             hint = _("Its rule «one memory for all direct chats» is meant for a bot with a single owner.")

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from channels_app.models import Channel, Identity, Person
-from channels_app.people import linking, uniting
+from channels_app.people import linking
 from channels_app.people.peers import Peer
 from memories.models import Entry, Workspace
 from tests.conftest import NOW, Api
@@ -43,7 +43,7 @@ def recalled(api: Api, address: dict[str, Any], message: str) -> str:
 def link(workspace: Workspace, *peers: Peer) -> Person:
     """Linked, and everything carried over."""
     person = linking.link(workspace, peers or (ANN_TG, ANN_LARK), actor="user:ops", now=NOW)
-    uniting.unite_waiting(now=NOW)
+    linking.unite_waiting(now=NOW)
     return person
 
 

@@ -7,7 +7,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from channels_app.models import Channel
-from channels_app.people import linking, uniting
+from channels_app.people import linking
 from channels_app.people.peers import Peer, PeopleUnclear
 from memories import batches, entries
 from memories.batches import carrying
@@ -43,13 +43,13 @@ def test_unlinked_each_has_its_own_memory_again(office: Api, workspace: Workspac
     person = link(workspace)
     say(office, FROM_LARK, "My flight to Oslo leaves at nine")
     linking.separate(identity(ANN_LARK), actor="user:ops", now=NOW)
-    uniting.unite_waiting(now=NOW)
+    linking.unite_waiting(now=NOW)
     assert any("Oslo" in content for content in live_in("direct_lark%3aou_9") - before["direct_lark%3aou_9"])
     assert live_in("direct_lark%3aou_9") >= before["direct_lark%3aou_9"]
     assert live_in(f"direct_{person.key}") == before["direct_telegram%3au42"]
     assert say(office, FROM_LARK, "I bought a bicycle") == "direct_lark%3aou_9"
     linking.separate(identity(ANN_TG), actor="user:ops", now=NOW)
-    uniting.unite_waiting(now=NOW)
+    linking.unite_waiting(now=NOW)
     assert live_in("direct_telegram%3au42") == before["direct_telegram%3au42"]
     assert live_in(f"direct_{person.key}") == set()
     assert say(office, FROM_TG, "The boiler was repaired") == "direct_telegram%3au42"
@@ -61,11 +61,11 @@ def test_what_lands_in_the_unused_memory_after_the_link_is_carried_over(office: 
     person = link(workspace)
     late = {"slots": {"channel": "lark", "sender_id": "ou_9"}}
     entries.remember(make_draft(before, "My dentist is on Elm Street", **late), now=NOW, actor="bot:bot")
-    assert uniting.count_waiting(now=NOW)["entries"] == 1
-    assert uniting.unite_waiting(now=NOW) == {"entries": 1, "failed": 0}
+    assert linking.count_waiting(now=NOW)["entries"] == 1
+    assert linking.unite_waiting(now=NOW) == {"entries": 1, "failed": 0}
     assert "My dentist is on Elm Street" in live_in(f"direct_{person.key}")
     assert live_in(before.key) == set()
-    assert uniting.unite_waiting(now=NOW) == uniting.count_waiting(now=NOW) == {"entries": 0, "failed": 0}
+    assert linking.unite_waiting(now=NOW) == linking.count_waiting(now=NOW) == {"entries": 0, "failed": 0}
 
 
 @pytest.mark.parametrize("step", range(1, 5))
@@ -84,9 +84,9 @@ def test_killed_between_two_transactions_the_next_look_goes_on(
     with monkeypatch.context() as patch:
         patch.setattr(carrying, "apply_batch", killed)
         with pytest.raises(KeyboardInterrupt):
-            uniting.unite_waiting(now=NOW)
+            linking.unite_waiting(now=NOW)
     batches.resume(now=NOW)
-    uniting.unite_waiting(now=NOW)
+    linking.unite_waiting(now=NOW)
     everything = Entry.objects.live().filter(scope__key=f"direct_{person.key}")
     assert sorted(entry.content.split("\n")[0] for entry in everything) == [
         "User: I live in Hangzhou with my cat Mochi",

@@ -263,7 +263,7 @@ def test_the_asynchronous_client_does_the_same(package: Any, live_server: Any, w
 def test_a_filter_of_too_many_values_is_refused_before_anything_is_looked_up(
     workspace: Workspace, monkeypatch: pytest.MonkeyPatch, filters: Any
 ) -> None:
-    monkeypatch.setattr("channels_app.people.lookup.person_of", lambda *_: pytest.fail("looked up"))
+    monkeypatch.setattr("channels_app.people.peers.person_of", lambda *_: pytest.fail("looked up"))
     answer = Client().post(
         "/api/mem0/v3/memories/search/",
         {"query": "tea", "filters": filters},
