@@ -222,6 +222,12 @@ def _note(asked: Asked, event: AuditEvent, outcome: Outcome) -> None:
 
 def _finished(asked: Asked, outcome: Outcome) -> HttpResponse:
     """On to the next page, which says what became of it."""
+    say(asked.request, outcome)
+    return HttpResponseRedirect(outcome.address or asked.back)
+
+
+def say(request: HttpRequest, outcome: Outcome) -> None:
+    """What became of something, as messages on the next page."""
     for level, texts in (
         (messages.SUCCESS, [outcome.text]),
         (messages.INFO, [outcome.info]),
@@ -229,8 +235,7 @@ def _finished(asked: Asked, outcome: Outcome) -> HttpResponse:
         (messages.ERROR, outcome.errors),
     ):
         for text in filter(None, texts):
-            messages.add_message(asked.request, level, text)
-    return HttpResponseRedirect(outcome.address or asked.back)
+            messages.add_message(request, level, text)
 
 
 class WithActions:

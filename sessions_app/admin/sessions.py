@@ -17,11 +17,12 @@ from memories.admin.access import VIEW, RestrictedAdmin
 from memories.admin.filters import DaysFilter
 from memories.admin.history import RecordedHistory
 from memories.choices import DmScope, GroupSessions, GroupUserRecall, NeedMode, SecretsRule, SessionMode
-from memories.rights import workspaces_of
+from memories.rights import holds, workspaces_of
+from memories.tenancy.roles import Right
 from sessions_app.admin.actions import CLOSE, FLUSH, RESET
 from sessions_app.admin.conversation import conversation_of
 from sessions_app.admin.speakers import with_speakers
-from sessions_app.admin.take_out import TakeOut
+from sessions_app.admin.take_out import QUARANTINE, TAKE_OUT
 from sessions_app.models import Session, SessionEvent
 
 #: The rules of a channel by their names, each with its label and those of its values.
@@ -50,12 +51,12 @@ class SaidBetween(DaysFilter):
 
 
 @admin.register(Session)
-class SessionAdmin(TakeOut, RecordedHistory, RestrictedAdmin):
+class SessionAdmin(RecordedHistory, RestrictedAdmin):
     """What was said cannot be changed; the open conversation can be flushed, closed and reset."""
 
     members_may = VIEW
     has_page_context = True
-    declared = (FLUSH, CLOSE, RESET)
+    declared = (FLUSH, CLOSE, RESET, TAKE_OUT, QUARANTINE)
     list_display = ["who", "platform", "account", "conversation", "budget", "said_at", "workspace"]
     list_display_links = ["who"]
     list_filter = [("is_group", BooleanRadioFilter), ("last_at", SaidBetween)]
@@ -124,5 +125,5 @@ class SessionAdmin(TakeOut, RecordedHistory, RestrictedAdmin):
         return {
             "talk": conversation_of(row, request.GET),
             "session": row,
-            "may_take_out": self.may_take_out(request, row),
+            "may_take_out": holds(request, Right.CURATE, row.workspace_id),
         }

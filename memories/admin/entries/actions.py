@@ -1,229 +1,226 @@
-"""The actions on entries: expire, restore, merge, pin, set attributes; confirmed first, applied as a batch."""
+"""What a person may do to entries: to one on its page, or to those that were ticked, as a batch a scope."""
 
-from collections.abc import Callable
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from django.contrib import admin, messages
 from django.db.models import QuerySet
-from django.forms import Form
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
-from django.urls import reverse
+from django.http import HttpResponse, HttpResponseRedirect
 from django.utils import timezone
+from django.utils.html import format_html
 from django.utils.translation import gettext, ngettext, ngettext_lazy
 from django.utils.translation import gettext_lazy as _
 from unfold.enums import ActionVariant
 
 from memories import entries as store
-from memories.admin.access import actor_of
-from memories.admin.batches.detail import batch_url
-from memories.admin.confirmation import (
-    CopiesForm,
-    CopiesTermForm,
-    ReasonForm,
-    TermForm,
-    confirm,
-    confirmation_form,
-    confirmation_page,
-    is_confirmed,
+from memories.admin.actions import Action, Answer, Asked, Outcome, Place, Question, to_row
+from memories.admin.auditing import note
+from memories.admin.batches.detail import batch_url, undo_link
+from memories.admin.confirmation import CopiesForm, CopiesTermForm, ReasonForm, TermForm
+from memories.admin.entries.bulk_forms import (
+    BulkActionForm,
+    CheckedForm,
+    MergeForm,
+    MoveForm,
+    PinForm,
+    SetAttributesForm,
+    SetTermForm,
+    SetTypeForm,
+    UnpinForm,
+    ValuesForm,
+    WhyForm,
 )
-from memories.admin.entries.bulk_forms import MergeForm
-from memories.admin.entries.preview import counts_of
-from memories.admin.entries.reports import report, report_refused
-from memories.admin.entries.revealing import Revealing
+from memories.admin.entries.scope_field import scope_field
 from memories.admin.masking import is_secret
-from memories.admin.return_link import return_url, with_return_url
-from memories.admin.row_actions import InUseActions, row_action
+from memories.admin.own_pages import own_page
+from memories.admin.quarantine.address import quarantine_url
 from memories.batches import bulk_actions
 from memories.batches.bulk_actions import BulkAction, BulkResult
-from memories.models import Entry, Policy
+from memories.batches.moving import move
+from memories.models import AuditEvent, Entry, Policy
+from memories.models.entry import SECRET_SUBTYPE
 from memories.models.state import State, state_of
 
 #: Entries merged at a time: more than people can read.
 MERGED_MOST = 50
+#: Values named of one kind on a page that asks about several; scopes may be many.
+NAMED = 6
+_CHANGED = ngettext_lazy("%(n)d entry was changed.", "%(n)d entries were changed.", "n")
 
 
-class EntryActions(Revealing, InUseActions):
-    """The actions of the admin of entries."""
+def outcome_of(result: BulkResult, done: Any, *, nothing: str = "") -> Outcome:
+    """What a bulk action did, with a link to its batches: undo is two clicks away. `nothing` is said of no entries."""
+    skipped = ngettext(
+        "%(n)d was so already, or was changed meanwhile.",
+        "%(n)d were so already, or were changed meanwhile.",
+        result.skipped,
+    )
+    return Outcome(
+        text=format_html("{} {}", done % {"n": result.changed}, undo_link(result.batches)) if result.changed else "",
+        info=skipped % {"n": result.skipped} if result.skipped else nothing,
+        errors=_refusals(result),
+    )
 
-    actions = [
-        "expire_chosen", "restore_chosen", "term_chosen", "checked_chosen", "merge_chosen", "retype_chosen",
-        "file_chosen", "move_chosen", "pin_chosen", "unpin_chosen",
-        "mask_chosen", "no_secret_chosen",
-    ]  # fmt: skip
-    actions_detail = ["reveal", "still_true", "expire", "restore", "quarantine"]
-    reach: Any
-    get_object: Any
-    has_change_permission: Any
-    has_reveal_permission: Any
-    _get_base_actions_detail: Any
 
-    def get_actions_detail(self, request: HttpRequest, object_id: Any) -> list[Any]:
-        """What makes sense for this entry as it stands."""
-        entry = self.get_object(request, str(object_id))
-        if entry is None:
-            return []
-        wanted = self._wanted(entry) if self.has_change_permission(request, entry) else []
-        if is_secret(entry) and self.has_reveal_permission(request, entry):
-            wanted = ["reveal", *wanted]
-        return [item for item in self._get_base_actions_detail() if item.method.original_function_name in wanted]
+def _refusals(result: BulkResult) -> list[str]:
+    """The scopes where nothing was done, each with the reason."""
+    return [f"{scope}: {why}" for scope, why in result.refused]
 
-    def _wanted(self, entry: Entry) -> list[str]:
-        if entry.quarantined_at:  # it is decided on the page of its quarantine
-            return []
-        state = state_of(entry, Policy.objects.of(entry.workspace_id).end_of(entry), timezone.now())
-        wanted = {State.LIVE: ["expire"], State.DUE: ["restore", "expire"]}.get(state, ["restore"]) + ["quarantine"]
-        return [*wanted, "still_true"] if store.contradiction_of(entry) else wanted
 
-    @row_action(_("Still true"), "still-true", "verified", "change", ActionVariant.PRIMARY)
-    def still_true(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """The line is handed out again beside what contradicts it, until something newer does."""
-        entry = self.reach(request, object_id)
+def counts_of(entries: Sequence[Entry]) -> list[tuple[Any, list[tuple[str, int]], int]]:
+    """Of several entries their states, scopes and types, each with its number, and how many values are not named."""
+    if len(entries) < 2:
+        return []
+    now, policies = timezone.now(), Policy.objects.of_each({entry.workspace_id for entry in entries})
 
-        def verify() -> str:
-            now, actor = timezone.now(), actor_of(request)
-            verified = {"verified_at": now, "verified_by": actor}
-            edit = store.Edit(columns=verified, slots={store.CONTRADICTED_BY: None})
-            store.update(entry, edit, now=now, actor=actor)
-            return gettext("It is handed out again.") if entry.tier == 1 else gettext("It is disputed no more.")
+    def counted(label: Any, values: Iterable[Any]) -> tuple[Any, list[tuple[str, int]], int]:
+        counts = Counter(map(str, values))
+        return label, counts.most_common(NAMED), max(len(counts) - NAMED, 0)
 
-        return confirm(
-            self,
-            request,
-            verify,
-            back=back_to(request, [entry]),
-            title=gettext("Still true"),
-            text=gettext("It is handed out again, and you stand as the one who checked it.")
-            if entry.tier == 1
-            else gettext("It is disputed no more, and you stand as the one who checked it."),
-            button=gettext("Still true"),
-            rows=[entry],
-        )
+    return [
+        counted(
+            _("state"), (state_of(entry, policies[entry.workspace_id].end_of(entry), now).label for entry in entries)
+        ),
+        counted(_("scope"), (entry.scope for entry in entries)),
+        counted(_("type"), (entry.get_type_display() for entry in entries)),
+    ]
 
-    @admin.action(description=_("Expire the chosen entries …"), permissions=["change"])
-    def expire_chosen(self, request: HttpRequest, queryset: QuerySet[Entry]) -> HttpResponse | None:
-        return self.of_many(request, queryset, self._expire)
 
-    @admin.action(description=_("Restore the chosen entries …"), permissions=["change"])
-    def restore_chosen(self, request: HttpRequest, queryset: QuerySet[Entry]) -> HttpResponse | None:
-        return self.of_many(request, queryset, self._restore)
+# the rows
 
-    @admin.action(description=_("Merge the chosen entries into one …"), permissions=["change"])
-    def merge_chosen(self, request: HttpRequest, queryset: QuerySet[Entry]) -> HttpResponse | None:
-        return self.of_many(request, queryset, self._merge)
 
-    def of_many(
-        self, request: HttpRequest, queryset: QuerySet[Entry], act: Callable[..., HttpResponse], *more: Any
-    ) -> HttpResponse | None:
-        """Act on the entries that were ticked, if they are not too many."""
-        entries = list(queryset.select_related("scope")[: bulk_actions.MOST + 1])
-        if len(entries) > bulk_actions.MOST:
-            text = gettext("More than %(most)d entries: narrow the list first.")
-            messages.error(request, text % {"most": bulk_actions.MOST})
-            return None
-        return act(request, entries, *more)
+def _entries(asked: Asked, among: QuerySet[Entry] | None = None) -> list[Entry]:
+    """The entry of the page, or those that were ticked: one more than may be, so that too many are noticed."""
+    if asked.ticked is None:
+        return [asked.row]
+    rows = asked.ticked if among is None else among
+    return list(rows.select_related("scope")[: bulk_actions.MOST + 1])
 
-    def _expire(self, request: HttpRequest, entries: list[Entry]) -> HttpResponse:
-        copies = store.copies_to_expire(entries)
-        is_own = all(map(store.is_own_statement, entries))
-        text = gettext(
+
+def _too_many(asked: Asked) -> str:
+    most = bulk_actions.MOST
+    return (
+        gettext("More than %(most)d entries: narrow the list first.") % {"most": most} if len(asked.rows) > most else ""
+    )
+
+
+def _counted(asked: Asked) -> str:
+    return ngettext("%(n)d entry", "%(n)d entries", len(asked.rows)) % {"n": len(asked.rows)}
+
+
+def _state(entry: Any) -> State:
+    """Its state now, read once a page."""
+    if not hasattr(entry, "state"):
+        entry.state = state_of(entry, Policy.objects.of(entry.workspace_id).end_of(entry), timezone.now())
+    state: State = entry.state
+    return state
+
+
+# changes that are batches
+
+
+@dataclass(frozen=True, kw_only=True)
+class BatchAction(Action):
+    """What is done to entries as a batch a scope, applied at once, or only planned where the form says so."""
+
+    verb: Callable[[Asked], BulkAction]
+    done: Any = _CHANGED
+    text: Any = ""
+    right: str = "change"
+    act: Callable[[Asked], Answer] = lambda asked: _carry_out(asked)
+    question: Question | Callable[[Asked], Question] | None = lambda asked: _change_question(asked)
+    rows: Callable[[Asked], Any] = _entries
+    refuses: Callable[[Asked], str | Outcome] | None = _too_many
+    back: Callable[[Asked], str] = to_row
+
+
+def _carry_out(asked: Asked) -> Outcome:
+    action: Any = asked.action
+    entries, verb = asked.rows, action.verb(asked)
+    if copies := asked.data.get("copies") and asked.form.copies:
+        entries = [*entries, *copies]
+    who = {"now": asked.now, "actor": asked.actor, "reason": asked.data["reason"]}
+    if not asked.data.get("plan_only"):
+        return outcome_of(bulk_actions.apply_action(entries, verb, **who), action.done)
+    planned = bulk_actions.plan_for_each_scope(entries, verb, **who)
+    page = "change" if len(planned.batches) == 1 else "run"
+    address = batch_url(planned.batches[0], page) if planned.batches else ""
+    return Outcome(errors=_refusals(planned), address=address)
+
+
+def _change_question(asked: Asked) -> Question:
+    action: Any = asked.action
+    return Question(title=f"{action.label}: {_counted(asked)}", text=action.text, counts=counts_of(asked.rows))
+
+
+def _use_question(title: Any, text: Any, *, is_grave: bool = False) -> Callable[[Asked], Question]:
+    """The question whether entries are used; it names the memories that hold copies of them."""
+
+    def asks(asked: Asked) -> Question:
+        entries, copies = asked.rows, asked.form.copies
+        texts = [str(text)]
+        if copies:
+            scopes = ", ".join(sorted({str(copy.scope) for copy in copies}))
+            holders = ngettext("%(n)d copy is in %(scopes)s.", "%(n)d copies are in %(scopes)s.", len(copies))
+            texts.append(holders % {"n": len(copies), "scopes": scopes})
+        counted = title % {"n": len(entries)}
+        return Question(title=counted, text=" ".join(texts), counts=counts_of(entries), is_grave=is_grave)
+
+    return asks
+
+
+def _expiry_form(asked: Asked) -> Any:
+    copies = store.copies_to_expire(asked.rows)
+    is_own = all(map(store.is_own_statement, asked.rows))
+    form = asked.bound(CopiesForm if copies else ReasonForm, copies=is_own)
+    form.copies = copies
+    return form
+
+
+def _restoration_form(asked: Asked) -> Any:
+    copies = store.copies_to_restore(asked.rows)
+    form = asked.bound(CopiesTermForm if copies else TermForm, copies=True)
+    form.copies = copies
+    return form
+
+
+EXPIRE = BatchAction(
+    name="expire", label=_("Expire"), icon="timer_off", variant=ActionVariant.DANGER,
+    listed=_("Expire the chosen entries …"),
+    fits=lambda entry: not entry.quarantined_at and _state(entry) in (State.LIVE, State.DUE),
+    form=_expiry_form,
+    question=_use_question(
+        ngettext_lazy("Expire %(n)d entry", "Expire %(n)d entries", "n"),
+        _(
             "It will not be recalled any more, and no machine will write it again. Nothing is deleted: you can restore "
             "it at any time."
-        )
-        return self.ask(
-            request,
-            entries,
-            confirmation_form(request, CopiesForm if copies else ReasonForm, copies=is_own),
-            lambda form: bulk_actions.expire(),
-            ngettext_lazy("%(n)d entry is out of use.", "%(n)d entries are out of use.", "n"),
-            copies=copies,
-            title=ngettext("Expire %(n)d entry", "Expire %(n)d entries", len(entries)) % {"n": len(entries)},
-            text=_and_copies(text, copies),
-            button=gettext("Expire"),
-            rows=entries,
-            is_grave=True,
-        )
-
-    def _restore(self, request: HttpRequest, entries: list[Entry]) -> HttpResponse:
-        copies = store.copies_to_restore(entries)
-        text = gettext("It can be recalled again at once, and its time begins anew.")
-        return self.ask(
-            request,
-            entries,
-            confirmation_form(request, CopiesTermForm if copies else TermForm, copies=True),
-            lambda form: bulk_actions.restore(form.chosen_term()),
-            ngettext_lazy("%(n)d entry is in use again.", "%(n)d entries are in use again.", "n"),
-            copies=copies,
-            title=ngettext("Restore %(n)d entry", "Restore %(n)d entries", len(entries)) % {"n": len(entries)},
-            text=_and_copies(text, copies),
-            button=gettext("Restore"),
-            rows=entries,
-        )
-
-    def _merge(self, request: HttpRequest, entries: list[Entry]) -> HttpResponse:
-        if problem := _unmergeable(entries):
-            messages.error(request, problem)
-            return HttpResponseRedirect(back_to(request, entries))
-        form = MergeForm(request.POST if is_confirmed(request) else None, entries=entries)
-        text = gettext("The others are archived, and the one that stays names them as its sources.")
-
-        def action(form: Any) -> BulkAction:
-            into = next(entry for entry in entries if str(entry.pk) == form.cleaned_data["stays"])
-            return bulk_actions.merge(into, form.cleaned_data["content"].replace("\r\n", "\n").strip() or None)
-
-        return self.change(request, entries, form, action, gettext("Merge"), text, rows=[])  # they are its choices
-
-    def change(
-        self, request: HttpRequest, entries: list[Entry], form: Any, act: Any, button: str, text: str, rows: list[Entry]
-    ) -> HttpResponse:
-        """Ask for a change of entries, and make it."""
-        count = ngettext("%(n)d entry", "%(n)d entries", len(entries)) % {"n": len(entries)}
-        done = ngettext_lazy("%(n)d entry was changed.", "%(n)d entries were changed.", "n")
-        title = f"{button}: {count}"
-        return self.ask(request, entries, form, act, done, title=title, text=text, button=button, rows=rows)
-
-    def ask(
-        self,
-        request: HttpRequest,
-        entries: list[Entry],
-        form: Form,
-        action: Callable[[Any], BulkAction],
-        done: Any,
-        *,
-        copies: list[Entry] | None = None,
-        **question: Any,
-    ) -> HttpResponse:
-        """Ask; once it is confirmed, plan or apply the action a valid form makes, to the copies too if it says so."""
-        back = back_to(request, entries)
-        if not (is_confirmed(request) and form.is_valid()):
-            return confirmation_page(self, request, form, back=back, counts=counts_of(entries), **question)
-        if copies and form.cleaned_data["copies"]:
-            entries = [*entries, *copies]
-        who = {"now": timezone.now(), "actor": actor_of(request), "reason": form.cleaned_data["reason"]}
-        if form.cleaned_data.get("plan_only"):
-            planned = bulk_actions.plan_for_each_scope(entries, action(form), **who)
-            return HttpResponseRedirect(_plans_url(request, planned) or back)
-        report(request, bulk_actions.apply_action(entries, action(form), **who), done)
-        return HttpResponseRedirect(back)
+        ),
+        is_grave=True,
+    ),
+    verb=lambda asked: bulk_actions.expire(),
+    done=ngettext_lazy("%(n)d entry is out of use.", "%(n)d entries are out of use.", "n"),
+)  # fmt: skip
+RESTORE = BatchAction(
+    name="restore", label=_("Restore"), icon="restore", variant=ActionVariant.SUCCESS,
+    listed=_("Restore the chosen entries …"),
+    fits=lambda entry: not entry.quarantined_at and _state(entry) != State.LIVE,
+    form=_restoration_form,
+    question=_use_question(
+        ngettext_lazy("Restore %(n)d entry", "Restore %(n)d entries", "n"),
+        _("It can be recalled again at once, and its time begins anew."),
+    ),
+    verb=lambda asked: bulk_actions.restore(asked.form.chosen_term()),
+    done=ngettext_lazy("%(n)d entry is in use again.", "%(n)d entries are in use again.", "n"),
+)  # fmt: skip
 
 
-def back_to(request: HttpRequest, entries: list[Entry]) -> str:
-    """To the page of the entry this was chosen on, or to the list as it was narrowed."""
-    listed = reverse("admin:memories_entry_changelist")
-    if request.path == listed:
-        return return_url(request, listed)
-    return with_return_url(request, reverse("admin:memories_entry_change", args=[entries[0].pk]))
-
-
-def _and_copies(text: str, copies: list[Entry]) -> str:
-    """What the page asks, with the names of the memories that hold copies."""
-    if not copies:
-        return text
-    scopes = ", ".join(sorted({str(copy.scope) for copy in copies}))
-    holders = ngettext("%(n)d copy is in %(scopes)s.", "%(n)d copies are in %(scopes)s.", len(copies))
-    return f"{text} {holders % {'n': len(copies), 'scopes': scopes}}"
-
-
-def _unmergeable(entries: list[Entry]) -> str:
+def _unmergeable(asked: Asked) -> str:
+    entries = asked.rows
+    if problem := _too_many(asked):
+        return problem
     if len(entries) < 2:
         return gettext("Choose at least two entries to merge.")
     if len(entries) > MERGED_MOST:
@@ -235,9 +232,188 @@ def _unmergeable(entries: list[Entry]) -> str:
     return ""
 
 
-def _plans_url(request: HttpRequest, planned: BulkResult) -> str:
-    """The page of the only plan, or of all of them as one; empty: there is none."""
-    report_refused(request, planned)
-    if not planned.batches:
-        return ""
-    return batch_url(planned.batches[0], "change" if len(planned.batches) == 1 else "run")
+def _merge(asked: Asked) -> BulkAction:
+    into = next(entry for entry in asked.rows if str(entry.pk) == asked.data["stays"])
+    return bulk_actions.merge(into, asked.data["content"].replace("\r\n", "\n").strip() or None)
+
+
+MERGE = BatchAction(
+    name="merge", label=_("Merge"), place=Place.NOWHERE, listed=_("Merge the chosen entries into one …"),
+    refuses=_unmergeable,
+    form=lambda asked: MergeForm(asked.request.POST if asked.is_confirmed else None, entries=asked.rows),
+    question=lambda asked: Question(
+        title=f"{gettext('Merge')}: {_counted(asked)}",
+        text=gettext("The others are archived, and the one that stays names them as its sources."),
+        counts=counts_of(asked.rows),
+        rows=[],  # they are the choices of the form
+    ),
+    verb=_merge,
+)  # fmt: skip
+
+
+# changes of attributes
+
+
+def _setting(
+    name: str, kind: type[ValuesForm], label: Any, listed: Any, text: Any, rows: Callable[[Asked], Any] = _entries
+) -> BatchAction:
+    """An action that sets what its form says on entries."""
+    return BatchAction(
+        name=name, label=label, listed=listed, text=text, rows=rows, place=Place.NOWHERE,
+        form=lambda asked: asked.bound(kind),
+        verb=lambda asked: bulk_actions.edit(asked.form.columns(now=asked.now, actor=asked.actor)),
+    )  # fmt: skip
+
+
+def _as_secret(
+    name: str,
+    verb: Callable[[], BulkAction],
+    label: Any,
+    listed: Any,
+    text: Any,
+    rows: Callable[[Asked], Any] = _entries,
+) -> BatchAction:
+    return BatchAction(
+        name=name, label=label, listed=listed, text=text, rows=rows, place=Place.NOWHERE,
+        form=lambda asked: asked.bound(BulkActionForm),
+        verb=lambda asked: verb(),
+    )  # fmt: skip
+
+
+def _outside_files(asked: Asked) -> list[Entry]:
+    return _entries(asked, asked.ticked.filter(path="") if asked.ticked is not None else None)
+
+
+def _recognised_secrets(asked: Asked) -> list[Entry]:
+    rows = asked.ticked.filter(subtype__startswith=SECRET_SUBTYPE) if asked.ticked is not None else None
+    return _entries(asked, rows)
+
+
+TERM = _setting(
+    "term", SetTermForm, _("Set the term"), _("Set the term of the chosen entries …"),
+    _("A term of its own wins over the policy; what is pinned ends by its own term alone."),
+)  # fmt: skip
+CHECKED = _setting(
+    "checked", CheckedForm, _("Mark as checked"), _("Mark the chosen entries as checked …"),
+    _("You stand as the one who checked them, and they are due for review again when you say."),
+)  # fmt: skip
+RETYPE = _setting(
+    "retype", SetTypeForm, _("Set the type"), _("Set the type of the chosen entries …"),
+    _("The type says how long a memory lives and how many of its kind a recall serves. Lines of files keep it."),
+    rows=_outside_files,
+)  # fmt: skip
+FILE = _setting(
+    "file", SetAttributesForm, _("Set"), _("Set category or project of the chosen entries …"),
+    _("The category says how fast a memory fades, the project when it is preferred."),
+)  # fmt: skip
+PIN = _setting(
+    "pin", PinForm, _("Pin"), _("Pin the chosen entries …"),
+    _("No machine expires, merges, rewrites or archives what is pinned, and it does not run out."),
+)  # fmt: skip
+UNPIN = _setting(
+    "unpin", UnpinForm, _("Unpin"), _("Unpin the chosen entries …"),
+    _("From now on they run out as their policy says, and machines may tidy them up."),
+)  # fmt: skip
+MASK = _as_secret(
+    "mask", bulk_actions.mask_secrets, _("Mask"), _("Mask the secrets of the chosen entries …"),
+    _("What is recognised as a secret is taken out; the rest stays a credential. It can be undone."),
+)  # fmt: skip
+NO_SECRET = _as_secret(
+    "no_secret", bulk_actions.keep_as_no_secret, _("No secret"), _("Keep the chosen entries as no secret …"),
+    _("They are shown, searched and recalled like any other memory from then on."),
+    rows=_recognised_secrets,
+)  # fmt: skip
+
+
+# other doings
+
+
+def _move_form(asked: Asked) -> MoveForm:
+    field: Any = scope_field(asked.admin, asked.request)
+    field.queryset = field.queryset.filter(workspace_id=asked.rows[0].workspace_id)
+    return MoveForm(asked.request.POST if asked.is_confirmed else None, scope=field)
+
+
+def _unmovable(asked: Asked) -> str:
+    several = len({entry.workspace_id for entry in asked.rows}) > 1
+    return _too_many(asked) or (gettext("These entries belong to several workspaces.") if several else "")
+
+
+def _move(asked: Asked) -> Outcome:
+    scope, reason = asked.data["scope"], asked.data["reason"]
+    result = move(asked.rows, scope, now=asked.now, actor=asked.actor, reason=reason)
+    return outcome_of(result, ngettext_lazy("%(n)d entry was moved.", "%(n)d entries were moved.", "n"))
+
+
+MOVE = Action(
+    name="move", label=_("Move"), right="change", place=Place.NOWHERE,
+    listed=_("Move the chosen entries to another scope …"),
+    rows=_entries, refuses=_unmovable, form=_move_form,
+    question=lambda asked: Question(
+        title=f"{gettext('Move')}: {_counted(asked)}",
+        text=gettext(
+            "They are remembered in the other scope, with their words, slots and sources, and archived where they are. "
+            "Whoever is served that scope is served them from then on. Lines of files, and what is out of use, stay."
+        ),
+        counts=counts_of(asked.rows),
+    ),
+    act=_move,
+)  # fmt: skip
+
+
+def _still_true_question(asked: Asked) -> Question:
+    if asked.row.tier == 1:
+        return Question(text=gettext("It is handed out again, and you stand as the one who checked it."))
+    return Question(text=gettext("It is disputed no more, and you stand as the one who checked it."))
+
+
+def _still_true(asked: Asked) -> str:
+    """The line is handed out again beside what contradicts it, until something newer does."""
+    verified = {"verified_at": asked.now, "verified_by": asked.actor}
+    edit = store.Edit(columns=verified, slots={store.CONTRADICTED_BY: None})
+    store.update(asked.row, edit, now=asked.now, actor=asked.actor)
+    return gettext("It is handed out again.") if asked.row.tier == 1 else gettext("It is disputed no more.")
+
+
+STILL_TRUE = Action(
+    name="still_true", path="still-true", label=_("Still true"), icon="verified", variant=ActionVariant.PRIMARY,
+    right="change",
+    fits=lambda entry: not entry.quarantined_at and bool(store.contradiction_of(entry)),
+    rows=_entries, question=_still_true_question, act=_still_true, back=to_row,
+)  # fmt: skip
+
+
+def _reveal(asked: Asked) -> HttpResponse:
+    """The text is in the answer to the POST and nowhere else."""
+    entry, form, why = asked.row, asked.form, asked.data["why"]
+    text = why and {"text": str(dict(form.fields["why"].choices)[why])}
+    details = {"text": str(text)} if why else None
+    note(asked.request, AuditEvent.REVEALED, entry, about=str(entry.pk), details=details)
+    context = {"title": gettext("What it says"), "content": entry.content, "back": asked.back}
+    headers = {"Cache-Control": "no-store"}
+    page = own_page(asked.request, "admin/memories/revealed.html", context, asked.admin, headers=headers)
+    page.is_revealing = True  # type: ignore[attr-defined]
+    return page
+
+
+REVEAL = Action(
+    name="reveal", label=_("Reveal"), icon="visibility", right="reveal", fits=is_secret,
+    form=lambda asked: asked.bound(WhyForm),
+    question=Question(
+        title=_("Reveal this credential"),
+        text=_("You see what it says, once. That you looked is written into the audit log."),
+        rows=(),
+    ),
+    act=_reveal,
+    back=to_row,
+)  # fmt: skip
+QUARANTINE = Action(  # this entry, the messages it rests on, and what was made of both; the next page asks
+    name="quarantine", label=_("Put into quarantine …"), icon="coronavirus", right="change",
+    fits=lambda entry: not entry.quarantined_at,  # which is decided on the page of its quarantine
+    act=lambda asked: HttpResponseRedirect(quarantine_url(entry=asked.row.pk)),
+)  # fmt: skip
+#: The buttons of a page and the menu of the list, in their order.
+OF_ENTRIES = (
+    REVEAL, STILL_TRUE, EXPIRE, RESTORE, QUARANTINE, TERM, CHECKED, MERGE, RETYPE, FILE, MOVE, PIN, UNPIN, MASK,
+    NO_SECRET,
+)  # fmt: skip

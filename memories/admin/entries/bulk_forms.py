@@ -30,6 +30,14 @@ TYPE_CHOICES = [(name, label) for name, (label, _columns) in TYPES.items()]
 TERMS = [("7", _("7 days from now")), ("30", _("30 days from now")), ("90", _("90 days from now")),
          ("365", _("a year from now")), ("", _("as the policy says"))]  # fmt: skip
 
+#: Reasons to choose from: the audit log outlives an erasure, so that nobody types about people there.
+WHYS = [
+    ("", _("not said")),
+    ("asked", _("its owner asked for it")),
+    ("check", _("to see whether it is right")),
+    ("incident", _("an incident")),
+]
+
 
 class BulkActionForm(ReasonForm):
     """The reason, and whether it is only planned yet."""
@@ -45,6 +53,23 @@ class ValuesForm(BulkActionForm):
     def columns(self, *, now: datetime, actor: str) -> dict[str, Any]:
         """The columns to set, by name."""
         raise NotImplementedError
+
+
+class MoveForm(ReasonForm):
+    """Where to, and why."""
+
+    field_order = ["scope", "reason"]
+
+    def __init__(self, data: Any = None, *, scope: Any) -> None:
+        super().__init__(data)
+        self.fields["scope"] = scope
+        self.order_fields(self.field_order)
+
+
+class WhyForm(forms.Form):
+    """Why somebody looks at a masked credential; it may stay unsaid."""
+
+    why = SelectField(label=_("Why"), required=False, choices=WHYS, help_text=_("Kept in the audit log."))
 
 
 class PinForm(ValuesForm):

@@ -19,14 +19,12 @@ from unfold.contrib.filters.admin import (
 
 from memories.admin.access import EDIT, RestrictedAdmin, actor_of, workspaces_of
 from memories.admin.entries import columns
-from memories.admin.entries.actions import EntryActions
+from memories.admin.entries.actions import OF_ENTRIES
 from memories.admin.entries.adding import Adding
-from memories.admin.entries.attribute_actions import AttributeActions
 from memories.admin.entries.columns import EntryColumns
 from memories.admin.entries.detail import entry_context
 from memories.admin.entries.forms import EntryForm, SlotInline, edit_of
 from memories.admin.entries.history import EntryHistory
-from memories.admin.entries.moving import Moving
 from memories.admin.entries.saved_views import SAVED_VIEWS
 from memories.admin.filters import (
     DaysFilter,
@@ -82,12 +80,11 @@ class EntryList(ViewedChangeList):
 
 
 @admin.register(Entry)
-class EntryAdmin(
-    WordSearch, Adding, EntryColumns, Moving, AttributeActions, EntryActions, EntryHistory, RestrictedAdmin
-):
+class EntryAdmin(WordSearch, Adding, EntryColumns, EntryHistory, RestrictedAdmin):
     """The main page of the platform. Everything here goes through memories.entries, and so into the history."""
 
     members_may: Needs = {**EDIT, "add": Right.CURATE}
+    declared = OF_ENTRIES
     show_add_link = False  # its button stands above the list
     has_page_context = True
     form = EntryForm

@@ -16,8 +16,9 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
 from memories.admin.access import actor_of, in_workspaces, workspaces_of
+from memories.admin.actions import say
+from memories.admin.entries.actions import outcome_of
 from memories.admin.entries.detail import quote_lines
-from memories.admin.entries.reports import report
 from memories.admin.own_pages import own_page
 from memories.admin.sources import source_lines
 from memories.batches import bulk_actions
@@ -112,7 +113,7 @@ def _decide(request: HttpRequest, rows: Any, entry: Entry | None) -> str:
     if action is None:
         return _url(entry.pk)
     who: dict[str, Any] = {"now": timezone.now(), "actor": actor_of(request), "reason": str(reason)}
-    report(request, bulk_actions.apply_action([entry], action(), **who), done)
+    say(request, outcome_of(bulk_actions.apply_action([entry], action(), **who), done))
     return _url(following.pk if following else None)
 
 
