@@ -64,6 +64,7 @@ class Outcome:
     """What became of an action: said on the next page, and noted where the action names an event."""
 
     text: str = ""
+    more: Sequence[str] = ()  # that was done besides
     info: str = ""
     warning: str = ""
     errors: Sequence[str] = ()
@@ -161,7 +162,7 @@ class Action:
     variant: ActionVariant = ActionVariant.DEFAULT
     form: Callable[[Asked], forms.Form | None] | None = None
     fits: Callable[[Any], bool] | None = None  # whether the button is shown on this row as it stands
-    refuses: Callable[[Asked], str | Outcome] | None = None  # what these rows together are refused with
+    refuses: Callable[[Asked], Answer] | None = None  # what these rows together are refused with
     rows: Callable[[Asked], Any] = chosen
     back: Callable[[Asked], str] = to_list
     audit: AuditEvent | None = None  # None: its rows have a history, a batch, or a note the verb writes
@@ -176,6 +177,8 @@ def run(asked: Asked) -> HttpResponse:
     """Refuse, ask, or do it and say what became of it; each verb has its own transaction."""
     action = asked.action
     if action.refuses and (refusal := action.refuses(asked)):
+        if isinstance(refusal, HttpResponse):
+            return refusal
         return _finished(asked, Outcome(errors=[refusal]) if isinstance(refusal, str) else refusal)
     if action.question:
         asked.form = action.form(asked) if action.form else None
@@ -229,7 +232,7 @@ def _finished(asked: Asked, outcome: Outcome) -> HttpResponse:
 def say(request: HttpRequest, outcome: Outcome) -> None:
     """What became of something, as messages on the next page."""
     for level, texts in (
-        (messages.SUCCESS, [outcome.text]),
+        (messages.SUCCESS, [outcome.text, *outcome.more]),
         (messages.INFO, [outcome.info]),
         (messages.WARNING, [outcome.warning]),
         (messages.ERROR, outcome.errors),

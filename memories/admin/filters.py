@@ -11,11 +11,13 @@ from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import AutocompleteSelectFilter, DropdownFilter, RangeDateFilter, TextFilter
 from unfold.utils import parse_date_str
 
-from memories.admin.batches.restore import expired_last_night
+from memories.admin.access import in_workspaces
 from memories.choices import Due, Verification
 from memories.lifecycle import expiry
-from memories.models import Policy
+from memories.models import Batch, Policy
 from memories.models.state import State, in_state
+from memories.rights import workspaces_of
+from memories.tenancy.roles import Right
 
 Condition = Q | Callable[[HttpRequest], Q]
 
@@ -51,6 +53,13 @@ def state_condition(state: State) -> Condition:
 def due_condition(due: Due) -> Condition:
     """That an entry is due now, for this reason."""
     return lambda request: expiry.due(due, timezone.now(), Policy.objects.over)
+
+
+def expired_last_night(request: HttpRequest, now: datetime, right: Right = Right.READ) -> QuerySet[Batch]:
+    """The batches of the expiry job of the last day, in the workspaces where this person holds the right."""
+    where = workspaces_of(request, right)
+    batches: QuerySet[Batch] = in_workspaces(expiry.expiry_batches(since=now - expiry.NIGHT), where)
+    return batches
 
 
 def last_night_condition(request: HttpRequest) -> Q:

@@ -1,34 +1,52 @@
-"""The actions on a batch: approve, refuse, edit its plan row by row, undo (F3, F4)."""
+"""What a person decides about batches: approve, refuse, edit, undo; one, those ticked, or all of a run (F3, F4)."""
 
-from collections.abc import Collection
+from collections import Counter
+from collections.abc import Callable, Collection, Sequence
+from copy import copy
+from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
+from uuid import uuid4
 
 from django import forms
-from django.contrib import messages
-from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed, HttpResponseRedirect
+from django.contrib.admin.options import IncorrectLookupParameters
+from django.contrib.admin.views.main import PAGE_VAR
+from django.core.exceptions import PermissionDenied
+from django.core.paginator import Paginator
+from django.db.models import QuerySet
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed, HttpResponseRedirect
+from django.urls import reverse
 from django.utils import timezone
-from django.utils.html import format_html
+from django.utils.html import format_html, format_html_join
 from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
+from django_q.tasks import async_task
 from unfold.widgets import UnfoldAdminRadioSelectWidget
 
 from memories import batches, tasks
-from memories.admin.access import actor_of
+from memories.admin.actions import CHOSEN_MOST, ROWS_SHOWN, Action, Asked, Outcome, Place, Question, to_row
 from memories.admin.auditing import note
-from memories.admin.batches.detail import batch_url, counts_by_verb, is_irreversible
-from memories.admin.batches.wording import summary
-from memories.admin.confirmation import ReasonForm, confirm, confirmation_form, confirmation_page, is_confirmed
-from memories.admin.labels import batch_name
-from memories.choices import BatchState, ChangeState
+from memories.admin.batches.detail import STATE_COLORS, batch_url, counts_by_verb, is_expiry, is_irreversible, undo_link
+from memories.admin.batches.wording import is_plan, summary, summary_of
+from memories.admin.confirmation import ReasonForm, TermForm
+from memories.admin.filters import expired_last_night
+from memories.admin.labels import actor_label, batch_name
+from memories.admin.own_pages import own_page
+from memories.admin.return_link import FILTERS_PARAMETER, RETURN_PARAMETER, return_url, with_return_url
+from memories.choices import BatchState, BatchVerb, ChangeState
 from memories.exceptions import PlatformError
+from memories.lifecycle import expiry
 from memories.models import AuditEvent, Batch, DailyEvent, Entry
-from memories.rights import needs
+from memories.rights import held_in
+from memories.tasks import INLINE_ROWS
 from memories.tenancy.roles import Right
 
-#: Entries that were changed since, as the page that asks names them.
-NAMED = 100
+#: Entries that were changed since, as the page that asks names them; and batches that were not decided on.
+ENTRIES_NAMED, BATCHES_NAMED = 100, 10
 POSITION_DIGITS = 10  # what is longer is no position
+PER_PAGE = 100
 LEAVE, TAKE = "leave", "take"
+APPROVE_WORD, REFUSE_WORD = "approve", "refuse"
 
 
 class UndoForm(ReasonForm):
@@ -47,143 +65,54 @@ class UndoForm(ReasonForm):
     field_order = ["changed", "reason"]
 
 
-class BatchDecisions:
-    """The pages that approve, refuse, edit or undo a batch."""
-
-    reach: Any
-
-    @needs(Right.CURATE)
-    def approve(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        batch = self.reach(request, object_id, "curate")
-        if is_irreversible(batch):
-            self.reach(request, object_id, "erase")
-        if is_confirmed(request):
-            return _attempt(request, batch, lambda: _approve(request, batch))
-        last = (
-            gettext("It is removed for good, with its history. There is no undo.")
-            if is_irreversible(batch)
-            else gettext("You can undo it afterwards, in whole or in part.")
-        )
-        what = gettext("It does this: %(what)s.") % {"what": f"{summary(batch)} ({counts_by_verb(batch)})"}
-        return confirmation_page(
-            self,
-            request,
-            title=f"{gettext('Apply this batch')}: {batch_name(batch)}",
-            text=" ".join([*batches.approval_reasons(batch), what, last]),
-            button=gettext("Approve"),
-            back=batch_url(batch, request=request),
-            is_grave=is_irreversible(batch),
-        )
-
-    @needs(Right.CURATE)
-    def refuse(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        batch = self.reach(request, object_id, "curate")
-
-        def refuse() -> str:
-            batches.refuse(batch, actor=actor_of(request), now=timezone.now())
-            note(request, AuditEvent.REFUSED, batch)
-            return gettext("Refused: nothing was changed.")
-
-        return confirm(
-            self,
-            request,
-            refuse,
-            back=batch_url(batch, request=request),
-            title=f"{gettext('Refuse this batch')}: {batch_name(batch)}",
-            text=gettext("Nothing of it is applied, now or later. The job that made it may propose the same again."),
-            button=gettext("Refuse"),
-            is_grave=True,
-        )
-
-    @needs(Right.CURATE)
-    def plan(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """Take rows out of the plan, or give one other words."""
-        batch = self.reach(request, object_id, "curate")
-        if request.method != "POST":
-            return HttpResponseNotAllowed(["POST"])
-        return _attempt(request, batch, lambda: _edit_plan(request, batch))
-
-    @needs(Right.OPERATE)
-    def undo(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        batch = self.reach(request, object_id, "operate")
-        positions = _positions(request)
-        form = confirmation_form(request, UndoForm)
-        if is_confirmed(request) and form.is_valid():
-            answer = form.cleaned_data
-            return _attempt(request, batch, lambda: _undo(request, batch, positions, answer))
-        is_open = batch.state == BatchState.APPLIED
-        changed = changed_since(batch, positions) if is_open else []
-        if not changed:
-            del form.fields["changed"]
-        title = gettext("Undo this batch")
-        if positions:
-            title = ngettext("Undo %(n)d row", "Undo %(n)d rows", len(positions)) % {"n": len(positions)}
-        return confirmation_page(
-            self,
-            request,
-            form,
-            title=title,
-            text=" ".join(filter(None, [undo_text(len(changed)), is_open and _blockers_text(batch)])),
-            button=gettext("Undo"),
-            back=batch_url(batch, request=request),
-            rows=changed,
-            hidden=[("position", position) for position in positions],
-        )
+# one batch
 
 
-def _attempt(request: HttpRequest, batch: Batch, act: Any) -> HttpResponse:
-    """Go to the page `act` gives; a refusal becomes a message on the page of the batch."""
-    try:
-        address: str = act()
-    except PlatformError as refusal:
-        messages.error(request, str(refusal))
-        address = batch_url(batch, request=request)
-    return HttpResponseRedirect(address)
+def _may_approve(asked: Asked) -> str:
+    """What has no undo takes a further right. Raises PermissionDenied."""
+    if is_irreversible(asked.row):
+        asked.admin.reach(asked.request, str(asked.row.pk), "erase")
+    return ""
 
 
-def _approve(request: HttpRequest, batch: Batch) -> str:
-    batches.approve(batch, actor=actor_of(request), now=timezone.now())
-    note(request, AuditEvent.APPROVED, batch)
-    _apply(request, batch, gettext("Applied: %(what)s."))
-    return batch_url(batch, request=request)
-
-
-def _edit_plan(request: HttpRequest, batch: Batch) -> str:
-    positions = _positions(request)
-    if "content" in request.POST and len(positions) == 1:
-        batches.edit_step(batch, positions[0], request.POST["content"].replace("\r\n", "\n"))
-        messages.success(request, gettext("This row has other words now."))
-        return f"{batch_url(batch, request=request)}#row{positions[0]}"
-    removed = len(batches.remove_steps(batch, positions))
-    done = ngettext("%(n)d row was taken out of the plan.", "%(n)d rows were taken out of the plan.", removed)
-    messages.success(request, done % {"n": removed})
-    return batch_url(batch, request=request)
-
-
-def _undo(request: HttpRequest, batch: Batch, positions: Collection[int], answer: dict[str, Any]) -> str:
-    undo = batches.plan_undo(
-        batch,
-        actor=actor_of(request),
-        now=timezone.now(),
-        reason=answer["reason"],
-        positions=positions or None,
-        force=answer["changed"] == TAKE,
+def _approve_question(asked: Asked) -> Question:
+    batch = asked.row
+    what = gettext("It does this: %(what)s.") % {"what": f"{summary(batch)} ({counts_by_verb(batch)})"}
+    last = (
+        gettext("It is removed for good, with its history. There is no undo.")
+        if is_irreversible(batch)
+        else gettext("You can undo it afterwards, in whole or in part.")
     )
-    note(request, AuditEvent.UNDONE, batch)  # its page has the reason, which may name people
-    _apply(request, undo, gettext("Undone: %(what)s."))
-    return batch_url(undo, request=request)
+    return Question(
+        title=f"{gettext('Apply this batch')}: {batch_name(batch)}",
+        text=" ".join([*batches.approval_reasons(batch), what, last]),
+        rows=(),
+        is_grave=is_irreversible(batch),
+    )
 
 
-def _apply(request: HttpRequest, batch: Batch, done: str) -> None:
+def _approve(asked: Asked) -> Outcome:
+    batches.approve(asked.row, actor=asked.actor, now=asked.now)
+    return Outcome(later=partial(_carry_out, asked.row, asked.back, gettext("Applied: %(what)s.")))
+
+
+def _carry_out(batch: Batch, address: str, done: str) -> Outcome:
+    """Apply a batch that is decided, or leave it to the worker."""
     if not tasks.apply_or_queue(batch, now=timezone.now()):
-        messages.info(request, gettext("It is large: the worker carries it out. This page shows how far it is."))
-        return
+        text = gettext("It is large: the worker carries it out. This page shows how far it is.")
+        return Outcome(info=text, address=address)
     batch.refresh_from_db()
-    messages.success(request, done % {"what": counts_by_verb(batch) or gettext("nothing")})
+    warning = ""
     if left := batch.changes.filter(state=ChangeState.LEFT).count():
         text = ngettext("%(n)d row was left alone", "%(n)d rows were left alone", left) % {"n": left}
-        link = '<a class="mp-link" href="{}?state=left">{}</a>'
-        messages.warning(request, format_html(link, batch_url(batch), text))
+        warning = format_html('<a class="mp-link" href="{}?state=left">{}</a>', batch_url(batch), text)
+    text = done % {"what": counts_by_verb(batch) or gettext("nothing")}
+    return Outcome(text=text, warning=warning, address=address)
+
+
+def _refuse(asked: Asked) -> Outcome:
+    batches.refuse(asked.row, actor=asked.actor, now=asked.now)
+    return Outcome(text=gettext("Refused: nothing was changed."))
 
 
 def _positions(request: HttpRequest) -> list[int]:
@@ -192,7 +121,22 @@ def _positions(request: HttpRequest) -> list[int]:
     return sorted({int(text) for text in numbers if len(text) < POSITION_DIGITS})
 
 
-def changed_since(batch: Batch, positions: Collection[int] = ()) -> list[str]:
+def _only_post(asked: Asked) -> HttpResponse | str:
+    return HttpResponseNotAllowed(["POST"]) if asked.request.method != "POST" else ""
+
+
+def _edit_plan(asked: Asked) -> Outcome:
+    """Take rows out of the plan, or give one other words."""
+    batch, words, positions = asked.row, asked.request.POST.get("content"), _positions(asked.request)
+    if words is not None and len(positions) == 1:
+        batches.edit_step(batch, positions[0], words.replace("\r\n", "\n"))
+        return Outcome(text=gettext("This row has other words now."), address=f"{asked.back}#row{positions[0]}")
+    removed = len(batches.remove_steps(batch, positions))
+    done = ngettext("%(n)d row was taken out of the plan.", "%(n)d rows were taken out of the plan.", removed)
+    return Outcome(text=done % {"n": removed})
+
+
+def _changed_since(batch: Batch, positions: Collection[int] = ()) -> list[str]:
     """The contents of what was changed since: an undo leaves these alone unless it is forced."""
     contents: list[str] = []
     for changed, model, column in (
@@ -202,10 +146,25 @@ def changed_since(batch: Batch, positions: Collection[int] = ()) -> list[str]:
         rows = set(changed)
         if positions:
             rows &= set(batch.changes.filter(position__in=positions).values_list(column, flat=True))
-        found = model.objects.filter(workspace_id=batch.workspace_id, pk__in=rows).order_by("pk")
-        named = list(found.values_list("content", flat=True)[:NAMED])
+        stored = model.objects.filter(workspace_id=batch.workspace_id, pk__in=rows).order_by("pk")
+        named = list(stored.values_list("content", flat=True)[:ENTRIES_NAMED])
         contents += [content[:160] for content in named] + [""] * (len(rows) - len(named))
     return contents
+
+
+def _undo_text(asked: Asked, changed: int) -> str:
+    """What an undo does, and of how many memories it has to be asked; nothing was changed: the form does not ask."""
+    text = gettext(
+        "Every memory it changed gets back what it was before; what it made is archived, and what it told of a day is "
+        "told no more. The undo is a batch itself, and can be undone."
+    )
+    if not changed:
+        del asked.form.fields["changed"]
+        return f"{text} {gettext('Nothing of it was changed since.')}"
+    since = ngettext(
+        "%(n)d memory was changed since, and now says:", "%(n)d memories were changed since, and now say:", changed
+    )
+    return f"{text} {since % {'n': changed}}"
 
 
 def _blockers_text(batch: Batch) -> str:
@@ -223,14 +182,393 @@ def _blockers_text(batch: Batch) -> str:
     return text % {"n": len(blockers), "batches": ", ".join(sorted(set(blockers.values())))}
 
 
-def undo_text(changed: int) -> str:
-    text = gettext(
-        "Every memory it changed gets back what it was before; what it made is archived, and what it told of a day is "
-        "told no more. The undo is a batch itself, and can be undone."
+def _undo_question(asked: Asked) -> Question:
+    batch, positions = asked.row, _positions(asked.request)
+    is_open = batch.state == BatchState.APPLIED
+    changed = _changed_since(batch, positions) if is_open else []
+    title = gettext("Undo this batch")
+    if positions:
+        title = ngettext("Undo %(n)d row", "Undo %(n)d rows", len(positions)) % {"n": len(positions)}
+    return Question(
+        title=title,
+        text=" ".join(filter(None, [_undo_text(asked, len(changed)), _blockers_text(batch) if is_open else ""])),
+        rows=changed,
+        hidden=[("position", position) for position in positions],
     )
-    if not changed:
-        return f"{text} {gettext('Nothing of it was changed since.')}"
-    since = ngettext(
-        "%(n)d memory was changed since, and now says:", "%(n)d memories were changed since, and now say:", changed
+
+
+def _undo(asked: Asked) -> Outcome:
+    undo = batches.plan_undo(
+        asked.row,
+        actor=asked.actor,
+        now=asked.now,
+        reason=asked.data["reason"],
+        positions=_positions(asked.request) or None,
+        force=asked.data["changed"] == TAKE,
     )
-    return f"{text} {since % {'n': changed}}"
+    address = batch_url(undo, request=asked.request)
+    return Outcome(later=partial(_carry_out, undo, address, gettext("Undone: %(what)s.")))
+
+
+#: The page of a batch leads to these.
+_OF_ONE: dict[str, Any] = {"place": Place.ADDRESS, "back": to_row}
+APPROVE = Action(
+    name="approve", label=_("Approve"), right="curate", refuses=_may_approve, question=_approve_question, act=_approve,
+    audit=AuditEvent.APPROVED, **_OF_ONE,
+)  # fmt: skip
+REFUSE = Action(
+    name="refuse", label=_("Refuse"), right="curate",
+    question=lambda asked: Question(
+        title=f"{gettext('Refuse this batch')}: {batch_name(asked.row)}",
+        text=gettext("Nothing of it is applied, now or later. The job that made it may propose the same again."),
+        rows=(),
+        is_grave=True,
+    ),
+    act=_refuse, audit=AuditEvent.REFUSED, **_OF_ONE,
+)  # fmt: skip
+PLAN = Action(name="plan", label="", right="curate", refuses=_only_post, act=_edit_plan, **_OF_ONE)
+UNDO = Action(  # its page has the reason, which may name people: the note has none
+    name="undo", label=_("Undo"), right="operate", form=lambda asked: asked.bound(UndoForm), question=_undo_question,
+    act=_undo, audit=AuditEvent.UNDONE, **_OF_ONE,
+)  # fmt: skip
+
+
+# several batches
+
+
+@dataclass
+class Decided:
+    """What became of several batches."""
+
+    entries: int = 0  # as they were before
+    applied: int = 0
+    queued: int = 0  # the worker carries them out
+    refused: int = 0
+    undos: list[Batch] = field(default_factory=list)
+    left: list[tuple[Batch, str]] = field(default_factory=list)  # not decided on, with the reason
+
+    def outcome(self) -> Outcome:
+        """How many were applied, left to the worker, refused, and which were not decided on and why."""
+        undone = ngettext(
+            "%(n)d memory is as it was before.", "%(n)d memories are as they were before.", self.entries
+        ) % {"n": self.entries}
+        applied = ngettext("%(n)d batch was applied.", "%(n)d batches were applied.", self.applied)
+        queued = ngettext(
+            "%(n)d batch is carried out by the worker.", "%(n)d batches are carried out by the worker.", self.queued
+        )
+        refused = ngettext(
+            "%(n)d batch was refused: nothing of it was changed.",
+            "%(n)d batches were refused: nothing of them was changed.",
+            self.refused,
+        )
+        counted = ((self.applied, applied), (self.queued, queued), (self.refused, refused))
+        return Outcome(
+            text=format_html("{} {}", undone, undo_link(self.undos)) if self.entries else "",
+            more=[text % {"n": number} for number, text in counted if number],
+            warning=self._left() if self.left else "",
+        )
+
+    def _left(self) -> str:
+        text = ngettext("%(n)d batch was left as it is:", "%(n)d batches were left as they are:", len(self.left))
+        link = '<br><a class="mp-link" href="{}">{}</a>: {}'
+        named = [
+            (batch_url(batch), f"{batch_name(batch)} · {batch.scope or '—'}", why)
+            for batch, why in self.left[:BATCHES_NAMED]
+        ]
+        return format_html("{}{}", text % {"n": len(self.left)}, format_html_join("", link, named))
+
+
+def _each(rows: Sequence[Batch], decide: Callable[[Batch, Decided, int], int]) -> Outcome:
+    """Decide on each batch by itself: what cannot be decided is left with the reason, and keeps no other back.
+
+    `decide` is told how many rows may still be carried out while the page is waited for, and says how many it did.
+    """
+    decided, room = Decided(), tasks.INLINE_ROWS
+    for batch in rows:
+        try:
+            room -= decide(batch, decided, room)
+        except (PlatformError, PermissionDenied) as refusal:
+            decided.left.append((batch, str(refusal)))
+    return decided.outcome()
+
+
+def batches_of_run(batch: Batch) -> QuerySet[Batch]:
+    """What the run of a batch planned: a batch a scope."""
+    rows = Batch.objects.filter(workspace_id=batch.workspace_id, run=batch.run)
+    return rows.select_related("scope", "workspace").order_by("pk")
+
+
+def _chosen_of_run(asked: Asked) -> list[str]:
+    return [pk for pk in asked.request.POST.getlist("batch") if pk.isascii() and pk.isdecimal()]
+
+
+def _waiting(asked: Asked) -> list[Batch]:
+    """Of those that were ticked in the list, or of the run of this batch, those that wait for a decision."""
+    rows: Any = asked.ticked
+    if rows is None:
+        rows, ticked = batches_of_run(asked.row), _chosen_of_run(asked)
+        rows = rows.filter(pk__in=ticked) if ticked else rows
+    waiting = rows.filter(state=BatchState.PROPOSED).select_related("scope", "workspace").order_by("pk")
+    return list(waiting[:CHOSEN_MOST])
+
+
+def _is_refusal(asked: Asked) -> bool:
+    return asked.action is REFUSE_ALL or (asked.action is DECIDE and asked.request.POST.get("what") == REFUSE_WORD)
+
+
+def _nothing_waits(asked: Asked) -> Outcome | str:
+    return "" if asked.rows else Outcome(info=gettext("None of them waits for a decision."))
+
+
+def _named(rows: Sequence[Batch]) -> list[str]:
+    return [f"{batch.scope or '—'}: {summary(batch)}" for batch in rows]
+
+
+def _decision_question(asked: Asked) -> Question:
+    """What all of them would do, how many are held, and what the decision means."""
+    refuses, number = _is_refusal(asked), len(asked.rows)
+    title = (
+        ngettext("Refuse %(n)d batch", "Refuse %(n)d batches", number)
+        if refuses
+        else ngettext("Approve %(n)d batch", "Approve %(n)d batches", number)
+    )
+    texts = [gettext("Together: %(what)s.") % {"what": summary_of(asked.rows)}]
+    if held := sum(1 for batch in asked.rows if batch.held_because):
+        text = ngettext("The safety limit holds %(n)d of them.", "The safety limit holds %(n)d of them.", held)
+        texts.append(text % {"n": held})
+    if refuses:
+        texts.append(gettext("Nothing of them is applied. The job that made them may propose the same again."))
+    else:
+        texts.append(gettext("Each is a batch of its own that can be undone."))
+    ticked = _chosen_of_run(asked) if asked.ticked is None else []
+    return Question(
+        title=title % {"n": number},
+        text=" ".join(texts),
+        button=gettext("Refuse all") if refuses else gettext("Approve all"),
+        rows=_named(asked.rows),
+        is_grave=refuses,
+        hidden=[("what", REFUSE_WORD if refuses else APPROVE_WORD), *(("batch", pk) for pk in ticked)],
+    )
+
+
+def _decide(asked: Asked) -> Outcome:
+    who = {"actor": asked.actor, "reason": asked.data["reason"]}
+
+    def refuse(batch: Batch, decided: Decided, room: int) -> int:
+        batches.refuse(batch, now=timezone.now(), **who)
+        note(asked.request, AuditEvent.REFUSED, batch)
+        decided.refused += 1
+        return 0
+
+    def approve(batch: Batch, decided: Decided, room: int) -> int:
+        if is_irreversible(batch):
+            raise PermissionDenied(gettext("It removes for good: approve it by itself."))
+        batches.approve(batch, now=timezone.now(), **who)
+        note(asked.request, AuditEvent.APPROVED, batch)
+        if not tasks.apply_or_queue(batch, now=timezone.now(), most=room):
+            decided.queued += 1
+            return 0
+        decided.applied += 1
+        return sum(batch.counts.values())
+
+    return _each(asked.rows, refuse if _is_refusal(asked) else approve)
+
+
+def _to_run(asked: Asked) -> str:
+    return with_return_url(asked.request, batch_url(asked.row, "run"))
+
+
+_OF_SEVERAL: dict[str, Any] = {
+    "right": "curate", "rows": _waiting, "refuses": _nothing_waits, "form": lambda asked: asked.bound(ReasonForm),
+    "question": _decision_question, "act": _decide,
+}  # fmt: skip
+APPROVE_ALL = Action(
+    name="approve_all", label=_("Approve all"), place=Place.NOWHERE, listed=_("Approve the chosen batches …"),
+    listed_name="approve_chosen", **_OF_SEVERAL,
+)  # fmt: skip
+REFUSE_ALL = Action(
+    name="refuse_all", label=_("Refuse all"), place=Place.NOWHERE, listed=_("Refuse the chosen batches …"),
+    listed_name="refuse_chosen", **_OF_SEVERAL,
+)  # fmt: skip
+DECIDE = Action(
+    name="decide", label="", place=Place.ADDRESS, back=_to_run,
+    **_OF_SEVERAL | {"refuses": lambda asked: _only_post(asked) or _nothing_waits(asked)},
+)  # fmt: skip
+
+
+def _in_effect(asked: Asked) -> list[Batch]:
+    """What its run did, the last first."""
+    return list(batches.with_effect(batches_of_run(asked.row)).order_by("-pk")[:CHOSEN_MOST])
+
+
+def _nothing_in_effect(asked: Asked) -> Outcome | str:
+    return "" if asked.rows else Outcome(info=gettext("Nothing of it is in effect: there is nothing to undo."))
+
+
+def _undo_run_question(asked: Asked) -> Question:
+    changed = [words for batch in asked.rows for words in _changed_since(batch)]
+    title = gettext("Undo this run: %(what)s") % {"what": summary_of(asked.rows)}
+    return Question(title=title, text=_undo_text(asked, len(changed)), rows=changed or _named(asked.rows))
+
+
+def _undo_run(asked: Asked) -> Outcome:
+    """Undo each batch of a run, in a run of undos, so that the undo can be undone at once as well."""
+    run = f"undo:{uuid4()}"
+
+    def undo(batch: Batch, decided: Decided, room: int) -> int:
+        reason, force = asked.data["reason"], asked.data["changed"] == TAKE
+        planned = batches.plan_undo(batch, actor=asked.actor, now=timezone.now(), reason=reason, force=force, run=run)
+        note(asked.request, AuditEvent.UNDONE, batch)
+        decided.undos.append(planned)
+        if not tasks.apply_or_queue(planned, now=timezone.now(), most=room):
+            decided.queued += 1
+            return 0
+        planned.refresh_from_db()
+        rows = sum(planned.counts.values())
+        decided.entries += rows
+        return rows
+
+    return _each(asked.rows, undo)
+
+
+UNDO_RUN = Action(
+    name="undo_run", label=_("Undo"), right="operate", place=Place.ADDRESS, back=_to_run, rows=_in_effect,
+    refuses=_nothing_in_effect, form=lambda asked: asked.bound(UndoForm), question=_undo_run_question, act=_undo_run,
+)  # fmt: skip
+
+
+# what the nightly job expired
+
+
+@dataclass(frozen=True)
+class Expired:
+    """What batches of the expiry job took out of use and nobody brought back or took out since."""
+
+    batches: list[Batch]
+    among: list[int] | None  # of these memories alone
+    entries: QuerySet[Entry]
+    count: int
+
+    @classmethod
+    def by(cls, batches: list[Batch], among: list[int] | None = None) -> "Expired":
+        entries = expiry.expired_by(batches)
+        if among is not None:
+            entries = entries.filter(pk__in=among)
+        return cls(batches, among, entries, entries.count())
+
+
+def _of_batch(asked: Asked) -> Expired:
+    if not is_expiry(asked.row):
+        raise Http404
+    return Expired.by([asked.row])
+
+
+def _of_last_night(asked: Asked) -> Expired:
+    """What the last night expired; of it what the list of memories shows, narrowed as the address says."""
+    narrowed, among = asked.request.GET.copy(), None
+    for name in (RETURN_PARAMETER, FILTERS_PARAMETER, PAGE_VAR):
+        narrowed.pop(name, None)
+    if narrowed:
+        listing: Any = copy(asked.request)
+        listing.GET = narrowed
+        changelist = asked.admin.admin_site.get_model_admin(Entry).get_changelist_instance(listing)
+        among = list(changelist.queryset.order_by().values_list("pk", flat=True))
+    return Expired.by(list(expired_last_night(asked.request, asked.now, Right.CURATE)), among)
+
+
+def _nothing_expired(asked: Asked) -> HttpResponse | Outcome | str:
+    try:
+        count = asked.rows.count
+    except IncorrectLookupParameters:
+        return HttpResponseRedirect(asked.back)
+    text = gettext("Everything the job took out is in use again, or people took it out since.")
+    return "" if count else Outcome(info=text)
+
+
+def _restoration_question(asked: Asked) -> Question:
+    count, entries = asked.rows.count, asked.rows.entries
+    return Question(
+        title=ngettext("Restore %(n)s memory", "Restore %(n)s memories", count) % {"n": f"{count:,}"},
+        text=gettext("They can be recalled again at once, and their time begins anew. Nothing else is changed."),
+        rows=entries.order_by("-created_at", "-pk")[:ROWS_SHOWN],
+        count=count,
+    )
+
+
+def _restore(asked: Asked) -> Outcome:
+    expired: Expired = asked.rows
+    how = {"term": asked.form.chosen_term(), "actor": asked.actor, "reason": asked.data["reason"]}
+    if expired.count > INLINE_ROWS:
+        ids = [batch.pk for batch in expired.batches]
+        async_task("memories.tasks.restore_expired", ids, among=expired.among, group="mem:batches", **how)
+        text = gettext("These are many: the worker brings them back. The list of batches shows how far it is.")
+        return Outcome(info=text)
+    now = timezone.now()
+    restored = expiry.restore_all(expired.batches, now=now, among=expired.among, **how)["entries"]
+    text = ngettext("%(n)d memory is in use again.", "%(n)d memories are in use again.", restored) % {"n": restored}
+    made = Batch.objects.filter(actor=asked.actor, name=BatchVerb.RESTORE, created_at=now).order_by("pk")
+    left = gettext("Those in frozen scopes, and those changed meanwhile, stayed as they are.")
+    warning = left if restored < expired.count else ""
+    return Outcome(text=format_html("{} {}", text, undo_link(made)), warning=warning)
+
+
+_OF_EXPIRED: dict[str, Any] = {
+    "label": _("Restore"), "right": "curate", "place": Place.ADDRESS, "refuses": _nothing_expired,
+    "form": lambda asked: asked.bound(TermForm), "question": _restoration_question, "act": _restore,
+}  # fmt: skip
+RESTORE = Action(name="restore", rows=_of_batch, back=to_row, **_OF_EXPIRED)
+LAST_NIGHT = Action(name="last_night", path="/last-night/restore/", rows=_of_last_night, **_OF_EXPIRED)
+OF_BATCHES = (LAST_NIGHT, APPROVE, REFUSE, UNDO, PLAN, RESTORE, DECIDE, UNDO_RUN, APPROVE_ALL, REFUSE_ALL)
+
+
+# the page of a run
+
+
+@dataclass(frozen=True)
+class _Row:
+    """A batch of a run, as its page lists it."""
+
+    batch: Batch
+
+    @property
+    def what(self) -> str:
+        return summary(self.batch)
+
+    @property
+    def state(self) -> Any:
+        return BatchState(self.batch.state).label
+
+    @property
+    def color(self) -> str | None:
+        return STATE_COLORS[BatchState(self.batch.state)]
+
+    @property
+    def is_open(self) -> bool:
+        return self.batch.state == BatchState.PROPOSED
+
+    @property
+    def reasons(self) -> list[str]:
+        """Why it is held."""
+        return batches.approval_reasons(self.batch) if self.is_open else []
+
+
+def run_page(model_admin: Any, request: HttpRequest, batch: Batch) -> HttpResponse:
+    """All that the run of a batch planned, as one plan: a line for each scope."""
+    planned = list(batches_of_run(batch))
+    waiting = [one for one in planned if one.state == BatchState.PROPOSED]
+    page = Paginator(planned, PER_PAGE).get_page(request.GET.get("page"))
+    context = {
+        "title": batch_name(batch),
+        "batch": batch,
+        "who": actor_label(batch.actor),
+        "back": return_url(request, reverse("admin:memories_batch_changelist")),
+        "may": held_in(request, batch.workspace_id),
+        "waiting": waiting,
+        "applied": sum(not is_irreversible(one) for one in batches.with_effect(batches_of_run(batch))),
+        "was_applied": any(one.state == BatchState.APPLIED for one in planned),
+        "summary": summary_of(waiting or [one for one in planned if not is_plan(one.state)] or planned),
+        "states": [(BatchState(state).label, n) for state, n in Counter(one.state for one in planned).items()],
+        "rows": [_Row(one) for one in page],
+        "page": page,
+    }
+    return own_page(request, "admin/memories/batch_run.html", context, model_admin)

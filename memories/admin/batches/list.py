@@ -5,7 +5,7 @@ from typing import Any
 
 from django.contrib import admin
 from django.db.models import Q, QuerySet
-from django.http import HttpRequest, HttpResponseNotAllowed, QueryDict
+from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed, QueryDict
 from django.urls import path
 from django.utils.html import format_html
 from django.utils.translation import gettext_lazy as _
@@ -14,21 +14,19 @@ from unfold.decorators import display
 
 from memories.admin.access import VIEW, Colors, RestrictedAdmin
 from memories.admin.batches import detail
-from memories.admin.batches.actions import BatchDecisions
-from memories.admin.batches.deciding import DecidingTogether
-from memories.admin.batches.restore import ExpiredRestoration
+from memories.admin.batches.actions import OF_BATCHES, run_page
 from memories.admin.batches.wording import summary
 from memories.admin.filters import Condition, DaysFilter, ReachableFilter, condition_filter
 from memories.admin.labels import BATCH_JOBS, actor_label, batch_name
 from memories.batches import approval_reasons
 from memories.choices import BatchState
 from memories.models import Batch
+from memories.rights import needs
+from memories.tenancy.roles import Right
 
 _COLORS = Colors({state.label: color for state, color in detail.STATE_COLORS.items()})
 #: Batches of runs that found nothing to do.
 EMPTY = Q(state=BatchState.APPLIED, counts={})
-#: Pages of a batch that act on it, each at an address behind the batch's.
-DECISIONS = ("approve", "refuse", "undo", "plan", "restore", "run", "decide", "undo_run")
 _TWO_LINES = '{} <span class="mp-beneath">{}</span>'
 _PROPOSED = Q(state=BatchState.PROPOSED)
 #: Where a batch stands, as tabs above the list.
@@ -57,7 +55,7 @@ class EmptyFilter(DropdownFilter):
 
 
 @admin.register(Batch)
-class BatchAdmin(DecidingTogether, BatchDecisions, ExpiredRestoration, RestrictedAdmin):
+class BatchAdmin(RestrictedAdmin):
     """Batches are made elsewhere; here they are looked at, approved, refused and undone."""
 
     members_may = VIEW
@@ -65,7 +63,7 @@ class BatchAdmin(DecidingTogether, BatchDecisions, ExpiredRestoration, Restricte
     list_display = ["created_at", "name_label", "place", "colored_state", "what", "why"]
     list_display_links = ["created_at", "name_label"]
     list_filter = [ViewFilter, JobFilter, ("workspace", ReachableFilter), EmptyFilter, ("created_at", DaysFilter)]
-    actions = ["approve_chosen", "refuse_chosen"]
+    declared = OF_BATCHES
     list_select_related = ["scope", "workspace"]
     list_before_template = "admin/memories/batches_waiting.html"
     search_fields = ["name", "actor", "run", "reason", "scope__key"]
@@ -73,17 +71,13 @@ class BatchAdmin(DecidingTogether, BatchDecisions, ExpiredRestoration, Restricte
     ordering = ["-created_at", "-id"]
 
     def get_urls(self) -> list[Any]:
-        pages = [
-            path(
-                f"<path:object_id>/{what}/",
-                self.admin_site.admin_view(getattr(self, what)),
-                name=f"memories_batch_{what}",
-            )
-            for what in DECISIONS
-        ]
-        last_night = self.admin_site.admin_view(self.restore_last_night)
-        first = path("last-night/restore/", last_night, name="memories_batch_last_night")
-        return [first, *pages, *super().get_urls()]
+        page = self.admin_site.admin_view(self.run)
+        return [path("<path:object_id>/run/", page, name="memories_batch_run"), *super().get_urls()]
+
+    @needs(Right.READ)
+    def run(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """All that a run planned."""
+        return run_page(self, request, self.reach(request, object_id, "view"))
 
     def list_context(self, request: HttpRequest) -> dict[str, Any]:
         shown, rest = request.GET.get("view", ""), request.GET.copy()

@@ -133,7 +133,7 @@ class BatchAction(Action):
     act: Callable[[Asked], Answer] = lambda asked: _carry_out(asked)
     question: Question | Callable[[Asked], Question] | None = lambda asked: _change_question(asked)
     rows: Callable[[Asked], Any] = _entries
-    refuses: Callable[[Asked], str | Outcome] | None = _too_many
+    refuses: Callable[[Asked], Answer] | None = _too_many
     back: Callable[[Asked], str] = to_row
 
 

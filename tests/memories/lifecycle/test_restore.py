@@ -278,7 +278,7 @@ def test_a_batch_of_somebody_else_or_of_another_kind_has_no_such_page(
 def test_what_is_much_is_left_to_the_worker(
     ann: Client, workspace: Workspace, scope: Scope, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("memories.admin.batches.restore.INLINE_ROWS", 3)
+    monkeypatch.setattr("memories.admin.batches.actions.INLINE_ROWS", 3)
     remember(scope, *SAID)
     expire(workspace, now=timezone.now())
     assert "the worker brings them back" in ann.post(reverse(LAST_NIGHT), ANSWER, follow=True).content.decode()
