@@ -24,7 +24,7 @@ from memories.index import worker
 from memories.index.contextual import normalise
 from memories.models import Scope
 from memories.recall import Query, SearchScope, recall
-from memories.recall.question.similarity import is_cjk
+from memories.recall.vector import is_cjk
 from memories.tenancy.resolver import ScopeRef
 
 HERE = Path(__file__).resolve().parent

@@ -30,7 +30,7 @@ from memories.lifecycle import access_counting, capacity, expiry
 from memories.llm import client
 from memories.models import Batch, DailyEvent, Entry, Link
 from memories.recall import recall as recall_entries
-from memories.recall.question.query import Query, SearchScope
+from memories.recall.query import Query, SearchScope
 from memories.tenancy.resolver import ScopeRef
 from tests.memories.llm.fake_server import FakeModel, plausible
 

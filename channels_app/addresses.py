@@ -15,7 +15,7 @@ from memories.exceptions import ScopeNotFound
 from memories.models import Scope
 from memories.notes.freshness import sync_before_search
 from memories.recall import Query, SearchScope
-from memories.recall.question.opening import read_opening
+from memories.recall.query import read_opening
 from memories.tenancy.access import Caller
 from memories.tenancy.resolver import Address, ChannelRules, Resolution, ScopeRef, key_of_direct_chat, resolve
 from sessions_app.lifecycle import conversations, locks

@@ -27,17 +27,14 @@ from memories.language import quoting, text
 from memories.language.references import RecentMessage
 from memories.models import Scope
 from memories.models.policy import Policies
-from memories.recall import Query, Recall, recall
-from memories.recall.answers.answerability import NONE, attributed, event_line, memory_line
-from memories.recall.answers.core_context import Note, ProfileFact, notes_of, profile_of
-from memories.recall.answers.quotations import with_words
+from memories.recall import Query, Recall, recall, vector
+from memories.recall.answer import NONE, Note, ProfileFact, event_line, memory_line, notes_of, profile_of, with_words
+from memories.recall.events import RecalledEvent
 from memories.recall.gate.decision import GateDecision
-from memories.recall.question import question_vector
-from memories.recall.question.opening import opening_of
-from memories.recall.question.speakers import Sender, sender_of, sender_with_id
-from memories.recall.question.temporal import is_about_past
-from memories.recall.ranking.scoring import Ranked
-from memories.recall.retrieval.retrievers import RecalledEvent
+from memories.recall.people import Sender, attributed, sender_of, sender_with_id
+from memories.recall.query import opening_of
+from memories.recall.question import is_about_past
+from memories.recall.ranking import Ranked
 from memories.tenancy.access import Caller
 from memories.tenancy.resolver import Address, Resolution
 from sessions_app.lifecycle import budget, close, conversations
@@ -99,7 +96,7 @@ def context_for(
     the messages just before; None: those of the history. `tools`: the model has those of memory. `client_history`: what
     the bot keeps and gives its model itself. Raises InvalidAddress, ScopeNotFound, LeaveToFiles.
     """
-    question_vector.begin(message)
+    vector.begin_embedding(message)
     resolved = addresses.resolve_address(caller, address)
     modes.check_database_answers(resolved)
     query = addresses.recall_query(

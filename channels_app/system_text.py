@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from memories.language import text
 from memories.language.quoting import notice_in
-from memories.recall.answers.answerability import fit
+from memories.recall.answer import fit
 from sessions_app.messages import in_language
 
 HEADINGS = {

@@ -19,7 +19,7 @@ from memories.language.text import is_blank
 from memories.language.wishes import asks_to_keep, names_what
 from memories.models import Scope
 from memories.models.change import acting
-from memories.recall.traces import feedback
+from memories.recall import traces
 from memories.tenancy.access import Caller
 from memories.tenancy.resolver import Resolution
 from memories.visibility import trace_for
@@ -53,12 +53,12 @@ def report_turn(
     """
     trace = trace_for(caller, UUID(turn.recall_id)) if turn.recall_id else None
     if trace is not None and used:
-        feedback.served_ids(trace, used)
+        traces.served_ids(trace, used)
     result = take_turn(caller, turn, now=now, is_replay=is_replay)
     if trace is not None:
         if used is not None:
-            feedback.record_feedback(trace, list(dict.fromkeys(used)))
-        feedback.record_answer(trace, question=turn.user, answer=turn.assistant)
+            traces.record_feedback(trace, list(dict.fromkeys(used)))
+        traces.record_answer(trace, question=turn.user, answer=turn.assistant)
     return result
 
 

@@ -101,7 +101,7 @@ class MemorySettings:
     RRF_K: int = 60
     RECALL_MESSAGE_CHARS: int = 4_000  # of a longer message its beginning and its end are searched
     RECALL_CANDIDATES: int = 50  # ranked in the database, then weighed by decay and quotas
-    FEATURES_OFF: str = ""  # features (memories.recall.ranking.features) that do not count, by commas
+    FEATURES_OFF: str = ""  # features (memories.recall.ranking) that do not count, by commas
     SPEAKER_BOOST: float = 0.07  # added when the question names who said it
     DATE_BOOST: float = 0.20  # added when the question names the days it was said on, thrice if it is about them
     DATE_TAIL: timedelta = timedelta(days=3)  # people speak of a day for some days: the boost falls to 1/e in this time

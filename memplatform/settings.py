@@ -264,8 +264,8 @@ ERASURES_ROOT = Path(env("MEMPLATFORM_ERASURES", default=str(DATA_DIR / "erasure
 
 #: Embedding providers in order of trust, by short name or dotted path (see memories.embeddings). Empty: keyword recall.
 MEMORY_EMBEDDERS = env.list("MEMORY_EMBEDDERS", default=["bundled"])
-#: Where recall looks besides the entries (see memories.recall.retrieval.retrievers).
-RETRIEVERS = ["sessions_app.search.retriever.session_events", "memories.recall.retrieval.daily_events.daily_events"]
+#: Where recall looks besides the entries (see memories.recall.events).
+RETRIEVERS = ["sessions_app.search.retriever.session_events", "memories.recall.events.daily_events"]
 MEMORY_RETRIEVERS = env.list("MEMORY_RETRIEVERS", default=RETRIEVERS)
 #: How what they find is shown on a trace's page (see memories.admin.recall_traces.events).
 TELLERS = ["sessions_app.admin.retrieved_events.session_events", "memories.admin.recall_traces.events.daily_events"]

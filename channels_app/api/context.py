@@ -30,7 +30,7 @@ from memories.api.recall_traces.answers import RecalledMemory
 from memories.choices import Category, NeedMode, Permission
 from memories.conf import conf
 from memories.models import Scope
-from memories.recall.question.speakers import name_in
+from memories.recall.people import name_in
 from sessions_app.api.answers import DirectiveAnswer
 from sessions_app.api.serializers import ROLES, TOKENS
 from sessions_app.history.replay import ReplayedMessage

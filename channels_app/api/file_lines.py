@@ -5,8 +5,8 @@ from typing import Any
 from channels_app.doors.files.recall import RecalledLine
 from memories.api.recall_traces.answers import RecalledMemory
 from memories.choices import EntryType
-from memories.recall.answers import explanation
-from memories.recall.answers.explanation import CandidateRecord
+from memories.recall import traces
+from memories.recall.traces import CandidateRecord
 
 
 def line_answer(line: RecalledLine) -> dict[str, Any]:
@@ -25,5 +25,5 @@ def line_answer(line: RecalledLine) -> dict[str, Any]:
         created_at=match.at,
         score=round(match.score, 4),
         superseded_by_newer=None,
-        why=explanation.why(CandidateRecord(entry=0, keyword=round(match.score, 4), in_context=line.in_context), {}),
+        why=traces.why(CandidateRecord(entry=0, keyword=round(match.score, 4), in_context=line.in_context), {}),
     )

@@ -28,12 +28,10 @@ from memories.choices import EntryType, NeedMode, Permission
 from memories.conf import conf
 from memories.exceptions import InvalidMoment
 from memories.language.references import ASSISTANT, MOST_MESSAGES, USER, RecentMessage
-from memories.recall import Mode, Query, Recall, recall
-from memories.recall.answers import explanation
-from memories.recall.question import question_vector
-from memories.recall.ranking.scoring import Ranked
-from memories.recall.replay.as_of import Past
-from memories.recall.retrieval.retrievers import RecalledEvent
+from memories.recall import Mode, Query, Recall, recall, traces, vector
+from memories.recall.eligibility import Past
+from memories.recall.events import RecalledEvent
+from memories.recall.ranking import Ranked
 from memories.tenancy.access import Caller
 from memories.tenancy.resolver import Resolution
 
@@ -193,7 +191,7 @@ class RecallView(Call):
     def post(self) -> Response:
         asked = self.body
         if asked["mode"] in (Mode.HYBRID, Mode.VECTOR):
-            question_vector.begin(asked["message"])
+            vector.begin_embedding(asked["message"])
         resolved = addresses.resolve_address(self.caller, asked["address"]) if "address" in asked else None
         if resolved:
             check_database_answers(resolved)
@@ -253,7 +251,7 @@ def _excluded_answer(item: Ranked, result: Recall) -> dict[str, Any]:
     """A candidate that was not served, and why; of what may not be served without its words."""
     answer = LeftOutMemory.of(**_memory(item, result.weights), reason=item.reason)
     is_untold = result.past is not None and result.past.withholds(item.entry)
-    return answer | dict.fromkeys([*explanation.WITHHELD.get(item.reason, ()), *(("content", "slots") * is_untold)])
+    return answer | dict.fromkeys([*traces.WITHHELD.get(item.reason, ()), *(("content", "slots") * is_untold)])
 
 
 def _memory(item: Ranked, weights: Mapping[str, float]) -> dict[str, Any]:
@@ -269,7 +267,7 @@ def _memory(item: Ranked, weights: Mapping[str, float]) -> dict[str, Any]:
         "created_at": entry.created_at,
         "score": round(item.score, 4),
         "superseded_by_newer": item.superseded_by,
-        "why": explanation.why(explanation.record_of(item), weights),
+        "why": traces.why(traces.record_of(item), weights),
     }
 
 

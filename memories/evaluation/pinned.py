@@ -15,8 +15,7 @@ from django.db.models import Q
 
 from memories.models import Entry, PinnedState, PinnedTest, Policy, Scope, Workspace
 from memories.models.policy import Policies
-from memories.recall import Query, SearchScope, recall
-from memories.recall.traces import store as traces
+from memories.recall import Query, SearchScope, recall, traces
 from memories.tenancy.resolver import ScopeRef
 
 #: What those asked that were pinned before it was kept: memories alone, as many as the policy says.

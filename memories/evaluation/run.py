@@ -18,7 +18,7 @@ from memories.evaluation.report import AnswerScore
 from memories.evaluation.workspace import IngestedScope, Progress, ingest, rebuild_rows
 from memories.models import Workspace
 from memories.recall import Query, SearchScope, recall
-from memories.recall.ranking.features import FEATURES
+from memories.recall.ranking import FEATURES
 from memories.tenancy.resolver import ScopeRef
 
 LIMIT = 10

@@ -22,7 +22,7 @@ from memories.exceptions import EmbedderFailed
 from memories.index import models_in_use, search_rows, worker
 from memories.models import Change, EmbeddingCache, Entry, IndexQueueItem, RecallTrace, Scope, Workspace
 from memories.models.table import Fate, children_first, tables
-from memories.recall.question import similarity
+from memories.recall import vector
 
 
 @contextmanager
@@ -144,7 +144,7 @@ def rebuild_rows(memories: Mapping[str, IngestedScope]) -> None:
     model = main.pk if main else None
     for memory in memories.values():
         search_rows.rebuild(memory.scope.pk, model_id=model)
-    similarity.forget_centroids()
+    vector.forget_centroids()
 
 
 def _ingested_before(dataset: Dataset, workspace: Workspace) -> dict[str, IngestedScope] | None:

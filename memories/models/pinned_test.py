@@ -48,7 +48,7 @@ class PinnedTest(Recorded):
     scope_keys = ArrayField(models.CharField(max_length=255), verbose_name=_("scopes"))
     #: Of each scope its key, kind, and what of it may be heard; the asker and the session; as people call it.
     whom = models.JSONField(_("as whom"), default=dict)
-    #: What else was asked, as a recall's trace keeps it (memories.recall.traces.store).
+    #: What else was asked, as a recall's trace keeps it (memories.recall.traces).
     asked = models.JSONField(_("as asked"), default=dict, blank=True)
     #: What stood on the page it was made from, best first: each memory with its version. None: it was not kept.
     answer = models.JSONField(_("answer"), null=True, blank=True)

@@ -2,15 +2,27 @@
 
 gate → words, vector and dates → one statement → scores and floor → reranker → quotas → answerability → context → events
 → trace
+
+
+@@
+
+Answers given a moment ago, for the same question under the same walls (C15).
+
+Nothing has to be told to it: the versions of the scopes and all numbers of the policy are in the key, so that whatever
+is written, expired, restored, indexed or set anew is never answered from before. What a bot's key may see is in it as
+the places it may look at. Each process keeps its own.
 """
 
 import time
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, tzinfo
+from functools import lru_cache
+from threading import Lock
 from typing import Any, TypeVar
 from uuid import UUID
 
+from cachetools import LRUCache
 from django.db import OperationalError, connection
 
 from memories.choices import NeedMode
@@ -19,10 +31,10 @@ from memories.language.quoting import notice_in
 from memories.models import RecallTrace
 from memories.models.policy import Policies
 from memories.offline import database
-from memories.recall.answers import cache as answer_cache
-from memories.recall.answers import explanation
-from memories.recall.answers.answerability import (
+from memories.recall import traces
+from memories.recall.answer import (
     Answerability,
+    add_evidence,
     assess,
     assess_events,
     assess_newest,
@@ -31,38 +43,43 @@ from memories.recall.answers.answerability import (
     events_text,
     is_noise,
 )
-from memories.recall.answers.quotations import add_evidence
+from memories.recall.candidates import eligible_candidates, ranking_weights
+from memories.recall.corrections import prefer_corrections
+from memories.recall.eligibility import Past, as_of, check_moment
+from memories.recall.events import RecalledEvent, apply_to, past_question_of, retrieve_events
 from memories.recall.gate.decision import GateDecision, decide
-from memories.recall.question.opening import Opening, opening_of
-from memories.recall.question.people import without_names
-from memories.recall.question.query import (
+from memories.recall.people import is_about_asker, without_names
+from memories.recall.query import (
     BY_MATCH_ALONE,
     Mode,
+    Opening,
     ParsedQuery,
     Query,
     SearchScope,
-    parse_for_match,
+    opening_of,
     searched_part,
-    words_of,
 )
-from memories.recall.question.question_vector import PENDING, vector_of
-from memories.recall.question.references import resolve
-from memories.recall.question.speakers import is_about_asker
-from memories.recall.question.temporal import (
+from memories.recall.question import (
     DateRange,
     asks_what_came_before,
     date_ranges_of,
     has_question_mark_or_word,
+    parse_for_match,
+    resolve,
+    words_of,
 )
-from memories.recall.ranking.corrections import prefer_corrections
-from memories.recall.ranking.features import feature_weights, speaks_of_one_of_several
-from memories.recall.ranking.rerank import rerank
-from memories.recall.ranking.scoring import Ranked, best_first, mark_repeated, score, serve
-from memories.recall.replay.as_of import Past, as_of, check_moment
-from memories.recall.retrieval import retrievers
-from memories.recall.retrieval.statement import eligible_candidates, ranking_weights
-from memories.recall.traces import store as traces
-from memories.recall.traces.log_line import log_recall
+from memories.recall.ranking import (
+    Ranked,
+    best_first,
+    feature_weights,
+    mark_repeated,
+    rerank,
+    score,
+    serve,
+    speaks_of_one_of_several,
+)
+from memories.recall.traces import log_recall
+from memories.recall.vector import PENDING, vector_of
 
 __all__ = ["Mode", "SearchScope", "Query", "Recall", "recall"]
 
@@ -88,7 +105,7 @@ class Recall:
     answerability: Answerability = field(default_factory=Answerability)
     in_history: bool = False  # what bears on the message best is said by the messages the client has already
     date_ranges: Sequence[DateRange] = field(default_factory=list)  # that the ranking went by
-    events: list[retrievers.RecalledEvent] = field(default_factory=list)  # of questions about the past
+    events: list[RecalledEvent] = field(default_factory=list)  # of questions about the past
     excluded: list[Ranked] = field(default_factory=list)
     weights: dict[str, float] = field(default_factory=dict)
     explained: dict[str, Any] | None = None  # the candidates as the trace keeps them; None: not sampled
@@ -162,7 +179,7 @@ def recall(
     if recorded:
         result.trace = result.timed("trace", lambda: _trace(query, result, now))
         log_recall(query, result)
-        answer_cache.keep(key, result, now)
+        keep_answer(key, result, now)
     return result
 
 
@@ -193,9 +210,9 @@ def _answer(query: Query, asked: "_Asked") -> tuple[Query, Recall, Hashable | No
         if query.adjusted is not None:
             opening = replace(opening, policies=query.adjusted(opening.policies))
         query = replace(query, limit=query.limit or opening.most_recalls)
-        looks_back = retrievers.apply_to(query)
-        key = None if looks_back or query.is_index_pending else answer_cache.key_of(query, opening.policies, asked.zone)
-        if (cached := answer_cache.find(key, asked.now)) is None:
+        looks_back = apply_to(query)
+        key = None if looks_back or query.is_index_pending else answer_key(query, opening.policies, asked.zone)
+        if (cached := kept_answer(key, asked.now)) is None:
             _search(query, result, _Circumstances(asked, opening, looks_back))
         else:
             uid = cached.trace.uid if cached.trace else None
@@ -315,8 +332,8 @@ def _add_events(
     query: Query, result: Recall, parsed: ParsedQuery, ranges: Sequence[DateRange], given: _Circumstances
 ) -> None:
     """What was said then, beside what is remembered of it; the words of a memory are not repeated in the context."""
-    question = retrievers.past_question_of(query, parsed, ranges, result.weights, given.policies)
-    events = result.timed("events", lambda: retrievers.retrieve_events(question, query, result.served, given.now))
+    question = past_question_of(query, parsed, ranges, result.weights, given.policies)
+    events = result.timed("events", lambda: retrieve_events(question, query, result.served, given.now))
     result.events = [event for event in events if not event.in_history]
     result.in_history |= bool(events) and events[0].in_history
     result.answerability = assess_events(
@@ -336,6 +353,67 @@ def _explain(query: Query, result: Recall, parsed: ParsedQuery, policies: Polici
     if query.explain or may_be:
         result.excluded = result.timed(
             "passed_over",  # as traces and metrics have called this step from the first
-            lambda: explanation.excluded_candidates(query, parsed, result.weights, policies, result.served, now),
+            lambda: traces.excluded_candidates(query, parsed, result.weights, policies, result.served, now),
         )
-    result.explained = explanation.compact([*result.ranked, *result.excluded], result.weights)
+    result.explained = traces.compact([*result.ranked, *result.excluded], result.weights)
+
+
+@dataclass(frozen=True)
+class _Cached:
+    answer: "Recall"
+    begins: datetime
+    ends: datetime
+
+
+_lock = Lock()
+
+
+@lru_cache(maxsize=1)
+def _answers(size: int) -> LRUCache[Hashable, _Cached]:
+    return LRUCache(size)
+
+
+def answer_key(query: Query, policies: Policies, zone: tzinfo) -> Hashable | None:
+    """Equal for questions with the same answer; None when this one is to be answered anew."""
+    is_plain = not query.explain and query.among is None and query.as_of is None and query.adjusted is None
+    if not (query.cache and conf.ANSWER_CACHE and conf.ANSWER_CACHE_SIZE and is_plain):
+        return None
+    return (
+        query.workspace_id,
+        tuple((place.scope.pk, place.scope.version, place.ref) for place in query.places),
+        policies.fingerprint(),
+        *(query.message, query.language),
+        query.asker,
+        *(query.limit, query.mode, query.need, query.quotas, query.nearest, query.token_budget),
+        None if query.types is None else frozenset(query.types),
+        frozenset(query.filters.items()),
+        *(query.project, query.topic, query.since, query.until, query.before_entry),
+        query.client_history,
+        query.additions,
+        str(zone),
+    )
+
+
+def kept_answer(key: Hashable | None, now: datetime) -> "Recall | None":
+    """The answer kept under a key, unless its time is up."""
+    if key is None:
+        return None
+    with _lock:
+        cached = _answers(conf.ANSWER_CACHE_SIZE).get(key)
+    return cached.answer if cached is not None and cached.begins <= now < cached.ends else None
+
+
+def keep_answer(key: Hashable | None, answer: "Recall", now: datetime) -> None:
+    """Keep an answer until the first of its memories ends, for half a minute at most; a degraded one not at all."""
+    if key is None or answer.degraded or answer.cached_from:
+        return
+    until = now + conf.ANSWER_CACHE_TTL
+    light = replace(answer, ranked=[], excluded=[])  # the trace's rows hold all that is told again
+    with _lock:
+        _answers(conf.ANSWER_CACHE_SIZE)[key] = _Cached(light, now, min(until, answer.ends or until))
+
+
+def forget_answers() -> None:
+    """Answer everything anew (tests)."""
+    with _lock:
+        _answers.cache_clear()

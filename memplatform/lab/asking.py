@@ -14,10 +14,8 @@ from memories.entries.versions import ServedVersion
 from memories.exceptions import ScopeNotFound
 from memories.models import RecallTrace, Workspace
 from memories.models.policy import Policies, Subject
-from memories.recall import Query, Recall, recall
-from memories.recall.answers import explanation
-from memories.recall.ranking.scoring import Ranked
-from memories.recall.traces import store as traces
+from memories.recall import Query, Recall, recall, traces
+from memories.recall.ranking import Ranked
 from memories.tenancy.resolver import Address
 from memplatform.lab.form import WEIGHT_LABELS
 from sessions_app.models import Session
@@ -139,14 +137,14 @@ def _all(result: Recall) -> list[Ranked]:
 
 
 def _row(item: Ranked, weights: Mapping[str, float]) -> CandidateRow:
-    record, entry = explanation.record_of(item), item.entry
+    record, entry = traces.record_of(item), item.entry
     return CandidateRow(
         line=record,
         entry=entry,
         then=ServedVersion(entry.version, entry.content, False, entry.stated_at),
         state=None,
         is_served=item.reason == "served",
-        boosts=explanation.boosts(record, weights),
+        boosts=traces.boosts(record, weights),
     )
 
 

@@ -16,7 +16,7 @@ from memories.admin.labels import actor_label
 from memories.choices import Outcome
 from memories.language.quoting import as_name
 from memories.models import RecallTrace
-from memories.recall.question.speakers import name_in
+from memories.recall.people import name_in
 from sessions_app.admin.made_memories import MadeMemory, memories_of
 from sessions_app.admin.served_recalls import ServedRecall, recalls_of_answers, served_recalls
 from sessions_app.choices import EventKind

@@ -22,7 +22,7 @@ from memories.exceptions import ScopeFrozen
 from memories.language import text
 from memories.language.sentences import nearest_sentence
 from memories.models import Entry, Evidence, Scope, Workspace
-from memories.recall.question.speakers import name_in
+from memories.recall.people import name_in
 from memories.verification import quotes
 from sessions_app.choices import EventKind
 from sessions_app.history import redaction

@@ -17,10 +17,10 @@ from django.db import connection
 from memories.choices import ScopeKind
 from memories.index.contextual import sparse_literal
 from memories.language import text
-from memories.recall.question.query import SearchScope
-from memories.recall.question.similarity import similarity
-from memories.recall.question.speakers import OTHERS_FACTOR
-from memories.recall.retrieval.retrievers import PastQuestion, RecalledEvent, limit_events
+from memories.recall.events import PastQuestion, RecalledEvent, limit_events
+from memories.recall.people import OTHERS_FACTOR
+from memories.recall.query import SearchScope
+from memories.recall.vector import similarity
 from sessions_app.choices import EventKind
 from sessions_app.history import redaction
 from sessions_app.history.retention import retention_of

@@ -10,7 +10,7 @@ from memories.api.calls import Method
 from memories.choices import Permission
 from memories.exceptions import NotServed
 from memories.models import Entry, RecallTrace
-from memories.recall.traces.feedback import record_feedback
+from memories.recall.traces import record_feedback
 
 #: How long ago the search may have been.
 LOOK_BACK = timedelta(days=1)

@@ -20,7 +20,7 @@ from memories.choices import NeedMode, Permission
 from memories.models import Entry, Scope
 from memories.notes.freshness import sync_before_search
 from memories.recall import Query, SearchScope, recall
-from memories.recall.ranking.scoring import Ranked
+from memories.recall.ranking import Ranked
 from memories.tenancy.access import Caller
 from memories.tenancy.resolver import ScopeRef
 

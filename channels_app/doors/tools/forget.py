@@ -18,9 +18,9 @@ from memories.files.layout import read_reference
 from memories.language import quoting
 from memories.models import DailyEvent, Entry, Policy
 from memories.models.change import acting
-from memories.recall.question.opening import opening_of
-from memories.recall.retrieval.daily_events import forgotten_day, readable_day
-from memories.recall.retrieval.reading import readable_entry
+from memories.recall.eligibility import readable_entry
+from memories.recall.events import forgotten_day, readable_day
+from memories.recall.query import opening_of
 from memories.visibility import entry_for
 from sessions_app.messages import in_language
 

@@ -20,7 +20,7 @@ from memories.files.layout import ScopeFolder, read_reference, scope_folder
 from memories.language import quoting
 from memories.models import Scope
 from memories.notes.save import Target, append_line, path_of
-from memories.recall.answers.answerability import NONE
+from memories.recall.answer import NONE
 from memories.tenancy.keys import kind_of_key
 from sessions_app.messages import in_language
 

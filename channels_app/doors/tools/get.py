@@ -18,11 +18,10 @@ from memories.files import comments, disk, markdown
 from memories.files.layout import ScopeFolder, read_reference, resolve_path
 from memories.language import quoting
 from memories.models import Policy, Scope, Suppression
-from memories.recall.question.opening import opening_of
-from memories.recall.question.speakers import Sender, sender_of, sender_with_id
-from memories.recall.retrieval.daily_events import readable_day
-from memories.recall.retrieval.filters import credential_guard
-from memories.recall.retrieval.reading import readable_entry
+from memories.recall.eligibility import credential_guard, readable_entry
+from memories.recall.events import readable_day
+from memories.recall.people import Sender, sender_of, sender_with_id
+from memories.recall.query import opening_of
 from sessions_app.choices import EventKind
 from sessions_app.messages import in_language
 from sessions_app.visibility import session_and_scope, visible_message

@@ -10,10 +10,10 @@ from channels_app.doors.tools.snippets import cut_around
 from memories.conf import conf
 from memories.language import quoting
 from memories.recall import Query, recall
-from memories.recall.answers.answerability import CORRECTED, FOUND, NONE, WEAK, Said, attributed, heading_of
-from memories.recall.answers.quotations import with_words
-from memories.recall.ranking.scoring import Ranked
-from memories.recall.retrieval.retrievers import RecalledEvent
+from memories.recall.answer import CORRECTED, FOUND, NONE, WEAK, heading_of, with_words
+from memories.recall.events import RecalledEvent
+from memories.recall.people import Said, attributed
+from memories.recall.ranking import Ranked
 from sessions_app.messages import in_language
 
 NOTES, ENTRIES = "notes", "entries"

@@ -24,8 +24,8 @@ from memories.language import quoting
 from memories.models import Entry
 from memories.models.change import acting
 from memories.notes.index import sync_file
-from memories.recall.question.opening import opening_of
-from memories.recall.retrieval.reading import readable_entry
+from memories.recall.eligibility import readable_entry
+from memories.recall.query import opening_of
 from memories.visibility import scope_to_write
 from sessions_app.messages import in_language
 

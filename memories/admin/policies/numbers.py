@@ -11,7 +11,7 @@ from memories.choices import EntryType, PolicyKind, ScopeKind
 from memories.conf import conf
 from memories.kinds import type_rule
 from memories.models.policy import WEIGHTS, Policies, Subject
-from memories.recall.ranking.features import fitted_weights
+from memories.recall.ranking import fitted_weights
 
 #: The kinds of policies, each with what it does in a sentence above its form.
 KINDS = {

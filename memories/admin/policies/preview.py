@@ -17,7 +17,7 @@ from memories.kinds import SECRET
 from memories.lifecycle import expiry
 from memories.models import Entry, Policy, Workspace
 from memories.models.policy import Policies
-from memories.recall.replay import what_if
+from memories.recall import what_if
 
 #: Seconds the database may take to count what would end.
 COUNT_SECONDS = 5

@@ -13,8 +13,8 @@ from memories.entries.history import word_diff
 from memories.entries.versions import ServedVersion, served_versions
 from memories.models import Entry, Policy, RecallTrace
 from memories.models.state import State, state_of
-from memories.recall.answers import explanation
-from memories.recall.answers.explanation import CandidateRecord
+from memories.recall import traces
+from memories.recall.traces import CandidateRecord
 
 
 @dataclass(frozen=True)
@@ -85,12 +85,12 @@ class CandidateRow:
 
 def candidate_rows(trace: RecallTrace) -> list[CandidateRow]:
     """What was served first, in order, then what was left out; entries of other workspaces are never read."""
-    kept = {line.entry: line for line in explanation.records_of(trace.candidates)}
+    kept = {line.entry: line for line in traces.records_of(trace.candidates)}
     order = [*trace.served, *(pk for pk in kept if pk not in trace.served)]
     here = Entry.objects.filter(workspace_id=trace.workspace_id).select_related("scope")
     entries = here.in_bulk(order)
     then = served_versions(trace, entries, {line.entry: line.version for line in kept.values() if line.version})
-    weights, now = explanation.weights_of(trace.candidates), timezone.now()
+    weights, now = traces.weights_of(trace.candidates), timezone.now()
     policies = Policy.objects.of(trace.workspace_id)
     states = {pk: state_of(entry, policies.end_of(entry), now) for pk, entry in entries.items()}
     return [
@@ -100,7 +100,7 @@ def candidate_rows(trace: RecallTrace) -> list[CandidateRow]:
             then=then.get(pk),
             state=states.get(pk),
             is_served=pk in trace.served,
-            boosts=explanation.boosts(line, weights),
+            boosts=traces.boosts(line, weights),
             is_named_used=pk in (trace.used or ()),
             is_in_answer=pk in (trace.overlap or ()),
         )

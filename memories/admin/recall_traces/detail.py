@@ -10,8 +10,7 @@ from memories.admin.recall_traces.events import event_rows
 from memories.admin.recall_traces.labels import CHANGES, DEGRADED, MODES, STEPS
 from memories.entries.versions import ServedVersion, served_versions
 from memories.models import Entry, RecallTrace, Scope
-from memories.recall.answers import explanation
-from memories.recall.traces import store as traces
+from memories.recall import traces
 
 EMBED_SECONDS = 3.0  # people wait longer than bots do
 
@@ -44,7 +43,7 @@ def trace_context(trace: RecallTrace) -> dict[str, Any]:
         "said_lines": events,
         "said_highest": max((line.event.score for line in events), default=0.0) or 1.0,
         "is_reranked": any(line.line.rerank for line in lines),
-        "weights": explanation.weights_of(trace.candidates),
+        "weights": traces.weights_of(trace.candidates),
         "steps": _steps(trace),
         "cached_from": here.filter(uid=cached).first() if cached else None,
         "is_purged": trace.is_purged,

@@ -16,7 +16,7 @@ from django.utils.translation import gettext_lazy as _
 
 from memories.entries.versions import PointInHistory, contents_at
 from memories.models import DailyEvent, Entry, RecallTrace
-from memories.recall.traces.store import TracedEvent, events_of
+from memories.recall.traces import TracedEvent, events_of
 
 DAYS = "daily_events/"
 

@@ -16,11 +16,9 @@ from memories.api.recall_traces import answers
 from memories.choices import Permission
 from memories.entries.versions import ServedVersion, served_versions, suppressed_entries
 from memories.models import Bot, Entry, RecallTrace
-from memories.recall.answers import explanation
-from memories.recall.answers.explanation import CandidateRecord
-from memories.recall.question.speakers import sender_of
-from memories.recall.traces import feedback
-from memories.recall.traces import store as traces
+from memories.recall import traces
+from memories.recall.people import sender_of
+from memories.recall.traces import CandidateRecord
 from memories.visibility import scope_keys_of, trace_for
 
 USED_MAX = 50
@@ -53,12 +51,12 @@ class FeedbackView(Call):
         if trace is None:
             raise NotFound
         used = list(dict.fromkeys(self.body["used"]))
-        feedback.record_feedback(trace, used, self.body["note"])
+        traces.record_feedback(trace, used, self.body["note"])
         return Response(answers.FeedbackAnswer.of(trace, used=used))
 
 
 def _trace_answer(trace: RecallTrace) -> dict[str, Any]:
-    lines = explanation.records_of(trace.candidates)
+    lines = traces.records_of(trace.candidates)
     entries = _entries(trace, [line.entry for line in lines])
     evidence = {name: value for name, value in trace.evidence.items() if name != "events"}
     bot = Bot.objects.filter(workspace_id=trace.workspace_id, pk=trace.bot_id or 0).first()
@@ -73,7 +71,7 @@ def _trace_answer(trace: RecallTrace) -> dict[str, Any]:
         **_candidates(trace, lines, entries),
         events=[answers.EventOfTrace.of(event) for event in traces.events_of(trace)],
         sampled=trace.candidates is not None,
-        weights=explanation.weights_of(trace.candidates),
+        weights=traces.weights_of(trace.candidates),
         used=_uids(trace.used, entries),
         pointed_to=_uids(trace.overlap, entries),
     )
@@ -81,7 +79,7 @@ def _trace_answer(trace: RecallTrace) -> dict[str, Any]:
 
 def _candidates(trace: RecallTrace, lines: Sequence[CandidateRecord], entries: dict[int, Entry]) -> dict[str, Any]:
     by_entry = {line.entry: line for line in lines}
-    weights = explanation.weights_of(trace.candidates)
+    weights = traces.weights_of(trace.candidates)
     records = _records(trace, lines, entries)
     return {
         "memories": [
@@ -110,7 +108,7 @@ def _memory(line: CandidateRecord, entries: dict[int, Entry], weights: dict[str,
         "created_at": entry and entry.created_at,
         "score": line.score,
         "superseded_by_newer": line.superseded_by,
-        "why": explanation.why(line, weights),
+        "why": traces.why(line, weights),
     }
 
 
@@ -119,7 +117,7 @@ def _left_out(
 ) -> dict[str, Any]:
     memory = answers.RecordedLeftOut.of(**_memory(line, entries, weights), **record, reason=line.reason)
     withheld = record if line.reason == "other_scope" else ()
-    return memory | dict.fromkeys((*withheld, *explanation.WITHHELD.get(line.reason, ())))
+    return memory | dict.fromkeys((*withheld, *traces.WITHHELD.get(line.reason, ())))
 
 
 def _records(

@@ -9,7 +9,7 @@ from django.db import connection
 
 from memories.index import worker as embedder
 from memories.models import Entry, Workspace
-from memories.recall.question import similarity
+from memories.recall import vector
 from memories.tenancy import row_level_security
 from sessions_app.models import EventIndex, Session
 from sessions_app.search.embedder import EventEmbedder
@@ -27,7 +27,7 @@ SALARY = "did I tell you about my wages?"
 @pytest.fixture(autouse=True)
 def meaning(settings: Any) -> None:
     use(settings, Meaning)
-    similarity.forget_centroids()
+    vector.forget_centroids()
 
 
 def embed() -> None:

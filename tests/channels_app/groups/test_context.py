@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from memories.models import Entry, Workspace
-from memories.recall.retrieval import filters
+from memories.recall import eligibility
 from sessions_app.models import Session
 from tests.channels_app.groups.members import GROUPS, World, everyone
 from tests.channels_app.groups.test_recall import leaks
@@ -43,7 +43,7 @@ def test_not_at_the_first_turn_either(world: World, workspace: Workspace) -> Non
 @pytest.mark.thorough
 def test_the_questions_find_a_broken_rule(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     with_profiles(world)
-    monkeypatch.setattr(filters, "audience_filter", lambda query: ([], {}))
+    monkeypatch.setattr(eligibility, "audience_filter", lambda query: ([], {}))
     found, _told = leaks(world, "same_chat", call="context", token_budget=50_000)
     assert found and all(place in GROUPS for _word, _peer, place in found)
     assert {peer for peer, _place in everyone()} >= {peer for _word, peer, _place in found}

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from memories.models import Workspace
-from memories.recall.retrieval import filters
+from memories.recall import eligibility
 from sessions_app.search import retriever
 from tests.channels_app.groups.members import GROUPS, World, asked, everyone, questions, words_in
 
@@ -51,7 +51,7 @@ def test_who_explains_tells_no_words_either(world: World) -> None:
 
 @pytest.mark.thorough
 def test_the_questions_find_a_broken_rule(world: World, workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(filters, "audience_filter", lambda query: ([], {}))
+    monkeypatch.setattr(eligibility, "audience_filter", lambda query: ([], {}))
     assert leaks(world, "same_chat", limit=50, quotas=False)[0]
 
 

@@ -9,7 +9,7 @@ from memories import entries
 from memories.choices import ScopeKind
 from memories.index import worker
 from memories.models import Entry, RecallTrace, Scope, Workspace
-from memories.recall.question.speakers import asks_about_asker
+from memories.recall.people import asks_about_asker
 from sessions_app.models import Session, SessionEvent
 from tests.channels_app.groups.members import address, chat
 from tests.conftest import NOW, make_draft, make_key

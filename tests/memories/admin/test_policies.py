@@ -14,7 +14,7 @@ from memories.choices import PolicyKind
 from memories.lifecycle import expiry
 from memories.models import AuditRecord, Change, Entry, PinnedTest, Policy, RecallTrace
 from memories.models.policy import Policies
-from memories.recall.replay import what_if
+from memories.recall import what_if
 from tests.memories.admin.conftest import House
 
 pytestmark = pytest.mark.django_db

@@ -8,7 +8,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from memories.models import AuditEvent, AuditRecord, RecallTrace
-from memories.recall.traces.store import question_terms
+from memories.recall.traces import question_terms
 from tests.memories.admin.conftest import House, enter, make_user
 
 pytestmark = pytest.mark.django_db

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from memories.models import RecallTrace, Workspace
-from memories.recall.traces import feedback
+from memories.recall import traces
 from tests.conftest import TELEGRAM, Api, make_key
 
 pytestmark = pytest.mark.django_db
@@ -126,34 +126,34 @@ def test_a_turn_outlives_the_trace_of_its_recall(api: Api, recalled: dict[str, A
 
 def test_words_of_the_question_prove_nothing() -> None:
     assert (
-        feedback.reference_shares("My cat is called Rice?", "is my cat called Rice", {1: "My cat is called Rice"}) == {}
+        traces.reference_shares("My cat is called Rice?", "is my cat called Rice", {1: "My cat is called Rice"}) == {}
     )
 
 
 def test_a_word_that_all_memories_hold_points_to_none_of_them() -> None:
     memories = {n: f"Hangzhou trip number {n}" for n in range(10)}
-    shares = feedback.reference_shares("Hangzhou, with the train and a bicycle", "where?", memories)
+    shares = traces.reference_shares("Hangzhou, with the train and a bicycle", "where?", memories)
     assert max(shares.values()) < 0.2
 
 
 def test_two_memories_that_say_the_same_are_both_used() -> None:
     memories = {1: "User: I moved to Hangzhou\nAssistant: Noted.", 2: "The user lives in Hangzhou", 3: "likes tea"}
-    shares = feedback.reference_shares("You live in Hangzhou.", "where do I live?", memories)
+    shares = traces.reference_shares("You live in Hangzhou.", "where do I live?", memories)
     assert (shares[1], shares[2], shares[3]) == (0.5, 0.5, 0.0)
 
 
 def test_chinese_answers_point_to_their_memories_too() -> None:
     memories = {1: "我的猫叫年糕，三岁了", 2: "我住在杭州西湖边"}
-    shares = feedback.reference_shares("你的猫叫年糕。", "我的猫叫什么名字？", memories)
+    shares = traces.reference_shares("你的猫叫年糕。", "我的猫叫什么名字？", memories)
     assert shares[1] >= 0.5 > shares[2]
 
 
 def test_how_often_the_words_are_right_is_known_where_bots_named_what_they_used() -> None:
-    assert feedback.precision([]) is None
+    assert traces.precision([]) is None
     both = [
         RecallTrace(served=[1, 2, 3], used=[1], overlap=[1, 2]),
         RecallTrace(served=[4], used=[4], overlap=[4]),
         RecallTrace(served=[5], used=None, overlap=[5]),
         RecallTrace(served=[6], used=[6], overlap=None),
     ]
-    assert feedback.precision(both) == pytest.approx(2 / 3)
+    assert traces.precision(both) == pytest.approx(2 / 3)

@@ -6,7 +6,7 @@ import pytest
 from django.db import connection
 
 from memories.conf import conf
-from memories.recall.question import query as queries
+from memories.recall import query
 from tests.conftest import TELEGRAM, Api
 from tests.memories.api.requests import errors
 
@@ -42,13 +42,13 @@ def test_the_end_of_a_long_message_is_searched(api: Api) -> None:
 
 def test_no_more_of_a_message_is_searched_than_set(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     lengths: list[int] = []
-    terms = queries.text.terms
+    terms = query.text.terms
 
     def counted(said: str) -> object:
         lengths.append(len(said))
         return terms(said)
 
-    monkeypatch.setattr(queries.text, "terms", counted)
+    monkeypatch.setattr(query.text, "terms", counted)
     api.post("recall", {"address": TELEGRAM, "message": LONG["ten thousand words"], "need": "off"})
     assert lengths
     assert max(lengths) <= conf.RECALL_MESSAGE_CHARS + 1

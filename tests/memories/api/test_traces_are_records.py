@@ -12,7 +12,7 @@ from memories import entries as store
 from memories.batches.steps import PurgeStep
 from memories.entries.daily_events import EventDraft, update, write
 from memories.models import DailyEvent, Entry, RecallTrace, Scope, Workspace
-from memories.recall.traces.feedback import record_answer
+from memories.recall.traces import record_answer
 from tests.conftest import TELEGRAM, Api, make_draft
 
 pytestmark = pytest.mark.django_db

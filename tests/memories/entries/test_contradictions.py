@@ -13,7 +13,7 @@ from memories.entries import CONTRADICTED_BY, Edit, expire, remember, update
 from memories.language.contradiction import outdates
 from memories.models import Entry, Policy, Scope
 from memories.recall import Query, SearchScope, recall
-from memories.recall.answers.core_context import profile_of
+from memories.recall.answer import profile_of
 from memories.tenancy.resolver import ScopeRef
 from tests.conftest import NOW, TELEGRAM, Api, make_draft
 from tests.memories.language.contradiction_pairs import pairs

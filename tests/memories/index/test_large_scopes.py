@@ -16,7 +16,7 @@ from memories import entries
 from memories.index import large_scopes, worker
 from memories.models import Entry, Scope, Workspace
 from memories.recall import Query, SearchScope, recall
-from memories.recall.retrieval import large_scopes as narrowing
+from memories.recall import large_scopes as narrowing
 from memories.tenancy import row_level_security
 from memories.tenancy.resolver import ScopeRef
 from tests.conftest import NOW, acting_as, make_draft, make_scope

@@ -11,10 +11,10 @@ from memories.choices import SESSION_EXPIRED, EntryType, ScopeKind
 from memories.language import quoting
 from memories.language.turns import sides_of, spoken_parts, turn_of
 from memories.models import Entry
-from memories.recall.answers.answerability import context_text
-from memories.recall.question.speakers import Authorship, Sender
-from memories.recall.ranking.scoring import Ranked
-from memories.recall.retrieval.statement import Candidate
+from memories.recall.answer import context_text
+from memories.recall.candidates import Candidate
+from memories.recall.people import Authorship, Sender
+from memories.recall.ranking import Ranked
 
 NIGHT = datetime(2026, 2, 28, 20, 0, tzinfo=UTC)
 FORGED = [

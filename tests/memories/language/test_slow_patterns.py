@@ -8,8 +8,8 @@ import pytest
 
 from memories.conf import MemorySettings
 from memories.language import conflicts, names
+from memories.recall import people
 from memories.recall.gate import decision, exclusions
-from memories.recall.question import speakers
 from tests.support import pumped
 from tests.support.pumped import Used
 
@@ -23,9 +23,10 @@ BOUNDS = {
     "memories.recall.gate.exclusions.SMALL_TALK": exclusions.SMALL_TALK_CHARS,
     "memories.recall.gate.exclusions._ABOUT_THE_BOT": exclusions.SMALL_TALK_CHARS,
     "memories.recall.gate.exclusions._SOCIAL": exclusions.ACKNOWLEDGEMENT_CHARS,
-    "memories.recall.question.speakers.": speakers.LOOK_CHARS,
+    "memories.recall.people._ENGLISH": people.LOOK_CHARS,
+    "memories.recall.people._CHINESE": people.LOOK_CHARS,
     "memories.recall.gate.decision": 2 * decision.LOOK_CHARS + 1,
-    "memories.recall.question.temporal._SPOKEN": decision.LOOK_CHARS,
+    "memories.recall.question._SPOKEN": decision.LOOK_CHARS,
     "memories.language.conflicts._RELATIONS": conflicts.STATEMENT_CHARS,
     "memories.language.differences._KNOWN": 8,  # a run of signs is cut into known words only if it is as short
     "memories.language.differences._MADE_OF_KNOWN": 8,

@@ -10,7 +10,7 @@ from django.utils import timezone
 from memories import entries as store
 from memories.models import Entry, Policy, Workspace
 from memories.models.state import MARKS, State, in_state, live_sql, state_of
-from memories.recall.answers.explanation import _reason
+from memories.recall.traces import _reason
 from tests.conftest import Api, make_draft, make_key, make_scope
 
 pytestmark = pytest.mark.django_db

@@ -10,8 +10,7 @@ from memories.index import worker
 from memories.models import Entry, Scope, Workspace
 from memories.notes.freshness import FileIndexer, sync_workspace
 from memories.notes.index import sync_scope
-from memories.recall import Query, SearchScope, recall
-from memories.recall.question import similarity
+from memories.recall import Query, SearchScope, recall, vector
 from memories.tenancy.resolver import ScopeRef
 from tests.conftest import NOW, make_scope
 from tests.memories.notes.test_index import write
@@ -48,7 +47,7 @@ def state(scope: Scope) -> list[dict[str, object]]:
 def answers(scope: Scope, questions: list[str]) -> list[list[tuple[object, ...]]]:
     """What each question finds, in its order, with where it stands and its score to six digits."""
     worker.drain(now=NOW)
-    similarity.forget_centroids()
+    vector.forget_centroids()
     scope = Scope.objects.get(pk=scope.pk)
     places = [SearchScope(scope, ScopeRef(key=scope.key, kind=scope.kind))]
     found = []

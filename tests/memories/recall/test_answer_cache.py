@@ -12,9 +12,7 @@ from memories.entries import transitions
 from memories.entries.edits import Edit
 from memories.index import worker
 from memories.models import Entry, Policy, RecallTrace, Scope, Workspace
-from memories.recall import Query, Recall, SearchScope, recall
-from memories.recall.answers import cache as answer_cache
-from memories.recall.question import similarity
+from memories.recall import Query, Recall, SearchScope, forget_answers, recall, vector
 from memories.tenancy.resolver import ScopeRef
 from tests.conftest import NOW, TELEGRAM, Api, make_draft, make_key
 
@@ -25,8 +23,8 @@ SOON = NOW + timedelta(seconds=5)
 
 @pytest.fixture(autouse=True)
 def nothing_is_kept_of_other_tests() -> None:
-    similarity.forget_centroids()
-    answer_cache.forget()
+    vector.forget_centroids()
+    forget_answers()
 
 
 @pytest.fixture

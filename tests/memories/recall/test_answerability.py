@@ -7,10 +7,10 @@ import pytest
 from memories.choices import ScopeKind
 from memories.language.text import terms
 from memories.models import Entry
-from memories.recall.answers.answerability import Answerability, assess_all, is_noise, strength_of
-from memories.recall.question.query import ParsedQuery, Words
-from memories.recall.ranking.scoring import Ranked
-from memories.recall.retrieval.statement import Candidate
+from memories.recall.answer import Answerability, assess_all, is_noise, strength_of
+from memories.recall.candidates import Candidate
+from memories.recall.query import ParsedQuery, Words
+from memories.recall.ranking import Ranked
 
 CAT = terms("cat").keys()
 

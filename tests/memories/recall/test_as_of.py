@@ -19,7 +19,7 @@ from memories.index import worker
 from memories.lifecycle.access_counting import count_served, count_uncounted
 from memories.models import Batch, Entry, EntryAccess, Policy, Scope, Workspace
 from memories.recall import Query, Recall, SearchScope, recall
-from memories.recall.question.similarity import forget_centroids
+from memories.recall.vector import forget_centroids
 from memories.tenancy.resolver import ScopeRef
 from tests.conftest import NOW, Api, make_draft
 from tests.memories.batches.conftest import applied, step

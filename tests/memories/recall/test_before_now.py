@@ -9,7 +9,7 @@ from memories import embeddings, entries
 from memories.choices import Category, EntryType, ScopeKind
 from memories.index.worker import drain
 from memories.models import Scope, Workspace
-from memories.recall.question.temporal import asks_what_came_before, event_words
+from memories.recall.question import asks_what_came_before, event_words
 from tests.conftest import GROUP, NOW, Api, make_draft, make_scope
 
 OPEN = [

@@ -11,9 +11,9 @@ from memories.choices import ScopeKind
 from memories.language.quoting import NOTICE
 from memories.language.text import count_tokens
 from memories.models import Entry
-from memories.recall.answers.answerability import context_text
-from memories.recall.ranking.scoring import Ranked
-from memories.recall.retrieval.statement import Candidate
+from memories.recall.answer import context_text
+from memories.recall.candidates import Candidate
+from memories.recall.ranking import Ranked
 
 NIGHT = datetime(2026, 2, 28, 20, 0, tzinfo=UTC)
 

@@ -14,7 +14,7 @@ from memories.language.scripts import has_han
 from memories.language.turns import telling_sentences, turn_of
 from memories.models import Scope
 from memories.recall import Query, Recall, SearchScope, recall
-from memories.recall.answers.answerability import CORRECTED
+from memories.recall.answer import CORRECTED
 from memories.tenancy.resolver import ScopeRef
 from tests.conftest import NOW, make_draft, make_scope
 

@@ -7,8 +7,7 @@ import pytest
 
 from memories import entries
 from memories.models import Scope
-from memories.recall import Query, Recall, SearchScope, recall
-from memories.recall.question import similarity
+from memories.recall import Query, Recall, SearchScope, recall, vector
 from memories.tenancy.resolver import ScopeRef
 from tests.conftest import make_draft
 from tests.memories.recall.diary import ASKED, ZONE, questions, said
@@ -19,7 +18,7 @@ ENOUGH = 57  # of sixty
 
 @pytest.fixture(autouse=True)
 def nothing_is_kept_of_other_tests() -> None:
-    similarity.forget_centroids()
+    vector.forget_centroids()
 
 
 def remember(scope: Scope, *told: tuple[str, datetime]) -> None:

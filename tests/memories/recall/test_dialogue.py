@@ -2,7 +2,7 @@
 
 import pytest
 
-from memories.recall.question.dialogue import person_lines
+from memories.recall.question import person_lines
 
 ENGLISH = """<Bart>: "I ate so many fries this morning!"
 <Assistant>: "Wow, what flavour do you love the most?"

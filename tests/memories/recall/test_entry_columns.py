@@ -5,7 +5,7 @@ from django.db import connection
 
 from memories import entries
 from memories.models import Entry, Scope
-from memories.recall.retrieval.entry_columns import COLUMNS, entry_of
+from memories.recall.candidates import COLUMNS, entry_of
 from tests.conftest import NOW, make_draft
 
 pytestmark = pytest.mark.django_db

@@ -8,10 +8,7 @@ import pytest
 from memories import entries
 from memories.index import worker
 from memories.models import Entry, RecallTrace, Scope
-from memories.recall import Query, Recall, SearchScope, recall
-from memories.recall.answers import explanation
-from memories.recall.question import similarity
-from memories.recall.traces import store as traces
+from memories.recall import Query, Recall, SearchScope, recall, traces, vector
 from memories.tenancy.resolver import ScopeRef
 from tests.conftest import NOW, make_draft, make_scope
 
@@ -21,7 +18,7 @@ LATER = NOW + timedelta(days=2_000)
 
 @pytest.fixture(autouse=True)
 def nothing_is_kept_of_other_tests() -> None:
-    similarity.forget_centroids()
+    vector.forget_centroids()
 
 
 def remember(scope: Scope, *said: str, **kwargs: Any) -> list[Entry]:
@@ -37,16 +34,16 @@ def ask(scope: Scope, message: str, **kwargs: Any) -> Recall:
     return recall(Query(workspace_id=scope.workspace_id, message=message, **asked), now=NOW)
 
 
-def kept() -> list[explanation.CandidateRecord]:
-    return explanation.records_of(RecallTrace.objects.latest("pk").candidates)
+def kept() -> list[traces.CandidateRecord]:
+    return traces.records_of(RecallTrace.objects.latest("pk").candidates)
 
 
 def test_every_part_of_a_score_stands_in_the_trace(scope: Scope) -> None:
     remember(scope, "my cat is called Mochi", "the cat sleeps", "quartz and zeolite")
     result = ask(scope, "what is my cat called?")
-    assert kept() == [explanation.record_of(item) for item in result.ranked]
+    assert kept() == [traces.record_of(item) for item in result.ranked]
     first = kept()[0]
-    weights = explanation.weights_of(RecallTrace.objects.get().candidates)
+    weights = traces.weights_of(RecallTrace.objects.get().candidates)
     assert (first.keyword_rank, first.vector_rank, first.reason, first.in_context) == (1, 1, "served", True)
     alpha = weights["alpha"]
     assert first.fused == pytest.approx((1 - alpha) * (first.keyword or 0) + alpha * (first.vector or 0), abs=1e-3)
@@ -64,8 +61,8 @@ def test_each_leg_ranks_for_itself_and_equals_share_a_place(scope: Scope) -> Non
 def test_boosts_say_what_they_added(scope: Scope) -> None:
     remember(scope, "the walk by the river", slots={"speaker": "Ann"}, at=NOW - timedelta(days=1))
     result = ask(scope, "what did Ann say about the walk yesterday?")
-    (line,) = map(explanation.record_of, result.ranked)
-    assert explanation.boosts(line, result.weights) == {"speaker": 0.07, "date": 0.6}
+    (line,) = map(traces.record_of, result.ranked)
+    assert traces.boosts(line, result.weights) == {"speaker": 0.07, "date": 0.6}
 
 
 def test_what_the_token_budget_had_no_room_for_says_so(scope: Scope) -> None:
@@ -133,9 +130,9 @@ def test_an_operator_may_do_without(scope: Scope, settings: Any) -> None:
 
 
 def test_traces_of_the_first_version_can_still_be_read() -> None:
-    (line,) = explanation.records_of([[7, 0.5, None, 1, 1.0, 0.4, "quota"]])
-    assert line == explanation.CandidateRecord(entry=7, keyword=0.5, named=True, decay=1.0, score=0.4, reason="quota")
-    assert explanation.weights_of([[7]]) == {} and explanation.records_of(None) == []
+    (line,) = traces.records_of([[7, 0.5, None, 1, 1.0, 0.4, "quota"]])
+    assert line == traces.CandidateRecord(entry=7, keyword=0.5, named=True, decay=1.0, score=0.4, reason="quota")
+    assert traces.weights_of([[7]]) == {} and traces.records_of(None) == []
 
 
 def test_every_step_is_timed(scope: Scope) -> None:

@@ -10,10 +10,9 @@ from memories.choices import PolicyKind
 from memories.index import worker
 from memories.language.turns import turn_of
 from memories.models import Policy, Scope
-from memories.recall import Query, Recall, SearchScope, recall
-from memories.recall.answers import explanation
-from memories.recall.question.people import without_names
-from memories.recall.ranking.features import FEATURES, fitted_weights
+from memories.recall import Query, Recall, SearchScope, recall, traces
+from memories.recall.people import without_names
+from memories.recall.ranking import FEATURES, fitted_weights
 from memories.tenancy.resolver import ScopeRef
 from tests.conftest import NOW, make_draft
 
@@ -87,8 +86,8 @@ def test_a_feature_can_be_switched_off_and_its_weight_set_by_a_policy(talk: Scop
 def test_a_trace_keeps_what_each_feature_added(talk: Scope) -> None:
     result = ask(talk, "When did Mel sign up for a pottery class?")
     assert result.trace is not None
-    line = explanation.records_of(result.trace.candidates)[0]
-    assert explanation.why(line, {})["features"]["first_person"] == 0.1
+    line = traces.records_of(result.trace.candidates)[0]
+    assert traces.why(line, {})["features"]["first_person"] == 0.1
 
 
 @pytest.mark.parametrize(

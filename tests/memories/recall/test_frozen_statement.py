@@ -21,9 +21,7 @@ from memories import embeddings, entries
 from memories.choices import Category, EntryType, ScopeKind
 from memories.index import worker
 from memories.models import Entry, Scope, Workspace
-from memories.recall import Mode, Query, SearchScope, recall
-from memories.recall.question import similarity
-from memories.recall.retrieval import leading
+from memories.recall import Mode, Query, SearchScope, candidates, recall, vector
 from memories.tenancy.resolver import ScopeRef
 from tests.conftest import NOW, make_draft, make_scope
 
@@ -153,8 +151,8 @@ def scopes(workspace: Workspace) -> dict[str, Scope]:
     done = entries.remember_many(drafts, now=NOW, actor="test")
     worker.drain(now=NOW)
     Entry.objects.filter(pk=done[0].entry.pk).update(archived_at=NOW)
-    similarity.forget_centroids()
-    leading.forget()
+    vector.forget_centroids()
+    candidates.forget_leading()
     Workspace.objects.filter(pk=workspace.pk).update(created_at=NOW - timedelta(days=1))
     with connection.cursor() as cursor:
         cursor.execute(f"ANALYZE {READ}")
@@ -195,7 +193,7 @@ def answer(variant: Variant, scopes: dict[str, Scope], monkeypatch: pytest.Monke
         monkeypatch.setattr(embeddings, "embed_query", lambda *_args, **_kwargs: None)
     settings = dict(variant.settings)
     if variant.reads_leading:
-        monkeypatch.setattr(leading, "LEAST_ENTRIES", 10)
+        monkeypatch.setattr(candidates, "LEADING_LEAST_ENTRIES", 10)
         settings["MEMORY_RECALL_CANDIDATES"] = 4
     places = [
         SearchScope(
@@ -218,7 +216,7 @@ def answer(variant: Variant, scopes: dict[str, Scope], monkeypatch: pytest.Monke
     query = Query(workspace_id=places[0].scope.workspace_id, places=places, message=variant.message, **asked)
     with override_settings(**settings):
         result = recall(query, now=now)
-        similarity.forget_centroids()
+        vector.forget_centroids()
         with connection.cursor() as cursor:
             cursor.execute(f"DROP INDEX IF EXISTS {OTHER_INDEXES}; {ONE_WAY}")
         plans = plans_of(lambda: recall(query, now=now))

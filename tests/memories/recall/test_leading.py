@@ -10,8 +10,7 @@ from django.db import connection
 from memories import entries
 from memories.index import worker
 from memories.models import Entry, Scope
-from memories.recall import Query, SearchScope, recall
-from memories.recall.retrieval import leading
+from memories.recall import Query, SearchScope, candidates, recall
 from memories.tenancy.resolver import ScopeRef
 from tests.conftest import NOW, make_draft
 
@@ -23,10 +22,10 @@ TOLD = 40
 @pytest.fixture(autouse=True)
 def small_is_large(settings: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     settings.MEMORY_RECALL_CANDIDATES = 4
-    monkeypatch.setattr(leading, "LEAST_ENTRIES", TOLD)
-    leading.forget()
+    monkeypatch.setattr(candidates, "LEADING_LEAST_ENTRIES", TOLD)
+    candidates.forget_leading()
     yield
-    leading.forget()
+    candidates.forget_leading()
 
 
 @pytest.fixture
@@ -58,7 +57,7 @@ def ask(scope: Scope, message: str = QUESTION, **asked: Any) -> tuple[list[tuple
 def of_all(scope: Scope, monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, float]]:
     """The same answer, every entry read."""
     with monkeypatch.context() as patched:
-        patched.setattr(leading, "LEAST_ENTRIES", TOLD + 1)
+        patched.setattr(candidates, "LEADING_LEAST_ENTRIES", TOLD + 1)
         ranked, sent = ask(scope)
     assert "front" not in sent[0]
     return ranked
@@ -89,7 +88,7 @@ def test_where_most_of_the_leading_are_out_of_use_every_entry_is_asked_and_next_
     told: Scope, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patched:
-        patched.setattr("django.conf.settings.MEMORY_RECALL_CANDIDATES", leading.TIMES * 4 - 2)
+        patched.setattr("django.conf.settings.MEMORY_RECALL_CANDIDATES", candidates.LEADING_TIMES * 4 - 2)
         nearest = [pk for pk, _score in of_all(told, monkeypatch)]
     Entry.objects.filter(pk__in=nearest).update(archived_at=NOW)
     ranked, sent = ask(told)

@@ -9,8 +9,7 @@ from memories import entries
 from memories.choices import EntryType, ScopeKind
 from memories.index import worker
 from memories.models import Entry, RecallTrace, Scope
-from memories.recall import Mode, Query, Recall, SearchScope, recall
-from memories.recall.question import similarity
+from memories.recall import Mode, Query, Recall, SearchScope, recall, vector
 from memories.tenancy.resolver import ScopeRef
 from tests.conftest import NOW, make_draft, make_scope
 
@@ -21,7 +20,7 @@ every_mode = pytest.mark.parametrize("mode", list(Mode))
 
 @pytest.fixture(autouse=True)
 def nothing_is_kept_of_other_tests() -> None:
-    similarity.forget_centroids()
+    vector.forget_centroids()
 
 
 def remember(scope: Scope, *said: str, **kwargs: Any) -> list[Entry]:

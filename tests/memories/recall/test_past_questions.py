@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from memories.recall.question.temporal import event_words, is_about_past
+from memories.recall.question import event_words, is_about_past
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from django.db import connection
 from memories import embeddings
 from memories.index.worker import drain
 from memories.models import Workspace
-from memories.recall.question.similarity import pending_wait
+from memories.recall.vector import pending_wait
 from tests.conftest import NOW, TELEGRAM, make_key
 from tests.sessions_app.conftest import Talk, clock
 

@@ -12,7 +12,7 @@ from memories.language import names
 from memories.lifecycle import maintenance
 from memories.models import Entry, Scope, Workspace
 from memories.recall import Query, Recall, SearchScope, recall
-from memories.recall.question.people import people_named
+from memories.recall.people import people_named
 from memories.tenancy.resolver import ScopeRef
 from tests.conftest import NOW, make_draft, make_scope
 from tests.support.properties import examples

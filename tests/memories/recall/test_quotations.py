@@ -8,10 +8,9 @@ import pytest
 from memories.choices import ScopeKind, Verification
 from memories.language.text import count_tokens
 from memories.models import Entry, Evidence
-from memories.recall.answers.answerability import context_text
-from memories.recall.answers.quotations import QUOTE_CHARS, with_words
-from memories.recall.ranking.scoring import Ranked
-from memories.recall.retrieval.statement import Candidate
+from memories.recall.answer import QUOTE_CHARS, context_text, with_words
+from memories.recall.candidates import Candidate
+from memories.recall.ranking import Ranked
 
 MAY = datetime(2026, 5, 3, 20, 0, tzinfo=UTC)
 NUTS = "nuts make me swell up, so no pesto for me"

@@ -14,14 +14,7 @@ from memories.embeddings.deterministic import Deterministic
 from memories.index import models_in_use, worker
 from memories.models import EmbeddingModel, RecallTrace, Scope
 from memories.recall import Query, Recall, SearchScope, recall
-from memories.recall.question.similarity import (
-    Centroid,
-    centre_query,
-    centroid_of,
-    forget_centroids,
-    is_cjk,
-    similarity,
-)
+from memories.recall.vector import Centroid, centre_query, centroid_of, forget_centroids, is_cjk, similarity
 from memories.tenancy.resolver import ScopeRef
 from tests.conftest import NOW, make_draft, make_scope
 

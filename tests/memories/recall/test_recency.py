@@ -7,8 +7,7 @@ import pytest
 
 from memories import entries
 from memories.models import Policy, Scope
-from memories.recall import Query, Recall, SearchScope, recall
-from memories.recall.question import similarity
+from memories.recall import Query, Recall, SearchScope, recall, vector
 from memories.tenancy.resolver import ScopeRef
 from tests.conftest import NOW, make_draft
 
@@ -17,7 +16,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture(autouse=True)
 def nothing_is_kept_of_other_tests() -> None:
-    similarity.forget_centroids()
+    vector.forget_centroids()
 
 
 def remember(scope: Scope, content: str, *, days: float, **kwargs: Any) -> None:

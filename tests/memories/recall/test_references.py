@@ -14,9 +14,7 @@ from memories.language import relations
 from memories.language.references import ASSISTANT, MOST_MESSAGES, USER, RecentMessage, resolve
 from memories.lifecycle import maintenance
 from memories.models import Entry, Scope, Workspace
-from memories.recall import Query, Recall, SearchScope, recall
-from memories.recall.retrieval import statement as ranking
-from memories.recall.traces import store as traces
+from memories.recall import Query, Recall, SearchScope, candidates, recall, traces
 from memories.tenancy.resolver import ScopeRef
 from tests.conftest import NOW, make_draft, make_scope
 
@@ -100,8 +98,8 @@ def test_a_question_that_names_its_things_is_searched_as_before(
         def __exit__(self, *error: Any) -> None:
             self._cursor.__exit__(*error)
 
-    real = ranking.connection
-    monkeypatch.setattr(ranking, "connection", SimpleNamespace(cursor=Watched, alias=real.alias))
+    real = candidates.connection
+    monkeypatch.setattr(candidates, "connection", SimpleNamespace(cursor=Watched, alias=real.alias))
     ask(question, scope, need="off")
     ask(question, scope, need="off", recent=messages(["I met Anna in Porto.", "How is she?"]))
     assert len(seen) == 2 and seen[0] == seen[1]

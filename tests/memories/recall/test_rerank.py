@@ -17,7 +17,7 @@ from memories import reranker
 from memories.index import worker
 from memories.language.text import count_tokens
 from memories.models import Entry, RecallTrace, Workspace
-from memories.recall.answers import cache as answer_cache
+from memories.recall import forget_answers
 from tests.conftest import TELEGRAM, Api, make_key
 from tests.support import rerank_server
 
@@ -38,7 +38,7 @@ def endpoint(httpserver: HTTPServer, settings: Any) -> Iterator[HTTPServer]:
     settings.MEMORY_RERANK_SECONDS = 5.0  # a busy machine must not degrade a test by accident
     settings.MEMORY_RERANK_FORM = "jina"
     reranker.forget()
-    answer_cache.forget()
+    forget_answers()
     yield httpserver
     reranker.forget()
 

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from memories.choices import SUMMARY_SUBTYPES, EntryType, ScopeKind
 from memories.models import Entry
 from memories.models.policy import Policies
-from memories.recall.ranking.scoring import Ranked, serve
-from memories.recall.retrieval.statement import Candidate
+from memories.recall.candidates import Candidate
+from memories.recall.ranking import Ranked, serve
 from tests.conftest import NOW
 
 DEFAULTS = Policies([])

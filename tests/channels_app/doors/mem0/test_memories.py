@@ -15,7 +15,7 @@ from memories.index.worker import drain
 from memories.models import Batch, Entry, RecallTrace, Workspace
 from memories.models.buffer import BufferedTurn
 from memories.recall import recall
-from memories.recall.traces.store import query_of
+from memories.recall.traces import query_of
 from sessions_app.models import SessionEvent
 from tests.conftest import Api, make_key
 

@@ -154,7 +154,7 @@ def test_what_was_taken_out_leaves_no_trace(talk: Talk, known: Scope) -> None:
 
 def test_a_trace_asks_again_as_it_asked(talk: Talk, known: Scope) -> None:
     from memories.recall import recall
-    from memories.recall.traces.store import query_of
+    from memories.recall.traces import query_of
 
     answer = tool(talk, "memory_search", query="violin")
     again = recall(query_of(RecallTrace.objects.get(uid=answer["recall_id"])), now=NOW, recorded=False)

@@ -11,7 +11,7 @@ from memories.choices import BufferState, Source
 from memories.consolidation import compression, day_notes
 from memories.models import DailyEvent, ExtractionBatch, Scope, Workspace
 from memories.models.policy import Policies
-from memories.recall.answers.core_context import notes_of
+from memories.recall.answer import notes_of
 from tests.conftest import NOW, Api, make_scope
 from tests.memories.consolidation.buffer.conversations import say
 from tests.memories.consolidation.compression.conftest import told

@@ -11,7 +11,7 @@ from memories.consolidation import day_notes
 from memories.language import text
 from memories.models import DailyEvent, Scope, Workspace
 from memories.models.policy import Policies
-from memories.recall.answers.core_context import notes_of
+from memories.recall.answer import notes_of
 from tests.conftest import NOW, TELEGRAM, Api
 from tests.memories.consolidation.buffer.conversations import QUIET, extract, say
 

@@ -10,7 +10,7 @@ from memories.choices import BatchState
 from memories.models import Batch, Entry, Policy, Scope
 from memories.models.change import acting
 from memories.recall import Query, SearchScope
-from memories.recall.answers.core_context import profile_of
+from memories.recall.answer import profile_of
 from memories.tenancy.resolver import ScopeRef
 from tests.conftest import NOW, Api, make_draft
 from tests.memories.consolidation.buffer.conversations import QUIET, extract, say

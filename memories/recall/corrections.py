@@ -26,8 +26,7 @@ from memories.language.sentences import spoken_sentences
 from memories.language.turns import sides_of, telling_sentences
 from memories.language.word_lists import word_set
 from memories.models import Entry
-from memories.recall.ranking.features import READ_TEXTS
-from memories.recall.ranking.scoring import Ranked, best_first
+from memories.recall.ranking import READ_TEXTS, Ranked, best_first
 
 BEST = 8  # candidates that are compared with each other
 HEARD = 24  # and those whose author may know better than one of them

@@ -1,4 +1,4 @@
-"""The vector side of a recall: the centred query, the similarity of a text to it, and the centroids of scopes.
+"""The vector side of a recall: the centred question, the similarity of a text to it, the centroids of scopes (A7, A12).
 
 In the space of a sentence embedder some texts lie near to everything: greetings, general answers. They outrank the one
 text that is near to this question, most of all across languages. So the question is moved away from what the scope has
@@ -9,20 +9,30 @@ import re
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from functools import lru_cache
 from operator import mul
 from threading import Lock
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from cachetools import LRUCache
 from django.db import connection
 
+from memories import embeddings
 from memories.conf import conf
-from memories.embeddings.base import Provider, Typical, Unrelated
+from memories.embeddings.base import Provider, Typical, Unrelated, typical_of, unrelated_of
+from memories.index import models_in_use
 from memories.index.contextual import dense_literal, normalise
+from memories.language import relations, text
 from memories.models import EmbeddingModel, Scope
 from memories.models.entry import LIVE_SQL
+from memories.recall.gate.decision import decide
+from memories.recall.query import RECENTLY, Opening, Query, searched_part
+from memories.recall.question import expanded, person_lines
+
+if TYPE_CHECKING:
+    from memories.recall import Recall
+
 
 #: A mean of few rows is as much chance as likeness: it counts as rows / (rows + FEW).
 FEW = 20
@@ -31,8 +41,6 @@ CENTROIDS_CACHED = 512  # scopes a process remembers
 CENTROID_SECONDS = 300.0
 CENTROID_SECONDS_UNTIL_COMPLETE = 5.0  # while rows wait for their vectors
 CENTROID_GROWTH = 1.1
-#: What was said longer ago waits for its vector for more than a moment.
-RECENTLY = timedelta(seconds=10)
 PENDING_STEP = 0.02  # seconds between two looks
 PENDING_REST = 5.0  # seconds without waiting after it did not help
 
@@ -278,3 +286,48 @@ def _is_pending(scopes: Sequence[int], by: Provider, now: datetime) -> bool:
     with connection.cursor() as cursor:
         cursor.execute(_PENDING, parameters | {"name": by.model, "dimension": by.dimension})
         return bool(cursor.fetchone()[0])
+
+
+#: In `degraded`: what was said seconds ago has no vector yet, and is found by its words alone.
+PENDING = "embedding_pending"
+#: In `degraded`: the model was changed and nobody embeds by the old one; what is not embedded anew is found by words.
+REEMBEDDING = "reembedding"
+
+
+def begin_embedding(message: str) -> None:
+    """Begin to embed a message before anything is known of its scopes: most are embedded as they stand.
+
+    What needs no memory is not embedded, and «my sister» waits for the scopes, which may know her name. Where something
+    else changes the text, as what «she» means, `vector_of` embeds that.
+    """
+    if decide(message).retrieve and not any(relations.mentioned(message)):
+        plain = text.last_tokens(person_lines(searched_part(message)), conf.EMBED_QUERY_TOKENS)
+        embeddings.begin_query(plain, seconds=conf.EMBED_RECALL_SECONDS)
+
+
+def vector_of(
+    query: Query, message: str, result: "Recall", opening: Opening, *, now: datetime, seconds: float
+) -> CentredQuery | None:
+    """The vector of a message, seen from the scopes that are asked; None when nobody embeds in time."""
+    end = text.last_tokens(expanded(person_lines(message), query), conf.EMBED_QUERY_TOKENS)
+    model = opening.model
+    space = models_in_use.served_space(model)
+    embedded = result.timed("embedding", lambda: embeddings.embed_query(end, seconds=seconds, space=space))
+    if embedded is None:
+        result.degraded.append("embedding")
+        return None
+    provider, patience = embedded.provider, conf.EMBED_PENDING_SECONDS
+    may_be_pending = patience > 0 and query.as_of is None and (opening.may_be_pending or space is None)
+    if may_be_pending and result.timed(
+        "pending", lambda: pending_wait.wait(query.scope_ids, provider, now=now, seconds=patience)
+    ):
+        result.degraded.append(PENDING)
+    if space is None:
+        if model is not None:
+            result.degraded.append(REEMBEDDING)
+        model = models_in_use.stored_model(embeddings.space_of(provider))
+    if model is None:  # nothing is indexed yet
+        return None
+    centroid = result.timed("average", lambda: centroid_of(query.scopes, model))
+    known = unrelated_of(provider), typical_of(provider)
+    return centre_query(embedded.vectors[0], centroid, model, *known, cjk=is_cjk(query.message))

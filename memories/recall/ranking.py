@@ -1,28 +1,45 @@
-"""Final scores and what is served: decay, recency and the floor, then quotas by type and scope (A7, A8, C9, C15)."""
+"""Final scores and what is served: decay, recency, features, the floor, then quotas (A7, A8, C9, C15).
+
+A feature is one entry of FEATURES and one weight in data/features.toml; a formula that takes from a score is negative
+itself. They hold only where a question names a speaker and at least two people speak in the scope: where one voice
+speaks, the same sum does harm. The owner's reranker, where there is one, decides the order and nothing else: who may
+hear what, which words and which nearness are enough, quotas and the verdict are as they are without it.
+"""
 
 import math
+import re
+import tomllib
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import NamedTuple
+from functools import cache, cached_property, lru_cache
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
 from uuid import UUID
 
+from memories import reranker
 from memories.choices import SUMMARY_SUBTYPES, Echo, EntryType, ScopeKind
 from memories.conf import conf
+from memories.index.contextual import bm25_weights
 from memories.kinds import decay
-from memories.language.turns import is_turn, substance_of
-from memories.models import Entry, Evidence
+from memories.language import stopwords, text
+from memories.language.turns import is_turn, sides_of, substance_of
+from memories.language.word_lists import pattern, word_set
+from memories.models import Entry, Evidence, Scope
 from memories.models.entry import SECRET_SUBTYPE
 from memories.models.policy import Policies
-from memories.recall.question.client_history import ClientHistory
-from memories.recall.question.query import BY_MATCH_ALONE, Mode, ParsedQuery, Query
-from memories.recall.question.similarity import contrast, similarity
-from memories.recall.question.speakers import OTHERS_FACTOR, Authorship, Sender, sender_of
-from memories.recall.ranking import features
-from memories.recall.retrieval.filters import asks_for_secrets
-from memories.recall.retrieval.full_text import full_text_ranks
-from memories.recall.retrieval.statement import Candidate, Match
+from memories.recall.candidates import Candidate, Match, full_text_ranks
+from memories.recall.client_history import ClientHistory
+from memories.recall.eligibility import asks_for_secrets
+from memories.recall.people import OTHERS_FACTOR, Authorship, Sender, attributed, sender_of
+from memories.recall.query import BY_MATCH_ALONE, Mode, ParsedQuery, Query, Words
+from memories.recall.vector import contrast, similarity
+
+if TYPE_CHECKING:
+    from memories.recall import Recall
+
 
 #: Decided before quotas: too far from the question, or said by the messages the client has already.
 _DECIDED = ("floor", "history")
@@ -116,10 +133,10 @@ def score(
 
 
 def _add_features(ranked: Sequence[Ranked], message: str, parsed: ParsedQuery) -> None:
-    question = features.Question.of(message, parsed)
+    question = Question.of(message, parsed)
     for item in ranked:
-        row = features.Row(item.candidate, item.entry, item.entry.scope.index_length)
-        item.features = features.contributions(row, question, parsed.features)
+        row = Row(item.candidate, item.entry, item.entry.scope.index_length)
+        item.features = contributions(row, question, parsed.features)
         item.score += sum(item.features.values())
 
 
@@ -300,3 +317,196 @@ def _split_by_quota(items: Sequence[Ranked], policies: Policies) -> tuple[list[R
 
 def _fingerprints(items: Sequence[Ranked]) -> set[str]:
     return {item.entry.fingerprint for item in items}
+
+
+_WEIGHTS = Path(__file__).parent / "data" / "features.toml"
+_ROLES = word_set("features", "roles")
+_FIRST_PERSON = pattern("features", "first_person", re.IGNORECASE)
+_TIME_WORDS = pattern("features", "time_words", re.IGNORECASE)
+_RANK_HALF = 60  # as in reciprocal rank fusion
+READ_TEXTS = 2_048  # whose words a process keeps: those of one memory are read question after question
+
+
+def speaks_of_one_of_several(words: Words, scopes: Sequence[Scope]) -> bool:
+    """Whether a question names somebody who speaks in a scope beside others; roles (user, AI) are no people."""
+    named = {scope for scope, _ in words.named}
+    return any(scope.pk in named and len(people_of(scope)) > 1 for scope in scopes)
+
+
+def people_of(scope: Scope) -> list[str]:
+    """Who speaks in a scope, without the bot and other roles."""
+    return [name for name in scope.speakers if name.casefold() not in _ROLES]
+
+
+@dataclass(frozen=True)
+class Question:
+    """What the features read of a question."""
+
+    words: Words
+    pairs: frozenset[tuple[str, str]]
+
+    @classmethod
+    def of(cls, message: str, parsed: ParsedQuery) -> "Question":
+        return cls(parsed.words, _pairs(message))
+
+
+class Statement:
+    """What a person says in a text, of a turn their side alone, each thing read of it once."""
+
+    def __init__(self, content: str) -> None:
+        sides = sides_of(content)
+        self.said = sides[0] if sides else content
+
+    @cached_property
+    def counts(self) -> Counter[int]:
+        return text.terms(self.said)
+
+    @cached_property
+    def length(self) -> int:
+        return self.counts.total()
+
+    @cached_property
+    def pairs(self) -> frozenset[tuple[str, str]]:
+        return _pairs(self.said)
+
+    @cached_property
+    def is_asking(self) -> bool:
+        return self.said.rstrip().endswith(("?", "？"))
+
+    @cached_property
+    def has_first_person(self) -> bool:
+        return _FIRST_PERSON.search(self.said) is not None
+
+    @cached_property
+    def has_time_words(self) -> bool:
+        return _TIME_WORDS.search(self.said) is not None
+
+
+@lru_cache(maxsize=READ_TEXTS)
+def _statement_in(content: str) -> Statement:
+    return Statement(content)
+
+
+@dataclass(frozen=True)
+class Row:
+    """What the features read of a candidate."""
+
+    candidate: Candidate
+    entry: Entry
+    average: float  # length of the scope's entries, in terms
+
+    @cached_property
+    def statement(self) -> Statement:
+        return _statement_in(self.entry.content)
+
+
+def _words_of_others(row: Row, question: Question) -> float:
+    if row.candidate.named:
+        return 0.0
+    counts, shares = row.statement.counts, question.words.shares
+    shared = Counter({term: counts[term] for term in shares if term in counts})
+    own = bm25_weights(shared, row.statement.length, row.average)
+    return -2 * sum(shares[term] * weight for term, weight in own.items())
+
+
+def _own_vector(row: Row, question: Question) -> float:
+    near = row.candidate.own_vector
+    return 0.0 if near is None or row.statement.is_asking else near
+
+
+def _answers_previous(row: Row, question: Question) -> float:
+    asked = _asked_last(row.candidate.previous) if row.candidate.previous else None
+    return question.words.coverage(asked) if asked else 0.0
+
+
+def _word_pairs(row: Row, question: Question) -> float:
+    return len(question.pairs & row.statement.pairs) / len(question.pairs) if question.pairs else 0.0
+
+
+def _vector_rank(row: Row, question: Question) -> float:
+    rank = row.candidate.vector_rank
+    return 0.0 if rank is None else _RANK_HALF / (_RANK_HALF + rank - 1)
+
+
+#: A feature by its name: what it is of a candidate for a question, mostly 0 to 1.
+FEATURES: Mapping[str, Callable[[Row, Question], float]] = {
+    "first_person": lambda row, _: float(row.statement.has_first_person),
+    "time_words": lambda row, _: float(row.statement.has_time_words),
+    "own_vector": _own_vector,  # without its neighbours
+    "words_of_others": _words_of_others,  # the question's words, said by somebody who is not named
+    "answers_previous": _answers_previous,  # the line before asks for it
+    "mentions_speaker": lambda row, question: -float(not question.words.name_terms.isdisjoint(row.statement.counts)),
+    "word_pairs": _word_pairs,  # pairs of words in the order of the question
+    "vector_rank": _vector_rank,
+}
+
+
+def contributions(row: Row, question: Question, weights: Mapping[str, float]) -> dict[str, float]:
+    """What each feature adds to the score of a candidate; those that add nothing are left out."""
+    added = {name: weight * FEATURES[name](row, question) for name, weight in weights.items() if weight}
+    return {name: value for name, value in added.items() if value}
+
+
+def feature_weights(policies: Policies) -> dict[str, float]:
+    """The weight of each feature that is on: the policy's, or the one it was fitted to."""
+    off = set(conf.FEATURES_OFF.replace(",", " ").split())
+    return {name: policies.feature(name, fitted) for name, fitted in fitted_weights().items() if name not in off}
+
+
+@cache
+def fitted_weights() -> dict[str, float]:
+    """The weights of data/features.toml."""
+    return {name: float(weight) for name, weight in tomllib.loads(_WEIGHTS.read_text("utf-8")).items()}
+
+
+@lru_cache(maxsize=READ_TEXTS)
+def _asked_last(content: str) -> Counter[int] | None:
+    """The terms of a text that ends with a question, of a turn of what the bot said last."""
+    last = (sides_of(content) or (content,))[-1].rstrip()
+    return text.terms(last) if last.endswith(("?", "？")) else None
+
+
+def _pairs(content: str) -> frozenset[tuple[str, str]]:
+    """Adjacent words, by their stems, English stopwords left out."""
+    bare = (word.replace("’", "'").removesuffix("'s") for word in text.words(content))
+    return frozenset(pairwise(text.stem(word) for word in bare if word not in stopwords.ENGLISH))
+
+
+#: In `degraded`: the reranker gave no usable answer in time, and the ranking's own order holds.
+DEGRADED = "rerank"
+_HEAD, _GAP = 0.6, " … "  # of what is kept of a long text, as of a long turn
+
+
+def rerank(query: Query, result: "Recall") -> None:
+    """Put the candidates that may be served into the reranker's order; those it is not asked about come after them.
+
+    What is below the floor is not shown to it, and so is not served for its sake.
+    """
+    if query.mode in BY_MATCH_ALONE or not reranker.is_configured():
+        return
+    items = [item for item in result.ranked if item.reason == "limit"][: conf.RERANK_CANDIDATES]
+    if len(items) < 2:
+        return
+    scores = result.timed("rerank", lambda: _scores(query, items))
+    if scores is None:
+        result.degraded.append(DEGRADED)
+        return
+    order = sorted(range(len(items)), key=lambda place: (-scores[place], place))
+    for rank, place in enumerate(order, start=1):
+        items[place].reranked = Reranked(place + 1, rank, round(scores[place], 4))
+    result.ranked = best_first(result.ranked)
+
+
+def _scores(query: Query, items: list[Ranked]) -> list[float] | None:
+    question = text.last_tokens(query.message, conf.EMBED_QUERY_TOKENS)
+    texts = [_shortened(attributed(item.entry, item.sender)) for item in items]
+    return reranker.scores(question, texts, seconds=conf.RERANK_SECONDS)
+
+
+def _shortened(content: str) -> str:
+    """Its head and its tail: most rerankers read 512 tokens, the question included."""
+    limit = conf.RERANK_TEXT_TOKENS
+    if text.count_tokens(content) <= limit:
+        return content
+    head = round(limit * _HEAD)
+    return f"{text.first_tokens(content, head)}{_GAP}{text.last_tokens(content, limit - head)}"

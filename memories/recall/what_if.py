@@ -15,9 +15,8 @@ from django.db import connection
 from memories import recall
 from memories.models import RecallTrace
 from memories.models.policy import Policies
-from memories.recall.question.opening import Opening, read_opening
-from memories.recall.question.query import Query
-from memories.recall.traces import store as traces
+from memories.recall import traces
+from memories.recall.query import Opening, Query, read_opening
 
 #: Questions that are asked again, the last first, and seconds all of them may take together.
 MOST, SECONDS = 200, 4.0

@@ -1,24 +1,179 @@
-"""The date ranges a question names, and whether it asks about the past (C5, C13).
+"""A question as it is searched: its words, what it leaves out, whose lines of a dialogue it is, and the days it names.
 
-What was said on a day a question about the past names comes first: that day counts three times as much as one that is
-only mentioned, and the part of it that is named («in the evening») a little more.
+What it leaves out is added from the messages before and from what a scope knows (D1); neither is stored or shown as the
+question, and a trace tells what was added. What was said on a day a question about the past names comes first: that day
+counts three times as much as one that is only mentioned, and the part of it that is named («in the evening») a little
+more (C5, C13).
 """
 
+import math
 import re
+import unicodedata
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime, time, timedelta, tzinfo
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING
 
 from django.db.models import Max, Min
 
 from memories.conf import conf
-from memories.language import stopwords, text
+from memories.index.contextual import full_match
+from memories.language import references, stopwords, text
 from memories.language.dates import Window, windows
+from memories.language.scripts import COMMON_CJK
 from memories.language.word_lists import pattern, word_set
 from memories.models import Entry, Scope
 from memories.recall.gate.decision import LOOK_CHARS, is_question, is_question_about_past
+from memories.recall.people import is_about_asker, people_named, relations_named
+from memories.recall.query import BY_MATCH_ALONE, Mode, ParsedQuery, Query, Words, is_group, term_frequencies
+
+if TYPE_CHECKING:
+    pass
+
+
+MAX_SUBSTRINGS = 32  # of one question
+ADDED_SHARE, RELATION_SHARE = 0.5, 0.3  # of the weight of a word, for one the message does not say
+SHORTLIST = 100  # entries whose full text is read, those that hold the rarest words of the question
+
+#: Chinese is cut into words; anything else stands as it is between spaces.
+_RUN = re.compile(rf"[{COMMON_CJK}]+|[^\s{COMMON_CJK}]+")
+#: What ends or opens a sentence belongs to no word, and «,» and the like never do.
+_PUNCTUATION = re.compile('[,;!?，。！？、；：「」『』《》“”‘’（）【】…"`]+')
+_BEFORE, _AFTER = "'([{<*", "'.:)]}>*"
+_LETTER_OR_DIGIT = re.compile(r"[a-z\d]", re.IGNORECASE)
+_STOPWORDS = stopwords.ENGLISH | stopwords.CHINESE
+
+
+def words_of(query: Query) -> Words:
+    """Terms weighed by how rare they are in the scopes; names of speakers stand aside and boost what they said."""
+    people = people_named(query.message, query.scopes)
+    terms = set(text.terms(query.message)) - people.name_terms
+    total = sum(scope.entry_count for scope in query.scopes)
+    added = _added_terms(query)
+    idf = _idf(query.scopes, sorted(terms | people.alias_terms | added.keys()), total)
+    idf = {term: weight * added.get(term, 1.0) for term, weight in idf.items()}
+    full = full_match(sum(sorted(idf.values(), reverse=True)[: conf.FULL_TERMS]))
+    shares = {term: weight / full for term, weight in idf.items()}
+    unheard = len(terms - idf.keys()) * _rarity(0, total)
+    return Words(shares, people.named, idf, unheard, people.forms, people.name_terms)
+
+
+def _added_terms(query: Query) -> dict[int, float]:
+    """What the terms count for that the message does not say; «my sister» and Lena are one, and count half each."""
+    added = {term: ADDED_SHARE for _said, meant in query.resolved for term in text.terms(" ".join(meant))}
+    added = {term: share for term, share in added.items() if term not in text.terms(query.message)}
+    return added | {
+        term: RELATION_SHARE for said, meant in query.relations for term in text.terms(" ".join([said, *meant]))
+    }
+
+
+def parse_for_match(query: Query, words: Words) -> ParsedQuery:
+    """What a search by matches alone looks for: names are words like others there."""
+    message = query.message
+    about_asker = is_about_asker(message, [], query.scopes, query.asker)
+    if query.mode == Mode.KEYWORD:
+        return ParsedQuery(replace(words, named=[]), substrings=typed_words(message), about_asker=about_asker)
+    terms = list(text.terms(message))
+    rarest = max(words.shares.values(), default=1 / max(len(terms), 1))
+    shares = {term: words.shares.get(term, rarest) for term in terms}
+    return ParsedQuery(
+        replace(words, shares=shares, named=[]),
+        substrings=text.telling_characters(message),
+        terms=terms,
+        limit=SHORTLIST,
+        about_asker=about_asker,
+    )
+
+
+def typed_words(message: str) -> list[str]:
+    """The words of a message as somebody typed them, folded, signs and all: C++, a_b, 100%, 10.0.0.1, #42.
+
+    Stopwords count only where there is nothing else.
+    """
+    folded = unicodedata.normalize("NFKC", message).casefold().replace("’", "'")
+    words = [word for run in _RUN.findall(_PUNCTUATION.sub(" ", folded)) for word in _words_of_run(run)]
+    content = [word for word in words if word not in _STOPWORDS]
+    return list(dict.fromkeys(content or words))[:MAX_SUBSTRINGS]
+
+
+def _words_of_run(run: str) -> list[str]:
+    if re.match(f"[{COMMON_CJK}]", run):
+        return text.words(run)
+    word = run.lstrip(_BEFORE).rstrip(_AFTER).removesuffix("'s")
+    if _LETTER_OR_DIGIT.search(word) is None and not any(map(str.isalnum, word)):
+        return [run] if run in ("_", "%", "+", "#", "@", "&", "$") else []
+    return [word]
+
+
+def _idf(scopes: Sequence[Scope], terms: Sequence[int], total: int) -> dict[int, float]:
+    """How rare each term is among `total` entries; terms that do not occur there say nothing and are left out."""
+    known = term_frequencies(scopes, terms)
+    rare = {}
+    for term in terms:
+        entries = min(sum(known[scope.pk, term] for scope in scopes), total)
+        if entries > 0:
+            rare[term] = _rarity(entries, total)
+    return rare
+
+
+def _rarity(entries: int, total: int) -> float:
+    return math.log(1 + (total - entries + 0.5) / (entries + 0.5))
+
+
+def resolve(query: Query) -> Query:
+    """A query with what its message leaves out; as it is where nothing is left out, and of words as they were typed.
+
+    Where several hear the answer nobody's sister is named by what a person's memory knows (A3).
+    """
+    if query.mode in BY_MATCH_ALONE:
+        return query
+    is_private = not any(map(is_group, query.places))
+    relations = relations_named(query.message, query.scopes) if is_private else ()
+    resolved = query.resolved or references.resolve(query.message, query.recent)
+    return replace(query, resolved=resolved, relations=relations) if resolved or relations else query
+
+
+def expanded(message: str, query: Query) -> str:
+    """A message as it is embedded: with what was meant behind the words it belongs to, and «my sister» by her name."""
+    for said, meant in query.resolved:
+        message = _with_words(message, said, f"{said} ({' '.join(meant)})")
+    for said, meant in query.relations:
+        message = _with_words(message, said, meant[0])
+    return message
+
+
+def _with_words(message: str, said: str, instead: str) -> str:
+    """A message with other words for some of it; behind it where it does not say them."""
+    pattern = rf"(?<!\w){re.escape(said)}(?!\w)" if said.isascii() else re.escape(said)
+    replaced, count = re.subn(pattern, lambda _match: instead, message, count=1)
+    return replaced if count else f"{message} {instead}"
+
+
+#: Bots send the last exchange as it stands, one line a message under its speaker. Its words are searched as ever; the
+#: vector is that of the last lines of the person: the bot's own lines draw it to what the bot says of everything.
+#: Measured on MADial, recall@10: .78 to .82 in English, .81 to .84 in Chinese.
+PERSON_LINES = 3  # the last of the person's that count
+_LABEL = re.compile(r"\A\s*[<\[【(]?(?P<who>[^\W\d_][\w .·-]{0,39}?)[>\]】)]?\s*[:：]\s*(?P<said>.*)\Z", re.DOTALL)
+_QUOTES = " \t\"'“”«»「」"
+_ROLES = word_set("features", "roles") - {"user", "human", "用户"}
+
+
+def person_lines(message: str) -> str:
+    """The last lines of the person in a dialogue with a bot; the message itself where it is none."""
+    said = [_LABEL.match(line) for line in message.splitlines() if line.strip()]
+    speakers = [match["who"].strip().casefold() for match in said if match]
+    if len(speakers) < 2 or not any(who in _ROLES for who in speakers) or all(who in _ROLES for who in speakers):
+        return message
+    lines: list[str] = []
+    is_persons = False
+    for line in message.splitlines():
+        if match := _LABEL.match(line):
+            is_persons = match["who"].strip().casefold() not in _ROLES
+        if is_persons and line.strip():
+            lines.append((match["said"] if match else line).strip(_QUOTES))
+    return "\n".join(lines[-PERSON_LINES:])
+
 
 MAX_WINDOWS = 6  # of one question, the latest
 QUESTION_TOKENS = 48  # longer messages tell something
@@ -27,7 +182,6 @@ NAMED_EXACTLY = 1.5  # and the part of a stretch that is meant most
 FEW_DAYS = timedelta(days=8)  # of longer stretches what matches best comes first
 FEW_WORDS = 4  # besides those of the day; a question with more of them is about something, and the day one sign
 MAX_WORDS = 32  # content words of one question
-TAILS = 4  # after so many times DATE_TAIL nothing is left of the boost
 
 
 @dataclass(frozen=True)
@@ -114,42 +268,6 @@ def _recent_hours(message: str, now: datetime) -> Iterable[DateRange]:
         yield DateRange(now - back - around, now - back + around, match.group(), ASKED_ABOUT)
     elif match := _JUST_NOW.search(message):
         yield DateRange(now - JUST_NOW, now + timedelta(seconds=1), match.group(), ASKED_ABOUT)
-
-
-def date_score_sql(ranges: Sequence[DateRange]) -> tuple[str, dict[str, Any]]:
-    """SQL of what an entry's day counts for, with its parameters: 1 on a named day, more where it is asked about.
-
-    The day after counts as one day late. What is far off costs one comparison; without date ranges nothing is computed.
-    """
-    if not ranges:
-        return "0::float8", {}
-    tail = conf.DATE_TAIL
-    parameters: dict[str, Any] = {
-        "dated_from": min(named.start for named in ranges),
-        "dated_to": max(named.end for named in ranges) + TAILS * tail,
-        "dated_tail": tail.total_seconds() or 1.0,
-        "dated_cut": TAILS * tail,
-    }
-    cases = []
-    for n, named in enumerate(ranges):
-        parameters |= {f"from{n}": named.start, f"to{n}": named.end}
-        parameters |= {f"weight{n}": named.weight}
-        core = ""
-        if named.core:
-            parameters |= {f"core_from{n}": named.core[0], f"core_to{n}": named.core[1]}
-            core = (
-                f" WHEN e.created_at >= %(core_from{n})s AND e.created_at < %(core_to{n})s"
-                f" THEN %(weight{n})s * {NAMED_EXACTLY}"
-            )
-        cases.append(
-            f"CASE WHEN e.created_at < %(from{n})s THEN 0{core} WHEN e.created_at < %(to{n})s THEN %(weight{n})s"
-            f" WHEN e.created_at < %(to{n})s + %(dated_cut)s"
-            f" THEN exp(-(extract(epoch FROM e.created_at - %(to{n})s)::float8 + 86400) / %(dated_tail)s) ELSE 0 END"
-        )
-    return (
-        "CASE WHEN e.created_at >= %(dated_from)s AND e.created_at < %(dated_to)s"
-        f" THEN greatest({', '.join(cases)}) ELSE 0 END::float8"
-    ), parameters
 
 
 def _years(scopes: Iterable[Scope], zone: tzinfo) -> Iterable[int]:

@@ -14,10 +14,9 @@ from django.db import connection, transaction
 from memories.conf import conf
 from memories.index.large_scopes import ScopeIndex, indexes_of
 from memories.models import Scope
-from memories.recall.question import frequencies
-from memories.recall.question.query import BY_MATCH_ALONE, ParsedQuery, Query
-from memories.recall.question.similarity import CentredQuery
-from memories.recall.retrieval.filters import Condition, all_of, scope_filter
+from memories.recall.eligibility import Condition, all_of, scope_filter
+from memories.recall.query import BY_MATCH_ALONE, ParsedQuery, Query, term_frequencies
+from memories.recall.vector import CentredQuery
 
 #: Where search rows are read from, in SQL, with its parameters.
 Rows = tuple[str, dict[str, Any]]
@@ -142,7 +141,7 @@ def _nearest_sql(vector: CentredQuery, index: ScopeIndex, where: Condition) -> t
 
 def _words_of(scope: Scope, parsed: ParsedQuery) -> "QuestionWords":
     terms = sorted(parsed.words.shares)
-    counts = frequencies.read([scope], terms)
+    counts = term_frequencies([scope], terms)
     return rarest({term: counts[scope.pk, term] for term in terms}, scope.entry_count)
 
 

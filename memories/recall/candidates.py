@@ -1,18 +1,27 @@
 """The one statement of recall: both retrievers over the scopes, what may be served, and the fused score (A7, A9, E5).
 
 Exact within the scope: an approximate index over all scopes loses most answers of a small one. Of a scope that is too
-large for that its candidates alone are compared (memories.recall.retrieval.large_scopes).
+large for that its candidates alone are compared (memories.recall.large_scopes). In a large one the rows that lead the
+ranking before anything is read of entries are looked at first, for what may not be served is known of the entry alone:
+to ask it of every entry of a scope costs as much as to compare them with the question, to ask it of the few that lead
+costs nothing. Where too few of these may be served, every entry is asked after all, and for a while the scope is asked
+that way at once: one of which most is out of use.
 """
 
+import math
 import re
+import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
+from threading import Lock
 from typing import Any
 
+from cachetools import LRUCache
 from django.db import connection
+from django.db.models.base import ModelState
 
 from memories.choices import Fusion
 from memories.conf import conf
@@ -24,13 +33,8 @@ from memories.language.turns import sides_of, telling_sentences
 from memories.models import Entry
 from memories.models.entry import SECRET_SUBTYPE
 from memories.models.policy import Policies
-from memories.models.state import live_sql
-from memories.recall.question.query import Mode, ParsedQuery, Query
-from memories.recall.question.similarity import CentredQuery
-from memories.recall.question.temporal import date_score_sql
-from memories.recall.retrieval import leading
-from memories.recall.retrieval.entry_columns import COLUMNS, entry_of
-from memories.recall.retrieval.filters import (
+from memories.models.state import MARKS, live_sql
+from memories.recall.eligibility import (
     Condition,
     all_of,
     asks_for_secrets,
@@ -43,7 +47,125 @@ from memories.recall.retrieval.filters import (
     scope_filter,
     secret_filter,
 )
-from memories.recall.retrieval.large_scopes import ALL_ROWS, Rows, on_one_processor, rows_to_rank
+from memories.recall.large_scopes import ALL_ROWS, Rows, on_one_processor, rows_to_rank
+from memories.recall.query import BY_MATCH_ALONE, Mode, ParsedQuery, Query
+from memories.recall.question import NAMED_EXACTLY, DateRange
+from memories.recall.vector import CentredQuery
+
+_READ = {
+    "id", "uid", "type", "subtype", "scope_id", "content", "origins", "fingerprint", "importance", "category",
+    "created_at", "stated_at", "expires_at", "pinned", *MARKS.values(),
+    "channel", "chat_id", "session_id", "sender_id", "speaker", "thread_id",
+    "version", "echo", "verification", "path", "line_from", "heading", "source",
+}  # fmt: skip
+COLUMNS = [field.attname for field in Entry._meta.concrete_fields if field.column in _READ]  # in the order of a row
+
+
+def entry_of(row: Sequence[Any]) -> Entry:
+    """The entry of a row that begins with COLUMNS, as `Entry.from_db` makes it, in a quarter of the time."""
+    entry = Entry.__new__(Entry)
+    entry._state = ModelState()
+    entry._state.adding, entry._state.db = False, connection.alias
+    entry.__dict__.update(zip(COLUMNS, row, strict=False))
+    return entry
+
+
+TAILS = 4  # after so many times DATE_TAIL nothing is left of the boost
+
+
+def date_score_sql(ranges: Sequence[DateRange]) -> tuple[str, dict[str, Any]]:
+    """SQL of what an entry's day counts for, with its parameters: 1 on a named day, more where it is asked about.
+
+    The day after counts as one day late. What is far off costs one comparison; without date ranges nothing is computed.
+    """
+    if not ranges:
+        return "0::float8", {}
+    tail = conf.DATE_TAIL
+    parameters: dict[str, Any] = {
+        "dated_from": min(named.start for named in ranges),
+        "dated_to": max(named.end for named in ranges) + TAILS * tail,
+        "dated_tail": tail.total_seconds() or 1.0,
+        "dated_cut": TAILS * tail,
+    }
+    cases = []
+    for n, named in enumerate(ranges):
+        parameters |= {f"from{n}": named.start, f"to{n}": named.end}
+        parameters |= {f"weight{n}": named.weight}
+        core = ""
+        if named.core:
+            parameters |= {f"core_from{n}": named.core[0], f"core_to{n}": named.core[1]}
+            core = (
+                f" WHEN e.created_at >= %(core_from{n})s AND e.created_at < %(core_to{n})s"
+                f" THEN %(weight{n})s * {NAMED_EXACTLY}"
+            )
+        cases.append(
+            f"CASE WHEN e.created_at < %(from{n})s THEN 0{core} WHEN e.created_at < %(to{n})s THEN %(weight{n})s"
+            f" WHEN e.created_at < %(to{n})s + %(dated_cut)s"
+            f" THEN exp(-(extract(epoch FROM e.created_at - %(to{n})s)::float8 + 86400) / %(dated_tail)s) ELSE 0 END"
+        )
+    return (
+        "CASE WHEN e.created_at >= %(dated_from)s AND e.created_at < %(dated_to)s"
+        f" THEN greatest({', '.join(cases)}) ELSE 0 END::float8"
+    ), parameters
+
+
+#: So many times as many as are wanted.
+LEADING_TIMES = 4
+#: Entries of a scope from which on it pays.
+LEADING_LEAST_ENTRIES = 5_000
+TOO_FEW_SECONDS = 600.0  # a scope is asked whole after its leading rows were too few
+SCOPES_CACHED = 512  # scopes a process remembers that of
+
+_LEADING_ROWS = """(
+    SELECT i.entry_id, {nearness} AS fused FROM {among} i WHERE {of_rows}
+    ORDER BY fused DESC, i.entry_id DESC LIMIT %(leading)s) front
+    JOIN memories_entryindex i ON i.entry_id = front.entry_id"""
+#: Of the conditions of a search those on rows alone; the others are asked of the entries of the leading.
+_OF_ROWS = ("i.workspace_id = %(workspace)s", "i.scope_id = ANY(%(scopes)s::bigint[])")
+
+_too_few: LRUCache[int, float] = LRUCache(SCOPES_CACHED)  # until when, by the monotonic clock
+_lock = Lock()
+
+
+def nearness(keyword: str, vector: str) -> str:
+    """SQL of what the retrievers count for together, with weights."""
+    return f"(1 - %(alpha)s) * {keyword} + %(alpha)s * coalesce({vector}, %(centroid_similarity)s)"
+
+
+def leading_rows(echoes: Condition) -> str:
+    """SQL of the leading search rows, as `i`; to be completed like the statement they stand in."""
+    of_rows = " AND ".join([*_OF_ROWS, *echoes[0]])
+    return _LEADING_ROWS.replace("{nearness}", nearness("{keyword}", "{vector}")).replace("{of_rows}", of_rows)
+
+
+def may_be_enough(query: Query, parsed: ParsedQuery, weights: Mapping[str, float], limit: int) -> bool:
+    """Whether the leading rows are likely to hold the best: nothing but words and meaning ranks, and nothing is asked
+    of entries that few of them would meet."""
+    ranks_entries = parsed.words.named or parsed.date_ranges or parsed.features or conf.FUSION != Fusion.RELATIVE
+    if ranks_entries or query.mode in BY_MATCH_ALONE or weights["alpha"] <= 0:
+        return False
+    if query.past is not None or request_filter(query)[0]:
+        return False
+    entries = sum(scope.entry_count for scope in query.scopes)
+    return entries >= max(LEADING_LEAST_ENTRIES, LEADING_TIMES * limit) and not _were_too_few(query.scope_ids)
+
+
+def note_too_few(scopes: Collection[int]) -> None:
+    """Ask all entries of these scopes for a while."""
+    with _lock:
+        for scope in scopes:
+            _too_few[scope] = time.monotonic() + TOO_FEW_SECONDS
+
+
+def forget_leading() -> None:
+    """Ask the leading rows of every scope again (tests)."""
+    with _lock:
+        _too_few.clear()
+
+
+def _were_too_few(scopes: Collection[int]) -> bool:
+    with _lock:
+        return any(_too_few.get(scope, 0.0) > time.monotonic() for scope in scopes)
 
 
 @dataclass(frozen=True)
@@ -117,7 +239,7 @@ _NEWEST = "1 / (2 + greatest(extract(epoch FROM %(newest_to)s - e.stated_at)::fl
 _RELATIVE = """
     SELECT *, {nearness} + {boosts} AS fused
     FROM ({ranked}) scored WHERE %(alpha)s > 0 OR %(every)s OR keyword > 0 OR named OR date > 0
-""".replace("{nearness}", leading.nearness("keyword", "vector"))
+""".replace("{nearness}", nearness("keyword", "vector"))
 _RRF = """
     SELECT *,
         (CASE WHEN keyword > 0 THEN (1 - %(alpha)s::float8) / (%(k)s + keyword_rank) ELSE 0 END
@@ -129,7 +251,7 @@ _RRF = """
         FROM ({scored}) scored WHERE %(every)s OR keyword > 0 OR vector > %(centroid_similarity)s OR named OR date > 0
     ) ranked
 """
-#: What the features of a candidate are made of (memories.recall.ranking.features); read of the best alone.
+#: What the features of a candidate are made of (memories.recall.ranking); read of the best alone.
 _PREVIOUS = """(
     SELECT p.content FROM memories_entry p WHERE p.scope_id = e.scope_id AND p.session_id = e.session_id
         AND p.chat_id = e.chat_id AND {live} AND p.session_id <> '' AND e.session_id <> ''
@@ -182,11 +304,11 @@ def eligible_candidates(
         passed_over, where = f"EXISTS ({ineligible})", all_of(where, ([], parameters))
     find = partial(search, query, parsed, weights, where=where, limit=limit, passed_over=passed_over, among=rows)
     with on_one_processor(rows):
-        is_enough = leading.may_be_enough(query, parsed, weights, limit)
+        is_enough = may_be_enough(query, parsed, weights, limit)
         best = find(is_leading=True) if is_enough else []
         if len(best) < limit:
             if is_enough:
-                leading.note_too_few(query.scope_ids)
+                note_too_few(query.scope_ids)
             best = find()
     if asks_for_secrets(query) and (len(best) >= limit or parsed.vector is None):
         best += _secrets_beside(best, partial(find, where=all_of(where, recognised_filter(query)), among=ALL_ROWS))
@@ -269,13 +391,13 @@ def search(
     parameters |= {
         "named_in": [scope for scope, _ in parsed.words.named],
         "named": [speaker for _, speaker in parsed.words.named],
-        **{"k": conf.RRF_K, "limit": limit, "every": is_every, "leading": leading.TIMES * limit},
+        **{"k": conf.RRF_K, "limit": limit, "every": is_every, "leading": LEADING_TIMES * limit},
     }
     parts = {
         "fused": _RRF if conf.FUSION == Fusion.RRF else _RELATIVE,
         "ranked": _RANKED if parsed.features and parsed.vector else "{scored}",
         "scored": _SCORED,
-        "rows": leading.rows(echo_filter(query)) if is_leading else _ROWS,
+        "rows": leading_rows(echo_filter(query)) if is_leading else _ROWS,
         "among": among[0],
         "boosts": _BOOSTS,
         "passed_over": passed_over,
@@ -363,3 +485,36 @@ def _vector_sql(vector: CentredQuery | None) -> tuple[dict[str, str], dict[str, 
         return dict.fromkeys(("vector", "cosine", "typical"), "NULL::float8"), {"centroid_similarity": 0.0}
     typical = _TYPICAL if vector.typical_question is not None else "NULL::float8"
     return {"vector": _VECTOR, "cosine": _COSINE, "typical": typical}, vector.sql_parameters()
+
+
+def full_text_ranks(entries: Mapping[int, Entry], parsed: ParsedQuery) -> dict[int, float]:
+    """How well texts match, 0–1: the share of the question they hold, and how close together it stands in them.
+
+    PostgreSQL is given terms in place of words, so that it has nothing to parse: to its own parser a Chinese sentence
+    is one word. Of each text it ranks the terms it holds, all of them together; any of them alone would say nothing
+    about how close they stand.
+    """
+    wanted = frozenset(parsed.terms)
+    positions = {pk: text.term_positions(entry.content, wanted) for pk, entry in entries.items()}
+    matching = [pk for pk, places in positions.items() if places]
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT entry, ts_rank_cd('{1, 1, 1, 1}', vector::tsvector, wanted::tsquery, 32)"
+            " FROM unnest(%s::bigint[], %s::text[], %s::text[]) AS texts (entry, vector, wanted)",
+            [
+                matching,
+                [_as_tsvector(positions[pk]) for pk in matching],
+                [" & ".join(map(str, positions[pk])) for pk in matching],
+            ],
+        )
+        close = dict(cursor.fetchall())
+    return {pk: _share(positions[pk], parsed) * (1 + math.sqrt(close[pk])) / 2 for pk in matching}
+
+
+def _as_tsvector(places: Mapping[int, set[int]]) -> str:
+    return " ".join(f"{term}:{','.join(map(str, sorted(at)))}" for term, at in places.items())
+
+
+def _share(terms: Iterable[int], parsed: ParsedQuery) -> float:
+    shares = parsed.words.shares
+    return sum(shares[term] for term in terms) / sum(shares.values())

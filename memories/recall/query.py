@@ -1,0 +1,288 @@
+"""What is asked of memory, and what a recall has to know before it searches (A2).
+
+The opening reads the scopes, the numbers of the workspace, the model its rows are of, how rare the words of the message
+are, and whether what was said just now still waits for its vectors, in one statement.
+"""
+
+import json
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from enum import StrEnum
+from threading import Lock
+from typing import TYPE_CHECKING, Any
+
+from cachetools import LRUCache
+from django.db import connection
+from django.db.models import JSONField, QuerySet
+
+from memories.choices import NeedMode, ScopeKind
+from memories.conf import conf
+from memories.index import scope_statistics
+from memories.language import text
+from memories.language.references import Additions, RecentMessage
+from memories.models import EmbeddingModel, Entry, Policy, Scope
+from memories.models.policy import Policies
+from memories.recall.client_history import ClientHistory
+from memories.tenancy.resolver import ScopeRef
+
+if TYPE_CHECKING:
+    from memories.recall.eligibility import Past
+    from memories.recall.question import DateRange
+    from memories.recall.vector import CentredQuery
+
+#: What was said longer ago waits for its vector for more than a moment.
+RECENTLY = timedelta(seconds=10)
+
+
+class Mode(StrEnum):
+    """What a search goes by: meaning and words together, either of them, words as typed, or full text.
+
+    All of them obey the same walls, quotas and filters.
+    """
+
+    HYBRID = "hybrid"
+    VECTOR = "vector"
+    KEYWORD = "keyword"
+    FTS = "fts"
+
+
+#: Nothing but the match decides the order, without boosts, decay or recency; of equal matches the newer comes first.
+BY_MATCH_ALONE = frozenset({Mode.KEYWORD, Mode.FTS})
+
+
+@dataclass(frozen=True)
+class SearchScope:
+    """A scope the caller may see, and what of it may be heard where it is asked for."""
+
+    scope: Scope
+    ref: ScopeRef
+
+
+def is_group(place: SearchScope) -> bool:
+    """Whether several people hear what is served of this scope."""
+    return place.ref.in_group or place.scope.kind == ScopeKind.CHAT
+
+
+@dataclass(frozen=True, kw_only=True)
+class Query:
+    """A question to memory. Everything but the message narrows what may be served."""
+
+    workspace_id: int
+    places: Sequence[SearchScope]
+    message: str
+    limit: int  # 0: as many as the workspace's policy says
+    mode: str = "hybrid"
+    types: Sequence[str] | None = None
+    filters: Mapping[str, str] = field(default_factory=dict)
+    project: str | None = None
+    topic: str | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+    among: QuerySet[Entry] | None = None  # only entries of these; a door's own filter
+    need: str = NeedMode.AUTO
+    quotas: bool = True
+    nearest: bool = False  # where nothing is near enough, what is nearest is served all the same
+    token_budget: int = 1_000
+    before_entry: int | None = None  # only entries older than this one (evaluation)
+    session_key: str = ""
+    scope_keys: Sequence[str] = ()  # of the scopes asked for, also of those not yet begun; empty: those of `places`
+    bot_id: int | None = None
+    language: str = "en"  # of the workspace, in which a text for a model says what a memory does not say itself
+    asker: str = ""  # the sender id of the one who asks; empty: nobody knows
+    explain: bool = False  # whoever asks wants to know what was excluded, too
+    cache: bool = False  # an answer of a moment ago will do
+    include_session_events: bool = False  # questions about the past are answered with what was said then as well
+    always_events: bool = False  # and so is every other question: a search, not a message of a conversation
+    client_history: ClientHistory | None = None  # messages the client has already: memories do not repeat them
+    recent: Sequence[RecentMessage] = ()  # the messages just before, oldest first
+    resolved: Additions = ()  # by words of the message what they mean, as the messages before tell
+    relations: Additions = ()  # by «my sister» or Lena who that is, as the scopes know
+    opening: "Opening | None" = None  # what was read for it already
+    is_index_pending: bool = False  # files of these scopes are not indexed yet, and cannot be found
+    adjusted: Callable[[Policies], Policies] | None = None  # asked by other policies than those of the workspace
+    as_of: datetime | None = None  # asked of memory as it was then; None: as it is
+    past: "Past | None" = None  # what is known today of that
+
+    @property
+    def asks_for_anything(self) -> bool:
+        """Whether any memory will do, and not those of a kind or time that is named."""
+        named = (self.types, self.filters, self.project, self.topic, self.since, self.until)
+        return self.among is None and not any(named)
+
+    @property
+    def additions(self) -> Additions:
+        """What is searched besides the message."""
+        return (*self.resolved, *self.relations)
+
+    @property
+    def scopes(self) -> list[Scope]:
+        return [place.scope for place in self.places]
+
+    @property
+    def scope_ids(self) -> list[int]:
+        return [place.scope.pk for place in self.places]
+
+
+@dataclass(frozen=True)
+class Words:
+    """The keyword side of a query: each term's share of a full match, and which speakers of the scopes are named.
+
+    `idf` tells how rare the terms are, `unheard` adds up what those would weigh that nobody ever said here.
+    """
+
+    shares: dict[int, float]
+    named: list[tuple[int, str]]  # scope and speaker
+    idf: dict[int, float] = field(default_factory=dict)
+    unheard: float = 0.0
+    name_forms: frozenset[str] = frozenset()  # every name of those speakers, folded
+    name_terms: frozenset[int] = frozenset()
+
+    def coverage(self, terms: Mapping[int, int]) -> float:
+        """The share of the question that is in these terms, 0–1; what nobody ever said counts as the rarest."""
+        total = sum(self.idf.values()) + self.unheard
+        return sum(self.idf.get(term, 0.0) for term in set(terms)) / total if total else 0.0
+
+
+@dataclass(frozen=True)
+class ParsedQuery:
+    """What the search makes of a query."""
+
+    words: Words
+    vector: "CentredQuery | None" = None  # None: by words alone
+    date_ranges: "Sequence[DateRange]" = field(default_factory=list)
+    substrings: Sequence[str] = ()  # looked for as they stand
+    terms: Sequence[int] = ()  # one of them has to be an entry's own word
+    limit: int | None = None  # how many are looked at; None: as configured
+    about_asker: bool = False  # the one who asks is asked about, and nobody else
+    features: Mapping[str, float] = field(default_factory=dict)  # weights of those the candidates are ranked by
+    newest_to: datetime | None = None  # the newest at this time come first, whatever they say
+
+    def by_time(self, now: datetime) -> "ParsedQuery":
+        """The same for the newest of what is known: neither by its words nor by its meaning."""
+        return ParsedQuery(Words({}, []), about_asker=self.about_asker, newest_to=now)
+
+
+def searched_part(message: str) -> str:
+    """What of a message is searched: all of it, or of a long one its beginning and its end, where people ask."""
+    limit = conf.RECALL_MESSAGE_CHARS
+    return message if len(message) <= limit else f"{message[: limit // 2]}\n{message[-(limit // 2) :]}"
+
+
+SCOPES_CACHED = 512
+
+_frequencies: LRUCache[int, tuple[int, dict[int, int]]] = LRUCache(SCOPES_CACHED)
+_lock = Lock()
+
+
+def term_frequencies(scopes: Sequence[Scope], terms: Sequence[int]) -> dict[tuple[int, int], int]:
+    """How many entries hold each of these terms, by scope and term."""
+    with _lock:
+        known = {scope.pk: _frequencies_of(scope) for scope in scopes}
+    unknown = {term for term in terms for counts in known.values() if term not in counts}
+    if unknown:
+        found = scope_statistics.frequencies(known, unknown)
+        for scope_id, counts in known.items():
+            counts.update({term: found.get((scope_id, term), 0) for term in unknown})
+    return {(scope_id, term): counts.get(term, 0) for scope_id, counts in known.items() for term in terms}
+
+
+def learn_frequencies(scope: Scope, terms: Sequence[int], found: Mapping[int, int]) -> None:
+    """Keep what was read of these terms beside something else; those that are not found do not occur."""
+    with _lock:
+        counts = _frequencies_of(scope)
+    counts.update({term: found.get(term, 0) for term in terms})
+
+
+def _frequencies_of(scope: Scope) -> dict[int, int]:
+    version, counts = _frequencies.get(scope.pk, (-1, {}))
+    if version != scope.version:
+        counts = {}
+    _frequencies[scope.pk] = (scope.version, counts)
+    return counts
+
+
+_SCOPE_COLUMNS = [field.attname for field in Scope._meta.concrete_fields]
+_SCOPE_JSON = {field.attname for field in Scope._meta.concrete_fields if isinstance(field, JSONField)}
+_MODEL_COLUMNS = [field.attname for field in EmbeddingModel._meta.concrete_fields]
+_POLICY_COLUMNS = ("kind", "entry_type", "scope_kind", "name", "value", "version")
+#: A row a scope, and one where there is none yet. What waits is found by the index of entries by their time: a
+#: handful of rows.
+_OPENING = f"""
+SELECT
+    (SELECT jsonb_agg(jsonb_build_array({", ".join(f"p.{column}" for column in _POLICY_COLUMNS)}))
+        FROM memories_policy p WHERE p.workspace_id = w.id),
+    (SELECT jsonb_object_agg(t.term, t.entries) FROM memories_scopeterm t
+        WHERE t.scope_id = s.id AND t.term = ANY(%(terms)s::int[])),
+    EXISTS (
+        SELECT 1 FROM memories_entry e JOIN memories_entryindex i ON i.entry_id = e.id
+        WHERE e.scope_id = s.id AND e.created_at > %(since)s AND e.created_at <= %(now)s
+            AND (i.model_id IS NULL OR i.model_id <> w.index_model_id)),
+    {", ".join(f"m.{column}" for column in _MODEL_COLUMNS)}, {", ".join(f"s.{column}" for column in _SCOPE_COLUMNS)}
+FROM memories_workspace w
+LEFT JOIN memories_embeddingmodel m ON m.id = w.index_model_id
+LEFT JOIN memories_scope s ON s.workspace_id = w.id AND s.key = ANY(%(keys)s::varchar[])
+WHERE w.id = %(workspace)s
+"""  # noqa: S608 (names of ours)
+
+
+@dataclass(frozen=True)
+class Opening:
+    """The scopes a recall looks in, by key, as far as they exist, and what it goes by there."""
+
+    scopes: dict[str, Scope]
+    policies: Policies
+    model: EmbeddingModel | None  # all rows of the workspace are embedded by, as far as they are
+    may_be_pending: bool  # what was said just now may have no vector of that model yet
+
+    @property
+    def most_recalls(self) -> int:
+        """How many memories a recall serves that does not say how many."""
+        return int(self.policies.weight("MAX_RECALLS"))
+
+
+def opening_of(query: Query, *, now: datetime) -> Opening:
+    """What was read for a query already, or is read now."""
+    keys = [scope.key for scope in query.scopes]
+    return query.opening or read_opening(query.workspace_id, keys, message=query.message, now=now)
+
+
+def read_opening(workspace_id: int, keys: Collection[str], *, message: str, now: datetime) -> Opening:
+    """What a recall of these scopes goes by at this moment."""
+    terms = list(text.terms(searched_part(message)))
+    parameters: dict[str, Any] = {
+        "workspace": workspace_id,
+        "keys": list(keys),
+        "terms": terms,
+        "since": now - RECENTLY,
+        "now": now,
+    }
+    with connection.cursor() as cursor:
+        cursor.execute(_OPENING, parameters)
+        rows = cursor.fetchall()
+    scopes = {}
+    for _policies, found, _pending, *columns in rows:
+        scope = _scope(columns[len(_MODEL_COLUMNS) :])
+        if scope is not None:
+            scopes[scope.key] = scope
+            learn_frequencies(scope, terms, {int(term): count for term, count in json.loads(found or "{}").items()})
+    policies, _found, _pending, *columns = rows[0]
+    model = _model(columns[: len(_MODEL_COLUMNS)])
+    return Opening(scopes, _policies_of(policies), model, model is None or any(pending for _, _, pending, *_ in rows))
+
+
+def _policies_of(rows: str | None) -> Policies:
+    return Policies([Policy(**dict(zip(_POLICY_COLUMNS, row, strict=True))) for row in json.loads(rows or "[]")])
+
+
+def _model(columns: Sequence[Any]) -> EmbeddingModel | None:
+    return None if columns[0] is None else EmbeddingModel.from_db(connection.alias, _MODEL_COLUMNS, columns)
+
+
+def _scope(columns: Sequence[Any]) -> Scope | None:
+    if columns[0] is None:
+        return None
+    values = [
+        json.loads(value) if name in _SCOPE_JSON else value for name, value in zip(_SCOPE_COLUMNS, columns, strict=True)
+    ]
+    return Scope.from_db(connection.alias, _SCOPE_COLUMNS, values)

@@ -1,1 +1,0 @@
-"""In which order candidates are served, and how many: scores, features, corrections, the owner's reranker."""

@@ -1,1 +1,0 @@
-"""Recalls asked again: of memory as it was, or by other policies."""

@@ -1,1 +1,0 @@
-"""Where candidates come from: the one statement over the scopes, its filters, and the retrievers beside it."""

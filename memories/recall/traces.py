@@ -1,0 +1,537 @@
+"""The trace of a recall: written before it is answered, read and asked again later; why each was served (F5).
+
+Beside it the line and the figures operators count recalls by, and which of the memories it was given an answer rested
+on: what the bot says, and what the words tell (A14).
+"""
+
+import secrets
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+import structlog
+from django.db import connection
+from django.db.models import Field, JSONField
+
+from memories import entries, metrics
+from memories.choices import Echo, ScopeKind
+from memories.conf import conf
+from memories.entries.versions import served_versions
+from memories.exceptions import NotServed
+from memories.language import text
+from memories.models import Entry, RecallTrace, Scope
+from memories.models.policy import Policies
+from memories.models.state import MARKS, State, state_of
+from memories.recall.candidates import search
+from memories.recall.eligibility import all_of, audience_filter, ineligible_entries, request_filter
+from memories.recall.events import RecalledEvent
+from memories.recall.query import BY_MATCH_ALONE, ParsedQuery, Query, SearchScope, searched_part
+from memories.recall.ranking import Ranked, Reranked, score
+from memories.tenancy.resolver import ScopeRef
+
+if TYPE_CHECKING:
+    from memories.recall import Recall
+
+
+_FIELDS = [field for field in RecallTrace._meta.concrete_fields if not field.primary_key]
+#: One statement, and a transaction of its own where it is in none.
+_INSERT = f"""
+WITH quick AS (SELECT set_config('synchronous_commit', 'off', true))
+INSERT INTO memories_recalltrace ({", ".join(field.attname for field in _FIELDS)})
+SELECT {", ".join(["%s"] * len(_FIELDS))} FROM quick RETURNING id
+"""  # noqa: S608 (names of ours)
+
+
+@dataclass(frozen=True)
+class TracedEvent:
+    """Something that was said, as a trace keeps it: where it is to be read, and why it was told."""
+
+    path: str
+    score: float
+    memory: str | None = None  # the id of a served memory that rests on it
+    words: float | None = None  # share of the question's words it holds
+    similarity: float | None = None
+    version: int | None = None  # of the event of a day; a message never changes
+
+
+@dataclass(frozen=True)
+class RankChange:
+    """One memory, and its place among the served then and now; None: it is not among them."""
+
+    entry_id: int
+    before: int | None
+    now: int | None
+
+    @property
+    def change(self) -> str:
+        """«came», «went», «up», «down» or «stayed»."""
+        if self.before is None:
+            return "came"
+        if self.now is None:
+            return "went"
+        return "stayed" if self.now == self.before else "up" if self.now < self.before else "down"
+
+
+def write(query: Query, result: "Recall", now: datetime) -> RecallTrace:
+    """The trace of a recall. It does not wait for the disk: a crash may lose the last ones, never a memory."""
+    trace = RecallTrace(
+        workspace_id=query.workspace_id,
+        bot_id=query.bot_id,
+        scopes=query.scope_ids,
+        scope_keys=list(query.scope_keys) or [scope.key for scope in query.scopes],
+        session_key=query.session_key,
+        message=query.message,
+        terms=question_terms(query.message),
+        asker=query.asker,
+        query=asked_json(query),
+        rule=result.need.rule,
+        served=[item.entry.pk for item in result.served],
+        versions=[item.entry.version for item in result.served],
+        evidence=_answerability_json(result),
+        candidates=result.explained,
+        degraded=result.degraded,
+        timings=result.timings,
+        tokens=result.tokens,
+        created_at=now,
+    )
+    with connection.cursor() as cursor:
+        cursor.execute(_INSERT, [_column(field, getattr(trace, field.attname)) for field in _FIELDS])
+        (trace.pk,) = cursor.fetchone()
+    trace._state.adding = False
+    return trace
+
+
+def _column(field: Field[Any, Any], value: Any) -> Any:
+    """A value as the driver takes it: all but JSON as it is."""
+    is_json = isinstance(field, JSONField) and value is not None
+    return connection.ops.adapt_json_value(value, None) if is_json else value
+
+
+def question_terms(message: str) -> list[int]:
+    """What a trace is found by: the index terms of what is searched of a message, and its Chinese characters."""
+    said = searched_part(message)
+    return sorted({*text.terms(said), *map(text.dimension_of, text.characters(said))})
+
+
+def is_sampled() -> bool:
+    """Whether the candidates of the next recall are kept."""
+    return conf.TRACE_SAMPLE >= 1 or secrets.randbelow(10_000) < conf.TRACE_SAMPLE * 10_000
+
+
+def events_of(trace: RecallTrace) -> list[TracedEvent]:
+    """What a recall found of the past, best first; traces of before know neither words nor similarity."""
+    return [TracedEvent(*row) for row in trace.evidence.get("events", [])]
+
+
+def asked_json(query: Query) -> dict[str, Any]:
+    """What was asked besides the message; nothing that was left at its default."""
+    asked = {
+        "limit": query.limit,
+        "mode": query.mode,
+        "types": query.types and list(query.types),
+        "filters": dict(query.filters),
+        "project": query.project,
+        "topic": query.topic,
+        "since": query.since and query.since.isoformat(),
+        "until": query.until and query.until.isoformat(),
+        "narrowed": query.among is not None or None,
+        "need": query.need,
+        "quotas": query.quotas,
+        "nearest": query.nearest or None,
+        "token_budget": query.token_budget,
+        "include_session_events": None if query.include_session_events else False,
+        "always_events": query.always_events or None,
+        # by scope, of whose memories only a part may be heard in the group: the chat it has to come from; None: any
+        "heard": {str(place.scope.pk): place.ref.only_chat for place in query.places if place.ref.in_group},
+        "asker": query.asker or None,
+        "as_of": query.as_of and query.as_of.isoformat(),
+        "resolved": {said: list(meant) for said, meant in query.resolved},
+        # not whom they mean: that is a memory's word, which may be taken out
+        "relations": [said for said, _meant in query.relations],
+    }
+    return {name: value for name, value in asked.items() if value not in (None, {}, [])}
+
+
+def _answerability_json(result: "Recall") -> dict[str, Any]:
+    """The verdict with its signs, and the days that were understood, each with the words that named them."""
+    if not result.need.retrieve:
+        return {}
+    row = result.answerability.as_json()
+    if result.cached_from is not None:
+        row |= {"cached_from": str(result.cached_from)}
+    if result.events:  # of the retriever that found them, with their scores and the memories that rest on them
+        row |= {"events": [_event_row(event) for event in result.events]}
+    return row | {"days": [[day.start.isoformat(), day.end.isoformat(), day.words] for day in result.date_ranges]}
+
+
+def _event_row(event: RecalledEvent) -> list[Any]:
+    """The fields of a TracedEvent."""
+    similarity = None if event.similarity is None else round(event.similarity, 4)
+    return [event.path, round(event.score, 4), event.memory, round(event.covered, 4), similarity, event.version]
+
+
+# -- asking again
+
+
+def query_of(trace: RecallTrace) -> Query:
+    """What a trace says was asked, under the same walls; scopes that are gone are not asked again."""
+    return query_from(
+        trace.query,
+        served=trace.served,
+        workspace_id=trace.workspace_id,
+        places=_places(trace),
+        message=trace.message,
+        session_key=trace.session_key,
+        scope_keys=trace.scope_keys,
+        bot_id=trace.bot_id,
+        asker=trace.query.get("asker", ""),
+        explain=True,
+    )
+
+
+def query_from(asked: Mapping[str, Any], *, served: Sequence[int], **given: Any) -> Query:
+    """The query of what `asked_json` kept, asked of memory as it is; `given` are the fields that are not kept there."""
+    return Query(
+        limit=asked["limit"],
+        mode=asked.get("mode", "hybrid"),
+        types=asked.get("types"),
+        filters=asked.get("filters", {}),
+        project=asked.get("project"),
+        topic=asked.get("topic"),
+        since=moment_from(asked.get("since")),
+        until=moment_from(asked.get("until")),
+        # a door's filter is not kept: of what it named, that which was served is asked for again
+        among=Entry.objects.filter(pk__in=served) if asked.get("narrowed") else None,
+        need=asked["need"],
+        quotas=asked["quotas"],
+        nearest=asked.get("nearest", False),
+        token_budget=asked.get("token_budget", 1_000),
+        include_session_events=asked.get("include_session_events", True),
+        always_events=asked.get("always_events", False),
+        resolved=tuple((said, tuple(meant)) for said, meant in asked.get("resolved", {}).items()),
+        **given,
+    )
+
+
+def rank_changes(trace: RecallTrace, served: Sequence[Ranked]) -> list[RankChange]:
+    """What is served now in its order, then what no longer is."""
+    before = {entry: place for place, entry in enumerate(trace.served, start=1)}
+    now = {item.entry.pk: place for place, item in enumerate(served, start=1)}
+    return [RankChange(entry, before.get(entry), now.get(entry)) for entry in dict.fromkeys([*now, *before])]
+
+
+def _places(trace: RecallTrace) -> list[SearchScope]:
+    scopes = Scope.objects.in_workspace(trace.workspace_id).in_bulk(trace.scopes)
+    known = [scopes[pk] for pk in trace.scopes if pk in scopes]
+    chat = next((scope.key for scope in known if scope.kind == ScopeKind.CHAT), None)
+    return [SearchScope(scope, _ref(scope, trace, chat)) for scope in known]
+
+
+def _ref(scope: Scope, trace: RecallTrace, chat: str | None) -> ScopeRef:
+    """What of a scope was heard; of traces that do not tell, what a group hears by default."""
+    heard = trace.query.get("heard")
+    if heard is None:
+        only_chat = chat if scope.kind == ScopeKind.USER else None
+        return ScopeRef(key=scope.key, kind=scope.kind, only_chat=only_chat, in_group=chat is not None)
+    guarded = str(scope.pk) in heard
+    return ScopeRef(key=scope.key, kind=scope.kind, only_chat=heard.get(str(scope.pk)), in_group=guarded)
+
+
+def moment_from(iso: str | None) -> datetime | None:
+    """A moment that `asked_json` kept."""
+    return datetime.fromisoformat(iso) if iso else None
+
+
+log = structlog.get_logger("memories.recall")
+
+
+def log_recall(query: Query, result: "Recall") -> None:
+    """The line operators count recalls by; words of users only when the owner wants them (A14)."""
+    log.info(
+        "memory_recall",
+        user_id=query.asker,
+        scope=query.places[0].scope.key if query.places else "",
+        keywords=query.message if conf.LOG_CONTENT else len(text.terms(searched_part(query.message))),
+        results_count=len(result.served),
+        latency_ms=result.timings["total"],
+        store_type="keyword" if "embedding" in result.degraded or query.mode in BY_MATCH_ALONE else "hybrid",
+        degraded=result.degraded,
+    )
+    if query.as_of is not None:  # asked to look back, not to answer
+        return
+    metrics.count_recall(
+        verdict=result.answerability.verdict if result.need.retrieve else "",
+        served=len(result.served),
+        milliseconds=result.timings,
+        degraded=result.degraded,
+    )
+
+
+def record_feedback(trace: RecallTrace, used: Sequence[UUID], note: str = "") -> None:
+    """Keep what a bot says its answer rested on; the last word counts. Raises NotServed."""
+    known = served_ids(trace, used)
+    _measure(trace, len(known))
+    trace.used, trace.note = list(known.values()), note or trace.note
+    trace.save(update_fields=["used", "note"])
+
+
+def _measure(trace: RecallTrace, used: int) -> None:
+    """Count what is heard first of a recall; what is heard later corrects the trace only."""
+    if trace.used is None and trace.overlap is None:
+        metrics.count_report(served=len(trace.served), used=used)
+
+
+def served_ids(trace: RecallTrace, used: Sequence[UUID]) -> dict[UUID, int]:
+    """The entries with these ids, all served by this recall. Raises NotServed, naming the first that was not."""
+    rows = Entry.objects.filter(workspace_id=trace.workspace_id, pk__in=trace.served, uid__in=used)
+    known = dict(rows.values_list("uid", "pk"))
+    for position, uid in enumerate(used):
+        if uid not in known:
+            raise NotServed(field=f"used.{position}")
+    return {uid: known[uid] for uid in used}
+
+
+def record_answer(trace: RecallTrace, *, question: str, answer: str) -> None:
+    """Keep which served memories the words of an answer point to, beside what the bot itself may say."""
+    entries = Entry.objects.filter(workspace_id=trace.workspace_id).in_bulk(trace.served)
+    memories = {pk: served.words for pk, served in served_versions(trace, entries).items()}
+    shares = reference_shares(answer, f"{trace.message}\n{question}", memories)
+    pointed_to = [pk for pk in trace.served if shares.get(pk, 0.0) >= conf.REFERENCE_SHARE]
+    _measure(trace, len(pointed_to))
+    trace.overlap = pointed_to
+    trace.save(update_fields=["overlap"])
+
+
+def reference_shares(answer: str, question: str, memories: Mapping[int, str]) -> dict[int, float]:
+    """How much of what is new in an answer each memory alone explains, 0–1.
+
+    New are the answer's words (stems, Chinese words and bigrams, without stopwords) that the question did not hold. A
+    word that several memories hold counts for each in equal parts, so that what all of them say points to none. From
+    REFERENCE_SHARE on a memory counts as used. It is a guess: an answer that says a memory in other words is missed,
+    one that meets its words by chance is not told apart. How often it is right shows where bots also name what they
+    used (see `precision`).
+    """
+    new = text.terms(answer).keys() - text.terms(question).keys()
+    if not new:
+        return {}
+    held = {pk: new & text.terms(content).keys() for pk, content in memories.items()}
+    holders = Counter(term for terms in held.values() for term in terms)
+    return {pk: sum(1 / holders[term] for term in terms) / len(new) for pk, terms in held.items()}
+
+
+def precision(traces: Sequence[RecallTrace]) -> float | None:
+    """Of the entries the words pointed to, the share the bots named too; None when nothing can be compared."""
+    both = [trace for trace in traces if trace.used is not None and trace.overlap]
+    guessed = sum(len(trace.overlap or []) for trace in both)
+    right = sum(len(set(trace.overlap or []) & set(trace.used or [])) for trace in both)
+    return right / guessed if guessed else None
+
+
+_OUT_OF_USE = tuple(state.value for state in MARKS)
+
+#: What can become of a candidate; «history»: the messages the client has say it already. The last six would have
+#: ranked, had they been live, in time, heard here, and of the project that was named.
+REASONS = (
+    *("served", "limit", "quota", "duplicate", "floor", "history", "echo"),
+    *(*_OUT_OF_USE, "other_scope", "other_project"),
+)
+#: What bots are not told of what may not be served: its words; of what another scope holds also which it is.
+WITHHELD = {
+    **dict.fromkeys(_OUT_OF_USE, ("content", "slots")),
+    "other_scope": (
+        *("content", "id", "scope", "type", "created_at", "sender", "sender_name", "slots", "score", "why"),
+    ),
+}
+#: How candidates are written since traces tell where each retriever ranked them; before they were bare rows of _FIRST.
+VERSION = 2
+_FIRST = ("entry", "keyword", "similarity", "named", "decay", "score", "fate")
+
+
+@dataclass(frozen=True, kw_only=True)
+class CandidateRecord:
+    """One candidate. What a trace does not tell is None."""
+
+    entry: int
+    version: int | None = None  # of the entry at the time
+    keyword: float | None = None
+    keyword_rank: int | None = None  # among what was looked at; None: this retriever did not find it
+    vector: float | None = None
+    vector_rank: int | None = None
+    similarity: float | None = None
+    named: bool = False
+    date: float | None = None
+    fused: float | None = None
+    decay: float | None = None
+    recency: float | None = None
+    speaker_factor: float | None = None
+    features: Mapping[str, float] | None = None  # what each added to the score
+    score: float | None = None
+    rerank: Reranked | None = None
+    in_context: bool | None = None
+    superseded_by: str | None = None  # uid of the newer statement that corrects it
+    reason: str = "served"
+
+
+#: Fields that traces keep under the names they had when the first of them were written.
+_STORED_AS = {"reason": "fate", "speaker_factor": "whose"}
+COLUMNS = tuple(_STORED_AS.get(field.name, field.name) for field in fields(CandidateRecord))
+_NAMES = tuple(field.name for field in fields(CandidateRecord))
+_FIELD_OF = {_STORED_AS.get(field.name, field.name): field.name for field in fields(CandidateRecord)}
+
+
+def record_of(item: Ranked) -> CandidateRecord:
+    """A candidate as it is told."""
+    return CandidateRecord(**dict(zip(_NAMES, _values(item), strict=True)))
+
+
+def _values(item: Ranked) -> tuple[Any, ...]:
+    """What is told of a candidate, in the order of the fields of its record."""
+    found = item.candidate
+    return (
+        found.entry_id,
+        item.entry.version,
+        _short(found.keyword),
+        item.ranks.get("keyword"),
+        _short(found.vector),
+        item.ranks.get("vector"),
+        _short(item.similarity),
+        found.named,
+        _short(found.date),
+        _short(found.fused),
+        _short(item.decay),
+        _short(item.recency),
+        _short(item.speaker_factor),
+        {name: round(value, 4) for name, value in item.features.items()} or None,
+        _short(item.score),
+        item.reranked,
+        item.in_context,
+        str(item.superseded_by) if item.superseded_by else None,
+        item.reason,
+    )
+
+
+def compact(items: Iterable[Ranked], weights: Mapping[str, float]) -> dict[str, Any]:
+    """Candidates as a trace keeps them: the names of the columns once, a row each, and what each part counted for."""
+    return {
+        "version": VERSION,
+        "columns": COLUMNS,
+        "weights": dict(weights),
+        "rows": [[_cell(value) for value in _values(item)] for item in items],
+    }
+
+
+def records_of(kept: Any) -> list[CandidateRecord]:
+    """The candidates of a trace, of whatever version; none when none were kept."""
+    if isinstance(kept, list):
+        return [_read(_FIRST, row) for row in kept]
+    return [_read(kept["columns"], row) for row in kept["rows"]] if kept else []
+
+
+def weights_of(kept: Any) -> dict[str, float]:
+    """What each part counted for when these were ranked; nothing where that was not kept."""
+    return dict(kept["weights"]) if isinstance(kept, dict) else {}
+
+
+def why(line: CandidateRecord, weights: Mapping[str, float]) -> dict[str, Any]:
+    """The numbers of a rank as the wire tells them."""
+    return {
+        "keyword": line.keyword,
+        "keyword_rank": line.keyword_rank,
+        "vector": line.vector,
+        "vector_rank": line.vector_rank,
+        "similarity": line.similarity,
+        "date": line.date,
+        "speaker_named": line.named,
+        "boosts": boosts(line, weights),
+        "fused": line.fused,
+        "decay": line.decay,
+        "recency": line.recency,
+        "features": dict(line.features or {}),
+        "whose": line.speaker_factor,
+        "rerank": line.rerank and line.rerank._asdict(),
+        "in_context": line.in_context,
+    }
+
+
+def boosts(line: CandidateRecord, weights: Mapping[str, float]) -> dict[str, float]:
+    """What was added to the retrievers, because the question names who said it, or when."""
+    return {
+        "speaker": round(weights.get("boost", 0.0) * line.named, 4),
+        "date": round(weights.get("date_boost", 0.0) * (line.date or 0.0), 4),
+    }
+
+
+def _read(names: Sequence[str], row: Sequence[Any]) -> CandidateRecord:
+    told = {_FIELD_OF[name]: value for name, value in zip(names, row, strict=True) if name in _FIELD_OF}
+    in_context, rerank = told.get("in_context"), told.get("rerank")
+    told["named"] = bool(told.get("named"))
+    told["in_context"] = None if in_context is None else bool(in_context)
+    told["rerank"] = Reranked(*rerank) if rerank else None
+    return CandidateRecord(**told)
+
+
+def _short(value: float | None) -> float | None:
+    return None if value is None else round(value, 4)
+
+
+def _cell(value: Any) -> Any:
+    """A yes or no takes one character."""
+    return int(value) if isinstance(value, bool) else value
+
+
+# -- excluded candidates: what would have been served, were it live, in time and heard here. A second, small search over
+# the newest entries that may not be served. Nobody is answered with what it finds: it goes into the trace, and what a
+# bot is told of it has no words.
+
+MAX_EXCLUDED = 5
+_CLOSE = 20  # candidates of which the best are told
+
+
+def excluded_candidates(
+    query: Query,
+    parsed: ParsedQuery,
+    weights: Mapping[str, float],
+    policies: Policies,
+    served: Sequence[Ranked],
+    now: datetime,
+) -> list[Ranked]:
+    """At most five entries that would have been among the served, each with the reason why it may not be."""
+    newest = None if query.explain else conf.TRACE_EXCLUDED
+    ineligible, parameters = ineligible_entries(query, policies, now, newest=newest)
+    where = [f"i.entry_id = ANY(ARRAY({ineligible}))"], parameters
+    matches = search(query, parsed, weights, all_of(where, request_filter(query)), limit=_CLOSE)
+    least = min((item.score for item in served), default=0.0) if len(served) >= query.limit else 0.0
+    ranked = score(matches, query, parsed, weights, now)
+    excluded = [item for item in ranked if item.reason != "floor" and item.score >= least][:MAX_EXCLUDED]
+    unheard = _not_heard_here(query, excluded)
+    for item in excluded:
+        item.ranks = {}  # among others than what was looked at
+        item.reason = "other_scope" if item.entry.pk in unheard else _reason(item.entry, policies, now)
+    return excluded
+
+
+def _reason(entry: Entry, policies: Policies, now: datetime) -> str:
+    if entry.echo == Echo.TURN:
+        return "echo"
+    state = state_of(entry, policies.end_of(entry), now)
+    if state != State.LIVE:
+        return State.EXPIRED.value if state == State.DUE else state.value
+    is_outdated = entry.tier == 1 and entry.slots.filter(name=entries.CONTRADICTED_BY).exists()
+    return "superseded" if is_outdated else "other_project"
+
+
+def _not_heard_here(query: Query, items: Sequence[Ranked]) -> set[int]:
+    """Those of a person's own memories that the group where it is asked may not hear."""
+    conditions, parameters = audience_filter(query)
+    if not (conditions and items):
+        return set()
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT i.entry_id FROM memories_entryindex i JOIN memories_entry e ON e.id = i.entry_id"  # noqa: S608 (conditions of ours)
+            f" WHERE i.entry_id = ANY(%(missed)s::bigint[]) AND NOT ({' AND '.join(conditions)})",
+            parameters | {"missed": [item.entry.pk for item in items]},
+        )
+        return {entry for (entry,) in cursor.fetchall()}
