@@ -1,6 +1,6 @@
 """Bulk actions of people and bots on chosen entries: expire, archive, restore, merge, edit; a batch a scope (F3)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from itertools import groupby
@@ -108,6 +108,43 @@ def mask_secrets() -> BulkAction:
 def keep_as_no_secret() -> BulkAction:
     """Say of entries that what was recognised in them is no secret."""
     return BulkAction(step=EditStep(columns={"category": "", "subtype": ""}))
+
+
+Data = Mapping[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Verb:
+    """What a client may have done to many entries at once, from the fields of its request."""
+
+    build: Callable[[Data], BulkAction]
+    takes: tuple[str, ...] = ()  # fields that belong to it alone
+    lacks: Callable[[Data], dict[str, str]] = lambda data: {}  # what is missing, by field
+
+
+def _restore(data: Data) -> BulkAction:
+    days = data.get("term_days")
+    return restore(None if days is None else timedelta(days=days))
+
+
+#: In the order clients read them; `into` of a merge is the entry itself.
+VERBS: Mapping[BatchVerb, Verb] = {
+    BatchVerb.EXPIRE: Verb(build=lambda data: expire()),
+    BatchVerb.ARCHIVE: Verb(build=lambda data: archive()),
+    BatchVerb.RESTORE: Verb(build=_restore, takes=("term_days",)),
+    BatchVerb.MERGE: Verb(
+        build=lambda data: merge(data["into"], data.get("content")),
+        takes=("into", "content"),
+        lacks=lambda data: {} if "into" in data else {"into": _("Into which entry?")},
+    ),
+    BatchVerb.CHANGE: Verb(
+        build=lambda data: edit(data.get("columns", {}), data.get("slots")),
+        takes=("columns", "slots"),
+        lacks=lambda data: (
+            {} if data.get("columns") or data.get("slots") else {"columns": _("There is nothing to change.")}
+        ),
+    ),
+}
 
 
 def create(scope: Scope, draft: UnscopedDraft, *, now: datetime, actor: str, reason: str) -> BatchChange:

@@ -1,7 +1,6 @@
 """GET and POST /batches, GET /batches/{id}: what was changed together, by whom and why, row by row (F3)."""
 
 from collections.abc import Sequence
-from datetime import timedelta
 from functools import partial
 from typing import Any, ClassVar
 from uuid import UUID
@@ -17,27 +16,21 @@ from memories.api.calls import Call, Method
 from memories.api.entries.detail import DAYS_MAX, ChangedAttributes
 from memories.api.pagination import PAGE_SIZE, LimitQuery, PageQuery, PositionCursor, first_rows, page_answer, paginated
 from memories.batches import bulk_actions
-from memories.batches.bulk_actions import MOST, BulkAction
+from memories.batches.bulk_actions import MOST, VERBS
 from memories.choices import BatchState, BatchVerb, ChangeState, Permission
 from memories.exceptions import EntryNotFound
 from memories.models import BatchChange, Entry, Scope
 from memories.visibility import batch_for, scope_for, visible_batches
 
-VERBS = [BatchVerb.EXPIRE, BatchVerb.ARCHIVE, BatchVerb.RESTORE, BatchVerb.MERGE, BatchVerb.CHANGE]
-#: Fields that belong to one verb only.
-_OF_VERB = {
-    "into": BatchVerb.MERGE,
-    "content": BatchVerb.MERGE,
-    "columns": BatchVerb.CHANGE,
-    "slots": BatchVerb.CHANGE,
-    "term_days": BatchVerb.RESTORE,
-}
+#: Fields that belong to one verb alone.
+_OWN_FIELDS = {name: verb for verb, declared in VERBS.items() for name in declared.takes}
 
 
-def _with_verb(verb: str, *own: str) -> dict[str, Any]:
-    """A shape of a batch: this verb, and of the fields that belong to one only these."""
-    others = [{"required": [name]} for name in _OF_VERB if name not in own]
-    return {"properties": {"verb": {"type": "string", "pattern": f"^{verb}$"}}, "not": {"anyOf": others}}
+def _with_verb(*verbs: BatchVerb) -> dict[str, Any]:
+    """A shape of a batch: one of these verbs, and of the fields that belong to one only theirs."""
+    others = [{"required": [name]} for name, verb in _OWN_FIELDS.items() if verb not in verbs]
+    pattern = verbs[0].value if len(verbs) == 1 else f"(?:{'|'.join(verb.value for verb in verbs)})"
+    return {"properties": {"verb": {"type": "string", "pattern": f"^{pattern}$"}}, "not": {"anyOf": others}}
 
 
 class BatchQuery(PageQuery):
@@ -61,11 +54,11 @@ class NewBatch(fields.StrictSerializer):
     #: Each verb with what belongs to it: `merge` with an entry that stays, `change` with something to change.
     together: ClassVar[dict[str, Any]] = {
         "oneOf": [
-            _with_verb("(?:expire|archive)"),
-            _with_verb("restore", "term_days"),
-            {**_with_verb("merge", "into", "content"), "required": ["into"]},
+            _with_verb(BatchVerb.EXPIRE, BatchVerb.ARCHIVE),
+            _with_verb(BatchVerb.RESTORE),
+            {**_with_verb(BatchVerb.MERGE), "required": ["into"]},
             {
-                **_with_verb("change", "columns", "slots"),
+                **_with_verb(BatchVerb.CHANGE),
                 "anyOf": [
                     {"properties": {name: {"type": "object", "minProperties": 1}}, "required": [name]}
                     for name in ("columns", "slots")
@@ -89,13 +82,11 @@ class NewBatch(fields.StrictSerializer):
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         verb = attrs["verb"]
-        for name, wanted in _OF_VERB.items():
-            if name in attrs and verb != wanted:
+        for name, owner in _OWN_FIELDS.items():
+            if name in attrs and verb != owner:
                 raise serializers.ValidationError({name: [_("This is of no use with this verb.")]})
-        if verb == BatchVerb.MERGE and "into" not in attrs:
-            raise serializers.ValidationError({"into": [_("Into which entry?")]})
-        if verb == BatchVerb.CHANGE and not (attrs.get("columns") or attrs.get("slots")):
-            raise serializers.ValidationError({"columns": [_("There is nothing to change.")]})
+        if missing := VERBS[BatchVerb(verb)].lacks(attrs):
+            raise serializers.ValidationError({name: [text] for name, text in missing.items()})
         return attrs
 
 
@@ -120,10 +111,14 @@ class BatchesView(Call):
         data = self.body
         fields.check_ahead("columns.expires_at", data.get("columns", {}).get("expires_at"), self.now)
         scope = scope_for(self.caller, data["scope"])
+        entries = _entries(scope, data["entries"])
+        if "into" in data:
+            (into,) = _entries(scope, [data["into"]])
+            data = {**data, "into": into}
         plan = bulk_actions.propose(
             scope,
-            _entries(scope, data["entries"]),
-            _action(scope, data),
+            entries,
+            VERBS[BatchVerb(data["verb"])].build(data),
             now=self.now,
             actor=self.caller.actor,
             reason=data["reason"],
@@ -160,18 +155,3 @@ def _entries(scope: Scope, uids: Sequence[UUID]) -> list[Entry]:
     if by_uid.keys() != set(uids):
         raise EntryNotFound
     return [by_uid[uid] for uid in dict.fromkeys(uids)]
-
-
-def _action(scope: Scope, data: dict[str, Any]) -> BulkAction:
-    match data["verb"]:
-        case BatchVerb.EXPIRE:
-            return bulk_actions.expire()
-        case BatchVerb.ARCHIVE:
-            return bulk_actions.archive()
-        case BatchVerb.RESTORE:
-            days = data.get("term_days")
-            return bulk_actions.restore(None if days is None else timedelta(days=days))
-        case BatchVerb.MERGE:
-            (into,) = _entries(scope, [data["into"]])
-            return bulk_actions.merge(into, data.get("content"))
-    return bulk_actions.edit(data.get("columns", {}), data.get("slots"))
