@@ -50,7 +50,8 @@ def page() -> str:
 
 def _section(model: type[Model]) -> str:
     """A table: what its docstring says, then every constraint, those it says nothing of in one line."""
-    text, *notes = re.split(r"\n+^- ", inspect.getdoc(model) or "", flags=re.MULTILINE)
+    text, *notes = (inspect.getdoc(model) or "").split("\n- ")
+    text = text.rstrip("\n")
     notes = [" ".join(note.split()) for note in notes]
     with connection.cursor() as cursor:
         cursor.execute(_CONSTRAINTS, {"table": model._meta.db_table})
