@@ -186,6 +186,16 @@ def signals(source: Source) -> list[str]:
     ]
 
 
+def undeclared_actions(source: Source) -> list[str]:
+    """What people do to rows is an Action: Django's and unfold's decorators would say a part of it again."""
+    if source.name == "memories.admin.actions":
+        return []
+    calls = [node for node in source.nodes if isinstance(node, ast.Attribute) and node.attr == "action"]
+    marked = [node for node in calls if isinstance(node.value, ast.Name) and node.value.id == "admin"]
+    brought = [name for name in source.imports() if name in ("unfold.decorators.action", "django.contrib.admin.action")]
+    return [f"line {node.lineno}: admin.action" for node in marked] + [f"uses {name}" for name in brought]
+
+
 def broad_excepts(source: Source) -> list[str]:
     handlers = [node for node in source.nodes if isinstance(node, ast.ExceptHandler)]
     caught = [node for handler in handlers for node in ast.walk(handler.type or ast.Name(id="Exception"))]
@@ -255,7 +265,7 @@ def oversize(source: Source) -> list[str]:
 
 Rule = Callable[[Source], list[str]]
 OF_THE_PACKAGES: list[Rule] = [upward_imports, broken_layers, read_clocks, signals, broad_excepts, back_doors]
-OF_THE_PACKAGES += [computed_keys]
+OF_THE_PACKAGES += [computed_keys, undeclared_actions]
 OF_ALL: list[Rule] = [nameless_modules, oversize]
 
 

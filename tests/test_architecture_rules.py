@@ -15,6 +15,7 @@ from tests.test_architecture import (
     oversize,
     read_clocks,
     signals,
+    undeclared_actions,
     upward_imports,
 )
 
@@ -53,6 +54,8 @@ BROKEN: list[tuple[Rule, str, str]] = [
     (signals, "memories.entries", "from django.db.models import signals"),
     (signals, "memories.entries", "from django.dispatch import receiver"),
     (signals, "memplatform.apps", "def ready():\n    import django.core.signals"),
+    (undeclared_actions, "memories.admin.bots", "from unfold.decorators import action, display"),
+    (undeclared_actions, "sessions_app.admin.sessions", "@admin.action(permissions=[])\ndef f(self): ..."),
     (broad_excepts, "memories.embeddings", "try:\n    f()\nexcept Exception:\n    pass"),
     (broad_excepts, "memories.embeddings", "try:\n    f()\nexcept:\n    raise"),
     (broad_excepts, "memories.embeddings", "try:\n    f()\nexcept (ValueError, BaseException) as e:\n    pass"),
@@ -101,6 +104,7 @@ KEPT: list[tuple[Rule, str, str]] = [
     (read_clocks, "memories.recall", "time.perf_counter()\ntime.monotonic()\ndatetime.fromtimestamp(0, UTC)"),
     (nameless_modules, "memories.recall.gate.decision", ""),
     (signals, "memories.management.commands.embedder", "import signal\nsignal.signal(signal.SIGTERM, stop)"),
+    (undeclared_actions, "memories.admin.bots", "from unfold.decorators import display\naction = asked.action"),
     (broad_excepts, "memories.embeddings", "try:\n    f()\nexcept (OSError, json.JSONDecodeError):\n    pass"),
     (back_doors, "memories.entries.write", "Entry.objects.bulk_create([Entry(content='x')])"),
     (back_doors, "memories.recall", "Entry.objects.in_bulk(ids)\nentries = {}\nentries.update(a=1)"),
