@@ -386,8 +386,7 @@ STILL_TRUE = Action(
 def _reveal(asked: Asked) -> HttpResponse:
     """The text is in the answer to the POST and nowhere else."""
     entry, form, why = asked.row, asked.form, asked.data["why"]
-    text = why and {"text": str(dict(form.fields["why"].choices)[why])}
-    details = {"text": str(text)} if why else None
+    details = {"text": str(dict(form.fields["why"].choices)[why])} if why else None
     note(asked.request, AuditEvent.REVEALED, entry, about=str(entry.pk), details=details)
     context = {"title": gettext("What it says"), "content": entry.content, "back": asked.back}
     headers = {"Cache-Control": "no-store"}
