@@ -10,7 +10,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from memories.admin.access import in_workspaces
-from memories.choices import Category, Verdict
+from memories.admin.masking import is_secret
+from memories.choices import Verdict
 from memories.models import Entry, EntryAccess, Incident, IncidentKind, MostRecalled, RecallTrace
 from memories.models.recall_trace import NOT_LOOKING_BACK
 from memories.tenancy.keys import starts_of_keys
@@ -45,7 +46,7 @@ class Recalled:
     @property
     def words(self) -> str:
         """What it says; of a credential only that it is one."""
-        return _("A credential") if self.entry.category == Category.CREDENTIAL else str(self.entry)
+        return _("A credential") if is_secret(self.entry) else str(self.entry)
 
     @property
     def address(self) -> str:

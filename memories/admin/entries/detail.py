@@ -86,6 +86,5 @@ def _relatives(entry: Entry) -> list[tuple[Any, Entry]]:
 def _traces(entry: Entry) -> list[RecallTrace]:
     """The newest answers that served it, among the last TRACES_READ of its workspace."""
     recent = RecallTrace.objects.filter(workspace_id=entry.workspace_id).order_by("-created_at", "-id")
-    newest = recent.values_list("pk", "served")[:TRACES_READ]
-    served_in = [pk for pk, served in newest.iterator(chunk_size=1_000) if entry.pk in served][:TRACES_SHOWN]
-    return list(recent.filter(pk__in=served_in).only("message", "created_at", "session_key"))
+    served_it = recent.filter(pk__in=recent.values("pk")[:TRACES_READ], served__contains=[entry.pk])
+    return list(served_it.only("message", "created_at", "session_key")[:TRACES_SHOWN])
