@@ -30,7 +30,7 @@ from memories.models.policy import Policies
 from memories.recall import Query, Recall, recall, vector
 from memories.recall.answer import NONE, Note, ProfileFact, event_line, memory_line, notes_of, profile_of, with_words
 from memories.recall.events import RecalledEvent
-from memories.recall.gate.decision import GateDecision
+from memories.recall.gate import GateDecision
 from memories.recall.people import Sender, attributed, sender_of, sender_with_id
 from memories.recall.query import opening_of
 from memories.recall.question import is_about_past

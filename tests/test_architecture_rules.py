@@ -102,7 +102,7 @@ KEPT: list[tuple[Rule, str, str]] = [
     (read_clocks, "channels_app.api.recall", "timezone.now()"),
     (read_clocks, "memplatform.health", "timezone.now()"),
     (read_clocks, "memories.recall", "time.perf_counter()\ntime.monotonic()\ndatetime.fromtimestamp(0, UTC)"),
-    (nameless_modules, "memories.recall.gate.decision", ""),
+    (nameless_modules, "memories.recall.gate", ""),
     (signals, "memories.management.commands.embedder", "import signal\nsignal.signal(signal.SIGTERM, stop)"),
     (undeclared_actions, "memories.admin.bots", "from unfold.decorators import display\naction = asked.action"),
     (broad_excepts, "memories.embeddings", "try:\n    f()\nexcept (OSError, json.JSONDecodeError):\n    pass"),

@@ -47,7 +47,7 @@ from memories.recall.candidates import eligible_candidates, ranking_weights
 from memories.recall.corrections import prefer_corrections
 from memories.recall.eligibility import Past, as_of, check_moment
 from memories.recall.events import RecalledEvent, apply_to, past_question_of, retrieve_events
-from memories.recall.gate.decision import GateDecision, decide
+from memories.recall.gate import GateDecision, decide
 from memories.recall.people import is_about_asker, without_names
 from memories.recall.query import (
     BY_MATCH_ALONE,

@@ -26,7 +26,7 @@ from memories.language.turns import (
 )
 from memories.language.word_lists import pattern
 from memories.models import Scope
-from memories.recall.gate.decision import names_project
+from memories.recall.gate import names_project
 
 #: Names that are words, too: they name somebody when they are written as names are, within a sentence.
 _NAMES_AND_WORDS = """

@@ -24,7 +24,7 @@ from memories.language.dates import Window, windows
 from memories.language.scripts import COMMON_CJK
 from memories.language.word_lists import pattern, word_set
 from memories.models import Entry, Scope
-from memories.recall.gate.decision import LOOK_CHARS, is_question, is_question_about_past
+from memories.recall.gate import LOOK_CHARS, is_question, is_question_about_past
 from memories.recall.people import is_about_asker, people_named, relations_named
 from memories.recall.query import BY_MATCH_ALONE, Mode, ParsedQuery, Query, Words, is_group, term_frequencies
 

@@ -26,7 +26,7 @@ from memories.index.contextual import dense_literal, normalise
 from memories.language import relations, text
 from memories.models import EmbeddingModel, Scope
 from memories.models.entry import LIVE_SQL
-from memories.recall.gate.decision import decide
+from memories.recall.gate import decide
 from memories.recall.query import RECENTLY, Opening, Query, searched_part
 from memories.recall.question import expanded, person_lines
 

@@ -12,7 +12,7 @@ from memories.files.layout import ScopeFolder
 from memories.kinds import EntryType
 from memories.language import quoting
 from memories.recall.answer import FOUND, NONE, WEAK, WORDS_FOUND, WORDS_WEAK, fit
-from memories.recall.gate.decision import GateDecision, decide
+from memories.recall.gate import GateDecision, decide
 from memories.recall.question import asks_what_came_before
 
 #: Blocks that are looked at before times narrow them.

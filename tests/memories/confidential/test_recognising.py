@@ -13,7 +13,7 @@ from memories.language.confidential import (
     secret_spans,
     without,
 )
-from memories.recall.gate import decision
+from memories.recall import gate
 from tests.memories.confidential.texts import INNOCENT, SECRETS, Told
 
 
@@ -94,14 +94,14 @@ def test_what_is_masked_can_be_noted_by_its_places() -> None:
     ],
 )
 def test_a_question_for_the_value_of_a_secret_is_looked_for_in_memory(question: str) -> None:
-    assert decision.decide(question).retrieve
+    assert gate.decide(question).retrieve
 
 
 @pytest.mark.parametrize(
     "question", ["what is an API key?", "what is a JWT token?", "什么是助记词？", "助记词是什么意思？"]
 )
 def test_a_question_what_such_a_thing_is_needs_no_memory(question: str) -> None:
-    assert not decision.decide(question).retrieve
+    assert not gate.decide(question).retrieve
 
 
 @pytest.mark.parametrize("repeated", ["代码", "?key=", "code, ", "token="])

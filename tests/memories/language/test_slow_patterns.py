@@ -8,8 +8,7 @@ import pytest
 
 from memories.conf import MemorySettings
 from memories.language import conflicts, names
-from memories.recall import people
-from memories.recall.gate import decision, exclusions
+from memories.recall import gate, people
 from tests.support import pumped
 from tests.support.pumped import Used
 
@@ -19,19 +18,18 @@ SECONDS = 0.1
 BOUNDS = {
     "memories.language.names.": names.LOOK_CHARS,
     "memories.language.names:": names.LOOK_CHARS,
-    "memories.recall.gate.exclusions.ACKNOWLEDGEMENT": exclusions.ACKNOWLEDGEMENT_CHARS,
-    "memories.recall.gate.exclusions.SMALL_TALK": exclusions.SMALL_TALK_CHARS,
-    "memories.recall.gate.exclusions._ABOUT_THE_BOT": exclusions.SMALL_TALK_CHARS,
-    "memories.recall.gate.exclusions._SOCIAL": exclusions.ACKNOWLEDGEMENT_CHARS,
+    "memories.recall.gate.ACKNOWLEDGEMENT": gate.ACKNOWLEDGEMENT_CHARS,
+    "memories.recall.gate.SMALL_TALK": gate.SMALL_TALK_CHARS,
+    "memories.recall.gate._ABOUT_THE_BOT": gate.SMALL_TALK_CHARS,
+    "memories.recall.gate._SOCIAL": gate.ACKNOWLEDGEMENT_CHARS,
     "memories.recall.people._ENGLISH": people.LOOK_CHARS,
     "memories.recall.people._CHINESE": people.LOOK_CHARS,
-    "memories.recall.gate.decision": 2 * decision.LOOK_CHARS + 1,
-    "memories.recall.question._SPOKEN": decision.LOOK_CHARS,
+    "memories.recall.gate": 2 * gate.LOOK_CHARS + 1,
+    "memories.recall.question._SPOKEN": gate.LOOK_CHARS,
     "memories.language.conflicts._RELATIONS": conflicts.STATEMENT_CHARS,
     "memories.language.differences._KNOWN": 8,  # a run of signs is cut into known words only if it is as short
     "memories.language.differences._MADE_OF_KNOWN": 8,
     "memories.language.contradiction.": 600,  # what is longer is no statement about one thing
-    "memories.recall.gate.general_questions.": 2 * decision.LOOK_CHARS + 1,
     "memories.verification.amounts:": 100,  # an amount that was read before
     "memories.verification.relative_dates:": 100,
     "memories.conf:": 1_000,  # what an operator sets

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memories.recall.gate import decision as rules
-from memories.recall.gate.decision import GateDecision, decide
+from memories.recall import gate as rules
+from memories.recall.gate import GateDecision, decide
 
 CODE = "def add(a, b):\n    total = a + b\n    return total\n"
 FENCED = "```python\nprint('hello')\nfor i in range(3):\n    print(i)\n```"

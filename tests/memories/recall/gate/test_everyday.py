@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from memories.recall.gate.decision import decide
+from memories.recall.gate import decide
 
 FOLDER = Path(__file__).parent / "need"
 LISTS = sorted(path.stem for path in FOLDER.glob("*.txt"))
