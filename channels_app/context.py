@@ -125,7 +125,16 @@ def _filled(context: Context, caller: Caller, recent: tuple[RecentMessage, ...] 
     policies = opening_of(query, now=now).policies
     page = SystemText(query.token_budget, language)
     _add_directives(context, page, language, LONGEST)
-    _add_profile(context, page, profile_of(query, policies, now=now), zone=zone, year=now.astimezone(zone).year)
+    # The core facts; a line that is only quoted stands with its words
+    facts = profile_of(query, policies, now=now)
+    year = now.astimezone(zone).year
+    scopes = {scope.pk: scope for scope in context.query.scopes}
+    asker = context.query.asker
+    said = [attributed(fact, sender_of(fact, scopes[fact.scope_id], asker)) for fact in facts]
+    with_quotes = partial(with_words, language=context.query.language, zone=zone, year=year)
+    lines = [f"- {with_quotes(line, fact.verification, fact.evidence)}" for line, fact in zip(said, facts, strict=True)]
+    count = page.put_fitting("profile", lines, page.share(conf.CONTEXT_PROFILE_SHARE))
+    context.profile = facts[:count]
     _add_recent_chat(context, page, caller)
     share = page.share(1.0 if page.is_short else conf.CONTEXT_MEMORIES_SHARE)
     conversation = Conversation(
@@ -197,17 +206,6 @@ def _verdict(context: Context) -> str:
         return "in_history"
     verdict = context.recall.answerability.verdict
     return "none_beyond" if verdict == NONE and context.session else verdict
-
-
-def _add_profile(context: Context, page: SystemText, facts: list[ProfileFact], *, zone: tzinfo, year: int) -> None:
-    """The core facts; a line that is only quoted stands with its words."""
-    scopes = {scope.pk: scope for scope in context.query.scopes}
-    asker = context.query.asker
-    said = [attributed(fact, sender_of(fact, scopes[fact.scope_id], asker)) for fact in facts]
-    with_quotes = partial(with_words, language=context.query.language, zone=zone, year=year)
-    lines = [f"- {with_quotes(line, fact.verification, fact.evidence)}" for line, fact in zip(said, facts, strict=True)]
-    count = page.put_fitting("profile", lines, page.share(conf.CONTEXT_PROFILE_SHARE))
-    context.profile = facts[:count]
 
 
 def _add_memories(context: Context, page: SystemText, limit: int, zone: tzinfo) -> None:

@@ -87,7 +87,12 @@ def take_turn(caller: Caller, turn: Turn, *, now: datetime, is_replay: bool = Fa
             conversations.take_back(session, events, last_at=last_at)
             return TurnResult(session, resolved, written, is_erased=True)
         _buffer(turn, session, dict(zip(origins, events, strict=True)), resolved, scopes, now)
-        _shorten_later(turn, session, events, written)
+        if written and not is_kept(turn) and turn_summaries.is_wanted(turn.user, turn.assistant):
+            ids = [event.pk for event in events], [result.entry.pk for result in written]
+            work = partial(
+                async_task, "channels_app.tasks.shorten_turn", session.workspace_id, *ids, group="mem:shorten"
+            )
+            transaction.on_commit(work)
         directives = budget.directives(session, language=language, now=now, max_tokens=turn.max_tokens)
     return TurnResult(session, resolved, written, directives)
 
@@ -149,13 +154,3 @@ def _buffer(
         slots={**turn.named_slots(), **source_slots(resolved)},
         now=now,
     )
-
-
-def _shorten_later(
-    turn: Turn, session: Session, events: Sequence[SessionEvent], written: Sequence[WriteResult]
-) -> None:
-    """Have a long turn shortened once it is stored (A11), unless its words are to be kept; the queue carries ids."""
-    if written and not is_kept(turn) and turn_summaries.is_wanted(turn.user, turn.assistant):
-        ids = [event.pk for event in events], [result.entry.pk for result in written]
-        work = partial(async_task, "channels_app.tasks.shorten_turn", session.workspace_id, *ids, group="mem:shorten")
-        transaction.on_commit(work)

@@ -52,7 +52,10 @@ def columns(model: type[models.Model], alias: str, *only: str) -> str:
 def instance(model: type[M], row: Sequence[Any], *only: str) -> M:
     """A stored row as an instance, of the values that `columns` selects."""
     fields = _fields(model, only)
-    values = [_value(field, value) for field, value in zip(fields, row, strict=True)]
+    values = [
+        (json.loads(value) if isinstance(field, models.JSONField) and value is not None else value)
+        for field, value in zip(fields, row, strict=True)
+    ]
     return model.from_db(DEFAULT_DB_ALIAS, [field.attname for field in fields], values)
 
 
@@ -60,7 +63,3 @@ def instance(model: type[M], row: Sequence[Any], *only: str) -> M:
 def _fields(model: type[models.Model], only: tuple[str, ...]) -> tuple[models.Field[Any, Any], ...]:
     fields = model._meta.concrete_fields
     return tuple(field for field in fields if not only or field.name in only)
-
-
-def _value(field: models.Field[Any, Any], value: Any) -> Any:
-    return json.loads(value) if isinstance(field, models.JSONField) and value is not None else value

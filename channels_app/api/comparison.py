@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from django.db.models import Count, F, Func, IntegerField, QuerySet, Sum
+from django.db.models import Count, F, Func, IntegerField, Sum
 from rest_framework import serializers
 from rest_framework.response import Response
 
@@ -71,7 +71,10 @@ class ComparisonView(Call):
     def get(self) -> Response:
         if not self.caller.reaches_everything:  # examples quote memories of any scope
             raise ScopeNotFound
-        rows = self._rows()
+        named: dict[str, Any] = {name: self.query[name] for name in ("platform", "account") if name in self.query}
+        if "since" in self.query:
+            named["created_at__gte"] = self.query["since"]
+        rows = PathComparison.objects.filter(workspace_id=self.caller.workspace_id, **named)
         differing = rows.exclude(only_database=[], only_files=[])
         examples = differing.order_by("-created_at", "-pk")[: self.query["examples"]]
         answer = ComparisonAnswer.of(
@@ -80,12 +83,6 @@ class ComparisonView(Call):
             examples=list(map(ComparisonExample.of, examples)),
         )
         return Response(answer)
-
-    def _rows(self) -> QuerySet[PathComparison]:
-        named: dict[str, Any] = {name: self.query[name] for name in ("platform", "account") if name in self.query}
-        if "since" in self.query:
-            named["created_at__gte"] = self.query["since"]
-        return PathComparison.objects.filter(workspace_id=self.caller.workspace_id, **named)
 
 
 def _length(column: str) -> Func:

@@ -61,7 +61,15 @@ def _carried_out(place: Place, call: ModelCall, now: datetime) -> CallAnswer:
         text = calls.problem_text(calls.NOT_AN_OBJECT, language, call.name)
         return CallAnswer(call, text, errors=[_error("parse_error", text)])
     read = arguments_of_model(tool.name)(data=call.arguments)
-    if errors := _unstorable(call.arguments) or ([] if read.is_valid() else _errors(read.errors)):
+    if errors := _unstorable(call.arguments) or (
+        []
+        if read.is_valid()
+        else [
+            _error(detail.code, str(detail), None if name == NO_FIELD else name)
+            for name, details in read.errors.items()
+            for detail in details
+        ]
+    ):
         return CallAnswer(call, _told(calls.NOT_DONE, call, language, errors), errors=errors)
     return _run(place, call, tool, given(read.validated_data, tool), now)
 
@@ -90,14 +98,6 @@ def _run(place: Place, call: ModelCall, tool: Tool, arguments: Mapping[str, Any]
 def _told(words: dict[str, str], call: ModelCall, language: str, errors: Sequence[Mapping[str, Any]]) -> str:
     problems = " ".join(f"{one['attr']}: {one['detail']}" if one["attr"] else one["detail"] for one in errors)
     return calls.problem_text(words, language, call.name, problems=problems)
-
-
-def _errors(found: Mapping[str, Any]) -> list[dict[str, Any]]:
-    return [
-        _error(detail.code, str(detail), None if name == NO_FIELD else name)
-        for name, details in found.items()
-        for detail in details
-    ]
 
 
 def _error(code: str, detail: str, attr: str | None = None) -> dict[str, Any]:

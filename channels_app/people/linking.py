@@ -69,7 +69,13 @@ def link(workspace: Workspace, peers: Sequence[Peer], *, name: str = "", actor: 
         person.united_at = person.united_at or now
         person.save(update_fields=["name", "united_at"])
         for other in {one.pk: one for one in people if one.pk != person.pk}.values():
-            _absorb(person, other)
+            # What was noted of a person who turned out to be another
+            Identity.objects.filter(workspace_id=person.workspace_id, person=other).update(person=person)
+            Consent.objects.filter(workspace_id=person.workspace_id, person=other).update(person=person)
+            if other.note:
+                person.note = "\n".join(filter(None, [person.note, other.note]))[:2_000]
+                person.save(update_fields=["note"])
+            other.delete()
         for identity in Identity.objects.filter(workspace_id=workspace.pk, person=person):
             if identity.unused_key != identity.own_key:  # it is new here
                 _turn_to(identity, identity.own_key, now)
@@ -99,16 +105,6 @@ def check(workspace_id: int, peers: Sequence[Peer]) -> None:
     keys = {peer.own_key for peer in peers} | {one.person.scope_key for one in known}
     if Scope.objects.filter(workspace_id=workspace_id, key__in=keys, frozen=True).exists():
         raise ScopeFrozen
-
-
-def _absorb(person: Person, other: Person) -> None:
-    """What was noted of a person who turned out to be another."""
-    Identity.objects.filter(workspace_id=person.workspace_id, person=other).update(person=person)
-    Consent.objects.filter(workspace_id=person.workspace_id, person=other).update(person=person)
-    if other.note:
-        person.note = "\n".join(filter(None, [person.note, other.note]))[:2_000]
-        person.save(update_fields=["note"])
-    other.delete()
 
 
 def _turn_to(identity: Identity, unused_key: str, now: datetime) -> None:
@@ -207,7 +203,14 @@ def _unite(identity: Identity, now: datetime, actor: str, reason: str) -> int:
     if is_first and is_linked(identity):
         suppression.carry_over(scope, target, actor=actor)
     elif is_first:
-        _undo_link(identity, now=now, actor=actor, reason=reason)
+        for batch in linking_batches(identity):
+            try:
+                with transaction.atomic():
+                    undo = batches.plan_undo(batch, actor=actor, now=now, reason=reason)
+                    batches.start(undo)
+            except (NothingToUndo, BatchSettled, BatchBusy):
+                continue
+            batches.apply_batch(undo, now=now)
         suppression.take_back(target, scope, actor=actor)
     name = LINK if is_linked(identity) else UNLINK
     carrying = Carrying(name=name, actor=actor, reason=reason, now=now, since=identity.since or now)
@@ -274,18 +277,6 @@ def _days(identity: Identity, scope: Scope) -> list[DailyEvent]:
         return []
     told = DailyEvent.objects.filter(workspace_id=scope.workspace_id, scope=scope, expired_at=None)
     return list(told.order_by("local_date", "pk"))
-
-
-def _undo_link(identity: Identity, *, now: datetime, actor: str, reason: str) -> None:
-    """Put back what was carried over when it was linked, the last first; what was changed since stays as it is."""
-    for batch in linking_batches(identity):
-        try:
-            with transaction.atomic():
-                undo = batches.plan_undo(batch, actor=actor, now=now, reason=reason)
-                batches.start(undo)
-        except (NothingToUndo, BatchSettled, BatchBusy):
-            continue
-        batches.apply_batch(undo, now=now)
 
 
 def linking_batches(identity: Identity) -> list[Batch]:
@@ -379,7 +370,8 @@ def preview_link(workspace: Workspace, named: Sequence[Peer]) -> LinkPreview:
     scopes = {
         scope.key: scope for scope in Scope.objects.in_workspace(workspace.pk).filter(key__in=[p.own_key for p in new])
     }
-    channels = _channels(workspace, peers)
+    platforms = {peer.platform for peer in peers}
+    channels = list(Channel.objects.filter(workspace=workspace, platform__in=platforms).order_by("platform", "account"))
     return LinkPreview(
         peers=peers,
         sources=[_source(peer, scopes[peer.own_key]) for peer in new if peer.own_key in scopes],
@@ -392,11 +384,6 @@ def preview_link(workspace: Workspace, named: Sequence[Peer]) -> LinkPreview:
 def rule_of(channel: Channel) -> str:
     """How far a channel keeps the memories of direct chats apart, of people who have an id there."""
     return str(channel.dm_scope or conf.DM_SCOPE)
-
-
-def _channels(workspace: Workspace, peers: Sequence[Peer]) -> list[Channel]:
-    platforms = {peer.platform for peer in peers}
-    return list(Channel.objects.filter(workspace=workspace, platform__in=platforms).order_by("platform", "account"))
 
 
 def _offer(channel: Channel) -> RuleOffer:

@@ -138,7 +138,12 @@ def grouped(workspace_id: int, keys: Iterable[str], peers: Iterable[Peer] = ()) 
     asked = {Peer(platform, peer) for platform, peer in owners.values() if platform} | set(peers)
     people = {one.person_id: one.person for one in identities_of(workspace_id, asked)}
     linked = [peer for platform, peer in owners.values() if not platform]
-    people |= {one.pk: one for one in Person.objects.filter(workspace_id=workspace_id, key__in=_ids(linked))}
+    people |= {
+        one.pk: one
+        for one in Person.objects.filter(
+            workspace_id=workspace_id, key__in=[text for text in linked if len(text) == 36 and text.count("-") == 4]
+        )
+    }
     by_person: defaultdict[int, list[Peer]] = defaultdict(list)
     for one in Identity.objects.filter(workspace_id=workspace_id, person__in=people).order_by("pk"):
         by_person[one.person_id].append(Peer(one.platform, one.peer))
@@ -147,11 +152,6 @@ def grouped(workspace_id: int, keys: Iterable[str], peers: Iterable[Peer] = ()) 
     of_peer |= {peer: Seen([peer]) for peer in asked if peer not in of_peer}
     by_key = _fill_scopes(workspace_id, list(dict.fromkeys(of_peer.values())))
     return {key: by_key[key] for key in owners if key in by_key} | {str(peer): of_peer[peer] for peer in peers}
-
-
-def _ids(texts: Iterable[str]) -> list[str]:
-    """Those of these that a person's key may be."""
-    return [text for text in texts if len(text) == 36 and text.count("-") == 4]
 
 
 def _fill_scopes(workspace_id: int, everybody: Sequence[Seen]) -> dict[str, Seen]:
@@ -249,7 +249,10 @@ def portrait_of(workspace_id: int, seen: Seen) -> Portrait:
     spans = sessions.aggregate(n=Count("*"), first=Min("started_at"), last=Max("last_at"))
     memories = list(live.select_related("scope").order_by("-created_at", "-id")[:SHOWN])
     consents = list(Consent.objects.filter(person=person).order_by("-at", "-pk")) if person else []
-    recalls = _recalls(workspace_id, ids)
+    # The latest recalls that looked in these scopes, among the last of the workspace; the newest first
+    newest = RecallTrace.objects.filter(workspace_id=workspace_id).order_by("-created_at", "-id")
+    asked = newest.values_list("pk", "scopes")[:LOOKED_THROUGH]
+    recalls = [pk for pk, looked_in in asked if not set(ids).isdisjoint(looked_in)]
     days = DailyEvent.objects.filter(workspace_id=workspace_id, scope__in=ids, expired_at=None)
     return Portrait(
         seen=seen,
@@ -277,13 +280,6 @@ def _scopes(seen: Seen, identities: Sequence[Identity]) -> list[OwnScope]:
     counts = dict(rows.values_list("scope").annotate(n=Count("*")))
     found = [OwnScope(one, counts.get(one.pk, 0), one.key in unused - used) for one in seen.scopes]
     return sorted(found, key=lambda one: (one.is_unused, -one.memories))
-
-
-def _recalls(workspace_id: int, scopes: Sequence[int]) -> list[int]:
-    """The latest recalls that looked in these scopes, among the last of the workspace; the newest first."""
-    newest = RecallTrace.objects.filter(workspace_id=workspace_id).order_by("-created_at", "-id")
-    asked = newest.values_list("pk", "scopes")[:LOOKED_THROUGH]
-    return [pk for pk, looked_in in asked if not set(scopes).isdisjoint(looked_in)]
 
 
 def _groups(workspace_id: int, scopes: Sequence[int]) -> list[tuple[Scope, int]]:

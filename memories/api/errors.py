@@ -64,7 +64,16 @@ class ExceptionHandler(StandardHandler):
 
     def convert_known_exceptions(self, exc: Exception) -> Exception:
         if isinstance(exc, PlatformError):
-            return _as_response(exc)
+            code = STATUSES[type(exc)]
+            if code == status.HTTP_400_BAD_REQUEST:
+                return drf.ValidationError(_named(exc.field, drf.ErrorDetail(str(exc), code=exc.code)))
+            answer = drf.APIException(str(exc), code=exc.code)
+            answer.status_code = code
+            if isinstance(exc, HistoryDiffers | PathNotAllowed):  # the client is to know where
+                answer.detail = {str(exc.field): [drf.ErrorDetail(str(exc), code=exc.code)]}
+            if exc.retry_after is not None:
+                answer.wait = exc.retry_after  # type: ignore[attr-defined]
+            return answer
         if isinstance(exc.__cause__, QueryCanceled):
             return DatabaseTooSlow()
         if isinstance(exc, OperationalError | InterfaceError | PoolTimeout):
@@ -79,19 +88,6 @@ class ExceptionHandler(StandardHandler):
         """What fails here is reported; a call nobody promised to answer is no failure."""
         if exc.status_code != status.HTTP_501_NOT_IMPLEMENTED:
             super().report_exception(exc, response)
-
-
-def _as_response(error: PlatformError) -> drf.APIException:
-    code = STATUSES[type(error)]
-    if code == status.HTTP_400_BAD_REQUEST:
-        return drf.ValidationError(_named(error.field, drf.ErrorDetail(str(error), code=error.code)))
-    answer = drf.APIException(str(error), code=error.code)
-    answer.status_code = code
-    if isinstance(error, HistoryDiffers | PathNotAllowed):  # the client is to know where
-        answer.detail = {str(error.field): [drf.ErrorDetail(str(error), code=error.code)]}
-    if error.retry_after is not None:
-        answer.wait = error.retry_after  # type: ignore[attr-defined]
-    return answer
 
 
 def _named(field: str | None, detail: drf.ErrorDetail) -> Any:

@@ -58,9 +58,15 @@ def repeatable(handler: Handler) -> Handler:
         now = now_of(request)
         with transaction.atomic():
             if not _claim(request, name, now):
-                return _again(request, name)
+                earlier = _claimed(request, name).get()
+                if earlier.request_hash != _fingerprint(request):
+                    raise KeyTaken
+                kept: dict[str, str] = earlier.response or {}  # the claim and its answer are committed together
+                headers = {"Idempotent-Replayed": "true"} | ({"ETag": kept["etag"]} if kept["etag"] else {})
+                return Response(json.loads(kept["body"]), status=earlier.status, headers=headers)
             response = handler(view, request, **kwargs)
-            _keep(request, name, response)
+            caller, etag = caller_of(request), response.headers.get("ETag")
+            keep_answer(caller.workspace_id, caller.bot_id, name, response.status_code, response.data, etag)
         return response
 
     once.is_repeatable = True  # type: ignore[attr-defined]
@@ -113,20 +119,6 @@ def _fingerprint(request: Request) -> str:
     parts = [request.method, request.path, sorted(request.query_params.lists()), request.data]
     parts += [request.headers.get("If-Match", "*"), sorted(caller.scope_patterns), sorted(caller.permissions)]
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
-
-
-def _keep(request: Request, name: str, response: Response) -> None:
-    caller, etag = caller_of(request), response.headers.get("ETag")
-    keep_answer(caller.workspace_id, caller.bot_id, name, response.status_code, response.data, etag)
-
-
-def _again(request: Request, name: str) -> Response:
-    earlier = _claimed(request, name).get()
-    if earlier.request_hash != _fingerprint(request):
-        raise KeyTaken
-    kept: dict[str, str] = earlier.response or {}  # the claim and its answer are committed together
-    headers = {"Idempotent-Replayed": "true"} | ({"ETag": kept["etag"]} if kept["etag"] else {})
-    return Response(json.loads(kept["body"]), status=earlier.status, headers=headers)
 
 
 def _claimed(request: Request, name: str) -> QuerySet[IdempotencyKey]:

@@ -28,7 +28,10 @@ def propose(scope: Scope, pairs: Iterable[Pair], *, run: str, model: str, now: d
     """Propose to a person what takes the place of what, unless it is proposed already; how many memories."""
     waiting = proposed_in(scope, name)
     new = {outdated.pk: (outdated, holds) for outdated, holds in pairs if outdated.pk not in waiting}
-    steps = [PlanRow.of(outdated, _step(holds)) for outdated, holds in new.values()]
+    steps = [
+        PlanRow.of(outdated, ArchiveStep() if holds is None else SupersedeStep(into=Successor(entry=holds.pk)))
+        for outdated, holds in new.values()
+    ]
     if steps:
         part = batches.run_part(run, "doubts")
         batch = batches.plan(scope, steps, name=name, run=part, actor=ACTOR, now=now, judged=True)
@@ -36,10 +39,6 @@ def propose(scope: Scope, pairs: Iterable[Pair], *, run: str, model: str, now: d
         batch.save(update_fields=["cost"])
         batches.require_approval(batch, HoldReason.CONTRADICTED, rows=len(steps))
     return len(steps)
-
-
-def _step(holds: Entry | None) -> SupersedeStep | ArchiveStep:
-    return ArchiveStep() if holds is None else SupersedeStep(into=Successor(entry=holds.pk))
 
 
 def close_settled(scope: Scope, *, now: datetime) -> None:

@@ -21,7 +21,8 @@ def conversation_of(
     for one in spoken:
         learnt |= names.learn(one.content, one.speaker) | relations.learn(one.content)
     own = {alias for author, sender in authors.items() for alias in _called(author, sender, learnt)}
-    own |= _introduced(spoken, authors)
+    # By what names authors introduce themselves
+    own |= {name for one in spoken if one.speaker in authors for name in names.introduced(one.content)}
     if scope and len(speakers) == 1:
         own |= set(scope.speakers)
     people = People.of({*authors, *own}, speakers - authors.keys(), learnt)
@@ -34,8 +35,3 @@ def _called(author: str, sender: str, learnt: Mapping[str, str]) -> Collection[s
     own = {names.fold(author), names.fold(f"{names.UNNAMED}{sender}")}
     also = {alias for alias, name in relations.without_relations(learnt).items() if names.fold(name) in own}
     return also | {*names.given_names(author)}
-
-
-def _introduced(messages: Sequence[Message], authors: Collection[str]) -> set[str]:
-    """By what names authors introduce themselves."""
-    return {name for one in messages if one.speaker in authors for name in names.introduced(one.content)}

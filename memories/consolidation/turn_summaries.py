@@ -42,7 +42,8 @@ def shorten(
     workspace: Workspace, entry_ids: Sequence[int], user: str, assistant: str, stored: str, *, now: datetime
 ) -> int:
     """Give the entries that still say what was stored of a turn its summary; how many. One question for all of them."""
-    entries = _unchanged(workspace, entry_ids, stored)
+    live = Entry.objects.live().filter(workspace_id=workspace.pk, pk__in=entry_ids, content=stored)
+    entries = list(live.select_related("scope").order_by("pk"))
     if not entries:
         return 0
     turn = StoredTurn.of(user, assistant, stored, entries[0], workspace)
@@ -104,11 +105,6 @@ class StoredTurn:
         wanted = claims.marks(self.stored)
         is_less = 2 * len(claims.marks(summary) & wanted) < len(wanted)
         return SummaryFault.LOST if is_less or not summary else None
-
-
-def _unchanged(workspace: Workspace, entry_ids: Sequence[int], stored: str) -> list[Entry]:
-    live = Entry.objects.live().filter(workspace_id=workspace.pk, pk__in=entry_ids, content=stored)
-    return list(live.select_related("scope").order_by("pk"))
 
 
 def _replace(entry: Entry, summary: str, now: datetime) -> bool:

@@ -73,28 +73,24 @@ def check_model(*, now: datetime, reader: str = "") -> Iterator[ModelCheck]:
             began = time.monotonic()
             found.conversations += 1
             found.turns += sum(role == "user" for role, _content in one["messages"])
-            _check(one, workspace, found, now, reader)
+            question, scoped = _question(one, workspace)
+            checker = Checker(question, [scoped], workspace.zone())
+            try:
+                answer = extraction.ask_model(question, workspace, now=now, judge=objection_of(checker))
+            except PlatformError as problem:
+                found.problems.append(f"{type(problem).__name__}: {problem}")
+            else:
+                found.usable += 1
+                found.model = answer.model
+                found.tokens.update(prompt=answer.prompt_tokens, completion=answer.completion_tokens)
+                candidates = [checker.candidate(fact) for fact in answer.value.facts]
+                found.offered += len(candidates) + answer.refused
+                found.refused.update(str(candidate.refusal) for candidate in candidates if candidate.refusal)
+                found.refused[Refusal.INVALID] += answer.refused
+            found.form = client.form_of(found.model)
+            _check_reading(one, checker, workspace, found, now, reader)
             found.seconds += time.monotonic() - began
         yield found
-
-
-def _check(one: dict[str, Any], workspace: Workspace, found: ModelCheck, now: datetime, reader: str) -> None:
-    question, scoped = _question(one, workspace)
-    checker = Checker(question, [scoped], workspace.zone())
-    try:
-        answer = extraction.ask_model(question, workspace, now=now, judge=objection_of(checker))
-    except PlatformError as problem:
-        found.problems.append(f"{type(problem).__name__}: {problem}")
-    else:
-        found.usable += 1
-        found.model = answer.model
-        found.tokens.update(prompt=answer.prompt_tokens, completion=answer.completion_tokens)
-        candidates = [checker.candidate(fact) for fact in answer.value.facts]
-        found.offered += len(candidates) + answer.refused
-        found.refused.update(str(candidate.refusal) for candidate in candidates if candidate.refusal)
-        found.refused[Refusal.INVALID] += answer.refused
-    found.form = client.form_of(found.model)
-    _check_reading(one, checker, workspace, found, now, reader)
 
 
 def _check_reading(

@@ -98,7 +98,22 @@ def newly_failing(workspace: Workspace, policies: Policies, *, now: datetime, se
 
 def run_one(test: PinnedTest, workspace: Workspace, policies: Policies | None = None, *, now: datetime) -> PinnedRun:
     """One pinned test, run. It leaves no trace and counts for nothing."""
-    query = _query_of(test, workspace, policies)
+    refs = [ScopeRef(**place) for place in test.whom["places"]]
+    scopes = {row.key: row for row in Scope.objects.in_workspace(workspace.pk).filter(key__in=[r.key for r in refs])}
+    places = [SearchScope(scopes[ref.key], ref) for ref in refs if ref.key in scopes]
+    adjusted: Mapping[str, Any] = {} if policies is None else {"adjusted": lambda _now: policies}
+    query = traces.query_from(
+        (test.asked or _ASKED_BEFORE) | {"mode": test.mode, "need": test.need},
+        served=[pk for pk, _version in test.answer or ()],
+        workspace_id=workspace.pk,
+        language=workspace.language,
+        places=places,
+        message=test.message,
+        asker=test.whom["asker"],
+        session_key=test.whom["session"],
+        as_of=traces.moment_from(test.asked.get("as_of")),
+        **adjusted,
+    )
     if not query.places:
         return PinnedRun(test, [(NO_SCOPE, ", ".join(test.scope_keys))])
     result = recall(query, now=now, zone=workspace.zone(), embed_seconds=EMBED_SECONDS, recorded=False)
@@ -144,22 +159,3 @@ def failing_pinned_tests(workspaces: Iterable[int] | None = None) -> Any:
     failing = Q(state__in=(PinnedState.FAILING, PinnedState.BROKEN))
     rows = PinnedTest.objects.filter(failing).order_by("-run_at", "-pk")
     return rows if workspaces is None else rows.filter(workspace_id__in=workspaces)
-
-
-def _query_of(test: PinnedTest, workspace: Workspace, policies: Policies | None) -> Query:
-    refs = [ScopeRef(**place) for place in test.whom["places"]]
-    scopes = {row.key: row for row in Scope.objects.in_workspace(workspace.pk).filter(key__in=[r.key for r in refs])}
-    places = [SearchScope(scopes[ref.key], ref) for ref in refs if ref.key in scopes]
-    adjusted: Mapping[str, Any] = {} if policies is None else {"adjusted": lambda _now: policies}
-    return traces.query_from(
-        (test.asked or _ASKED_BEFORE) | {"mode": test.mode, "need": test.need},
-        served=[pk for pk, _version in test.answer or ()],
-        workspace_id=workspace.pk,
-        language=workspace.language,
-        places=places,
-        message=test.message,
-        asker=test.whom["asker"],
-        session_key=test.whom["session"],
-        as_of=traces.moment_from(test.asked.get("as_of")),
-        **adjusted,
-    )

@@ -53,14 +53,18 @@ def move_elsewhere(questions: Iterable[Question], scopes: Collection[str]) -> li
     for question in questions:
         strange = next((name for name, _ in zip(turn, scopes, strict=False) if name != question.scope), None)
         if strange is not None:
-            moved.append(_unanswerable(question, strange))
+            moved.append(
+                replace(
+                    question,
+                    scope=strange,
+                    category=ELSEWHERE,
+                    gold=frozenset(),
+                    groups=(),
+                    asked_at=None,
+                    before_seq=None,
+                )
+            )
     return moved
-
-
-def _unanswerable(question: Question, scope: str) -> Question:
-    return replace(
-        question, scope=scope, category=ELSEWHERE, gold=frozenset(), groups=(), asked_at=None, before_seq=None
-    )
 
 
 def _ask(workspace: Workspace, memory: IngestedScope, question: Question) -> AnswerScore:

@@ -27,7 +27,7 @@ def archived(text: str, day: date, note: str) -> str:
         changed = "".join([*lines[:begin], _block(day, note), *lines[end:]]) if note else _without(lines, begin, end)
     if changed != text and _says(changed) != _says(text):
         raise FileUnwritable
-    return text if _alike(changed, text) else changed
+    return text if (changed.replace("\r\n", "\n") == text.replace("\r\n", "\n")) else changed
 
 
 def _place(lines: list[str], day: date) -> tuple[int, int] | None:
@@ -74,8 +74,3 @@ def _without(lines: list[str], begin: int, end: int) -> str:
 
 def _says(text: str) -> list[tuple[str, str]]:
     return [(block.text, block.heading) for block in blocks(text)]
-
-
-def _alike(one: str, other: str) -> bool:
-    """Whether two texts differ in the ends of their lines at most."""
-    return one.replace("\r\n", "\n") == other.replace("\r\n", "\n")

@@ -83,11 +83,27 @@ def append(folder: ScopeFolder, path: str, text: str, *, first_line: str = "", o
             size = os.fstat(fd).st_size
             if once and (line := _line_with(fd, size, once)):
                 return line - text.count("\n", 0, text.index(once))
-            tail = _tail(fd, size)
+            lines, last, end, signs = 0, b"", "", 0
+            os.lseek(fd, 0, os.SEEK_SET)
+            while chunk := os.read(fd, _CHUNK):
+                lines += _newlines(chunk) - (last == b"\r" and chunk[:1] == b"\n")
+                last = chunk[-1:]
+                end = end or ("\r\n" if b"\r\n" in chunk else "\n" if b"\n" in chunk else "")
+                signs += (
+                    chunk.count(b"```") + chunk.count(b"~~~") + abs(chunk.count(b"<") - sum(map(chunk.count, _STAMPS)))
+                )
+            is_empty = size <= len(BOM_UTF8) and last in (b"", BOM_UTF8[-1:])
+            tail = _Tail(end or "\n", lines, is_empty or last in (b"\n", b"\r"), signs > 0)
             lead = f"{first_line}\n\n" if size == 0 and first_line else _lead(fd, tail)
             rest = f"{below}\n" if below and not _line_with(fd, size, below) else ""
             data = _with_ends(f"{lead}{text.rstrip()}\n{rest}", tail.end).encode()
-            _add(fd, data, size)
+            # Write at the end; what was only half written is taken back
+            try:
+                write_all(fd, data)
+            except FileUnwritable:
+                with suppress(OSError):
+                    os.ftruncate(fd, size)
+                raise
             if size == 0:
                 os.fsync(folder_fd)
             if is_same(folder_fd, name, fd) or _holds(folder, path, data):
@@ -181,18 +197,6 @@ def _line_with(fd: int, size: int, words: str) -> int | None:
     return _newlines(before) + 1 if found else None
 
 
-def _tail(fd: int, size: int) -> _Tail:
-    lines, last, end, signs = 0, b"", "", 0
-    os.lseek(fd, 0, os.SEEK_SET)
-    while chunk := os.read(fd, _CHUNK):
-        lines += _newlines(chunk) - (last == b"\r" and chunk[:1] == b"\n")
-        last = chunk[-1:]
-        end = end or ("\r\n" if b"\r\n" in chunk else "\n" if b"\n" in chunk else "")
-        signs += chunk.count(b"```") + chunk.count(b"~~~") + abs(chunk.count(b"<") - sum(map(chunk.count, _STAMPS)))
-    is_empty = size <= len(BOM_UTF8) and last in (b"", BOM_UTF8[-1:])
-    return _Tail(end or "\n", lines, is_empty or last in (b"\n", b"\r"), signs > 0)
-
-
 def _lead(fd: int, tail: _Tail) -> str:
     """What is to stand before new lines, so that they are lines of their own."""
     lead = "" if tail.is_ended else "\n"
@@ -205,16 +209,6 @@ def _lead(fd: int, tail: _Tail) -> str:
 def _with_ends(text: str, end: str) -> str:
     plain = text.replace("\r\n", "\n").replace("\r", "\n")
     return plain.replace("\n", end) if end != "\n" else plain
-
-
-def _add(fd: int, data: bytes, size: int) -> None:
-    """Write at the end; what was only half written is taken back."""
-    try:
-        write_all(fd, data)
-    except FileUnwritable:
-        with suppress(OSError):
-            os.ftruncate(fd, size)
-        raise
 
 
 def _holds(folder: ScopeFolder, path: str, data: bytes) -> bool:

@@ -111,7 +111,10 @@ def search(
 
     Files that cannot be read hold nothing. A heading and the path count a little, and never alone.
     """
-    wanted = _wanted(query)
+    # The words of a question that tell something, each once; all of them where none does
+    said = list(dict.fromkeys(words(query)))
+    telling = [word for word in said if word not in stopwords.ENGLISH and word not in stopwords.CHINESE]
+    wanted = [_word(word) for word in telling or said]
     if not wanted or limit < 1:
         return []
     best: list[tuple[tuple[float, float, str, int], FileMatch]] = []
@@ -198,13 +201,6 @@ def _text(folder: ScopeFolder, file: FoundFile) -> _Text | None:
         if len(text) < _CACHED_CHARS:
             _cache[key[:2] + (read.changed_ns, read.size)] = text
     return text
-
-
-def _wanted(query: str) -> list[_Word]:
-    """The words of a question that tell something, each once; all of them where none does."""
-    said = list(dict.fromkeys(words(query)))
-    telling = [word for word in said if word not in stopwords.ENGLISH and word not in stopwords.CHINESE]
-    return [_word(word) for word in telling or said]
 
 
 def _word(word: str) -> _Word:

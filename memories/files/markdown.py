@@ -50,7 +50,7 @@ def rendered(content: str, *, at: datetime, session: str = "", scope_key: str = 
 
 def item(content: str, stamp: Stamp) -> str:
     """A text as one list item that ends in its stamp; what the id in it stands for is not said."""
-    wanted, mark = _clean(content), stamped(stamp)
+    wanted, mark = content.replace("\r\n", "\n").replace("\r", "\n").replace("\0", "\ufffd").strip(), stamped(stamp)
     line = _item(escaping.written(wanted, blank=""), mark)
     if "\n" in wanted and [block.text for block in blocks(line)] != [wanted]:  # an empty line that ends the item
         return _item(escaping.written(wanted), mark)
@@ -139,10 +139,6 @@ def _blocks_of(piece: Piece) -> Iterator[Block]:
 def _item(lines: list[str], stamp: str) -> str:
     first, *others = lines
     return "\n".join([f"- {first}", *(f"  {line}" if line else "" for line in others)]) + f" {stamp}"
-
-
-def _clean(content: str) -> str:
-    return content.replace("\r\n", "\n").replace("\r", "\n").replace("\0", "\ufffd").strip()
 
 
 def words_of(block: Block) -> tuple[str, str, datetime | None, str, str]:

@@ -49,20 +49,17 @@ class Piece:
         if self.kind in (FENCE, CODE):
             return self.raw.strip("\n").rstrip(), []
         if self.kind == ROW:
-            return self._row_says()
+            split = [comments.parted(raw) for raw in self.cells]
+            cells = [escaping.plain_cell(raw).strip() for raw, _comments in split]
+            while cells and not cells[-1]:
+                cells.pop()
+            return " | ".join(cells).strip(), [comment for _raw, found in split for comment in found]
         raw, found = comments.parted(self.raw)
         if self.kind == HTML:
             shown = raw.partition(comments.OPEN)[0].strip()  # a comment that is not closed is one to the end
             return (shown if _TAG.sub("", shown).strip() else ""), found
         said = escaping.plain(raw).strip()
         return ("" if said in _EMPTY_TASKS and not found else said), found
-
-    def _row_says(self) -> tuple[str, list[str]]:
-        split = [comments.parted(raw) for raw in self.cells]
-        cells = [escaping.plain_cell(raw).strip() for raw, _comments in split]
-        while cells and not cells[-1]:
-            cells.pop()
-        return " | ".join(cells).strip(), [comment for _raw, found in split for comment in found]
 
 
 def lines_of(text: str) -> list[str]:
@@ -75,7 +72,17 @@ def pieces(text: str) -> list[Piece]:
     if len(text) > conf.FILE_MAX_BYTES:
         raise FileUnreadable(_("This text is too long to be read as a whole."))
     tokens = _MARKDOWN.parse(_without_front_matter(text.removeprefix(BOM)))
-    return _joined(_Reader(_archives(tokens), comments.origins_in(text)).read(tokens))
+    # Paragraphs of one list item that follow one another are its own text
+    found = _Reader(_archives(tokens), comments.origins_in(text)).read(tokens)
+    out: list[Piece] = []
+    for piece in found:
+        last = out[-1] if out else None
+        if last and piece.item and last.item == piece.item and last.kind == piece.kind == PARAGRAPH:
+            last.raw += "\n" * (piece.start - last.end + 1) + piece.raw
+            last.end = piece.end
+        else:
+            out.append(piece)
+    return [piece for piece in out if piece.kind]
 
 
 def _without_front_matter(text: str) -> str:
@@ -103,19 +110,6 @@ def _archives(tokens: list[Token]) -> set[int]:
                 found.update(range(begun, token.map[1]))
                 begun = None
     return found
-
-
-def _joined(found: Iterator[Piece]) -> list[Piece]:
-    """Paragraphs of one list item that follow one another are its own text."""
-    out: list[Piece] = []
-    for piece in found:
-        last = out[-1] if out else None
-        if last and piece.item and last.item == piece.item and last.kind == piece.kind == PARAGRAPH:
-            last.raw += "\n" * (piece.start - last.end + 1) + piece.raw
-            last.end = piece.end
-        else:
-            out.append(piece)
-    return [piece for piece in out if piece.kind]
 
 
 class _Reader:
@@ -150,27 +144,24 @@ class _Reader:
                 case "tr_close":
                     yield from self._ended_row()
                 case "inline":
-                    yield from self._words(tokens[number - 1], token)
+                    opened = tokens[number - 1]
+                    if opened.type == "heading_open":
+                        if not self._is_archived((token.map or [0])[0]):
+                            level = int(opened.tag[1:])
+                            says = _one_line(token.content)
+                            depth = len(self.around)
+                            self.headings = [one for one in self.headings if one[0] < depth or one[1] < level]
+                            self.headings.append((depth, level, says))
+                    elif self.row is not None:
+                        self.row.cells.append(token.content)
+                    else:
+                        piece = self._piece(PARAGRAPH, opened, token.content)
+                        piece.item = self.around[-1] if self.around else 0
+                        for fact in _facts_of(piece) if not piece.item else [piece]:
+                            yield from self._kept(fact)
                 case "fence" | "code_block" | "html_block":
                     kind = {"fence": FENCE, "code_block": CODE, "html_block": HTML}[token.type]
                     yield from self._kept(self._piece(kind, token, token.content))
-
-    def _words(self, opened: Token, token: Token) -> Iterator[Piece]:
-        if opened.type == "heading_open":
-            if not self._is_archived((token.map or [0])[0]):
-                self._begin_section(int(opened.tag[1:]), _one_line(token.content))
-        elif self.row is not None:
-            self.row.cells.append(token.content)
-        else:
-            piece = self._piece(PARAGRAPH, opened, token.content)
-            piece.item = self.around[-1] if self.around else 0
-            for fact in _facts_of(piece) if not piece.item else [piece]:
-                yield from self._kept(fact)
-
-    def _begin_section(self, level: int, says: str) -> None:
-        depth = len(self.around)
-        self.headings = [one for one in self.headings if one[0] < depth or one[1] < level]
-        self.headings.append((depth, level, says))
 
     def _ended_row(self) -> Iterator[Piece]:
         row, self.row = self.row, None

@@ -69,12 +69,8 @@ def _put(lines: list[str], piece: Piece, new: list[str]) -> str:
     """The file with other lines in the place of a piece, ending as its lines ended."""
     old = lines[piece.start : piece.end]
     last_end = old[-1][len(old[-1].rstrip(_END)) :]
-    end = old[0][len(old[0].rstrip(_END)) :] or _usual_end(lines)
+    end = old[0][len(old[0].rstrip(_END)) :] or ("\r\n" if lines[0].endswith("\r\n") else "\n")
     return "".join([*lines[: piece.start], end.join(new) + last_end, *lines[piece.end :]])
-
-
-def _usual_end(lines: list[str]) -> str:
-    return "\r\n" if lines[0].endswith("\r\n") else "\n"
 
 
 def _prefix(line: str, raw: str) -> str:

@@ -69,7 +69,10 @@ def carry_out(
         raise ScopeFrozen
     if is_dry:
         for row in reading.rows():
-            _count(done, row)
+            if isinstance(row.step, CreateStep):
+                done.facts += 1
+            else:
+                done.events += 1
     else:
         for batch in _unfinished(scope):
             done.continued += BatchChange.objects.filter(batch=batch, state=ChangeState.PLANNED).count()
@@ -104,13 +107,6 @@ def _apply(batch: Batch, now: datetime, report: Report | None) -> None:
     rows = BatchChange.objects.filter(batch=batch)
     total, before = rows.count(), rows.exclude(state=ChangeState.PLANNED).count()
     batches.apply_batch(batch, now=now, report=lambda done: report(ROWS, before + done, total) if report else None)
-
-
-def _count(done: ImportReport, row: PlanRow) -> None:
-    if isinstance(row.step, CreateStep):
-        done.facts += 1
-    else:
-        done.events += 1
 
 
 def _count_written(done: ImportReport, batch: Batch) -> None:

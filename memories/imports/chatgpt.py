@@ -45,7 +45,12 @@ def _turns(conversation: dict[str, Any]) -> Iterator[tuple[str, str, Any]]:
 def _messages(conversation: dict[str, Any]) -> Iterator[tuple[str, str, Any]]:
     """The messages of the branch that was shown last, in order."""
     nodes = conversation.get("mapping") or {}
-    branch, node, met = [], conversation.get("current_node") or _last(nodes), set()
+    branch, node, met = (
+        [],
+        conversation.get("current_node")
+        or next((name for name in reversed(nodes) if not nodes[name].get("children")), None),
+        set(),
+    )
     while node in nodes and node not in met:
         met.add(node)
         branch.append(nodes[node].get("message") or {})
@@ -58,7 +63,3 @@ def _messages(conversation: dict[str, Any]) -> Iterator[tuple[str, str, Any]]:
         is_said = role in ("user", "assistant") and message.get("recipient", "all") == "all"  # not to a tool
         if is_said and words and not is_hidden:
             yield role, words, message.get("create_time")
-
-
-def _last(nodes: dict[str, Any]) -> str | None:
-    return next((name for name in reversed(nodes) if not nodes[name].get("children")), None)

@@ -117,28 +117,31 @@ class _Reading:
             if len(people) > 1:
                 message = _("The file holds memories of several: %(people)s, … Name one by --who; each has a scope.")
                 raise FileRefused(message % {"people": ", ".join(sorted(people))})
-            yield from self._rows_of(found, there)
+            if not found.content.strip():
+                self._leave_out(found, LeftOutReason.EMPTY)
+            for content in parts(found.content.strip(), conf.CONTENT_MAX_CHARS):
+                try:
+                    rows = self._rows(found, content)
+                except InvalidDraft as problem:
+                    self._leave_out(found, LeftOutReason.UNSTORABLE, str(problem))
+                    continue
+                if there.is_suppressed(content):
+                    self._leave_out(found, LeftOutReason.SUPPRESSED)
+                    continue
+                new = [
+                    row
+                    for row in rows
+                    if not there.knows(
+                        content, row.step.local_date.isoformat() if isinstance(row.step, EventStep) else ""
+                    )
+                ]
+                self.done.already += len(rows) - len(new)
+                yield from new
 
     def _heard(self) -> Heard:
         """What tells how much of the file is read."""
         report, size = self.report, self.path.stat().st_size
         return lambda done: report(READ, done, size) if report else None
-
-    def _rows_of(self, found: Found, there: "_AlreadyThere") -> Iterator[PlanRow]:
-        if not found.content.strip():
-            self._leave_out(found, LeftOutReason.EMPTY)
-        for content in parts(found.content.strip(), conf.CONTENT_MAX_CHARS):
-            try:
-                rows = self._rows(found, content)
-            except InvalidDraft as problem:
-                self._leave_out(found, LeftOutReason.UNSTORABLE, str(problem))
-                continue
-            if there.is_suppressed(content):
-                self._leave_out(found, LeftOutReason.SUPPRESSED)
-                continue
-            new = [row for row in rows if not there.knows(content, _day_of(row))]
-            self.done.already += len(rows) - len(new)
-            yield from new
 
     def _rows(self, found: Found, content: str) -> list[PlanRow]:
         """What is to be written of it: a memory, and of what was said the event of its day. Raises InvalidDraft."""
@@ -186,10 +189,6 @@ class _Reading:
 
     def _leave_out(self, found: Found, reason: LeftOutReason, detail: str = "") -> None:
         self.done.left_out.add(LeftOut(self.path.name, reason, found.number, detail))
-
-
-def _day_of(row: PlanRow) -> str:
-    return row.step.local_date.isoformat() if isinstance(row.step, EventStep) else ""
 
 
 def _hash(content: str, day: str) -> bytes:

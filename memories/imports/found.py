@@ -107,10 +107,6 @@ class _Watched:
         data = self.file.read(size)
         self.since += len(data)
         self.heard(self.file.tell())
-        self._follow(data)
-        return data
-
-    def _follow(self, data: bytes) -> None:
         plain = _ESCAPED.sub(b"", self.rest + data)
         self.rest = b"\\" if plain.endswith(b"\\") else b""
         plain = _STRING.sub(b"", (b'"' if self.is_in_string else b"") + plain.removesuffix(b"\\"))
@@ -120,6 +116,7 @@ class _Watched:
             self.depth += 1 if sign in b"[{" else -1
             if self.depth > DEPTH_MOST:
                 raise RecursionError
+        return data
 
 
 def _built(file: BinaryIO, prefix: str, heard: Heard) -> Iterator[Any]:

@@ -93,7 +93,7 @@ def plan() -> Plan:
     kept: set[ScopeIndex] = set()
     for (scope, model), (dimension, count) in rows.items():
         there = [index for index, valid in existing if valid and (index.scope_id, index.model_id) == (scope, model)]
-        fitting = [index for index in there if _fits(index, count)]
+        fitting = [index for index in there if (index.lists / OUTGROWN <= lists_for(count) <= index.lists * OUTGROWN)]
         if fitting and count >= least / 2:
             kept.add(fitting[-1])
         elif count >= (least / 2 if there else least):
@@ -104,10 +104,6 @@ def plan() -> Plan:
 
 def lists_for(rows: int) -> int:
     return min(max(rows // ROWS_A_LIST, LISTS_LEAST), LISTS_MOST)
-
-
-def _fits(index: ScopeIndex, rows: int) -> bool:
-    return index.lists / OUTGROWN <= lists_for(rows) <= index.lists * OUTGROWN
 
 
 def is_building() -> bool:

@@ -159,7 +159,25 @@ class ModelChanger:
         if missing > sweep.refused + conf.EMBED_BATCH:
             sweep.embedded_to = sweep.refused = 0
         elif all(prepare(change) for prepare in _preparations(tuple(settings.MEMORY_EMBEDDER_WORK))):
-            _switch(change)
+            # Have a workspace searched by the new model from here on
+            with transaction.atomic(), connection.cursor() as cursor:
+                Workspace.objects.select_for_update().get(pk=change.workspace.pk)
+                cursor.execute(
+                    "SELECT id FROM memories_scope WHERE workspace_id = %s ORDER BY id", [change.workspace.pk]
+                )
+                scopes = [scope for (scope,) in cursor.fetchall()]
+                parameters = _parameters(change) | {"scopes": scopes}
+                cursor.execute(
+                    "SELECT pg_advisory_xact_lock(%s + id) FROM unnest(%s::bigint[]) AS id",
+                    [search_rows.BLEND_LOCK, scopes],
+                )
+                cursor.execute(_LOCK_ROWS, parameters)
+                cursor.execute(_SWITCH, parameters)
+                cursor.execute(_CLEAR, parameters)
+                cursor.execute("DELETE FROM memories_stagedvector WHERE workspace_id = %s", [change.workspace.pk])
+                Workspace.objects.filter(pk=change.workspace.pk).update(index_model=change.new)
+                search_rows.raise_versions(scopes)
+            log.info("workspace %s is searched by %s now", change.workspace.pk, change.new)
             self._sweeps.clear()
         return True
 
@@ -265,25 +283,6 @@ def _stage(entries: Collection[int], model: EmbeddingModel) -> None:
     }
     with connection.cursor() as cursor:
         cursor.execute(_STAGE, [model.pk, list(mixed), [*map(dense_literal, mixed.values())], model.pk])
-
-
-def _switch(change: ModelChange) -> None:
-    """Have a workspace searched by the new model from here on."""
-    with transaction.atomic(), connection.cursor() as cursor:
-        Workspace.objects.select_for_update().get(pk=change.workspace.pk)
-        cursor.execute("SELECT id FROM memories_scope WHERE workspace_id = %s ORDER BY id", [change.workspace.pk])
-        scopes = [scope for (scope,) in cursor.fetchall()]
-        parameters = _parameters(change) | {"scopes": scopes}
-        cursor.execute(
-            "SELECT pg_advisory_xact_lock(%s + id) FROM unnest(%s::bigint[]) AS id", [search_rows.BLEND_LOCK, scopes]
-        )
-        cursor.execute(_LOCK_ROWS, parameters)
-        cursor.execute(_SWITCH, parameters)
-        cursor.execute(_CLEAR, parameters)
-        cursor.execute("DELETE FROM memories_stagedvector WHERE workspace_id = %s", [change.workspace.pk])
-        Workspace.objects.filter(pk=change.workspace.pk).update(index_model=change.new)
-        search_rows.raise_versions(scopes)
-    log.info("workspace %s is searched by %s now", change.workspace.pk, change.new)
 
 
 def _remove_old(main: EmbeddingModel) -> bool:

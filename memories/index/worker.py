@@ -1,7 +1,7 @@
 """The embedder's work: give stale entries their vectors, and blend their search rows anew (A13)."""
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Protocol
@@ -60,19 +60,27 @@ def index_queued(*, now: datetime, limit: int | None = None, use_cache: bool = T
     models = models_in_use.writing_models(item.workspace_id for item in claimed)
     for model in dict.fromkeys(models.values()):
         of_model = {item.entry_id: item for item in claimed if models[item.workspace_id] == model}
-        _index(_read(of_model, model), model, now, use_cache)
+        # What is to be indexed, as it is worded now
+        vectors = EntryVector.objects.filter(entry=OuterRef("pk"), model=model, fingerprint=OuterRef("fingerprint"))
+        needs_vector = ExpressionWrapper(
+            LIVE & ~Exists(vectors), BooleanField()
+        )  # what is out of use is served to nobody
+        entries = Entry.objects.filter(pk__in=of_model).annotate(needs_vector=needs_vector).order_by("pk")
+        claims = [
+            EntryClaim(of_model[pk], fingerprint, indexed_text(content, echo, path, heading), needs_vector)
+            for pk, fingerprint, content, echo, path, heading, needs_vector in entries.values_list(
+                "pk", "fingerprint", "content", "echo", "path", "heading", "needs_vector"
+            )
+        ]
+        missing = [claim for claim in claims if claim.needs_vector] if model else []
+        embedded = _embed_all(missing, model, use_cache) if model else []
+        waiting = [claim for claim in missing if claim not in embedded]
+        if _blend(claims, embedded, model):
+            _release([claim for claim in claims if claim not in waiting])
+        IndexQueueItem.objects.postpone(
+            [claim.entry_id for claim in waiting], now=now, first=RETRY_FIRST, longest=RETRY_LONGEST
+        )
     return len(claimed)
-
-
-def _index(claims: Sequence[EntryClaim], model: EmbeddingModel | None, now: datetime, use_cache: bool) -> None:
-    missing = [claim for claim in claims if claim.needs_vector] if model else []
-    embedded = _embed_all(missing, model, use_cache) if model else []
-    waiting = [claim for claim in missing if claim not in embedded]
-    if _blend(claims, embedded, model):
-        _release([claim for claim in claims if claim not in waiting])
-    IndexQueueItem.objects.postpone(
-        [claim.entry_id for claim in waiting], now=now, first=RETRY_FIRST, longest=RETRY_LONGEST
-    )
 
 
 def has_queued(*, now: datetime) -> bool:
@@ -86,19 +94,6 @@ def drain(*, now: datetime, use_cache: bool = True) -> int:
     while claimed := index_queued(now=now, use_cache=use_cache):
         total += claimed
     return total
-
-
-def _read(items: Mapping[int, IndexQueueItem], model: EmbeddingModel | None) -> list[EntryClaim]:
-    """What is to be indexed, as it is worded now."""
-    vectors = EntryVector.objects.filter(entry=OuterRef("pk"), model=model, fingerprint=OuterRef("fingerprint"))
-    needs_vector = ExpressionWrapper(LIVE & ~Exists(vectors), BooleanField())  # what is out of use is served to nobody
-    entries = Entry.objects.filter(pk__in=items).annotate(needs_vector=needs_vector).order_by("pk")
-    return [
-        EntryClaim(items[pk], fingerprint, indexed_text(content, echo, path, heading), needs_vector)
-        for pk, fingerprint, content, echo, path, heading, needs_vector in entries.values_list(
-            "pk", "fingerprint", "content", "echo", "path", "heading", "needs_vector"
-        )
-    ]
 
 
 def _embed_all(claims: Sequence[EntryClaim], model: EmbeddingModel, use_cache: bool) -> list[EntryClaim]:

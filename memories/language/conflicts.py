@@ -100,7 +100,13 @@ def judge(old: str, new: str) -> ConflictVerdict:
     if before == after or _is_unsure(before) or _is_unsure(after) or subjects.are_of_two_things(old, new):
         return ConflictVerdict.NONE
     if _is_denial(before) != _is_denial(after):
-        return _judge_negation(before, after)
+        # One says what the other denies, in the same words
+        ours, theirs = (text.join_words(text.words(_bare(_NEGATION.sub(" ", said)))) for said in (before, after))
+        terms, others = set(text.terms(ours)), set(text.terms(theirs))
+        if not terms or terms != others:
+            return ConflictVerdict.NONE
+        says_so = _CHANGED.search(after) or _NOW.search(after) or re.search(r"\bstopped\b", after)
+        return ConflictVerdict.CERTAIN if says_so else ConflictVerdict.DOUBTFUL
     older, newer = _read(before), _read(after)
     if older and newer and older.relation.name == newer.relation.name:
         return (
@@ -204,16 +210,6 @@ def _is_part(one: str, other: str) -> bool:
 
 def _are_of_a_kind(one: str, other: str) -> bool:
     return any(kind.search(one) and kind.search(other) for kind in (_NUMBER, _PLACE_IN_TIME))
-
-
-def _judge_negation(before: str, after: str) -> ConflictVerdict:
-    """One says what the other denies, in the same words."""
-    ours, theirs = (text.join_words(text.words(_bare(_NEGATION.sub(" ", said)))) for said in (before, after))
-    terms, others = set(text.terms(ours)), set(text.terms(theirs))
-    if not terms or terms != others:
-        return ConflictVerdict.NONE
-    says_so = _CHANGED.search(after) or _NOW.search(after) or re.search(r"\bstopped\b", after)
-    return ConflictVerdict.CERTAIN if says_so else ConflictVerdict.DOUBTFUL
 
 
 def _judge_frame(before: str, after: str) -> ConflictVerdict:

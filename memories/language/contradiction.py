@@ -65,7 +65,14 @@ def outdates(newer: str, line: str) -> bool:
             who, which = own, subjects.tells_apart(part)
         if _is_unsure(clause) or not _is_same(who, subject) or subjects.are_apart(which, things):
             continue
-        if _ends(clause, who, older, subject) or (not _adds_to_it(said) and _replaces(clause, older)):
+        if _ends(clause, who, older, subject) or (
+            not _adds_to_it(said)
+            and (
+                _is_of_the_same(clause, older)
+                and not _is_away(clause)
+                and not (_telling(older, "") <= _telling(clause, ""))
+            )
+        ):
             return True
     return not _adds_to_it(said) and not _is_unsure(said) and judge(line, newer) is ConflictVerdict.CERTAIN
 
@@ -133,11 +140,6 @@ def _telling(said: str, who: str) -> frozenset[str]:
 _LIGHT = word_set("contradictions", "light")
 
 
-def _replaces(clause: str, older: str) -> bool:
-    """Whether it names a new home, work or tool in the place of the line's."""
-    return _is_of_the_same(clause, older) and not _is_away(clause) and not _tells_all(clause, older)
-
-
 def _is_of_the_same(clause: str, older: str) -> bool:
     """Whether both tell of a home, of work, or of a tool of one kind; nearly no two statements do."""
     if _names_new_home(clause) and _is_of_home(older):
@@ -147,7 +149,3 @@ def _is_of_the_same(clause: str, older: str) -> bool:
     if _names_new_tool(clause) and _is_of_tool(older):
         return any(kind.search(clause) and kind.search(older) for kind in _KINDS)
     return False
-
-
-def _tells_all(clause: str, older: str) -> bool:
-    return _telling(older, "") <= _telling(clause, "")

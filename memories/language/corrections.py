@@ -102,7 +102,11 @@ def contests_answer(answer: str, question: str, statement: str) -> bool:
 def may_take_back(said: str) -> bool:
     """Whether a text is of the kind that takes back what was said just before it."""
     first = next(iter(spoken_sentences(said)), "")
-    return bool(_TAKEN_BACK.search(first)) and _is_short(said) and not (_CLOSING.search(said) or is_question(said))
+    return (
+        bool(_TAKEN_BACK.search(first))
+        and (len(said) <= FEW_CHARACTERS if has_han(said) else len(said.split()) <= FEW_WORDS)
+        and not (_CLOSING.search(said) or is_question(said))
+    )
 
 
 @lru_cache(maxsize=4_096)  # recall reads the same turns question after question
@@ -120,10 +124,6 @@ def takes_back(newer: str, older: str) -> bool:
     return any(
         found(newer) and found(older) and found(newer) != found(older) for found in (entities.numbers, entities.names)
     )
-
-
-def _is_short(content: str) -> bool:
-    return len(content) <= FEW_CHARACTERS if has_han(content) else len(content.split()) <= FEW_WORDS
 
 
 def _says_otherwise(newer: str, older: str) -> bool:
@@ -151,11 +151,7 @@ def _says_otherwise(newer: str, older: str) -> bool:
         return False
     if _subject(newer) == _subject(older) or (has_other_value and _subject(newer) in before):
         return True
-    return _differ_in_one_word(newer, older)
-
-
-def _differ_in_one_word(newer: str, older: str) -> bool:
-    """Whether both are the same sentence but for one word, which is not the first, and for words such as «now»."""
+    # Whether both are the same sentence but for one word, which is not the first, and for words such as «now»
     ours, theirs = ([word for word in text.words(one) if not _CHANGED.fullmatch(word)] for one in (newer, older))
     if len(ours) != len(theirs) or ours[:1] != theirs[:1]:
         return False

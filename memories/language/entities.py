@@ -38,7 +38,7 @@ def numbers(content: str) -> set[str]:
     plain = _THOUSANDS.sub("", unicodedata.normalize("NFKC", content))
     found = {number.lstrip("0") or "0" for number in _DIGITS.findall(plain)}
     found.update(_COUNTED.findall(plain), _CHINESE_DATES.findall(plain))
-    return found | (_words(plain) & _COUNTING)
+    return found | ({_bare(word.casefold()) for word in _WORD.findall(plain)} & _COUNTING)
 
 
 def names(content: str) -> set[str]:
@@ -50,10 +50,6 @@ def names(content: str) -> set[str]:
         tagged = rjieba.tag(plain)
         found.update(word for word, tag in tagged if tag in _NAME_TAGS and len(word) > 1 and has_han(word))
     return {_bare(name) for name in found}
-
-
-def _words(plain: str) -> set[str]:
-    return {_bare(word.casefold()) for word in _WORD.findall(plain)}
 
 
 def _bare(word: str) -> str:

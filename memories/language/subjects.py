@@ -62,7 +62,11 @@ def _of_english(said: str) -> frozenset[str]:
 
 
 def _labels(words: list[str]) -> list[str]:
-    return [_bare(word) for n, word in enumerate(words) if _is_label(words, n)]
+    return [
+        word.casefold().replace("’", "'").removesuffix("'s").lstrip("#")
+        for n, word in enumerate(words)
+        if _is_label(words, n)
+    ]
 
 
 def _is_label(words: list[str], n: int) -> bool:
@@ -73,10 +77,6 @@ def _is_label(words: list[str], n: int) -> bool:
         return False
     # the first word has a capital in any case: of it only an owner is sure to be a name
     return n > 0 or word.endswith(("'s", "’s")) or (len(words) > 1 and len(word) > 1 and words[1][0].isupper())
-
-
-def _bare(word: str) -> str:
-    return word.casefold().replace("’", "'").removesuffix("'s").lstrip("#")
 
 
 def _is_verb(words: list[str], n: int) -> bool:

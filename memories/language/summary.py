@@ -60,7 +60,13 @@ class Sentence:
 
 def summarise(utterances: Sequence[Utterance], weigh: Callable[[int], float], *, limit: int) -> ExtractiveSummary:
     """The most informative sentences in their order, at most `limit` characters; `weigh` gives the weight of a term."""
-    candidates = _candidates(utterances)
+    # All sentences but pleasantries and questions of the assistant, which are offers and state nothing
+    candidates: list[Sentence] = []
+    for utterance in utterances:
+        for part in sentences(utterance.content[:_MESSAGE_CHARS]):
+            content = text.smart_truncate(" ".join(part.split()), _SENTENCE_CHARS)
+            if not is_pleasantry(content) and not (utterance.is_answer and is_question(content)):
+                candidates.append(Sentence(len(candidates), content, utterance, frozenset(text.terms(content))))
     shares = [_share(one) for one in candidates]
 
     def score(sentence: Sentence, covered: AbstractSet[int]) -> float:
@@ -121,17 +127,6 @@ def _joint(written: str) -> str:
     if written[-1] in "。！？；…":
         return ""
     return " " if written[-1] in ".!?;,:" else "；" if begins_with_han(written[-1]) else "; "
-
-
-def _candidates(utterances: Sequence[Utterance]) -> list[Sentence]:
-    """All sentences but pleasantries and questions of the assistant, which are offers and state nothing."""
-    found: list[Sentence] = []
-    for utterance in utterances:
-        for part in sentences(utterance.content[:_MESSAGE_CHARS]):
-            content = text.smart_truncate(" ".join(part.split()), _SENTENCE_CHARS)
-            if not is_pleasantry(content) and not (utterance.is_answer and is_question(content)):
-                found.append(Sentence(len(found), content, utterance, frozenset(text.terms(content))))
-    return found
 
 
 def _share(sentence: Sentence) -> float:

@@ -151,13 +151,8 @@ def marks(text: str) -> list[str]:
         *found,
         *codes,
         *_ADDRESS.findall(plain),
-        *("?" for said in _SENTENCE.findall(plain) if _asks_by_its_mark_alone(said)),
+        *("?" for said in _SENTENCE.findall(plain) if ("?" in said and _ASKING.search(said) is None)),
     ]
-
-
-def _asks_by_its_mark_alone(sentence: str) -> bool:
-    """«The server is down?»: without its mark a statement."""
-    return "?" in sentence and _ASKING.search(sentence) is None
 
 
 def words(text: str) -> list[str]:

@@ -143,7 +143,19 @@ def _complete(request: Request, dialect: Dialect, seconds: float) -> Completion:
         raise CallFailed(f"The model's endpoint failed: {type(error).__name__}.") from None
     if not response.is_success:
         raise _refusal(response)
-    return _parse(response.content)
+    try:
+        body = _Body.model_validate_json(response.content)
+    except ValidationError:
+        raise CallFailed("The model's endpoint answered with something else.", is_temporary=True) from None
+    if not body.choices:
+        raise CallFailed("The model's endpoint answered with nothing.", is_temporary=True)
+    choice, usage = body.choices[0], body.usage or _Usage()
+    return Completion(
+        text=choice.message.content or "",
+        was_cut=choice.finish_reason == "length",
+        prompt_tokens=usage.prompt_tokens if (usage.prompt_tokens or 0) > 0 else None,
+        completion_tokens=usage.completion_tokens if (usage.completion_tokens or 0) > 0 else None,
+    )
 
 
 def _endpoint() -> Endpoint:
@@ -208,20 +220,3 @@ class _Usage(BaseModel):
 class _Body(BaseModel):
     choices: list[_Choice]
     usage: _Usage | None = None
-
-
-def _parse(content: bytes) -> Completion:
-    """Raises CallFailed."""
-    try:
-        body = _Body.model_validate_json(content)
-    except ValidationError:
-        raise CallFailed("The model's endpoint answered with something else.", is_temporary=True) from None
-    if not body.choices:
-        raise CallFailed("The model's endpoint answered with nothing.", is_temporary=True)
-    choice, usage = body.choices[0], body.usage or _Usage()
-    return Completion(
-        text=choice.message.content or "",
-        was_cut=choice.finish_reason == "length",
-        prompt_tokens=usage.prompt_tokens if (usage.prompt_tokens or 0) > 0 else None,
-        completion_tokens=usage.completion_tokens if (usage.completion_tokens or 0) > 0 else None,
-    )

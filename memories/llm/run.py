@@ -67,7 +67,15 @@ class ModelRun:
         try:
             answer = llm.ask(self.workspace, purpose, prompt, schema, now=self._clock(), given=given, **limits)
         except (ModelOff, ModelFailed, BudgetSpent, AnswerInvalid) as problem:
-            self._count(problem)
+            if isinstance(problem, BudgetSpent) and not self._is_strict:
+                self.stopped = "budget"
+            elif isinstance(problem, ModelOff):
+                self.stopped = "no_model"
+            else:
+                is_unreadable = isinstance(problem, AnswerInvalid)
+                self.counts["unreadable" if is_unreadable else "failed"] += 1
+                self._failures += not is_unreadable or self._is_strict
+                self.stopped = "model_failed" if self._failures >= self._patience else ""
             kind, why = type(problem).__name__, str(problem)
             log.warning("model.no_answer", workspace=self.workspace.pk, purpose=purpose, problem=kind, why=why)
             return None
@@ -78,17 +86,6 @@ class ModelRun:
             calls=answer.calls, prompt_tokens=answer.prompt_tokens, completion_tokens=answer.completion_tokens
         )
         return answer.value
-
-    def _count(self, problem: ModelOff | ModelFailed | BudgetSpent | AnswerInvalid) -> None:
-        if isinstance(problem, BudgetSpent) and not self._is_strict:
-            self.stopped = "budget"
-        elif isinstance(problem, ModelOff):
-            self.stopped = "no_model"
-        else:
-            is_unreadable = isinstance(problem, AnswerInvalid)
-            self.counts["unreadable" if is_unreadable else "failed"] += 1
-            self._failures += not is_unreadable or self._is_strict
-            self.stopped = "model_failed" if self._failures >= self._patience else ""
 
     def why(self) -> dict[str, int]:
         """What stopped the run, as a count; empty when nothing did."""

@@ -189,7 +189,12 @@ class FileIndexer:
         if self._waiting:
             self._index(*next(iter(self._waiting.items())), now)
         else:
-            self._count_one()
+            # Count a scope anew whose files have come to rest; the longer that takes, the more seldom
+            begun = monotonic()
+            pk = next((pk for pk in self._uncounted if self._rests.get(pk, 0.0) <= begun), None)
+            if pk is not None:
+                _count(self._uncounted.pop(pk))
+                self._rests[pk] = monotonic() + COUNT_REST * (monotonic() - begun)
             self._compare_some()
         return 0.0 if self._waiting else LOOK_SECONDS
 
@@ -200,14 +205,6 @@ class FileIndexer:
         del self._waiting[pk]
         if not report.is_complete:
             self._waiting[pk] = scope  # behind the others, whose few changes do not wait for its many
-
-    def _count_one(self) -> None:
-        """Count a scope anew whose files have come to rest; the longer that takes, the more seldom."""
-        begun = monotonic()
-        pk = next((pk for pk in self._uncounted if self._rests.get(pk, 0.0) <= begun), None)
-        if pk is not None:
-            _count(self._uncounted.pop(pk))
-            self._rests[pk] = monotonic() + COUNT_REST * (monotonic() - begun)
 
     def _compare_some(self) -> None:
         """Read a few files, of all in their turn, and index those that say something else at the same time and size.

@@ -68,16 +68,12 @@ def append_line(
     first, *others = saved_lines(content)
     items = [markdown.item(first, replace(stamp, call=call)), *(markdown.item(one, stamp) for one in others)]
     text, origin = "\n".join(items), origin_line(session, folder.scope_key)
-    _check_room(folder, path, f"{text}\n{origin}\n")
-    once = f".{call} {CLOSE}" if call else ""
-    return AppendedLine(path, disk.append(folder, path, text, first_line=title, once=once, below=origin))
-
-
-def _check_room(folder: ScopeFolder, path: str, line: str) -> None:
-    """Raises FileUnreadable for a file that is not read as a whole, or would not be with one more line."""
+    line = f"{text}\n{origin}\n"
     file = disk.read(folder, path)
     if file is not None and file.size + len(line.encode()) + len("\r\n\n") > conf.FILE_MAX_BYTES:
         raise FileUnreadable(_("This file is full; save to another one."))
+    once = f".{call} {CLOSE}" if call else ""
+    return AppendedLine(path, disk.append(folder, path, text, first_line=title, once=once, below=origin))
 
 
 def save_note(

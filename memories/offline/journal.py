@@ -95,7 +95,23 @@ def append(stream: Stream, record: Record, *, only_if_pending: bool = False) -> 
             return None
         if earlier := _same(stream, record):
             return earlier
-        _write(stream, record)
+        # Add a line to the newest file and wait until the disk has it; a line that failed leaves nothing
+        path = _segment_to_write(stream, record)
+        is_new = not path.exists()
+        with os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT, 0o600), "r+b", buffering=0) as file:
+            whole = _whole_bytes(path)
+            file.truncate(whole)  # a line that was cut short was never accepted
+            file.seek(whole)
+            try:
+                line = encoded(record)
+                if file.write(line) != len(line):
+                    raise OSError("The line was not written whole.")
+                os.fsync(file.fileno())
+            except OSError:
+                file.truncate(whole)
+                raise
+        if is_new:
+            _sync_folder(stream.folder)
     return record
 
 
@@ -141,7 +157,11 @@ def remove_up_to(stream: Stream, position: Position) -> bool:
 @contextmanager
 def locked(stream: Stream, name: str = _LOCK, *, wait: bool = True) -> Iterator[bool]:
     """Hold a lock of a stream's folder, against all threads and processes; yields whether it is held."""
-    _make(stream)
+    if not (stream.folder / _PLACE).exists():
+        signed_files.folder("journal", str(stream.workspace_id), stream.folder.name)
+        draft = stream.folder / f".{uuid7().hex}"
+        draft.write_text(json.dumps(asdict(stream)))
+        draft.replace(stream.folder / _PLACE)
     with (stream.folder / name).open("a") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
@@ -157,14 +177,6 @@ def encoded(record: Record) -> bytes:
     return f"{_checksum(text.encode())} {text}\n".encode()
 
 
-def _make(stream: Stream) -> None:
-    if not (stream.folder / _PLACE).exists():
-        signed_files.folder("journal", str(stream.workspace_id), stream.folder.name)
-        draft = stream.folder / f".{uuid7().hex}"
-        draft.write_text(json.dumps(asdict(stream)))
-        draft.replace(stream.folder / _PLACE)
-
-
 def _segments(stream: Stream) -> list[int]:
     try:
         names = os.listdir(stream.folder)
@@ -176,26 +188,6 @@ def _segments(stream: Stream) -> list[int]:
 def segment_path(stream: Stream, number: int) -> Path:
     """The file of a segment."""
     return stream.folder / f"{number:015}{_SUFFIX}"
-
-
-def _write(stream: Stream, record: Record) -> None:
-    """Add a line to the newest file and wait until the disk has it; a line that failed leaves nothing."""
-    path = _segment_to_write(stream, record)
-    is_new = not path.exists()
-    with os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT, 0o600), "r+b", buffering=0) as file:
-        whole = _whole_bytes(path)
-        file.truncate(whole)  # a line that was cut short was never accepted
-        file.seek(whole)
-        try:
-            line = encoded(record)
-            if file.write(line) != len(line):
-                raise OSError("The line was not written whole.")
-            os.fsync(file.fileno())
-        except OSError:
-            file.truncate(whole)
-            raise
-    if is_new:
-        _sync_folder(stream.folder)
 
 
 def _segment_to_write(stream: Stream, record: Record) -> Path:

@@ -35,7 +35,13 @@ def end_all() -> None:
         connections = [connection for connection in _open if not connection.closed]
     for connection in connections:
         with suppress(OSError, psycopg.Error):
-            _shut(connection)
+            # Shut the socket under a connection; its own thread, which finds that out, closes it
+            number = connection.fileno()
+            with socket.socket(fileno=os.dup(number)) as copy:
+                if (
+                    not connection.closed and connection.fileno() == number
+                ):  # not closed meanwhile, and its number another's
+                    copy.shutdown(socket.SHUT_RDWR)
 
 
 def admit() -> None:
@@ -46,11 +52,3 @@ def admit() -> None:
 def are_refused() -> bool:
     """Whether there is no use in asking for a connection."""
     return _refused.is_set()
-
-
-def _shut(connection: psycopg.Connection[Any]) -> None:
-    """Shut the socket under a connection; its own thread, which finds that out, closes it."""
-    number = connection.fileno()
-    with socket.socket(fileno=os.dup(number)) as copy:
-        if not connection.closed and connection.fileno() == number:  # not closed meanwhile, and its number another's
-            copy.shutdown(socket.SHUT_RDWR)

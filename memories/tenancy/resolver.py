@@ -120,7 +120,24 @@ def resolve(address: Address, rules: ChannelRules, *, default_dm_scope: str = Dm
     if not address.peer:
         address = replace(address, peer=_peer_by_chat(address, rules))
     is_owner = address.platform in LOCAL_PLATFORMS and not address.peer
-    return _resolve_direct(address, rules, rules.dm_scope or (DmScope.MAIN if is_owner else default_dm_scope))
+    dm_scope = rules.dm_scope or (DmScope.MAIN if is_owner else default_dm_scope)
+    user_scope = _direct_key(address, dm_scope)
+    shared = dm_scope in (DmScope.MAIN, DmScope.PER_PEER)
+    if shared:
+        prefix, hashed = ("main" if dm_scope == DmScope.MAIN else "direct"), user_scope
+    else:
+        prefix, hashed = rules.session_prefix or address.platform, address.chat or user_scope
+    return Resolution(
+        session_key=_session_key(prefix, hashed, rules),
+        session_platform="" if shared else address.platform,
+        session_account="" if shared else address.account,
+        user_scope=user_scope,
+        chat_scope=None,
+        recall=(ScopeRef(key=user_scope, kind=ScopeKind.USER),),
+        address=address,
+        rules=rules,
+        is_of_person=dm_scope == DmScope.PER_PEER,
+    )
 
 
 def _peer_by_chat(address: Address, rules: ChannelRules) -> str:
@@ -146,26 +163,6 @@ def _peer_by_chat(address: Address, rules: ChannelRules) -> str:
 def _without(place: str, name: str) -> str:
     """A name without the place it begins with, as platforms or as keys write it."""
     return name.removeprefix(f"{place}:") if name.startswith(f"{place}:") else name.removeprefix(f"{escape(place)}:")
-
-
-def _resolve_direct(address: Address, rules: ChannelRules, dm_scope: str) -> Resolution:
-    user_scope = _direct_key(address, dm_scope)
-    shared = dm_scope in (DmScope.MAIN, DmScope.PER_PEER)
-    if shared:
-        prefix, hashed = ("main" if dm_scope == DmScope.MAIN else "direct"), user_scope
-    else:
-        prefix, hashed = rules.session_prefix or address.platform, address.chat or user_scope
-    return Resolution(
-        session_key=_session_key(prefix, hashed, rules),
-        session_platform="" if shared else address.platform,
-        session_account="" if shared else address.account,
-        user_scope=user_scope,
-        chat_scope=None,
-        recall=(ScopeRef(key=user_scope, kind=ScopeKind.USER),),
-        address=address,
-        rules=rules,
-        is_of_person=dm_scope == DmScope.PER_PEER,
-    )
 
 
 def key_of_direct_chat(address: Address, rules: ChannelRules) -> str | None:

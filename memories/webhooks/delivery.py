@@ -78,7 +78,15 @@ class _Turn:
                     if time.monotonic() >= until:
                         break
         except NotSent as failure:
-            self._postpone_all(failure.problem)
+            # Nobody answers: all wait in their order, and those that waited too long are given up
+            problem = failure.problem
+            first = self._next()
+            if first is not None:
+                self._mark(first, status=None, error=problem)
+            over = self._deliveries.waiting().filter(queued_at__lte=self._clock() - conf.WEBHOOK_GIVE_UP_AFTER)
+            self._counts["given_up"] += over.update(state=DeliveryState.FAILED, error=problem)
+            self._counts["came_back"] += 1
+            self._rest(problem.value)
         self._mine.update(retry_at=self._clock())
         return self._counts
 
@@ -107,25 +115,12 @@ class _Turn:
 
     def _postpone(self, delivery: WebhookDelivery, status: int) -> None:
         """One that was not taken is tried later, or given up; the others go on after a rest."""
-        now, is_over = self._clock(), self._is_over(delivery)
+        now, is_over = self._clock(), delivery.queued_at <= self._clock() - conf.WEBHOOK_GIVE_UP_AFTER
         pause = min(RETRY_FIRST * 2 ** min(delivery.attempts, 20), RETRY_LONGEST)
         then = {"state": DeliveryState.FAILED} if is_over else {"retry_at": now + pause}
         self._mark(delivery, status=status, error=DeliveryProblem.ANSWER, **then)
         self._counts["given_up" if is_over else "came_back"] += 1
         self._rest(f"status {status}")
-
-    def _postpone_all(self, problem: DeliveryProblem) -> None:
-        """Nobody answers: all wait in their order, and those that waited too long are given up."""
-        first = self._next()
-        if first is not None:
-            self._mark(first, status=None, error=problem)
-        over = self._deliveries.waiting().filter(queued_at__lte=self._clock() - conf.WEBHOOK_GIVE_UP_AFTER)
-        self._counts["given_up"] += over.update(state=DeliveryState.FAILED, error=problem)
-        self._counts["came_back"] += 1
-        self._rest(problem.value)
-
-    def _is_over(self, delivery: WebhookDelivery) -> bool:
-        return delivery.queued_at <= self._clock() - conf.WEBHOOK_GIVE_UP_AFTER
 
     def _rest(self, why: str) -> None:
         log.warning("webhook.rests", webhook=self._webhook.pk, failures=self._webhook.failures + 1, why=why)

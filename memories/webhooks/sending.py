@@ -107,7 +107,14 @@ class _Network(httpcore.NetworkBackend):
 
     def connect_tcp(self, host: str, port: int, *_: Any, **options: Any) -> httpcore.NetworkStream:
         """Raises NotSent; where none of its addresses answers, httpcore.ConnectError or ConnectTimeout."""
-        addresses = _looked_up(host, port)
+        # The addresses of a name
+        try:
+            found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        except (OSError, UnicodeError):
+            raise NotSent(DeliveryProblem.UNKNOWN_HOST) from None
+        addresses = list(dict.fromkeys(str(place[4][0]) for place in found))
+        if not conf.WEBHOOK_PRIVATE_ADDRESSES and not all(map(is_public, addresses)):
+            raise NotSent(DeliveryProblem.PRIVATE)
         refusal: httpcore.ConnectError | httpcore.ConnectTimeout = httpcore.ConnectError()
         for tried, address in enumerate(addresses):
             seconds = self.left() / (len(addresses) - tried)  # one that is silent leaves time for the others
@@ -123,18 +130,6 @@ class _Network(httpcore.NetworkBackend):
         if left <= 0:
             raise httpcore.ReadTimeout
         return left
-
-
-def _looked_up(host: str, port: int) -> list[str]:
-    """The addresses of a name. Raises NotSent where there are none, or one of them may not be reached."""
-    try:
-        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    except (OSError, UnicodeError):
-        raise NotSent(DeliveryProblem.UNKNOWN_HOST) from None
-    addresses = list(dict.fromkeys(str(place[4][0]) for place in found))
-    if not conf.WEBHOOK_PRIVATE_ADDRESSES and not all(map(is_public, addresses)):
-        raise NotSent(DeliveryProblem.PRIVATE)
-    return addresses
 
 
 class _Stream(httpcore.NetworkStream):

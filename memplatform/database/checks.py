@@ -15,7 +15,23 @@ def problems() -> Iterator[CheckMessage]:
     """What keeps the platform from working is an error, a risk a warning. Asked as the owner of the tables."""
     found = {process: role for process in PROCESSES if (role := roles.find(process))}
     for process, role in found.items():
-        yield from _problems_of_role(role, is_job=process != "web")
+        is_job = process != "web"
+        missing = rights.missing_rights(role)
+        if is_job and (closed := rights.closed_to_jobs([role])):
+            missing.append(f"POLICY every_workspace ON {', '.join(closed[:_SHOWN])}")
+        if missing:
+            yield Error(
+                _("The database role %(role)s lacks %(right)s.") % {"role": role, "right": _shown(missing)},
+                _("Run manage.py migrate as the owner of these tables, or let their owner grant it."),
+                id="memplatform.E012",
+            )
+        if excess := rights.excess_rights(role):
+            yield Warning(
+                _("The database role %(role)s may do more than it should: %(right)s.")
+                % {"role": role, "right": _shown(excess)},
+                _("Let whoever granted it revoke it; history is to be added to alone."),
+                id="memplatform.W007",
+            )
     modes = {process: roles.access_mode(process) for process in PROCESSES}
     if modes["web"] is AccessMode.ASSUMED:
         yield Warning(
@@ -30,25 +46,6 @@ def problems() -> Iterator[CheckMessage]:
             % ", ".join(as_owner),
             _("See docs/howto/use-your-own-postgresql.md for the roles and how to make them."),
             id="memplatform.W009",
-        )
-
-
-def _problems_of_role(role: str, *, is_job: bool) -> Iterator[CheckMessage]:
-    missing = rights.missing_rights(role)
-    if is_job and (closed := rights.closed_to_jobs([role])):
-        missing.append(f"POLICY every_workspace ON {', '.join(closed[:_SHOWN])}")
-    if missing:
-        yield Error(
-            _("The database role %(role)s lacks %(right)s.") % {"role": role, "right": _shown(missing)},
-            _("Run manage.py migrate as the owner of these tables, or let their owner grant it."),
-            id="memplatform.E012",
-        )
-    if excess := rights.excess_rights(role):
-        yield Warning(
-            _("The database role %(role)s may do more than it should: %(right)s.")
-            % {"role": role, "right": _shown(excess)},
-            _("Let whoever granted it revoke it; history is to be added to alone."),
-            id="memplatform.W007",
         )
 
 

@@ -8,7 +8,7 @@ import hashlib
 import json
 import threading
 from collections import Counter, defaultdict, deque
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, field
 from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
@@ -103,7 +103,11 @@ class FairShare:
         with self._lock:
             group = self._workspaces.get(key, other)
         if not self._queue.enter(group):
-            return _refused(start_response)
+            detail = _("Too many calls of this workspace wait already; try again in a second.")
+            error = {"type": "client_error", "errors": [{"code": "throttled", "detail": detail, "attr": None}]}
+            headers = [("Content-Type", "application/json"), ("Retry-After", "1"), ("Cache-Control", "no-store")]
+            start_response("429 Too Many Requests", headers)
+            return [json.dumps(error).encode()]
         try:
             return self._application(environ, start_response)
         finally:
@@ -111,11 +115,3 @@ class FairShare:
             if (workspace := environ.get(WORKSPACE)) is not None:
                 with self._lock:
                     self._workspaces[key] = workspace
-
-
-def _refused(start_response: Callable[..., object]) -> Iterable[bytes]:
-    detail = _("Too many calls of this workspace wait already; try again in a second.")
-    error = {"type": "client_error", "errors": [{"code": "throttled", "detail": detail, "attr": None}]}
-    headers = [("Content-Type", "application/json"), ("Retry-After", "1"), ("Cache-Control", "no-store")]
-    start_response("429 Too Many Requests", headers)
-    return [json.dumps(error).encode()]

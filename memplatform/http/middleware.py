@@ -43,19 +43,16 @@ class RequestLog(Middleware):
         with structlog.contextvars.bound_contextvars(request_id=request_id):
             begun = time.perf_counter()
             response = self._get_response(request)
-            _log(request, response, time.perf_counter() - begun)
+            # One line and one measurement, by route and never by path: paths name people
+            seconds = time.perf_counter() - begun
+            match = request.resolver_match
+            route = match.route if match else "unknown"
+            metrics.REQUESTS.labels(route, request.method or "", str(response.status_code)).observe(seconds)
+            write = log.debug if route in _QUIET else log.info
+            milliseconds = round(seconds * 1000, 1)
+            write("request", method=request.method, route=route, status=response.status_code, duration_ms=milliseconds)
         response[HEADER] = request_id
         return response
-
-
-def _log(request: HttpRequest, response: HttpResponse, seconds: float) -> None:
-    """One line and one measurement, by route and never by path: paths name people."""
-    match = request.resolver_match
-    route = match.route if match else "unknown"
-    metrics.REQUESTS.labels(route, request.method or "", str(response.status_code)).observe(seconds)
-    write = log.debug if route in _QUIET else log.info
-    milliseconds = round(seconds * 1000, 1)
-    write("request", method=request.method, route=route, status=response.status_code, duration_ms=milliseconds)
 
 
 class NoStore(Middleware):

@@ -139,7 +139,11 @@ class Watchdog:
         if self.process is None:
             self._start(now, ticks)
             return
-        self._read_progress(ticks)
+        ready, _, _ = select.select([self.pipe], [], [], _TICK)
+        if ready and (lines := os.read(self.pipe, 65_536)):
+            self.progress.read(lines.decode(), ticks)
+        elif ready:  # nobody is left to write
+            time.sleep(_TICK)
         if ticks - self.stepped_at > _JUMP:
             self.progress.restart_clock(ticks)
         self.stepped_at = ticks
@@ -151,7 +155,12 @@ class Watchdog:
         self._requeue_lost(now)
         self._check_schedules(now, ticks)
         self._pulse(ticks)
-        self._beat(now, ticks)
+        # A heartbeat, only while the cluster works: the supervisor and /readyz miss it when it does not
+        works = self.progress.heard and self.progress.silence(ticks, self.timeout) < 0.8 * self._patience()
+        if works and ticks >= self.next_beat:
+            heartbeat.beat(NAME, self.started_at, now=now, using="default")
+            self.next_beat = ticks + heartbeat.BEAT_SECONDS
+            self.failures = 0
 
     def _start(self, now: datetime, ticks: float) -> None:
         """Requeue what the last cluster left behind, then start a new one, which must not have taken any of it yet."""
@@ -175,13 +184,6 @@ class Watchdog:
         os.close(far_end)
         self.progress.restart(ticks)
         self.begun_at, self.next_pulse = ticks, 0.0
-
-    def _read_progress(self, ticks: float) -> None:
-        ready, _, _ = select.select([self.pipe], [], [], _TICK)
-        if ready and (lines := os.read(self.pipe, 65_536)):
-            self.progress.read(lines.decode(), ticks)
-        elif ready:  # nobody is left to write
-            time.sleep(_TICK)
 
     def _problem(self, ticks: float) -> str | None:
         if self.process is None or self.process.poll() is not None:
@@ -233,14 +235,6 @@ class Watchdog:
             return
         self.progress.expect(async_task("memplatform.tasks.pulse", q_options={"save": False, "ack_failure": True}))
         self.next_pulse = ticks + self.pulse_every
-
-    def _beat(self, now: datetime, ticks: float) -> None:
-        """A heartbeat, only while the cluster works: the supervisor and /readyz miss it when it does not."""
-        works = self.progress.heard and self.progress.silence(ticks, self.timeout) < 0.8 * self._patience()
-        if works and ticks >= self.next_beat:
-            heartbeat.beat(NAME, self.started_at, now=now, using="default")
-            self.next_beat = ticks + heartbeat.BEAT_SECONDS
-            self.failures = 0
 
     def _replace(self, ticks: float) -> None:
         """Kill what is left; one that never worked is given more time before the next."""

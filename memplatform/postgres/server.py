@@ -34,7 +34,35 @@ def up(data: Path, conf: cluster.Conf | None = None) -> str:
         cluster.ensure(place, conf)
         if place.account and not can_enter(place.account, place.cluster):
             raise PostgresError(f"The database's account can no longer enter {place.cluster}.")
-        _bring_up(place, conf)
+        end = time.monotonic() + _RECOVERY_SECONDS
+        started: int | None = None
+        attempts = 0
+        while not _answers(place):
+            if time.monotonic() > end:
+                raise PostgresError(f"The database server does not answer; see {place.log}.")
+            server = postmaster.find(place.cluster)
+            if server:
+                # One that is stopping, or whose socket was swept away, has to end before a new one can start
+                if server.status == "stopping" or (server.status == "ready" and not place.socket.exists()):
+                    postmaster.send(server, signal.SIGINT)
+            elif started is None or not postmaster.is_alive(started):
+                if started and not _may_pass(place, attempts):
+                    raise PostgresError(f"The database did not start: {_last_words(place)} (see {place.log})")
+                attempts += 1
+                # Start a server that outlives the caller; returns its pid
+                cluster.configure(place, conf)
+                for left in (place.cluster / "postmaster.pid", place.socket, Path(f"{place.socket}.lock")):
+                    left.unlink(missing_ok=True)  # their pid may belong to another process by now
+                with explain_os_errors(place.log.parent):
+                    programs.open_log(place.log).close()
+                    place.give(place.log)
+                script = 'log=$1; shift; "$@" >>"$log" 2>&1 & echo $!'  # paths are words, never text: any is safe
+                postgres = programs.folder(place) / "postgres"
+                begun = programs.run(place, "/bin/sh", "-c", script, "sh", place.log, postgres, "-D", place.cluster)
+                if not begun.stdout.strip().isdigit():
+                    raise PostgresError(f"The database server did not start: {begun.stdout.strip()}")
+                started = int(begun.stdout)
+            time.sleep(0.05 if attempts < 2 else 0.5)
     return place.url
 
 
@@ -101,50 +129,10 @@ def _alone(place: Place) -> Iterator[None]:
         yield
 
 
-def _bring_up(place: Place, conf: cluster.Conf | None) -> None:
-    end = time.monotonic() + _RECOVERY_SECONDS
-    started: int | None = None
-    attempts = 0
-    while not _answers(place):
-        if time.monotonic() > end:
-            raise PostgresError(f"The database server does not answer; see {place.log}.")
-        server = postmaster.find(place.cluster)
-        if server:
-            _hurry(server, place)
-        elif started is None or not postmaster.is_alive(started):
-            if started and not _may_pass(place, attempts):
-                raise PostgresError(f"The database did not start: {_last_words(place)} (see {place.log})")
-            attempts += 1
-            started = _spawn(place, conf)
-        time.sleep(0.05 if attempts < 2 else 0.5)
-
-
 def _answers(place: Place) -> bool:
     if not place.socket.exists():
         return False
     return programs.run(place, "pg_isready", "-q", "-h", place.sockets, "-p", str(PORT)).returncode == 0
-
-
-def _hurry(server: postmaster.Postmaster, place: Place) -> None:
-    """One that is stopping, or whose socket was swept away, has to end before a new one can start."""
-    if server.status == "stopping" or (server.status == "ready" and not place.socket.exists()):
-        postmaster.send(server, signal.SIGINT)
-
-
-def _spawn(place: Place, conf: cluster.Conf | None) -> int:
-    """Start a server that outlives the caller; returns its pid."""
-    cluster.configure(place, conf)
-    for left in (place.cluster / "postmaster.pid", place.socket, Path(f"{place.socket}.lock")):
-        left.unlink(missing_ok=True)  # their pid may belong to another process by now
-    with explain_os_errors(place.log.parent):
-        programs.open_log(place.log).close()
-        place.give(place.log)
-    script = 'log=$1; shift; "$@" >>"$log" 2>&1 & echo $!'  # paths are words, never text: any is safe
-    postgres = programs.folder(place) / "postgres"
-    begun = programs.run(place, "/bin/sh", "-c", script, "sh", place.log, postgres, "-D", place.cluster)
-    if not begun.stdout.strip().isdigit():
-        raise PostgresError(f"The database server did not start: {begun.stdout.strip()}")
-    return int(begun.stdout)
 
 
 def _may_pass(place: Place, attempts: int) -> bool:

@@ -38,12 +38,16 @@ def programs(host: str, port: int, mcp_port: int | None = None) -> dict[str, Pro
         "web": Program((python, "-m", "memplatform.processes.web", host, str(port)), partial(_serve, host, port)),
         "embedder": Program((python, "manage.py", "embedder"), partial(_command, "embedder"), nice=19),
         "worker": Program((python, "manage.py", "worker"), partial(_command, "worker"), nice=5),
-        **({"mcp": _mcp(host, mcp_port)} if mcp_port else {}),
+        **(
+            {
+                "mcp": Program(
+                    (sys.executable, "-m", "memplatform.processes.mcp", host, str(mcp_port)), address=(host, mcp_port)
+                )
+            }
+            if mcp_port
+            else {}
+        ),
     }
-
-
-def _mcp(host: str, port: int) -> Program:
-    return Program((sys.executable, "-m", "memplatform.processes.mcp", host, str(port)), address=(host, port))
 
 
 def _serve(host: str, port: int) -> None:

@@ -77,31 +77,27 @@ def start(name: str, work: Callable[[], object], environment: Mapping[str, str],
         gc.unfreeze()
         return Forked(pid)
     try:
-        _begin(name, environment, streams)
+        os.setsid()
+        for caught in _SIGNALS:
+            signal.signal(caught, signal.SIG_DFL)
+        for source, target in ((streams.input, 0), (streams.output, 1), (streams.output, 2)):
+            os.dup2(source, target)
+        for number in {*map(int, os.listdir("/proc/self/fd"))} - {0, 1, 2}:
+            with suppress(OSError):  # the one that listed them
+                os.close(number)  # locks and connections of the parent; and its pipe, so that it goes on
+        with open("/proc/self/comm", "w") as file:
+            file.write(name[:_NAME_BYTES])
+        os.environ.clear()
+        os.environ.update(environment)
+        logging.disable(logging.NOTSET)
+        translation.deactivate_all()
+        _read_settings_again()
         work()
     finally:
         code = _code_of(sys.exception())
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(code)  # what the parent would do at its end is not for us
-
-
-def _begin(name: str, environment: Mapping[str, str], streams: Streams) -> None:
-    os.setsid()
-    for caught in _SIGNALS:
-        signal.signal(caught, signal.SIG_DFL)
-    for source, target in ((streams.input, 0), (streams.output, 1), (streams.output, 2)):
-        os.dup2(source, target)
-    for number in {*map(int, os.listdir("/proc/self/fd"))} - {0, 1, 2}:
-        with suppress(OSError):  # the one that listed them
-            os.close(number)  # locks and connections of the parent; and its pipe, so that it goes on
-    with open("/proc/self/comm", "w") as file:
-        file.write(name[:_NAME_BYTES])
-    os.environ.clear()
-    os.environ.update(environment)
-    logging.disable(logging.NOTSET)
-    translation.deactivate_all()
-    _read_settings_again()
 
 
 def _read_settings_again() -> None:

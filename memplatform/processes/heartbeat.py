@@ -24,7 +24,11 @@ def start(name: str) -> None:
 
 
 def _beat_for_ever(name: str) -> None:
-    _connect_apart()
+    # Not from the pool: when requests hold every connection, the process is busy, not dead
+    own = connections["default"].copy(_ALIAS)
+    own.settings_dict["OPTIONS"].pop("pool", None)
+    own.settings_dict["OPTIONS"]["connect_timeout"] = BEAT_SECONDS
+    connections[_ALIAS] = own
     started_at = timezone.now()
     while True:
         try:
@@ -43,11 +47,3 @@ def beat(name: str, started_at: datetime, *, now: datetime, using: str, pid: int
         unique_fields=["name", "pid"],
         update_fields=["started_at", "beat_at"],
     )
-
-
-def _connect_apart() -> None:
-    """Not from the pool: when requests hold every connection, the process is busy, not dead."""
-    own = connections["default"].copy(_ALIAS)
-    own.settings_dict["OPTIONS"].pop("pool", None)
-    own.settings_dict["OPTIONS"]["connect_timeout"] = BEAT_SECONDS
-    connections[_ALIAS] = own

@@ -34,7 +34,17 @@ class IndexBuilder:
         if self.process is not None and self.process.poll() is not None:
             self.process = None
         if self._is_asked() and self.process is None:
-            self._start()
+            environment = {**os.environ, "MEMPLATFORM_PROCESS": "", STARTED_BY: str(os.getpid())}
+            with open_log(self.log) as output:
+                self.process = subprocess.Popen(
+                    (sys.executable, *_COMMAND),
+                    cwd=BASE_DIR,
+                    env=environment,
+                    stdin=subprocess.DEVNULL,
+                    stdout=output,
+                    stderr=subprocess.STDOUT,
+                    start_new_session=True,
+                )
 
     def _is_asked(self) -> bool:
         connection.ensure_connection()
@@ -44,19 +54,6 @@ class IndexBuilder:
             self.listening = connection.connection
         with connection.wrap_database_errors:
             return any(notice.channel == CHANNEL for notice in connection.connection.notifies(timeout=0))
-
-    def _start(self) -> None:
-        environment = {**os.environ, "MEMPLATFORM_PROCESS": "", STARTED_BY: str(os.getpid())}
-        with open_log(self.log) as output:
-            self.process = subprocess.Popen(
-                (sys.executable, *_COMMAND),
-                cwd=BASE_DIR,
-                env=environment,
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-            )
 
     def stop(self) -> None:
         """End it; what it was building is dropped and built again the next time."""

@@ -167,7 +167,11 @@ class Supervisor:
             self.pids.setdefault(child.name, set()).update(beat.pid for beat in mine)
             started = now - timedelta(seconds=time.monotonic() - child.started_at)
             since = max(self.trusted_since, started)
-            if mine and min(beat.started_at for beat in mine) >= self._gone_since(child):
+            if (
+                mine
+                and min(beat.started_at for beat in mine)
+                >= self.downtimes.since.get(child.name, (None, datetime.min.replace(tzinfo=UTC)))[1]
+            ):
                 self.downtimes.back(child.name, now)
             if child.process and is_silent(mine, now=now, since=since, busy=self._busy(child, mine)):
                 if not takes_writes():
@@ -180,10 +184,6 @@ class Supervisor:
         self.downtimes.write(now=now)
         alive = {beat.pid for beat in beats}
         self.workload.readings = {pid: seen for pid, seen in self.workload.readings.items() if pid in alive}
-
-    def _gone_since(self, child: Child) -> datetime:
-        """When a child was found gone; of one that is there, long ago."""
-        return self.downtimes.since.get(child.name, (None, datetime.min.replace(tzinfo=UTC)))[1]
 
     def _beat_for_others(self, now: datetime) -> None:
         """Note a sign of life of each child that knows no database and answers, whatever it answers."""

@@ -80,7 +80,15 @@ def main(arguments: list[str]) -> int | str:
         return str(reason)
     except KeyboardInterrupt:
         return 130
-    return _follow(word, more)
+    os.chdir(ROOT)
+    python = str(Venv(ROOT).python)
+    sys.stdout.flush()
+    for command in word.commands[:-1]:
+        if code := subprocess.call([python, *command]):
+            return code
+    if word.commands:
+        os.execv(python, [python, *word.commands[-1], *more])  # noqa: S606 - to become it is the point
+    return 0
 
 
 def ensure(root: Path, files: tuple[str, ...], *, again: bool = False) -> None:
@@ -285,15 +293,3 @@ def _alone(root: Path) -> Iterator[int]:
             print("Another start is installing the packages; waiting for it …", flush=True)
             fcntl.flock(file, fcntl.LOCK_EX)
         yield file.fileno()
-
-
-def _follow(word: Word, more: list[str]) -> int:
-    os.chdir(ROOT)
-    python = str(Venv(ROOT).python)
-    sys.stdout.flush()
-    for command in word.commands[:-1]:
-        if code := subprocess.call([python, *command]):
-            return code
-    if word.commands:
-        os.execv(python, [python, *word.commands[-1], *more])  # noqa: S606 - to become it is the point
-    return 0

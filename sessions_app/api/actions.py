@@ -1,7 +1,5 @@
 """POST /sessions/{key}/reset, /flush and /compact: what a bot may have done to a conversation."""
 
-from typing import Any
-
 from rest_framework.response import Response
 
 from memories.api.calls import Method
@@ -16,10 +14,6 @@ from sessions_app.compaction import flush as flushing
 from sessions_app.compaction.transcript import FlushCandidate
 from sessions_app.lifecycle import close, locks
 from sessions_app.models import Flush
-
-
-def _candidate(told: dict[str, Any]) -> FlushCandidate:
-    return FlushCandidate(**{**told, "rests_on": tuple(told["rests_on"]), "quote": tuple(told["quote"])})
 
 
 class ResetView(SessionCall):
@@ -51,7 +45,10 @@ class FlushView(SessionCall):
         if data["reply"] or data["continue"] or data["candidates"]:
             flush, results = flushing.flush_by_bot(
                 session,
-                [_candidate(one) for one in data["candidates"]],
+                [
+                    FlushCandidate(**{**one, "rests_on": tuple(one["rests_on"]), "quote": tuple(one["quote"])})
+                    for one in data["candidates"]
+                ],
                 goes_on_with=data["continue"] or "",
                 no_reply=bool(data["reply"]),
                 may_reach=self.caller.may_reach,

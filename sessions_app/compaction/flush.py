@@ -24,7 +24,7 @@ from memories.models.change import acting
 from sessions_app.compaction import closing_summary
 from sessions_app.compaction.candidates import CandidateResults, store_candidates
 from sessions_app.compaction.model import EMPTY_EXTRACTION, ConversationModel, FlushExtraction, parts_of
-from sessions_app.compaction.transcript import CheckedCandidate, FlushCandidate, Transcript
+from sessions_app.compaction.transcript import FlushCandidate, Transcript
 from sessions_app.history import redaction
 from sessions_app.lifecycle import close, locks
 from sessions_app.models import Flush, Session, SessionEvent
@@ -54,28 +54,20 @@ def flush_by_bot(
     """
     with acting(actor):
         locks.lock_session(session)
-        checked = _check(session, candidates)
+        # The candidates of a bot, checked against the open conversation as far as it may be told
+        shown = (
+            redaction.redact((event.handed_out() for event in session.spoken()), redaction.redacted_events(session))
+            if candidates
+            else []
+        )
+        transcript = Transcript(session, shown, _continuation(session))
+        checked = [transcript.check(one, must_quote=False) for one in candidates]
+        for one in checked:
+            if one.refusal is None:
+                one.judge(Reading.UNSURE)
         results = store_candidates(session, checked, may_reach=may_reach, now=now, actor=actor)
         flush = _record(session, results.counts, goes_on_with=goes_on_with, no_reply=no_reply, now=now, actor=actor)
     return flush, results
-
-
-def _check(session: Session, candidates: Sequence[FlushCandidate]) -> list[CheckedCandidate]:
-    """The candidates of a bot, checked against the open conversation as far as it may be told.
-
-    No model is waited for: what is doubted is refused, what is kept is read later, by the job that looks for evidence.
-    """
-    shown = (
-        redaction.redact((event.handed_out() for event in session.spoken()), redaction.redacted_events(session))
-        if candidates
-        else []
-    )
-    transcript = Transcript(session, shown, _continuation(session))
-    checked = [transcript.check(one, must_quote=False) for one in candidates]
-    for one in checked:
-        if one.refusal is None:
-            one.judge(Reading.UNSURE)
-    return checked
 
 
 def flush_by_platform(
@@ -180,7 +172,19 @@ def _store_extraction(
 
     A continuation that was refused does not stand: the one before it tells of earlier messages only.
     """
-    counts = _unless_refused(session, lambda: _store_checked(session, extraction, now, actor))
+    counts = _unless_refused(
+        session,
+        lambda: (
+            store_candidates(
+                session,
+                extraction.candidates,
+                may_reach=lambda _key: True,
+                now=now,
+                actor=actor,
+                model=extraction.model,
+            ).counts
+        ),
+    )
     goes_on_with = extraction.goes_on_with
     if extraction.is_refused:
         counts += _unless_refused(session, lambda: _store_summary(session, part, now, actor))
@@ -196,12 +200,6 @@ def _store_extraction(
         up_to=part[-1].position,
         model=extraction.model,
     )
-
-
-def _store_checked(session: Session, extraction: FlushExtraction, now: datetime, actor: str) -> Counter[str]:
-    return store_candidates(
-        session, extraction.candidates, may_reach=lambda _key: True, now=now, actor=actor, model=extraction.model
-    ).counts
 
 
 def _store_summary(session: Session, events: Sequence[SessionEvent], now: datetime, actor: str) -> Counter[str]:

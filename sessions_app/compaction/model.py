@@ -84,7 +84,12 @@ class ConversationModel:
             data = {"messages": [*first, *transcript.as_data()]}
             prompt = prompts.prompt("summary", self._language, data, max_tokens=max_tokens)
             answer = self._ask(SUMMARY, prompt, schemas.SummaryOutput, schemas.Given(), max_tokens * _TOKENS_PER_KEPT)
-            left = self._checked(answer.summary, transcript) if answer else ""
+            # What is left of a summary by the checks and a second reading
+            left = (
+                self._read([], CheckedSummary.of(answer.summary, transcript.conversation()), transcript)[0].text
+                if answer
+                else ""
+            )
             if not left:
                 return None
             summary, model = in_paragraphs(left, max_tokens), self._run.model
@@ -134,10 +139,6 @@ class ConversationModel:
         verified = sum(one.verification == Verification.VERIFIED for one in sound)
         fooled = result.counts.get("decoys_passed", 0)
         return summary.read(result, begin=len(sound)), {"verified": verified, "decoys_passed": fooled}
-
-    def _checked(self, written: str, transcript: Transcript) -> str:
-        """What is left of a summary by the checks and a second reading."""
-        return self._read([], CheckedSummary.of(written, transcript.conversation()), transcript)[0].text
 
     @property
     def _seconds(self) -> float:

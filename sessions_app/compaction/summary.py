@@ -104,7 +104,15 @@ def in_paragraphs(content: str, max_tokens: int) -> str:
 
 
 def _paragraph(turns: Sequence[TurnEvents], max_tokens: int, recurring: Counter[int], names: bool) -> str:
-    candidates = _candidates(turns, names)
+    candidates: list[Sentence] = []
+    for turn in turns:
+        for event in turn.events:
+            is_answer = event.kind != EventKind.USER
+            label = "Assistant" if is_answer else (turn.sender if names else "") or "User"
+            utterance = Utterance(content=event.content, origin="", label=label, is_answer=is_answer)
+            for spoken in filter(None, spoken_sentences(event.content)):
+                content = text.smart_truncate(spoken, _SENTENCE_CHARS)
+                candidates.append(Sentence(len(candidates), content, utterance, frozenset(text.terms(content))))
     sizes = [text.count_tokens(one.content) + _LABEL_TOKENS for one in candidates]
 
     def score(sentence: Sentence, _covered: AbstractSet[int]) -> float:
@@ -114,16 +122,3 @@ def _paragraph(turns: Sequence[TurnEvents], max_tokens: int, recurring: Counter[
 
     chosen = choose(candidates, score, lambda some: sum(sizes[one.position] for one in some) <= max_tokens)
     return write(chosen, separator=" ")
-
-
-def _candidates(turns: Sequence[TurnEvents], names: bool) -> list[Sentence]:
-    found: list[Sentence] = []
-    for turn in turns:
-        for event in turn.events:
-            is_answer = event.kind != EventKind.USER
-            label = "Assistant" if is_answer else (turn.sender if names else "") or "User"
-            utterance = Utterance(content=event.content, origin="", label=label, is_answer=is_answer)
-            for spoken in filter(None, spoken_sentences(event.content)):
-                content = text.smart_truncate(spoken, _SENTENCE_CHARS)
-                found.append(Sentence(len(found), content, utterance, frozenset(text.terms(content))))
-    return found

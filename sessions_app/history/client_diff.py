@@ -82,9 +82,11 @@ def _stored(
 
 def _first_difference(stored: Sequence[ClientMessage], claimed: Sequence[ClientMessage]) -> int | None:
     pairs = enumerate(zip(stored, claimed, strict=False))
-    return next((n for n, (ours, theirs) in pairs if not _is_same(ours, theirs)), None)
-
-
-def _is_same(stored: ClientMessage, claimed: ClientMessage) -> bool:
-    """Whether a client's message is the one that is stored; its secrets were taken out of that."""
-    return stored.role == claimed.role and is_masked_form(stored.content, claimed.content)
+    return next(
+        (
+            n
+            for n, (ours, theirs) in pairs
+            if not (ours.role == theirs.role and is_masked_form(ours.content, theirs.content))
+        ),
+        None,
+    )

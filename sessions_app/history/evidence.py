@@ -143,7 +143,9 @@ def _claims(
 ) -> tuple[list[Claim], Sources]:
     """The facts with their words, and the messages these stand in; of a message that is gone the words alone."""
     rows = [one for quotes_of_fact in quoted.values() for one in quotes_of_fact]
-    kept = _contents(workspace.pk, {one.origin for one in rows})
+    origins = {one.origin for one in rows}
+    events = SessionEvent.objects.filter(pk__in=event_ids(origins), workspace_id=workspace.pk)
+    kept = {event.session.origin_of(event): event.content for event in events.select_related("session")}
     names = {origin: f"m{n}" for n, origin in enumerate(dict.fromkeys(one.origin for one in rows), start=1)}
     shown = {
         names[one.origin]: {
@@ -157,11 +159,6 @@ def _claims(
         Claim(fact.content, [(names[one.origin], one.quote) for one in quoted.get(fact.pk, ())]) for fact in facts
     ]
     return claims, Sources(shown, {one.speaker for one in rows if one.speaker})
-
-
-def _contents(workspace_id: int, origins: set[str]) -> dict[str, str]:
-    events = SessionEvent.objects.filter(pk__in=event_ids(origins), workspace_id=workspace_id)
-    return {event.session.origin_of(event): event.content for event in events.select_related("session")}
 
 
 def _verify(facts: Sequence[Entry], verdicts: Sequence[Reading], now: datetime) -> int:

@@ -18,16 +18,13 @@ def mark_messages(scope: Scope) -> None:
     for session in sessions.order_by("pk"):
         if session.channel_rules().secrets != SecretsRule.OFF:
             for conversation in range(1, session.conversation + 1):
-                _mark(list(session.messages(conversation).only("pk", "content", "data")))
-
-
-def _mark(messages: list[SessionEvent]) -> None:
-    """Of one conversation: a bot often repeats what its user told it."""
-    values = {secret.value for message in messages for secret in find_secrets(message.content)}
-    changed = []
-    for message in messages if values else ():
-        spans = [list(span) for span in secret_spans(message.content, values)]
-        if spans and message.data.get(HIDDEN_SPANS) != spans:
-            message.data = {**message.data, HIDDEN_SPANS: spans}
-            changed.append(message)
-    SessionEvent.objects.bulk_update(changed, ["data"], batch_size=500)
+                # Of one conversation: a bot often repeats what its user told it
+                messages = list(session.messages(conversation).only("pk", "content", "data"))
+                values = {secret.value for message in messages for secret in find_secrets(message.content)}
+                changed = []
+                for message in messages if values else ():
+                    spans = [list(span) for span in secret_spans(message.content, values)]
+                    if spans and message.data.get(HIDDEN_SPANS) != spans:
+                        message.data = {**message.data, HIDDEN_SPANS: spans}
+                        changed.append(message)
+                SessionEvent.objects.bulk_update(changed, ["data"], batch_size=500)

@@ -4,11 +4,10 @@ A message that never became a memory has the same term. Past it no answer and no
 for the operator until SESSION_EVENT_TTL.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
-from uuid import UUID
 
 from django.db import connection, transaction
 
@@ -98,19 +97,15 @@ def clean_events(*, now: datetime) -> dict[str, int]:
         with transaction.atomic(), connection.cursor() as cursor:
             cursor.execute(_REMOVE, {"before": now - conf.SESSION_EVENT_TTL, "chunk": CHUNK})
             rows = cursor.fetchall()
-            _forget_quotes(rows)
+            # Forget what facts quote of messages, each named by its workspace, session, conversation and id
+            origins: dict[int, list[str]] = {}
+            for workspace, session, conversation, event in rows:
+                origins.setdefault(workspace, []).append(f"{conversation_path(session, conversation)}/event-{event}")
+            for workspace, named in origins.items():
+                evidence.forget(workspace, named)
         removed = len(rows)
         total += removed
     return {"events": total}
-
-
-def _forget_quotes(removed: Iterable[tuple[int, UUID, int, int]]) -> None:
-    """Forget what facts quote of messages, each named by its workspace, session, conversation and id."""
-    origins: dict[int, list[str]] = {}
-    for workspace, session, conversation, event in removed:
-        origins.setdefault(workspace, []).append(f"{conversation_path(session, conversation)}/event-{event}")
-    for workspace, named in origins.items():
-        evidence.forget(workspace, named)
 
 
 def count_old(*, now: datetime) -> dict[str, int]:

@@ -34,21 +34,21 @@ def get_or_create(
     address, columns = resolved.address, _columns(resolved, scopes)
     if found is None:
         begun = {"chat_id": address.chat, "is_group": address.is_group, "started_at": now, "last_at": now}
-        return Session.objects.create(**_place(workspace_id, resolved), **begun, **columns)
+        return Session.objects.create(
+            **{
+                "workspace_id": workspace_id,
+                "platform": resolved.session_platform,
+                "account": resolved.session_account,
+                "key": resolved.session_key,
+            },
+            **begun,
+            **columns,
+        )
     if problem := _mismatch(found, resolved):
         raise InvalidAddress(problem)
     close.close_if_stale(found, now=now)
     _update(found, columns, now)
     return found
-
-
-def _place(workspace_id: int, resolved: Resolution) -> dict[str, Any]:
-    return {
-        "workspace_id": workspace_id,
-        "platform": resolved.session_platform,
-        "account": resolved.session_account,
-        "key": resolved.session_key,
-    }
 
 
 def direct_chat(workspace_id: int, platform: str, account: str, *keys: str) -> tuple[str, str]:
@@ -131,7 +131,11 @@ def append(session: Session, messages: Sequence[SessionEvent], *, now: datetime)
     session.last_at = max(session.last_at, now) if spoken else session.last_at
     _insert(session, messages)
     if len(spoken) < len(messages):
-        _delete_old_ambient(session)
+        # Keep the last AMBIENT_KEPT of a chat
+        ambient = ambient_events(session)
+        oldest = ambient.order_by("-id").values_list("pk", flat=True)[conf.AMBIENT_KEPT - 1 : conf.AMBIENT_KEPT].first()
+        if oldest:
+            ambient.filter(pk__lt=oldest).delete()
     return list(messages)
 
 
@@ -197,14 +201,6 @@ def ambient_events(session: Session) -> QuerySet[SessionEvent]:
         return ambient.filter(session=session)
     same = {name: getattr(session, name) for name in ("workspace_id", "platform", "account", "chat_id")}
     return ambient.filter(session__in=Session.objects.filter(is_group=True, **same).values("pk"))
-
-
-def _delete_old_ambient(session: Session) -> None:
-    """Keep the last AMBIENT_KEPT of a chat."""
-    ambient = ambient_events(session)
-    oldest = ambient.order_by("-id").values_list("pk", flat=True)[conf.AMBIENT_KEPT - 1 : conf.AMBIENT_KEPT].first()
-    if oldest:
-        ambient.filter(pk__lt=oldest).delete()
 
 
 def recent_chat(session: Session, limit: int | None = None) -> list[SessionEvent]:

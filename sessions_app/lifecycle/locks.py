@@ -5,9 +5,8 @@ It lasts until the transaction ends. Nothing but SQL happens under it, so that t
 
 import hashlib
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
 from django.db import OperationalError, connection
 from django.db.backends.utils import CursorWrapper
@@ -56,11 +55,7 @@ def acquire_lock(workspace_id: int, platform: str, account: str, key: str) -> Se
         with connection.cursor() as cursor, _waiter_slot(), _lock_timeout(cursor):
             cursor.execute("SELECT pg_advisory_xact_lock(%s)", [number])
         _is_locked, _transaction, *stored = prepared.rows(_OPEN, [number, *place])[0]
-    return _session(stored)
-
-
-def _session(stored: Sequence[Any]) -> Session | None:
-    """A session with its scopes, as `_OPEN` reads them."""
+    # A session with its scopes, as `_OPEN` reads them
     exists, has_user, has_chat, *columns = stored
     if not exists:
         return None

@@ -35,34 +35,23 @@ def append_report(
         locks.lock_session(session)
         conversations.check_speakers(session, messages)
         close.close_if_stale(session, now=now)
-        history, messages = _without_erased(session, history, messages, now=now)
+        believed = [SessionEvent(kind=one.role, content=one.content, at=now) for one in history or ()]
+        again = erased.come_again(session, [*believed, *messages])
+        kept = None if history is None else [one for n, one in enumerate(history) if not again[n]]
+        history, messages = kept, [one for n, one in enumerate(messages, start=len(believed)) if not again[n]]
         if history is not None:
             messages = missing_messages(session, history, messages, now=now)
-        secrets = _take_out_secrets(session, messages)
+        # Leave messages without the secrets they tell; what is to be kept of these, by the rule of the channel
+        by_user = [message.kind != EventKind.ASSISTANT for message in messages]
+        masked, secrets = conversation_secrets.without_secrets(
+            [message.content for message in messages], session.channel_rules().secrets, by_user=by_user
+        )
+        for message, content in zip(messages, masked, strict=True):
+            message.content = content
         events = conversations.append(session, messages, now=now)
         _keep_secrets(session, events, secrets, now=now, actor=caller.actor)
         directives = budget.directives(session, language=caller.language, now=now, max_tokens=max_tokens)
     return events, directives
-
-
-def _without_erased(
-    session: Session, history: Sequence[ClientMessage] | None, messages: Sequence[SessionEvent], *, now: datetime
-) -> tuple[list[ClientMessage] | None, list[SessionEvent]]:
-    believed = [SessionEvent(kind=one.role, content=one.content, at=now) for one in history or ()]
-    again = erased.come_again(session, [*believed, *messages])
-    kept = None if history is None else [one for n, one in enumerate(history) if not again[n]]
-    return kept, [one for n, one in enumerate(messages, start=len(believed)) if not again[n]]
-
-
-def _take_out_secrets(session: Session, messages: Sequence[SessionEvent]) -> list[conversation_secrets.SecretStatement]:
-    """Leave messages without the secrets they tell; what is to be kept of these, by the rule of the channel."""
-    by_user = [message.kind != EventKind.ASSISTANT for message in messages]
-    masked, secrets = conversation_secrets.without_secrets(
-        [message.content for message in messages], session.channel_rules().secrets, by_user=by_user
-    )
-    for message, content in zip(messages, masked, strict=True):
-        message.content = content
-    return secrets
 
 
 def _keep_secrets(

@@ -125,7 +125,11 @@ class EventEmbedder:
             some, claims = _split(claims)
             vectors = _embedded([claim.content for claim in some], model)
             if vectors is not None:
-                _store(some, vectors, model)
+                # Store the vectors of messages that still exist
+                with connection.cursor() as cursor:
+                    cursor.execute(
+                        _STORE, [model.pk, [claim.event_id for claim in some], [*map(dense_literal, vectors)]]
+                    )
             elif alone:
                 _count_failure(some[0], now)
             else:
@@ -175,12 +179,6 @@ def _embedded(texts: list[str], model: EmbeddingModel, *, use_cache: bool = True
     seconds, space = conf.EMBED_WRITE_SECONDS * len(texts), models_in_use.space_of(model)
     answer = embeddings.embed_passages(texts, seconds=seconds, use_cache=use_cache, space=space)
     return answer.vectors if answer else None
-
-
-def _store(claims: Sequence[EventClaim], vectors: Sequence[Sequence[float]], model: EmbeddingModel) -> None:
-    """Store the vectors of messages that still exist."""
-    with connection.cursor() as cursor:
-        cursor.execute(_STORE, [model.pk, [claim.event_id for claim in claims], [*map(dense_literal, vectors)]])
 
 
 def _release(claims: Sequence[EventClaim]) -> None:

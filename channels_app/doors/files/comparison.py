@@ -1,11 +1,9 @@
 """Under dual_write the database answers, and a sample of recalls is asked of the files as well, unserved (A4)."""
 
 import random
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
-from uuid import UUID
 
 import structlog
 
@@ -59,22 +57,18 @@ def compare(caller: Caller, query: Query, recall: Recall, resolved: Resolution, 
         log.warning("comparison.failed", problem=type(problem).__name__)
         return
     trace = recall.trace.uid if recall.trace else None
-    _keep(caller, resolved, query.message, trace, _of_database(recall), list(map(_of_file, matches)), now)
-
-
-def _is_sampled() -> bool:
-    return random.random() < conf.SHADOW_SAMPLE  # noqa: S311 (no secret)
-
-
-def _keep(
-    caller: Caller,
-    resolved: Resolution,
-    message: str,
-    trace: UUID | None,
-    stored: Sequence[_Found],
-    written: Sequence[_Found],
-    now: datetime,
-) -> None:
+    # The memories that were served; those that are lines of files with their lines
+    lines = {
+        pk: (path, line)
+        for pk, path, line in Entry.objects.filter(pk__in=[item.entry.pk for item in recall.served])
+        .exclude(path="")
+        .values_list("pk", "path", "line_from")
+    }
+    stored = []
+    for item in recall.served:
+        path, line = lines.get(item.entry.pk, ("", None))
+        stored.append(_Found({"id": str(item.entry.uid), "path": path, "line": line}, item.entry.content))
+    written = list(map(_of_file, matches))
     only_stored = [one for one in stored if not any(one.says(other) for other in written)]
     only_written = [one for one in written if not any(one.says(other) for other in stored)]
     PathComparison.objects.create(
@@ -82,7 +76,7 @@ def _keep(
         platform=resolved.address.platform,
         account=resolved.address.account,
         trace=trace,
-        message=message[: conf.RECALL_MESSAGE_CHARS],
+        message=query.message[: conf.RECALL_MESSAGE_CHARS],
         both=len(stored) - len(only_stored),
         only_database=[one.as_json() for one in only_stored],
         only_files=[one.as_json() for one in only_written],
@@ -90,18 +84,8 @@ def _keep(
     )
 
 
-def _of_database(recall: Recall) -> list[_Found]:
-    """The memories that were served; those that are lines of files with their lines."""
-    lines = {pk: (path, line) for pk, path, line in _lines([item.entry.pk for item in recall.served])}
-    found = []
-    for item in recall.served:
-        path, line = lines.get(item.entry.pk, ("", None))
-        found.append(_Found({"id": str(item.entry.uid), "path": path, "line": line}, item.entry.content))
-    return found
-
-
-def _lines(entries: Sequence[int]) -> Any:
-    return Entry.objects.filter(pk__in=entries).exclude(path="").values_list("pk", "path", "line_from")
+def _is_sampled() -> bool:
+    return random.random() < conf.SHADOW_SAMPLE  # noqa: S311 (no secret)
 
 
 def _of_file(match: FileMatch) -> _Found:

@@ -56,7 +56,11 @@ def context_from_files(
     page = SystemText(token_budget, language)
     told = [BotDirective("memory_tools", in_language(TOOLS_INSTRUCTION, language))] if tools else []
     page.put_fitting("directives", [directive.instruction for directive in told], page.left)
-    notes = _notes(folders, now.astimezone(place.caller.zone).date())
+    # The notes of the last days, the newest first; of a day those of the own scope first
+    today = now.astimezone(place.caller.zone).date()
+    days = [today - timedelta(days=ago) for ago in range(conf.NOTES_DAYS)]
+    found = ((day, folder, _read(folder, folder.daily(day))) for day in days for folder in folders)
+    notes = [DayNote(day, folder.scope_key, said, False) for day, folder, said in found if said]
     needed = sum(text.count_tokens(_shown(note)) + 2 for note in notes)
     _put(page, "files", [said for folder in folders if (said := _read(folder, folder.long_term))], page.left - needed)
     kept = _fitting(page, notes)
@@ -97,13 +101,6 @@ def _from_whole_item(content: str) -> str:
         return content
     begin = content.find("\n- ")
     return content[begin + 1 :] if begin >= 0 else f"- …{content}"
-
-
-def _notes(folders: Sequence[ScopeFolder], today: date) -> list[DayNote]:
-    """The notes of the last days, the newest first; of a day those of the own scope first."""
-    days = [today - timedelta(days=ago) for ago in range(conf.NOTES_DAYS)]
-    found = ((day, folder, _read(folder, folder.daily(day))) for day in days for folder in folders)
-    return [DayNote(day, folder.scope_key, said, False) for day, folder, said in found if said]
 
 
 def _shown(note: DayNote) -> str:

@@ -33,12 +33,18 @@ def keep_events(
 
     Raises SessionNotFound, KeyTaken, NotKnown, StreamEmptied, OSError.
     """
-    card = _card(caller, key, place, now)
+    card = cards.known_session(caller.workspace_id, key, place, now=now)
+    if not all(caller.may_reach(scope) for scope in (card.user_scope, card.chat_scope) if scope):
+        raise SessionNotFound
     told = {"session": card.uid, "body": request}
     if accepted.accept(stream_of(caller, card), accepted.EVENTS, caller, outage, told, now=now):
         spoken = [message for message in messages if message.kind in (EventKind.USER, EventKind.ASSISTANT)]
         lines = [
-            SaidLine(message.sender_id or _who(message, card), message.content, message.at)
+            SaidLine(
+                message.sender_id or (card.peer or "user" if message.kind == EventKind.USER else "assistant"),
+                message.content,
+                message.at,
+            )
             for message in spoken
             if message.content.strip()
         ]
@@ -66,14 +72,3 @@ def check_database_takes(caller: Caller, session: Session, *, now: datetime) -> 
         raise LeaveToFiles(FILES)
     if journal.is_pending(Stream(caller.workspace_id, *place)):
         raise LeaveToFiles(DATABASE)
-
-
-def _card(caller: Caller, key: str, place: dict[str, str], now: datetime) -> SessionCard:
-    card = cards.known_session(caller.workspace_id, key, place, now=now)
-    if not all(caller.may_reach(scope) for scope in (card.user_scope, card.chat_scope) if scope):
-        raise SessionNotFound
-    return card
-
-
-def _who(message: SessionEvent, card: SessionCard) -> str:
-    return card.peer or "user" if message.kind == EventKind.USER else "assistant"

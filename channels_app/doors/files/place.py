@@ -63,7 +63,17 @@ def place_without_database(caller: Caller, address: Address, *, now: datetime) -
     channel = channels.get((platform, address.account))
 
     def direct_chat(platform: str, account: str, *keys: str) -> tuple[str, str]:
-        return _direct_chat(caller.workspace_id, platform, account, keys, now)
+        # With whom a direct chat is, as its session was last kept; empty where that is not known
+        for key in keys:
+            try:
+                card = cards.known_session(
+                    caller.workspace_id, key, {"platform": platform, "account": account}, now=now
+                )
+            except NotKnown:
+                continue
+            if not card.is_group and card.peer:
+                return card.chat, card.peer
+        return "", ""
 
     person_of = partial(cards.known_person, caller.workspace_id, now=now)
     return FilePlace(caller, addresses.resolve_in_channel(caller, address, channel, direct_chat, person_of))
@@ -74,17 +84,3 @@ def folders_of_scope(caller: Caller, scope_key: str) -> list[ScopeFolder]:
     if not caller.may_reach(scope_key):
         raise ScopeNotFound
     return [scope_folder(caller.folder, scope_key)]
-
-
-def _direct_chat(
-    workspace_id: int, platform: str, account: str, keys: tuple[str, ...], now: datetime
-) -> tuple[str, str]:
-    """With whom a direct chat is, as its session was last kept; empty where that is not known."""
-    for key in keys:
-        try:
-            card = cards.known_session(workspace_id, key, {"platform": platform, "account": account}, now=now)
-        except NotKnown:
-            continue
-        if not card.is_group and card.peer:
-            return card.chat, card.peer
-    return "", ""

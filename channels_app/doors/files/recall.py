@@ -74,7 +74,10 @@ def recall_from_files(
     texts = [_line(match, zone) for match in within]
     shown, tokens = fit([quoting.notice_in(language, token_budget), *texts], token_budget)
     shown, tokens = (shown, tokens) if len(shown) > 1 else ([], 0)
-    lines = [RecalledLine(_scope_of(folders, match), match, n < len(shown) - 1) for n, match in enumerate(within)]
+    lines = [
+        RecalledLine(next(folder.scope_key for folder in folders if folder.owns(match.path)), match, n < len(shown) - 1)
+        for n, match in enumerate(within)
+    ]
     return FileRecall(decision, lines, "\n".join(shown), tokens)
 
 
@@ -82,10 +85,6 @@ def _is_within(at: datetime | None, since: datetime | None, until: datetime | No
     if at is None:
         return since is None and until is None
     return (since is None or at >= since) and (until is None or at < until)
-
-
-def _scope_of(folders: Sequence[ScopeFolder], match: FileMatch) -> str:
-    return next(folder.scope_key for folder in folders if folder.owns(match.path))
 
 
 def _line(match: FileMatch, zone: tzinfo) -> str:

@@ -125,6 +125,7 @@ def apply_line(stream: Stream, uid: UUID, line: Line, effects: Effects, *, now: 
         outcome, reason = ReplayOutcome.PARKED, "The line is damaged."
         if record is not None:
             outcome, reason = outcome_of(stream, record, effects)
+        # A line as people may read it who decide what becomes of it
         ReplayedRecord.objects.create(
             uid=uid,
             workspace_id=stream.workspace_id,
@@ -133,7 +134,9 @@ def apply_line(stream: Stream, uid: UUID, line: Line, effects: Effects, *, now: 
             kind=record.kind if record else "",
             outcome=outcome,
             reason=reason,
-            body=_shown(line) if outcome == ReplayOutcome.PARKED else None,
+            body=({**asdict(line.record), "uid": str(line.record.uid)} if line.record else {"line": line.text})
+            if outcome == ReplayOutcome.PARKED
+            else None,
             accepted_at=datetime.fromisoformat(record.accepted_at) if record else now,
             replayed_at=now,
         )
@@ -153,7 +156,11 @@ def outcome_of(stream: Stream, record: Record, effects: Effects) -> tuple[Replay
                 return ReplayOutcome.KNOWN, ""
             repeat = Repeat(record.repeat_key, record.fingerprint) if record.repeat_key else None
             if repeat and not claim_for(stream.workspace_id, record.bot_id, repeat, now=at):
-                return _of_known(record)
+                if IdempotencyKey.objects.filter(
+                    bot=record.bot_id, key=record.repeat_key, request_hash=record.fingerprint
+                ).exists():
+                    return ReplayOutcome.KNOWN, ""
+                return ReplayOutcome.PARKED, "Its Idempotency-Key was used for another call."
             answer = effect.apply(record, caller_of(record), at)
             if repeat:
                 keep_answer(stream.workspace_id, record.bot_id, repeat.key, 201, answer, None)
@@ -162,20 +169,6 @@ def outcome_of(stream: Stream, record: Record, effects: Effects) -> tuple[Replay
     except (PlatformError, ValidationError, DataError, IntegrityError, LookupError, TypeError, ValueError) as problem:
         return ReplayOutcome.PARKED, f"{type(problem).__name__}: {problem}"
     return ReplayOutcome.APPLIED, ""
-
-
-def _shown(line: Line) -> dict[str, Any]:
-    """A line as people may read it who decide what becomes of it."""
-    return {**asdict(line.record), "uid": str(line.record.uid)} if line.record else {"line": line.text}
-
-
-def _of_known(record: Record) -> tuple[ReplayOutcome, str]:
-    """The outcome of a call whose Idempotency-Key the database has: it was done, or the key is another call's."""
-    if IdempotencyKey.objects.filter(
-        bot=record.bot_id, key=record.repeat_key, request_hash=record.fingerprint
-    ).exists():
-        return ReplayOutcome.KNOWN, ""
-    return ReplayOutcome.PARKED, "Its Idempotency-Key was used for another call."
 
 
 def _uid(stream: Stream, line: Line) -> UUID:

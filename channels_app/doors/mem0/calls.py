@@ -55,7 +55,8 @@ class Mem0Call(Call):
         """The errors of the API, and in `detail` what that client shows of them."""
         response = super().handle_exception(DatabaseAway() if isinstance(exc, LeaveToFiles) else exc)
         told = [
-            f"{error['attr']}: {error['detail']}" if error["attr"] else error["detail"] for error in _errors(response)
+            f"{error['attr']}: {error['detail']}" if error["attr"] else error["detail"]
+            for error in list(response.data["errors"])
         ]
         response.data["detail"] = " ".join(map(str, told))
         response._has_been_logged = True  # type: ignore[attr-defined]  # by its route; paths here name people
@@ -85,10 +86,6 @@ def parsed_id(memory_id: str) -> UUID:
         return UUID(memory_id)
     except ValueError:
         raise EntryNotFound from None
-
-
-def _errors(response: Response) -> list[dict[str, Any]]:
-    return list(response.data["errors"])
 
 
 class UnsupportedView(Mem0Call):

@@ -31,7 +31,12 @@ class FeedbackView(Mem0Call):
     @Method("mem0_feedback", Permission.WRITE, None, body=NewFeedback)
     def post(self) -> Response:
         entry, said = self.entry(self.body["memory_id"]), self.body["feedback"]
-        trace = self._search_of(entry)
+        # The bot's last search that handed the memory out
+        mine = RecallTrace.objects.filter(workspace_id=entry.workspace_id, bot=self.caller.bot_id)
+        recent = mine.filter(created_at__gt=self.now - LOOK_BACK, served__contains=[entry.pk])
+        trace = recent.order_by("-created_at", "-id").first()
+        if trace is None:
+            raise NotServed(field="memory_id")
         used = dict(
             Entry.objects.filter(workspace_id=entry.workspace_id, pk__in=trace.used or []).values_list("pk", "uid")
         )
@@ -41,12 +46,3 @@ class FeedbackView(Mem0Call):
         note = ": ".join(filter(None, (said, self.body["feedback_reason"])))
         record_feedback(trace, list(used.values()), note)
         return Response({"id": trace.uid, "feedback": said, "feedback_reason": self.body["feedback_reason"]})
-
-    def _search_of(self, entry: Entry) -> RecallTrace:
-        """The bot's last search that handed the memory out. Raises NotServed."""
-        mine = RecallTrace.objects.filter(workspace_id=entry.workspace_id, bot=self.caller.bot_id)
-        recent = mine.filter(created_at__gt=self.now - LOOK_BACK, served__contains=[entry.pk])
-        trace = recent.order_by("-created_at", "-id").first()
-        if trace is None:
-            raise NotServed(field="memory_id")
-        return trace

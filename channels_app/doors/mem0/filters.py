@@ -52,7 +52,14 @@ def known_here(caller: Caller, now: datetime) -> QuerySet[Entry]:
 
 def filtered(caller: Caller, filters: Mapping[str, Any], now: datetime) -> QuerySet[Entry]:
     """The entries in use that a filter names. Raises ValidationError where it names no user, agent, app or run."""
-    _check_size(filters)
+    # Refuse a filter of too many values before anything is looked up
+    left, count = [filters], 0
+    while left:
+        node = left.pop()
+        count += 1
+        if count > MOST_VALUES:
+            raise _refused(_("A filter has at most %(most)d values.") % {"most": MOST_VALUES})
+        left += node.values() if isinstance(node, dict) else node if isinstance(node, list) else ()
     reader = _Reader(caller)
     condition, names_users = reader.conjunction(filters)
     if not reader.names_anybody:
@@ -103,19 +110,16 @@ class _Reader:
         if name == "AND":
             return self.conjunction(value, inside_not=inside_not)
         if name == "OR":
-            return self._disjunction(value, inside_not)
+            # One of the parts holds. Beside those that name users, the others are of what no user has
+            parts = [self.conjunction(node, inside_not=inside_not) for node in _nodes(value)]
+            names_users = any(named for _part, named in parts)
+            walled = names_users and not inside_not
+            return _any(part & _SHARED if walled and not named else part for part, named in parts), names_users
         if name == "NOT":
             none = _any(self.conjunction(node, inside_not=True)[0] for node in _nodes(value))
             return ~none, False
         self.names_anybody |= name in IDS and not inside_not
         return self._leaf(name, value), name == USER
-
-    def _disjunction(self, tree: Any, inside_not: bool) -> tuple[Q, bool]:
-        """One of the parts holds. Beside those that name users, the others are of what no user has."""
-        parts = [self.conjunction(node, inside_not=inside_not) for node in _nodes(tree)]
-        names_users = any(named for _part, named in parts)
-        walled = names_users and not inside_not
-        return _any(part & _SHARED if walled and not named else part for part, named in parts), names_users
 
     def _leaf(self, name: str, value: Any) -> Q:
         if name == "metadata" and isinstance(value, dict):
@@ -226,17 +230,6 @@ def _column(column: str) -> _Condition:
         return Q(**{f"{column}__{operator}": _texts(value) if operator == "in" else value})
 
     return condition
-
-
-def _check_size(tree: Any) -> None:
-    """Refuse a filter of too many values before anything is looked up. Raises ValidationError."""
-    left, count = [tree], 0
-    while left:
-        node = left.pop()
-        count += 1
-        if count > MOST_VALUES:
-            raise _refused(_("A filter has at most %(most)d values.") % {"most": MOST_VALUES})
-        left += node.values() if isinstance(node, dict) else node if isinstance(node, list) else ()
 
 
 def _nodes(tree: Any) -> list[dict[str, Any]]:

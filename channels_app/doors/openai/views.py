@@ -156,8 +156,14 @@ class ChatView(ProxyView):
         upstream.check_model(body.get("model"))
         with ExitStack() as held:
             held.callback(PLACES.take(caller_of(request).workspace_id, request.auth.pk))
-            memory = self._memory(request, body)
-            exchange = self._ask(request, body, memory)
+            asked = None if is_off(request) else read(body.get("messages"))
+            memory = Memory(request, address_of(request.headers, body.get("user")), asked)
+            wants_tools = memory.is_on and is_on(request.headers, TOOLS)
+            text = memory.context(tools=wants_tools)
+            payload = {**body, "messages": with_memory(body["messages"], text)} if text else body
+            tools = MemoryTools(memory, payload, caller_of(request).language) if wants_tools else None
+            let_go()
+            exchange = Exchange(memory, payload, tools)
             if exchange.is_stream:
                 held.callback(exchange.remember)
                 held.callback(exchange.close)  # first: a model nobody listens to any more is to stop
@@ -169,18 +175,6 @@ class ChatView(ProxyView):
             if value:
                 response[name] = value
         return response
-
-    def _memory(self, request: Request, body: dict[str, Any]) -> Memory:
-        asked = None if is_off(request) else read(body.get("messages"))
-        return Memory(request, address_of(request.headers, body.get("user")), asked)
-
-    def _ask(self, request: Request, body: dict[str, Any], memory: Memory) -> Exchange:
-        wants_tools = memory.is_on and is_on(request.headers, TOOLS)
-        text = memory.context(tools=wants_tools)
-        payload = {**body, "messages": with_memory(body["messages"], text)} if text else body
-        tools = MemoryTools(memory, payload, caller_of(request).language) if wants_tools else None
-        let_go()
-        return Exchange(memory, payload, tools)
 
 
 def _streaming(exchange: Exchange, held: ExitStack) -> StreamingHttpResponse:

@@ -17,7 +17,11 @@ _LONG = 3_650.0  # days after which categories that last and those that decay di
 
 def merge_draft(sources: Sequence[Entry], content: str, verification: str = Verification.NONE) -> Draft:
     """One fact in place of several: as old as the first, as important as the most important, for chats of all."""
-    first, category = sources[0], _category(sources)
+    # The category of a secret source; else the one that lasts longest, of the most important source
+    first, category = (
+        sources[0],
+        secret_among(sources) or max(sources, key=lambda one: (decay(one.category, _LONG), one.importance)).category,
+    )
     draft = _draft(sources, content, tier=2, project=first.project, topic=first.topic, category=category)
     return replace(draft, verification=verification)
 
@@ -69,11 +73,6 @@ def _slots(sources: Sequence[Entry]) -> Mapping[str, str]:
 def secret_among(sources: Sequence[Entry]) -> str:
     """The category of the first source that is a secret; empty when none is."""
     return next((source.category for source in sources if category_rule(source.category).is_secret), "")
-
-
-def _category(sources: Sequence[Entry]) -> str:
-    """The category of a secret source; else the one that lasts longest, of the most important source."""
-    return secret_among(sources) or max(sources, key=lambda one: (decay(one.category, _LONG), one.importance)).category
 
 
 def create_step(draft: Draft, sources: Sequence[Entry], *, naming: Sequence[Entry] = ()) -> PlanRow:

@@ -55,7 +55,10 @@ def merge_fault(sources: Sequence[Entry], content: str) -> MergeFault | None:
 
 def invents(sources: Sequence[Entry], content: str) -> bool:
     """Whether a text names an amount, a date, a code, a name or a person that no source names."""
-    said = _said(sources)
+    # The sources as what was said, each on the day it was stated
+    scope = sources[0].scope
+    messages = [Message(f"f{n}", one.content, "", one.stated_at.date()) for n, one in enumerate(sources, start=1)]
+    said = Conversation(messages, people_of(scope), scope.speakers)
     return claims.invention(content, said) is not None or not _persons([content], said.people) <= _persons(
         [source.content for source in sources], said.people
     )
@@ -79,13 +82,6 @@ def people_of(scope: Scope) -> People:
 
 def _persons(contents: Iterable[str], people: People) -> set[str]:
     return {key for content in contents for key in people.named(content, writes_of_user=True)}
-
-
-def _said(sources: Sequence[Entry]) -> Conversation:
-    """The sources as what was said, each on the day it was stated."""
-    scope = sources[0].scope
-    messages = [Message(f"f{n}", one.content, "", one.stated_at.date()) for n, one in enumerate(sources, start=1)]
-    return Conversation(messages, people_of(scope), scope.speakers)
 
 
 def spokesman(sources: Sequence[Entry]) -> Entry | None:

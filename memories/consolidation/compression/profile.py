@@ -154,7 +154,10 @@ def refresh(scope: Scope, model: ModelRun, clock: Clock, run: str) -> dict[str, 
     lines, facts = live_facts(scope, tier=1), _facts(scope, clock())
     if not facts or not _has_changed(scope, [*lines, *facts]):
         return {}
-    shown = _shown(scope, lines, facts)
+    found = {f"p{n}": line for n, line in enumerate(lines, 1)} | {f"f{n}": fact for n, fact in enumerate(facts, 1)}
+    settled = corrections.decided_by_people(scope)
+    free = (pk for pk, line in found.items() if pk[0] == "p" and not is_fixed(line) and line.pk not in settled)
+    shown = _Shown(found, frozenset(free), dict(entries.outdated_lines(scope.pk, scope.workspace_id)))
     question = prompts.prompt(
         "profile",
         model.workspace.language,
@@ -171,13 +174,6 @@ def refresh(scope: Scope, model: ModelRun, clock: Clock, run: str) -> dict[str, 
     corrections.close_settled(scope, now=clock())
     corrections.propose_outdated(scope, run=run, model=model.model, now=clock())
     return counts
-
-
-def _shown(scope: Scope, lines: Sequence[Entry], facts: Sequence[Entry]) -> _Shown:
-    found = {f"p{n}": line for n, line in enumerate(lines, 1)} | {f"f{n}": fact for n, fact in enumerate(facts, 1)}
-    settled = corrections.decided_by_people(scope)
-    free = (pk for pk, line in found.items() if pk[0] == "p" and not is_fixed(line) and line.pk not in settled)
-    return _Shown(found, frozenset(free), dict(entries.outdated_lines(scope.pk, scope.workspace_id)))
 
 
 def _facts(scope: Scope, now: datetime) -> list[Entry]:

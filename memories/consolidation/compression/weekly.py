@@ -133,33 +133,25 @@ def _judge(partition: Partition, plan: FactsPlan, model: ModelRun, clock: Clock)
             plan.reached[partition.key] = number if model.stopped else number + 1
             break
         plan.answers += 1
-        _add_steps(plan, answer, shown, partition, model.workspace, clock())
+        # Plan what an answer says, once it was read a second time; facts it does not name are kept
+        now = clock()
+        offered = (plan.offer([shown[pk] for pk in dict.fromkeys(one.ids)], one.content) for one in answer.merge)
+        merges = [offer for offer in offered if offer is not None]
+        dropped = [shown[pk] for pk in dict.fromkeys(answer.drop)]
+        kept = [fact for fact in partition.facts if fact not in dropped]
+        fading = [DropOffer(fact) for fact in dropped if merge_policy.has_faded(fact, now)]
+        faded = {offer.fact.pk for offer in fading}
+        drops = [DropOffer(fact, merge_policy.rivals_of(fact, kept)) for fact in dropped if fact.pk not in faded]
+        plan.read += offers.read(
+            [*merges, *drops], list(shown.values()), partition.facts[0].scope, model.workspace, now=now
+        )
+        for merge in merges:
+            plan.merge(merge)
+        for drop in [*fading, *drops]:
+            plan.drop(drop, now)
     else:
         plan.judged.append(partition.key)
     return not model.stopped
-
-
-def _add_steps(
-    plan: FactsPlan,
-    answer: CompressionOutput,
-    shown: dict[str, Entry],
-    partition: Partition,
-    workspace: Workspace,
-    now: datetime,
-) -> None:
-    """Plan what an answer says, once it was read a second time; facts it does not name are kept."""
-    offered = (plan.offer([shown[pk] for pk in dict.fromkeys(one.ids)], one.content) for one in answer.merge)
-    merges = [offer for offer in offered if offer is not None]
-    dropped = [shown[pk] for pk in dict.fromkeys(answer.drop)]
-    kept = [fact for fact in partition.facts if fact not in dropped]
-    fading = [DropOffer(fact) for fact in dropped if merge_policy.has_faded(fact, now)]
-    faded = {offer.fact.pk for offer in fading}
-    drops = [DropOffer(fact, merge_policy.rivals_of(fact, kept)) for fact in dropped if fact.pk not in faded]
-    plan.read += offers.read([*merges, *drops], list(shown.values()), partition.facts[0].scope, workspace, now=now)
-    for merge in merges:
-        plan.merge(merge)
-    for drop in [*fading, *drops]:
-        plan.drop(drop, now)
 
 
 def _apply(batch: Batch, now: datetime) -> dict[str, int]:

@@ -56,7 +56,9 @@ class Contradiction:
     @property
     def is_certain(self) -> bool:
         """Whether a verified fact may replace it without a person."""
-        if self.is_newer or not _is_the_machines(self.fact):
+        if self.is_newer or not (
+            self.fact.source in _OF_MACHINES and not self.fact.pinned and self.fact.verified_at is None
+        ):
             return False
         signals = [self.is_named, self.reading is Reading.CONTRADICTED, self.conflict is not ConflictVerdict.NONE]
         return sum(signals) > 1
@@ -106,10 +108,6 @@ def _compared(draft: Draft, fact: Entry, is_named: bool) -> Contradiction:
         is_over = judge(draft.content, fact.content) is ConflictVerdict.CERTAIN
         return Contradiction(fact, ConflictVerdict.CERTAIN if is_over else ConflictVerdict.NONE, is_newer=True)
     return Contradiction(fact, judge(fact.content, draft.content), is_named)
-
-
-def _is_the_machines(fact: Entry) -> bool:
-    return fact.source in _OF_MACHINES and not fact.pinned and fact.verified_at is None
 
 
 def may_correct(draft: Draft, earlier: Draft) -> bool:

@@ -117,34 +117,42 @@ class Value:
         at += len(self.folded[at : at + 2]) - len(self.folded[at : at + 2].lstrip("\"'"))
         match self.kind:
             case SecretKind.PASSWORD:
-                return self._password(at, may_be_plain)
+                if spoken := _SPOKEN.match(self.folded, at):
+                    return spoken.span()
+                if run := _RUN.match(self.folded, at):
+                    token = run[0].rstrip(".,;:?)]}>\"'`")
+                    end = at + len(token)
+                    if _MAIL.match(token) or "://" in token or len(token) < 3 or _DAY.match(token):
+                        return None
+                    if _STRONG.search(token):
+                        is_counted = token.isdigit() and UNITS.match(self.folded, end)
+                        is_word = UNITS.fullmatch(token.lstrip("0123456789"))
+                        return None if is_counted or is_word or (token.isdigit() and len(token) < 3) else (at, end)
+                    is_bare = self.noun[-1:] >= "\u3040" and len(token) >= 6  # «密码 sunshine»
+                    return self._plain(at) if may_be_plain or is_bare else None
+                if may_be_plain and (mixed := _HAN_AND_DIGITS.match(self.folded, at)):
+                    return None if UNITS.match(self.folded, mixed.end()) else mixed.span()
+                han = _HAN.match(self.folded, at) if may_be_plain else None
+                return None if not han or _ABOUT_CHINESE.search(han[0]) else han.span()
             case SecretKind.CODE:
-                return self._code(at)
+                for form in (_DIGITS, _MIXED_CODE, _SPOKEN):
+                    match = form.match(self.folded, at)
+                    if not match:
+                        continue
+                    if UNITS.match(self.folded, match.end()) or _DAY.match(match[0]) and len(match[0]) != 4:
+                        return None
+                    if re.fullmatch(r"\d+(?:st|nd|rd|th|am|pm|h|m|s|x|k|gb|mb|kg|cm)", match[0], re.IGNORECASE):
+                        return None
+                    if re.match(r"[:/.]\d", self.folded[match.end() : match.end() + 2]):
+                        return None
+                    return match.span()
+                return None
             case SecretKind.KEY:
                 return self._key(at)
             case SecretKind.PHRASE:
                 return self._phrase(at)
             case _:
                 return self._number(at)
-
-    def _password(self, at: int, may_be_plain: bool) -> tuple[int, int] | None:
-        if spoken := _SPOKEN.match(self.folded, at):
-            return spoken.span()
-        if run := _RUN.match(self.folded, at):
-            token = run[0].rstrip(".,;:?)]}>\"'`")
-            end = at + len(token)
-            if _MAIL.match(token) or "://" in token or len(token) < 3 or _DAY.match(token):
-                return None
-            if _STRONG.search(token):
-                is_counted = token.isdigit() and UNITS.match(self.folded, end)
-                is_word = UNITS.fullmatch(token.lstrip("0123456789"))
-                return None if is_counted or is_word or (token.isdigit() and len(token) < 3) else (at, end)
-            is_bare = self.noun[-1:] >= "\u3040" and len(token) >= 6  # «密码 sunshine»
-            return self._plain(at) if may_be_plain or is_bare else None
-        if may_be_plain and (mixed := _HAN_AND_DIGITS.match(self.folded, at)):
-            return None if UNITS.match(self.folded, mixed.end()) else mixed.span()
-        han = _HAN.match(self.folded, at) if may_be_plain else None
-        return None if not han or _ABOUT_CHINESE.search(han[0]) else han.span()
 
     def _plain(self, at: int) -> tuple[int, int] | None:
         """A word, or several of a pass phrase, that say nothing about the password."""
@@ -159,20 +167,6 @@ class Value:
         if not word or _ABOUT.fullmatch(word[0]) or _INFLECTED.search(word[0].lower()):
             return None
         return word.span() if _PLAIN_ENDS.match(self.folded, word.end()) else None
-
-    def _code(self, at: int) -> tuple[int, int] | None:
-        for form in (_DIGITS, _MIXED_CODE, _SPOKEN):
-            match = form.match(self.folded, at)
-            if not match:
-                continue
-            if UNITS.match(self.folded, match.end()) or _DAY.match(match[0]) and len(match[0]) != 4:
-                return None
-            if re.fullmatch(r"\d+(?:st|nd|rd|th|am|pm|h|m|s|x|k|gb|mb|kg|cm)", match[0], re.IGNORECASE):
-                return None
-            if re.match(r"[:/.]\d", self.folded[match.end() : match.end() + 2]):
-                return None
-            return match.span()
-        return None
 
     def _key(self, at: int) -> tuple[int, int] | None:
         if groups := _BASE32.match(self.folded, at):

@@ -49,7 +49,9 @@ def _work(part: str, chosen: list[Workspace], clock: Clock, is_dry: bool) -> Cou
         return counts
     bar = told.Bar(sum(found[UNITS[part]] for found in waiting), UNITS[part])
     for workspace in chosen:
-        done = _compress(part, workspace, clock, bar)
+        run = f"compress-{part}:{workspace.pk}:{str(uuid4())[:18]}"
+        work = compression.compress_days if part == DAYS else compression.compress_facts
+        done = work(workspace.pk, clock=clock, run=run, report=bar)
         bar.move_on(done)
         counts.update(done)
     bar.end()
@@ -60,9 +62,3 @@ def _count(part: str, workspace: Workspace, clock: Clock) -> dict[str, int]:
     if part == DAYS:
         return jobs.preview_compress_days(workspace.pk, now=clock())
     return compression.count_facts(workspace.pk)
-
-
-def _compress(part: str, workspace: Workspace, clock: Clock, bar: told.Bar) -> dict[str, int]:
-    run = f"compress-{part}:{workspace.pk}:{str(uuid4())[:18]}"
-    work = compression.compress_days if part == DAYS else compression.compress_facts
-    return work(workspace.pk, clock=clock, run=run, report=bar)

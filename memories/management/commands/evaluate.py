@@ -76,7 +76,16 @@ class Command(BaseCommand):
             if target is None:
                 raise CommandError("Evaluate what? A folder with a data set, or a file of judged questions.")
             if options["rerank"]:
-                _need_reranker(is_ablation=options["ablate"])
+                # One that answers; asked once, it has loaded its model, too
+                is_ablation = options["ablate"]
+                if is_ablation:
+                    raise CommandError(
+                        "--ablate is about the ranking, without a reranker: give it or --rerank, not both."
+                    )
+                if not reranker.is_configured():
+                    raise CommandError("There is no reranker to measure: set MEMORY_RERANK_BASE_URL.")
+                if reranker.scores("warm up", ["one text", "another"], seconds=WARM_UP_SECONDS) is None:
+                    raise CommandError("The reranker gives no answer that can be used; the line above says why.")
             with override_settings({} if options["rerank"] else reranking.OFF):
                 if target.is_file():
                     self._live(target, _workspace(workspace), **options)
@@ -222,16 +231,6 @@ def _check_echo(target: Path | None, workspace: str | None, **options: Any) -> N
 def _refuse_degraded(report: Mapping[str, Any]) -> None:
     if report["degraded"]:
         raise CommandError(f"{report['degraded']} answers were degraded: these figures do not count.")
-
-
-def _need_reranker(*, is_ablation: bool) -> None:
-    """One that answers; asked once, it has loaded its model, too."""
-    if is_ablation:
-        raise CommandError("--ablate is about the ranking, without a reranker: give it or --rerank, not both.")
-    if not reranker.is_configured():
-        raise CommandError("There is no reranker to measure: set MEMORY_RERANK_BASE_URL.")
-    if reranker.scores("warm up", ["one text", "another"], seconds=WARM_UP_SECONDS) is None:
-        raise CommandError("The reranker gives no answer that can be used; the line above says why.")
 
 
 def _need_embedder() -> None:

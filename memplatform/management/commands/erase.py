@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 
 from memories.exceptions import PlatformError
 from memories.management import told
-from memories.models import AuditEvent, AuditRecord, Erasure, ErasureState, Workspace
+from memories.models import AuditEvent, AuditRecord, ErasureState, Workspace
 from memplatform.erasure import certificate, run, wording
 from memplatform.erasure.person import Identity
 from memplatform.transfer import scopes
@@ -40,7 +40,10 @@ class Command(BaseCommand):
             if options["verify"]:
                 self._verify(options["verify"], options["public_key"])
             elif options["again"]:
-                self._again()
+                now = timezone.now()
+                ordered = run.order_missing(now=now)
+                done = run.erase_waiting(now=now)
+                self.stdout.write(_("Ordered again: %(ordered)d, erased: %(erased)d.") % {"ordered": ordered, **done})
             else:
                 workspace = scopes.only_workspace(options["workspace"])
                 self._erase(workspace, [Identity.parse(name) for name in options["person"]], options)
@@ -62,9 +65,7 @@ class Command(BaseCommand):
             AuditEvent.ERASED, actor=told.actor(), at=now, workspace_id=workspace.pk, about=str(erasure.uid)
         )
         run.work_off(erasure.pk, now=now)
-        self._show(erasure, options["certificate"])
-
-    def _show(self, erasure: Erasure, file: Path | None) -> None:
+        file = options["certificate"]
         erasure.refresh_from_db()
         if erasure.state != ErasureState.DONE or erasure.certificate is None:
             raise CommandError(_("Another process is at it; the admin shows how far it is."))
@@ -88,9 +89,3 @@ class Command(BaseCommand):
             raise CommandError(unknown, returncode=UNKNOWN_SIGNER)
         own = _("Genuine: this installation signed it.")
         self.stdout.write(own if signer == "own" else _("Genuine: signed with the key you gave."))
-
-    def _again(self) -> None:
-        now = timezone.now()
-        ordered = run.order_missing(now=now)
-        done = run.erase_waiting(now=now)
-        self.stdout.write(_("Ordered again: %(ordered)d, erased: %(erased)d.") % {"ordered": ordered, **done})

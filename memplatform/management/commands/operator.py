@@ -26,7 +26,24 @@ class Command(BaseCommand):
 
     def handle(self, action: str, name: str, **options: Any) -> None:
         if action == "reset":
-            self._reset(name)
+            password = secrets.token_urlsafe(12)
+            folder = Path(settings.DATA_DIR) / "credentials"
+            file = folder / ("operator-password" if name == OPERATOR else f"{name}-password")
+            if file.parent != folder or not file.name.isprintable():
+                raise CommandError(_("This name cannot be used: %s") % name)
+            file.parent.mkdir(mode=0o700, exist_ok=True)
+            with transaction.atomic():
+                is_new = _renew(name, password)
+                AuditRecord.note(AuditEvent.PASSWORD, actor="command:operator", at=timezone.now(), about=name)
+                reset()  # what was locked by wrong passwords is open again
+                keep(file, password)  # before the commit: a password nobody knows is never left behind
+            done = (
+                _("The account %s was made.") if is_new else _("%s has a new password, and is logged out everywhere.")
+            )
+            self.stdout.write(done % name)
+            if self.stdout.isatty():
+                self.stdout.write(_("Password: %s") % password)
+            self.stdout.write(_("It is kept in %s.") % file)
         else:
             self._remove_factor(name)
 
@@ -39,24 +56,6 @@ class Command(BaseCommand):
         now = timezone.now()
         AuditRecord.note(AuditEvent.FACTOR_OFF, actor="command:operator", at=now, user_id=factor.user.pk, about=name)
         self.stdout.write(_("%s logs in with the password alone now.") % name)
-
-    def _reset(self, name: str) -> None:
-        password = secrets.token_urlsafe(12)
-        folder = Path(settings.DATA_DIR) / "credentials"
-        file = folder / ("operator-password" if name == OPERATOR else f"{name}-password")
-        if file.parent != folder or not file.name.isprintable():
-            raise CommandError(_("This name cannot be used: %s") % name)
-        file.parent.mkdir(mode=0o700, exist_ok=True)
-        with transaction.atomic():
-            is_new = _renew(name, password)
-            AuditRecord.note(AuditEvent.PASSWORD, actor="command:operator", at=timezone.now(), about=name)
-            reset()  # what was locked by wrong passwords is open again
-            keep(file, password)  # before the commit: a password nobody knows is never left behind
-        done = _("The account %s was made.") if is_new else _("%s has a new password, and is logged out everywhere.")
-        self.stdout.write(done % name)
-        if self.stdout.isatty():
-            self.stdout.write(_("Password: %s") % password)
-        self.stdout.write(_("It is kept in %s.") % file)
 
 
 def _renew(name: str, password: str) -> bool:

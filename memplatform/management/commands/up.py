@@ -57,7 +57,10 @@ class Command(BaseCommand):
         gc.enable()
         data = Path(settings.DATA_DIR)
         os.umask(0o077)  # of children, too: what they write is about people
-        self._require_settings()
+        # The checks without which children would start only to end again
+        found = [*checks.settings_are_typed(None), *checks.paths_lead_to_code(None), *checks.nothing_is_left_open(None)]
+        if errors := [problem for problem in found if problem.is_serious()]:
+            sys.exit("\n".join(f"{problem.msg} {problem.hint or ''}".strip() for problem in errors))
         logging.disable(logging.INFO)  # the terminal is for the person who started it
         for number in _SIGNALS:
             signal.signal(number, _leave)
@@ -91,12 +94,6 @@ class Command(BaseCommand):
         except OSError:  # the terminal was closed; the work goes on until the signal comes
             return
 
-    def _require_settings(self) -> None:
-        """The checks without which children would start only to end again."""
-        found = [*checks.settings_are_typed(None), *checks.paths_lead_to_code(None), *checks.nothing_is_left_open(None)]
-        if errors := [problem for problem in found if problem.is_serious()]:
-            sys.exit("\n".join(f"{problem.msg} {problem.hint or ''}".strip() for problem in errors))
-
     def _require_ports(self, patience: float) -> None:
         ports = {
             "MEMPLATFORM_PORT": settings.PORT,
@@ -119,7 +116,8 @@ class Command(BaseCommand):
                 cursor.execute("SELECT pg_advisory_lock(%s)", [_SEEDING])
                 if unknown := state.unknown_migrations():
                     sys.exit(state.newer(unknown))
-                _bring_up_to_date()
+                if state.has_pending_migrations() or any(database_checks.problems()):
+                    call_command("migrate", interactive=False, verbosity=0)
                 made = first_run.ensure(data, now=timezone.now())
                 if erasure.order_missing(now=timezone.now()):  # a backup of before was restored
                     self.say(_("Erasing again whom the restored backup still knew …"))
@@ -236,12 +234,6 @@ def _database(data: Path) -> Iterator[str | None]:
             yield url
         finally:
             connection.close()
-
-
-def _bring_up_to_date() -> None:
-    """Migrate where something is pending, or the roles lack a right; a second start finds nothing to do."""
-    if state.has_pending_migrations() or any(database_checks.problems()):
-        call_command("migrate", interactive=False, verbosity=0)
 
 
 def _await_database() -> None:
