@@ -124,7 +124,29 @@ def _ask_in(form: str, question: str, texts: list[str], deadline: float) -> list
     size = TEI_TEXTS if form == TEI else len(texts)
     for start in range(0, len(texts), size):
         part = texts[start : start + size]
-        found += _in_order(_post(_payload(form, question, part), deadline), len(part))
+        payload = _payload(form, question, part)
+        left = deadline - time.monotonic()
+        if left <= 0:
+            raise RerankerFailed("The time was up.")
+        try:
+            endpoint = _endpoint(settings.MEMORY_RERANK_BASE_URL, settings.MEMORY_RERANK_API_KEY)
+            response = endpoint.post("rerank", payload, seconds=left)
+        except (httpx.RequestError, httpx.InvalidURL, ValueError) as error:
+            raise RerankerFailed(f"The endpoint failed: {type(error).__name__}.") from None
+        if response.status in _NOT_UNDERSTOOD:
+            raise _NotUnderstood(f"The endpoint answered {response.status}.")
+        if not response.is_success:
+            raise RerankerFailed(f"The endpoint answered {response.status}.")
+        try:
+            body = _BODY.validate_json(response.content)
+        except ValidationError:
+            raise RerankerFailed("The endpoint answered with something else.") from None
+        rows = body.results if isinstance(body, _Results) else body
+        count = len(part)
+        by_index = {row.index: row.score for row in rows}
+        if len(rows) != count or by_index.keys() != set(range(count)):
+            raise RerankerFailed(f"The endpoint scored other texts than the {count} it was given.")
+        found += [by_index[index] for index in range(count)]
     _understood[settings.MEMORY_RERANK_BASE_URL] = form
     return found
 
@@ -134,30 +156,3 @@ def _payload(form: str, question: str, texts: list[str]) -> dict[str, Any]:
         return {"query": question, "texts": texts, "truncate": True}
     model = {"model": settings.MEMORY_RERANK_MODEL} if settings.MEMORY_RERANK_MODEL else {}
     return model | {"query": question, "documents": texts, "top_n": len(texts), "return_documents": False}
-
-
-def _post(payload: dict[str, Any], deadline: float) -> list[_Row]:
-    left = deadline - time.monotonic()
-    if left <= 0:
-        raise RerankerFailed("The time was up.")
-    try:
-        endpoint = _endpoint(settings.MEMORY_RERANK_BASE_URL, settings.MEMORY_RERANK_API_KEY)
-        response = endpoint.post("rerank", payload, seconds=left)
-    except (httpx.RequestError, httpx.InvalidURL, ValueError) as error:
-        raise RerankerFailed(f"The endpoint failed: {type(error).__name__}.") from None
-    if response.status in _NOT_UNDERSTOOD:
-        raise _NotUnderstood(f"The endpoint answered {response.status}.")
-    if not response.is_success:
-        raise RerankerFailed(f"The endpoint answered {response.status}.")
-    try:
-        body = _BODY.validate_json(response.content)
-    except ValidationError:
-        raise RerankerFailed("The endpoint answered with something else.") from None
-    return body.results if isinstance(body, _Results) else body
-
-
-def _in_order(rows: list[_Row], count: int) -> list[float]:
-    by_index = {row.index: row.score for row in rows}
-    if len(rows) != count or by_index.keys() != set(range(count)):
-        raise RerankerFailed(f"The endpoint scored other texts than the {count} it was given.")
-    return [by_index[index] for index in range(count)]

@@ -195,7 +195,10 @@ def _unite(identity: Identity, now: datetime, actor: str, reason: str) -> int:
     scope, count = _unused(identity), 0
     if scope is None:
         return 0
-    if not _holds_anything(identity, scope):  # nor is a memory begun for nothing
+    # Whether there is something to carry over or to put back: memories, days, or what was taken out of use
+    is_out = Suppression.objects.filter(workspace_id=scope.workspace_id, scope=scope).exists()
+    left = left_in(identity, scope).exists() or bool(_days(identity, scope))
+    if not (is_out or left or bool(linking_batches(identity))):  # nor is a memory begun for nothing
         Identity.objects.filter(pk=identity.pk, since=identity.since).update(carried_version=scope.version)
         return 0
     target = Scope.objects.begin(identity.workspace_id, identity.used_key, ScopeKind.USER)
@@ -221,13 +224,6 @@ def _unite(identity: Identity, now: datetime, actor: str, reason: str) -> int:
             Identity.objects.filter(pk=identity.pk, since=identity.since).update(carried_version=scope.version)
             return count
         count, is_first = count + carried, False
-
-
-def _holds_anything(identity: Identity, scope: Scope) -> bool:
-    """Whether there is something to carry over or to put back: memories, days, or what was taken out of use."""
-    is_out = Suppression.objects.filter(workspace_id=scope.workspace_id, scope=scope).exists()
-    left = left_in(identity, scope).exists() or bool(_days(identity, scope))
-    return is_out or left or bool(linking_batches(identity))
 
 
 def is_linked(identity: Identity) -> bool:
@@ -372,10 +368,14 @@ def preview_link(workspace: Workspace, named: Sequence[Peer]) -> LinkPreview:
     }
     platforms = {peer.platform for peer in peers}
     channels = list(Channel.objects.filter(workspace=workspace, platform__in=platforms).order_by("platform", "account"))
+    # How many memories of these scopes say what one before them says, by the same sender in the same chat
+    keys = [*scopes, *shared]
+    live = Entry.objects.live().filter(workspace=workspace, scope__key__in=keys).order_by()
+    alike = live.values(*_ALIKE).annotate(n=Count("*")).filter(n__gt=1)
     return LinkPreview(
         peers=peers,
         sources=[_source(peer, scopes[peer.own_key]) for peer in new if peer.own_key in scopes],
-        same=_said_twice(workspace, [*scopes, *shared]),
+        same=int(alike.aggregate(more=Sum("n") - Count("*"))["more"] or 0),
         united=[channel for channel in channels if rule_of(channel) == DmScope.PER_PEER],
         apart=[_offer(channel) for channel in channels if rule_of(channel) != DmScope.PER_PEER],
     )
@@ -402,13 +402,6 @@ def _source(peer: Peer, scope: Scope) -> SourceScope:
     live = Entry.objects.in_scope(scope).live().aggregate(n=Count("*"), files=Count("pk", filter=~Q(path="")))
     days = DailyEvent.objects.filter(workspace_id=scope.workspace_id, scope=scope, expired_at=None).count()
     return SourceScope(peer, scope.key, live["n"], live["files"], days)
-
-
-def _said_twice(workspace: Workspace, keys: Sequence[str]) -> int:
-    """How many memories of these scopes say what one before them says, by the same sender in the same chat."""
-    live = Entry.objects.live().filter(workspace=workspace, scope__key__in=keys).order_by()
-    alike = live.values(*_ALIKE).annotate(n=Count("*")).filter(n__gt=1)
-    return int(alike.aggregate(more=Sum("n") - Count("*"))["more"] or 0)
 
 
 def preview_unlink(identity: Identity) -> UnlinkPreview:

@@ -90,7 +90,14 @@ class Call(APIView):
         super().initial(request, *args, **kwargs)
         if needs_database and (is_from_cache(request) or database.is_away()):
             raise DatabaseAway
-        self.query = _validated(method.query if method else StrictSerializer, _single_values(request))
+        # The query string, in which no name may be given twice
+        lists = dict(request.query_params.lists())
+        if twice := [name for name, values in lists.items() if len(values) > 1]:
+            detail = ErrorDetail(str(_("This is given twice.")), code="twice")
+            raise ValidationError({name: [detail] for name in twice})
+        self.query = _validated(
+            method.query if method else StrictSerializer, {name: values[0] for name, values in lists.items()}
+        )
 
     def perform_authentication(self, request: Request) -> None:
         """Whoever has a key is told of a body that is too large by every call, also by those that read none."""
@@ -125,12 +132,3 @@ def _validated(kind: type[StrictSerializer], data: Any) -> dict[str, Any]:
 @cache  # to make one copies every field
 def _reader(kind: type[StrictSerializer]) -> StrictSerializer:
     return kind()
-
-
-def _single_values(request: Request) -> dict[str, str]:
-    """The query string, in which no name may be given twice."""
-    lists = dict(request.query_params.lists())
-    if twice := [name for name, values in lists.items() if len(values) > 1]:
-        detail = ErrorDetail(str(_("This is given twice.")), code="twice")
-        raise ValidationError({name: [detail] for name in twice})
-    return {name: values[0] for name, values in lists.items()}

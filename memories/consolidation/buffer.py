@@ -128,7 +128,14 @@ def claim_next(*, now: datetime, workspace_id: int | None = None) -> ExtractionB
     One whose workers ended without a word, as often as an extraction batch is tried, is parked on the way. What the
     last of them left word of, which is that the model gave no answer, is tried more often.
     """
-    lease = {"state": BufferState.CLAIMED, "sealed": True, "claim": uuid7(), "due_at": now + _lease()}
+    # How long a claim lasts: a model may take its time, and what it answers shall not be in vain
+    thinking = 2 * timedelta(seconds=conf.LLM_TOTAL_SECONDS) if llm.is_on() else timedelta(0)
+    lease = {
+        "state": BufferState.CLAIMED,
+        "sealed": True,
+        "claim": uuid7(),
+        "due_at": now + (conf.EXTRACTION_LEASE + thinking),
+    }
     waiting = due(now=now, workspace_id=workspace_id)
     while claimed := waiting.claim(1, counting="attempts", **lease):
         (taken,) = claimed
@@ -142,12 +149,6 @@ def claim_next(*, now: datetime, workspace_id: int | None = None) -> ExtractionB
             state=BufferState.PARKED, attempts=F("attempts") - 1, error=_joined(gone, taken.error)
         )
     return None
-
-
-def _lease() -> timedelta:
-    """How long a claim lasts: a model may take its time, and what it answers shall not be in vain."""
-    thinking = 2 * timedelta(seconds=conf.LLM_TOTAL_SECONDS) if llm.is_on() else timedelta(0)
-    return conf.EXTRACTION_LEASE + thinking
 
 
 def due(*, now: datetime, workspace_id: int | None = None) -> LeaseQuerySet[ExtractionBatch]:

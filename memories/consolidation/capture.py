@@ -138,23 +138,24 @@ def _in_scope(draft: Draft, scope: Scope, resolved: Resolution) -> Draft:
 def _task_drafts(
     turn: Turn, base: Draft, own: Scope | None, chat: Scope | None, resolved: Resolution
 ) -> Iterator[Draft]:
-    task = replace(base, type=EntryType.AUTO_CAPTURE, source=Source.MEMORY_CAPTURE, content=_task_text(turn))
-    if own:
-        yield _in_scope(task, own, resolved)
-        if len(turn.tool_calls) > 1:
-            yield _workflow(turn, _in_scope(task, own, resolved), resolved)
-    if chat:
-        yield _in_scope(task, chat, resolved)
-
-
-def _task_text(turn: Turn) -> str:
     outcome = turn.assistant if is_blank(turn.outcome) else redact(turn.outcome)
     parts = {
         "Asked": smart_truncate(turn.user, conf.TURN_USER_CHARS),
         "Done": smart_truncate(ARROW.join(call.told() for call in turn.tool_calls), DONE_CHARS),
         "Outcome": smart_truncate(outcome, conf.TURN_ASSISTANT_CHARS),
     }
-    return "\n".join(f"{name}: {part}" for name, part in parts.items() if part)
+    task = replace(
+        base,
+        type=EntryType.AUTO_CAPTURE,
+        source=Source.MEMORY_CAPTURE,
+        content="\n".join(f"{name}: {part}" for name, part in parts.items() if part),
+    )
+    if own:
+        yield _in_scope(task, own, resolved)
+        if len(turn.tool_calls) > 1:
+            yield _workflow(turn, _in_scope(task, own, resolved), resolved)
+    if chat:
+        yield _in_scope(task, chat, resolved)
 
 
 def _workflow(turn: Turn, task: Draft, resolved: Resolution) -> Draft:

@@ -67,18 +67,14 @@ def _providers(paths: tuple[str, ...]) -> list[Provider]:
     found: list[Provider] = []
     for path in paths:
         try:
-            found.append(_made(path))
+            # The provider behind a short name or a dotted path
+            made = import_string(SHORT_NAMES.get(path, path))
+            number = path.removeprefix("endpoint")
+            provider: Provider = made(int(number)) if path in SHORT_NAMES and number.isdigit() else made()
+            found.append(provider)
         except (EmbedderFailed, ImportError) as error:
             log.warning("embedder %s is not available: %s", path, error)
     return found
-
-
-def _made(path: str) -> Provider:
-    """The provider behind a short name or a dotted path."""
-    made = import_string(SHORT_NAMES.get(path, path))
-    number = path.removeprefix("endpoint")
-    provider: Provider = made(int(number)) if path in SHORT_NAMES and number.isdigit() else made()
-    return provider
 
 
 def space_of(provider: Provider) -> Space:

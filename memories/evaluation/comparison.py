@@ -19,24 +19,20 @@ def compare(
     elsewhere: tuple[Sequence[AnswerScore], Sequence[AnswerScore]] = ((), ()),
 ) -> dict[str, Any]:
     """The report on two series of answers to the same questions, and on two to questions nothing answers."""
-    return {
-        "dataset": name,
-        "questions": sum(bool(answer.question.gold) for answer in without),
-        "without": figures(without, name) | {"evidence": verdicts(without, elsewhere[0])},
-        "with": figures(changed, name) | {"evidence": verdicts(changed, elsewhere[1])},
-        "first_right": _first_right(without, changed),
-        "degraded": sum(answer.degraded for answers in (without, changed, *elsewhere) for answer in answers),
-    }
-
-
-def _first_right(without: Sequence[AnswerScore], changed: Sequence[AnswerScore]) -> dict[str, int]:
-    """In how many judged questions the first right text came higher in the second series, lower, or where it was."""
+    # In how many judged questions the first right text came higher in the second series, lower, or where it was
     moves: Counter[str] = Counter(higher=0, lower=0, same=0)
     for before, after in zip(without, changed, strict=True):
         if before.question.gold:
             was, now = first_right_rank(before), first_right_rank(after)
             moves["higher" if now < was else "lower" if now > was else "same"] += 1
-    return dict(moves)
+    return {
+        "dataset": name,
+        "questions": sum(bool(answer.question.gold) for answer in without),
+        "without": figures(without, name) | {"evidence": verdicts(without, elsewhere[0])},
+        "with": figures(changed, name) | {"evidence": verdicts(changed, elsewhere[1])},
+        "first_right": dict(moves),
+        "degraded": sum(answer.degraded for answers in (without, changed, *elsewhere) for answer in answers),
+    }
 
 
 def format_comparison(report: Mapping[str, Any], columns: Columns = WITHOUT_AND_WITH) -> list[str]:

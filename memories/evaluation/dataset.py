@@ -77,7 +77,12 @@ def load(folder: Path) -> Dataset:
         scopes.setdefault(row.scope, []).append(row)
     for rows in scopes.values():
         rows.sort(key=lambda row: row.seq)
-    return Dataset(_name_of(folder), scopes, [_question(raw) for raw in _lines(folder / "queries.jsonl.gz")])
+    resolved = folder.resolve()
+    return Dataset(
+        resolved.parent.name if resolved.name in {"dev", "test", "all"} else resolved.name,
+        scopes,
+        [_question(raw) for raw in _lines(folder / "queries.jsonl.gz")],
+    )
 
 
 def _question(raw: dict[str, Any]) -> Question:
@@ -100,11 +105,6 @@ def _lines(path: Path) -> Iterator[dict[str, Any]]:
                 yield json.loads(line)
     except (FileNotFoundError, NotADirectoryError, gzip.BadGzipFile) as error:
         raise DatasetError(f"{path}: {DatasetError.__doc__}") from error
-
-
-def _name_of(folder: Path) -> str:
-    resolved = folder.resolve()
-    return resolved.parent.name if resolved.name in {"dev", "test", "all"} else resolved.name
 
 
 def parse_time(text: str | None) -> datetime | None:

@@ -118,18 +118,15 @@ def read(path: Path) -> list[JudgedQuestion]:
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
         if line.strip():
             try:
-                rows.append(_row(json.loads(line)))
+                raw = json.loads(line)
+                row = JudgedQuestion(**{**raw, "served": [JudgedMemory(**shown) for shown in raw.get("served", [])]})
+                if datetime.fromisoformat(row.asked_at).tzinfo is None:
+                    raise ValueError("asked_at: a time without its zone")
+                row.relevant = None if row.relevant is None else _ids(row.relevant)
+                rows.append(row)
             except (ValueError, TypeError, KeyError, AttributeError) as error:
                 raise JudgementsError(f"{path}, line {number}: {error}") from error
     return rows
-
-
-def _row(raw: dict[str, Any]) -> JudgedQuestion:
-    row = JudgedQuestion(**{**raw, "served": [JudgedMemory(**shown) for shown in raw.get("served", [])]})
-    if datetime.fromisoformat(row.asked_at).tzinfo is None:
-        raise ValueError("asked_at: a time without its zone")
-    row.relevant = None if row.relevant is None else _ids(row.relevant)
-    return row
 
 
 def _ids(given: Sequence[str]) -> list[str]:

@@ -1,6 +1,6 @@
 """Today's ranking on the questions people asked: on the live memory, which is read and not written."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from statistics import fmean
 from typing import Any
@@ -40,10 +40,15 @@ def report(
     """The figures of what was judged by hand, and of what was used: those only tell what is still served."""
     answers = [answer for _, answer in asked if answer.question.category]
     by_hand = [answer for answer in answers if answer.question.category == BY_HAND]
+    # Memories judged to help that are not there any more, or were never of this workspace
+    wanted = {UUID(uid) for answer in answers for uid in answer.question.gold}
+    there = Entry.objects.live().filter(workspace_id=workspace.pk, uid__in=wanted).count()
+    named = {key for row in rows for key in row.scopes}
+    known = Scope.objects.in_workspace(workspace.pk).filter(key__in=named).values_list("key", flat=True)
     return figures(answers, workspace.name) | {
-        "unasked": {"questions": len(rows) - len(asked), "scopes": _unknown_scopes(rows, workspace)},
+        "unasked": {"questions": len(rows) - len(asked), "scopes": sorted(named.difference(known))},
         "unjudged": len(asked) - len(answers),
-        "gone": _count_gone(answers, workspace),
+        "gone": len(wanted) - there,
         "precision": {
             category: _precision([answer for answer in answers if answer.question.category == category])
             for category in (BY_HAND, WEAKLY)
@@ -76,6 +81,12 @@ def _recall(row: JudgedQuestion, workspace: Workspace) -> Recall | None:
     if not row.scopes or len(scopes) < len(set(row.scopes)):
         return None
     asked_at = datetime.fromisoformat(row.asked_at)
+    # What the request asked for besides; nothing said later is served
+    asked = row.asked
+    narrowed: dict[str, Any] = {
+        name: asked[name] for name in ("mode", "types", "filters", "project", "quotas") if name in asked
+    }
+    times = {name: datetime.fromisoformat(asked[name]) for name in ("since", "until") if name in asked}
     query = Query(
         workspace_id=workspace.pk,
         places=_places([scopes[key] for key in row.scopes]),
@@ -83,7 +94,7 @@ def _recall(row: JudgedQuestion, workspace: Workspace) -> Recall | None:
         limit=LIMIT,
         need=NeedMode.OFF,
         cache=False,
-        **_filters_of(row.asked, asked_at),
+        **narrowed | times | {"until": min(times.get("until", asked_at), asked_at)},
     )
     return recall(query, now=asked_at, zone=workspace.zone(), embed_seconds=EMBED_SECONDS, recorded=False)
 
@@ -101,13 +112,6 @@ def _places(scopes: Sequence[Scope]) -> list[SearchScope]:
         for scope in scopes
     ]
     return [SearchScope(scope, ref) for scope, ref in zip(scopes, refs, strict=True)]
-
-
-def _filters_of(asked: Mapping[str, Any], asked_at: datetime) -> dict[str, Any]:
-    """What the request asked for besides; nothing said later is served."""
-    narrowed = {name: asked[name] for name in ("mode", "types", "filters", "project", "quotas") if name in asked}
-    times = {name: datetime.fromisoformat(asked[name]) for name in ("since", "until") if name in asked}
-    return narrowed | times | {"until": min(times.get("until", asked_at), asked_at)}
 
 
 def _answer(row: JudgedQuestion, result: Recall) -> AnswerScore:
@@ -134,16 +138,3 @@ def _precision(answers: Sequence[AnswerScore]) -> dict[str, float]:
 def _right(answer: AnswerScore, k: int) -> float:
     first = answer.found[:k]
     return sum(bool(held & answer.question.gold) for held in first) / len(first)
-
-
-def _count_gone(answers: Sequence[AnswerScore], workspace: Workspace) -> int:
-    """Memories judged to help that are not there any more, or were never of this workspace."""
-    wanted = {UUID(uid) for answer in answers for uid in answer.question.gold}
-    there = Entry.objects.live().filter(workspace_id=workspace.pk, uid__in=wanted).count()
-    return len(wanted) - there
-
-
-def _unknown_scopes(rows: Sequence[JudgedQuestion], workspace: Workspace) -> list[str]:
-    named = {key for row in rows for key in row.scopes}
-    known = Scope.objects.in_workspace(workspace.pk).filter(key__in=named).values_list("key", flat=True)
-    return sorted(named.difference(known))

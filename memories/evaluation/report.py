@@ -179,10 +179,25 @@ _NAME, _NUMBER = 30, 16
 
 def format_report(report: Mapping[str, Any]) -> str:
     """Recall by category, groups, verdicts and times, as a table."""
-    parts = [f"{report['dataset']}: {report['questions']} questions", *format_unasked(report), "", *_recall(report), ""]
+    rows = {**report["categories"], "mean of categories": report["mean_of_categories"], "mean": report["mean"]}
+    parts = [
+        f"{report['dataset']}: {report['questions']} questions",
+        *format_unasked(report),
+        "",
+        *[format_heading(report["mean"]), *(format_row(name, row) for name, row in rows.items())],
+        "",
+    ]
     groups = {"mean of categories": report["group_of_categories"], "mean": report["group"]}
     parts += [format_heading(report["group"]), *(format_row(name, row) for name, row in groups.items() if row), ""]
-    parts += _precision(report)
+    # What is known only of questions people judged
+    precision = report.get("precision", {})
+    lines = (
+        [format_heading(next(iter(precision.values()))), *(format_row(*row) for row in precision.items())]
+        if precision
+        else []
+    )
+    notes = (("unjudged", "questions nobody judged"), ("gone", "memories judged to help that are gone"))
+    parts += [*lines, *(f"{report[name]} {said}" for name, said in notes if report.get(name))]
     parts += [f"{'latency ' + name:32}{value:14.1f} ms" for name, value in report["latency_ms"].items()]
     return "\n".join([*parts, "", *_verdicts(report["evidence"])]).rstrip()
 
@@ -196,29 +211,12 @@ def format_heading(measures: Mapping[str, float]) -> str:
     return f"{'':{_NAME}}" + "".join(f"{name:>{_NUMBER}}" for name in measures)
 
 
-def _precision(report: Mapping[str, Any]) -> list[str]:
-    """What is known only of questions people judged."""
-    precision = report.get("precision", {})
-    lines = (
-        [format_heading(next(iter(precision.values()))), *(format_row(*row) for row in precision.items())]
-        if precision
-        else []
-    )
-    notes = (("unjudged", "questions nobody judged"), ("gone", "memories judged to help that are gone"))
-    return [*lines, *(f"{report[name]} {said}" for name, said in notes if report.get(name))]
-
-
 def format_unasked(report: Mapping[str, Any]) -> list[str]:
     """A line on the questions whose scope has no text, if there are any."""
     unasked = report["unasked"]
     if not unasked["questions"]:
         return []
     return [f"{unasked['questions']} questions not asked, for there is no text of: {', '.join(unasked['scopes'])}"]
-
-
-def _recall(report: Mapping[str, Any]) -> list[str]:
-    rows = {**report["categories"], "mean of categories": report["mean_of_categories"], "mean": report["mean"]}
-    return [format_heading(report["mean"]), *(format_row(name, row) for name, row in rows.items())]
 
 
 def _verdicts(evidence: Mapping[str, Any]) -> list[str]:

@@ -206,13 +206,9 @@ def _text(folder: ScopeFolder, file: FoundFile) -> _Text | None:
 def _word(word: str) -> _Word:
     if _IS_CJK.match(word):
         return _Word(word, tuple(word[i : i + 2] for i in range(len(word) - 1)) if len(word) > 2 else ())
-    return _Word(_root(word), ())
-
-
-def _root(word: str) -> str:
-    """What a word has in common with its stem: «decisions» is also found as «decision», «happy» as «happier»."""
+    # What a word has in common with its stem: «decisions» is also found as «decision», «happy» as «happier»
     common = len(commonprefix([word, stem(word)]))
-    return word[:common] if common >= _LEAST_STEM else word
+    return _Word(word[:common] if common >= _LEAST_STEM else word, ())
 
 
 def _folded(said: str) -> str:

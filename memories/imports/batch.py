@@ -74,7 +74,8 @@ def carry_out(
             else:
                 done.events += 1
     else:
-        for batch in _unfinished(scope):
+        unfinished = Batch.objects.filter(scope=scope, name=NAME, state__in=(BatchState.PROPOSED, BatchState.APPLYING))
+        for batch in list(unfinished.order_by("pk")):
             done.continued += BatchChange.objects.filter(batch=batch, state=ChangeState.PLANNED).count()
             _apply(batch, now, report)
         done.batch = _plan(scope, reading, now=now, actor=actor, name=name)
@@ -83,11 +84,6 @@ def carry_out(
             _count_written(done, done.batch)
     done.profile = Entry.objects.in_scope(scope).live().filter(tier=1).count()
     return done
-
-
-def _unfinished(scope: Scope) -> list[Batch]:
-    unfinished = Batch.objects.filter(scope=scope, name=NAME, state__in=(BatchState.PROPOSED, BatchState.APPLYING))
-    return list(unfinished.order_by("pk"))
 
 
 def _plan(scope: Scope, reading: Reading, *, now: datetime, actor: str, name: str) -> Batch | None:

@@ -107,7 +107,9 @@ class _Reading:
     def rows(self) -> Iterator[PlanRow]:
         """A row for everything that is not there yet; the others are counted."""
         there, people = _AlreadyThere(self.scope), set()
-        for found in self.read(self.path, self._heard()):
+        # What tells how much of the file is read
+        report, size = self.report, self.path.stat().st_size
+        for found in self.read(self.path, lambda done: report(READ, done, size) if report else None):
             if isinstance(found, LeftOut):
                 self.done.left_out.add(found)
                 continue
@@ -138,17 +140,14 @@ class _Reading:
                 self.done.already += len(rows) - len(new)
                 yield from new
 
-    def _heard(self) -> Heard:
-        """What tells how much of the file is read."""
-        report, size = self.report, self.path.stat().st_size
-        return lambda done: report(READ, done, size) if report else None
-
     def _rows(self, found: Found, content: str) -> list[PlanRow]:
         """What is to be written of it: a memory, and of what was said the event of its day. Raises InvalidDraft."""
         at = min(found.at or self.now, self.now)
         fields: dict[str, Any] = {"slots": found.slots, **found.fields}
         if found.is_said:
-            origins = (self._origin(found),)
+            # The message something was said in, which is not here itself: a memory and its day have it in common
+            conversation, place = found.message
+            origins = ((f"session_events/{uuid5(self.scope.uid, conversation)}/1/gone-{place}"),)
             ends = {"expires_at": self.end_of_turns}
             if self.scope.kind == ScopeKind.USER:
                 fields["slots"] = {"sender_id": self.owner, **found.slots}
@@ -178,14 +177,6 @@ class _Reading:
         """Who spoke: the person whose memory it goes into, as far as its key tells."""
         named = owner_of_key(self.scope.key)
         return named[1][:200] if named else LOCAL_PEER
-
-    def _origin(self, found: Found) -> str:
-        """The message something was said in, which is not here itself: a memory and its day have it in common.
-
-        What is taken out of use is then told by neither.
-        """
-        conversation, place = found.message
-        return f"session_events/{uuid5(self.scope.uid, conversation)}/1/gone-{place}"
 
     def _leave_out(self, found: Found, reason: LeftOutReason, detail: str = "") -> None:
         self.done.left_out.add(LeftOut(self.path.name, reason, found.number, detail))

@@ -139,7 +139,8 @@ def _says_otherwise(newer: str, older: str) -> bool:
         return True
     if not common:
         return False
-    if _is_note_of_same_key(newer, before):
+    key = _key(newer)
+    if bool(key) and key <= before:
         return has_other_value or has_changed or _key(newer) == _key(older)
     if not (about - before and before - about):
         if _is_denied(newer) != _is_denied(older):
@@ -171,11 +172,6 @@ def _key(note: str) -> frozenset[str]:
     """What stands before the colon of a note such as «Therapist: Dr. Lindqvist»; nothing of any other text."""
     found = _NOTE.match(note)
     return topic_of(found["key"]) if found and not any(map(str.isdigit, found["key"])) else frozenset()
-
-
-def _is_note_of_same_key(newer: str, before: frozenset[str]) -> bool:
-    key = _key(newer)
-    return bool(key) and key <= before
 
 
 def _differ(ours: frozenset[str], theirs: frozenset[str]) -> bool:

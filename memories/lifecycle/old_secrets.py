@@ -42,7 +42,16 @@ def find_old_secrets(*, now: datetime, seconds: float) -> dict[str, int]:
             break
         held = _to_look_at([scope]).count()
         try:
-            secrets += _look_through(scope, now)
+            # Make what holds a secret a credential, in a batch if there is any; how many
+            rows = list(_rows(scope))
+            if rows:
+                run = f"{JOB}:{SECRETS_VERSION}"
+                batch = batches.plan(scope, rows, name=JOB, run=run, actor=ACTOR, now=now)
+                batches.apply_batch(batch, now=now)
+            for path in settings.MEMORY_SECRET_FINDERS:
+                import_string(path)(scope)
+            Scope.objects.filter(pk=scope.pk).update(secrets_version=SECRETS_VERSION)
+            secrets += len(rows)
         except ScopeFrozen:  # since it was chosen
             continue
         scopes, looked_at = scopes + 1, looked_at + held
@@ -66,19 +75,6 @@ def _waiting() -> QuerySet[Scope]:
 def _to_look_at(scopes: Iterable[Scope]) -> QuerySet[Entry]:
     """The memories of these scopes that are no credentials."""
     return Entry.objects.filter(scope__in=scopes).exclude(category__in=SECRET)
-
-
-def _look_through(scope: Scope, now: datetime) -> int:
-    """Make what holds a secret a credential, in a batch if there is any; how many. Raises ScopeFrozen."""
-    rows = list(_rows(scope))
-    if rows:
-        run = f"{JOB}:{SECRETS_VERSION}"
-        batch = batches.plan(scope, rows, name=JOB, run=run, actor=ACTOR, now=now)
-        batches.apply_batch(batch, now=now)
-    for path in settings.MEMORY_SECRET_FINDERS:
-        import_string(path)(scope)
-    Scope.objects.filter(pk=scope.pk).update(secrets_version=SECRETS_VERSION)
-    return len(rows)
 
 
 def _rows(scope: Scope) -> Iterator[PlanRow]:

@@ -228,26 +228,23 @@ class FileIndexer:
         """The folders of workspaces, and of scopes in them, in which files have changed since the last look."""
         folder = root()
         try:
-            changed = next(self._notices(folder), set())
+            if self._changes is None:
+                folder.mkdir(parents=True, exist_ok=True)
+                self._changes = watch(
+                    folder.resolve(),
+                    watch_filter=_is_note,
+                    debounce=_DEBOUNCE_MS,
+                    step=_STEP_MS,
+                    rust_timeout=_WAIT_MS,
+                    yield_on_timeout=True,
+                    raise_interrupt=False,
+                )
+            changed = next(self._changes, set())
         except OSError as problem:  # no more watches to be had: the look at all files is what is left
             log.warning("files.not_watched", reason=str(problem))
             self._changes = iter(())
             return set()
         return {_place(Path(path).relative_to(folder.resolve()).parts) for _change, path in changed}
-
-    def _notices(self, root: Path) -> Iterator[set[tuple[Change, str]]]:
-        if self._changes is None:
-            root.mkdir(parents=True, exist_ok=True)
-            self._changes = watch(
-                root.resolve(),
-                watch_filter=_is_note,
-                debounce=_DEBOUNCE_MS,
-                step=_STEP_MS,
-                rust_timeout=_WAIT_MS,
-                yield_on_timeout=True,
-                raise_interrupt=False,
-            )
-        return self._changes
 
 
 def _indexed_scopes(workspace: Workspace) -> QuerySet[Scope]:

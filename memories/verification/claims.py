@@ -106,7 +106,10 @@ def fault(content: str, subject: str, quoted: Sequence[Quote], conversation: Con
 
 def invention(content: str, conversation: Conversation) -> Refusal | None:
     """What a text names that nobody said: a number or date, a code, a name."""
-    if _unknown_amounts(content, conversation):
+    own = amounts.amounts_in(content) - conversation.amounts
+    digits = set(re.findall(r"\d+", unicodedata.normalize("NFKC", content)))
+    wanted = (one for one in own if not one.isdecimal() or one in digits or int(one) > _COUNTED)
+    if {one for one in wanted if not _may_be_meant(one, conversation)}:
         return Refusal.AMOUNT
     if any(_squeezed(code) not in conversation.characters for code in _codes(content)):
         return Refusal.CODE
@@ -116,13 +119,6 @@ def invention(content: str, conversation: Conversation) -> Refusal | None:
 def marks(content: str) -> set[str]:
     """What tells most in a text, in whatever language: numbers and dates, codes, names."""
     return amounts.amounts_in(content) | {_squeezed(code) for code in _codes(content)} | persons.names_in(content)
-
-
-def _unknown_amounts(content: str, conversation: Conversation) -> set[str]:
-    own = amounts.amounts_in(content) - conversation.amounts
-    digits = set(re.findall(r"\d+", unicodedata.normalize("NFKC", content)))
-    wanted = (one for one in own if not one.isdecimal() or one in digits or int(one) > _COUNTED)
-    return {one for one in wanted if not _may_be_meant(one, conversation)}
 
 
 def _may_be_meant(amount: str, conversation: Conversation) -> bool:

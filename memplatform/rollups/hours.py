@@ -54,7 +54,9 @@ def count_due(*, now: datetime) -> dict[str, int]:
 def due_hours(now: datetime) -> Iterator[datetime]:
     """The hours that are to be counted, the newest first."""
     taken = dict(RolledHour.objects.values_list("hour", "taken_at"))
-    hour, oldest = start_of_hour(now) - HOUR, _oldest(now)
+    # The first hour that can be counted: records of older ones are being removed, or nobody was there yet
+    began = Workspace.objects.aggregate(at=Min("created_at"))["at"] or now
+    hour, oldest = start_of_hour(now) - HOUR, start_of_hour(max(began, now - conf.TRACE_TTL + HOUR))
     while hour >= oldest:
         if is_due(hour, taken.get(hour), now):
             yield hour
@@ -105,9 +107,3 @@ def forget_old(*, now: datetime) -> int:
 
 def _columns(place: Place) -> dict[str, object]:
     return {"hour": place.hour, "workspace_id": place.workspace_id, "channel": place.channel}
-
-
-def _oldest(now: datetime) -> datetime:
-    """The first hour that can be counted: records of older ones are being removed, or nobody was there yet."""
-    began = Workspace.objects.aggregate(at=Min("created_at"))["at"] or now
-    return start_of_hour(max(began, now - conf.TRACE_TTL + HOUR))

@@ -44,7 +44,19 @@ _HAS_MESSAGE = """EXISTS (
 def find_evidence(workspace_id: int, *, now: datetime, seconds: float) -> dict[str, int]:
     """Look for the words of facts that have none, for so many seconds, then have facts read that nobody has read."""
     ends = time.monotonic() + seconds
-    counts = Counter(entries=_find(workspace_id, ends))
+    # Store the words of facts, chunk by chunk; how many facts have some now
+    found, last = 0, 0
+    while time.monotonic() < ends:
+        with transaction.atomic():
+            facts = list(_without(workspace_id).filter(pk__gt=last).select_related("scope")[:CHUNK])
+            if not facts:
+                break
+            last = facts[-1].pk
+            said = _messages(workspace_id, facts)
+            rows = [(fact, words) for fact in facts for words in _words_of(fact, said)]
+            evidence.add(rows)
+            found += len({fact.pk for fact, _words in rows})
+    counts = Counter(entries=found)
     counts.update(_read(Workspace.objects.get(pk=workspace_id), now, ends))
     return dict(counts)
 
@@ -61,22 +73,6 @@ def _quoted(workspace_id: int) -> QuerySet[Entry]:
 def _without(workspace_id: int) -> QuerySet[Entry]:
     has_message = RawSQL(_HAS_MESSAGE, (EventKind.USER.value,), BooleanField())  # noqa: S611 (constants)
     return _quoted(workspace_id).filter(has_message, evidence__isnull=True).order_by("pk")
-
-
-def _find(workspace_id: int, ends: float) -> int:
-    """Store the words of facts, chunk by chunk; how many facts have some now."""
-    found, last = 0, 0
-    while time.monotonic() < ends:
-        with transaction.atomic():
-            facts = list(_without(workspace_id).filter(pk__gt=last).select_related("scope")[:CHUNK])
-            if not facts:
-                break
-            last = facts[-1].pk
-            said = _messages(workspace_id, facts)
-            rows = [(fact, words) for fact in facts for words in _words_of(fact, said)]
-            evidence.add(rows)
-            found += len({fact.pk for fact, _words in rows})
-    return found
 
 
 def _messages(workspace_id: int, facts: Sequence[Entry]) -> dict[str, SessionEvent]:
@@ -118,7 +114,14 @@ def _read(workspace: Workspace, now: datetime, ends: float) -> Counter[str]:
     """
     counts: Counter[str] = Counter()
     while reading.is_on() and counts["read"] < READ_MOST and time.monotonic() < ends:
-        facts = list(_unread(workspace.pk)[:READ_TOGETHER])
+        # Quoted facts with words nobody has read, the newest first
+        unread = Evidence.objects.filter(workspace_id=workspace.pk, read_at=None).values("entry")
+        facts = list(
+            _quoted(workspace.pk)
+            .filter(pk__in=unread, scope__frozen=False)
+            .select_related("scope")
+            .order_by("-pk")[:READ_TOGETHER]
+        )
         quoted = evidence.evidence_of([fact.pk for fact in facts], workspace.pk)
         if not facts:
             break
@@ -130,12 +133,6 @@ def _read(workspace: Workspace, now: datetime, ends: float) -> Counter[str]:
         counts.update(result.counts, verified=_verify(facts, result.verdicts, now))
         Evidence.objects.filter(entry__in=[fact.pk for fact in facts]).update(read_at=now)
     return counts
-
-
-def _unread(workspace_id: int) -> QuerySet[Entry]:
-    """Quoted facts with words nobody has read, the newest first."""
-    unread = Evidence.objects.filter(workspace_id=workspace_id, read_at=None).values("entry")
-    return _quoted(workspace_id).filter(pk__in=unread, scope__frozen=False).select_related("scope").order_by("-pk")
 
 
 def _claims(

@@ -24,11 +24,15 @@ def accept(
     `request` is the call as it came. Raises KeyTaken, OSError, and StreamEmptied where the database can take it.
     """
     repeat, transaction = outage.repeat, outage.transaction
+    names = ("workspace_id", "language", "actor", "permissions", "scope_patterns", "bot_id", "folder")
     record = Record(
         uid=uuid7(),
         kind=kind,
         accepted_at=now.isoformat(),
-        body={"caller": _caller(caller), "request": request},
+        body={
+            "caller": {name: getattr(caller, name) for name in names} | {"zone": str(caller.zone)},
+            "request": request,
+        },
         bot_id=caller.bot_id,
         repeat_key=repeat.key if repeat else "",
         fingerprint=repeat.fingerprint if repeat else "",
@@ -48,8 +52,3 @@ def caller_of(record: Record) -> Caller:
     told = record.body["caller"]
     lists = {name: tuple(told[name]) for name in ("permissions", "scope_patterns")}
     return Caller(**told | lists | {"zone": ZoneInfo(told["zone"])})
-
-
-def _caller(caller: Caller) -> dict[str, Any]:
-    names = ("workspace_id", "language", "actor", "permissions", "scope_patterns", "bot_id", "folder")
-    return {name: getattr(caller, name) for name in names} | {"zone": str(caller.zone)}

@@ -90,7 +90,13 @@ def replay_stream(stream: Stream, effects: Effects, clock: Clock, *, until: date
                     if is_last_part := position >= found:
                         stack.enter_context(journal.locked(stream))
                     lines = list(islice(journal.read(stream, position), FEW if is_last_part else CHUNK))
-                    position = _apply_all(stream, lines, effects, clock, counts) or max(position, found)
+                    # Apply lines in order; the end of the last
+                    uids = [_uid(stream, line) for line in lines]
+                    done = set(ReplayedRecord.objects.filter(uid__in=uids).values_list("uid", flat=True))
+                    for uid, line in zip(uids, lines, strict=True):
+                        if uid not in done:
+                            counts[apply_line(stream, uid, line, effects, now=clock())] += 1
+                    position = (lines[-1].end if lines else None) or max(position, found)
                     if is_last_part and journal.remove_up_to(stream, position):
                         break
         except (StillRunning, SessionBusy) as problem:
@@ -101,18 +107,6 @@ def replay_stream(stream: Stream, effects: Effects, clock: Clock, *, until: date
     if counts:
         log.info("journal.replayed", workspace=stream.workspace_id, platform=stream.platform, **counts)
     return counts
-
-
-def _apply_all(
-    stream: Stream, lines: list[Line], effects: Effects, clock: Clock, counts: Counter[str]
-) -> Position | None:
-    """Apply lines in order; the end of the last."""
-    uids = [_uid(stream, line) for line in lines]
-    done = set(ReplayedRecord.objects.filter(uid__in=uids).values_list("uid", flat=True))
-    for uid, line in zip(uids, lines, strict=True):
-        if uid not in done:
-            counts[apply_line(stream, uid, line, effects, now=clock())] += 1
-    return lines[-1].end if lines else None
 
 
 def apply_line(stream: Stream, uid: UUID, line: Line, effects: Effects, *, now: datetime) -> str:

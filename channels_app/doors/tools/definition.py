@@ -65,18 +65,19 @@ class Definition:
         """The tool as a bot passes it on to a model."""
         told = {"name": self.name, "description": in_language(self.words, language)}
         if form == Form.MCP:
-            return {**told, "inputSchema": self._schema(language, strict=False), "annotations": self._annotations()}
+            # What a client may let a model do unasked
+            reads = self.needs == Permission.READ
+            return {
+                **told,
+                "inputSchema": self._schema(language, strict=False),
+                "annotations": {"readOnlyHint": reads, "destructiveHint": self.is_destructive, "openWorldHint": False},
+            }
         if form == Form.ANTHROPIC:
             return {**told, "input_schema": self._schema(language, strict=False)}
         function = {**told, "parameters": self._schema(language, strict=True), "strict": True}
         if form == Form.OPENAI_RESPONSES:
             return {"type": "function", **function}
         return {"type": "function", "function": function}
-
-    def _annotations(self) -> dict[str, bool]:
-        """What a client may let a model do unasked."""
-        reads = self.needs == Permission.READ
-        return {"readOnlyHint": reads, "destructiveHint": self.is_destructive, "openWorldHint": False}
 
     def _schema(self, language: str, *, strict: bool) -> dict[str, Any]:
         own = [parameter for parameter in self.parameters if parameter.for_models]

@@ -116,6 +116,10 @@ def change_answer(row: Description, caller: Caller | None = None) -> dict[str, A
     if caller is not None and _is_quarantined(row):
         row = replace(row, before=None, after=None, columns={}, slots={}, into=None, sources=[])
     note, text = row.note or (None, "")
+    # How the words change; of what is made of other entries, against their words
+    before = row.before
+    if before is None:
+        before = "\n".join(source.content for source in row.sources)
     return BatchChangeAnswer.of(
         row,
         entry=change.entry.uid if change.entry else None,
@@ -123,7 +127,7 @@ def change_answer(row: Description, caller: Caller | None = None) -> dict[str, A
         note=note,
         note_details=RowNoteDetails.of(text=text, batches=batches.blocking_batches(change)) if note else None,
         draft=None if caller is not None and _is_quarantined(row) else _draft(row, caller),
-        diff=_diff(row),
+        diff=None if row.after is None else history.word_diff(before, row.after),
         changes=[ColumnChange.of(column=name, old=old, new=new) for name, (old, new) in row.columns.items()],
         slots=slot_changes(row.slots),
         into=row.into.uid if row.into else None,
@@ -143,11 +147,3 @@ def _draft(row: Description, caller: Caller | None) -> dict[str, Any] | None:
         return None
     draft = row.step.as_json()
     return draft | {"chats": reached_chats(caller, draft["chats"])} if caller and draft.get("chats") else draft
-
-
-def _diff(row: Description) -> list[tuple[str, str]] | None:
-    """How the words change; of what is made of other entries, against their words."""
-    before = row.before
-    if before is None:
-        before = "\n".join(source.content for source in row.sources)
-    return None if row.after is None else history.word_diff(before, row.after)

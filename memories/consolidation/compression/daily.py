@@ -102,8 +102,19 @@ def _compress(scope: Scope, events: list[DailyEvent], model: ModelRun, clock: Cl
     checker = DayChecker(scope, shown)
     objection: Objection[DayFact] = Objection(lambda fact: checker.candidate(fact).objection, "facts")
     given = Given(frozenset(shown))
+    known = Entry.objects.in_scope(scope).live().filter(type=EntryType.FACT)
+    data = {
+        "known": list(known.order_by("-stated_at", "-pk").values_list("content", flat=True)[:_KNOWN]),
+        "known_projects": scope.projects[:50],
+        "days": [{"id": pk, "date": event.local_date, "said": event.content} for pk, event in shown.items()],
+    }
+    categories = ", ".join(Category.values)
     answer = model.ask(
-        _question(scope, model.workspace, shown), DayFactsOutput, given, judge=objection, in_part="facts"
+        prompts.prompt("days", model.workspace.language, data, categories=categories, max_facts=MAX_FACTS),
+        DayFactsOutput,
+        given,
+        judge=objection,
+        in_part="facts",
     )
     if answer is not None:
         found = _read(objection.statements(answer), checker, model, clock())
@@ -114,17 +125,6 @@ def _compress(scope: Scope, events: list[DailyEvent], model: ModelRun, clock: Cl
         for half in (events[:middle], events[middle:]):
             counts.update(_compress(scope, half, model, clock, run))
     return dict(counts)
-
-
-def _question(scope: Scope, workspace: Workspace, shown: dict[str, DailyEvent]) -> prompts.Prompt:
-    known = Entry.objects.in_scope(scope).live().filter(type=EntryType.FACT)
-    data = {
-        "known": list(known.order_by("-stated_at", "-pk").values_list("content", flat=True)[:_KNOWN]),
-        "known_projects": scope.projects[:50],
-        "days": [{"id": pk, "date": event.local_date, "said": event.content} for pk, event in shown.items()],
-    }
-    categories = ", ".join(Category.values)
-    return prompts.prompt("days", workspace.language, data, categories=categories, max_facts=MAX_FACTS)
 
 
 def _read(facts: Sequence[DayFact], checker: DayChecker, model: ModelRun, now: datetime) -> _Found:

@@ -151,7 +151,17 @@ def refresh(scope: Scope, model: ModelRun, clock: Clock, run: str) -> dict[str, 
     begun = Batch.objects.filter(run=run, scope=scope).first()
     if begun is not None:
         return _apply(begun, clock())
-    lines, facts = live_facts(scope, tier=1), _facts(scope, clock())
+    # The most relevant facts that are important; secrets never, nor what is only quoted
+    now = clock()
+    important = [
+        fact
+        for fact in live_facts(scope, tier=2)
+        if fact.importance >= _LEAST and not category_rule(fact.category).is_secret and merge_policy.may_act(fact)
+    ]
+    lines, facts = (
+        live_facts(scope, tier=1),
+        sorted(important, key=lambda fact: (-relevance(fact, now), -fact.pk))[:_FACTS],
+    )
     if not facts or not _has_changed(scope, [*lines, *facts]):
         return {}
     found = {f"p{n}": line for n, line in enumerate(lines, 1)} | {f"f{n}": fact for n, fact in enumerate(facts, 1)}
@@ -174,16 +184,6 @@ def refresh(scope: Scope, model: ModelRun, clock: Clock, run: str) -> dict[str, 
     corrections.close_settled(scope, now=clock())
     corrections.propose_outdated(scope, run=run, model=model.model, now=clock())
     return counts
-
-
-def _facts(scope: Scope, now: datetime) -> list[Entry]:
-    """The most relevant facts that are important; secrets never, nor what is only quoted."""
-    important = [
-        fact
-        for fact in live_facts(scope, tier=2)
-        if fact.importance >= _LEAST and not category_rule(fact.category).is_secret and merge_policy.may_act(fact)
-    ]
-    return sorted(important, key=lambda fact: (-relevance(fact, now), -fact.pk))[:_FACTS]
 
 
 def _has_changed(scope: Scope, entries: Sequence[Entry]) -> bool:

@@ -152,7 +152,11 @@ def _postpone(batch: ExtractionBatch, error: Exception, now: datetime) -> str:
     """Have an extraction batch wait, or park it; which of the two."""
     error_text = f"{type(error).__name__}: {error}"
     if isinstance(error, BudgetSpent):
-        buffer.postpone(batch, error_text, until=_midnight(batch.workspace_id, now))
+        # When the workspace's next day begins, and with it another budget
+        zone = Workspace.objects.get(pk=batch.workspace_id).zone()
+        buffer.postpone(
+            batch, error_text, until=datetime.combine(now.astimezone(zone).date() + timedelta(days=1), time.min, zone)
+        )
         return "waiting"
     if isinstance(error, AnswerInvalid):
         buffer.park(batch, error_text)
@@ -160,9 +164,3 @@ def _postpone(batch: ExtractionBatch, error: Exception, now: datetime) -> str:
     if isinstance(error, ModelFailed):
         return "parked" if buffer.fail(batch, error_text, now=now, attempts=conf.MODEL_ATTEMPTS) else "waiting"
     return "parked" if buffer.fail(batch, error_text, now=now) else "failed"
-
-
-def _midnight(workspace_id: int, now: datetime) -> datetime:
-    """When the workspace's next day begins, and with it another budget."""
-    zone = Workspace.objects.get(pk=workspace_id).zone()
-    return datetime.combine(now.astimezone(zone).date() + timedelta(days=1), time.min, zone)

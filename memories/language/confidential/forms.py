@@ -155,11 +155,6 @@ def _is_chinese_identity(number: str) -> bool:
     return 1900 <= born.year <= 2100 and "10X98765432"[total % 11] == number[-1].upper()
 
 
-def _is_iban(number: str) -> bool:
-    moved = number[4:] + number[:4]
-    return 15 <= len(number) <= 34 and int("".join(str(int(character, 36)) for character in moved)) % 97 == 1
-
-
 _HARMLESS_BEFORE = re.compile(
     rf"(?<![A-Za-z])(?:{source('confidential', 'harmless')})(?![A-Za-z])[^.!?。\n]{{0,24}}$", re.IGNORECASE
 )
@@ -200,7 +195,9 @@ def by_checksum(folded: str) -> Iterator[Span]:
         elif _BRANDS.fullmatch(digits) and _is_luhn(digits) and not is_harmless(folded, match.start()):
             yield *match.span(), SecretKind.CARD
     for match in IBAN.finditer(folded):
-        if _is_iban(match[0].replace(" ", "")):
+        number = match[0].replace(" ", "")
+        moved = number[4:] + number[:4]
+        if 15 <= len(number) <= 34 and int("".join(str(int(character, 36)) for character in moved)) % 97 == 1:
             yield *match.span(), SecretKind.ACCOUNT
     for match in SSN.finditer(folded):
         if not is_harmless(folded, match.start()):

@@ -42,7 +42,13 @@ class Command(BaseCommand):
         counts = {"extraction_batches": waiting}
         if not options["dry_run"]:
             bar = told.Bar(waiting, *FATES)
-            counts = _begin(batches, clock(), options) | _extract(clock, chosen[0].pk if chosen else None, bar)
+            now = clock()
+            begun = {}
+            if options["retry_parked"]:
+                begun["retried"] = buffer.retry(batches, now=now)
+            if options["all"]:
+                begun["sealed"] = buffer.seal(batches, now=now)
+            counts = begun | _extract(clock, chosen[0].pk if chosen else None, bar)
             bar.end()
         self.stdout.write(told.said(counts, as_json=options["json"]))
 
@@ -52,15 +58,6 @@ def _waiting(batches: QuerySet[ExtractionBatch], now: datetime, options: dict[st
     waiting = batches.exclude(state=BufferState.PARKED)
     due = waiting if options["all"] else waiting.filter(due_at__lte=now)
     return due | batches.filter(state=BufferState.PARKED) if options["retry_parked"] else due
-
-
-def _begin(batches: QuerySet[ExtractionBatch], now: datetime, options: dict[str, Any]) -> dict[str, int]:
-    begun = {}
-    if options["retry_parked"]:
-        begun["retried"] = buffer.retry(batches, now=now)
-    if options["all"]:
-        begun["sealed"] = buffer.seal(batches, now=now)
-    return begun
 
 
 def _extract(clock: Callable[[], datetime], workspace_id: int | None, bar: told.Bar) -> dict[str, int]:
