@@ -83,10 +83,11 @@ def _recall(row: JudgedQuestion, workspace: Workspace) -> Recall | None:
     asked_at = datetime.fromisoformat(row.asked_at)
     # What the request asked for besides; nothing said later is served
     asked = row.asked
-    narrowed: dict[str, Any] = {
+    narrowed = {
         name: asked[name] for name in ("mode", "types", "filters", "project", "quotas") if name in asked
     }
     times = {name: datetime.fromisoformat(asked[name]) for name in ("since", "until") if name in asked}
+    filters: dict[str, Any] = {**narrowed, **times, "until": min(times.get("until", asked_at), asked_at)}
     query = Query(
         workspace_id=workspace.pk,
         places=_places([scopes[key] for key in row.scopes]),
@@ -94,7 +95,7 @@ def _recall(row: JudgedQuestion, workspace: Workspace) -> Recall | None:
         limit=LIMIT,
         need=NeedMode.OFF,
         cache=False,
-        **narrowed | times | {"until": min(times.get("until", asked_at), asked_at)},
+        **filters,
     )
     return recall(query, now=asked_at, zone=workspace.zone(), embed_seconds=EMBED_SECONDS, recorded=False)
 
