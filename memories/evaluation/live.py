@@ -17,6 +17,8 @@ from memories.tenancy.resolver import ScopeRef
 
 BY_HAND, WEAKLY = "judged by hand", "judged by use"
 CUTS = (1, 5, 10)
+#: What of a request narrows its question.
+_NARROWING = ("mode", "types", "filters", "project", "quotas")
 
 
 def ask_again(rows: Iterable[JudgedQuestion], workspace: Workspace) -> list[tuple[JudgedQuestion, AnswerScore]]:
@@ -83,11 +85,9 @@ def _recall(row: JudgedQuestion, workspace: Workspace) -> Recall | None:
     asked_at = datetime.fromisoformat(row.asked_at)
     # What the request asked for besides; nothing said later is served
     asked = row.asked
-    narrowed = {
-        name: asked[name] for name in ("mode", "types", "filters", "project", "quotas") if name in asked
-    }
+    filters: dict[str, Any] = {name: asked[name] for name in _NARROWING if name in asked}
     times = {name: datetime.fromisoformat(asked[name]) for name in ("since", "until") if name in asked}
-    filters: dict[str, Any] = {**narrowed, **times, "until": min(times.get("until", asked_at), asked_at)}
+    filters |= times | {"until": min(times.get("until", asked_at), asked_at)}
     query = Query(
         workspace_id=workspace.pk,
         places=_places([scopes[key] for key in row.scopes]),
