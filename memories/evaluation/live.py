@@ -86,7 +86,7 @@ def _recall(row: JudgedQuestion, workspace: Workspace) -> Recall | None:
     # What the request asked for besides; nothing said later is served
     asked = row.asked
     filters: dict[str, Any] = {name: asked[name] for name in _NARROWING if name in asked}
-    times = {name: datetime.fromisoformat(asked[name]) for name in ("since", "until") if name in asked}
+    times: dict[str, Any] = {name: datetime.fromisoformat(asked[name]) for name in ("since", "until") if name in asked}
     filters |= times | {"until": min(times.get("until", asked_at), asked_at)}
     query = Query(
         workspace_id=workspace.pk,
