@@ -18,7 +18,7 @@ from memories.recall import Query, SearchScope
 from memories.recall.query import read_opening
 from memories.tenancy.access import Caller
 from memories.tenancy.resolver import Address, ChannelRules, Resolution, ScopeRef, key_of_direct_chat, resolve
-from sessions_app.lifecycle import conversations, locks
+from sessions_app.lifecycle import conversations
 from sessions_app.models import Session
 from sessions_app.visibility import visible_sessions
 
@@ -101,7 +101,7 @@ def open_session(
     if check is not None:
         check(resolved)
     place = (resolved.session_platform, resolved.session_account, resolved.session_key)
-    found = locks.acquire_lock(caller.workspace_id, *place)
+    found = conversations.acquire_lock(caller.workspace_id, *place)
     scopes = scopes_to_write(caller, resolved, known=found)
     if not resolved.has_channel:
         ensure_channel(caller.workspace_id, resolved.address)

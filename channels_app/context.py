@@ -37,7 +37,7 @@ from memories.recall.question import is_about_past
 from memories.recall.ranking import Ranked
 from memories.tenancy.access import Caller
 from memories.tenancy.resolver import Address, Resolution
-from sessions_app.lifecycle import budget, close, conversations
+from sessions_app.lifecycle import close, conversations
 from sessions_app.messages import in_language
 from sessions_app.models import Session, SessionEvent
 
@@ -65,7 +65,7 @@ class Context:
     recent_chat: list[SessionEvent] = field(default_factory=list)
     notes: list[Note] = field(default_factory=list)
     history: list[HistoryMessage] = field(default_factory=list)
-    directives: list[budget.BotDirective] = field(default_factory=list)
+    directives: list[conversations.BotDirective] = field(default_factory=list)
     text: str = ""
     tokens: int = 0
     reply: str | None = None  # to be given to the user in place of an answer
@@ -162,7 +162,7 @@ def _of_reset(context: Context, language: str) -> Context:
     context.reply = close.reset_reply(language)
     instruction = in_language(RESET_INSTRUCTION, language).format(reply=context.reply)
     context.recall = Recall(GateDecision(False, "reset"))
-    context.directives = [budget.BotDirective("reset", instruction)]
+    context.directives = [conversations.BotDirective("reset", instruction)]
     return context
 
 
@@ -188,15 +188,19 @@ def _add_directives(context: Context, page: SystemText, language: str, verdict: 
     if is_about_past(context.query.message):
         evidence = in_language(EVIDENCE[verdict or _verdict(context)], language)
         how = PAST_INSTRUCTION_WITH_TOOLS if context.has_tools else PAST_INSTRUCTION
-        context.directives.append(budget.BotDirective("answer_from_memory", in_language(how, language) + evidence))
+        context.directives.append(
+            conversations.BotDirective("answer_from_memory", in_language(how, language) + evidence)
+        )
     if context.has_tools:
-        context.directives.append(budget.BotDirective("memory_tools", in_language(TOOLS_INSTRUCTION, language)))
+        context.directives.append(conversations.BotDirective("memory_tools", in_language(TOOLS_INSTRUCTION, language)))
     if not verdict:
         context.directives += [directive for directive in before if directive.kind == "flush_required"]
     elif (
-        context.session and context.client_history is None and budget.is_flush_due(context.session, context.max_tokens)
+        context.session
+        and context.client_history is None
+        and conversations.is_flush_due(context.session, context.max_tokens)
     ):
-        context.directives.append(budget.flush_directive(context.session, language))
+        context.directives.append(conversations.flush_directive(context.session, language))
     page.put_fitting("directives", [directive.instruction for directive in context.directives], page.left)
 
 

@@ -25,7 +25,7 @@ from memories.tenancy.resolver import Resolution
 from memories.visibility import trace_for
 from sessions_app.choices import EventKind
 from sessions_app.history import replay
-from sessions_app.lifecycle import budget, close, conversations
+from sessions_app.lifecycle import close, conversations
 from sessions_app.models import SENDER_NAME, Session, SessionEvent
 
 _ROLES = {EventKind.USER: buffer.USER, EventKind.ASSISTANT: buffer.ASSISTANT}
@@ -38,7 +38,7 @@ class TurnResult:
     session: Session
     resolved: Resolution
     written: list[WriteResult] = field(default_factory=list)
-    directives: list[budget.BotDirective] = field(default_factory=list)
+    directives: list[conversations.BotDirective] = field(default_factory=list)
     reply: str | None = None  # to be given to the user in place of an answer
     is_erased: bool = False  # it was erased with a person and came again: nothing of it is kept
 
@@ -93,7 +93,7 @@ def take_turn(caller: Caller, turn: Turn, *, now: datetime, is_replay: bool = Fa
                 async_task, "channels_app.tasks.shorten_turn", session.workspace_id, *ids, group="mem:shorten"
             )
             transaction.on_commit(work)
-        directives = budget.directives(session, language=language, now=now, max_tokens=turn.max_tokens)
+        directives = conversations.directives(session, language=language, now=now, max_tokens=turn.max_tokens)
     return TurnResult(session, resolved, written, directives)
 
 

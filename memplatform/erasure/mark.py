@@ -12,7 +12,7 @@ from memories.language.turns import sides_of
 from memories.models import DailyEvent, EmbeddingCache, Entry, Erasure, Tombstone
 from memplatform.erasure import collect, phrases
 from memplatform.erasure.person import from_json, own_keys
-from sessions_app.lifecycle import erased
+from sessions_app.lifecycle import conversations
 from sessions_app.models import SessionEvent
 
 CHUNK = 500
@@ -60,7 +60,7 @@ def mark(erasure: Erasure) -> None:
         found |= phrases.of_texts(one.content for one in said)
         _bury(erasure, [mark for one in said for mark in _content_marks(erasure, own, one.content)])
         _bury(erasure, [tombstones.of_origin(erasure.workspace_id, one.session.origin_of(one)) for one in messages])
-        _bury(erasure, [mark for one in messages for mark in erased.marks(one.session, one)])
+        _bury(erasure, [mark for one in messages for mark in conversations.marks(one.session, one)])
         _forget_embeddings([one.content for one in messages])
     erasure.phrases = phrases.fewest(found)
     erasure.save(update_fields=["phrases"])

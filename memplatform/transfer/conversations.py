@@ -18,7 +18,7 @@ from memplatform.transfer.reading import Line
 from memplatform.transfer.records import reference
 from memplatform.transfer.run import Import, SessionHere
 from memplatform.transfer.tables import columns_of
-from sessions_app.lifecycle.locks import acquire_lock
+from sessions_app.lifecycle.conversations import acquire_lock
 from sessions_app.models import Flush, Session, SessionEvent
 from sessions_app.search import rows as search_rows
 

@@ -12,7 +12,7 @@ from sessions_app.api.sessions import SessionCall
 from sessions_app.compaction import compaction
 from sessions_app.compaction import flush as flushing
 from sessions_app.compaction.transcript import FlushCandidate
-from sessions_app.lifecycle import close, locks
+from sessions_app.lifecycle import close, conversations
 from sessions_app.models import Flush
 
 
@@ -23,7 +23,7 @@ class ResetView(SessionCall):
     def post(self, key: str) -> Response:
         session = self.session(key)
         with acting(self.caller.actor):
-            locks.lock_session(session)
+            conversations.lock_session(session)
             close.reset(session, now=self.now)
         reply = close.reset_reply(self.caller.language)
         return Response(answers.ResetAnswer.of(session=session_answer(session), reply=reply))

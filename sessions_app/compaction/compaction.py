@@ -16,7 +16,7 @@ from sessions_app.compaction import summary as summaries
 from sessions_app.compaction.flush import first_part, flush_by_platform, has_continuation
 from sessions_app.compaction.model import ConversationModel
 from sessions_app.history import redaction
-from sessions_app.lifecycle import budget, close, locks
+from sessions_app.lifecycle import close, conversations
 from sessions_app.models import Flush, Session, SessionEvent
 from sessions_app.search import rows
 
@@ -87,7 +87,7 @@ def compact(
         segment = _flushed_segment(session, end, model, now)
         plan = replace(_plan(session, segment, max_tokens, model), redacted=segment.redacted.keys())
         with transaction.atomic():
-            locks.lock_session(session)
+            conversations.lock_session(session)
             if session.open_cycle != (conversation, cycle):
                 continue
             if session.flushed_to < plan.cut:
@@ -97,7 +97,7 @@ def compact(
             if not left or (is_current and not redaction.reveals(redacted, plan.cut, plan.redacted)):
                 _apply(session, plan, now)
                 if plan.cut < end or (up_to and _is_full(session, max_tokens)):  # else it has not grown meanwhile
-                    budget.queue_next_part(session, max_tokens, now=now, up_to=end if plan.cut < end else 0)
+                    conversations.queue_next_part(session, max_tokens, now=now, up_to=end if plan.cut < end else 0)
                 return True
     return False
 
@@ -106,7 +106,7 @@ def queue_compaction(session: Session, *, now: datetime) -> bool:
     """Queue the compaction of a conversation as far as it can be; whether there is anything to replace."""
     if not _end(session, kept=0):
         return False
-    budget.queue_compaction_task(session, session.max_tokens(), now=now, is_asked=True)
+    conversations.queue_compaction_task(session, session.max_tokens(), now=now, is_asked=True)
     return True
 
 

@@ -26,7 +26,7 @@ from sessions_app.compaction.candidates import CandidateResults, store_candidate
 from sessions_app.compaction.model import EMPTY_EXTRACTION, ConversationModel, FlushExtraction, parts_of
 from sessions_app.compaction.transcript import FlushCandidate, Transcript
 from sessions_app.history import redaction
-from sessions_app.lifecycle import close, locks
+from sessions_app.lifecycle import close, conversations
 from sessions_app.models import Flush, Session, SessionEvent
 
 log = structlog.get_logger(__name__)
@@ -53,7 +53,7 @@ def flush_by_bot(
     Raises InvalidDraft, ScopeFrozen, SessionBusy.
     """
     with acting(actor):
-        locks.lock_session(session)
+        conversations.lock_session(session)
         # The candidates of a bot, checked against the open conversation as far as it may be told
         shown = (
             redaction.redact((event.handed_out() for event in session.spoken()), redaction.redacted_events(session))
@@ -140,7 +140,7 @@ def _flush_by_model(session: Session, model: ConversationModel, end: int, now: d
         if extraction is None:
             break
         with acting(actor):
-            locks.lock_session(session)
+            conversations.lock_session(session)
             redacted = redaction.redacted_events(session)
             is_current = (session.open_cycle, session.flushed_to) == (cycle, flushed_to)
             if is_current and not any(event.pk in redacted for event in shown):
@@ -209,7 +209,7 @@ def _store_summary(session: Session, events: Sequence[SessionEvent], now: dateti
 
 def _flush_by_summary(session: Session, now: datetime, actor: str) -> Flush | None:
     with acting(actor):
-        locks.lock_session(session)
+        conversations.lock_session(session)
         part = first_part(unflushed_events(session))
         if not part:
             return None

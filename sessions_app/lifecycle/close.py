@@ -16,7 +16,7 @@ from memories.consolidation import buffer
 from memories.exceptions import PlatformError
 from memories.models.change import acting
 from sessions_app.compaction import closing_summary, summary
-from sessions_app.lifecycle import locks
+from sessions_app.lifecycle import conversations
 from sessions_app.messages import RESET_REPLY, in_language
 from sessions_app.models import Session
 
@@ -111,7 +111,7 @@ def sweep(*, now: datetime) -> dict[str, int]:
     for session in list(_stale(now)):
         try:
             with transaction.atomic():
-                locks.lock_session(session)
+                conversations.lock_session(session)
                 closed += close_if_stale(session, now=now)
         except PlatformError:  # in use, so not idle
             busy += 1

@@ -1,22 +1,33 @@
-"""The running conversation of a chat: its session, by key, and the messages appended to it in order (B1)."""
+"""The lives of a conversation: begun, written to by one at a time, within its budget, and what of it was erased."""
 
+import hashlib
 import json
-from collections.abc import Sequence
-from dataclasses import asdict
-from datetime import datetime
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from datetime import datetime, timedelta
+from functools import partial
 from typing import Any
 
+from django.db import OperationalError, connection, transaction
+from django.db.backends.utils import CursorWrapper
 from django.db.models import QuerySet
+from django_q.tasks import async_task
+from psycopg.errors import LockNotAvailable
 
 from memories import prepared
 from memories.choices import GroupSessions
 from memories.conf import conf
-from memories.exceptions import InvalidAddress
+from memories.entries import tombstones
+from memories.exceptions import InvalidAddress, SessionBusy
 from memories.language.text import count_tokens
 from memories.models import Scope
+from memories.offline import database
 from memories.tenancy.resolver import Resolution
 from sessions_app.choices import EventKind
 from sessions_app.lifecycle import close
+from sessions_app.messages import FLUSH_INSTRUCTION, in_language
 from sessions_app.models import Session, SessionEvent
 from sessions_app.search import rows
 
@@ -208,3 +219,176 @@ def recent_chat(session: Session, limit: int | None = None) -> list[SessionEvent
     if not session.is_group:
         return []
     return list(ambient_events(session).order_by("-id")[: conf.CHAT_CONTEXT if limit is None else limit])[::-1]
+
+
+#: Advisory locks are told apart by their highest byte.
+SESSION_LOCK = 2 << 56
+_BITS = (1 << 56) - 1
+
+_counting = threading.Lock()
+_waiting = 0
+
+
+#: Of the scopes of a session, what tells one from another; locked, they are read whole.
+_SCOPE = ("id", "workspace", "key", "kind")
+_OPEN = f"""
+    SELECT o.is_locked, o.transaction, (o.session).id IS NOT NULL, u.id IS NOT NULL, c.id IS NOT NULL,
+        {prepared.columns(Scope, "u", *_SCOPE)}, {prepared.columns(Scope, "c", *_SCOPE)},
+        {prepared.columns(Session, "(o.session)")}
+    FROM memplatform_open_session(%s::bigint, %s::bigint, %s::text, %s::text, %s::text) o
+    LEFT JOIN memories_scope u ON u.id = (o.session).user_scope_id
+    LEFT JOIN memories_scope c ON c.id = (o.session).chat_scope_id
+"""  # noqa: S608 (names of ours)
+
+
+def acquire_lock(workspace_id: int, platform: str, account: str, key: str) -> Session | None:
+    """Lock a session, which need not exist yet, until the transaction ends; the session with its scopes, if it does.
+
+    Waits in the order of arrival, SESSION_WAIT at most; not at all where SESSION_WAITERS threads of this process wait
+    already. Of the scopes only what names them is read. Raises SessionBusy.
+    """
+    place = [workspace_id, platform, account, key]
+    # sessions that share a number only wait for each other
+    digest = hashlib.blake2b("\0".join(map(str, place)).encode(), digest_size=8).digest()
+    number = SESSION_LOCK | int.from_bytes(digest) & _BITS
+    is_locked, transaction, *stored = prepared.rows(_OPEN, [number, *place])[0]
+    database.note_transaction(database.Transaction(transaction, platform, account, key))
+    if not is_locked:
+        with connection.cursor() as cursor, _waiter_slot(), _lock_timeout(cursor):
+            cursor.execute("SELECT pg_advisory_xact_lock(%s)", [number])
+        _is_locked, _transaction, *stored = prepared.rows(_OPEN, [number, *place])[0]
+    # A session with its scopes, as `_OPEN` reads them
+    exists, has_user, has_chat, *columns = stored
+    if not exists:
+        return None
+    width = len(_SCOPE)
+    user, chat, own = columns[:width], columns[width : 2 * width], columns[2 * width :]
+    session = prepared.instance(Session, own)
+    session.user_scope = prepared.instance(Scope, user, *_SCOPE) if has_user else None
+    session.chat_scope = prepared.instance(Scope, chat, *_SCOPE) if has_chat else None
+    return session
+
+
+def lock_session(session: Session) -> None:
+    """Lock a session that exists, and read it again. Raises SessionBusy."""
+    acquire_lock(session.workspace_id, session.platform, session.account, session.key)
+    session.refresh_from_db()
+
+
+@contextmanager
+def _waiter_slot() -> Iterator[None]:
+    global _waiting  # noqa: PLW0603 (threads of this process)
+    with _counting:
+        if _waiting >= conf.SESSION_WAITERS:
+            raise SessionBusy
+        _waiting += 1
+    try:
+        yield
+    finally:
+        with _counting:
+            _waiting -= 1
+
+
+@contextmanager
+def _lock_timeout(cursor: CursorWrapper) -> Iterator[None]:
+    """SESSION_WAIT as the lock timeout of one statement. Raises SessionBusy."""
+    cursor.execute("SELECT current_setting('lock_timeout')")
+    before = cursor.fetchone()[0]
+    limit = f"{int(conf.SESSION_WAIT.total_seconds() * 1000)}"
+    cursor.execute("SELECT set_config('lock_timeout', %s, true)", [limit])
+    try:
+        yield
+    except OperationalError as error:
+        if isinstance(error.__cause__, LockNotAvailable):
+            raise SessionBusy from error
+        raise
+    cursor.execute("SELECT set_config('lock_timeout', %s, true)", [before])
+
+
+_BY_PEOPLE = (EventKind.USER, EventKind.AMBIENT)
+
+
+def marks(session: Session, message: SessionEvent) -> tuple[str, str]:
+    """What a message of a session is known by: its words, and its words at its moment."""
+    sender = (message.sender_id or session.peer) if message.kind in _BY_PEOPLE else ""
+    place = (session.platform, session.account, session.key, sender)
+    return tombstones.of_message(session.workspace_id, place, message.content, message.at)
+
+
+def come_again(session: Session, messages: Sequence[SessionEvent]) -> list[bool]:
+    """Of the messages of one call, in order, which were erased and come again.
+
+    A person's is known by its words and its answer's; without an answer by telling words, or words and moment. An
+    answer is known behind what it answers; in a group, where the bot may tell another the same, only there.
+    """
+    if not messages or not tombstones.is_anybody_erased(session.workspace_id):
+        return [False] * len(messages)
+    known_by = [marks(session, message) for message in messages]
+    known = tombstones.known(session.workspace_id, [mark for pair in known_by for mark in pair])
+    again: list[bool] = []
+    for n, (message, (words, moment)) in enumerate(zip(messages, known_by, strict=True)):
+        is_alone = tombstones.is_telling(message.content)
+        if message.kind not in _BY_PEOPLE:
+            is_known = again[-1:] == [True] or (is_alone and not session.is_group)
+        elif n + 1 < len(messages) and messages[n + 1].kind not in _BY_PEOPLE:
+            is_known = known_by[n + 1][0] in known
+        else:
+            is_known = is_alone
+        again.append(moment in known or (is_known and words in known))
+    return again
+
+
+#: A compaction that did not come is queued again.
+QUEUE_AGAIN_AFTER = timedelta(minutes=10)
+TASK = "sessions_app.tasks.compact"
+
+
+@dataclass(frozen=True)
+class BotDirective:
+    """What the bot is asked to do next."""
+
+    kind: str
+    instruction: str
+
+
+def directives(session: Session, *, language: str, now: datetime, max_tokens: int | None = None) -> list[BotDirective]:
+    """The bot's directives after messages were appended; may queue a compaction. Needs the session's lock."""
+    limit = max_tokens or session.max_tokens()
+    if session.tokens >= limit * conf.SESSION_COMPACT_SHARE:
+        queue_compaction_task(session, limit, now=now)
+    if not is_flush_due(session, limit):
+        return []
+    if session.flush_asked_at is None:
+        session.flush_asked_at = now
+        session.save(update_fields=["flush_asked_at"])
+    return [flush_directive(session, language)]
+
+
+def is_flush_due(session: Session, max_tokens: int | None = None) -> bool:
+    """Whether the share of the budget is reached and there is no flush in this compaction cycle yet."""
+    if session.tokens < (max_tokens or session.max_tokens()) * conf.SESSION_FLUSH_SHARE:
+        return False
+    return not session.flush_of_cycle().exists()
+
+
+def flush_directive(session: Session, language: str) -> BotDirective:
+    """The request to flush a conversation, in the language of its workspace."""
+    return BotDirective("flush_required", in_language(FLUSH_INSTRUCTION, language).format(id=session.uid))
+
+
+def queue_compaction_task(session: Session, max_tokens: int, *, now: datetime, is_asked: bool = False) -> None:
+    """Queue a compaction, unless one was queued a moment ago; with `is_asked`, by a bot or an operator, in any case."""
+    queued_at = session.compaction_asked_at
+    if queued_at is not None and abs(now - queued_at) < QUEUE_AGAIN_AFTER and not is_asked:
+        return
+    session.compaction_asked_at = now
+    session.save(update_fields=["compaction_asked_at"])
+    task = partial(async_task, TASK, session.pk, *session.open_cycle, max_tokens, is_asked, group="mem:sessions")
+    transaction.on_commit(task)
+
+
+def queue_next_part(session: Session, max_tokens: int, *, now: datetime, up_to: int = 0) -> None:
+    """Queue what is left of a compaction, in the transaction of what was done: a crash loses both or neither."""
+    session.compaction_asked_at = now
+    session.save(update_fields=["compaction_asked_at"])
+    async_task(TASK, session.pk, *session.open_cycle, max_tokens, False, up_to, group="mem:sessions")

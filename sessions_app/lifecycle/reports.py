@@ -11,7 +11,7 @@ from memories.models.change import acting
 from memories.tenancy.access import Caller
 from sessions_app.choices import EventKind
 from sessions_app.history.client_diff import ClientMessage, missing_messages
-from sessions_app.lifecycle import budget, close, conversations, erased, locks
+from sessions_app.lifecycle import close, conversations
 from sessions_app.models import Session, SessionEvent
 from sessions_app.visibility import check_reach_of_speakers
 
@@ -24,7 +24,7 @@ def append_report(
     history: Sequence[ClientMessage] | None,
     max_tokens: int | None,
     now: datetime,
-) -> tuple[list[SessionEvent], list[budget.BotDirective]]:
+) -> tuple[list[SessionEvent], list[conversations.BotDirective]]:
     """Append what the conversation lacks of a client's history and its next messages; what the bot is to do then.
 
     What was erased with a person and comes again is passed over in both.
@@ -32,11 +32,11 @@ def append_report(
     """
     check_reach_of_speakers(caller, session, messages)
     with acting(caller.actor):
-        locks.lock_session(session)
+        conversations.lock_session(session)
         conversations.check_speakers(session, messages)
         close.close_if_stale(session, now=now)
         believed = [SessionEvent(kind=one.role, content=one.content, at=now) for one in history or ()]
-        again = erased.come_again(session, [*believed, *messages])
+        again = conversations.come_again(session, [*believed, *messages])
         kept = None if history is None else [one for n, one in enumerate(history) if not again[n]]
         history, messages = kept, [one for n, one in enumerate(messages, start=len(believed)) if not again[n]]
         if history is not None:
@@ -50,7 +50,7 @@ def append_report(
             message.content = content
         events = conversations.append(session, messages, now=now)
         _keep_secrets(session, events, secrets, now=now, actor=caller.actor)
-        directives = budget.directives(session, language=caller.language, now=now, max_tokens=max_tokens)
+        directives = conversations.directives(session, language=caller.language, now=now, max_tokens=max_tokens)
     return events, directives
 
 

@@ -9,7 +9,7 @@ from memories.language.text import count_tokens
 from memories.models import Entry, Scope, Workspace
 from sessions_app import tasks
 from sessions_app.compaction import compaction, flush, summary
-from sessions_app.lifecycle import budget
+from sessions_app.lifecycle import conversations
 from sessions_app.models import Flush, Session, SessionEvent
 from tests.conftest import NOW, TELEGRAM
 from tests.sessions_app.conftest import Talk
@@ -233,7 +233,7 @@ def test_a_long_conversation_is_compacted_part_by_part_and_no_part_is_lost_or_do
 
     first = (session.pk, session.conversation, session.cycle, session.max_tokens())
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        patch.setattr(budget, "async_task", killed)  # once the summary is written, before it is committed
+        patch.setattr(conversations, "async_task", killed)  # once the summary is written, before it is committed
         compaction.compact(*first, now=NOW, is_asked=True)
     assert not SessionEvent.objects.filter(kind="summary").exists() and not OrmQ.objects.exists()
     assert compact_whole(session) > 2

@@ -13,7 +13,7 @@ from memories.files.layout import ScopeFolder
 from memories.files.markdown import blocks
 from memories.language import quoting, text
 from sessions_app.lifecycle import close
-from sessions_app.lifecycle.budget import BotDirective
+from sessions_app.lifecycle.conversations import BotDirective
 from sessions_app.messages import in_language
 
 #: Of the budget, what the long-term files may take before the notes of days.

@@ -12,7 +12,7 @@ from django.db import connection, transaction
 
 from memories.exceptions import SessionBusy
 from memories.models import Workspace
-from sessions_app.lifecycle import locks
+from sessions_app.lifecycle import conversations
 from sessions_app.models import Session, SessionEvent
 from tests.conftest import TELEGRAM, make_key
 from tests.sessions_app.conftest import Talk
@@ -29,7 +29,7 @@ def held(session: Session) -> Iterator[None]:
 
     def write() -> None:
         with transaction.atomic():
-            locks.lock_session(session)
+            conversations.lock_session(session)
             begun.set()
             over.wait(30)
         connection.close()
@@ -68,7 +68,7 @@ def test_at_most_two_threads_of_a_process_wait(talk: Talk, session: Session) -> 
     def come(_n: int) -> str:
         try:
             with transaction.atomic():
-                locks.lock_session(Session.objects.get(pk=session.pk))
+                conversations.lock_session(Session.objects.get(pk=session.pk))
         except SessionBusy:
             return "busy"
         finally:
@@ -138,6 +138,6 @@ def test_twenty_people_of_a_group_at_once_are_each_heard_once_and_in_order(works
 
 def test_a_failed_message_leaves_the_line(talk: Talk, session: Session) -> None:
     with pytest.raises(ZeroDivisionError), transaction.atomic():
-        locks.lock_session(session)
+        conversations.lock_session(session)
         raise ZeroDivisionError
     assert talk.say("hello again")["session"]["conversation"] == 1
