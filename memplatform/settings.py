@@ -271,7 +271,7 @@ MEMORY_RETRIEVERS = env.list("MEMORY_RETRIEVERS", default=RETRIEVERS)
 TELLERS = ["sessions_app.admin.retrieved_events.session_events", "memories.admin.recall_traces.events.daily_events"]
 MEMORY_EVENT_TELLERS = env.list("MEMORY_EVENT_TELLERS", default=TELLERS)
 #: What else is looked through with the memories of a scope (see memories.lifecycle.old_secrets).
-SECRET_FINDERS = ["sessions_app.history.old_secrets.mark_messages"]
+SECRET_FINDERS = ["sessions_app.history.retention.mark_messages"]
 MEMORY_SECRET_FINDERS = env.list("MEMORY_SECRET_FINDERS", default=SECRET_FINDERS)
 #: Whom operators call by a name, for the search for sessions (see sessions_app.admin.speakers).
 NAME_FINDERS = ["channels_app.people.peers.peers_called"]

@@ -14,8 +14,7 @@ from memories.tenancy.access import Caller
 from memories.visibility import visible_scopes
 from sessions_app.choices import SPOKEN
 from sessions_app.compaction import closing_summary
-from sessions_app.history import redaction
-from sessions_app.history.retention import retention_of
+from sessions_app.history.retention import redacted_events, retention_of
 from sessions_app.models import Session, SessionEvent
 
 #: A larger number is no id.
@@ -89,7 +88,7 @@ def visible_message(
     if event > ID_MAX or (session.is_group and not session.channel_rules().capture_group_memory):
         return None
     message = session.spoken(conversation).filter(pk=event).first() if conversation <= session.conversation else None
-    if message is None or message.pk in redaction.redacted_events(session, conversation):
+    if message is None or message.pk in redacted_events(session, conversation):
         return None
     policies = Policy.objects.of(session.workspace_id)
     retention = retention_of(session.workspace_id, [scope.pk], ScopeKind(scope.kind), policies, now)

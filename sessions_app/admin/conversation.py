@@ -20,7 +20,7 @@ from memories.recall.people import name_in
 from sessions_app.admin.made_memories import MadeMemory, memories_of
 from sessions_app.admin.served_recalls import ServedRecall, recalls_of_answers, served_recalls
 from sessions_app.choices import EventKind
-from sessions_app.history import redaction
+from sessions_app.history import retention
 from sessions_app.models import Flush, Session, SessionEvent
 
 #: Messages on a page, conversations to choose from.
@@ -118,7 +118,7 @@ def conversation_of(session: Session, query: Mapping[str, Any]) -> ConversationP
     """The conversation and page the query names, else the newest page of the latest conversation."""
     tabs = _tabs(session, _number(query.get("life")))
     number = next((tab.number for tab in tabs if tab.is_shown), session.conversation)
-    redacted = redaction.redacted_events(session, number)
+    redacted = retention.redacted_events(session, number)
     before = _number(query.get("before"))
     events = SessionEvent.objects.filter(session=session, workspace_id=session.workspace_id, conversation=number)
     messages = events.exclude(kind=EventKind.SUMMARY)
@@ -176,7 +176,7 @@ def _markers(session: Session, number: int, redacted: Mapping[int, int]) -> dict
         markers[flush.up_to].append(Marker(flush=flush, outcome=outcome, who=actor_label(flush.actor)))
     for summary in SessionEvent.objects.filter(**here, kind=EventKind.SUMMARY).order_by("position"):
         up_to = int(summary.data.get("covers_to", summary.position))
-        is_redacted = redaction.reveals(redacted, up_to, summary.data.get("left_out", ()))
+        is_redacted = retention.reveals(redacted, up_to, summary.data.get("left_out", ()))
         markers[up_to].append(Marker(summary=summary.handed_out(), is_redacted=is_redacted))
     return markers
 

@@ -17,7 +17,7 @@ from memories.models import Scope
 from sessions_app.choices import EventKind
 from sessions_app.compaction import closing_summary
 from sessions_app.compaction.transcript import CheckedCandidate, FlushCandidate
-from sessions_app.history import redaction
+from sessions_app.history import retention
 from sessions_app.models import Session, SessionEvent
 
 NAME = "flush"
@@ -63,7 +63,7 @@ def store_candidates(
     with transaction.atomic():
         reached = [scope for scope, reason in zip(scopes, reasons, strict=True) if scope and not reason]
         locked = entries.lock_scopes(reached)
-        redacted = redaction.redacted_events(session)
+        redacted = retention.redacted_events(session)
         drafts: list[Draft] = []
         refused: list[Refused] = []
         for n, (checked, scope, some) in enumerate(zip(candidates, scopes, resting, strict=True)):

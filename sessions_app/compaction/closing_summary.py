@@ -18,7 +18,7 @@ from memories.models import Scope
 from memories.tenancy.resolver import Resolution, resolve
 from sessions_app.compaction import summary
 from sessions_app.compaction.summary import TurnEvents, turns_of, without_echoes
-from sessions_app.history import redaction
+from sessions_app.history import retention
 from sessions_app.models import Session, SessionEvent
 
 #: Of a closed conversation its last TURNS are kept, of one that goes on a summary.
@@ -37,7 +37,7 @@ def store_summary(
         return []
     with transaction.atomic():
         locked = entries.lock_scopes(scope for scope, _turns, _sender in _shares(session, turns_of(events)))
-        left = redaction.redact(events, redaction.redacted_events(session, events[0].conversation))
+        left = retention.redact(events, retention.redacted_events(session, events[0].conversation))
         shares = _shares(session, turns_of(left))
         drafts = [_draft(session, scope, turns, subtype, sender) for scope, turns, sender in shares]
         return entries.remember_many(drafts, now=now, actor=actor, locked=locked)

@@ -15,7 +15,7 @@ from sessions_app.choices import EventKind
 from sessions_app.compaction import summary as summaries
 from sessions_app.compaction.flush import first_part, flush_by_platform, has_continuation
 from sessions_app.compaction.model import ConversationModel
-from sessions_app.history import redaction
+from sessions_app.history import retention
 from sessions_app.lifecycle import close, conversations
 from sessions_app.models import Flush, Session, SessionEvent
 from sessions_app.search import rows
@@ -93,8 +93,8 @@ def compact(
             if session.flushed_to < plan.cut:
                 return False
             is_current = plan.flush == _version(session.flush_of_cycle().first())
-            redacted = redaction.redacted_events(session)
-            if not left or (is_current and not redaction.reveals(redacted, plan.cut, plan.redacted)):
+            redacted = retention.redacted_events(session)
+            if not left or (is_current and not retention.reveals(redacted, plan.cut, plan.redacted)):
                 _apply(session, plan, now)
                 if plan.cut < end or (up_to and _is_full(session, max_tokens)):  # else it has not grown meanwhile
                     conversations.queue_next_part(session, max_tokens, now=now, up_to=end if plan.cut < end else 0)
@@ -121,15 +121,15 @@ def _flushed_segment(session: Session, end: int, model: ConversationModel, now: 
 
 def _segment(session: Session, end: int) -> Segment:
     """The first part of what compacting up to a position would replace; no more is read than that takes."""
-    redacted = redaction.redacted_events(session)
-    summary, up_to = redaction.latest_summary(session, redacted)
+    redacted = retention.redacted_events(session)
+    summary, up_to = retention.latest_summary(session, redacted)
     before, covered = summary.handed_out().content if summary else "", 0
     flush = session.flush_of_cycle().first()
     if flush and has_continuation(flush, redacted):
         before, covered = flush.goes_on_with, flush.goes_on_to
     part = first_part(session.spoken().filter(position__gt=max(up_to, covered), position__lte=end))
     cut = part[-1].position if part else end
-    return Segment(cut, redaction.redact(part, redacted), before, flush, covered, redacted)
+    return Segment(cut, retention.redact(part, redacted), before, flush, covered, redacted)
 
 
 def _plan(session: Session, segment: Segment, max_tokens: int, model: ConversationModel) -> CompactionPlan:
@@ -169,7 +169,7 @@ def _end(session: Session, *, kept: int) -> int:
 
     Read from the newest on, without their words, until it is found; 0: those are all there is.
     """
-    _summary, up_to = redaction.latest_summary(session, redaction.redacted_events(session))
+    _summary, up_to = retention.latest_summary(session, retention.redacted_events(session))
     newest_first = session.spoken().filter(position__gt=up_to).order_by("-position")
     used = end = 0
     stays, later, later_used = False, None, 0  # the message heard after this one, and the tokens from there on

@@ -25,7 +25,7 @@ from sessions_app.compaction import closing_summary
 from sessions_app.compaction.candidates import CandidateResults, store_candidates
 from sessions_app.compaction.model import EMPTY_EXTRACTION, ConversationModel, FlushExtraction, parts_of
 from sessions_app.compaction.transcript import FlushCandidate, Transcript
-from sessions_app.history import redaction
+from sessions_app.history import retention
 from sessions_app.lifecycle import close, conversations
 from sessions_app.models import Flush, Session, SessionEvent
 
@@ -56,7 +56,7 @@ def flush_by_bot(
         conversations.lock_session(session)
         # The candidates of a bot, checked against the open conversation as far as it may be told
         shown = (
-            redaction.redact((event.handed_out() for event in session.spoken()), redaction.redacted_events(session))
+            retention.redact((event.handed_out() for event in session.spoken()), retention.redacted_events(session))
             if candidates
             else []
         )
@@ -135,13 +135,13 @@ def _flush_by_model(session: Session, model: ConversationModel, end: int, now: d
         model.may_ask() and session.open_cycle == cycle and (part := first_part(unflushed_events(session, before=end)))
     ):
         flushed_to = session.flushed_to
-        shown = redaction.redact(part, redaction.redacted_events(session))
+        shown = retention.redact(part, retention.redacted_events(session))
         extraction = model.extract(session, shown, before=_continuation(session)) if shown else EMPTY_EXTRACTION
         if extraction is None:
             break
         with acting(actor):
             conversations.lock_session(session)
-            redacted = redaction.redacted_events(session)
+            redacted = retention.redacted_events(session)
             is_current = (session.open_cycle, session.flushed_to) == (cycle, flushed_to)
             if is_current and not any(event.pk in redacted for event in shown):
                 flush = _store_extraction(session, extraction, part, now=now, actor=actor)
@@ -152,17 +152,17 @@ def _flush_by_model(session: Session, model: ConversationModel, end: int, now: d
 
 def _continuation(session: Session) -> str:
     """What the open conversation goes on from: the text of its last flush, else its summary."""
-    redacted = redaction.redacted_events(session)
+    redacted = retention.redacted_events(session)
     flush = session.flush_of_cycle().first()
     if flush and has_continuation(flush, redacted):
         return flush.goes_on_with
-    summary, _up_to = redaction.latest_summary(session, redacted)
+    summary, _up_to = retention.latest_summary(session, redacted)
     return summary.handed_out().content if summary else ""
 
 
 def has_continuation(flush: Flush, redacted: Mapping[int, int]) -> bool:
     """Whether a flush has a continuation, and it reveals nothing redacted."""
-    return bool(flush.goes_on_with) and not redaction.reveals(redacted, flush.goes_on_to)
+    return bool(flush.goes_on_with) and not retention.reveals(redacted, flush.goes_on_to)
 
 
 def _store_extraction(

@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 from memories.exceptions import HistoryDiffers
 from memories.language.confidential import is_masked_form
 from sessions_app.choices import SPOKEN, EventKind
-from sessions_app.history import redaction
+from sessions_app.history import retention
 from sessions_app.models import Session, SessionEvent
 
 
@@ -76,7 +76,7 @@ def _stored(
     stored = [*begin, *_client_messages(events)]
     if _first_difference(stored, claimed) is None:
         return stored
-    redacted = [*begin, *_client_messages(redaction.redact(events, redaction.redacted_events(session)))]
+    redacted = [*begin, *_client_messages(retention.redact(events, retention.redacted_events(session)))]
     return redacted if _first_difference(redacted, claimed) is None else stored
 
 

@@ -25,7 +25,7 @@ from memories.models import Entry, Evidence, Scope, Workspace
 from memories.recall.people import name_in
 from memories.verification import quotes
 from sessions_app.choices import EventKind
-from sessions_app.history import redaction
+from sessions_app.history import retention
 from sessions_app.models import SessionEvent, event_ids
 
 ACTOR = "job:find-evidence"
@@ -80,8 +80,8 @@ def _messages(workspace_id: int, facts: Sequence[Entry]) -> dict[str, SessionEve
     origins = {origin for fact in facts for origin in fact.origins}
     events = SessionEvent.objects.filter(workspace_id=workspace_id, pk__in=event_ids(origins), kind=EventKind.USER)
     rows = list(events.select_related("session").select_for_update(of=("self",), no_key=True))
-    redacted = redaction.redacted_in(workspace_id, {origin.rpartition("/")[0] for origin in origins})
-    return {event.session.origin_of(event): event for event in redaction.redact(rows, redacted)}
+    redacted = retention.redacted_in(workspace_id, {origin.rpartition("/")[0] for origin in origins})
+    return {event.session.origin_of(event): event for event in retention.redact(rows, redacted)}
 
 
 def _words_of(fact: Entry, said: Mapping[str, SessionEvent]) -> list[QuotedWords]:

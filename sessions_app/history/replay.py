@@ -9,7 +9,7 @@ from django.db import connection
 
 from memories.language.confidential import without
 from sessions_app.choices import SPOKEN, EventKind
-from sessions_app.history import redaction
+from sessions_app.history import retention
 from sessions_app.lifecycle import close
 from sessions_app.models import HIDDEN_SPANS, SENDER_NAME, Session, SessionEvent
 
@@ -54,8 +54,8 @@ def replay_messages(session: Session, limit: int) -> list[ReplayedMessage]:
     In plain SQL, with times as text: every answer of a bot reads hundreds of rows, and the ORM takes longer to load
     them than PostgreSQL to find them.
     """
-    redacted = redaction.redacted_events(session)
-    summary, compacted = redaction.latest_summary(session, redacted)
+    redacted = retention.redacted_events(session)
+    summary, compacted = retention.latest_summary(session, redacted)
     parameters: dict[str, Any] = {
         "session": session.pk,
         "conversation": session.conversation,
@@ -94,10 +94,10 @@ def replay_history(session: Session, *, max_tokens: int | None = None, now: date
     """The open conversation within its budget, or within `max_tokens`; empty for one that its next use will close."""
     if close.is_stale(session, now=now):
         return History([], 0, False)
-    redacted = redaction.redacted_events(session)
-    latest, up_to = redaction.latest_summary(session, redacted)
+    redacted = retention.redacted_events(session)
+    latest, up_to = retention.latest_summary(session, redacted)
     summary = [latest] if latest else []
-    spoken = redaction.redact(session.spoken().filter(position__gt=up_to), redacted)
+    spoken = retention.redact(session.spoken().filter(position__gt=up_to), redacted)
     limit = session.max_tokens() if max_tokens is None else max_tokens
     fitting = newest_turns(spoken, limit - sum(event.tokens for event in summary))
     events = [event.handed_out() for event in (*summary, *fitting)]
@@ -121,6 +121,6 @@ def last_turn(session: Session, speaker: str) -> list[SessionEvent]:
     newest = [event.handed_out() for event in session.spoken().order_by("-position")[:LATEST]]
     mine = (n for n, event in enumerate(newest) if event.kind == EventKind.USER and event.sender_id == speaker)
     n = next(mine, None)
-    if n is None or newest[n].pk in redaction.redacted_events(session):
+    if n is None or newest[n].pk in retention.redacted_events(session):
         return []
     return [newest[n], *(event for event in newest[max(n - 1, 0) : n] if event.kind == EventKind.ASSISTANT)]

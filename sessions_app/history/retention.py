@@ -1,22 +1,22 @@
-"""How long messages are handed out, and kept: as long as the memory of their turn lives (A9, C6).
+"""What becomes of old messages: how long the log keeps them, and the secrets that are left out of what is shown."""
 
-A message that never became a memory has the same term. Past it no answer and no text has the message; it stays stored
-for the operator until SESSION_EVENT_TTL.
-"""
-
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 from django.db import connection, transaction
+from django.db.models import Q
 
-from memories.choices import EntryType, ScopeKind
+from memories.choices import EntryType, ScopeKind, SecretsRule
 from memories.conf import conf
 from memories.entries import evidence
+from memories.language.confidential import find_secrets, secret_spans
+from memories.models import Scope
 from memories.models.entry import LIVE_SQL
 from memories.models.policy import Policies
-from sessions_app.models import conversation_path, event_ids
+from sessions_app.choices import EventKind
+from sessions_app.models import HIDDEN_SPANS, Session, SessionEvent, conversation_path, event_ids
 
 #: Turns whose term is not that of their messages: pinned, restored, repeated, or with a term of their own.
 _LIVES = f"""({LIVE_SQL} AND CASE WHEN e.expires_at IS NOT NULL THEN e.expires_at > %(now)s
@@ -113,3 +113,102 @@ def count_old(*, now: datetime) -> dict[str, int]:
     with connection.cursor() as cursor:
         cursor.execute(f"SELECT count(*) {_OLD}", {"before": now - conf.SESSION_EVENT_TTL})  # noqa: S608 (constants)
         return {"events": int(cursor.fetchone()[0])}
+
+
+def mark_messages(scope: Scope) -> None:
+    """Note the secrets in the conversations of a scope; where a channel stores them as they are said, none."""
+    sessions = Session.objects.filter(Q(user_scope=scope) | Q(chat_scope=scope), workspace_id=scope.workspace_id)
+    for session in sessions.order_by("pk"):
+        if session.channel_rules().secrets != SecretsRule.OFF:
+            for conversation in range(1, session.conversation + 1):
+                # Of one conversation: a bot often repeats what its user told it
+                messages = list(session.messages(conversation).only("pk", "content", "data"))
+                values = {secret.value for message in messages for secret in find_secrets(message.content)}
+                changed = []
+                for message in messages if values else ():
+                    spans = [list(span) for span in secret_spans(message.content, values)]
+                    if spans and message.data.get(HIDDEN_SPANS) != spans:
+                        message.data = {**message.data, HIDDEN_SPANS: spans}
+                        changed.append(message)
+                SessionEvent.objects.bulk_update(changed, ["data"], batch_size=500)
+
+
+#: Suppressions are indexed by conversation; a memory of several conversations stands under this.
+_SEVERAL = "*"
+_SUPPRESSED = "SELECT origins FROM memories_suppression WHERE workspace_id = %s AND conversation = ANY(%s)"
+#: Run only where there are any: planning it takes longer than running it. A message that is no longer stored was
+#: summarised before, so it stands before all that are (position 0).
+_WITH_ANSWERS = """
+SELECT named.id, coalesce(e.position, 0)
+FROM unnest(%(ids)s::bigint[]) AS named (id)
+LEFT JOIN sessions_app_sessionevent e ON e.id = named.id AND e.workspace_id = %(workspace)s
+UNION
+SELECT answer.id, answer.position FROM sessions_app_sessionevent e CROSS JOIN LATERAL (
+    SELECT min(position) AS position FROM sessions_app_sessionevent
+    WHERE session_id = e.session_id AND conversation = e.conversation AND position > e.position AND kind = %(user)s
+) following
+JOIN sessions_app_sessionevent answer
+    ON answer.session_id = e.session_id AND answer.conversation = e.conversation AND answer.position > e.position
+    AND answer.position < coalesce(following.position, %(end)s) AND answer.kind = ANY(%(answers)s)
+WHERE e.id = ANY(%(ids)s::bigint[]) AND e.workspace_id = %(workspace)s AND e.kind = %(user)s
+"""
+_NO_END = 2**31 - 1
+
+
+class Identified(Protocol):
+    """A message known by its id."""
+
+    @property
+    def pk(self) -> int: ...
+
+
+M = TypeVar("M", bound=Identified)
+
+
+def redacted_events(session: Session, conversation: int | None = None) -> dict[int, int]:
+    """The positions of the redacted messages of a conversation, by default the open one, by id."""
+    number = session.conversation if conversation is None else conversation
+    return redacted_in(session.workspace_id, {conversation_path(session.uid, number)})
+
+
+def redacted_in(workspace_id: int, conversations: Collection[str]) -> dict[int, int]:
+    """The same of several conversations of a workspace, by path."""
+    with connection.cursor() as cursor:
+        cursor.execute(_SUPPRESSED, [workspace_id, [*conversations, _SEVERAL]])
+        ids = [pk for (origins,) in cursor.fetchall() for pk in event_ids(origins, conversations)]
+        if not ids:
+            return {}
+        parameters: dict[str, Any] = {
+            "ids": ids,
+            "workspace": workspace_id,
+            "user": EventKind.USER.value,
+            "answers": [EventKind.ASSISTANT.value, EventKind.TOOL.value],
+            "end": _NO_END,
+        }
+        cursor.execute(_WITH_ANSWERS, parameters)
+        return dict(cursor.fetchall())
+
+
+def redact(events: Iterable[M], redacted: Collection[int]) -> list[M]:
+    """Messages without the redacted ones."""
+    return [event for event in events if event.pk not in redacted]
+
+
+def reveals(redacted: Mapping[int, int], up_to: int, known: Collection[int] = ()) -> bool:
+    """Whether a text about all up to a position may tell a redacted message; `known` were redacted when it was made."""
+    return any(position <= up_to and pk not in known for pk, position in redacted.items())
+
+
+def latest_summary(session: Session, redacted: Mapping[int, int]) -> tuple[SessionEvent | None, int]:
+    """The newest summary of the open conversation that reveals nothing redacted, and the position it covers.
+
+    (None, 0) when all reveal something: then the messages are handed out themselves, until there is a new one.
+    """
+    if not session.compacted_to:
+        return None, 0
+    newest_first = session.messages().filter(kind=EventKind.SUMMARY).order_by("-position")
+    for summary in newest_first if redacted else newest_first[:1]:
+        up_to = int(summary.data.get("covers_to", summary.position))
+        if not reveals(redacted, up_to, summary.data.get("left_out", ())):
+            return summary, up_to
+    return None, 0

@@ -22,7 +22,7 @@ from memories.recall.people import OTHERS_FACTOR
 from memories.recall.query import SearchScope
 from memories.recall.vector import similarity
 from sessions_app.choices import EventKind
-from sessions_app.history import redaction
+from sessions_app.history import retention
 from sessions_app.history.retention import retention_of
 from sessions_app.models import SENDER_NAME, conversation_path
 
@@ -257,7 +257,7 @@ class _Log:
             cursor.execute(statement, parameters)
             rows = [_EventRow(*row) for row in cursor.fetchall()]
         conversations = {row.conversation_path for row in rows}
-        return redaction.redact(rows, redaction.redacted_in(question.workspace_id, conversations))
+        return retention.redact(rows, retention.redacted_in(question.workspace_id, conversations))
 
     @cached_property
     def _retention(self) -> dict[str, Any]:

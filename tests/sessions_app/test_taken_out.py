@@ -11,7 +11,7 @@ from django.test.utils import CaptureQueriesContext
 from memories.models import Entry, Workspace
 from sessions_app.compaction import flush
 from sessions_app.compaction.model import ConversationModel
-from sessions_app.history import redaction
+from sessions_app.history import retention
 from sessions_app.history.replay import replay_messages
 from sessions_app.lifecycle import close
 from sessions_app.models import Session
@@ -158,7 +158,7 @@ def test_with_a_message_its_answer_goes_and_no_more(secret: Secret) -> None:
     assert secret.talk.request("DELETE", f"entries/{fact}").status_code == 200
     assert secret.talk.history(secret.session)[0] == ("user", secret.other)
     assert secret.word not in str(secret.context()["events"])
-    assert redaction.redacted_events(secret.session).keys() == set(
+    assert retention.redacted_events(secret.session).keys() == set(
         secret.session.events.filter(position__in=[1, 2]).values_list("pk", flat=True)
     )
 

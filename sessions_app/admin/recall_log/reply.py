@@ -8,7 +8,7 @@ from memories.models import RecallTrace
 from sessions_app.admin.served_recalls import BEFORE
 from sessions_app.admin.take_out import message_url
 from sessions_app.choices import EventKind
-from sessions_app.history import redaction
+from sessions_app.history import retention
 from sessions_app.models import Session, SessionEvent
 
 #: Messages looked at for the question of a recall.
@@ -33,7 +33,7 @@ def reply_of(trace: RecallTrace, session: Session | None) -> Reply | None:
     event = named or _after_the_same_words(trace, session)
     if event is None:
         return None
-    redacted = redaction.redacted_events(session, event.conversation)
+    redacted = retention.redacted_events(session, event.conversation)
     return Reply(event.handed_out(), message_url(session, event), named is not None, event.pk in redacted)
 
 

@@ -21,7 +21,7 @@ from memories.models.state import State, mark_of
 from memplatform.transfer import markdown
 from memplatform.transfer.export import export
 from sessions_app.admin.made_memories import suspect_message
-from sessions_app.history import redaction
+from sessions_app.history import retention
 from sessions_app.models import SessionEvent
 from tests.channels_app.doors.tools.asking import tool
 from tests.conftest import NOW, TELEGRAM, make_draft, make_key
@@ -144,7 +144,7 @@ def test_what_the_message_is_made_into_again_stays_out_and_what_is_said_elsewher
     assert clean.pk != poisoned[1].pk and clean.is_live()
     told = EventDraft(scope=scope, local_date=NOW.date(), content="Of it again.", origins=(origin(),))
     assert daily_events.write([told], now=LATER, actor="extraction") == []
-    assert redaction.redacted_events(message().session) != {}
+    assert retention.redacted_events(message().session) != {}
     assert Entry.objects.filter(quarantined_at__isnull=False).count() == done.entries
 
 
@@ -154,7 +154,7 @@ def test_a_message_nothing_was_made_of_is_kept_back_and_can_be_let_back(talk: Ta
     Entry.objects.update(origins=[])
     done = put_in()
     assert (done.entries, done.conversations) == (0, 1)
-    assert event.pk in redaction.redacted_events(event.session) and not talk.get(origin()).json()["found"]
+    assert event.pk in retention.redacted_events(event.session) and not talk.get(origin()).json()["found"]
     quarantine.let_back(scope.workspace_id, done.run, now=LATER, actor="user:alice", reason="harmless")
     assert talk.get(origin()).json()["found"]
 

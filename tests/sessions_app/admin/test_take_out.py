@@ -10,7 +10,7 @@ from memories import batches, entries
 from memories.entries import daily_events
 from memories.entries.daily_events import EventDraft
 from memories.models import Batch, DailyEvent, Entry, Scope, Workspace
-from sessions_app.history import redaction
+from sessions_app.history import retention
 from sessions_app.models import Session, SessionEvent
 from tests.conftest import NOW, TELEGRAM, make_draft
 from tests.memories.admin.conftest import enter, make_user
@@ -68,7 +68,7 @@ def test_a_message_is_taken_out_with_its_memories_and_days_and_comes_back(talk: 
     done = take_out(alice, event, reason="private")
     assert done.status_code == 302 and done.headers["Location"].endswith("#m1")
     assert [entry.content for entry in Entry.objects.live()] == ["User: we bake on Monday\nAssistant: ok"]
-    assert event.pk in redaction.redacted_events(event.session)
+    assert event.pk in retention.redacted_events(event.session)
     told = DailyEvent.objects.get()
     listed = alice.get(reverse("admin:memories_dailyevent_changelist"), {"use": "taken_out"})
     assert [row.pk for row in listed.context["cl"].result_list] == [told.pk]
@@ -78,7 +78,7 @@ def test_a_message_is_taken_out_with_its_memories_and_days_and_comes_back(talk: 
     batch = Batch.objects.get()
     assert (batch.reason, batch.actor, batch.counts) == ("private", "user:alice", {"expire": 1})
     batches.apply_batch(batches.plan_undo(batch, actor="user:alice", now=NOW), now=NOW)
-    assert Entry.objects.live().count() == 2 and not redaction.redacted_events(event.session)
+    assert Entry.objects.live().count() == 2 and not retention.redacted_events(event.session)
     assert DailyEvent.objects.in_use().exists()
 
 
@@ -98,7 +98,7 @@ def test_of_a_group_the_copies_go_and_what_rests_on_more_is_not_served_meanwhile
     take_out(alice, event, reason="private")
     kept = Entry.objects.live().values_list("content", flat=True)
     assert len(kept) == 2 and all("the rye is done" in content for content in kept)
-    assert other.pk not in redaction.redacted_events(event.session)
+    assert other.pk not in retention.redacted_events(event.session)
 
 
 @pytest.mark.thorough
@@ -117,9 +117,9 @@ def test_the_turn_goes_though_it_has_ended_and_only_without_one_a_memory_of_seve
     assert (goes.entries, goes.along, goes.messages) == ([known], [], [other])
     Entry.objects.filter(pk=turn.pk).update(origins=paths(event))
     take_out(alice, event, reason="private")
-    assert redaction.redacted_events(event.session).keys() == {event.pk, event.pk + 1}
+    assert retention.redacted_events(event.session).keys() == {event.pk, event.pk + 1}
     batches.apply_batch(batches.plan_undo(Batch.objects.get(), actor="user:alice", now=NOW), now=NOW)
-    assert not redaction.redacted_events(event.session)
+    assert not retention.redacted_events(event.session)
     assert set(Entry.objects.live()) == {known, Entry.objects.get(content__contains="green\n")}
 
 
