@@ -12,4 +12,4 @@ from memories.webhooks.announcements import (
     send_again,
 )
 from memories.webhooks.delivery import count_due, deliver_due, has_due
-from memories.webhooks.signature import new_secret
+from memories.webhooks.sending import new_secret

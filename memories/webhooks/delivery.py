@@ -18,8 +18,7 @@ from memories.models import Webhook, WebhookDelivery
 from memories.models.webhook import DeliveryProblem, DeliveryState, WebhookQuerySet
 from memories.webhooks.announcements import announce_reviews
 from memories.webhooks.bodies import body_of
-from memories.webhooks.sending import NotSent, Receiver
-from memories.webhooks.signature import read_secret, signed_headers
+from memories.webhooks.sending import NotSent, Receiver, read_secret, signed_headers
 
 log = structlog.get_logger(__name__)
 Clock = Callable[[], datetime]

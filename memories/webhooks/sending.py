@@ -1,10 +1,10 @@
-"""POST to an address somebody typed in: only to public addresses, without redirects, within a fixed time.
+"""POST to an address somebody typed in: only to public addresses, signed, without redirects, within a fixed time."""
 
-The name is resolved when a connection is made, each of its addresses is looked at, and the connection goes to the very
-address that was looked at. The time holds for the whole call: a receiver that drips its answer cannot stretch it.
-"""
-
+import base64
+import hashlib
+import hmac
 import ipaddress
+import secrets
 import socket
 import ssl
 import time
@@ -16,7 +16,9 @@ import httpcore
 import httpx
 import truststore
 
+from memories import secrets as kept
 from memories.conf import conf
+from memories.models import Webhook
 from memories.models.webhook import DeliveryProblem
 
 _HEADERS = {"Content-Type": "application/json", "Accept-Encoding": "identity", "User-Agent": "memplatform"}
@@ -154,3 +156,33 @@ class _Stream(httpcore.NetworkStream):
 
     def get_extra_info(self, info: str) -> Any:
         return self._stream.get_extra_info(info)
+
+
+_PREFIX = "whsec_"
+_BYTES = 32
+
+
+def new_secret(webhook: Webhook) -> str:
+    """Make and keep a webhook's secret, in place of a former one; shown to its owner once."""
+    secret = _PREFIX + base64.b64encode(secrets.token_bytes(_BYTES)).decode()
+    kept.keep(webhook.secret_name, secret, workspace=webhook.workspace)
+    return secret
+
+
+def read_secret(webhook: Webhook) -> str | None:
+    """The secret of a webhook; None when it cannot be read."""
+    try:
+        return kept.read(webhook.secret_name, workspace=webhook.workspace)
+    except kept.SecretUnreadable:
+        return None
+
+
+def signed_headers(secret: str, delivery_id: str, timestamp: int, body: bytes) -> dict[str, str]:
+    """The headers by which a receiver knows a delivery, its moment in seconds since 1970, and who sent it."""
+    key = base64.b64decode(secret.removeprefix(_PREFIX))
+    digest = hmac.digest(key, f"{delivery_id}.{timestamp}.".encode() + body, hashlib.sha256)
+    return {
+        "webhook-id": delivery_id,
+        "webhook-timestamp": str(timestamp),
+        "webhook-signature": f"v1,{base64.b64encode(digest).decode()}",
+    }
