@@ -29,7 +29,7 @@ BROKEN: list[tuple[Rule, str, str]] = [
     (upward_imports, "memories.language.text", "if TYPE_CHECKING:\n    from sessions_app.models import Session"),
     (broken_layers, "memories.language.text", "from memories.models import Entry"),
     (broken_layers, "memories.models.entry", "from memories import entries"),
-    (broken_layers, "memories.embeddings.cache", "import memories.index.search_rows"),
+    (broken_layers, "memories.embeddings.base", "import memories.index.search_rows"),
     (broken_layers, "memories.entries.write", "def f():\n    from memories.recall import recall"),
     (broken_layers, "memories.entries.write", "from ..retrieval import recall"),
     (broken_layers, "memories.consolidation.capture", "from memories import recall"),

@@ -19,9 +19,8 @@ from cachetools import LRUCache
 from django.conf import settings
 from django.utils.module_loading import import_string
 
-from memories.embeddings import cache
-from memories.embeddings.base import Provider
-from memories.embeddings.breaker import Breaker
+from memories.embeddings import base
+from memories.embeddings.base import Breaker, Provider
 from memories.exceptions import EmbedderFailed
 
 log = logging.getLogger(__name__)
@@ -129,7 +128,7 @@ def embed_passages(
 ) -> Embedded | None:
     """One vector a text in order, or None; `seconds` is the limit of each provider's call."""
     for provider in providers_in(space):
-        known = cache.cached(provider, texts) if use_cache else {}
+        known = base.cached(provider, texts) if use_cache else {}
         known = {text: vector for text, vector in known.items() if len(vector) == provider.dimension}
         missing = [text for text in dict.fromkeys(texts) if text not in known]
         if missing:
@@ -138,7 +137,7 @@ def embed_passages(
             if answer is None:
                 continue
             fresh = dict(zip(missing, answer.vectors, strict=True))
-            cache.keep(provider, fresh)
+            base.keep(provider, fresh)
             known |= fresh
         return Embedded(provider, [known[text] for text in texts])
     return None

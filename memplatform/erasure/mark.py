@@ -5,7 +5,7 @@ from datetime import datetime
 
 from django.db import connection, transaction
 
-from memories.embeddings.cache import text_hash
+from memories.embeddings.base import text_hash
 from memories.entries import erase, tombstones
 from memories.index.indexed_text import indexed_text
 from memories.language.turns import sides_of

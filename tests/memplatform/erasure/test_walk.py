@@ -11,7 +11,7 @@ from django.contrib import admin
 from django.db import connection
 from django.urls import reverse
 
-from memories.embeddings.cache import text_hash
+from memories.embeddings.base import text_hash
 from memories.files import disk
 from memories.files.layout import scope_folder
 from memories.models import (
