@@ -17,7 +17,7 @@ from typing import Any
 from benchmarks.ground import begun, scope_of, seconds
 from memories import batches
 from memories.files.markdown import blocks
-from memories.imports.foreign_folder import parts
+from memories.imports.folder import parts
 from memories.models import Batch, DailyEvent, Entry, Scope
 
 NOW = datetime(2026, 3, 1, 9, 0, tzinfo=UTC)

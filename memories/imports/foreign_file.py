@@ -21,7 +21,7 @@ from memories.entries.draft import UnscopedDraft, check
 from memories.exceptions import InvalidDraft
 from memories.imports import chatgpt, mem0, table, zep
 from memories.imports.batch import READ, ImportReport, Report, carry_out, imported
-from memories.imports.foreign_folder import parts
+from memories.imports.folder import parts
 from memories.imports.found import FileRefused, Found, Heard, Reader
 from memories.imports.left_out import LeftOut, LeftOutReason
 from memories.language import text
