@@ -1,24 +1,75 @@
-"""What every import has in common: one batch that can be undone, taken up again after a kill, counted as it went (D8).
+"""One import as one batch: what is found, written, and left out."""
 
-What an import brought once, and nobody undid, is not brought again: whatever people made of it since stays as it is.
-"""
-
+import re
+from codecs import BOM_UTF8
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 from itertools import chain, islice
-from typing import Protocol
+from pathlib import Path
+from typing import Any, BinaryIO, Protocol
 from uuid import uuid4
 
+import ijson
 from django.db import connection, transaction
-from django.db.models import Count, QuerySet
+from django.db.models import Count, QuerySet, TextChoices
+from django.utils.dateparse import parse_datetime
+from django.utils.translation import gettext as _
+from django.utils.translation import pgettext_lazy
 
 from memories import batches
 from memories.batches.steps import CreateStep, PlanRow
-from memories.choices import BatchState, BatchVerb, ChangeState, Outcome, SkipReason
-from memories.exceptions import ScopeFrozen
-from memories.imports.left_out import AllLeftOut, LeftOut, LeftOutReason
+from memories.choices import BatchState, BatchVerb, Category, ChangeState, EntryType, Outcome, SkipReason
+from memories.exceptions import PlatformError, ScopeFrozen
 from memories.models import Batch, BatchChange, Entry, Scope
+
+
+class LeftOutReason(TextChoices):
+    """Why something is not imported."""
+
+    LINK = "link", pgettext_lazy("left out", "it is a link, and links are not followed")
+    NO_FILE = "no_file", pgettext_lazy("left out", "it is no file")
+    NAME = "name", pgettext_lazy("left out", "it is neither MEMORY.md nor named by its day, as 2026-01-31.md is")
+    NO_DAY = "no_day", pgettext_lazy("left out", "there is no such day")
+    TOO_LARGE = "too_large", pgettext_lazy("left out", "it is too large to be read as a whole")
+    NO_TEXT = "no_text", pgettext_lazy("left out", "it is no text in UTF-8")
+    UNREADABLE = "unreadable", pgettext_lazy("left out", "it cannot be read")
+    EMPTY = "empty", pgettext_lazy("left out", "nothing stands in it")
+    SUPPRESSED = "suppressed", pgettext_lazy("left out", "people took these words out of use before")
+    ERASED = "erased", pgettext_lazy("left out", "it belongs to a person who was erased")
+    NO_ENTRY = "no_entry", pgettext_lazy("left out", "what it refers to is not there")
+    UNSTORABLE = "unstorable", pgettext_lazy("left out", "it cannot be stored")
+
+
+#: What is named of what an import leaves out; of the rest there is the number.
+MOST_NAMED = 1_000
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """A file, or a line or row of one, that is not imported."""
+
+    path: str
+    reason: LeftOutReason
+    line: int | None = None
+    detail: str = ""
+
+
+@dataclass
+class AllLeftOut:
+    """What an import leaves out: how much, and the first of it. A file of millions of such rows takes no more room."""
+
+    count: int = 0
+    first: list[LeftOut] = field(default_factory=list)
+
+    def add(self, one: LeftOut, times: int = 1) -> None:
+        """Count this, so many times."""
+        self.first += [one] * min(times, MOST_NAMED - len(self.first))
+        self.count += times
+
+    def __iter__(self) -> Iterator[LeftOut]:
+        return iter(self.first)
+
 
 NAME = "import"
 #: Two imports into one scope at once would both miss what the other plans.
@@ -127,3 +178,153 @@ def imported(scope: Scope) -> QuerySet[BatchChange, tuple[str | None, str | None
     rows = BatchChange.objects.filter(batch__scope=scope, batch__name=NAME, batch__state__in=_OPEN)
     rows = rows.filter(workspace_id=scope.workspace_id, state__in=(ChangeState.PLANNED, ChangeState.APPLIED))
     return rows.order_by().values_list("draft__content", "draft__date")
+
+
+class FileRefused(PlatformError):
+    """This file cannot be imported."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Found:
+    """Something a file says: a memory or, `is_said`, a turn of a conversation, told by its day besides."""
+
+    number: int  # of the row, or of the item in its list
+    content: str
+    who: str = ""  # whose it is, where the file says so
+    at: datetime | None = None
+    is_said: bool = False
+    title: str = ""  # of the conversation in which it was said
+    message: tuple[str, int] = ("", 0)  # in which it was said: the conversation by its id there, and its place in it
+    fields: dict[str, Any] = field(default_factory=dict)  # of the draft
+    slots: dict[str, str] = field(default_factory=dict)
+
+
+Reader = Iterator[Found | LeftOut]
+#: Who hears how many bytes of a file are read.
+Heard = Callable[[int], None]
+#: How deep lists and objects may stand in one another, and how large an item may be, which is read as a whole.
+DEPTH_MOST, ITEM_BYTES = 100, 32 * 1024 * 1024
+_BEGINNING, _CHUNK = 100_000, 1024 * 1024
+_ESCAPED, _STRING = re.compile(rb"\\.", re.DOTALL), re.compile(rb'"[^"]*"')
+_NO_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
+
+
+def items(path: Path, heard: Heard, *lists: str) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The objects of a JSON file with their numbers, one after another: of its list, of one it names, or one a line.
+
+    Raises FileRefused.
+    """
+    number = 0
+    try:
+        with path.open("rb") as file:
+            beginning = file.read(_BEGINNING).removeprefix(BOM_UTF8).lstrip()
+            named = [name for name in lists if f'"{name}"'.encode() in beginning] or lists
+            prefixes = ["item"] if beginning[:1] == b"[" else [f"{name}.item" for name in named]
+            for prefix in [*prefixes, *([""] if beginning[:1] == b"{" else [])]:
+                for item in _built(file, prefix, heard):
+                    number += 1
+                    yield number, item if isinstance(item, dict) else {}
+                if number:
+                    return
+    except _TooLarge as problem:
+        message = _(
+            "“%(name)s”: its item %(number)d has over %(most)d MB; so much is not read at once. Split the file."
+        )
+        most = ITEM_BYTES // 1024 // 1024
+        raise FileRefused(message % {"name": path.name, "number": number + 1, "most": most}) from problem
+    except RecursionError as problem:
+        raise FileRefused(nested_too_deep(path.name, number + 1)) from problem
+    except (ijson.JSONError, UnicodeDecodeError) as problem:
+        message = _("After its item %(number)d: %(why)s")
+        raise FileRefused(message % {"number": number, "why": str(problem).splitlines()[0]}) from problem
+
+
+def nested_too_deep(name: str, number: int) -> str:
+    """The sentence about an item, or a line, of a file that is nested too deep."""
+    message = _("“%(name)s”: in its item %(number)d, lists and objects stand in one another more than %(most)d deep.")
+    return message % {"name": name, "number": number, "most": DEPTH_MOST}
+
+
+class _TooLarge(Exception):
+    """One item of a file is larger than is read at once."""
+
+
+@dataclass
+class _Watched:
+    """A file of JSON that is read, with how much of it came since the last item was whole, and how deep it is there.
+
+    A reader of JSON would use up the memory of the machine over a million brackets before it said a word.
+    """
+
+    file: BinaryIO
+    heard: Heard
+    since: int = 0
+    depth: int = 0
+    is_in_string: bool = False
+    rest: bytes = b""  # the beginning of an escape whose end comes next
+
+    def read(self, size: int = -1) -> bytes:
+        """Raises _TooLarge, and RecursionError for what is nested deeper than DEPTH_MOST."""
+        if self.since > ITEM_BYTES:
+            raise _TooLarge
+        data = self.file.read(size)
+        self.since += len(data)
+        self.heard(self.file.tell())
+        plain = _ESCAPED.sub(b"", self.rest + data)
+        self.rest = b"\\" if plain.endswith(b"\\") else b""
+        plain = _STRING.sub(b"", (b'"' if self.is_in_string else b"") + plain.removesuffix(b"\\"))
+        outside, quote, _inside = plain.partition(b'"')
+        self.is_in_string = bool(quote)
+        for sign in outside.translate(None, delete=_NO_BRACKETS):
+            self.depth += 1 if sign in b"[{" else -1
+            if self.depth > DEPTH_MOST:
+                raise RecursionError
+        return data
+
+
+def _built(file: BinaryIO, prefix: str, heard: Heard) -> Iterator[Any]:
+    """The values of a JSON file below a prefix. Raises _TooLarge, RecursionError, ijson.JSONError."""
+    file.seek(0)
+    if file.read(len(BOM_UTF8)) != BOM_UTF8:
+        file.seek(0)
+    watched = _Watched(file, heard)
+    for item in ijson.items(watched, prefix, use_float=True, multiple_values=True, buf_size=_CHUNK):
+        watched.since = 0
+        yield item
+
+
+def check_depth(value: Any) -> None:
+    """Raises RecursionError for what is nested deeper than DEPTH_MOST; it does not recurse itself."""
+    level = [value]
+    for _depth in range(DEPTH_MOST + 1):
+        inner = [one for one in level if isinstance(one, dict | list)]
+        level = [child for one in inner for child in (one.values() if isinstance(one, dict) else one)]
+        if not level:
+            return
+    raise RecursionError
+
+
+def time_of(value: Any) -> datetime | None:
+    """A time as files tell it: ISO 8601, without a zone in UTC, or seconds since 1970. Raises ValueError."""
+    if value is None or value == "":
+        return None
+    if isinstance(value, int | float):
+        return datetime.fromtimestamp(value, UTC)
+    read = parse_datetime(str(value))
+    if read is None:
+        raise ValueError(_("“%(text)s” is not a time.") % {"text": value})
+    return read if read.tzinfo else read.replace(tzinfo=UTC)
+
+
+def slots_of(values: Any) -> dict[str, str]:
+    """What a foreign program kept beside a memory, as slots: plain values only."""
+    pairs = values.items() if isinstance(values, dict) else ()
+    return {str(name): str(value) for name, value in pairs if isinstance(value, str | int | float) and value != ""}
+
+
+def fact(categories: Any = ()) -> dict[str, Any]:
+    """The fields of a fact; of its categories, the first that is known here, and the first other one as its topic."""
+    names = [str(name) for name in categories or () if name]
+    known = next((name for name in names if name in Category.values), "")
+    topic = next((name for name in names if name != known), "")
+    return {"type": EntryType.FACT, "tier": 2, "category": known, "topic": topic[:100]}

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from memories.conf import conf
-from memories.imports.found import Found, Heard, Reader, items, time_of
+from memories.imports.batch import Found, Heard, Reader, items, time_of
 from memories.language.text import smart_truncate
 from memories.language.turns import turn_of
 

@@ -21,8 +21,7 @@ from memories.exceptions import FolderRefused
 from memories.files import layout, markdown
 from memories.files.markdown import Block
 from memories.files.names import readable
-from memories.imports.batch import FILES, ImportReport, Report, carry_out, imported
-from memories.imports.left_out import LeftOut, LeftOutReason
+from memories.imports.batch import FILES, ImportReport, LeftOut, LeftOutReason, Report, carry_out, imported
 from memories.language import text
 from memories.models import DailyEvent, Entry, Scope
 

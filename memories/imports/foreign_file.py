@@ -20,10 +20,20 @@ from memories.entries.daily_events import EventDraft, SuppressedContent
 from memories.entries.draft import UnscopedDraft, check
 from memories.exceptions import InvalidDraft
 from memories.imports import chatgpt, mem0, table, zep
-from memories.imports.batch import READ, ImportReport, Report, carry_out, imported
+from memories.imports.batch import (
+    READ,
+    FileRefused,
+    Found,
+    Heard,
+    ImportReport,
+    LeftOut,
+    LeftOutReason,
+    Reader,
+    Report,
+    carry_out,
+    imported,
+)
 from memories.imports.folder import parts
-from memories.imports.found import FileRefused, Found, Heard, Reader
-from memories.imports.left_out import LeftOut, LeftOutReason
 from memories.language import text
 from memories.models import DailyEvent, Entry, Policy, Scope
 from memories.tenancy.keys import owner_of_key

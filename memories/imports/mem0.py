@@ -2,8 +2,7 @@
 
 from pathlib import Path
 
-from memories.imports.found import Found, Heard, Reader, fact, items, slots_of, time_of
-from memories.imports.left_out import LeftOut, LeftOutReason
+from memories.imports.batch import Found, Heard, LeftOut, LeftOutReason, Reader, fact, items, slots_of, time_of
 
 _PLACES = ("user_id", "agent_id", "run_id", "app_id")
 

@@ -8,8 +8,7 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from memories.choices import EntryType
-from memories.imports.found import FileRefused, Found, Heard, Reader, time_of
-from memories.imports.left_out import LeftOut, LeftOutReason
+from memories.imports.batch import FileRefused, Found, Heard, LeftOut, LeftOutReason, Reader, time_of
 
 _WORDS = ("type", "subtype", "category", "project", "topic")
 _SLOT = "slot."

@@ -3,8 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from memories.imports.found import Found, Heard, Reader, fact, items, time_of
-from memories.imports.left_out import LeftOut, LeftOutReason
+from memories.imports.batch import Found, Heard, LeftOut, LeftOutReason, Reader, fact, items, time_of
 
 
 def read(path: Path, heard: Heard) -> Reader:

@@ -12,7 +12,7 @@ from typing import Any
 from django.db.models import Sum
 
 from memories.entries.tombstones import Tombstones
-from memories.imports.left_out import LeftOutReason
+from memories.imports.batch import LeftOutReason
 from memplatform.transfer.messages import Place, numbers
 from memplatform.transfer.reading import Line
 from memplatform.transfer.records import reference

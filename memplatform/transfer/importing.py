@@ -12,8 +12,7 @@ from django.db import DatabaseError, transaction
 from django.utils.translation import gettext as _
 
 from memories.exceptions import ScopeFrozen
-from memories.imports.batch import READ, ROWS, Report
-from memories.imports.found import FileRefused
+from memories.imports.batch import READ, ROWS, FileRefused, Report
 from memories.models import Scope, Workspace
 from memories.models.change import acting
 from memplatform.transfer import conversations, remembered, tables

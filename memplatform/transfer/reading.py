@@ -10,7 +10,7 @@ from uuid import UUID
 
 from django.utils.translation import gettext as _
 
-from memories.imports.found import ITEM_BYTES, FileRefused, Heard, check_depth, nested_too_deep
+from memories.imports.batch import ITEM_BYTES, FileRefused, Heard, check_depth, nested_too_deep
 from memories.language import text
 from memplatform.transfer.export import RECORDS
 from memplatform.transfer.records import (

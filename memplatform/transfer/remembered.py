@@ -11,7 +11,7 @@ from memories.entries import daily_events, exported, tombstones
 from memories.entries.daily_events import EventDraft
 from memories.entries.draft import UnscopedDraft
 from memories.entries.exported import ExportedEntry, NamedSuccessor, PastChange
-from memories.imports.left_out import LeftOutReason
+from memories.imports.batch import LeftOutReason
 from memories.language import text
 from memories.models import DailyEvent, Entry, Link, Scope, Suppression
 from memories.models.change import acting

@@ -9,7 +9,7 @@ from typing import Any
 from uuid import UUID, uuid4
 
 from memories import batches
-from memories.imports.left_out import AllLeftOut, LeftOut, LeftOutReason
+from memories.imports.batch import AllLeftOut, LeftOut, LeftOutReason
 from memories.models import Batch, Scope, Workspace
 from memplatform.transfer.files import ImportedFiles
 from memplatform.transfer.ids import Ids

@@ -5,7 +5,7 @@ from typing import Any
 
 from channels_app.models import Channel, Consent, Identity, Person
 from memories.entries import tombstones
-from memories.imports.left_out import LeftOutReason
+from memories.imports.batch import LeftOutReason
 from memories.models import Erasure, Policy, Scope
 from memplatform.transfer.reading import Line
 from memplatform.transfer.records import CONSENT, IDENTITY, KINDS

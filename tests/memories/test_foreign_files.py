@@ -10,7 +10,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from memories.choices import ScopeKind
-from memories.imports import left_out
+from memories.imports import batch
 from memories.imports.foreign_file import FORMATS, format_of
 from memories.models import Batch, DailyEvent, Entry, Scope, Workspace
 from tests.conftest import NOW, Api
@@ -251,7 +251,7 @@ def test_brackets_in_texts_are_no_nesting(scope: Scope, tmp_path: Path) -> None:
 def test_of_many_rows_that_are_left_out_the_first_are_named_and_all_counted(
     scope: Scope, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(left_out, "MOST_NAMED", 3)
+    monkeypatch.setattr(batch, "MOST_NAMED", 3)
     file = written(tmp_path, "all.json", [{"memory": ""}] * 5 + [{"memory": "Mia likes tea"}])
     done = imported(file, "--dry-run")
     assert ([one["line"] for one in done["left_out"]], done["left_out_count"], done["facts"]) == ([1, 2, 3], 5, 1)

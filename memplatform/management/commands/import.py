@@ -15,10 +15,9 @@ from django.utils.translation import ngettext
 
 from memories.conf import conf
 from memories.exceptions import PlatformError
-from memories.imports.batch import FILES, READ, ROWS, ImportReport
+from memories.imports.batch import FILES, READ, ROWS, AllLeftOut, ImportReport
 from memories.imports.folder import import_folder, open_folder
 from memories.imports.foreign_file import FORMATS, format_of, import_file
-from memories.imports.left_out import AllLeftOut
 from memories.management import told
 from memories.models import Batch
 from memplatform.transfer import scopes

@@ -11,7 +11,7 @@ from django.core.management import call_command
 from django.core.management.base import CommandError
 
 from memories.entries import tombstones
-from memories.imports.left_out import LeftOutReason
+from memories.imports.batch import LeftOutReason
 from memories.models import Erasure, Secret, Tombstone
 from memplatform.erasure import certificate, run
 from memplatform.transfer.export import export
