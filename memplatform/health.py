@@ -12,7 +12,7 @@ from django.utils import timezone
 from django_q.models import OrmQ, Schedule
 
 from memories import llm
-from memories.llm import health
+from memories.llm import run
 from memories.models import Heartbeat
 from memories.offline import database
 from memplatform.database.state import has_pending_migrations, unknown_migrations
@@ -125,7 +125,7 @@ def measure(now: datetime) -> Measures:
         backlog = Backlog(*cursor.fetchone())
     due = OrmQ.objects.filter(lock__lte=now).aggregate(rows=Count("*"), since=Min("lock"))
     late = Schedule.objects.exclude(repeats=0).filter(next_run__lt=now).aggregate(since=Min("next_run"))
-    failing = health.failing() if llm.is_on() else None
+    failing = run.failing() if llm.is_on() else None
     heard = Heartbeat.objects.values_list("name").annotate(Max("beat_at"))
     return Measures(
         lag=_age(backlog.stale_since, now),

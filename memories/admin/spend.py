@@ -14,7 +14,7 @@ from unfold.decorators import display
 from memories import llm
 from memories.admin.access import VIEW, RestrictedAdmin, in_workspaces, workspaces_of
 from memories.conf import conf
-from memories.llm import budget
+from memories.llm import run
 from memories.models import Spend, Workspace
 
 #: Workspaces and purposes shown above the list.
@@ -109,7 +109,7 @@ def spent_today(seen: frozenset[int] | None, now: datetime) -> list[DailySpend]:
     days = [
         DailySpend(name, tokens, conf.LLM_DAILY_TOKENS, refusals)
         for name, zone, day, tokens, refusals in rows
-        if day == budget.local_date(Workspace(time_zone=zone), now)
+        if day == run.local_date(Workspace(time_zone=zone), now)
     ]
     return days[:_MOST_SHOWN]
 

@@ -19,7 +19,7 @@ from pydantic import BaseModel
 from memories.conf import conf
 from memories.exceptions import AnswerInvalid, ModelFailed, ModelOff
 from memories.language import text
-from memories.llm import budget, health, parsing, prompts
+from memories.llm import parsing, prompts, run
 from memories.llm.client import CallFailed, Completion, Request, complete
 from memories.llm.prompts import Prompt
 from memories.llm.schemas import Given
@@ -126,7 +126,7 @@ class _Question(Generic[T]):
             try:
                 return self._paid(parsing.parse(reply.text, self.schema, self.given, self.judge))
             except AnswerInvalid as error:
-                budget.count_failure(reservation)
+                run.count_failure(reservation)
                 problem = f"it was cut off: be shorter; {error}" if reply.was_cut else str(error)
             log.warning("llm.answer_invalid purpose=%s try=%d", self.purpose, correction + 1)
             if self.in_part:
@@ -141,7 +141,7 @@ class _Question(Generic[T]):
     def _paid(self, value: T, refused: int = 0) -> ModelAnswer[T]:
         return ModelAnswer(value, self.request.model, self.calls, self.prompt_tokens, self.completion_tokens, refused)
 
-    def _call_patiently(self) -> tuple[Completion, budget.Reservation]:
+    def _call_patiently(self) -> tuple[Completion, run.Reservation]:
         """A reply, after temporary failures. Raises ModelFailed, BudgetSpent."""
         for attempt in range(conf.LLM_RETRIES + 1):
             try:
@@ -154,15 +154,15 @@ class _Question(Generic[T]):
             time.sleep(pause)
         raise ModelFailed
 
-    def _call(self) -> tuple[Completion, budget.Reservation]:
+    def _call(self) -> tuple[Completion, run.Reservation]:
         """One call with a permit, paid for. Raises CallFailed, ModelFailed, BudgetSpent."""
         request = self.request
         # roughly what the server will count, the schema included: some servers put it into the prompt
         estimate = sum(
             text.count_tokens(part) for part in [m["content"] for m in request.messages] + [str(request.schema)]
         )
-        with budget.permit(self.until):
-            reservation = budget.reserve(
+        with run.permit(self.until):
+            reservation = run.reserve(
                 self.workspace,
                 self.purpose,
                 request.model,
@@ -176,17 +176,17 @@ class _Question(Generic[T]):
             except CallFailed as failure:
                 cost = (0, 0) if failure.is_free else (reservation.prompt_tokens, reservation.completion_tokens)
                 self._settle(reservation, *cost, failed=True)
-                health.record_failure(request.model, str(failure), now=self.now)
+                run.record_failure(request.model, str(failure), now=self.now)
                 raise
-            health.record_answer(request.model, now=self.now)
+            run.record_answer(request.model, now=self.now)
             completion_tokens = reply.completion_tokens or text.count_tokens(reply.text)
             self._settle(reservation, reply.prompt_tokens or estimate, completion_tokens, failed=False)
             return reply, reservation
 
     def _settle(
-        self, reservation: budget.Reservation, prompt_tokens: int, completion_tokens: int, *, failed: bool
+        self, reservation: run.Reservation, prompt_tokens: int, completion_tokens: int, *, failed: bool
     ) -> None:
-        budget.settle(reservation, prompt_tokens=prompt_tokens, completion_tokens=completion_tokens, failed=failed)
+        run.settle(reservation, prompt_tokens=prompt_tokens, completion_tokens=completion_tokens, failed=failed)
         self.calls += 1
         self.prompt_tokens += prompt_tokens
         self.completion_tokens += completion_tokens

@@ -1,20 +1,32 @@
-"""A run of questions to the model for one piece of work, and when it stops."""
+"""One question to a model, asked within its budget and its health."""
 
+import random
+import time
 from collections import Counter
-from collections.abc import Callable
-from datetime import datetime
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import date, datetime
 from typing import Any, TypeVar
 
 import structlog
+from django.conf import settings
+from django.db import connection, transaction
+from django.db.models import F
+from django.db.models.functions import Greatest
+from django.utils.translation import gettext as _
 from pydantic import BaseModel
 
 from memories import llm
+from memories.conf import conf
 from memories.exceptions import AnswerInvalid, BudgetSpent, ModelFailed, ModelOff
 from memories.llm.prompts import Prompt
 from memories.llm.schemas import Given
-from memories.models import Workspace
+from memories.models import ModelHealth, Spend, Workspace
 
 log = structlog.get_logger(__name__)
+
+
 T = TypeVar("T", bound=BaseModel)
 Clock = Callable[[], datetime]
 #: Receives the counts of a run so far.
@@ -95,3 +107,136 @@ class ModelRun:
         """What was spent since the last call of this, for the batch it was spent on."""
         spent, self._spent = self._spent, Counter()
         return {"model": self.model, **spent} if spent else {}
+
+
+_ERROR_CHARS = 300
+
+
+def record_answer(model: str, *, now: datetime) -> None:
+    """Record an answered call."""
+    _write(model, answered_at=now, failures=0)
+
+
+def record_failure(model: str, error: str, *, now: datetime) -> None:
+    """Record a failed call."""
+    _write(model, failed_at=now, error=error[:_ERROR_CHARS], failures=F("failures") + 1)
+
+
+def failing() -> ModelHealth | None:
+    """The model in use whose last call failed; of several the one that failed last."""
+    used = {settings.MEMORY_LLM_MODEL, conf.LLM_SUMMARY_MODEL, conf.VERIFY_MODEL}
+    return ModelHealth.objects.filter(model__in=used, failures__gt=0).order_by("-failed_at").first()
+
+
+def _write(model: str, **columns: object) -> None:
+    name = model[:200]
+    if not ModelHealth.objects.filter(model=name).update(**columns):
+        ModelHealth.objects.bulk_create([ModelHealth(model=name)], ignore_conflicts=True)
+        ModelHealth.objects.filter(model=name).update(**columns)
+
+
+#: Advisory locks are told apart by their highest byte.
+PERMIT_LOCK, SPEND_LOCK = 5 << 56, 6 << 56
+_LOOK_AGAIN = (0.05, 0.25)  # seconds, at random in between
+#: The most tokens a server is believed to have counted.
+_BELIEVED = 10_000_000
+
+#: Purposes and models have rows of their own; the sum over them is right as nobody else reserves meanwhile.
+_RESERVE = """
+WITH verdict AS MATERIALIZED (
+  SELECT coalesce(sum(prompt_tokens + completion_tokens + reserved_tokens), 0) + %(tokens)s <= %(budget)s AS granted
+  FROM memories_spend WHERE workspace_id = %(workspace)s AND local_date = %(date)s
+)
+INSERT INTO memories_spend AS spend (workspace_id, local_date, purpose, model, calls, failures, prompt_tokens,
+  completion_tokens, reserved_tokens, refused)
+SELECT %(workspace)s, %(date)s, %(purpose)s, %(model)s, 0, 0, 0, 0,
+  CASE WHEN granted THEN %(tokens)s ELSE 0 END, CASE WHEN granted THEN 0 ELSE 1 END FROM verdict
+ON CONFLICT (workspace_id, local_date, purpose, model) DO UPDATE
+SET reserved_tokens = spend.reserved_tokens + excluded.reserved_tokens, refused = spend.refused + excluded.refused
+RETURNING spend.id, (SELECT granted FROM verdict)
+"""
+
+
+@dataclass(frozen=True)
+class Reservation:
+    """Tokens set aside in a row of Spend for one call."""
+
+    spend_id: int
+    prompt_tokens: int
+    completion_tokens: int
+
+    @property
+    def tokens(self) -> int:
+        return self.prompt_tokens + self.completion_tokens
+
+
+def local_date(workspace: Workspace, now: datetime) -> date:
+    """The day of a time in the workspace's zone."""
+    return now.astimezone(workspace.zone()).date()
+
+
+def reserve(
+    workspace: Workspace, purpose: str, model: str, *, prompt_tokens: int, completion_tokens: int, now: datetime
+) -> Reservation:
+    """Reserve tokens, or count a refusal. Raises BudgetSpent.
+
+    Committed before anything is sent, in a transaction of its own. Raises RuntimeError inside another, so that no call
+    to a model ever happens in a transaction.
+    """
+    values: dict[str, Any] = {
+        "workspace": workspace.pk,
+        "date": local_date(workspace, now),
+        "purpose": purpose,
+        "model": model[:200],
+        "tokens": prompt_tokens + completion_tokens,
+        "budget": conf.LLM_DAILY_TOKENS,
+    }
+    with transaction.atomic(durable=True), connection.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_xact_lock(%s)", [SPEND_LOCK + workspace.pk])
+        cursor.execute(_RESERVE, values)
+        spend_id, is_granted = cursor.fetchone()
+    if not is_granted:
+        spent = {"workspace": workspace.pk, "purpose": purpose, "date": str(values["date"]), "asked": values["tokens"]}
+        log.warning("llm.budget_spent", **spent)
+        raise BudgetSpent
+    return Reservation(spend_id, prompt_tokens, completion_tokens)
+
+
+def settle(reservation: Reservation, *, prompt_tokens: int, completion_tokens: int, failed: bool) -> None:
+    """Replace a reservation by what the call cost."""
+    Spend.objects.filter(pk=reservation.spend_id).update(
+        calls=F("calls") + 1,
+        failures=F("failures") + int(failed),
+        prompt_tokens=F("prompt_tokens") + min(prompt_tokens, _BELIEVED),
+        completion_tokens=F("completion_tokens") + min(completion_tokens, _BELIEVED),
+        reserved_tokens=Greatest(F("reserved_tokens") - reservation.tokens, 0),
+    )
+
+
+def count_failure(reservation: Reservation) -> None:
+    """Count a settled call whose answer cannot be used."""
+    Spend.objects.filter(pk=reservation.spend_id).update(failures=F("failures") + 1)
+
+
+@contextmanager
+def permit(until: float) -> Iterator[None]:
+    """One of MEMORY_LLM_CALLS permits, waited for until then on the monotonic clock. Raises ModelFailed."""
+    number = _acquire(until)
+    try:
+        yield
+    finally:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_advisory_unlock(%s)", [PERMIT_LOCK + number])
+
+
+def _acquire(until: float) -> int:
+    while True:
+        with connection.cursor() as cursor:
+            for number in range(conf.LLM_CALLS):
+                cursor.execute("SELECT pg_try_advisory_lock(%s)", [PERMIT_LOCK + number])
+                if cursor.fetchone()[0]:
+                    return number
+        pause = random.uniform(*_LOOK_AGAIN)  # noqa: S311 (chance, not a secret)
+        if time.monotonic() + pause >= until:
+            raise ModelFailed(_("The model is busy with other questions."))
+        time.sleep(pause)

@@ -19,7 +19,7 @@ from django.db.models import F, Sum
 
 from memories import llm
 from memories.exceptions import BudgetSpent, ModelFailed
-from memories.llm import budget
+from memories.llm import run
 from memories.models import Spend, Workspace
 from tests import ROOT
 from tests.memories.llm.conftest import GOOD, extract
@@ -55,7 +55,7 @@ def test_many_at_once_never_reserve_more_than_there_is(workspace: Workspace, now
 
     def reserve(n: int) -> str:
         purpose, model = f"purpose{n % 3}", f"model{n % 2}"  # rows of their own: no row's lock would do
-        budget.reserve(workspace, purpose, model, prompt_tokens=60, completion_tokens=40, now=now)
+        run.reserve(workspace, purpose, model, prompt_tokens=60, completion_tokens=40, now=now)
         return "granted"
 
     results = at_once(24, reserve)
@@ -260,5 +260,5 @@ def test_places_are_given_back_after_a_failure(
             [5 << 24],
         )
         assert cursor.fetchone() == (0,)
-    with budget.permit(time.monotonic() + 1):
+    with run.permit(time.monotonic() + 1):
         assert llm.is_on()
