@@ -1,5 +1,5 @@
 """Entries: find them, see where they come from and who heard them, correct them, expire and restore them."""
 
-from memories.admin.entries.list import EntryAdmin
+from memories.admin.entries.page import EntryAdmin
 
 __all__ = ["EntryAdmin"]

@@ -20,7 +20,7 @@ from memories.admin.actions import Action, Answer, Asked, Outcome, Place, Questi
 from memories.admin.auditing import note
 from memories.admin.batches.detail import batch_url, undo_link
 from memories.admin.confirmation import CopiesForm, CopiesTermForm, ReasonForm, TermForm
-from memories.admin.entries.bulk_forms import (
+from memories.admin.entries.forms import (
     BulkActionForm,
     CheckedForm,
     MergeForm,
@@ -32,8 +32,8 @@ from memories.admin.entries.bulk_forms import (
     UnpinForm,
     ValuesForm,
     WhyForm,
+    scope_field,
 )
-from memories.admin.entries.scope_field import scope_field
 from memories.admin.masking import is_secret
 from memories.admin.own_pages import own_page
 from memories.admin.quarantine.address import quarantine_url

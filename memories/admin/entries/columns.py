@@ -1,28 +1,127 @@
-"""The columns of the list of entries: which a person chose, less those the filters make the same in every row."""
+"""The list of entries: its saved views, the columns a person chose, and the words that were searched for, marked."""
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
+from datetime import timedelta
+from functools import lru_cache
 from typing import Any
 
+from django.db.models import Exists, OuterRef, Q
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
+from django.utils import timezone
 from django.utils.formats import date_format
-from django.utils.html import format_html
+from django.utils.html import escape, format_html
+from django.utils.safestring import SafeString, mark_safe
 from django.utils.timezone import localtime
 from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 from unfold.decorators import display
 
 from memories.admin.access import Colors
-from memories.admin.entries.highlighting import excerpt
-from memories.admin.entries.saved_views import SAVED_VIEWS
+from memories.admin.filters import due_condition, last_night_condition, resolve, state_condition
 from memories.admin.masking import MASK, is_secret
 from memories.admin.return_link import return_url
-from memories.admin.saved_views import saved_view
+from memories.admin.saved_views import SavedView, saved_view
 from memories.admin.spreadsheet import CsvList
-from memories.models import Entry
-from memories.models.state import State
+from memories.choices import Category, Due
+from memories.entries import CONTRADICTED_BY
+from memories.language import text
+from memories.language.scripts import CJK
+from memories.models import Entry, EntryAccess, Slot, Workspace
+from memories.models.entry import SECRET_SUBTYPE
+from memories.models.state import LIVE, State
 from memories.rights import needs
 from memories.tenancy.roles import Right
+
+#: What was checked longer ago is worth another look.
+CHECKED_LONG_AGO = timedelta(days=180)
+
+
+def _is_due(request: HttpRequest) -> Q:
+    over, review = due_condition(Due.OVER), due_condition(Due.REVIEW)
+    return resolve(over, request) | resolve(review, request)
+
+
+def _is_disputed(request: HttpRequest) -> Q:
+    """Live, with something newer against it; the workspaces are named because the index of slots begins with them."""
+    marks = Slot.objects.filter(workspace__in=Workspace.objects.values("pk"), name=CONTRADICTED_BY)
+    return LIVE & Q(pk__in=marks.values("entry"))
+
+
+def _was_never_recalled(request: HttpRequest) -> Q:
+    return LIVE & ~Q(Exists(EntryAccess.objects.filter(entry=OuterRef("pk"), access_count__gt=0)))
+
+
+def _was_checked_long_ago(request: HttpRequest) -> Q:
+    return LIVE & Q(verified_at__lte=timezone.now() - CHECKED_LONG_AGO)
+
+
+SAVED_VIEWS: Mapping[str, SavedView] = {
+    "live": SavedView(State.LIVE.label, state_condition(State.LIVE), has_one_state=True),
+    "due": SavedView(State.DUE.label, _is_due),
+    "last_night": SavedView(_("Expired last night"), last_night_condition, has_one_state=True),
+    "archived": SavedView(State.ARCHIVED.label, state_condition(State.ARCHIVED), has_one_state=True),
+    "pinned": SavedView(_("Pinned"), LIVE & Q(pinned=True)),
+    "disputed": SavedView(_("Disputed"), _is_disputed),
+    "never": SavedView(_("Never recalled"), _was_never_recalled),
+    "secrets": SavedView(
+        _("Looks like a secret"), LIVE & Q(category=Category.CREDENTIAL, subtype__startswith=SECRET_SUBTYPE)
+    ),
+    "checked": SavedView(_("Checked long ago"), _was_checked_long_ago),
+}
+
+
+#: Letters that fit before a line ends, and how many stand before the first match, where it comes later; a Chinese
+#: character is as wide as two.
+_LINE, _BEFORE = 100, 40
+_QUOTED = re.compile(r'["“”]([^"“”]+)["“”]')
+_CHINESE = re.compile(rf"[{CJK}]+")
+_CHINESE_CHARACTER = re.compile(rf"[{CJK}]")
+
+
+@lru_cache(maxsize=64)
+def _pattern(query: str) -> re.Pattern[str] | None:
+    """What the words of a query look like in a text: phrases as written, English words by their stem, Chinese parts."""
+    phrases = {re.escape(phrase.strip()) for phrase in _QUOTED.findall(query) if phrase.strip()}
+    parts: set[str] = set()
+    for run in text.normalise(query).split():
+        if _CHINESE.fullmatch(run):
+            parts |= {re.escape(run), *(re.escape(run[n : n + 2]) for n in range(len(run) - 1))}
+        else:
+            stem = re.escape(text.stem(run)) + (r"[a-z]{0,5}" if run.isalpha() and len(run) > 3 else "")
+            parts |= {rf"(?<![a-z\d]){form}(?![a-z\d])" for form in (stem, re.escape(run))}
+    whole = "|".join(part for group in (phrases, parts) for part in sorted(group, key=len, reverse=True))
+    return re.compile(whole, re.IGNORECASE) if whole else None
+
+
+def excerpt(content: str, query: str, limit: int) -> SafeString:
+    """At most `limit` characters of a text as HTML, the matches of a query marked; cut so that the first is seen."""
+    pattern = _pattern(query) if query.strip() else None
+    first = pattern.search(content) if pattern else None
+    start = _start(content, first) if first else 0
+    shown = content[start : start + limit]
+    before, after = "…" if start else "", "…" if start + limit < len(content) else ""
+    return mark_safe(before + (_marked(shown, pattern) if pattern else escape(shown)) + after)  # noqa: S308 (escaped)
+
+
+def _start(content: str, first: re.Match[str]) -> int:
+    """Where to cut a text, so that its first match stands in its first line."""
+    wide = len(_CHINESE_CHARACTER.findall(content, 0, first.end()))
+    if first.end() + wide <= _LINE:
+        return 0
+    return max(first.start() - (_BEFORE // 2 if wide > first.end() // 2 else _BEFORE), 0)
+
+
+def _marked(shown: str, pattern: re.Pattern[str]) -> str:
+    """A text as HTML with its matches between <mark> and </mark>."""
+    pieces, end = [], 0
+    for match in pattern.finditer(shown):
+        if match.end() > match.start():
+            pieces += [escape(shown[end : match.start()]), "<mark>", escape(match.group()), "</mark>"]
+            end = match.end()
+    return "".join([*pieces, escape(shown[end:])])
+
 
 #: Keeps the choice in the browser, for a year.
 COOKIE, COOKIE_SECONDS = "memory_columns", 365 * 24 * 3600

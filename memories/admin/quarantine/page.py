@@ -16,7 +16,7 @@ from django.views.decorators.http import require_http_methods
 
 from memories.admin.access import actor_of, in_workspaces, workspaces_of
 from memories.admin.auditing import note
-from memories.admin.entries.detail import quote_lines
+from memories.admin.entries.page import quote_lines
 from memories.admin.labels import actor_label
 from memories.admin.own_pages import own_page
 from memories.batches import quarantine

@@ -18,7 +18,7 @@ from django.views.decorators.http import require_http_methods
 from memories.admin.access import actor_of, in_workspaces, workspaces_of
 from memories.admin.actions import say
 from memories.admin.entries.actions import outcome_of
-from memories.admin.entries.detail import quote_lines
+from memories.admin.entries.page import quote_lines
 from memories.admin.own_pages import own_page
 from memories.admin.sources import source_lines
 from memories.batches import bulk_actions

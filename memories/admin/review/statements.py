@@ -10,7 +10,7 @@ from django.utils.translation import gettext_lazy
 
 from memories import batches
 from memories.admin.batches.detail import VERB_COLORS, ChangeRow, change_row
-from memories.admin.entries.detail import QuoteLine, quote_lines
+from memories.admin.entries.page import QuoteLine, quote_lines
 from memories.batches import Description
 from memories.batches.steps import CreateStep, ReplaceStep, step_of
 from memories.choices import BatchVerb, ChangeState, Verification

@@ -11,8 +11,7 @@ from django.utils.translation import gettext_lazy as _
 from unfold.decorators import display
 
 from memories.admin.access import Colors
-from memories.admin.entries.columns import beneath
-from memories.admin.entries.highlighting import excerpt
+from memories.admin.entries.columns import beneath, excerpt
 from memories.admin.recall_traces.labels import DEGRADED, moment_label
 from memories.admin.spreadsheet import CsvList
 from memories.choices import Verdict

@@ -196,7 +196,7 @@ def test_a_change_between_the_check_and_the_save_is_told_too(
             entries.update(entry, entries.Edit(columns={"topic": "new"}), now=timezone.now(), actor="bot:b")
         return entries.update(entry, *args, **kwargs)
 
-    monkeypatch.setattr("memories.admin.entries.list.update", late)
+    monkeypatch.setattr("memories.admin.entries.page.update", late)
     response = alice.post(page_of(mine.entry, "change"), form_of(mine.entry, content="what Alice typed"))
     shown = response.content.decode()
     assert "what Alice typed" in shown

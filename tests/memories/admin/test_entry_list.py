@@ -11,8 +11,7 @@ from django.test import Client
 from django.utils import timezone
 
 from memories import entries
-from memories.admin.entries.highlighting import excerpt
-from memories.admin.entries.saved_views import SAVED_VIEWS
+from memories.admin.entries.columns import SAVED_VIEWS, excerpt
 from memories.entries import CONTRADICTED_BY, Edit
 from memories.lifecycle.expiry import expire_due
 from memories.models import Entry, EntryAccess

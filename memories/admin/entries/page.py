@@ -1,0 +1,456 @@
+"""The admin of entries: find them, see where they come from and who heard them, add, correct and bring them back."""
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from http import HTTPStatus
+from typing import Any
+
+from django import forms
+from django.contrib import admin, messages
+from django.core.exceptions import PermissionDenied
+from django.db.models import Q, QuerySet
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.urls import path, reverse
+from django.utils import timezone
+from django.utils.html import format_html
+from django.utils.translation import gettext, pgettext, pgettext_lazy
+from django.utils.translation import gettext_lazy as _
+from django.views.decorators.http import require_POST
+from unfold.contrib.filters.admin import (
+    BooleanRadioFilter,
+    ChoicesDropdownFilter,
+)
+
+from memories import entries
+from memories.admin.access import EDIT, RestrictedAdmin, actor_of, workspaces_of
+from memories.admin.batches.detail import batch_url
+from memories.admin.confirmation import ReasonForm
+from memories.admin.entries import columns
+from memories.admin.entries.actions import OF_ENTRIES
+from memories.admin.entries.columns import SAVED_VIEWS, EntryColumns
+from memories.admin.entries.forms import (
+    TERMS,
+    TYPE_CHOICES,
+    TYPES,
+    EntryForm,
+    SlotInline,
+    edit_of,
+    ends_in,
+    scope_field,
+)
+from memories.admin.fields import LineField, SelectField, SwitchField, TextField
+from memories.admin.files.addresses import index_url
+from memories.admin.files.card import card_of
+from memories.admin.filters import (
+    DaysFilter,
+    DueFilter,
+    ProjectFilter,
+    ReachableFilter,
+    StateFilter,
+    TierFilter,
+    VerificationFilter,
+    resolve,
+)
+from memories.admin.history import FieldChange, HistoryStep, RevertibleHistory, field_change, slot_change
+from memories.admin.masking import is_secret
+from memories.admin.own_pages import own_page
+from memories.admin.recall_traces.events import found_events
+from memories.admin.return_link import return_url, with_return_url
+from memories.admin.saved_views import ViewedChangeList, saved_view
+from memories.admin.sources import source_lines
+from memories.admin.word_search import WordSearch
+from memories.batches import bulk_actions
+from memories.batches.descriptions import note_of
+from memories.choices import Category, ChangeState, LinkKind, Operation, Outcome, Source, Verification
+from memories.entries import update
+from memories.entries.draft import UnscopedDraft
+from memories.entries.evidence import evidence_of
+from memories.entries.fields import SLOT_FIELD
+from memories.entries.history import Revision, history_of
+from memories.exceptions import InvalidDraft, LineChanged, PlatformError
+from memories.models import Batch, BatchChange, Entry, Evidence, Link, Policy, RecallTrace, Scope
+from memories.models.state import state_of
+from memories.rights import Needs
+from memories.tenancy.roles import Right
+
+LINKS_SHOWN = 20
+TRACES_SHOWN = 10
+#: How far back traces are looked through: an entry nobody recalled lately must not cost a scan of them all.
+TRACES_READ = 5_000
+
+#: How the other entry relates to this one: as the link's end, and as its beginning.
+_RELATIONS = {
+    LinkKind.SOURCE_OF: (_("became"), _("rests on")),
+    LinkKind.SUPERSEDES: (_("replaced"), _("replaced by")),
+    LinkKind.ALIKE: (_("resembles"), _("resembles")),
+    LinkKind.MERGED_FROM: (_("merged from"), _("merged into")),
+}
+
+
+def entry_context(entry: Entry, *, now: datetime) -> dict[str, Any]:
+    """For the page of an entry: its state, its relatives and its traces."""
+    policies = Policy.objects.of(entry.workspace_id)
+    return {
+        "entry": entry,
+        "state": state_of(entry, policies.end_of(entry), now),
+        "ends_at": policies.end_of(entry),
+        "access": getattr(entry, "access", None),
+        "verification": Verification(entry.verification).label if entry.verification else "",
+        "evidence": quote_lines([entry.pk], entry.workspace_id).get(entry.pk, []),
+        "contradiction": entries.contradiction_of(entry),
+        "sources": source_lines(entry.workspace_id, entry.origins),
+        "relatives": _relatives(entry),
+        "traces": _traces(entry),
+        "file_card": card_of(entry),
+        "index_url": index_url(),
+    }
+
+
+@dataclass(frozen=True)
+class QuoteLine:
+    """Words an entry rests on, with the page of the conversation they stand in, where it is still there."""
+
+    quote: Evidence
+    url: str
+
+
+def quote_lines(entries: Collection[int], workspace_id: int) -> dict[int, list[QuoteLine]]:
+    """The words entries rest on, in the order they were said."""
+    quotes = evidence_of(entries, workspace_id)
+    found = found_events(workspace_id, sorted({quote.origin for rows in quotes.values() for quote in rows}))
+    return {
+        pk: [QuoteLine(quote, found[quote.origin].url if quote.origin in found else "") for quote in rows]
+        for pk, rows in quotes.items()
+    }
+
+
+def _relatives(entry: Entry) -> list[tuple[Any, Entry]]:
+    """The linked entries, each with its relation to this one."""
+    links = Link.objects.filter(Q(from_entry=entry) | Q(to_entry=entry), workspace_id=entry.workspace_id)
+    related: list[tuple[Any, Entry]] = []
+    for link in links.select_related("from_entry__scope", "to_entry__scope").order_by("-id")[:LINKS_SHOWN]:
+        is_from = link.from_entry_id == entry.pk
+        related.append(
+            (_RELATIONS[LinkKind(link.kind)][0 if is_from else 1], link.to_entry if is_from else link.from_entry)
+        )
+    if entry.superseded_by:
+        related.append((_("replaced by"), entry.superseded_by))
+    return [(how, other) for how, other in related if other.workspace_id == entry.workspace_id]
+
+
+def _traces(entry: Entry) -> list[RecallTrace]:
+    """The newest answers that served it, among the last TRACES_READ of its workspace."""
+    recent = RecallTrace.objects.filter(workspace_id=entry.workspace_id).order_by("-created_at", "-id")
+    served_it = recent.filter(pk__in=recent.values("pk")[:TRACES_READ], served__contains=[entry.pk])
+    return list(served_it.only("message", "created_at", "session_key")[:TRACES_SHOWN])
+
+
+class AddForm(ReasonForm):
+    """A memory, and why it is added."""
+
+    content = TextField(label=_("content"), rows=4, has_focus=True)
+    type = SelectField(label=_("type"), choices=TYPE_CHOICES, initial="user_explicit")
+    category = SelectField(label=_("category"), choices=[("", _("None")), *Category.choices], required=False)
+    term = SelectField(label=_("Term"), choices=TERMS, required=False, initial="")
+    project = LineField(label=_("project"), required=False)
+    pinned = SwitchField(label=_("pinned"))
+    slots = TextField(label=_("slots"), required=False, help_text=_("One a line: name = value."), rows=2)
+    field_order = ["scope", "content", "type", "category", "term", "project", "pinned", "slots", "reason"]
+
+    def __init__(self, data: Any = None, *, scope: forms.Field, **kwargs: Any) -> None:
+        super().__init__(data, **kwargs)
+        self.fields["scope"] = scope
+        self.fields["reason"].widget.attrs.pop("autofocus", None)
+        self.order_fields(self.field_order)
+
+    def clean_slots(self) -> dict[str, str]:
+        lines = [line for line in self.cleaned_data["slots"].splitlines() if line.strip()]
+        pairs = [line.partition("=") for line in lines]
+        if odd := next((name for name, sign, _value in pairs if not sign), None):
+            raise forms.ValidationError(gettext("“%(line)s” is not name = value.") % {"line": odd[:60]})
+        return {name.strip(): value.strip() for name, _sign, value in pairs}
+
+    def draft(self, *, now: Any) -> UnscopedDraft:
+        """The memory a valid form describes."""
+        data = self.cleaned_data
+        return UnscopedDraft(
+            content=data["content"].replace("\r\n", "\n"),
+            source=Source.MANUAL,
+            at=now,
+            category=data["category"],
+            project=data["project"],
+            pinned=data["pinned"],
+            expires_at=ends_in(data["term"], now),
+            slots=data["slots"],
+            **TYPES[data["type"]][1],
+        )
+
+
+def _outcome_label(row: BatchChange) -> str:
+    """What became of it: remembered, or part of what was known."""
+    if row.state == ChangeState.APPLIED and row.note not in Outcome.values:
+        return gettext("It is remembered, and can be recalled at once.")
+    note = note_of(row)
+    return note[1] if note else ""
+
+
+def _history_step(revision: Revision, entry: Entry, batches: dict[int, Batch]) -> HistoryStep:
+    shown = {name: pair for name, pair in revision.columns.items() if name != "content" or not revision.wording}
+    return HistoryStep(
+        version=revision.version,
+        at=revision.at,
+        actor=revision.actor,
+        headline=_headline(revision),
+        lines=[field_change(Entry, name, *pair) for name, pair in shown.items()]
+        + [slot_change(name, *pair) for name, pair in revision.slots.items()],
+        wording=[] if is_secret(entry) else revision.wording,
+        batch=batches.get(revision.batch_id) if revision.batch_id else None,
+        is_present=revision.version == entry.version,
+    )
+
+
+def _headline(revision: Revision) -> str:
+    if revision.operation == Operation.INSERT:
+        return gettext("Remembered")
+    if "expired_at" in revision.columns:
+        return gettext("Taken out of use") if revision.columns["expired_at"][1] else gettext("Brought back into use")
+    if "archived_at" in revision.columns and revision.columns["archived_at"][1]:
+        return gettext("Archived")
+    if revision.wording:
+        return gettext("Reworded")
+    return pgettext("history", "Changed")
+
+
+class EntryList(ViewedChangeList):
+    """Gives each row of the page its state, with the policies of its workspace read once."""
+
+    saved_views, all_rows = SAVED_VIEWS, pgettext_lazy("entries", "All")
+    said_by_views = ("p", "state", "due", "pinned__exact")
+
+    def get_queryset(self, request: HttpRequest, exclude_parameters: Any = None) -> QuerySet[Any]:
+        """The entries that are in the view of the request."""
+        self.request = request
+        rows, view = super().get_queryset(request, exclude_parameters), saved_view(SAVED_VIEWS, request)
+        return rows.filter(resolve(view.condition, request)) if view else rows
+
+    def get_results(self, request: HttpRequest) -> None:
+        super().get_results(request)
+        self.describe_rows(self.result_list)
+
+    def describe_rows(self, rows: Iterable[Any]) -> None:
+        """Give rows their state and end, and what the list leaves out or marks in each of them."""
+        now, policies = timezone.now(), Policy.objects.of_each({row.workspace_id for row in rows})
+        seen, same = workspaces_of(self.request), columns.constant(self.request)
+        for row in rows:
+            row.is_one_of_several = seen is None or len(seen) > 1  # then the workspace stands beside the scope
+            row.same, row.searched = same, self.query
+            row.ends_at = policies[row.workspace_id].end_of(row)
+            row.state = state_of(row, row.ends_at, now)
+
+    @property
+    def column_choices(self) -> list[tuple[str, Any, bool]]:
+        """The columns to choose from, by name and label, and whether each is chosen."""
+        wanted = columns.chosen(self.request)
+        return [(name, label, name in wanted) for name, label in columns.CHOICES.items()]
+
+
+@admin.register(Entry)
+class EntryAdmin(WordSearch, EntryColumns, RevertibleHistory, RestrictedAdmin):
+    """The main page of the platform. Everything here goes through memories.entries, and so into the history."""
+
+    members_may: Needs = {**EDIT, "add": Right.CURATE}
+    declared = OF_ENTRIES
+    show_add_link = False  # its button stands above the list
+    has_page_context = True
+    form = EntryForm
+    inlines = [SlotInline]
+    list_display = [columns.ALWAYS, *columns.CHOICES]
+    list_display_links = ["text"]
+    list_filter = [
+        StateFilter,
+        DueFilter,
+        VerificationFilter,
+        ("type", ChoicesDropdownFilter),
+        ("category", ChoicesDropdownFilter),
+        TierFilter,
+        ("scope", ReachableFilter),
+        ProjectFilter,
+        ("source", ChoicesDropdownFilter),
+        ("pinned", BooleanRadioFilter),
+        ("created_at", DaysFilter),
+    ]
+    ordering = ["-created_at", "-id"]
+    sortable_by = ["created"]
+    search_fields = ["content"]
+    search_help_text = _("Words in English or Chinese, “a phrase as written”, or an id")
+    fieldsets = [
+        (
+            None,
+            {
+                "fields": [
+                    "content", ("category", "importance"), ("project", "topic"), "pinned",
+                    "expires_at", "review_at",
+                ],
+            },
+        ),
+        (
+            _("Where it was said"),
+            {
+                "classes": ["tab"],
+                "fields": [
+                    "scope", ("channel", "chat_id"), ("session_id", "thread_id"), ("sender_id", "speaker"),
+                    "chats", "origins",
+                ],
+            },
+        ),
+        (
+            _("Life"),
+            {
+                "classes": ["tab"],
+                "fields": [
+                    ("type", "subtype", "tier"), "source", ("created_at", "stated_at", "updated_at"),
+                    ("expired_at", "archived_at", "suppressed_at"), "superseded_by", ("verified_at", "verified_by"),
+                    ("path", "line_from", "line_to"), ("uid", "version"),
+                ],
+            },
+        ),
+    ]  # fmt: skip
+    readonly_fields = [
+        "scope", "channel", "chat_id", "session_id", "thread_id", "sender_id", "speaker", "chats", "origins", "type",
+        "subtype", "tier", "source", "created_at", "stated_at", "updated_at", "expired_at", "archived_at",
+        "suppressed_at", "superseded_by", "verified_at", "verified_by", "path", "line_from", "line_to", "uid",
+        "version",
+    ]  # fmt: skip
+    list_before_template = "admin/memories/entries_head.html"
+    change_form_outer_before_template = "admin/memories/entry_state.html"
+    change_form_outer_after_template = "admin/memories/entry_related.html"
+
+    # what is shown
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        return super().get_queryset(request).select_related("scope", "workspace", "access").defer("terms")
+
+    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> Any:
+        return EntryList
+
+    def get_list_display(self, request: HttpRequest) -> list[str]:
+        return columns.shown(request)
+
+    def get_urls(self) -> list[Any]:
+        page = self.admin_site.admin_view(require_POST(columns.choose))
+        return [path("columns/", page, name="memories_entry_columns"), *super().get_urls()]
+
+    # editing
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        frozen = isinstance(obj, Entry) and obj.scope.frozen
+        return super().has_change_permission(request, obj) and not frozen
+
+    def get_form(self, request: HttpRequest, obj: Entry | None = None, change: bool = False, **kwargs: Any) -> Any:
+        form = super().get_form(request, obj, change=change, **kwargs)
+        form.refusal = request.__dict__.get("_refusal")
+        if obj and obj.path and (content := form.base_fields.get("content")):
+            content.help_text = _("A line of a file: what you change here is changed there, too.")
+        return form
+
+    def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
+        """The version the form was opened with travels in it."""
+        first, *others = super().get_fieldsets(request, obj)
+        if not self.has_change_permission(request, obj):
+            return [first, *others]
+        return [(first[0], {**first[1], "fields": [*first[1]["fields"], "opened_version"]}), *others]
+
+    def changeform_view(
+        self, request: HttpRequest, object_id: str | None = None, form_url: str = "", extra_context: Any = None
+    ) -> Any:
+        """A refused change comes back as an error of the form, with everything that was typed."""
+        try:
+            return super().changeform_view(request, object_id, form_url, extra_context)
+        except PlatformError as refusal:
+            request.__dict__["_refusal"] = refusal
+            conflict = refusal if isinstance(refusal, LineChanged) else None
+            answer = super().changeform_view(
+                request, object_id, form_url, {**(extra_context or {}), "conflict": conflict}
+            )
+            if conflict:
+                answer.status_code = HTTPStatus.CONFLICT
+            return answer
+
+    def page_context(self, request: HttpRequest, row: Entry) -> dict[str, Any]:
+        return entry_context(row, now=timezone.now())
+
+    def save_model(self, request: HttpRequest, obj: Entry, form: Any, change: bool) -> None:
+        """Saved with its slots, in one change."""
+
+    def save_related(self, request: HttpRequest, form: Any, formsets: list[Any], change: bool) -> None:
+        wanted = edit_of(form, formsets)
+        if wanted.columns or wanted.slots:
+            opened = form.cleaned_data["opened_version"]
+            update(form.instance, wanted, now=timezone.now(), actor=actor_of(request), expected_version=opened)
+
+    def construct_change_message(self, request: HttpRequest, form: Any, formsets: Any, add: bool = False) -> Any:
+        """None: the history of entries is kept by the database, and words of users do not go into a second one."""
+
+    def log_change(self, request: HttpRequest, obj: Any, message: Any) -> None:
+        """See construct_change_message."""
+
+    # adding by hand
+
+    def add_view(self, request: HttpRequest, form_url: str = "", extra_context: Any = None) -> HttpResponse:
+        if not self.has_add_permission(request):
+            raise PermissionDenied
+        bound = request.POST if request.method == "POST" else None
+        initial = {"scope": request.GET.get("scope", "")}
+        form = AddForm(bound, scope=scope_field(self, request), initial=initial)
+        if bound is not None and form.is_valid():
+            try:
+                return self._add(request, form, form.cleaned_data["scope"])
+            except InvalidDraft as refusal:
+                field = str(refusal.field or "").partition(".")[0]
+                form.add_error(field if field in form.fields else None, str(refusal))
+            except PlatformError as refusal:
+                form.add_error("scope", str(refusal))
+        back = return_url(request, reverse("admin:memories_entry_changelist"))
+        context = {"title": gettext("Add a memory"), "back": back, "form": form}
+        return own_page(request, "admin/memories/add_entry.html", context, self)
+
+    def _add(self, request: HttpRequest, form: AddForm, scope: Scope) -> HttpResponse:
+        now = timezone.now()
+        row = bulk_actions.create(
+            scope, form.draft(now=now), now=now, actor=actor_of(request), reason=form.cleaned_data["reason"]
+        )
+        link = '{} <a class="mp-link underline" href="{}">{}</a>'
+        label = gettext("Look at it or undo it")
+        messages.success(request, format_html(link, _outcome_label(row), batch_url(row.batch), label))
+        if row.entry is None:
+            return HttpResponseRedirect(batch_url(row.batch))
+        page = reverse("admin:memories_entry_change", args=[row.entry.pk])
+        return HttpResponseRedirect(with_return_url(request, page))
+
+    # the history: word by word, with the batch of each change; slots can be brought back, too
+
+    def history_steps(self, row: Entry) -> list[HistoryStep]:
+        revisions = history_of(row)
+        wanted = {revision.batch_id for revision in revisions if revision.batch_id}
+        batches = Batch.objects.filter(workspace_id=row.workspace_id).in_bulk(wanted)
+        return [_history_step(revision, row, batches) for revision in reversed(revisions)]
+
+    def differences(self, row: Entry, version: int) -> dict[str, tuple[Any, Any]]:
+        """Words, attributes and slots; liveness has its own verbs."""
+        return entries.differences(row, version)
+
+    def difference_line(self, name: str, was: Any, present: Any) -> FieldChange:
+        if name.startswith(SLOT_FIELD):
+            return slot_change(name.removeprefix(SLOT_FIELD), present, was)
+        return field_change(Entry, name, present, was)
+
+    def revert_question(self, row: Entry, version: int, pairs: dict[str, tuple[Any, Any]]) -> dict[str, Any]:
+        text = gettext(
+            "The entry gets back what is ticked. What it says now stays in the history. "
+            "Whether it is in use does not change."
+        )
+        return {"text": text, "rows": [pairs.get("content", [row.content])[0]]}
+
+    def revert(self, request: HttpRequest, row: Entry, version: int, values: dict[str, Any]) -> None:
+        entries.revert(row, version, only=list(values), now=timezone.now(), actor=actor_of(request))
