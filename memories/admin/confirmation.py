@@ -1,19 +1,17 @@
 """Pages that ask before something is done: GET shows what would happen, only a confirmed POST does it."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import timedelta
 from typing import Any
 
 from django import forms
-from django.contrib import messages
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import HttpRequest
 from django.template.response import TemplateResponse
 from django.utils.translation import gettext_lazy as _
 
 from memories.admin.actions import ROWS_SHOWN, confirmation_form, is_confirmed, selection_fields
 from memories.admin.fields import SelectField, SwitchField, TextField
 from memories.admin.own_pages import own_page
-from memories.exceptions import PlatformError
 
 __all__ = ["ROWS_SHOWN", "confirmation_form", "is_confirmed"]
 
@@ -103,16 +101,3 @@ def confirmation_page(
         "form": form,
     }
     return own_page(request, "admin/memories/confirm.html", context, model_admin)
-
-
-def confirm(
-    model_admin: Any, request: HttpRequest, act: Callable[[], Any], *, back: str, **question: Any
-) -> HttpResponse:
-    """Ask first; once it is confirmed do it, and go back with the message `act` gives or the refusal it raises."""
-    if not is_confirmed(request):
-        return confirmation_page(model_admin, request, back=back, **question)
-    try:
-        messages.success(request, act())
-    except PlatformError as refusal:
-        messages.error(request, str(refusal))
-    return HttpResponseRedirect(back)
