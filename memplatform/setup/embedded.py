@@ -11,7 +11,7 @@ from django.db import DatabaseError
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from memories.management import told
+from memories.management import command_line
 from memories.models import AuditEvent, AuditRecord
 from memplatform import postgres
 
@@ -37,6 +37,6 @@ def embedded(work: Callable[[Path], T], event: AuditEvent | None = None, about: 
 
 def _note(event: AuditEvent, about: str) -> None:
     try:
-        AuditRecord.note(event, actor=told.actor(), at=timezone.now(), about=about)
+        AuditRecord.note(event, actor=command_line.actor(), at=timezone.now(), about=about)
     except DatabaseError:
         return  # a database of an older version, without this log

@@ -5,14 +5,18 @@ from uuid import UUID
 from django.core.management.base import CommandError
 from django.utils.translation import gettext as _
 
-from memories.management import told
+from memories.management import command_line
 from memories.models import Scope, Workspace
 from memories.tenancy.keys import kind_of_key
 
 
 def named(scope: str, workspace: str | None) -> Scope:
     """The scope of this key or id. Raises CommandError."""
-    rows = Scope.objects.filter(workspace__in=told.workspaces(workspace)).select_related("workspace").order_by("pk")
+    rows = (
+        Scope.objects.filter(workspace__in=command_line.workspaces(workspace))
+        .select_related("workspace")
+        .order_by("pk")
+    )
     found = list(rows.filter(key=scope)) or list(rows.filter(uid__in=_ids(scope)))
     if not found:
         message = _(
@@ -29,7 +33,7 @@ def named(scope: str, workspace: str | None) -> Scope:
 def named_or_begun(scope: str, workspace: str | None) -> Scope:
     """The scope of this key or id; under a key a bot's address could have, it is begun. Raises CommandError."""
     kind = kind_of_key(scope)
-    if kind is None or Scope.objects.filter(workspace__in=told.workspaces(workspace), key=scope).exists():
+    if kind is None or Scope.objects.filter(workspace__in=command_line.workspaces(workspace), key=scope).exists():
         return named(scope, workspace)
     of = only_workspace(workspace)
     begun = Scope.objects.begin(of.pk, scope, kind)
@@ -39,7 +43,7 @@ def named_or_begun(scope: str, workspace: str | None) -> Scope:
 
 def only_workspace(name: str | None) -> Workspace:
     """The workspace of this name, or the only one. Raises CommandError."""
-    found = told.workspaces(name)
+    found = command_line.workspaces(name)
     if len(found) != 1:
         names = ", ".join(one.name for one in found)
         raise CommandError(_("Name the workspace by --workspace; there are: %(names)s.") % {"names": names})

@@ -15,7 +15,7 @@ from django.db import IntegrityError, connection, transaction
 from django.test import Client
 
 from memories import entries, secrets
-from memories.management import told
+from memories.management import command_line
 from memories.models import Entry, Scope
 from memplatform import logs
 from tests.conftest import NOW, TELEGRAM, Api, make_draft, make_key
@@ -178,7 +178,7 @@ def test_a_call_that_fails_is_logged_by_its_route_and_never_by_whom_its_path_nam
 
 @pytest.mark.django_db
 def test_an_import_logs_no_line_for_each_memory_and_others_still_do(written: io.StringIO, scope: Scope) -> None:
-    with told.no_line_for_each_memory():
+    with command_line.no_line_for_each_memory():
         entries.remember_many([make_draft(scope, WORDS)], now=NOW, actor="command:ann")
     assert "memory_capture" not in written.getvalue()
     entries.remember_many([make_draft(scope, "The boat leaves at six")], now=NOW, actor="bot:ann")
@@ -187,7 +187,7 @@ def test_an_import_logs_no_line_for_each_memory_and_others_still_do(written: io.
 
 @pytest.mark.django_db
 def test_two_imports_that_end_in_another_order_leave_nobody_without_lines(written: io.StringIO, scope: Scope) -> None:
-    first, second = told.no_line_for_each_memory(), told.no_line_for_each_memory()
+    first, second = command_line.no_line_for_each_memory(), command_line.no_line_for_each_memory()
     contexts = copy_context(), copy_context()  # as two threads have them
     for context, one in zip(contexts, (first, second), strict=True):
         context.run(one.__enter__)

@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 
 from memories import jobs
 from memories.consolidation import compression
-from memories.management import told
+from memories.management import command_line
 from memories.models import Workspace
 
 DAYS, FACTS = "days", "facts"
@@ -27,16 +27,16 @@ class Command(BaseCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("what", nargs="?", choices=[DAYS, FACTS], help="the nightly or the weekly part alone")
         parser.add_argument("--workspace", metavar="NAME", help="only in this workspace")
-        parser.add_argument("--now", type=told.moment, metavar="TIME", help="as if it were that time")
+        parser.add_argument("--now", type=command_line.moment, metavar="TIME", help="as if it were that time")
         parser.add_argument("--dry-run", action="store_true", help="only count what the model would be asked about")
         parser.add_argument("--json", action="store_true", help="print JSON")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        clock, counts = told.clock(options["now"]), Counter[str]()
+        clock, counts = command_line.clock(options["now"]), Counter[str]()
         for part in (DAYS, FACTS):
             if options["what"] in (None, part):
-                counts.update(_work(part, told.workspaces(options["workspace"]), clock, options["dry_run"]))
-        self.stdout.write(told.said(dict(counts), as_json=options["json"]))
+                counts.update(_work(part, command_line.workspaces(options["workspace"]), clock, options["dry_run"]))
+        self.stdout.write(command_line.counts_line(dict(counts), as_json=options["json"]))
 
 
 def _work(part: str, chosen: list[Workspace], clock: Clock, is_dry: bool) -> Counter[str]:
@@ -47,7 +47,7 @@ def _work(part: str, chosen: list[Workspace], clock: Clock, is_dry: bool) -> Cou
         for found in waiting:
             counts.update(found)
         return counts
-    bar = told.Bar(sum(found[UNITS[part]] for found in waiting), UNITS[part])
+    bar = command_line.Bar(sum(found[UNITS[part]] for found in waiting), UNITS[part])
     for workspace in chosen:
         run = f"compress-{part}:{workspace.pk}:{str(uuid4())[:18]}"
         work = compression.compress_days if part == DAYS else compression.compress_facts

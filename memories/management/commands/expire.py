@@ -9,7 +9,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from memories.lifecycle import expiry
-from memories.management import told
+from memories.management import command_line
 
 
 class Command(BaseCommand):
@@ -17,21 +17,21 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--workspace", metavar="NAME", help="only in this workspace")
-        parser.add_argument("--now", type=told.moment, metavar="TIME", help="as if it were that time")
+        parser.add_argument("--now", type=command_line.moment, metavar="TIME", help="as if it were that time")
         parser.add_argument("--dry-run", action="store_true", help="only count what is due")
         parser.add_argument("--json", action="store_true", help="print JSON")
 
     def handle(self, *args: Any, **options: Any) -> None:
         now = options["now"] or timezone.now()
-        chosen = told.workspaces(options["workspace"])
+        chosen = command_line.workspaces(options["workspace"])
         due = [expiry.count_due(workspace.pk, now=now) for workspace in chosen]
         counts = total = {name: sum(row[name] for row in due) for name in ("scopes", "entries")}
         if not options["dry_run"]:
-            bar, run, counts = told.Bar(total["entries"]), uuid4(), {"scopes": 0, "entries": 0}
+            bar, run, counts = command_line.Bar(total["entries"]), uuid4(), {"scopes": 0, "entries": 0}
             for workspace in chosen:
                 name = f"expire:{workspace.pk}:{run}"
-                done = expiry.expire_due(workspace.pk, now=now, run=name, report=bar, actor=told.actor())
+                done = expiry.expire_due(workspace.pk, now=now, run=name, report=bar, actor=command_line.actor())
                 bar.move_on(done)
                 counts = {name: counts[name] + done[name] for name in counts}
             bar.end()
-        self.stdout.write(told.said(counts, as_json=options["json"]))
+        self.stdout.write(command_line.counts_line(counts, as_json=options["json"]))

@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 
 from memories.choices import BufferState
 from memories.consolidation import buffer, extraction
-from memories.management import told
+from memories.management import command_line
 from memories.models import ExtractionBatch
 
 #: What may become of an extraction batch.
@@ -26,22 +26,22 @@ class Command(BaseCommand):
         parser.add_argument("--all", action="store_true", help="also what has not been quiet for long enough")
         parser.add_argument("--retry-parked", action="store_true", help="also what was parked")
         parser.add_argument(
-            "--now", nargs="?", const=True, type=told.moment, metavar="TIME",
+            "--now", nargs="?", const=True, type=command_line.moment, metavar="TIME",
             help="as if it were that time; without one it is --all",
         )  # fmt: skip
         parser.add_argument("--dry-run", action="store_true", help="only count what would be extracted")
         parser.add_argument("--json", action="store_true", help="print JSON")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        chosen = told.workspaces(options["workspace"]) if options["workspace"] else []
+        chosen = command_line.workspaces(options["workspace"]) if options["workspace"] else []
         batches = ExtractionBatch.objects.filter(workspace__in=chosen) if chosen else ExtractionBatch.objects.all()
         if options["now"] is True:
             options |= {"now": None, "all": True}
-        clock = told.clock(options["now"])
+        clock = command_line.clock(options["now"])
         waiting = _waiting(batches, clock(), options).count()
         counts = {"extraction_batches": waiting}
         if not options["dry_run"]:
-            bar = told.Bar(waiting, *FATES)
+            bar = command_line.Bar(waiting, *FATES)
             now = clock()
             begun = {}
             if options["retry_parked"]:
@@ -50,7 +50,7 @@ class Command(BaseCommand):
                 begun["sealed"] = buffer.seal(batches, now=now)
             counts = begun | _extract(clock, chosen[0].pk if chosen else None, bar)
             bar.end()
-        self.stdout.write(told.said(counts, as_json=options["json"]))
+        self.stdout.write(command_line.counts_line(counts, as_json=options["json"]))
 
 
 def _waiting(batches: QuerySet[ExtractionBatch], now: datetime, options: dict[str, Any]) -> QuerySet[ExtractionBatch]:
@@ -60,7 +60,7 @@ def _waiting(batches: QuerySet[ExtractionBatch], now: datetime, options: dict[st
     return due | batches.filter(state=BufferState.PARKED) if options["retry_parked"] else due
 
 
-def _extract(clock: Callable[[], datetime], workspace_id: int | None, bar: told.Bar) -> dict[str, int]:
+def _extract(clock: Callable[[], datetime], workspace_id: int | None, bar: command_line.Bar) -> dict[str, int]:
     """Run after run of the job, for as long as one gets somewhere."""
     counts: Counter[str] = Counter()
     while True:

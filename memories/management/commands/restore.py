@@ -10,7 +10,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from memories.lifecycle import expiry
-from memories.management import told
+from memories.management import command_line
 from memories.models import Batch
 
 
@@ -20,12 +20,14 @@ class Command(BaseCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         which = parser.add_mutually_exclusive_group(required=True)
         which.add_argument("--batch", action="append", type=UUID, metavar="ID", help="of this batch; may be repeated")
-        which.add_argument("--since", type=told.moment, metavar="TIME", help="what expired from that time on")
+        which.add_argument("--since", type=command_line.moment, metavar="TIME", help="what expired from that time on")
         which.add_argument("--last-night", action="store_true", help="what expired in the last 24 hours")
         parser.add_argument("--workspace", metavar="NAME", help="only in this workspace")
-        parser.add_argument("--term", type=told.span, metavar="30d", help="for so long; else as long as policies say")
+        parser.add_argument(
+            "--term", type=command_line.span, metavar="30d", help="for so long; else as long as policies say"
+        )
         parser.add_argument("--reason", default="", help="kept with the batches")
-        parser.add_argument("--now", type=told.moment, metavar="TIME", help="as if it were that time")
+        parser.add_argument("--now", type=command_line.moment, metavar="TIME", help="as if it were that time")
         parser.add_argument("--dry-run", action="store_true", help="only count what would come back")
         parser.add_argument("--json", action="store_true", help="print JSON")
 
@@ -35,15 +37,15 @@ class Command(BaseCommand):
         found = expiry.expired_by(batches)
         counts = {"scopes": found.values("scope_id").distinct().count(), "entries": found.count()}
         if not options["dry_run"]:
-            bar = told.Bar(counts["entries"])
+            bar = command_line.Bar(counts["entries"])
             counts = expiry.restore_all(
-                batches, term=options["term"], now=now, actor=told.actor(), reason=options["reason"], report=bar
+                batches, term=options["term"], now=now, actor=command_line.actor(), reason=options["reason"], report=bar
             )
             bar.end()
-        self.stdout.write(told.said(counts, as_json=options["json"]))
+        self.stdout.write(command_line.counts_line(counts, as_json=options["json"]))
 
     def _batches(self, now: datetime, options: dict[str, Any]) -> list[Batch]:
-        chosen = [workspace.pk for workspace in told.workspaces(options["workspace"])]
+        chosen = [workspace.pk for workspace in command_line.workspaces(options["workspace"])]
         batch = options["batch"]
         if not batch:
             return list(

@@ -10,7 +10,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from memories.exceptions import PlatformError
-from memories.management import told
+from memories.management import command_line
 from memories.models import AuditEvent, AuditRecord, ErasureState, Workspace
 from memplatform.erasure import certificate, run, wording
 from memplatform.erasure.person import Identity
@@ -60,9 +60,9 @@ class Command(BaseCommand):
         if not options["reason"].strip():
             raise CommandError(_("Say why, with --reason: it stands in the certificate."))
         now = timezone.now()
-        erasure = run.order(workspace, identities, reason=options["reason"], actor=told.actor(), now=now)
+        erasure = run.order(workspace, identities, reason=options["reason"], actor=command_line.actor(), now=now)
         AuditRecord.note(
-            AuditEvent.ERASED, actor=told.actor(), at=now, workspace_id=workspace.pk, about=str(erasure.uid)
+            AuditEvent.ERASED, actor=command_line.actor(), at=now, workspace_id=workspace.pk, about=str(erasure.uid)
         )
         run.work_off(erasure.pk, now=now)
         file = options["certificate"]

@@ -10,7 +10,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from memories.exceptions import PlatformError
-from memories.management import told
+from memories.management import command_line
 from memories.models import AuditEvent, AuditRecord, Scope, Workspace
 from memplatform.transfer import scopes
 from memplatform.transfer.export import export
@@ -28,11 +28,11 @@ class Command(BaseCommand):
         parser.add_argument("--json", action="store_true", help="print JSON")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        bar: told.Bar | None = None
+        bar: command_line.Bar | None = None
 
         def report(done: int, total: int) -> None:
             nonlocal bar
-            bar = bar or told.Bar(total, "records", head=_("Exporting"), has_lines=True)
+            bar = bar or command_line.Bar(total, "records", head=_("Exporting"), has_lines=True)
             bar({"records": done})
 
         workspace, scope = _what(options["scope"], options["workspace"])
@@ -68,7 +68,7 @@ def _note(workspace: Workspace, scope: Scope | None, **details: str) -> None:
     about = f"scope {scope.pk}" if scope else str(workspace)
     AuditRecord.note(
         AuditEvent.EXPORTED,
-        actor=told.actor(),
+        actor=command_line.actor(),
         at=timezone.now(),
         workspace_id=workspace.pk,
         about=about,

@@ -18,7 +18,7 @@ from memories.exceptions import PlatformError
 from memories.imports.batch import FILES, READ, ROWS, AllLeftOut, ImportReport
 from memories.imports.folder import import_folder, open_folder
 from memories.imports.foreign_file import FORMATS, format_of, import_file
-from memories.management import told
+from memories.management import command_line
 from memories.models import Batch
 from memplatform.transfer import scopes
 from memplatform.transfer.importing import import_export
@@ -41,14 +41,14 @@ class Command(BaseCommand):
         parser.add_argument("--from", dest="kind", choices=[EXPORT, FOLDER, *FORMATS], help="what the source is")
         parser.add_argument("--who", metavar="ID", help="whose memories, of a file that holds those of several")
         parser.add_argument("--actor", metavar="NAME", help="who imports, as history is to name them")
-        parser.add_argument("--now", type=told.moment, metavar="TIME", help="as if it were that time")
+        parser.add_argument("--now", type=command_line.moment, metavar="TIME", help="as if it were that time")
         parser.add_argument("--dry-run", action="store_true", help="only say what would be written")
         parser.add_argument("--json", action="store_true", help="print JSON")
 
     def handle(self, *args: Any, **options: Any) -> None:
         progress = _Progress()
         try:
-            with told.no_line_for_each_memory(), _kept(not options["dry_run"]):
+            with command_line.no_line_for_each_memory(), _kept(not options["dry_run"]):
                 report = _import(options, progress)
         except (PlatformError, OSError) as problem:
             raise CommandError(str(problem)) from problem
@@ -76,7 +76,7 @@ def _kept(is_kept: bool) -> Iterator[None]:
 def _import(options: dict[str, Any], progress: "_Progress") -> ImportReport | TransferReport:
     """Raises CommandError, PlatformError or OSError."""
     place = Path(options["source"])
-    actor = f"command:{options['actor']}" if options["actor"] else told.actor()
+    actor = f"command:{options['actor']}" if options["actor"] else command_line.actor()
     how: Any = {"now": options["now"] or timezone.now(), "actor": actor, "is_dry": options["dry_run"]}
     scope = scopes.named_or_begun(options["into"], options["workspace"]) if options["into"] else None
     kind = options["kind"] or (EXPORT if is_export(place) else FOLDER if not place.is_file() else format_of(place))
@@ -95,7 +95,7 @@ class _Progress:
     """How far it is: files, or bytes of one, that are read, then rows that are written."""
 
     def __init__(self) -> None:
-        self._bar: told.Bar | None = None
+        self._bar: command_line.Bar | None = None
         self._of = ""
 
     def __call__(self, what: str, done: int, total: int) -> None:
@@ -103,7 +103,7 @@ class _Progress:
             self.end()
             heads = {FILES: _("Reading files"), READ: _("Reading"), ROWS: _("Writing")}
             self._of = what
-            self._bar = told.Bar(total, what, head=heads[what], has_lines=True, is_share=what == READ)
+            self._bar = command_line.Bar(total, what, head=heads[what], has_lines=True, is_share=what == READ)
         if self._bar:
             self._bar({what: done})
 
@@ -143,7 +143,7 @@ def _sentences(report: ImportReport, is_dry: bool) -> Iterator[str]:
 
 def _of_an_export(report: TransferReport, is_dry: bool) -> Iterator[str]:
     head = _("To be written: %(counts)s.") if is_dry else _("Written: %(counts)s.")
-    yield head % {"counts": told.said(dict(report.created) | {"files": report.files}, as_json=False)}
+    yield head % {"counts": command_line.counts_line(dict(report.created) | {"files": report.files}, as_json=False)}
     if report.already.total():
         yield _("There already: %(count)d.") % {"count": report.already.total()}
     yield from _left_out(report.left_out)

@@ -8,7 +8,7 @@ from django.core.management.base import BaseCommand
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from memories.management import told
+from memories.management import command_line
 from sessions_app.compaction import flush
 from sessions_app.history import retention
 from sessions_app.lifecycle import close
@@ -27,11 +27,11 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("work", choices=list(WORK))
-        parser.add_argument("--now", type=told.moment, metavar="TIME", help="as if it were that time")
+        parser.add_argument("--now", type=command_line.moment, metavar="TIME", help="as if it were that time")
         parser.add_argument("--dry-run", action="store_true", help="only count what would be done")
         parser.add_argument("--json", action="store_true", help="print JSON")
 
     def handle(self, *args: Any, **options: Any) -> None:
         work, count = WORK[options["work"]]
         done = (count if options["dry_run"] else work)(now=options["now"] or timezone.now())
-        self.stdout.write(told.said(done, as_json=options["json"]))
+        self.stdout.write(command_line.counts_line(done, as_json=options["json"]))

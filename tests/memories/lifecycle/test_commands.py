@@ -10,7 +10,7 @@ from django.core.management import CommandError, call_command
 from django.utils import timezone
 
 from memories.consolidation.extraction import _ALWAYS_COUNTED
-from memories.management.told import Bar
+from memories.management.command_line import Bar
 from memories.models import Batch, Entry, ExtractionBatch, Scope, Workspace
 from tests.conftest import NOW, TELEGRAM, Api, make_key, make_scope
 from tests.memories.lifecycle.conftest import SAID, expire, live, remember

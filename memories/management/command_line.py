@@ -1,4 +1,4 @@
-"""What the commands that work off jobs by hand have in common: what they are told, and how they tell."""
+"""What commands share: arguments, the bar that shows progress, and the line of counts at the end."""
 
 import json
 import logging
@@ -62,8 +62,8 @@ def clock(now: datetime | None) -> Callable[[], datetime]:
 class Bar:
     """How far the work is, on one line of a terminal that is read by a person.
 
-    Elsewhere it writes nothing or, where it `has_lines`, ten of them. It is told counts, and adds up those of `units`;
-    it shows them, or their share of the whole in percent.
+    Elsewhere it writes nothing or, where it `has_lines`, ten of them. It is called with counts, adds up those of
+    `units`, and shows them, or their share of the whole in percent.
     """
 
     def __init__(
@@ -120,5 +120,5 @@ def no_line_for_each_memory() -> Iterator[None]:
         _is_bulk.reset(token)
 
 
-def said(counts: dict[str, Any], *, as_json: bool) -> str:
+def counts_line(counts: dict[str, Any], *, as_json: bool) -> str:
     return json.dumps(counts) if as_json else ", ".join(f"{name} {count}" for name, count in counts.items())
