@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 
 from memories.exceptions import PlatformError
 from memories.management import command_line
-from memories.models import AuditEvent, AuditRecord, Scope, Workspace
+from memories.models import AuditEvent, AuditRecord
 from memplatform.transfer import scopes
 from memplatform.transfer.export import export
 
@@ -35,7 +35,8 @@ class Command(BaseCommand):
             bar = bar or command_line.Bar(total, "records", head=_("Exporting"), has_lines=True)
             bar({"records": done})
 
-        workspace, scope = _what(options["scope"], options["workspace"])
+        scope = None if options["scope"] is None else scopes.named(options["scope"], options["workspace"])
+        workspace = scope.workspace if scope else scopes.only_workspace(options["workspace"])
         try:
             done = export(
                 workspace,
@@ -53,7 +54,14 @@ class Command(BaseCommand):
         finally:
             if bar:
                 bar.end()
-        _note(workspace, scope, **{"as": "folder"})
+        AuditRecord.note(
+            AuditEvent.EXPORTED,
+            actor=command_line.actor(),
+            at=timezone.now(),
+            workspace_id=workspace.pk,
+            about=f"scope {scope.pk}" if scope else str(workspace),  # its name may be a person's
+            details={"as": "folder"},
+        )
         if options["json"]:
             self.stdout.write(json.dumps(vars(done)))
             return
@@ -61,24 +69,3 @@ class Command(BaseCommand):
         if done.waiting:
             message = _("Turns that wait to be extracted are not among them: %(count)d. See manage.py extract.")
             self.stdout.write(message % {"count": done.waiting})
-
-
-def _note(workspace: Workspace, scope: Scope | None, **details: str) -> None:
-    """Written down as any other export; a scope by its number, since its name may be a person's."""
-    about = f"scope {scope.pk}" if scope else str(workspace)
-    AuditRecord.note(
-        AuditEvent.EXPORTED,
-        actor=command_line.actor(),
-        at=timezone.now(),
-        workspace_id=workspace.pk,
-        about=about,
-        details=details,
-    )
-
-
-def _what(scope: str | None, workspace: str | None) -> tuple[Workspace, Scope | None]:
-    """The workspace and scope that are meant. Raises CommandError."""
-    if scope is not None:
-        found = scopes.named(scope, workspace)
-        return found.workspace, found
-    return scopes.only_workspace(workspace), None

@@ -59,7 +59,12 @@ class Command(BaseCommand):
         if options["json"]:
             self.stdout.write(json.dumps(_as_json(report), ensure_ascii=False))
         else:
-            self.stdout.write("\n".join(_told(report, is_dry=options["dry_run"])))
+            is_dry = options["dry_run"]
+            if isinstance(report, TransferReport):
+                lines = _lines_of_export(report, is_dry)
+            else:
+                lines = _lines_of_import(report, is_dry)
+            self.stdout.write("\n".join(lines))
 
 
 @contextmanager
@@ -113,11 +118,7 @@ class _Progress:
         self._bar, self._of = None, ""
 
 
-def _told(report: ImportReport | TransferReport, *, is_dry: bool) -> Iterator[str]:
-    return _of_an_export(report, is_dry) if isinstance(report, TransferReport) else _sentences(report, is_dry)
-
-
-def _sentences(report: ImportReport, is_dry: bool) -> Iterator[str]:
+def _lines_of_import(report: ImportReport, is_dry: bool) -> Iterator[str]:
     if report.continued:
         count = report.continued
         yield ngettext(
@@ -141,7 +142,7 @@ def _sentences(report: ImportReport, is_dry: bool) -> Iterator[str]:
     yield from _undo([report.batch] if report.batch else [])
 
 
-def _of_an_export(report: TransferReport, is_dry: bool) -> Iterator[str]:
+def _lines_of_export(report: TransferReport, is_dry: bool) -> Iterator[str]:
     head = _("To be written: %(counts)s.") if is_dry else _("Written: %(counts)s.")
     yield head % {"counts": command_line.counts_line(dict(report.created) | {"files": report.files}, as_json=False)}
     if report.already.total():

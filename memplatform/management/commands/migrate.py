@@ -29,14 +29,12 @@ class Command(migrate.Command):
 def _alone(alias: str) -> Iterator[None]:
     """Asks again and again instead of waiting inside the database, where indexes made concurrently wait for all."""
     with connections[alias].cursor() as cursor:
-        while not _try(cursor):
+        while True:
+            cursor.execute("SELECT pg_try_advisory_lock(%s)", [_MIGRATING])
+            if cursor.fetchone()[0]:
+                break
             time.sleep(_LOOK_EVERY)
         try:
             yield
         finally:
             cursor.execute("SELECT pg_advisory_unlock(%s)", [_MIGRATING])
-
-
-def _try(cursor: Any) -> bool:
-    cursor.execute("SELECT pg_try_advisory_lock(%s)", [_MIGRATING])
-    return bool(cursor.fetchone()[0])

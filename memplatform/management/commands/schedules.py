@@ -2,7 +2,6 @@
 
 import json
 from argparse import ArgumentParser
-from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
 
@@ -23,7 +22,18 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         registry.sync_schedules(now=timezone.now())
-        rows = list(_rows())
+        next_runs = dict(Schedule.objects.filter(name__startswith=PREFIX).values_list("name", "next_run"))
+        rows: list[dict[str, Any]] = [
+            {
+                "job": name,
+                "is_on": job.is_on,
+                "when": job.cron or f"{job.when} in each workspace",
+                "behaviour": job.behaviour,
+                "what": job.label,
+                "next_run": next_run.isoformat() if (next_run := next_runs.get(PREFIX + name)) else None,
+            }
+            for name, job in JOBS.items()
+        ]
         if options["json"]:
             self.stdout.write(json.dumps(rows))
             return
@@ -31,17 +41,3 @@ class Command(BaseCommand):
             state = _("on") if row["is_on"] else _("off")
             at = f"  {datetime.fromisoformat(row['next_run']):%Y-%m-%d %H:%M} UTC" if row["next_run"] else ""
             self.stdout.write(f"{row['job']:<14} {state:<4} {row['when']:<28} {row['behaviour']:<4} {row['what']}{at}")
-
-
-def _rows() -> Iterator[dict[str, Any]]:
-    next_runs = dict(Schedule.objects.filter(name__startswith=PREFIX).values_list("name", "next_run"))
-    for name, job in JOBS.items():
-        next_run = next_runs.get(PREFIX + name)
-        yield {
-            "job": name,
-            "is_on": job.is_on,
-            "when": job.cron or f"{job.when} in each workspace",
-            "behaviour": job.behaviour,
-            "what": job.label,
-            "next_run": next_run and next_run.isoformat(),
-        }
