@@ -22,7 +22,7 @@ from memories.admin.labels import actor_label, batch_name
 from memories.admin.own_pages import own_page
 from memories.admin.return_link import with_return_url
 from memories.choices import Operation
-from memories.entries.versions import as_of_version, changes_of, stored_columns
+from memories.entries.history import as_of_version, changes_of, stored_columns
 from memories.exceptions import PlatformError
 from memories.models import Batch
 from memories.rights import needs

@@ -11,7 +11,7 @@ from unfold.decorators import display
 
 from memories.admin.access import VIEW, Colors, RestrictedAdmin
 from memories.admin.actions import Action, Asked, Outcome, Place
-from memories.entries.versions import PointInHistory, contents_at
+from memories.entries.history import PointInHistory, contents_at
 from memories.evaluation import pinned
 from memories.models import Entry, PinnedState, PinnedTest
 from memories.rights import Needs

@@ -11,7 +11,7 @@ from django.db import transaction
 from memories.choices import BufferState, Source
 from memories.conf import conf
 from memories.consolidation import summaries
-from memories.entries import daily_events, day_files
+from memories.entries import daily_events, files
 from memories.entries.daily_events import EventDraft
 from memories.exceptions import InvalidDraft, ScopeFrozen
 from memories.index import scope_statistics
@@ -146,6 +146,6 @@ def _write_files(workspace: Workspace, counts: Counter[str], now: datetime) -> N
         return
     notes = DailyEvent.objects.in_use().filter(workspace=workspace, source=SOURCE, created_at__gt=now - MADE_UP_FOR)
     for note in notes.order_by("local_date", "pk").select_related("scope__workspace").iterator(chunk_size=500):
-        is_written = day_files.write(note.scope, note.local_date)
+        is_written = files.write(note.scope, note.local_date)
         if is_written is not False:
             counts["files_failed" if is_written is None else "files"] += 1

@@ -1,5 +1,25 @@
 """The one door: nothing but this package inserts or changes an Entry."""
 
+from memories.entries.changes import (
+    BulkOutcome,
+    Edit,
+    copies_of,
+    copies_to_expire,
+    copies_to_restore,
+    expire,
+    expire_many,
+    expire_with_copies,
+    is_own_statement,
+    link_sources,
+    merge,
+    restore,
+    restore_many,
+    restore_with_copies,
+    revert,
+    supersede,
+    update,
+    update_many,
+)
 from memories.entries.contradictions import (
     CONTRADICTED_BY,
     CONTRADICTED_SQL,
@@ -7,32 +27,13 @@ from memories.entries.contradictions import (
     contradiction_of,
     outdated_lines,
 )
-from memories.entries.copies import (
-    copies_of,
-    copies_to_expire,
-    copies_to_restore,
-    expire_with_copies,
-    is_own_statement,
-    restore_with_copies,
-)
-from memories.entries.edits import Edit, revert, update, update_many
+from memories.entries.draft import ERASED, QUARANTINED, TAKEN_OUT, WriteResult
+from memories.entries.erase import purge
+from memories.entries.evidence import Lineage, lineage_of
 from memories.entries.fields import BULK_EDITABLE, FORM_FIELDS, read_columns
-from memories.entries.lineage import Lineage, lineage_of
+from memories.entries.history import PriorRow, changed_since_batch, differences, rows_before
 from memories.entries.locks import lock_scopes
-from memories.entries.purge import purge
 from memories.entries.quarantine import cover_messages, days_resting_on, quarantine_many, uncover_messages
-from memories.entries.results import ERASED, QUARANTINED, TAKEN_OUT, WriteResult
 from memories.entries.rollback import needed_replacements, rollback
 from memories.entries.suppression import lift_suppression
-from memories.entries.transitions import (
-    BulkOutcome,
-    expire,
-    expire_many,
-    link_sources,
-    merge,
-    restore,
-    restore_many,
-    supersede,
-)
-from memories.entries.versions import PriorRow, changed_since_batch, differences, rows_before
 from memories.entries.write import remember, remember_many

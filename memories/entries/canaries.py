@@ -3,8 +3,8 @@
 from datetime import datetime
 
 from memories.choices import EntryType, ScopeKind, Source
+from memories.entries.changes import expire_many
 from memories.entries.draft import Draft
-from memories.entries.transitions import expire_many
 from memories.entries.write import remember_many
 from memories.models import Entry, Scope
 from memories.models.change import acting

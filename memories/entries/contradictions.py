@@ -15,7 +15,7 @@ from django.db import connection
 from django.db.models import F, Q
 
 from memories.choices import EntryType, Source, Verification
-from memories.entries.edits import Edit, update
+from memories.entries.changes import Edit, update
 from memories.kinds import Category
 from memories.language.contradiction import outdates
 from memories.language.turns import sides_of

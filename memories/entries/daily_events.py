@@ -10,11 +10,11 @@ from typing import Any
 from django.db.models import QuerySet
 
 from memories.choices import Operation, SkipReason, Source
-from memories.entries import day_files, versions
+from memories.entries import files, history
+from memories.entries.changes import BulkOutcome
 from memories.entries.draft import check_content
 from memories.entries.locks import lock_scopes
-from memories.entries.tombstones import Tombstones
-from memories.entries.transitions import BulkOutcome
+from memories.entries.suppression import Tombstones
 from memories.exceptions import ScopeFrozen
 from memories.language import text
 from memories.models import Change, DailyEvent, Scope, Suppression
@@ -134,7 +134,7 @@ def update(event: DailyEvent, content: str, *, now: datetime, actor: str) -> Non
     event.content, event.terms, event.updated_at = content, sorted(text.terms(content)), now
     with acting(actor):
         event.save(update_fields=["content", "terms", "updated_at"])
-    day_files.follow(day_files.places_of([event]))
+    files.follow(files.places_of([event]))
 
 
 def grow(
@@ -219,16 +219,16 @@ def restore(events: QuerySet[DailyEvent], *, now: datetime, actor: str) -> int:
 
 def _mark(events: QuerySet[DailyEvent], now: datetime, actor: str, *, expired_at: datetime | None) -> int:
     with acting(actor):
-        notes = day_files.places_of(events.filter(source=day_files.DAY_NOTE))
+        notes = files.places_of(events.filter(source=files.DAY_NOTE))
         count = events.update(expired_at=expired_at, updated_at=now)
-        day_files.follow(notes)
+        files.follow(notes)
     return count
 
 
 def notes_of_days(scope: Scope, events: Sequence[int]) -> list[int]:
     """The notes in use of the days of some events of a scope."""
-    days = DailyEvent.objects.filter(scope=scope, pk__in=list(events)).exclude(source=day_files.DAY_NOTE)
-    notes = DailyEvent.objects.in_use().filter(scope=scope, source=day_files.DAY_NOTE)
+    days = DailyEvent.objects.filter(scope=scope, pk__in=list(events)).exclude(source=files.DAY_NOTE)
+    notes = DailyEvent.objects.in_use().filter(scope=scope, source=files.DAY_NOTE)
     return list(notes.filter(local_date__in=days.values("local_date")).order_by("pk").values_list("pk", flat=True))
 
 
@@ -239,37 +239,37 @@ def rollback(scope: Scope, events: Sequence[int], *, of: int, by: int, force: bo
     what is left of its day. Events changed since by anything but the undo, batch `by`, are skipped unless `force`.
     Inside the caller's transaction.
     """
-    prior = versions.rows_before(of, _TABLE, events) or {}
+    prior = history.rows_before(of, _TABLE, events) or {}
     prior |= _notes_since(of, set(events) - prior.keys())
     found = DailyEvent.objects.filter(scope=scope).select_for_update().in_bulk(list(events))
     outcome = BulkOutcome()
     outcome.skip(set(events) - found.keys(), SkipReason.GONE)
     if not force:
-        changed = versions.changed_since_batch(prior, by=by, table=_TABLE)
+        changed = history.changed_since_batch(prior, by=by, table=_TABLE)
         outcome.skip(changed & found.keys(), SkipReason.CHANGED)
     outcome.applied = sorted(found.keys() - outcome.skipped.keys())
     for pk in outcome.applied:
-        row = prior.get(pk, versions.PriorRow())
+        row = prior.get(pk, history.PriorRow())
         columns = row.restorable
         if row.is_new:
             columns = {} if found[pk].expired_at else _taken_out(found[pk], now)
         if columns:
             DailyEvent.objects.filter(pk=pk).update(**columns, updated_at=now)
-        if found[pk].source == day_files.DAY_NOTE and found[pk].expired_at and not columns.get("expired_at", now):
+        if found[pk].source == files.DAY_NOTE and found[pk].expired_at and not columns.get("expired_at", now):
             _take_out_newer(found[pk], now)
-    day_files.follow(day_files.places_of(found[pk] for pk in outcome.applied))
+    files.follow(files.places_of(found[pk] for pk in outcome.applied))
     return outcome
 
 
-def _notes_since(batch: int, events: Collection[int]) -> dict[int, versions.PriorRow]:
+def _notes_since(batch: int, events: Collection[int]) -> dict[int, history.PriorRow]:
     """Events that a batch did not touch, as made since."""
     made = Change.objects.filter(table_name=_TABLE, row_id__in=list(events), op=Operation.INSERT)
-    return {row: versions.PriorRow(is_new=True, last_change=pk) for row, pk in made.values_list("row_id", "pk")}
+    return {row: history.PriorRow(is_new=True, last_change=pk) for row, pk in made.values_list("row_id", "pk")}
 
 
 def _taken_out(event: DailyEvent, now: datetime) -> dict[str, datetime | None]:
     """What marks an event as out of use by an undo; of a note also that its day is to be condensed anew."""
-    return {"expired_at": now} | ({"compressed_at": None} if event.source == day_files.DAY_NOTE else {})
+    return {"expired_at": now} | ({"compressed_at": None} if event.source == files.DAY_NOTE else {})
 
 
 def _take_out_newer(note: DailyEvent, now: datetime) -> None:
@@ -280,5 +280,5 @@ def _take_out_newer(note: DailyEvent, now: datetime) -> None:
 
 def condensed_days(events: QuerySet[DailyEvent]) -> QuerySet[DailyEvent]:
     """The notes among events whose days need no other: in use, or taken out by people."""
-    notes = events.filter(source=day_files.DAY_NOTE)
+    notes = events.filter(source=files.DAY_NOTE)
     return notes.exclude(expired_at__isnull=False, compressed_at__isnull=True)

@@ -9,13 +9,13 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from memories.choices import Category, EntryType, ScopeKind, Source, Verification
+from memories.choices import Category, EntryType, Outcome, ScopeKind, Source, Verification
 from memories.conf import conf
 from memories.entries.fields import COLUMN_SLOTS, RESERVED_SLOTS
 from memories.exceptions import InvalidDraft
 from memories.kinds import category_rule
 from memories.language import text
-from memories.models import Scope
+from memories.models import Entry, Scope
 
 _COLUMN_CHARS = {"channel": 40}
 _FIELD_CHARS = {"subtype": 40, "project": 100, "topic": 100, "path": 500, "heading": 300}
@@ -187,3 +187,38 @@ def _check_slots(draft: Draft) -> None:
             raise InvalidDraft(message % {"slot": draft.slots[name], "entry": value}, field=f"slots.{name}")
     if draft.scope.kind == ScopeKind.USER and draft.type == EntryType.CHAT_TURN and not draft.column("sender_id"):
         raise InvalidDraft(_("A turn in a user's scope needs its sender."), field="slots.sender_id")
+
+
+TAKEN_OUT = "taken_out"  #: reason of a suppressed draft: only saving it on purpose brings it back (A15)
+QUARANTINED = "quarantined"  #: reason of a draft that rests on what is in quarantine
+ERASED = "erased"  #: reason of a draft that repeats what was erased with a person: nothing brings it back (F7)
+
+
+@dataclass(frozen=True)
+class WriteResult:
+    """What became of one draft."""
+
+    entry: Entry
+    outcome: Outcome
+    linked: tuple[int, ...] = ()  # entries it resembles but was not merged with
+    brought_back: bool = False  # saving it on purpose ended a suppression of its words
+    is_quarantined: bool = False  # it rests on what is in quarantine
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether the draft is, or strengthens, an entry."""
+        return self.outcome != Outcome.SUPPRESSED
+
+    @property
+    def is_kept_for_good(self) -> bool:
+        """Whether it is stored as what somebody had remembered on purpose, which has no end of its own."""
+        return self.is_kept and self.entry.type == EntryType.USER_EXPLICIT
+
+    @property
+    def reason(self) -> str | None:
+        """Why nothing was written, as a code; None when something was."""
+        if self.outcome != Outcome.SUPPRESSED:
+            return None
+        if self.is_quarantined:
+            return QUARANTINED
+        return ERASED if self.entry.pk is None else TAKEN_OUT

@@ -9,9 +9,8 @@ from django.db.models import Value
 from django.db.models.functions import Concat, Substr
 
 from memories.choices import Echo
-from memories.entries.edits import reword
+from memories.entries.changes import BulkOutcome, expire_many, reword
 from memories.entries.locks import lock_scopes
-from memories.entries.transitions import BulkOutcome, expire_many
 from memories.index import scope_statistics, search_rows
 from memories.index.indexed_text import heading_of, indexed_text
 from memories.language import text

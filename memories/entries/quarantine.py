@@ -13,9 +13,9 @@ from django.db.models import Value
 from django.db.models.functions import Coalesce
 
 from memories.choices import SkipReason
-from memories.entries import day_files, files
+from memories.entries import files
+from memories.entries.changes import BulkOutcome, Expected, lock_entries, rows_of
 from memories.entries.suppression import ORIGINS_MOST
-from memories.entries.transitions import BulkOutcome, Expected, lock_entries, rows_of
 from memories.index import scope_statistics, search_rows
 from memories.models import DailyEvent, Scope, Suppression
 from memories.models.change import acting
@@ -56,7 +56,7 @@ def quarantine_many(
     search_rows.enqueue_neighbours(outcome.applied)
     scope_statistics.raise_version(locked)
     files.strike_lines(locked, live, now=now, must=False)
-    day_files.follow(day_files.resting_on(locked, {path for paths in poisoned.values() for path in paths}))
+    files.follow(files.resting_on(locked, {path for paths in poisoned.values() for path in paths}))
     return outcome
 
 
@@ -105,7 +105,7 @@ def _follow(workspace_id: int, scopes: Collection[int], origins: Collection[str]
     """What is read of these scopes is made anew, and the notes of their days stand in their files or do not."""
     for scope in Scope.objects.filter(workspace_id=workspace_id, pk__in=list(scopes)):
         scope_statistics.raise_version(scope)
-        day_files.follow(day_files.resting_on(scope, origins))
+        files.follow(files.resting_on(scope, origins))
 
 
 def days_resting_on(workspace_id: int, days: Collection[int]) -> list[DailyEvent]:

@@ -13,11 +13,10 @@ from django.db import connection
 
 from memories.choices import SkipReason
 from memories.entries import files, suppression
+from memories.entries.changes import BulkOutcome
 from memories.entries.fields import FIELDS, Use
+from memories.entries.history import PriorRow, blocked_by_dependents, changed_since_batch, rows_before
 from memories.entries.locks import lock_scopes
-from memories.entries.replacements import blocked_by_dependents
-from memories.entries.transitions import BulkOutcome
-from memories.entries.versions import PriorRow, changed_since_batch, rows_before
 from memories.exceptions import LineChanged
 from memories.index import scope_statistics, search_rows
 from memories.models import Entry, FileProblem, Link, Policy, Scope, Slot, Suppression

@@ -1,42 +1,129 @@
 """Writing drafts: each becomes an entry, rewords a stored one, or repeats it (A10, A13)."""
 
-from collections.abc import Iterable, Sequence
+import json
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from typing import Any
 
 import structlog
 from django.db import connection
 from django.db.models import F
 
-from memories import metrics
+from memories import metrics, prepared
 from memories.choices import MACHINE_SOURCES, Echo, LinkKind, Outcome, Verification
 from memories.entries import evidence
+from memories.entries.changes import reword, write_slots
 from memories.entries.confidential import guarded
 from memories.entries.contradictions import mark_contradicted
-from memories.entries.draft import Draft, check, check_is_read
+from memories.entries.draft import Draft, WriteResult, check, check_is_read
 from memories.entries.duplicates import (
     DuplicateCandidate,
+    EchoCandidate,
     PendingIndex,
     PendingWrite,
     best_candidate,
     choose_probes,
+    count_uses,
+    find_echoes,
     stored_candidates,
 )
-from memories.entries.echoes import EchoCandidate, count_uses, find_echoes
-from memories.entries.edits import reword, write_slots
 from memories.entries.fields import COLUMN_SLOTS, DRAFTED
-from memories.entries.insertion import insert_entries, insert_links
-from memories.entries.known import Known
-from memories.entries.known import begin as begin_write
-from memories.entries.results import WriteResult
-from memories.entries.suppression import Suppressions
-from memories.entries.tombstones import Tombstones
+from memories.entries.locks import SCOPE_LOCK, checked_scopes
+from memories.entries.suppression import Suppressions, Tombstones
 from memories.exceptions import ContentErased
 from memories.index import scope_statistics, search_rows
+from memories.index.scope_statistics import COUNT_NEW, counting
 from memories.language import text
 from memories.language.similarity import Likeness, says_all
-from memories.models import Entry, Link, Scope, Slot
+from memories.models import Entry, Link, Policy, Scope, Slot
 from memories.models.change import acting
+from memories.models.policy import Policies
+
+_BEGIN = f"""
+    SELECT somebody_erased, terms, policies, has_suppressions, {prepared.columns(Scope, "(scope)")}
+    FROM memplatform_begin_write(%(kind)s::bigint, %(scopes)s::bigint[], %(workspace)s::bigint, %(terms)s::int[],
+        %(words)s::varchar[], %(origins)s::varchar[])
+"""  # noqa: S608 (names of ours)
+
+
+_NOTHING: tuple[Any, ...] = (False, "[]", "[]", False)
+
+
+@dataclass(frozen=True)
+class Known:
+    """How many entries of a scope hold a term, the policies of the workspace, and whether people took words out.
+
+    `scopes` are locked and as they are now, by id.
+    """
+
+    frequency: dict[tuple[int, int], int]
+    policies: Policies
+    has_suppressions: bool
+    scopes: dict[int, Scope]
+
+
+def begin_write(writes: Sequence[PendingWrite]) -> Known:
+    """Lock the scopes of drafts of one workspace and read what is known of them. Raises ScopeFrozen."""
+    workspace = writes[0].draft.scope.workspace_id
+    parameters: dict[str, Any] = {
+        "kind": SCOPE_LOCK,
+        "scopes": _distinct([write.draft.scope.pk] for write in writes),
+        "workspace": workspace,
+        "terms": _distinct(write.counts for write in writes),
+        "words": _distinct([write.fingerprint] for write in writes),
+        "origins": _distinct(write.draft.origins for write in writes),
+    }
+    rows = prepared.rows(_BEGIN, parameters)
+    scopes = checked_scopes((somebody_erased, columns) for somebody_erased, _, _, _, *columns in rows)
+    _, terms, policies, has_suppressions, *_columns = rows[0] if rows else _NOTHING  # the scope was erased
+    frequency = {(scope, term): entries for scope, term, entries in json.loads(terms)}
+    return Known(frequency, Policies([Policy(**row) for row in json.loads(policies)]), has_suppressions, scopes)
+
+
+def _distinct(values: Iterable[Iterable[Any]]) -> list[Any]:
+    return sorted({one for several in values for one in several})
+
+
+_FIELDS = [column for column in Entry._meta.concrete_fields if not column.primary_key]
+_NAMES = ", ".join(f'"{column.column}"' for column in _FIELDS)
+_INSERT = f"""
+    WITH inserted AS (
+        INSERT INTO memories_entry ({_NAMES})
+        SELECT {_NAMES} FROM jsonb_populate_recordset(NULL::memories_entry, %(entries)s::jsonb)
+        RETURNING uid, id
+    ), {COUNT_NEW}
+    SELECT uid, id FROM inserted
+"""  # noqa: S608 (names of ours)
+
+
+def insert_entries(entries: Sequence[Entry], scopes: Mapping[int, Scope]) -> None:
+    """Store new entries, give each its id, and count them into their scopes, by id.
+
+    Every value is taken as it is, as Django's bulk_create does.
+    """
+    rows = [{column.column: getattr(entry, column.attname) for column in _FIELDS} for entry in entries]
+    values = {"entries": json.dumps(rows, default=str, ensure_ascii=False), **counting(scopes, entries)}
+    ids = dict(prepared.rows(_INSERT, values))
+    for entry in entries:
+        entry.pk = ids[entry.uid]
+        entry._state.adding, entry._state.db = False, connection.alias
+
+
+_LINK = """
+    INSERT INTO memories_link (version, workspace_id, from_entry_id, to_entry_id, kind, created_at)
+    SELECT * FROM unnest(%(version)s::bigint[], %(workspace_id)s::bigint[], %(from_entry_id)s::bigint[],
+        %(to_entry_id)s::bigint[], %(kind)s::text[], %(created_at)s::timestamptz[])
+    ON CONFLICT DO NOTHING
+"""
+_LINK_COLUMNS = ("version", "workspace_id", "from_entry_id", "to_entry_id", "kind", "created_at")
+
+
+def insert_links(links: Sequence[Link]) -> None:
+    """Store links that are not there yet."""
+    with prepared.cursor() as cursor:
+        cursor.execute(_LINK, {name: [getattr(link, name) for link in links] for name in _LINK_COLUMNS})
+
 
 log = structlog.get_logger(__name__)
 _MOMENT = timedelta(microseconds=1)

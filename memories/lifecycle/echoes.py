@@ -9,9 +9,9 @@ import time
 from django.db import models, transaction
 
 from memories.choices import Echo
-from memories.entries.echoes import EchoCandidate, find_echoes, mark_echoes
+from memories.entries.duplicates import EchoCandidate, find_echoes, mark_echoes
 from memories.entries.locks import lock_scopes
-from memories.entries.recount import count_scope
+from memories.entries.past import count_scope
 from memories.exceptions import ScopeFrozen
 from memories.index import scope_statistics
 from memories.models import Entry, Scope

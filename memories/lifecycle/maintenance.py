@@ -6,7 +6,7 @@ from django.db import connection
 
 from memories import embeddings
 from memories.conf import conf
-from memories.entries.recount import count_scope
+from memories.entries.past import count_scope
 from memories.exceptions import ScopeFrozen
 from memories.index import models_in_use
 from memories.index.search_rows import CHANNEL

@@ -20,7 +20,7 @@ from watchfiles import Change, watch
 
 from memories.choices import ScopeKind
 from memories.conf import conf
-from memories.entries.recount import count_scope
+from memories.entries.past import count_scope
 from memories.exceptions import PlatformError, ScopeFrozen
 from memories.files.layout import MAIN, keys_of_folders, root, scope_folder, scope_folders
 from memories.models import FileProblem, FileState, Scope, Workspace

@@ -19,7 +19,7 @@ from django.db.models import Field, JSONField
 from memories import entries, metrics
 from memories.choices import Echo, ScopeKind
 from memories.conf import conf
-from memories.entries.versions import served_versions
+from memories.entries.history import served_versions
 from memories.exceptions import NotServed
 from memories.language import text
 from memories.models import Entry, RecallTrace, Scope

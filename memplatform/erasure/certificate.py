@@ -12,7 +12,7 @@ from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 from django.utils.translation import gettext as _
 
-from memories.entries import tombstones
+from memories.entries import suppression
 from memories.models import Erasure
 from memplatform.erasure import search
 from memplatform.erasure.tables import NOT_REACHED
@@ -107,7 +107,7 @@ def _sign(body: Mapping[str, Any]) -> dict[str, str]:
 
 def _private() -> Ed25519PrivateKey:
     return Ed25519PrivateKey.from_private_bytes(
-        hashlib.sha256(b"memplatform.certificates.1:" + tombstones.seed()).digest()
+        hashlib.sha256(b"memplatform.certificates.1:" + suppression.seed()).digest()
     )
 
 

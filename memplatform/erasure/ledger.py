@@ -16,7 +16,7 @@ import structlog
 from django.conf import settings
 
 from memories import secrets
-from memories.entries import tombstones
+from memories.entries import suppression
 from memories.models import Erasure
 
 log = structlog.get_logger(__name__)
@@ -64,7 +64,7 @@ def _sealed(erasure: Erasure) -> str:
                 "reason": erasure.reason,
                 "actor": erasure.actor,
                 "ordered_at": erasure.created_at.isoformat(),
-                "seed": base64.b64encode(tombstones.seed()).decode(),
+                "seed": base64.b64encode(suppression.seed()).decode(),
             }
         )
     )

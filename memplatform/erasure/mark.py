@@ -6,7 +6,7 @@ from datetime import datetime
 from django.db import connection, transaction
 
 from memories.embeddings.base import text_hash
-from memories.entries import erase, tombstones
+from memories.entries import erase, suppression
 from memories.index.indexed_text import indexed_text
 from memories.language.turns import sides_of
 from memories.models import DailyEvent, EmbeddingCache, Entry, Erasure, Tombstone
@@ -59,7 +59,7 @@ def mark(erasure: Erasure) -> None:
         said = [one for one in messages if one.kind in ("user", "ambient")]
         found |= phrases.of_texts(one.content for one in said)
         _bury(erasure, [mark for one in said for mark in _content_marks(erasure, own, one.content)])
-        _bury(erasure, [tombstones.of_origin(erasure.workspace_id, one.session.origin_of(one)) for one in messages])
+        _bury(erasure, [suppression.of_origin(erasure.workspace_id, one.session.origin_of(one)) for one in messages])
         _bury(erasure, [mark for one in messages for mark in conversations.marks(one.session, one)])
         _forget_embeddings([one.content for one in messages])
     erasure.phrases = phrases.fewest(found)
@@ -70,7 +70,7 @@ def _content_marks(erasure: Erasure, keys: Iterable[str], content: str) -> list[
     return [
         mark
         for one in {content, _said(content)}
-        for mark in tombstones.of_content(erasure.workspace_id, sorted(keys), one)
+        for mark in suppression.of_content(erasure.workspace_id, sorted(keys), one)
     ]
 
 

@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 from channels_app.people import peers
 from channels_app.people.peers import Peer, PeopleUnclear, identities_of, with_linked
 from memories.choices import ScopeKind
-from memories.entries import tombstones
+from memories.entries import suppression
 from memories.exceptions import InvalidAddress, PlatformError
 from memories.models import Entry, Scope, Workspace
 from sessions_app.models import SessionEvent
@@ -72,7 +72,7 @@ def from_json(rows: Iterable[dict[str, str]]) -> list[Identity]:
 
 def hashes(workspace_id: int, identities: Iterable[Identity]) -> list[str]:
     """By which a name can be compared with a certificate."""
-    return sorted(tombstones.digest(workspace_id, "person", one.platform, one.peer) for one in identities)
+    return sorted(suppression.digest(workspace_id, "person", one.platform, one.peer) for one in identities)
 
 
 def own_keys(workspace: Workspace, identities: Iterable[Identity]) -> list[str]:

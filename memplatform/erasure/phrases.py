@@ -9,7 +9,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator
 from uuid import UUID
 
-from memories.entries import tombstones
+from memories.entries import suppression
 from memories.language import text
 from memories.language.scripts import CJK
 
@@ -31,7 +31,7 @@ def fewest(phrases: Collection[int]) -> list[int]:
 
 
 def _key() -> bytes:
-    return hashlib.sha256(b"memplatform.phrases.1:" + tombstones.seed()).digest()
+    return hashlib.sha256(b"memplatform.phrases.1:" + suppression.seed()).digest()
 
 
 def _phrases(content: str, key: bytes) -> Iterator[int]:

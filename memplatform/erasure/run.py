@@ -8,8 +8,8 @@ import structlog
 from django.db import connection, transaction
 from django.db.models import Q
 
-from memories.entries import tombstones
-from memories.entries.recount import count_scope
+from memories.entries import suppression
+from memories.entries.past import count_scope
 from memories.exceptions import PlatformError, ScopeFrozen
 from memories.language.text import smart_truncate
 from memories.models import Entry, Erasure, ErasureState, ErasureTarget, Scope, Workspace
@@ -32,7 +32,7 @@ def order(workspace: Workspace, identities: Sequence[Identity], *, reason: str, 
     """
     person.check(identities)
     identities = person.linked(workspace, identities)
-    tombstones.begin()
+    suppression.begin()
     with transaction.atomic():
         Workspace.objects.select_for_update(no_key=True).get(pk=workspace.pk)
         hashes = person.hashes(workspace.pk, identities)
@@ -221,7 +221,7 @@ def order_missing(*, now: datetime) -> int:
         workspace = Workspace.objects.filter(uid=told.workspace).first()
         if workspace is None:
             continue
-        tombstones.begin(told.seed)
+        suppression.begin(told.seed)
         identities = person.from_json(told.identities)
         Erasure.objects.create(
             uid=told.uid,

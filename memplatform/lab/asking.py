@@ -10,7 +10,7 @@ from channels_app import addresses
 from memories.admin.recall_traces.candidates import CandidateRow
 from memories.admin.recall_traces.labels import CHANGES, RULES, STEPS, query_label
 from memories.choices import Permission, PolicyKind
-from memories.entries.versions import ServedVersion
+from memories.entries.history import ServedVersion
 from memories.exceptions import ScopeNotFound
 from memories.models import RecallTrace, Workspace
 from memories.models.policy import Policies, Subject

@@ -15,7 +15,7 @@ from psycopg.types.json import Jsonb
 
 from memories.choices import BatchState, BatchVerb, Category, ChangeState, EntryType, ScopeKind, Source
 from memories.entries import CONTRADICTED_BY
-from memories.entries.bulk_copy import copy_rows, count_scopes, reserve_ids
+from memories.entries.exported import copy_rows, count_scopes, reserve_ids
 from memories.index.contextual import blend_keywords, sparse_literal
 from memories.language import text
 from memories.models import Batch, BatchChange, Entry, EntryAccess, EntryIndex, RecallTrace, Scope, Slot, Workspace

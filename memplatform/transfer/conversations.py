@@ -11,7 +11,7 @@ from typing import Any
 
 from django.db.models import Sum
 
-from memories.entries.tombstones import Tombstones
+from memories.entries.suppression import Tombstones
 from memories.imports.batch import LeftOutReason
 from memplatform.transfer.messages import Place, numbers
 from memplatform.transfer.reading import Line

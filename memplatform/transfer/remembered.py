@@ -7,7 +7,7 @@ from uuid import UUID
 
 from memories import batches
 from memories.batches.steps import CreateStep, EventStep, PlanRow
-from memories.entries import daily_events, exported, tombstones
+from memories.entries import daily_events, exported, suppression
 from memories.entries.daily_events import EventDraft
 from memories.entries.draft import UnscopedDraft
 from memories.entries.exported import ExportedEntry, NamedSuccessor, PastChange
@@ -124,7 +124,7 @@ def _days(run: Import, page: Sequence[Line]) -> None:
 def _without_erased(run: Import, scope: Scope, rows: Sequence[Row]) -> list[Row]:
     """The rows but for those that were erased with a person, here or in any scope of the workspace."""
     texts = [(told["content"], scope.key, told["origins"]) for _n, _record, told in rows]
-    erased = tombstones.Tombstones.of_workspace(run.workspace.pk).covering(texts, everywhere=True)
+    erased = suppression.Tombstones.of_workspace(run.workspace.pk).covering(texts, everywhere=True)
     run.leave_out([row[0] for row, gone in zip(rows, erased, strict=True) if gone], LeftOutReason.ERASED)
     return [row for row, gone in zip(rows, erased, strict=True) if not gone]
 

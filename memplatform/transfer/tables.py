@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from channels_app.models import Channel, Consent, Identity, Person
-from memories.entries import tombstones
+from memories.entries import suppression
 from memories.imports.batch import LeftOutReason
 from memories.models import Erasure, Policy, Scope
 from memplatform.transfer.reading import Line
@@ -86,7 +86,7 @@ def _people(run: Import, page: Sequence[Line]) -> None:
 
 
 def _digest_of(run: Import, identity: dict[str, Any]) -> str:
-    return tombstones.digest(run.workspace.pk, "person", identity["platform"], identity["peer"])
+    return suppression.digest(run.workspace.pk, "person", identity["platform"], identity["peer"])
 
 
 def _store_person(

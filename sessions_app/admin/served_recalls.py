@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
-from memories.entries.versions import ServedVersion, served_versions_by_trace
+from memories.entries.history import ServedVersion, served_versions_by_trace
 from memories.models import Entry, RecallTrace
 from sessions_app.choices import EventKind
 from sessions_app.models import Session, SessionEvent

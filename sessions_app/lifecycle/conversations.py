@@ -19,7 +19,7 @@ from psycopg.errors import LockNotAvailable
 from memories import prepared
 from memories.choices import GroupSessions
 from memories.conf import conf
-from memories.entries import tombstones
+from memories.entries import suppression
 from memories.exceptions import InvalidAddress, SessionBusy
 from memories.language.text import count_tokens
 from memories.models import Scope
@@ -312,7 +312,7 @@ def marks(session: Session, message: SessionEvent) -> tuple[str, str]:
     """What a message of a session is known by: its words, and its words at its moment."""
     sender = (message.sender_id or session.peer) if message.kind in _BY_PEOPLE else ""
     place = (session.platform, session.account, session.key, sender)
-    return tombstones.of_message(session.workspace_id, place, message.content, message.at)
+    return suppression.of_message(session.workspace_id, place, message.content, message.at)
 
 
 def come_again(session: Session, messages: Sequence[SessionEvent]) -> list[bool]:
@@ -321,13 +321,13 @@ def come_again(session: Session, messages: Sequence[SessionEvent]) -> list[bool]
     A person's is known by its words and its answer's; without an answer by telling words, or words and moment. An
     answer is known behind what it answers; in a group, where the bot may tell another the same, only there.
     """
-    if not messages or not tombstones.is_anybody_erased(session.workspace_id):
+    if not messages or not suppression.is_anybody_erased(session.workspace_id):
         return [False] * len(messages)
     known_by = [marks(session, message) for message in messages]
-    known = tombstones.known(session.workspace_id, [mark for pair in known_by for mark in pair])
+    known = suppression.known(session.workspace_id, [mark for pair in known_by for mark in pair])
     again: list[bool] = []
     for n, (message, (words, moment)) in enumerate(zip(messages, known_by, strict=True)):
-        is_alone = tombstones.is_telling(message.content)
+        is_alone = suppression.is_telling(message.content)
         if message.kind not in _BY_PEOPLE:
             is_known = again[-1:] == [True] or (is_alone and not session.is_group)
         elif n + 1 < len(messages) and messages[n + 1].kind not in _BY_PEOPLE:

@@ -17,7 +17,7 @@ from memories import batches, entries
 from memories.batches import PlanRow
 from memories.batches.steps import EditStep
 from memories.choices import EntryType
-from memories.entries.edits import Edit
+from memories.entries.changes import Edit
 from memories.exceptions import InvalidDraft, PathNotAllowed
 from memories.files.layout import read_reference, resolve_path
 from memories.language import quoting

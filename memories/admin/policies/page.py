@@ -24,7 +24,7 @@ from memories.admin.policies.preview import fingerprint, preview
 from memories.admin.policies.removed import Removed, filled_in, policy_of, removals, set_url
 from memories.admin.policies.versions import Values, versions_of
 from memories.choices import PolicyKind
-from memories.entries.versions import stored_columns
+from memories.entries.history import stored_columns
 from memories.models import AuditEvent, Policy, Workspace
 from memories.models.change import acting
 from memories.models.policy import Policies

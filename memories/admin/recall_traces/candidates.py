@@ -9,8 +9,7 @@ from django.utils import timezone
 
 from memories.admin.files.addresses import file_url
 from memories.admin.recall_traces.labels import FEATURES, REASONS, SINCE, signs_in_words
-from memories.entries.history import word_diff
-from memories.entries.versions import ServedVersion, served_versions
+from memories.entries.history import ServedVersion, served_versions, word_diff
 from memories.models import Entry, Policy, RecallTrace
 from memories.models.state import State, state_of
 from memories.recall import traces

@@ -8,7 +8,7 @@ from memories import recall
 from memories.admin.recall_traces.candidates import by_reason, candidate_rows
 from memories.admin.recall_traces.events import event_rows
 from memories.admin.recall_traces.labels import CHANGES, DEGRADED, MODES, STEPS
-from memories.entries.versions import ServedVersion, served_versions
+from memories.entries.history import ServedVersion, served_versions
 from memories.models import Entry, RecallTrace, Scope
 from memories.recall import traces
 

@@ -14,7 +14,7 @@ from django.urls import reverse
 from django.utils.module_loading import import_string
 from django.utils.translation import gettext_lazy as _
 
-from memories.entries.versions import PointInHistory, contents_at
+from memories.entries.history import PointInHistory, contents_at
 from memories.models import DailyEvent, Entry, RecallTrace
 from memories.recall.traces import TracedEvent, events_of
 

@@ -14,7 +14,7 @@ from memories.api.calls import Call, Method
 from memories.api.entries.answers import slots_of
 from memories.api.recall_traces import answers
 from memories.choices import Permission
-from memories.entries.versions import ServedVersion, served_versions, suppressed_entries
+from memories.entries.history import ServedVersion, served_versions, suppressed_entries
 from memories.models import Bot, Entry, RecallTrace
 from memories.recall import traces
 from memories.recall.people import sender_of

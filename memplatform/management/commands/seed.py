@@ -7,7 +7,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from memories.entries.bulk_copy import is_empty
+from memories.entries.exported import is_empty
 from memories.models import Workspace
 from memplatform.setup.seed import seed
 

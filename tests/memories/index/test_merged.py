@@ -7,7 +7,7 @@ import pytest
 from memories import batches, entries
 from memories.batches import PlanRow
 from memories.batches.steps import CreateStep, MergeStep, Successor
-from memories.entries.recount import count_scope
+from memories.entries.past import count_scope
 from memories.index import search_rows, worker
 from memories.models import Batch, EmbeddingModel, Entry, EntryIndex, Scope, ScopeTerm
 from memories.recall import Query, SearchScope, recall

@@ -8,8 +8,8 @@ import pytest
 
 from memories import entries
 from memories.choices import PolicyKind
-from memories.entries import transitions
-from memories.entries.edits import Edit
+from memories.entries import changes
+from memories.entries.changes import Edit
 from memories.index import worker
 from memories.models import Entry, Policy, RecallTrace, Scope, Workspace
 from memories.recall import Query, Recall, SearchScope, forget_answers, recall, vector
@@ -73,7 +73,7 @@ CHANGES: dict[str, Callable[[Entry], Any]] = {
     "policy": lambda cat: Policy.objects.create(
         workspace=cat.workspace, kind=PolicyKind.WEIGHT, name="alpha", value=0.1
     ),
-    "taken out by a batch": lambda cat: transitions.expire_many(cat.scope, {cat.pk: None}, now=SOON, actor="test"),
+    "taken out by a batch": lambda cat: changes.expire_many(cat.scope, {cat.pk: None}, now=SOON, actor="test"),
 }
 
 

@@ -13,8 +13,7 @@ from hypothesis.extra.django import TestCase
 
 from memories import entries
 from memories.choices import BatchVerb, PolicyKind
-from memories.entries.past import as_they_were
-from memories.entries.recount import count_scope
+from memories.entries.past import as_they_were, count_scope
 from memories.index import worker
 from memories.lifecycle.access_counting import count_served, count_uncounted
 from memories.models import Batch, Entry, EntryAccess, Policy, Scope, Workspace

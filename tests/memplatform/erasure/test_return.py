@@ -10,7 +10,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from django.core.management import call_command
 from django.core.management.base import CommandError
 
-from memories.entries import tombstones
+from memories.entries import suppression
 from memories.imports.batch import LeftOutReason
 from memories.models import Erasure, Secret, Tombstone
 from memplatform.erasure import certificate, run
@@ -69,7 +69,7 @@ def test_a_certificate_of_another_installation_is_verified_with_its_public_key(t
     key = issued["signature"]["public_key"]
     assert verified(file) == (0, "Genuine: this installation signed it.")
     Secret.objects.all().delete()  # somebody else's installation
-    tombstones.begin()
+    suppression.begin()
     assert verified(file)[0] == 3 and "--public-key" in verified(file)[1]
     assert verified(file, "--public-key", key) == (0, "Genuine: signed with the key you gave.")
     other = base64.b64encode(Ed25519PrivateKey.generate().public_key().public_bytes_raw()).decode()

@@ -11,7 +11,8 @@ from django.db import transaction
 from memories import entries
 from memories.choices import Source
 from memories.consolidation import day_notes
-from memories.entries import daily_events, day_files
+from memories.entries import daily_events
+from memories.entries import files as entry_files
 from memories.models import DailyEvent, Scope, Workspace
 from tests.conftest import NOW, Api, make_draft, make_scope
 from tests.memories.consolidation.compression.conftest import told
@@ -135,7 +136,7 @@ def test_a_failing_disk_does_not_fail_the_job_and_is_made_up_for(
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr(day_files.disk, "rewrite", full)
+        patch.setattr(entry_files.disk, "rewrite", full)
         assert archive(main) == {"scopes": 1, "notes": 1, "by_model": 0, "files_failed": 1}
         daily_events.expire(DailyEvent.objects.none(), now=NOW, actor="user:ann")
     assert not file.exists()

@@ -1,0 +1,479 @@
+"""Changing the state of entries: expire, restore, merge, supersede; each change is in the history (F2, F3, A15).
+
+Verbs for many entries run inside the caller's transaction, take entries of one scope with the version each must have,
+and report a reason for each entry they skip. The same verb for one entry opens its own transaction, and raises instead.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any, Literal
+
+from django.utils.translation import gettext as _
+
+from memories.choices import Echo, LinkKind, ScopeKind, SkipReason
+from memories.entries import evidence, files, history, suppression
+from memories.entries.confidential import marks_of
+from memories.entries.draft import Draft, check
+from memories.entries.fields import COLUMN_SLOTS, DRAFTED, RESERVED_SLOTS, REVERTIBLE, SLOT_FIELD
+from memories.entries.locks import lock_scopes
+from memories.exceptions import EntryNotFound, InvalidDraft, VersionConflict
+from memories.index import scope_statistics, search_rows
+from memories.index.indexed_text import indexed_text
+from memories.language import text
+from memories.models import Entry, Link, Policy, Scope, Slot, Suppression
+from memories.models.change import acting
+from memories.models.entry import EntryQuerySet
+from memories.models.state import without_marks
+from memories.tenancy.keys import key_of_speaker
+
+Expected = Mapping[int, int | None]  # entry → the version it must have; None: any
+
+
+@dataclass
+class BulkOutcome:
+    """Which entries of one call were changed, and which were skipped, each with the reason."""
+
+    applied: list[int] = field(default_factory=list)
+    skipped: dict[int, SkipReason] = field(default_factory=dict)
+    details: dict[int, str] = field(default_factory=dict)  # of some that were skipped
+
+    def skip(self, entries: Iterable[int], reason: SkipReason) -> None:
+        self.skipped.update(dict.fromkeys(entries, reason))
+        self.applied = [pk for pk in self.applied if pk not in self.skipped]
+
+
+def expire_many(
+    scope: Scope,
+    expected: Expected,
+    *,
+    now: datetime,
+    actor: str,
+    column: Literal["expired_at", "archived_at"] = "expired_at",
+    suppress: bool = False,
+    only_live: bool = True,
+    in_files: bool = True,
+) -> BulkOutcome:
+    """Take entries out of use; those not live are skipped, or with `only_live` off marked as well.
+
+    With `suppress` no machine writes them again (A15). Lines of files are struck there, unless `in_files` is off.
+    """
+    locked, outcome, entries = lock_entries(scope, expected)
+    if only_live:
+        _skip_unless_live(outcome, entries)
+    if outcome.applied:
+        unmarked = [pk for pk in outcome.applied if getattr(entries[pk], column) is None]
+        rows_of(locked, unmarked).update(**{column: now}, updated_at=now)
+        if suppress:
+            suppression.suppress(locked, [entries[pk] for pk in outcome.applied], now=now, actor=actor)
+        search_rows.enqueue_neighbours(unmarked)
+        scope_statistics.raise_version(locked)
+        if in_files:
+            files.strike_lines(locked, [entries[pk] for pk in unmarked], now=now, must=not suppress)
+    return outcome
+
+
+def expire(
+    entry: Entry, *, now: datetime, actor: str, expected_version: int | None = None, suppress: bool = True
+) -> Entry:
+    """Take one entry out of use, and keep machines from writing it again (A15).
+
+    Raises VersionConflict, EntryNotFound or ScopeFrozen.
+    """
+    expected = {entry.pk: expected_version}
+    with acting(actor):
+        outcome = expire_many(entry.scope, expected, now=now, actor=actor, suppress=suppress, only_live=False)
+        return _reload(entry, outcome)
+
+
+def restore_many(scope: Scope, expected: Expected, *, now: datetime, term: timedelta | None) -> BulkOutcome:
+    """Bring entries back into use, for `term` from now, or for as long as their policy allows from now on.
+
+    What is in quarantine is skipped: undoing its batch lets it back.
+    """
+    locked, outcome, entries = lock_entries(scope, expected)
+    outcome.skip((pk for pk, entry in entries.items() if entry.quarantined_at), SkipReason.QUARANTINED)
+    if outcome.applied:
+        restored = [entries[pk] for pk in outcome.applied]
+        for expires_at, ids in _group_by_end(locked, restored, now, term).items():
+            rows_of(locked, ids).update(**without_marks(), expires_at=expires_at, updated_at=now)
+        suppression.release(locked, restored, now=now)
+        search_rows.enqueue(outcome.applied)
+        scope_statistics.raise_version(locked)
+        files.restore_lines(locked, restored, now=now)
+    return outcome
+
+
+def restore(
+    entry: Entry, *, now: datetime, actor: str, term: timedelta | None = None, expected_version: int | None = None
+) -> Entry:
+    """Bring one entry back into use. Raises VersionConflict, EntryNotFound or ScopeFrozen."""
+    with acting(actor):
+        return _reload(entry, restore_many(entry.scope, {entry.pk: expected_version}, now=now, term=term))
+
+
+def _reload(entry: Entry, outcome: BulkOutcome) -> Entry:
+    """The one entry of an outcome, as it is now. Raises EntryNotFound or VersionConflict where it was skipped."""
+    raise_skipped(entry, outcome)
+    return Entry.objects.select_related("scope").get(pk=entry.pk)
+
+
+def raise_skipped(entry: Entry, outcome: BulkOutcome) -> None:
+    reason = outcome.skipped.get(entry.pk)
+    if reason is not None:
+        raise EntryNotFound if reason == SkipReason.GONE else VersionConflict
+
+
+def _group_by_end(
+    scope: Scope, entries: Sequence[Entry], now: datetime, term: timedelta | None
+) -> dict[datetime | None, list[int]]:
+    """The ids of restored entries by the end of their new term."""
+    if term is not None:
+        return {now + term: [entry.pk for entry in entries]}
+    policies = Policy.objects.of(scope.workspace_id)
+    ends: defaultdict[datetime | None, list[int]] = defaultdict(list)
+    for entry in entries:
+        entry.scope = scope
+        ends[policies.end_of_restored(entry, now)].append(entry.pk)
+    return dict(ends)
+
+
+def merge(scope: Scope, keeper_id: int, expected: Expected, *, now: datetime) -> BulkOutcome:
+    """Archive entries that became part of another, which names them as its sources.
+
+    Their chats, messages, latest statement and importance count for the keeper (A3, A9); it is found by their words.
+    """
+    return _replace(scope, keeper_id, expected, LinkKind.MERGED_FROM, now)
+
+
+def supersede(scope: Scope, successor_id: int, expected: Expected, *, now: datetime) -> BulkOutcome:
+    """Let a successor take the place of entries that no longer hold; they are kept, with a link and their dates."""
+    return _replace(scope, successor_id, expected, LinkKind.SUPERSEDES, now)
+
+
+def _replace(scope: Scope, successor_id: int, expected: Expected, kind: LinkKind, now: datetime) -> BulkOutcome:
+    locked, outcome, entries = lock_entries(scope, expected)
+    successor = Entry.objects.in_scope(locked).live().filter(pk=successor_id).first()
+    if successor is None:
+        return BulkOutcome(skipped=dict.fromkeys(expected, SkipReason.NO_SUCCESSOR))
+    _skip_unless_live(outcome, entries)
+    outcome.applied = [pk for pk in outcome.applied if pk != successor.pk]
+    if not outcome.applied:
+        return outcome
+    replaced, changed = [entries[pk] for pk in outcome.applied], outcome.applied
+    if kind == LinkKind.MERGED_FROM:
+        _inherit(successor, replaced, now)
+        rows_of(locked, outcome.applied).update(archived_at=now, updated_at=now)
+        changed = [successor.pk, *changed]
+    else:
+        rows_of(locked, outcome.applied).update(superseded_by=successor, updated_at=now)
+    link = {"workspace_id": locked.workspace_id, "from_entry": successor, "kind": kind, "created_at": now}
+    Link.objects.bulk_create((Link(to_entry=entry, **link) for entry in replaced), ignore_conflicts=True)
+    if kind == LinkKind.MERGED_FROM:  # it is found by their words when this returns
+        search_rows.write_keywords(search_rows.keyword_rows([successor]), {locked.pk: locked.index_length})
+    search_rows.enqueue(changed)
+    scope_statistics.raise_version(locked)
+    files.strike_lines(locked, replaced, now=now)
+    return outcome
+
+
+def _inherit(keeper: Entry, merged: Sequence[Entry], now: datetime) -> None:
+    everyone = [keeper, *merged]
+    known = all(entry.chats for entry in everyone)  # where the chat of one is unknown, no chat may hear the keeper
+    keeper.chats = sorted({chat for entry in everyone for chat in entry.chats}) if known else []
+    keeper.origins = list(dict.fromkeys(origin for entry in everyone for origin in entry.origins))
+    keeper.importance = max(entry.importance for entry in everyone)
+    keeper.stated_at = max(entry.stated_at for entry in everyone)
+    keeper.updated_at = now
+    keeper.save(update_fields=["chats", "origins", "importance", "stated_at", "updated_at"])
+    evidence.inherit(keeper, merged)
+
+
+def link_sources(scope: Scope, entry_id: int, sources: Iterable[int], *, now: datetime) -> None:
+    """Link an entry to those it was made from that stay in use beside it."""
+    kept = Entry.objects.in_scope(scope).filter(pk__in=list(sources)).exclude(pk=entry_id)
+    link = {"workspace_id": scope.workspace_id, "to_entry_id": entry_id, "kind": LinkKind.SOURCE_OF, "created_at": now}
+    links = [Link(from_entry=source, **link) for source in kept.order_by("pk").only("pk")]
+    Link.objects.bulk_create(links, ignore_conflicts=True)
+
+
+def lock_entries(scope: Scope, expected: Expected) -> tuple[Scope, BulkOutcome, dict[int, Entry]]:
+    """The scope and these entries of it, locked; the outcome already skips entries that are gone or were changed.
+
+    Raises ScopeFrozen.
+    """
+    locked = lock_scopes([scope])[scope.pk]
+    entries = Entry.objects.in_scope(locked).select_for_update().in_bulk(list(expected))
+    outcome = BulkOutcome(applied=sorted(entries))
+    outcome.skip(expected.keys() - entries.keys(), SkipReason.GONE)
+    changed = (pk for pk, entry in sorted(entries.items()) if expected[pk] not in (None, entry.version))
+    outcome.skip(changed, SkipReason.CHANGED)
+    return locked, outcome, entries
+
+
+def _skip_unless_live(outcome: BulkOutcome, entries: Mapping[int, Entry]) -> None:
+    outcome.skip((pk for pk in outcome.applied if not entries[pk].is_live()), SkipReason.ALREADY)
+
+
+def rows_of(scope: Scope, entries: Sequence[int]) -> EntryQuerySet:
+    return Entry.objects.in_scope(scope).filter(pk__in=entries)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Edit:
+    """New values of columns and slots, by name; None removes a slot."""
+
+    columns: Mapping[str, Any] = field(default_factory=dict)
+    slots: Mapping[str, str | None] = field(default_factory=dict)
+
+
+def update_many(scope: Scope, columns: Mapping[str, Any], expected: Expected, *, now: datetime) -> BulkOutcome:
+    """Give many entries the same values in columns that neither words nor slots follow from."""
+    locked, outcome, _entries = lock_entries(scope, expected)
+    if outcome.applied:
+        rows_of(locked, outcome.applied).update(**columns, updated_at=now)
+        scope_statistics.raise_version(locked)
+    return outcome
+
+
+def update(entry: Entry, edit: Edit, *, now: datetime, actor: str, expected_version: int | None = None) -> Entry:
+    """Change an entry on behalf of a person or bot.
+
+    Raises InvalidDraft, VersionConflict, ScopeFrozen or EntryNotFound; of a line of a file LineChanged.
+    """
+    with _locked(entry, actor, expected_version) as (stored, scope):
+        _check_edit(stored, edit)
+        before, columns = stored.content, dict(edit.columns)
+        if "content" in columns and "category" not in columns:
+            columns |= marks_of(stored, columns["content"])
+        for name, value in columns.items():
+            setattr(stored, name, value)
+        for name in COLUMN_SLOTS:
+            if name in edit.slots:
+                setattr(stored, name, edit.slots[name] or "")
+        _save(stored, scope, now, [*columns, *(set(edit.slots) & set(COLUMN_SLOTS))], edit.slots)
+        files.reword_line(scope, stored, before)
+    stored.refresh_from_db(fields=["version"])
+    return stored
+
+
+def revert(
+    entry: Entry,
+    version: int,
+    *,
+    now: datetime,
+    actor: str,
+    only: Collection[str] | None = None,
+    expected_version: int | None = None,
+) -> Entry:
+    """Give an entry's words, attributes and slots back the values they had in a version: all, or `only` these.
+
+    A slot is named as `slots.env`. Raises VersionNotFound, or InvalidDraft for a field no version holds.
+    """
+    with _locked(entry, actor, expected_version) as (stored, scope):
+        columns, slots = history.columns_and_slots(stored, version)
+        if only is not None:
+            unknown = set(only) - set(REVERTIBLE) - {f"{SLOT_FIELD}{name}" for name in slots}
+            if unknown:
+                message = _("“%(name)s” is nothing a version brings back.")
+                raise InvalidDraft(message % {"name": sorted(unknown)[0]}, field="only")
+            columns = {name: value for name, value in columns.items() if name in only}
+            slots = {name: value for name, value in slots.items() if f"{SLOT_FIELD}{name}" in only}
+        before = stored.content
+        for name, value in columns.items():
+            setattr(stored, name, value)
+        _save(stored, scope, now, list(columns), slots)
+        files.reword_line(scope, stored, before)
+    stored.refresh_from_db()
+    return stored
+
+
+@contextmanager
+def _locked(entry: Entry, actor: str, expected_version: int | None) -> Iterator[tuple[Entry, Scope]]:
+    """The entry as it is now and its scope, locked until the change is made, which raises the scope's version."""
+    with acting(actor):
+        scope, outcome, entries = lock_entries(entry.scope, {entry.pk: expected_version})
+        raise_skipped(entry, outcome)
+        stored = entries[entry.pk]
+        stored.scope = scope
+        yield stored, scope
+        scope_statistics.raise_version(scope)
+
+
+def _check_edit(stored: Entry, edit: Edit) -> None:
+    """Raise InvalidDraft unless the edited entry passes the checks of a draft."""
+    free = {slot.name: slot.value for slot in stored.slots.all()}
+    slots = {name: getattr(stored, name) for name in COLUMN_SLOTS if getattr(stored, name)} | free
+    changed = {name: value for name, value in {**slots, **edit.slots}.items() if value is not None}
+    columns = {name: getattr(stored, name) for name in (*DRAFTED, "importance")}
+    known = {name: value for name, value in edit.columns.items() if name in columns}
+    check(Draft(scope=stored.scope, at=stored.created_at, slots=changed, **{**columns, **known}))
+
+
+def _save(stored: Entry, scope: Scope, now: datetime, columns: list[str], slots: Mapping[str, str | None]) -> None:
+    """Save columns, what is derived from them, and slots as one change; changed slots raise the version, too."""
+    had = {slot.name: slot.value for slot in stored.slots.all()}
+    free = {name: value or None for name, value in slots.items() if name not in (*COLUMN_SLOTS, *RESERVED_SLOTS)}
+    differing = {name: value for name, value in free.items() if had.get(name) != value}
+    if differing:
+        stored.version += 1
+        columns = [*columns, "version"]
+    if "content" in columns:  # it is found by the new words when this returns
+        words = indexed_text(stored.content, path=stored.path, heading=stored.heading)
+        keywords = reword(stored, stored.content, text.terms(words))
+        search_rows.write_keywords([keywords], {scope.pk: scope.index_length})
+        columns = [*columns, "terms", "length", "fingerprint", "echo"]
+    if not {"project", "content", "speaker"}.isdisjoint(columns):
+        scope_statistics.learn_names(scope, [stored])
+    stored.updated_at = now
+    stored.save(update_fields=list(dict.fromkeys([*columns, "updated_at"])))
+    search_rows.enqueue([stored.pk])
+    write_slots(stored, differing)
+
+
+def reword(entry: Entry, content: str, counts: Counter[int], echo: str | None = Echo.NONE) -> search_rows.KeywordRow:
+    """Give an entry, not saved yet, other words and what is derived from them; `counts` are their terms.
+
+    Text written by hand is no echo. Term counts of the scope are updated; the row of keywords is for the caller to
+    write.
+    """
+    difference = Counter(dict.fromkeys(scope_statistics.counted_terms(entry), -1))
+    entry.content, entry.fingerprint = content, text.fingerprint(content)
+    entry.terms, entry.length, entry.echo = sorted(counts), counts.total(), echo
+    difference.update(scope_statistics.counted_terms(entry))
+    scope_statistics.count_terms(entry.workspace_id, {entry.scope_id: difference})
+    return search_rows.keyword_rows([entry])[0]
+
+
+def write_slots(entry: Entry, slots: Mapping[str, str | None]) -> None:
+    """Set slots that are rows of their own; None removes one."""
+    here = Slot.objects.filter(workspace_id=entry.workspace_id, entry=entry)
+    here.filter(name__in=[name for name, value in slots.items() if value is None]).delete()
+    for name, value in slots.items():
+        if value is not None:
+            Slot.objects.update_or_create(
+                workspace_id=entry.workspace_id, entry=entry, name=name, defaults={"value": value}
+            )
+
+
+Reach = Callable[[str], bool]
+
+
+def anywhere(scope_key: str) -> bool:
+    """The reach of a caller that sees the whole workspace."""
+    return True
+
+
+def copies_of(entries: Iterable[Entry], reach: Reach = anywhere) -> list[Entry]:
+    """Other entries that rest on the same messages, in order of their ids.
+
+    They are looked for in the scopes of the entries, of the chats they came from, and of the speakers there.
+    """
+    by_workspace: defaultdict[int, list[Entry]] = defaultdict(list)
+    for entry in entries:
+        by_workspace[entry.workspace_id].append(entry)
+    found = [copy for group in by_workspace.values() for copy in _copies_in_workspace(group)]
+    return sorted((copy for copy in found if reach(copy.scope.key)), key=lambda copy: copy.pk)
+
+
+def _copies_in_workspace(entries: Sequence[Entry]) -> list[Entry]:
+    origins = sorted({origin for entry in entries for origin in entry.origins})
+    if not origins:
+        return []
+    others = Entry.objects.filter(workspace_id=entries[0].workspace_id, origins__overlap=origins)
+    others = others.exclude(pk__in=[entry.pk for entry in entries]).select_related("scope")
+    own = {entry.scope_id for entry in entries}
+    here = list(others.filter(scope__in=own))
+    keys = _scope_keys_written([*entries, *here])
+    elsewhere = others.filter(scope__key__in=keys).exclude(scope__in=own) if keys else others.none()
+    return [*here, *elsewhere]
+
+
+def _scope_keys_written(entries: Sequence[Entry]) -> set[str]:
+    """The keys of the other scopes that statements in a group were written to."""
+    keys = {chat for entry in entries for chat in entry.chats if entry.chats != [entry.scope.key]}
+    spoken = (entry for entry in entries if entry.scope.kind == ScopeKind.CHAT and entry.sender_id)
+    return keys | {key_of_speaker(entry.channel, entry.sender_id) for entry in spoken}
+
+
+def is_own_statement(entry: Entry) -> bool:
+    """Whether an entry is a statement of one person, so that by default its copies are expired with it."""
+    return entry.scope.kind == ScopeKind.USER or bool(entry.sender_id)
+
+
+def copies_to_expire(entries: Sequence[Entry], reach: Reach = anywhere) -> list[Entry]:
+    """Copies in other scopes that are expired with these entries: the same statement, or derived from it alone.
+
+    In the entries' own scopes their suppression covers what rests on the same messages.
+    """
+    return [copy for copy in copies_of(entries, reach) if any(_expires_with(entry, copy) for entry in entries)]
+
+
+def _expires_with(entry: Entry, copy: Entry) -> bool:
+    shared = set(entry.origins) & set(copy.origins)
+    is_same = copy.type == entry.type or shared == set(copy.origins)
+    return bool(shared) and is_same and copy.scope_id != entry.scope_id and copy.is_live()
+
+
+def copies_to_restore(entries: Sequence[Entry], reach: Reach = anywhere) -> list[Entry]:
+    """The copies that were expired together with these entries: by the same actor, at the same moment."""
+    copies = [copy for copy in copies_of(entries, reach) if copy.expired_at]
+    rows = Suppression.objects.filter(
+        workspace_id__in={entry.workspace_id for entry in entries}, entry__in=[*entries, *copies]
+    )
+    acts = {entry: (at, actor) for entry, at, actor in rows.values_list("entry_id", "created_at", "actor")}
+    return [
+        copy
+        for copy in copies
+        if copy.pk in acts
+        and any(acts.get(entry.pk) == acts[copy.pk] for entry in entries if set(entry.origins) & set(copy.origins))
+    ]
+
+
+def expire_with_copies(
+    entry: Entry, *, along: bool, reach: Reach, now: datetime, actor: str, expected_version: int | None = None
+) -> tuple[Entry, list[Entry]]:
+    """Expire an entry, `along` with its copies; returns it, and the copies in use before, as they are now.
+
+    Raises VersionConflict, EntryNotFound, or ScopeFrozen when one of the scopes is.
+    """
+    with acting(actor):
+        live = [copy for copy in copies_of([entry], reach) if copy.is_live()]
+        copies = [copy for copy in live if along and _expires_with(entry, copy)]
+        lock_scopes([entry.scope, *(copy.scope for copy in copies)])
+        expired = expire(entry, now=now, actor=actor, expected_version=expected_version)
+        for copy in copies:
+            expire(copy, now=now, actor=actor)
+        return expired, _reloaded(live)
+
+
+def restore_with_copies(
+    entry: Entry,
+    *,
+    along: bool,
+    reach: Reach,
+    now: datetime,
+    actor: str,
+    term: timedelta | None = None,
+    expected_version: int | None = None,
+) -> tuple[Entry, list[Entry]]:
+    """Restore an entry, `along` with the copies expired with it; returns it, and the copies out of use before.
+
+    Raises VersionConflict, EntryNotFound, or ScopeFrozen when one of the scopes is.
+    """
+    with acting(actor):
+        expired = [copy for copy in copies_of([entry], reach) if not copy.is_live()]
+        copies = copies_to_restore([entry], reach) if along else []
+        lock_scopes([entry.scope, *(copy.scope for copy in copies)])
+        restored = restore(entry, now=now, actor=actor, term=term, expected_version=expected_version)
+        for copy in copies:
+            restore(copy, now=now, actor=actor, term=term)
+        return restored, _reloaded(expired)
+
+
+def _reloaded(entries: Sequence[Entry]) -> list[Entry]:
+    rows = Entry.objects.filter(workspace_id__in={entry.workspace_id for entry in entries})
+    current = rows.select_related("scope").in_bulk([entry.pk for entry in entries])
+    return [current[entry.pk] for entry in entries if entry.pk in current]
