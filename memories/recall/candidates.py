@@ -16,6 +16,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
+from pathlib import Path
 from threading import Lock
 from typing import Any
 
@@ -49,8 +50,7 @@ from memories.recall.eligibility import (
 )
 from memories.recall.large_scopes import ALL_ROWS, Rows, on_one_processor, rows_to_rank
 from memories.recall.query import BY_MATCH_ALONE, Mode, ParsedQuery, Query
-from memories.recall.question import NAMED_EXACTLY, DateRange
-from memories.recall.vector import CentredQuery
+from memories.recall.question import NAMED_EXACTLY
 
 _READ = {
     "id", "uid", "type", "subtype", "scope_id", "content", "origins", "fingerprint", "importance", "category",
@@ -73,42 +73,6 @@ def entry_of(row: Sequence[Any]) -> Entry:
 TAILS = 4  # after so many times DATE_TAIL nothing is left of the boost
 
 
-def date_score_sql(ranges: Sequence[DateRange]) -> tuple[str, dict[str, Any]]:
-    """SQL of what an entry's day counts for, with its parameters: 1 on a named day, more where it is asked about.
-
-    The day after counts as one day late. What is far off costs one comparison; without date ranges nothing is computed.
-    """
-    if not ranges:
-        return "0::float8", {}
-    tail = conf.DATE_TAIL
-    parameters: dict[str, Any] = {
-        "dated_from": min(named.start for named in ranges),
-        "dated_to": max(named.end for named in ranges) + TAILS * tail,
-        "dated_tail": tail.total_seconds() or 1.0,
-        "dated_cut": TAILS * tail,
-    }
-    cases = []
-    for n, named in enumerate(ranges):
-        parameters |= {f"from{n}": named.start, f"to{n}": named.end}
-        parameters |= {f"weight{n}": named.weight}
-        core = ""
-        if named.core:
-            parameters |= {f"core_from{n}": named.core[0], f"core_to{n}": named.core[1]}
-            core = (
-                f" WHEN e.created_at >= %(core_from{n})s AND e.created_at < %(core_to{n})s"
-                f" THEN %(weight{n})s * {NAMED_EXACTLY}"
-            )
-        cases.append(
-            f"CASE WHEN e.created_at < %(from{n})s THEN 0{core} WHEN e.created_at < %(to{n})s THEN %(weight{n})s"
-            f" WHEN e.created_at < %(to{n})s + %(dated_cut)s"
-            f" THEN exp(-(extract(epoch FROM e.created_at - %(to{n})s)::float8 + 86400) / %(dated_tail)s) ELSE 0 END"
-        )
-    return (
-        "CASE WHEN e.created_at >= %(dated_from)s AND e.created_at < %(dated_to)s"
-        f" THEN greatest({', '.join(cases)}) ELSE 0 END::float8"
-    ), parameters
-
-
 #: So many times as many as are wanted.
 LEADING_TIMES = 4
 #: Entries of a scope from which on it pays.
@@ -116,26 +80,8 @@ LEADING_LEAST_ENTRIES = 5_000
 TOO_FEW_SECONDS = 600.0  # a scope is asked whole after its leading rows were too few
 SCOPES_CACHED = 512  # scopes a process remembers that of
 
-_LEADING_ROWS = """(
-    SELECT i.entry_id, {nearness} AS fused FROM {among} i WHERE {of_rows}
-    ORDER BY fused DESC, i.entry_id DESC LIMIT %(leading)s) front
-    JOIN memories_entryindex i ON i.entry_id = front.entry_id"""
-#: Of the conditions of a search those on rows alone; the others are asked of the entries of the leading.
-_OF_ROWS = ("i.workspace_id = %(workspace)s", "i.scope_id = ANY(%(scopes)s::bigint[])")
-
 _too_few: LRUCache[int, float] = LRUCache(SCOPES_CACHED)  # until when, by the monotonic clock
 _lock = Lock()
-
-
-def nearness(keyword: str, vector: str) -> str:
-    """SQL of what the retrievers count for together, with weights."""
-    return f"(1 - %(alpha)s) * {keyword} + %(alpha)s * coalesce({vector}, %(centroid_similarity)s)"
-
-
-def leading_rows(echoes: Condition) -> str:
-    """SQL of the leading search rows, as `i`; to be completed like the statement they stand in."""
-    of_rows = " AND ".join([*_OF_ROWS, *echoes[0]])
-    return _LEADING_ROWS.replace("{nearness}", nearness("{keyword}", "{vector}")).replace("{of_rows}", of_rows)
 
 
 def may_be_enough(query: Query, parsed: ParsedQuery, weights: Mapping[str, float], limit: int) -> bool:
@@ -195,88 +141,17 @@ CLOSE_ENOUGH = 0.8
 #: Of secrets of one kind of which no word says which is meant.
 MEANT_AT_MOST = 2
 
-#: With OFFSET, so that what is sorted are numbers and not the vectors they were computed from.
-_SCORED = """
-    SELECT i.entry_id, i.scope_id,
-        {keyword} AS keyword,
-        {vector} AS vector,
-        {named} AS named,
-        {date} AS date
-    FROM {rows}
-    JOIN memories_entry e ON e.id = i.entry_id
-    WHERE {conditions}
-    OFFSET 0
-"""
-_ROWS = "{among} i"
-_NAMED = "(i.scope_id, e.speaker) IN (SELECT * FROM unnest(%(named_in)s::bigint[], %(named)s::text[]))"
-#: Told to be doubles: as decimals, which literals are, they take a fifth of the whole statement's time.
-_BOOSTS = "%(boost)s::float8 * named::int + %(date_boost)s::float8 * date"
-_COVERAGE = "greatest(-(i.keywords <#> %(keywords)s::sparsevec), 0)"
-#: Folded once a row (OFFSET keeps the planner from doing it once a word); the labels of a turn are no words of it. To
-#: normalise the width of every text takes three times as long: Latin words are looked for in both widths instead.
-_SUBSTRINGS_HELD = (
-    "(SELECT count(*) FROM (SELECT lower({content}) AS content OFFSET 0) folded,"
-    " unnest(%(substrings)s::text[], %(wide)s::text[]) AS w (word, wide)"
-    " WHERE strpos(content, word) > 0 OR (wide <> word AND strpos(content, wide) > 0))::float8 / %(needed)s"
-)
-#: Words as somebody typed them: first what most of them stand in, then where more of them are no parts of others.
-_AS_TYPED = (
-    "(SELECT coalesce(sum(CASE WHEN strpos(content, word) > 0 THEN 1 + %(extra)s::float8 * (content ~ whole)::int"
-    " WHEN wide <> word AND strpos(content, wide) > 0 THEN 1 + %(extra)s::float8 ELSE 0 END), 0)"
-    " FROM (SELECT lower({content}) AS content OFFSET 0) folded,"
-    " unnest(%(substrings)s::text[], %(wide)s::text[], %(whole)s::text[]) AS w (word, wide, whole))::float8"
-    " / %(needed)s"
-)
 _WIDE = {code: code + 0xFEE0 for code in range(0x21, 0x7F)}
-_UNLABELLED = "regexp_replace(e.content, '^(User|Assistant): ', '', 'ng')"
-#: Inner products, for the question is moved and no longer of length 1. Rows of one model are of one dimension: to cast
-#: them to it would take as long as to compare them.
-_VECTOR = "CASE WHEN i.model_id = %(model)s THEN (-(i.embedding <#> %(centred)s::halfvec) - %(offset)s) / %(span)s END"
-_COSINE = "CASE WHEN i.model_id = %(model)s THEN -(i.embedding <#> %(vector)s::halfvec) END"
-_TYPICAL = "CASE WHEN i.model_id = %(model)s THEN -(i.embedding <#> %(typical)s::halfvec) END"
-#: How new an entry is, in the place of its days: never 0, and below what a day counts for that is named.
-_NEWEST = "1 / (2 + greatest(extract(epoch FROM %(newest_to)s - e.stated_at)::float8, 0) / 86400)"
-_RELATIVE = """
-    SELECT *, {nearness} + {boosts} AS fused
-    FROM ({ranked}) scored WHERE %(alpha)s > 0 OR %(every)s OR keyword > 0 OR named OR date > 0
-""".replace("{nearness}", nearness("keyword", "vector"))
-_RRF = """
-    SELECT *,
-        (CASE WHEN keyword > 0 THEN (1 - %(alpha)s::float8) / (%(k)s + keyword_rank) ELSE 0 END
-         + CASE WHEN vector > %(centroid_similarity)s THEN %(alpha)s::float8 / (%(k)s + vector_rank) ELSE 0 END)
-        * (%(k)s + 1) + {boosts} AS fused
-    FROM (
-        SELECT *, rank() OVER (ORDER BY keyword DESC) AS keyword_rank,
-            rank() OVER (ORDER BY vector DESC NULLS LAST) AS vector_rank
-        FROM ({scored}) scored WHERE %(every)s OR keyword > 0 OR vector > %(centroid_similarity)s OR named OR date > 0
-    ) ranked
-"""
-#: What the features of a candidate are made of (memories.recall.ranking); read of the best alone.
-_PREVIOUS = """(
-    SELECT p.content FROM memories_entry p WHERE p.scope_id = e.scope_id AND p.session_id = e.session_id
-        AND p.chat_id = e.chat_id AND {live} AND p.session_id <> '' AND e.session_id <> ''
-        AND (p.created_at, p.id) < (e.created_at, e.id) ORDER BY p.created_at DESC, p.id DESC LIMIT 1)""".replace(
-    "{live}", live_sql("p")
-)
-_OWN_VECTOR = """(
-    SELECT (-(v.embedding <#> %(centred)s::halfvec) - %(offset)s) / %(span)s FROM memories_entryvector v
-    WHERE v.entry_id = e.id AND v.model_id = %(model)s AND v.fingerprint = e.fingerprint)"""
-_FEATURES = f"{_OWN_VECTOR}, vector_rank, {_PREVIOUS}"
-_FEATURES_OF_WORDS = f"NULL::float8, NULL::int, {_PREVIOUS}"
-_NO_FEATURES = "NULL::float8, NULL::int, NULL::text"
-_RANKED = "SELECT *, rank() OVER (ORDER BY vector DESC NULLS LAST) AS vector_rank FROM ({scored}) rows"
-#: The best, with what there is to be known of them: in one statement, for they cannot change between two.
-_BEST = """
-SELECT {read}, keyword, vector, named, fused, date, {cosine} AS cosine, {typical} AS typical,
-    a.last_accessed, {features},
-    ARRAY(SELECT ARRAY[s.name, s.value] FROM memories_slot s WHERE s.entry_id = e.id ORDER BY s.id),
-    {passed_over}
-FROM ({fused} ORDER BY fused DESC, entry_id DESC LIMIT %(limit)s) best
-JOIN memories_entryindex i ON i.entry_id = best.entry_id
-JOIN memories_entry e ON e.id = best.entry_id
-LEFT JOIN memories_entryaccess a ON a.entry_id = best.entry_id
-ORDER BY fused DESC, e.created_at DESC, e.path, e.line_from, best.entry_id DESC
-"""
+#: The parts of sql/candidates.sql by their names, without what is written about them.
+_PARTS = {
+    name: re.sub(r"^--.*\n", "", part, flags=re.MULTILINE).strip()
+    for name, part in re.findall(
+        r"^-- part: (\w+)\n(.*?)(?=^-- part: |\Z)",
+        (Path(__file__).parent / "sql" / "candidates.sql").read_text("utf-8"),
+        re.MULTILINE | re.DOTALL,
+    )
+}
+_NONE = "NULL::float8"
 
 
 def eligible_candidates(
@@ -384,36 +259,47 @@ def search(
     ranking before anything is read of entries. `is_every`: also those that hold no word, where there is no vector.
     """
     conditions, parameters = all_of(scope_filter(query), where, _own_terms_filter(parsed))
-    date, of_date = _date_sql(parsed)
-    vector, of_vector = _vector_sql(parsed.vector)
     keyword, of_keyword = _keyword_sql(query, parsed)
-    parameters |= of_vector | of_date | of_keyword | among[1] | dict(weights)
+    date, of_date = _date_sql(parsed)
+    parameters |= {**of_date, **of_keyword, **among[1], **weights}
+    parameters |= parsed.vector.sql_parameters() if parsed.vector else {"centroid_similarity": 0.0}
     parameters |= {
         "named_in": [scope for scope, _ in parsed.words.named],
         "named": [speaker for _, speaker in parsed.words.named],
         **{"k": conf.RRF_K, "limit": limit, "every": is_every, "leading": LEADING_TIMES * limit},
     }
-    parts = {
-        "fused": _RRF if conf.FUSION == Fusion.RRF else _RELATIVE,
-        "ranked": _RANKED if parsed.features and parsed.vector else "{scored}",
-        "scored": _SCORED,
-        "rows": leading_rows(echo_filter(query)) if is_leading else _ROWS,
-        "among": among[0],
-        "boosts": _BOOSTS,
-        "passed_over": passed_over,
-        "read": ", ".join(f"e.{column}" for column in COLUMNS),
-        "named": _NAMED if parsed.words.named else "false",
-        "date": date,
-        "keyword": keyword,
-        "features": (_FEATURES if parsed.vector else _FEATURES_OF_WORDS) if parsed.features else _NO_FEATURES,
-        "conditions": " AND ".join(conditions),
-    }
-    statement = _BEST
-    for name, part in (parts | vector).items():
-        statement = statement.replace(f"{{{name}}}", part)
+    vector, rows = _PARTS["vector"] if parsed.vector else _NONE, f"{among[0]} i"
+    if is_leading:
+        echoes = " AND ".join(echo_filter(query)[0]) or "true"
+        rows = _PARTS["leading_rows"].format(keyword=keyword, vector=vector, among=among[0], echoes=echoes)
+    scored = _PARTS["scored"].format(
+        keyword=keyword,
+        vector=vector,
+        named=_PARTS["named"] if parsed.words.named else "false",
+        date=date,
+        rows=rows,
+        conditions=" AND ".join(conditions),
+    )
     with connection.cursor() as cursor:
-        cursor.execute(statement, parameters)
+        cursor.execute(_best_of(scored, parsed, passed_over), parameters)
         return [_match(row) for row in cursor.fetchall()]
+
+
+def _best_of(scored: str, parsed: ParsedQuery, passed_over: str) -> str:
+    """The statement that ranks what is scored, and reads what there is to be known of the best."""
+    with_ranks = parsed.features and parsed.vector
+    ranked = _PARTS["scored_with_ranks"].format(scored=scored) if with_ranks else scored
+    has_typical = parsed.vector and parsed.vector.typical_question is not None
+    return _PARTS["candidates"].format(
+        columns=", ".join(f"e.{column}" for column in COLUMNS),
+        cosine=_PARTS["cosine"] if parsed.vector else _NONE,
+        typical=_PARTS["typical"] if has_typical else _NONE,
+        own_vector=_PARTS["own_vector"] if with_ranks else _NONE,
+        vector_rank="vector_rank" if with_ranks else "NULL::int",
+        previous=_PARTS["previous"].format(is_live=live_sql("p")) if parsed.features else "NULL::text",
+        passed_over=passed_over,
+        fused=_PARTS["fused_by_ranks" if conf.FUSION == Fusion.RRF else "fused"].format(scored=scored, ranked=ranked),
+    )
 
 
 def _match(row: Sequence[Any]) -> Match:
@@ -435,32 +321,62 @@ def ranking_weights(query: Query, parsed: ParsedQuery, policies: Policies) -> di
 
 
 def _date_sql(parsed: ParsedQuery) -> tuple[str, dict[str, Any]]:
-    """What an entry's time counts for, in SQL: its day, or how new it is."""
-    return (_NEWEST, {"newest_to": parsed.newest_to}) if parsed.newest_to else date_score_sql(parsed.date_ranges)
+    """SQL of what an entry's time counts for: its day where days are named, or how new it is.
+
+    1 on a named day, more where it is asked about; the day after counts as one day late. What is far off costs one
+    comparison; without days nothing is computed. How new it is, is never 0, and below what a named day counts for.
+    """
+    if parsed.newest_to:
+        return _PARTS["newness"], {"newest_to": parsed.newest_to}
+    if not (ranges := parsed.date_ranges):
+        return "0::float8", {}
+    tail = conf.DATE_TAIL
+    parameters: dict[str, Any] = {
+        "dated_from": min(named.start for named in ranges),
+        "dated_to": max(named.end for named in ranges) + TAILS * tail,
+        "dated_tail": tail.total_seconds() or 1.0,
+        "dated_cut": TAILS * tail,
+    }
+    cases = []
+    for n, named in enumerate(ranges):
+        parameters |= {f"from{n}": named.start, f"to{n}": named.end}
+        parameters |= {f"weight{n}": named.weight}
+        core = ""
+        if named.core:
+            parameters |= {f"core_from{n}": named.core[0], f"core_to{n}": named.core[1]}
+            core = (
+                f" WHEN e.created_at >= %(core_from{n})s AND e.created_at < %(core_to{n})s"
+                f" THEN %(weight{n})s * {NAMED_EXACTLY}"
+            )
+        cases.append(
+            f"CASE WHEN e.created_at < %(from{n})s THEN 0{core} WHEN e.created_at < %(to{n})s THEN %(weight{n})s"
+            f" WHEN e.created_at < %(to{n})s + %(dated_cut)s"
+            f" THEN exp(-(extract(epoch FROM e.created_at - %(to{n})s)::float8 + 86400) / %(dated_tail)s) ELSE 0 END"
+        )
+    return (
+        "CASE WHEN e.created_at >= %(dated_from)s AND e.created_at < %(dated_to)s"
+        f" THEN greatest({', '.join(cases)}) ELSE 0 END::float8"
+    ), parameters
 
 
 def _keyword_sql(query: Query, parsed: ParsedQuery) -> tuple[str, dict[str, Any]]:
     """The keyword retriever, in SQL: how much of the question a row covers, or how many of its words the text has."""
-    shares = parsed.words.shares
-    if query.mode == Mode.FTS and parsed.substrings:
-        single = _substrings(parsed) | {"needed": 1 / max(shares.values(), default=1.0)}
-        held = _SUBSTRINGS_HELD.replace("{content}", "e.content")
-        return f"{_COVERAGE} + {held}", single | {"keywords": sparse_literal(shares)}
+    shares, substrings = parsed.words.shares, list(parsed.substrings)
+    parameters: dict[str, Any] = {"substrings": substrings, "wide": [word.translate(_WIDE) for word in substrings]}
+    if query.mode == Mode.FTS and substrings:
+        parameters |= {"needed": 1 / max(shares.values(), default=1.0), "keywords": sparse_literal(shares)}
+        return _PARTS["keyword_and_characters"], parameters
     if query.mode != Mode.KEYWORD:
-        return _COVERAGE, {"keywords": sparse_literal(shares)}
-    labels = any(word in label for word in parsed.substrings for label in ("user:", "assistant:"))
-    content = _UNLABELLED if labels else "e.content"
-    extra = 1 / (len(parsed.substrings) + 1)  # all of them whole are less than one more of them
-    typed = {
-        "whole": [_whole_word_pattern(word) for word in parsed.substrings],
+        return _PARTS["keyword"], {"keywords": sparse_literal(shares)}
+    names_labels = any(word in label for word in substrings for label in ("user:", "assistant:"))
+    content = _PARTS["content_without_labels"] if names_labels else "e.content"
+    extra = 1 / (len(substrings) + 1)  # all of them whole are less than one more of them
+    parameters |= {
+        "whole": [_whole_word_pattern(word) for word in substrings],
         "extra": extra,
-        "needed": max(len(parsed.substrings), 1) * (1 + extra),
+        "needed": max(len(substrings), 1) * (1 + extra),
     }
-    return _AS_TYPED.replace("{content}", content), _substrings(parsed) | typed
-
-
-def _substrings(parsed: ParsedQuery) -> dict[str, Any]:
-    return {"substrings": list(parsed.substrings), "wide": [word.translate(_WIDE) for word in parsed.substrings]}
+    return _PARTS["keyword_as_typed"].format(content=content), parameters
 
 
 def _whole_word_pattern(word: str) -> str:
@@ -477,14 +393,6 @@ def _own_terms_filter(parsed: ParsedQuery) -> Condition:
     single = "".join(f" OR strpos(e.content, %(single{n})s) > 0" for n in range(len(parsed.substrings)))
     singles = {f"single{n}": character for n, character in enumerate(parsed.substrings)}
     return [f"(e.terms && %(terms)s::int[]{single})"], {"terms": list(parsed.terms)} | singles
-
-
-def _vector_sql(vector: CentredQuery | None) -> tuple[dict[str, str], dict[str, Any]]:
-    """The vector retriever, in SQL; the plain cosine is computed for the best alone."""
-    if vector is None:
-        return dict.fromkeys(("vector", "cosine", "typical"), "NULL::float8"), {"centroid_similarity": 0.0}
-    typical = _TYPICAL if vector.typical_question is not None else "NULL::float8"
-    return {"vector": _VECTOR, "cosine": _COSINE, "typical": typical}, vector.sql_parameters()
 
 
 def full_text_ranks(entries: Mapping[int, Entry], parsed: ParsedQuery) -> dict[int, float]:
