@@ -51,6 +51,8 @@ class PendingWrite(DuplicateCandidate):
     counts: Counter[int]
     probe: list[int] = field(default_factory=list)  # terms to find candidates by
     resembling: list[DuplicateCandidate] = field(default_factory=list)  # kept beside it, not merged with it
+    is_erased: bool = False  # it repeats what was erased with a person
+    is_quarantined: bool = False  # it rests on what is in quarantine
     ends_suppression: bool = False
     entry: Entry | None = None
 

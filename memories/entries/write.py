@@ -197,6 +197,7 @@ class _Writer:
     now: datetime
     pending: PendingIndex = field(default_factory=PendingIndex)
     waiting: list[PendingWrite] = field(default_factory=list)  # to be inserted
+    suppressions: Suppressions = field(init=False)
     new: list[int] = field(default_factory=list)  # entries inserted by this call
     rows: dict[int, search_rows.KeywordRow] = field(default_factory=dict)  # of new and reworded; written at the end
 
@@ -212,8 +213,8 @@ class _Writer:
         count_uses(used, workspace_id=workspace)
         self.suppressions = Suppressions(self.scopes, writes, are_any=known.has_suppressions)
         covered = Tombstones(self.scopes.values()).covering_writes(writes)
-        self.erased = {id(write) for write, is_erased in zip(writes, covered, strict=True) if is_erased}
-        self.quarantined = {id(write) for write in writes if self.suppressions.quarantines(write)}
+        for write, is_erased in zip(writes, covered, strict=True):
+            write.is_erased, write.is_quarantined = is_erased, self.suppressions.quarantines(write)
         stored = stored_candidates(writes, known.policies, self.now)
         decided = [self._decide(write, stored[n]) for n, write in enumerate(writes)]
         self._insert_waiting()
@@ -228,18 +229,18 @@ class _Writer:
                 outcome,
                 tuple(link.to_entry_id for link in links),
                 write.ends_suppression,
-                is_quarantined=id(write) in self.quarantined,
+                is_quarantined=write.is_quarantined,
             )
             for write, (entry, outcome), links in zip(writes, decided, linked, strict=True)
         ]
 
     def _decide(self, write: PendingWrite, stored: list[DuplicateCandidate]) -> tuple[Entry | None, Outcome]:
         """What happens to a write, and the entry it comes to; None: one of its own."""
-        if id(write) in self.erased:
+        if write.is_erased:
             if write.draft.source not in MACHINE_SOURCES:
                 raise ContentErased
             return _new_entry(write, self.now), Outcome.SUPPRESSED
-        if id(write) in self.quarantined:
+        if write.is_quarantined:
             return _new_entry(write, self.now), Outcome.SUPPRESSED
         if suppressed := self.suppressions.against(write):
             return suppressed, Outcome.SUPPRESSED
