@@ -112,8 +112,8 @@ def embed_query(text: str, *, seconds: float, space: Space | None = None) -> Emb
     candidates = providers_in(space)
     with _lock:
         for provider in candidates:
-            if known := _queries.get((provider.name, space_of(provider), text)):
-                return Embedded(provider, [known])
+            if vector := _queries.get((provider.name, space_of(provider), text)):
+                return Embedded(provider, [vector])
         begun = {provider.name: _begun.pop((provider.name, space_of(provider), text), None) for provider in candidates}
     calls = [_Call(p, partial(_query_vectors, p, text), 1, begun[p.name]) for p in candidates]
     answer = _first_answer(calls, time.monotonic() + seconds)
@@ -128,9 +128,9 @@ def embed_passages(
 ) -> Embedded | None:
     """One vector a text in order, or None; `seconds` is the limit of each provider's call."""
     for provider in providers_in(space):
-        known = base.cached(provider, texts) if use_cache else {}
-        known = {text: vector for text, vector in known.items() if len(vector) == provider.dimension}
-        missing = [text for text in dict.fromkeys(texts) if text not in known]
+        vectors = base.cached(provider, texts) if use_cache else {}
+        vectors = {text: vector for text, vector in vectors.items() if len(vector) == provider.dimension}
+        missing = [text for text in dict.fromkeys(texts) if text not in vectors]
         if missing:
             call = _Call(provider, partial(_passage_vectors, provider, missing), len(missing))
             answer = _first_answer([call], time.monotonic() + seconds)
@@ -138,8 +138,8 @@ def embed_passages(
                 continue
             fresh = dict(zip(missing, answer.vectors, strict=True))
             base.keep(provider, fresh)
-            known |= fresh
-        return Embedded(provider, [known[text] for text in texts])
+            vectors |= fresh
+        return Embedded(provider, [vectors[text] for text in texts])
     return None
 
 

@@ -123,7 +123,7 @@ def text_hash(text: str) -> str:
 
 
 def cached(provider: Provider, texts: Sequence[str]) -> dict[str, list[float]]:
-    """The vectors already known, by text."""
+    """The vectors that are kept, by text."""
     hashes = {text_hash(text): text for text in texts}
     rows = EmbeddingCache.objects.filter(
         provider=provider.name, model=provider.model, text_hash__in=list(hashes)

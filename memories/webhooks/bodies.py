@@ -8,14 +8,13 @@ from memories.kinds import category_rule
 from memories.models import JobRun, Policy, Webhook, WebhookDelivery
 from memories.models.outbox import WebhookEvent
 from memories.models.state import State, state_of
-from memories.tenancy.access import Caller
 from memories.visibility import visible_batches, visible_entries
 
 Data = dict[str, Any]
 
 
 def body_of(delivery: WebhookDelivery, webhook: Webhook, *, now: datetime) -> Data | None:
-    """The body of a delivery; None when what it was to tell of is gone."""
+    """The body of a delivery; None when its subject is gone."""
     data = _WRITERS.get(delivery.event, _details)(delivery, webhook, now)
     if data is None:
         return None
@@ -29,12 +28,9 @@ def body_of(delivery: WebhookDelivery, webhook: Webhook, *, now: datetime) -> Da
     }
 
 
-def _caller(webhook: Webhook) -> Caller:
-    return webhook.workspace.caller(f"webhook:{webhook.pk}")
-
-
 def _memory(delivery: WebhookDelivery, webhook: Webhook, now: datetime) -> Data | None:
-    entry = visible_entries(_caller(webhook)).filter(pk=delivery.row_id).select_related("scope").first()
+    caller = webhook.workspace.caller(f"webhook:{webhook.pk}")
+    entry = visible_entries(caller).filter(pk=delivery.row_id).select_related("scope").first()
     if entry is None:
         return None
     state = state_of(entry, Policy.objects.of(entry.workspace_id).end_of(entry), now)
@@ -47,12 +43,13 @@ def _memory(delivery: WebhookDelivery, webhook: Webhook, now: datetime) -> Data 
         "state": state.value,
         "review_at": entry.review_at.isoformat() if entry.review_at else None,
     }
-    is_told = webhook.with_content and state == State.LIVE and not category_rule(entry.category).is_secret
-    return data | {"content": entry.content} if is_told else data
+    has_content = webhook.with_content and state == State.LIVE and not category_rule(entry.category).is_secret
+    return data | {"content": entry.content} if has_content else data
 
 
 def _batch(delivery: WebhookDelivery, webhook: Webhook, now: datetime) -> Data | None:
-    batch = visible_batches(_caller(webhook)).filter(pk=delivery.row_id).first()
+    caller = webhook.workspace.caller(f"webhook:{webhook.pk}")
+    batch = visible_batches(caller).filter(pk=delivery.row_id).first()
     if batch is None:
         return None
     return {

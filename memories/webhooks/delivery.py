@@ -77,10 +77,9 @@ class _Turn:
                     if time.monotonic() >= until:
                         break
         except NotSent as failure:
-            # Nobody answers: all wait in their order, and those that waited too long are given up
+            # nobody answers: all wait in their order, and those that waited too long are given up
             problem = failure.problem
-            first = self._next()
-            if first is not None:
+            if (first := self._next()) is not None:
                 self._mark(first, status=None, error=problem)
             over = self._deliveries.waiting().filter(queued_at__lte=self._clock() - conf.WEBHOOK_GIVE_UP_AFTER)
             self._counts["given_up"] += over.update(state=DeliveryState.FAILED, error=problem)
@@ -93,7 +92,10 @@ class _Turn:
         return self._deliveries.due(now=self._clock()).order_by("pk").first()
 
     def _send(self, receiver: Receiver, secret: str, delivery: WebhookDelivery) -> bool:
-        """Whether the receiver took it, or there was nothing to say. Raises NotSent when there is no answer."""
+        """Whether the receiver took it, or there was nothing to say. Raises NotSent when there is no answer.
+
+        One that was not taken is tried later, or given up; the others go on after a rest.
+        """
         now = self._clock()
         content = body_of(delivery, self._webhook, now=now)
         if content is None:
@@ -106,20 +108,17 @@ class _Turn:
             self._mine.filter(failures__gt=0).update(failures=0)
             self._counts["sent"] += 1
             return True
-        self._postpone(delivery, status)
-        return False
-
-    def _mark(self, delivery: WebhookDelivery, **columns: object) -> None:
-        self._deliveries.waiting().filter(pk=delivery.pk).update(attempts=F("attempts") + 1, **columns)
-
-    def _postpone(self, delivery: WebhookDelivery, status: int) -> None:
-        """One that was not taken is tried later, or given up; the others go on after a rest."""
-        now, is_over = self._clock(), delivery.queued_at <= self._clock() - conf.WEBHOOK_GIVE_UP_AFTER
+        now = self._clock()
+        is_over = delivery.queued_at <= now - conf.WEBHOOK_GIVE_UP_AFTER
         pause = min(RETRY_FIRST * 2 ** min(delivery.attempts, 20), RETRY_LONGEST)
         then = {"state": DeliveryState.FAILED} if is_over else {"retry_at": now + pause}
         self._mark(delivery, status=status, error=DeliveryProblem.ANSWER, **then)
         self._counts["given_up" if is_over else "came_back"] += 1
         self._rest(f"status {status}")
+        return False
+
+    def _mark(self, delivery: WebhookDelivery, **columns: object) -> None:
+        self._deliveries.waiting().filter(pk=delivery.pk).update(attempts=F("attempts") + 1, **columns)
 
     def _rest(self, why: str) -> None:
         log.warning("webhook.rests", webhook=self._webhook.pk, failures=self._webhook.failures + 1, why=why)

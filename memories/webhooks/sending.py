@@ -8,7 +8,7 @@ import secrets
 import socket
 import ssl
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any, Self
 
@@ -86,20 +86,16 @@ class Receiver:
                 "POST", url, headers=list({**_HEADERS, **headers}.items()), content=body
             ) as response:
                 with suppress(httpcore.TimeoutException, httpcore.NetworkError, httpcore.ProtocolError):
-                    _read(response.iter_stream())
+                    size = 0
+                    for part in response.iter_stream():
+                        size += len(part)
+                        if size > _READ_BYTES:
+                            break
                 return int(response.status)
         except httpcore.TimeoutException:
             raise NotSent(DeliveryProblem.TIMEOUT) from None
         except (httpcore.NetworkError, httpcore.ProtocolError, httpcore.UnsupportedProtocol):
             raise NotSent(DeliveryProblem.CONNECTION) from None
-
-
-def _read(parts: Iterable[bytes]) -> None:
-    size = 0
-    for part in parts:
-        size += len(part)
-        if size > _READ_BYTES:
-            return
 
 
 class _Network(httpcore.NetworkBackend):
@@ -108,13 +104,15 @@ class _Network(httpcore.NetworkBackend):
     until = 0.0
 
     def connect_tcp(self, host: str, port: int, *_: Any, **options: Any) -> httpcore.NetworkStream:
-        """Raises NotSent; where none of its addresses answers, httpcore.ConnectError or ConnectTimeout."""
-        # The addresses of a name
+        """Raises NotSent for a name without an address, or with one that may not be reached.
+
+        Where none of its addresses answers, httpcore.ConnectError or ConnectTimeout.
+        """
         try:
-            found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+            places = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
         except (OSError, UnicodeError):
             raise NotSent(DeliveryProblem.UNKNOWN_HOST) from None
-        addresses = list(dict.fromkeys(str(place[4][0]) for place in found))
+        addresses = list(dict.fromkeys(str(place[4][0]) for place in places))
         if not conf.WEBHOOK_PRIVATE_ADDRESSES and not all(map(is_public, addresses)):
             raise NotSent(DeliveryProblem.PRIVATE)
         refusal: httpcore.ConnectError | httpcore.ConnectTimeout = httpcore.ConnectError()
