@@ -118,28 +118,20 @@ def _make_room(scope: Scope, *, now: datetime, run: str) -> dict[str, int]:
         least = weighed.order_by("relevance", "pk").values_list("pk", flat=True)
         chosen += list(least[: surplus - len(chosen)])
     counts.update(_archive(scope, _facts(scope).filter(pk__in=chosen), CROWDED, now=now, run=run))
-    if len(chosen) < surplus:
-        counts.update(_propose(scope, surplus - len(chosen), total, now=now, run=run))
-    return dict(counts)
-
-
-def _propose(scope: Scope, surplus: int, total: int, *, now: datetime, run: str) -> dict[str, int]:
-    """Propose to archive the least important and least recently used of the facts that last."""
-    if batches.open_proposals(scope, REST):
-        return {}
-    refused = Batch.objects.filter(
-        scope=scope, name=REST, state=BatchState.REFUSED, changes__entry=OuterRef("pk")
-    )  # by a person
+    surplus -= len(chosen)
+    if surplus <= 0 or batches.open_proposals(scope, REST):
+        return dict(counts)
+    # what lasts: the least important and least recently used of what no person refused to archive
+    refused = Batch.objects.filter(scope=scope, name=REST, state=BatchState.REFUSED, changes__entry=OuterRef("pk"))
     passing = [category for categories in PASSING for category in categories]
-    rest = _facts(scope).filter(~Exists(refused), pinned=False).exclude(category__in=passing)
+    lasting = _facts(scope).filter(~Exists(refused), pinned=False).exclude(category__in=passing)
     used_at = Greatest("stated_at", "access__last_accessed")
-    least = rest.order_by("importance", used_at, "pk").values_list("pk", flat=True)[:surplus]
-    chosen = _facts(scope).filter(pk__in=list(least))
-    if not chosen.exists():
-        return {}
-    with transaction.atomic():
-        step = batches.StepForAll(ArchiveStep(), chosen)
-        part = batches.run_part(run, REST)
-        plan = batches.plan(scope, step, name=REST, run=part, actor=ACTOR, now=now, judged=True)
-        batches.require_approval(plan, HoldReason.CROWDED, facts=total, most=conf.FACTS_MOST)
-    return {"proposed": 1}
+    used_least = lasting.order_by("importance", used_at, "pk").values_list("pk", flat=True)[:surplus]
+    rest = _facts(scope).filter(pk__in=list(used_least))
+    if rest.exists():
+        with transaction.atomic():
+            step, part = batches.StepForAll(ArchiveStep(), rest), batches.run_part(run, REST)
+            plan = batches.plan(scope, step, name=REST, run=part, actor=ACTOR, now=now, judged=True)
+            batches.require_approval(plan, HoldReason.CROWDED, facts=total, most=conf.FACTS_MOST)
+        counts["proposed"] += 1
+    return dict(counts)

@@ -55,7 +55,7 @@ def _decide(scope: Scope) -> list[Echo]:
         lock_scopes([scope])
         entries = list(undecided().filter(scope=scope).order_by("pk")[:CHUNK])
         texts = [EchoCandidate(scope.pk, entry.content, entry.terms, before=entry.pk) for entry in entries]
-        known = scope_statistics.frequencies([scope.pk], {term for entry in entries for term in entry.terms})
-        found = find_echoes(texts, known, workspace_id=scope.workspace_id)
-        mark_echoes(entries, found)
-    return found
+        counts = scope_statistics.frequencies([scope.pk], {term for entry in entries for term in entry.terms})
+        echoes = find_echoes(texts, counts, workspace_id=scope.workspace_id)
+        mark_echoes(entries, echoes)
+    return echoes

@@ -1,5 +1,6 @@
 """Maintenance of derived and temporary rows: the index queue, term counts, outdated records."""
 
+from collections import Counter
 from datetime import datetime
 
 from django.db import connection
@@ -28,10 +29,10 @@ def find_unindexed(*, now: datetime) -> dict[str, int]:
             f" SELECT e.id, e.workspace_id, %(now)s, 0 {lacking} ORDER BY e.id ON CONFLICT DO NOTHING",
             parameters | {"now": now},
         )
-        found = cursor.rowcount
-        if found:
+        queued = cursor.rowcount
+        if queued:
             cursor.execute("SELECT pg_notify(%s, '')", [CHANNEL])
-    return {"entries": found}
+    return {"entries": queued}
 
 
 def count_unindexed() -> dict[str, int]:
@@ -75,9 +76,20 @@ def count_terms_anew(workspace_id: int, *, is_dry: bool = False) -> dict[str, in
 
 
 def clean_up(*, now: datetime) -> dict[str, int]:
-    """Remove outdated records; the number of each kind."""
-    removed = {name: _remove(table, column, before) for name, (table, column, before) in _outdated(now).items()}
-    return removed | {"audit": AuditRecord.forget(before=now - conf.AUDIT_TTL)}
+    """Remove outdated records in short transactions; the number of each kind. Locked ones wait for the next run."""
+    removed: Counter[str] = Counter()
+    with connection.cursor() as cursor:
+        for name, (table, column, before) in _outdated(now).items():
+            removed[name], last = 0, CHUNK
+            while last == CHUNK:
+                cursor.execute(
+                    f"DELETE FROM {table} WHERE id IN (SELECT id FROM {table} WHERE {column} < %s"  # noqa: S608 (constants)
+                    " LIMIT %s FOR UPDATE SKIP LOCKED)",
+                    [before, CHUNK],
+                )
+                last = int(cursor.rowcount)
+                removed[name] += last
+    return dict(removed) | {"audit": AuditRecord.forget(before=now - conf.AUDIT_TTL)}
 
 
 def count_outdated(*, now: datetime) -> dict[str, int]:
@@ -101,18 +113,3 @@ def _outdated(now: datetime) -> dict[str, tuple[str, str, datetime]]:
         "deliveries": ("memories_webhookdelivery", "at", now - conf.WEBHOOK_DELIVERY_TTL),
         "job_runs": ("memories_jobrun", "started_at", now - conf.JOB_RUN_TTL),
     }
-
-
-def _remove(table: str, column: str, before: datetime) -> int:
-    """Remove rows in short transactions; locked ones are left for the next run."""
-    removed, last = 0, CHUNK
-    with connection.cursor() as cursor:
-        while last == CHUNK:
-            cursor.execute(
-                f"DELETE FROM {table} WHERE id IN (SELECT id FROM {table} WHERE {column} < %s"  # noqa: S608 (constants)
-                " LIMIT %s FOR UPDATE SKIP LOCKED)",
-                [before, CHUNK],
-            )
-            last = int(cursor.rowcount)
-            removed += last
-    return removed

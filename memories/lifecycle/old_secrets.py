@@ -6,7 +6,7 @@ Packages above look through what is theirs of a scope by the dotted paths in MEM
 """
 
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from datetime import datetime
 
 from django.conf import settings
@@ -40,21 +40,24 @@ def find_old_secrets(*, now: datetime, seconds: float) -> dict[str, int]:
     for scope in _waiting().filter(frozen=False).order_by("pk") if _is_wanted() else ():
         if time.monotonic() > ends:
             break
-        held = _to_look_at([scope]).count()
+        memories = _to_look_at([scope])
+        held = memories.count()
+        # what holds a secret becomes a credential
+        rows = []
+        for entry in memories.order_by("pk").only("pk", "version", "content").iterator(chunk_size=_ROWS):
+            if kinds := {secret.kind for secret in find_secrets(entry.content)}:
+                marks = {"category": Category.CREDENTIAL.value, "subtype": subtype_of(kinds)}
+                rows.append(PlanRow.of(entry, EditStep(columns=marks)))
         try:
-            # Make what holds a secret a credential, in a batch if there is any; how many
-            rows = list(_rows(scope))
             if rows:
                 run = f"{JOB}:{SECRETS_VERSION}"
-                batch = batches.plan(scope, rows, name=JOB, run=run, actor=ACTOR, now=now)
-                batches.apply_batch(batch, now=now)
+                batches.apply_batch(batches.plan(scope, rows, name=JOB, run=run, actor=ACTOR, now=now), now=now)
             for path in settings.MEMORY_SECRET_FINDERS:
                 import_string(path)(scope)
-            Scope.objects.filter(pk=scope.pk).update(secrets_version=SECRETS_VERSION)
-            secrets += len(rows)
         except ScopeFrozen:  # since it was chosen
             continue
-        scopes, looked_at = scopes + 1, looked_at + held
+        Scope.objects.filter(pk=scope.pk).update(secrets_version=SECRETS_VERSION)
+        scopes, looked_at, secrets = scopes + 1, looked_at + held, secrets + len(rows)
     return {"scopes": scopes, "entries": looked_at, "secrets": secrets}
 
 
@@ -75,10 +78,3 @@ def _waiting() -> QuerySet[Scope]:
 def _to_look_at(scopes: Iterable[Scope]) -> QuerySet[Entry]:
     """The memories of these scopes that are no credentials."""
     return Entry.objects.filter(scope__in=scopes).exclude(category__in=SECRET)
-
-
-def _rows(scope: Scope) -> Iterator[PlanRow]:
-    for entry in _to_look_at([scope]).order_by("pk").only("pk", "version", "content").iterator(chunk_size=_ROWS):
-        if kinds := {secret.kind for secret in find_secrets(entry.content)}:
-            marks = {"category": Category.CREDENTIAL.value, "subtype": subtype_of(kinds)}
-            yield PlanRow.of(entry, EditStep(columns=marks))
