@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from memories.choices import Refusal
-from memories.llm.answer_texts import cleaned
+from memories.llm.schemas import cleaned
 from memories.models import RefusedFact, Scope
 
 _TEXT_CHARS = 2_000

@@ -9,8 +9,7 @@ from memories.api import fields
 from memories.api.entries.list import NewAttributes
 from memories.api.pagination import LimitQuery, PageQuery
 from memories.choices import EntryType
-from memories.llm.answer_texts import NAME_CHARS
-from memories.llm.schemas import MAX_QUOTES, SPEAKER
+from memories.llm.schemas import MAX_QUOTES, NAME_CHARS, SPEAKER
 from sessions_app.choices import REPORTED, SPOKEN, EventKind
 from sessions_app.compaction.flush import NO_REPLY, VERSION
 
