@@ -121,19 +121,25 @@ class _Question(Generic[T]):
     def answer(self) -> ModelAnswer[T]:
         """A valid answer, after corrections. Raises ModelFailed, BudgetSpent, AnswerInvalid."""
         partial: tuple[T, int] | None = None
-        for correction in range(conf.LLM_CORRECTIONS + 1):
+        for attempt in range(conf.LLM_CORRECTIONS + 1):
             reply, reservation = self._call_patiently()
             try:
                 return self._paid(parsing.parse(reply.text, self.schema, self.given, self.judge))
             except AnswerInvalid as error:
                 run.count_failure(reservation)
                 problem = f"it was cut off: be shorter; {error}" if reply.was_cut else str(error)
-            log.warning("llm.answer_invalid purpose=%s try=%d", self.purpose, correction + 1)
+            log.warning("llm.answer_invalid purpose=%s try=%d", self.purpose, attempt + 1)
             if self.in_part:
                 partial = (
                     parsing.parse_in_part(reply.text, self.schema, self.given, self.in_part, self.judge) or partial
                 )
-            self.request = _corrected(self.request, reply.text, problem)
+            # asked again with the last answer and what is wrong with it; earlier answers are left out
+            complaint = (
+                f"{prompts.fill('correction', self.request.language, {})}\n{prompts.as_data({'problem': problem})}"
+            )
+            exchange = [("assistant", reply.text[:8_000] or "…"), ("user", complaint)]
+            correction = [{"role": role, "content": content} for role, content in exchange]
+            self.request = replace(self.request, messages=[*self.request.messages[:2], *correction])
         if partial:
             return self._paid(*partial)
         raise AnswerInvalid(_("The model's answer cannot be used: %(problem)s") % {"problem": problem})
@@ -190,13 +196,6 @@ class _Question(Generic[T]):
         self.calls += 1
         self.prompt_tokens += prompt_tokens
         self.completion_tokens += completion_tokens
-
-
-def _corrected(request: Request, answer: str, problem: str) -> Request:
-    """The first question, the last answer and what is wrong with it; earlier answers are left out."""
-    wrong = f"{prompts.fill('correction', request.language, {})}\n{prompts.as_data({'problem': problem})}"
-    correction = [{"role": "assistant", "content": answer[:8_000] or "…"}, {"role": "user", "content": wrong}]
-    return replace(request, messages=[*request.messages[:2], *correction])
 
 
 def pause_after(failure: CallFailed, attempt: int) -> float:

@@ -13,7 +13,7 @@ import httpx
 from django.conf import settings
 from pydantic import BaseModel, ValidationError
 
-from memories.endpoint import Endpoint, Response
+from memories.endpoint import Endpoint
 from memories.llm import prompts
 
 _PASSING = {408, 409, 425, 429}  # and whatever begins with 5
@@ -129,9 +129,21 @@ def complete(request: Request, *, seconds: float) -> Completion:
 
 
 def _complete(request: Request, dialect: Dialect, seconds: float) -> Completion:
-    payload = {"model": request.model, "messages": _messages(request, dialect), **dialect.options(request)}
+    """The answer in one dialect; a schema the server does not take as an option is put into the instructions."""
+    messages = request.messages
+    if dialect.form != FORMS[0]:
+        shape = prompts.fill("shape", request.language, {"schema": json.dumps(request.schema)})
+        first, *others = messages
+        messages = [{**first, "content": f"{first['content']}\n\n{shape}"}, *others]
+    payload = {"model": request.model, "messages": messages, **dialect.options(request)}
+    try:  # for one call, since the next may be hours and a fork away
+        connection = Endpoint(
+            settings.MEMORY_LLM_BASE_URL, settings.MEMORY_LLM_API_KEY, proxy=settings.MEMORY_LLM_PROXY
+        )
+    except ValueError:
+        raise CallFailed("The model's key holds characters no header can carry.", is_free=True) from None
     try:
-        with closing(_endpoint()) as endpoint:
+        with closing(connection) as endpoint:
             response = endpoint.post("chat/completions", payload, seconds=seconds)
     except httpx.TimeoutException as error:
         never_arrived = isinstance(error, httpx.ConnectTimeout | httpx.PoolTimeout)
@@ -142,50 +154,16 @@ def _complete(request: Request, dialect: Dialect, seconds: float) -> Completion:
     except (httpx.InvalidURL, UnicodeError) as error:
         raise CallFailed(f"The model's endpoint failed: {type(error).__name__}.") from None
     if not response.is_success:
-        raise _refusal(response)
-    try:
-        body = _Body.model_validate_json(response.content)
-    except ValidationError:
-        raise CallFailed("The model's endpoint answered with something else.", is_temporary=True) from None
-    if not body.choices:
-        raise CallFailed("The model's endpoint answered with nothing.", is_temporary=True)
-    choice, usage = body.choices[0], body.usage or _Usage()
-    return Completion(
-        text=choice.message.content or "",
-        was_cut=choice.finish_reason == "length",
-        prompt_tokens=usage.prompt_tokens if (usage.prompt_tokens or 0) > 0 else None,
-        completion_tokens=usage.completion_tokens if (usage.completion_tokens or 0) > 0 else None,
-    )
-
-
-def _endpoint() -> Endpoint:
-    """For one call, since the next may be hours and a fork away."""
-    try:
-        return Endpoint(settings.MEMORY_LLM_BASE_URL, settings.MEMORY_LLM_API_KEY, proxy=settings.MEMORY_LLM_PROXY)
-    except ValueError:
-        raise CallFailed("The model's key holds characters no header can carry.", is_free=True) from None
-
-
-def _messages(request: Request, dialect: Dialect) -> list[dict[str, str]]:
-    """The messages; a schema the server does not take as an option is put into the instructions."""
-    if dialect.form == FORMS[0]:
-        return request.messages
-    shape = prompts.fill("shape", request.language, {"schema": json.dumps(request.schema)})
-    first, *others = request.messages
-    return [{**first, "content": f"{first['content']}\n\n{shape}"}, *others]
-
-
-def _refusal(response: Response) -> CallFailed:
-    code = response.status
-    body = response.content.decode(errors="replace")[:4_000]
-    is_about_shape = code in _REFUSALS or any(word in body for word in _SHAPES)
-    return CallFailed(
-        f"The model's endpoint answered {code}.",
-        is_temporary=code in _PASSING or code >= 500,
-        retry_after=_retry_after(response.headers),
-        is_free=True,
-        complaint=body or "refused" if is_about_shape else "",
-    )
+        body = response.content.decode(errors="replace")[:4_000]
+        is_about_shape = response.status in _REFUSALS or any(word in body for word in _SHAPES)
+        raise CallFailed(
+            f"The model's endpoint answered {response.status}.",
+            is_temporary=response.status in _PASSING or response.status >= 500,
+            retry_after=_retry_after(response.headers),
+            is_free=True,
+            complaint=body or "refused" if is_about_shape else "",
+        )
+    return _parse(response.content)
 
 
 def _retry_after(headers: Mapping[str, str]) -> float | None:
@@ -220,3 +198,20 @@ class _Usage(BaseModel):
 class _Body(BaseModel):
     choices: list[_Choice]
     usage: _Usage | None = None
+
+
+def _parse(content: bytes) -> Completion:
+    """Raises CallFailed."""
+    try:
+        body = _Body.model_validate_json(content)
+    except ValidationError:
+        raise CallFailed("The model's endpoint answered with something else.", is_temporary=True) from None
+    if not body.choices:
+        raise CallFailed("The model's endpoint answered with nothing.", is_temporary=True)
+    choice, usage = body.choices[0], body.usage or _Usage()
+    return Completion(
+        text=choice.message.content or "",
+        was_cut=choice.finish_reason == "length",
+        prompt_tokens=usage.prompt_tokens if (usage.prompt_tokens or 0) > 0 else None,
+        completion_tokens=usage.completion_tokens if (usage.completion_tokens or 0) > 0 else None,
+    )

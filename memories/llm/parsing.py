@@ -1,13 +1,13 @@
-"""Answers in a model's text: found among whatever stands around them, and always validated."""
+"""Answers in a model's text: picked out of whatever stands around them, and always validated."""
 
 import json
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
 from memories.exceptions import AnswerInvalid
-from memories.llm.schemas import KNOWN, Given
+from memories.llm.schemas import WHICH_IDS, Given
 
 T = TypeVar("T", bound=BaseModel)
 #: Characters read of an answer, and places in it where an object may begin.
@@ -26,9 +26,9 @@ def parse(written: str, schema: type[T], given: Given, judge: Callable[[T], str 
     Raises AnswerInvalid with what is wrong, in words that repeat nothing but ids.
     """
     problem = "there is no JSON object in it"
-    for found in reversed(list(objects(written))):
+    for candidate in reversed(list(objects(written))):
         try:
-            answer = schema.model_validate(found, context=given)
+            answer = schema.model_validate(candidate, context=given)
         except ValidationError as error:
             problem = describe_errors(error)
             continue
@@ -45,16 +45,17 @@ def parse_in_part(
 
     None where anything else is wrong with it, or nothing is left of the list.
     """
-    for found in reversed(list(objects(written))):
+    for candidate in reversed(list(objects(written))):
         wrong: set[Any] = set()
         try:
-            schema.model_validate(found, context=given)
+            schema.model_validate(candidate, context=given)
         except ValidationError as error:
             places = [(*problem["loc"], None, None) for problem in _problems(error)]
             wrong = {place[1] if place[0] == part else None for place in places}
-        if None not in wrong and (not wrong or len(wrong) < len(found[part])):
-            rest = {**found, part: [one for n, one in enumerate(found[part]) if n not in wrong]} if wrong else found
-            answer = schema.model_validate(rest, context=given)
+        if None not in wrong and (not wrong or len(wrong) < len(candidate[part])):
+            if wrong:
+                candidate[part] = [item for n, item in enumerate(candidate[part]) if n not in wrong]
+            answer = schema.model_validate(candidate, context=given)
             return None if judge and judge(answer) else (answer, len(wrong))
     return None
 
@@ -72,11 +73,11 @@ def objects(written: str) -> Iterator[dict[str, Any]]:
         if at < 0:
             return
         try:
-            found, end = decoder.raw_decode(written, at)
+            value, end = decoder.raw_decode(written, at)
         except (ValueError, RecursionError):
             end = at + 1
         else:
-            yield found
+            yield value
         at = written.find("{", end)
 
 
@@ -93,7 +94,7 @@ def describe_errors(error: ValidationError) -> str:
 
 
 def wire_schema(schema: type[BaseModel], given: Given) -> dict[str, Any]:
-    """The schema as servers take it: types, vocabularies, and the known ids, where they are not too many.
+    """The schema as servers take it: types, vocabularies, and the ids it was given, where they are not too many.
 
     Lengths and bounds are left out: some servers refuse them, others build grammars of them that take minutes. All are
     validated here.
@@ -108,28 +109,18 @@ def _without_bounds(part: Any, given: Given) -> Any:
     kept: dict[str, Any] = {}
     for name, value in part.items():
         if name in ("properties", "$defs"):
-            kept[name] = {
-                field: _without_bounds(one, given) for field, one in value.items() if not _names_none(one, given)
-            }
-        elif name == KNOWN:
-            kept |= _vocabulary(part["type"], getattr(given, value))
+            kept[name] = {}
+            for field, shape in value.items():
+                listed = shape.get("items", {}).get(WHICH_IDS)
+                if listed is None or "default" not in shape or getattr(given, listed):  # else it could name nothing
+                    kept[name][field] = _without_bounds(shape, given)
+        elif name == WHICH_IDS:
+            ids = sorted(getattr(given, value), key=lambda pk: (len(pk), pk))
+            if 0 < len(ids) <= _VOCABULARY:
+                kept["enum"] = [int(pk) for pk in ids] if part["type"] == "integer" else ids
         elif name in _SENT:
             is_list = isinstance(value, list)
-            kept[name] = [_without_bounds(one, given) for one in value] if is_list else _without_bounds(value, given)
+            kept[name] = [_without_bounds(each, given) for each in value] if is_list else _without_bounds(value, given)
     if "properties" in kept:
         kept |= {"required": list(kept["properties"]), "additionalProperties": False}
     return kept
-
-
-def _names_none(part: dict[str, Any], given: Given) -> bool:
-    """Whether it is an optional list of ids of which there are none: it is left out of the schema."""
-    which = part.get("items", {}).get(KNOWN)
-    return which is not None and "default" in part and not getattr(given, which)
-
-
-def _vocabulary(kind: str, ids: Collection[str]) -> dict[str, Any]:
-    """The known ids as an enum; nothing where they are too many."""
-    known = sorted(ids, key=lambda one: (len(one), one))
-    if not known or len(known) > _VOCABULARY:
-        return {}
-    return {"enum": [int(one) for one in known] if kind == "integer" else known}

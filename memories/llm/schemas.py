@@ -94,7 +94,7 @@ TurnText = Annotated[str, AfterValidator(_turn)]
 
 
 #: In the schema of an id: which of the given ids it may be.
-KNOWN = "known"
+WHICH_IDS = "which_ids"
 MAX_FACTS = 50
 MAX_REPLACED = 5  # facts one new fact may replace
 MAX_QUOTES = 5  # of one fact
@@ -125,7 +125,7 @@ def _given(info: ValidationInfo) -> Given:
     return info.context if isinstance(info.context, Given) else Given()
 
 
-def _known(value: Any, info: ValidationInfo) -> str:
+def _given_id(value: Any, info: ValidationInfo) -> str:
     """A given id; models like to write m3 as 3 where ids are numbers."""
     written = str(value) if isinstance(value, int) and not isinstance(value, bool) else value
     if not isinstance(written, str) or written not in _given(info).ids:
@@ -135,9 +135,9 @@ def _known(value: Any, info: ValidationInfo) -> str:
 
 def _position(value: Any, info: ValidationInfo) -> int:
     """The position of a shown message; ids are strings, positions numbers."""
-    if isinstance(value, float) or not (known := _known(value, info)).isdecimal():
+    if isinstance(value, float) or not (written := _given_id(value, info)).isdecimal():
         raise ValueError("it is no position")
-    return int(known)
+    return int(written)
 
 
 def _listed(value: Any) -> Any:
@@ -145,10 +145,10 @@ def _listed(value: Any) -> Any:
     return [value] if isinstance(value, str) else value
 
 
-KnownId = Annotated[str, BeforeValidator(_known), Field(json_schema_extra={KNOWN: "ids"})]
-SourceId = Annotated[str, BeforeValidator(_known), Field(json_schema_extra={KNOWN: "sources"})]
-GoingId = Annotated[str, BeforeValidator(_known), Field(json_schema_extra={KNOWN: "may_go"})]
-KnownPosition = Annotated[int, BeforeValidator(_position), Field(json_schema_extra={KNOWN: "ids"})]
+GivenId = Annotated[str, BeforeValidator(_given_id), Field(json_schema_extra={WHICH_IDS: "ids"})]
+SourceId = Annotated[str, BeforeValidator(_given_id), Field(json_schema_extra={WHICH_IDS: "sources"})]
+GoingId = Annotated[str, BeforeValidator(_given_id), Field(json_schema_extra={WHICH_IDS: "may_go"})]
+GivenPosition = Annotated[int, BeforeValidator(_position), Field(json_schema_extra={WHICH_IDS: "ids"})]
 
 
 class _Output(BaseModel):
@@ -190,7 +190,7 @@ class Fact(_Stated):
     def _rests_on_messages(self, info: ValidationInfo) -> Self:
         """Where facts are shown beside messages, a fact rests on messages and replaces facts, never the other way."""
         facts = _given(info).droppable
-        if facts is not None and (wrong := sorted(facts.intersection(one.message for one in self.quote))):
+        if facts is not None and (wrong := sorted(facts.intersection(quoted.message for quoted in self.quote))):
             raise ValueError(f"these are no messages: {', '.join(wrong[:10])}")
         _may_go(self.replaces, _given(info))
         return self
@@ -205,15 +205,14 @@ def _with_places(values: Any, place: str) -> Any:
     beside = values.get(f"{place}s", values.get(place, []))
     places = beside if isinstance(beside, list) else [beside]
     quotes = values["quote"] if isinstance(values["quote"], list) else [values["quote"]]
-    paired = [_paired(one, place, places[min(n, len(places) - 1)]) if places else one for n, one in enumerate(quotes)]
+    if not places:
+        return {**values, "quote": quotes}
+    paired: list[Any] = []
+    for n, quote in enumerate(quotes):
+        where = places[min(n, len(places) - 1)]
+        words = {"text": quote} if isinstance(quote, str) else quote
+        paired.append({place: where, **words} if isinstance(words, dict) else quote)
     return {**values, "quote": paired}
-
-
-def _paired(quote: Any, place: str, where: Any) -> Any:
-    """A quote with its message or day."""
-    if isinstance(quote, str):
-        return {place: where, "text": quote}
-    return {place: where, **quote} if isinstance(quote, dict) else quote
 
 
 class ExtractionOutput(_Output):
@@ -226,7 +225,7 @@ class ExtractionOutput(_Output):
 class ReadClaim(_Output):
     """What a reader says of one claim."""
 
-    id: KnownId
+    id: GivenId
     verdict: Reading
 
 
@@ -264,7 +263,7 @@ class DayFactsOutput(_Output):
 class Merge(_Output):
     """Several facts that become one text."""
 
-    ids: list[KnownId] = Field(min_length=2)
+    ids: list[GivenId] = Field(min_length=2)
     content: Sentence
 
     @model_validator(mode="after")
@@ -277,13 +276,13 @@ class Merge(_Output):
 class CompressionOutput(_Output):
     """Which facts of a partition to keep, merge and drop (D6); others are kept."""
 
-    keep: list[KnownId]
+    keep: list[GivenId]
     merge: list[Merge]
     drop: list[GoingId]
 
     @model_validator(mode="after")
     def _names_each_once(self, info: ValidationInfo) -> Self:
-        merged = [pk for one in self.merge for pk in set(one.ids)]
+        merged = [pk for merge in self.merge for pk in set(merge.ids)]
         _once([*set(self.keep), *merged, *set(self.drop)])
         _may_go([*merged, *self.drop], _given(info))
         return self
@@ -292,7 +291,7 @@ class CompressionOutput(_Output):
 class ProfileLine(_Output):
     """A new line of the profile, and the facts and lines it rests on; it replaces these lines."""
 
-    ids: list[KnownId] = Field(min_length=1)
+    ids: list[GivenId] = Field(min_length=1)
     content: Sentence
     category: Category
 
@@ -300,7 +299,7 @@ class ProfileLine(_Output):
 class ProfileOutput(_Output):
     """A diff of the lines of a profile (D6); facts are named, and never dropped."""
 
-    keep: list[KnownId]
+    keep: list[GivenId]
     write: list[ProfileLine] = Field(max_length=MAX_LINES)
     drop: list[GoingId]
 
@@ -327,7 +326,7 @@ class CandidateFact(_Output):
     importance: float = Field(ge=0, le=1, allow_inf_nan=False)
     project: Annotated[str, name(NO_PROJECT)] = NO_PROJECT
     topic: Annotated[str, name(NO_TOPIC)] = NO_TOPIC
-    rests_on: list[KnownPosition] = Field(min_length=1)
+    rests_on: list[GivenPosition] = Field(min_length=1)
     quote: Annotated[list[str], BeforeValidator(_listed)] = Field(default=[], max_length=MAX_QUOTES)
     subject: Annotated[str, name(SPEAKER)] = SPEAKER
 
