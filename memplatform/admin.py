@@ -18,8 +18,8 @@ from memories.admin.access import VIEW, RestrictedAdmin
 from memories.admin.actions import Action, Asked, Question, to_row
 from memories.models import AuditEvent, Factor
 from memplatform.erasure import admin as erasures
-from memplatform.jobs import pages, queue
-from memplatform.jobs.registry import JOBS, PREFIX
+from memplatform.operations.jobs import pages, queue
+from memplatform.operations.jobs.registry import JOBS, PREFIX
 from memplatform.people import admin as people
 
 __all__ = ["erasures", "pages", "people"]

@@ -21,7 +21,7 @@ from memories import embeddings, reranker
 from memories.conf import MemorySettings, SettingMistyped, kinds, typed
 from memplatform.database import checks
 from memplatform.database.state import has_pending_migrations
-from memplatform.jobs.registry import JOBS
+from memplatform.operations.jobs.registry import JOBS
 
 POSTGRES = 160_000  # 16
 PGVECTOR = (0, 8)

@@ -12,8 +12,8 @@ from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.registry import Collector
 
 from memories.metrics import SECONDS, counters
-from memplatform import health
 from memplatform.http.access import may_see_details
+from memplatform.operations import health
 
 REQUESTS = Histogram(
     "memplatform_request_seconds",

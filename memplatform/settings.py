@@ -211,7 +211,7 @@ TASK_SECONDS = 600  # no task lives longer
 Q_CLUSTER = {
     "name": "memplatform",
     "orm": "default",
-    "broker_class": "memplatform.jobs.queue.Broker",
+    "broker_class": "memplatform.operations.jobs.queue.Broker",
     "workers": TASK_WORKERS,
     "queue_limit": TASK_WORKERS,  # what is taken in advance and waits too long would run twice
     "bulk": 1,

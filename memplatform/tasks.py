@@ -5,11 +5,11 @@ from django.utils import timezone
 from django_q.tasks import async_task
 
 from memories import webhooks
-from memplatform import health, incidents
 from memplatform.erasure import run as erasure
-from memplatform.jobs import runs
-from memplatform.jobs.failing import failing_jobs
-from memplatform.rollups import hours, lags
+from memplatform.operations import health, incidents
+from memplatform.operations.jobs import runs
+from memplatform.operations.jobs.failing import failing_jobs
+from memplatform.operations.rollups import hours, lags
 
 
 def pulse() -> None:

@@ -8,8 +8,9 @@ from memories.admin.quarantine.asking import begin
 from memories.admin.quarantine.page import listing, one
 from memories.admin.review.due import due
 from memories.api import errors
-from memplatform import health, lab, metrics
+from memplatform import lab, metrics
 from memplatform.http.errors import server_error
+from memplatform.operations import health
 from memplatform.site import clock, front, joining, snoozes
 from memplatform.transfer.api import ExportView
 

@@ -100,7 +100,7 @@ KEPT: list[tuple[Rule, str, str]] = [
     (broken_layers, "memories", "x = 1"),
     (read_clocks, "memories.api.headers", "timezone.now()"),
     (read_clocks, "channels_app.api.recall", "timezone.now()"),
-    (read_clocks, "memplatform.health", "timezone.now()"),
+    (read_clocks, "memplatform.operations.health", "timezone.now()"),
     (read_clocks, "memories.recall", "time.perf_counter()\ntime.monotonic()\ndatetime.fromtimestamp(0, UTC)"),
     (nameless_modules, "memories.recall.gate", ""),
     (signals, "memories.management.commands.embedder", "import signal\nsignal.signal(signal.SIGTERM, stop)"),

@@ -24,7 +24,7 @@ from memories.jobs import Job
 from memories.kinds import category_rule, type_rule
 from memories.models import Entry
 from memplatform import checks
-from memplatform.jobs import registry
+from memplatform.operations.jobs import registry
 from memplatform.site.site import SECTIONS
 from tests import ROOT
 

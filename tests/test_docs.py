@@ -16,8 +16,8 @@ from django.urls import URLPattern, URLResolver, get_resolver
 from memories.conf import MemorySettings
 from memories.models import BotKey, Workspace
 from memories.models.table import tables
-from memplatform.jobs.registry import JOBS
 from memplatform.management.commands import schema
+from memplatform.operations.jobs.registry import JOBS
 from memplatform.setup import demo
 from memplatform.setup.installation import WORDS
 from tests import ROOT

@@ -2,7 +2,7 @@
 
 import re
 
-from memplatform.jobs.registry import JOBS
+from memplatform.operations.jobs.registry import JOBS
 from tests import ROOT
 
 PAGE = ROOT / "docs" / "reference" / "schedules.md"

@@ -21,7 +21,7 @@ from django.utils.translation import gettext as _
 
 from memories.models import Heartbeat, IncidentKind
 from memplatform import postgres
-from memplatform.incidents import DATABASE, PLATFORM, Downtimes
+from memplatform.operations.incidents import DATABASE, PLATFORM, Downtimes
 from memplatform.processes import heartbeat
 from memplatform.processes.children import Child, stop
 from memplatform.processes.index_builder import IndexBuilder

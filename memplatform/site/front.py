@@ -17,8 +17,8 @@ from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitVie
 from rest_framework.permissions import AllowAny
 from rest_framework.request import Request
 
-from memplatform import health
 from memplatform.http.access import is_staff
+from memplatform.operations import health
 
 
 @never_cache

@@ -16,11 +16,11 @@ from memories.models import Entry, EntryStock, HourlyCount, HourlyTime, Policy, 
 from memories.models.entry import EntryQuerySet
 from memories.models.state import State
 from memories.tenancy import canaries
-from memplatform.rollups import stocks
-from memplatform.rollups.histogram import counts_of, quantile
-from memplatform.rollups.hours import HOUR
-from memplatform.rollups.lags import LAGS
-from memplatform.rollups.measuring import OF_RECALLS, OF_WRITES, Measured, measure
+from memplatform.operations.rollups import stocks
+from memplatform.operations.rollups.histogram import counts_of, quantile
+from memplatform.operations.rollups.hours import HOUR
+from memplatform.operations.rollups.lags import LAGS
+from memplatform.operations.rollups.measuring import OF_RECALLS, OF_WRITES, Measured, measure
 from memplatform.site.periods import Period
 
 NAMES = (*OF_RECALLS, *OF_WRITES)

@@ -23,8 +23,8 @@ from memories.models import (
     ScopeTerm,
     Workspace,
 )
-from memplatform.jobs.registry import JOBS
-from memplatform.jobs.runs import perform
+from memplatform.operations.jobs.registry import JOBS
+from memplatform.operations.jobs.runs import perform
 from sessions_app.models import SessionEvent
 from tests.conftest import NOW, TELEGRAM, Api, make_draft, make_scope
 from tests.memories.batches.conftest import planned, step

@@ -16,7 +16,7 @@ from memories import entries
 from memories.choices import Permission
 from memories.index import worker
 from memories.models import Entry, EntryVector, Heartbeat, IncidentKind, IndexQueueItem, Scope, Workspace
-from memplatform import health, incidents
+from memplatform.operations import health, incidents
 from tests.conftest import NOW, make_draft, make_key
 
 pytestmark = pytest.mark.django_db
@@ -62,7 +62,7 @@ def test_mcp_that_is_switched_on_and_silent_is_behind_and_nothing_else_stops(run
 
 
 def test_without_a_database_only_that_is_said(running: None) -> None:
-    with patch("memplatform.health.measure", side_effect=OperationalError("connection refused by 10.0.0.1")):
+    with patch("memplatform.operations.health.measure", side_effect=OperationalError("connection refused by 10.0.0.1")):
         assert ready() == (503, {"status": "unavailable", "not_ready": ["database"]})
 
 
@@ -144,5 +144,5 @@ def test_afar_a_key_that_may_administer_or_the_metrics_key_opens_the_details(
 
 
 def test_it_lives_as_long_as_it_answers() -> None:
-    with patch("memplatform.health.examine", None):
+    with patch("memplatform.operations.health.examine", None):
         assert Client().get("/livez").json() == {"status": "ok"}

@@ -10,9 +10,9 @@ from django.test import Client
 from django.urls import reverse
 
 from memories.models import Heartbeat, Incident, IncidentKind
-from memplatform import incidents
-from memplatform.health import Condition, Measures
-from memplatform.incidents import Downtimes
+from memplatform.operations import incidents
+from memplatform.operations.health import Condition, Measures
+from memplatform.operations.incidents import Downtimes
 from memplatform.processes.supervisor import Supervisor
 from tests.conftest import NOW
 from tests.memories.admin.conftest import House

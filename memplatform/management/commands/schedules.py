@@ -10,8 +10,8 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django_q.models import Schedule
 
-from memplatform.jobs import registry
-from memplatform.jobs.registry import JOBS, PREFIX
+from memplatform.operations.jobs import registry
+from memplatform.operations.jobs.registry import JOBS, PREFIX
 
 
 class Command(BaseCommand):

@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from memories.admin.access import in_workspaces
 from memories.rights import holds, workspaces_of
 from memories.tenancy.roles import Right
-from memplatform import health
+from memplatform.operations import health
 from memplatform.site import figures
 from memplatform.site.figures import Recalls
 

@@ -17,8 +17,8 @@ from memories import embeddings
 from memories.index import model_change, models_in_use
 from memories.index.models_in_use import ModelChange
 from memories.models import AuditEvent, AuditRecord, ExtractionBatch, Heartbeat
-from memplatform import health
-from memplatform.jobs import queue
+from memplatform.operations import health
+from memplatform.operations.jobs import queue
 from memplatform.site.attention.items import Item, Viewer, ago
 
 #: Failed tasks that are run again at once.

@@ -30,9 +30,9 @@ from memories.models import (
 )
 from memories.models.webhook import DeliveryState
 from memories.tenancy.roles import Right
-from memplatform import health
-from memplatform.jobs.registry import JOBS
-from memplatform.jobs.runs import enqueue
+from memplatform.operations import health
+from memplatform.operations.jobs.registry import JOBS
+from memplatform.operations.jobs.runs import enqueue
 from memplatform.site.attention.items import Item, Viewer, ago
 from memplatform.site.figures import share
 

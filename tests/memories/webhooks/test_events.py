@@ -11,8 +11,8 @@ from memories import batches, entries, webhooks
 from memories.choices import BatchVerb, HoldReason, JobState
 from memories.models import Entry, JobRun, Scope, WebhookDelivery, Workspace
 from memplatform import tasks
-from memplatform.health import Condition
-from memplatform.jobs import runs
+from memplatform.operations.health import Condition
+from memplatform.operations.jobs import runs
 from tests.conftest import Api, make_draft
 from tests.memories.batches.conftest import planned, step
 from tests.memories.webhooks.conftest import Receiver, deliver, make_webhook

@@ -12,8 +12,8 @@ from memories import entries
 from memories.choices import EntryType, JobState, Source
 from memories.models import Batch, BatchChange, Entry, JobRun, Policy, Scope, Workspace
 from memplatform import tasks
-from memplatform.jobs import runs
-from memplatform.jobs.registry import JOBS
+from memplatform.operations.jobs import runs
+from memplatform.operations.jobs.registry import JOBS
 from tests.conftest import NOW, make_draft
 
 pytestmark = pytest.mark.django_db

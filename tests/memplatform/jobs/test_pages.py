@@ -14,8 +14,8 @@ from memories.batches.steps import ArchiveStep
 from memories.choices import JobState
 from memories.models import Batch, JobRun, Workspace
 from memplatform import tasks
-from memplatform.jobs.pages import job_title
-from memplatform.jobs.registry import JOBS
+from memplatform.operations.jobs.pages import job_title
+from memplatform.operations.jobs.registry import JOBS
 from tests.conftest import NOW
 from tests.memories.admin.conftest import House
 

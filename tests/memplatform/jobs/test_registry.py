@@ -12,8 +12,8 @@ from django.utils.module_loading import import_string
 from django_q.models import OrmQ, Schedule
 from django_q.scheduler import scheduler
 
-from memplatform.jobs import registry
-from memplatform.jobs.registry import JOBS, Job
+from memplatform.operations.jobs import registry
+from memplatform.operations.jobs.registry import JOBS, Job
 
 pytestmark = pytest.mark.django_db
 NOW = datetime(2026, 3, 1, 9, 5, tzinfo=UTC)

@@ -11,8 +11,8 @@ from django_q.models import OrmQ
 
 from memories.models import JobRun, Workspace
 from memplatform import tasks
-from memplatform.jobs import runs
-from memplatform.jobs.registry import JOBS
+from memplatform.operations.jobs import runs
+from memplatform.operations.jobs.registry import JOBS
 
 HALF_PAST_THREE = time(3, 30)
 NIGHT = datetime(2026, 3, 2, 4, 0, tzinfo=UTC)

@@ -8,7 +8,7 @@ import pytest
 
 from memories import tasks
 from memories.models import JobRun, Workspace
-from memplatform.jobs import registry, runs
+from memplatform.operations.jobs import registry, runs
 
 FOUR = time(4, 0)
 

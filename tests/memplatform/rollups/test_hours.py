@@ -23,8 +23,8 @@ from memories.models import (
     Scope,
     Workspace,
 )
-from memplatform.rollups import hours, lags, stocks
-from memplatform.rollups.histogram import bucket_of, counts_of, quantile
+from memplatform.operations.rollups import hours, lags, stocks
+from memplatform.operations.rollups.histogram import bucket_of, counts_of, quantile
 from tests.conftest import make_draft
 
 pytestmark = pytest.mark.django_db

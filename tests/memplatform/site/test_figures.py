@@ -28,7 +28,7 @@ from memories.models import (
     Workspace,
 )
 from memories.models.change import acting
-from memplatform.rollups import stocks
+from memplatform.operations.rollups import stocks
 from tests.conftest import make_draft, make_scope
 from tests.memories.admin.conftest import House, enter, make_user
 

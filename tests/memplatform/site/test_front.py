@@ -6,7 +6,7 @@ import pytest
 from django.db import OperationalError
 from django.test import Client
 
-from memplatform import health
+from memplatform.operations import health
 
 pytestmark = pytest.mark.django_db
 

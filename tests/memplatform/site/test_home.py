@@ -17,7 +17,7 @@ from memories.choices import JobState
 from memories.models import HourlyCount, JobRun, RecallTrace, RolledHour, Snooze
 from memories.models.webhook import DeliveryState, WebhookDelivery
 from memories.tenancy.roles import Role
-from memplatform.rollups import hours
+from memplatform.operations.rollups import hours
 from memplatform.site.charts import Chart, Series
 from tests.memories.admin.conftest import House, enter, make_user, replayed
 

@@ -19,7 +19,7 @@ from django.utils.translation.template import templatize
 
 from memories import exceptions
 from memplatform.apps import OURS as OURS_APPS
-from memplatform.jobs.registry import JOBS
+from memplatform.operations.jobs.registry import JOBS
 from tests import ROOT
 from tests.memories.admin.conftest import House
 

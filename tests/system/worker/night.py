@@ -11,7 +11,7 @@ from django_q.models import OrmQ
 
 from memories import tasks
 from memories.batches import apply
-from memplatform.jobs import runs
+from memplatform.operations.jobs import runs
 
 if __name__ == "__main__":
     apply.CHUNK, tasks.REST_SECONDS, runs.REPORTS_EVERY = 50, 0.0, 0.0

@@ -11,7 +11,7 @@ from django_q.models import OrmQ
 from memories.choices import JobState
 from memories.models import Batch, Entry, JobRun, Scope, Workspace
 from memplatform import tasks
-from memplatform.jobs import runs
+from memplatform.operations.jobs import runs
 from tests.conftest import make_scope
 from tests.memplatform.jobs.test_on_demand import old
 from tests.support.nursery import Process, start

@@ -9,7 +9,7 @@ from channels_app.models import Channel
 from memories import tasks
 from memories.consolidation import buffer
 from memories.models import BufferedTurn, DailyEvent, Entry, ExtractionBatch, Workspace
-from memplatform.jobs.registry import JOBS
+from memplatform.operations.jobs.registry import JOBS
 from sessions_app.models import Session, SessionEvent
 from tests.conftest import GROUP, NOW, TELEGRAM, Api
 from tests.memories.consolidation.buffer.conversations import QUIET, extract, held, say, told

@@ -12,8 +12,8 @@ from django.db import Error, connection
 from django.db.models import Min
 
 from memories.models import Heartbeat, Incident, IncidentKind, RecallTrace
-from memplatform import health
-from memplatform.health import Condition
+from memplatform.operations import health
+from memplatform.operations.health import Condition
 
 DATABASE, PLATFORM, RECALL = "database", "platform", "recall"
 #: How many are kept, and for how long.

@@ -9,7 +9,7 @@ from urllib.parse import unquote
 
 from django.db import connection
 
-from memplatform.rollups.histogram import bucket_of
+from memplatform.operations.rollups.histogram import bucket_of
 
 #: The hour of a row, its workspace and its channel: the first part of its scope's key, as far as it names a platform.
 _TRACES = """

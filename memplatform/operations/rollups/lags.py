@@ -8,7 +8,7 @@ from django.db.models import Min
 
 from memories.choices import BufferState
 from memories.models import ExtractionBatch, IndexQueueItem
-from memplatform.rollups.histogram import bucket_of
+from memplatform.operations.rollups.histogram import bucket_of
 
 EMBEDDING, EXTRACTION = "embedding-lag", "extraction-lag"
 #: Steps that are no steps of a recall: their times are in seconds, and cannot be counted once more later.

@@ -1,7 +1,8 @@
-"""`python -m memplatform.jobs.cluster`: django-q2's cluster, which reports to the watchdog what its workers do.
+"""`python -m memplatform.operations.jobs.cluster`: django-q2's cluster, which reports what its workers do.
 
-It is started by memplatform.jobs.watchdog, holds the reading end of a pipe as its input and the writing end of another
-in MEMPLATFORM_PROGRESS. When the watchdog is gone, however it ended, the whole group ends with it.
+The watchdog beside it starts it, and reads the reports: it holds the reading end of a pipe as its input and the
+writing end of another in MEMPLATFORM_PROGRESS. When the watchdog is gone, however it ended, the whole group ends
+with it.
 """
 
 import os

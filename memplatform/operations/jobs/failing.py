@@ -7,7 +7,7 @@ from django.db.models import Max
 from django_q.models import Task
 
 from memories.webhooks import FailingJob
-from memplatform.jobs.registry import JOBS, PREFIX
+from memplatform.operations.jobs.registry import JOBS, PREFIX
 
 _KIND = re.compile(r"(?:[a-z_]\w*\.)*[A-Z]\w*")
 

@@ -22,7 +22,7 @@ from memories.choices import JobState
 from memories.models import JobRun, Workspace
 from memories.models.lease import LeaseQuerySet
 from memories.tasks import GOES_ON
-from memplatform.jobs.registry import JOBS
+from memplatform.operations.jobs.registry import JOBS
 
 log = structlog.get_logger(__name__)
 ATTEMPTS = 3

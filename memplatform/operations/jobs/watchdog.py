@@ -24,8 +24,8 @@ from django_q.models import Schedule
 from django_q.tasks import async_task
 
 from memories.models import Heartbeat
-from memplatform.jobs import queue, registry
-from memplatform.jobs.cluster import PROGRESS
+from memplatform.operations.jobs import queue, registry
+from memplatform.operations.jobs.cluster import PROGRESS
 from memplatform.postgres.postmaster import is_alive
 from memplatform.processes import heartbeat
 from memplatform.processes.children import BASE_DIR, STARTED_BY, send_to_group
@@ -174,7 +174,7 @@ class Watchdog:
         self.pipe, far_end = os.pipe()
         os.set_blocking(far_end, False)
         self.process = subprocess.Popen(
-            (sys.executable, "-m", "memplatform.jobs.cluster"),
+            (sys.executable, "-m", "memplatform.operations.jobs.cluster"),
             cwd=BASE_DIR,
             env={**os.environ, PROGRESS: str(far_end), STARTED_BY: str(os.getpid())},
             stdin=subprocess.PIPE,

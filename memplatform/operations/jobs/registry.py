@@ -1,7 +1,7 @@
 """Every job of the platform in one table, and the schedule rows of django-q2 kept equal to it (C10).
 
 A job with a cron cadence is a schedule row of its own. One with an hour of the day runs once a local date in every
-workspace's own time zone: the tick asks every 15 minutes which are due (memplatform.jobs.runs).
+workspace's own time zone: the tick asks every 15 minutes which are due (memplatform.operations.jobs.runs).
 """
 
 import ast

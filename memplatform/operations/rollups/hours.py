@@ -13,11 +13,11 @@ from django.utils import timezone
 
 from memories.conf import conf
 from memories.models import EntryStock, HourlyCount, HourlyTime, RolledHour, Workspace
-from memplatform import incidents
-from memplatform.rollups import stocks
-from memplatform.rollups.histogram import counts_of
-from memplatform.rollups.lags import LAGS
-from memplatform.rollups.measuring import Place, measure
+from memplatform.operations import incidents
+from memplatform.operations.rollups import stocks
+from memplatform.operations.rollups.histogram import counts_of
+from memplatform.operations.rollups.lags import LAGS
+from memplatform.operations.rollups.measuring import Place, measure
 
 HOUR = timedelta(hours=1)
 #: How long after its end an hour is counted once more.

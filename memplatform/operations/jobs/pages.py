@@ -26,8 +26,8 @@ from memories.jobs import Job
 from memories.models import AuditEvent, JobRun, Workspace
 from memories.rights import needs
 from memories.tenancy.roles import Right
-from memplatform.jobs import runs
-from memplatform.jobs.registry import JOBS, PREFIX
+from memplatform.operations.jobs import runs
+from memplatform.operations.jobs.registry import JOBS, PREFIX
 
 LIST = "admin:memories_jobrun_changelist"
 
