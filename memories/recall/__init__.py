@@ -3,23 +3,20 @@
 gate → words, vector and dates → one statement → scores and floor → reranker → quotas → answerability → context → events
 → trace
 
-
-@@
-
-Answers given a moment ago, for the same question under the same walls (C15).
-
-Nothing has to be told to it: the versions of the scopes and all numbers of the policy are in the key, so that whatever
-is written, expired, restored, indexed or set anew is never answered from before. What a bot's key may see is in it as
-the places it may look at. Each process keeps its own.
+Answers given a moment ago, for the same question under the same walls, are given again (C15). Nothing has to be told to
+what keeps them: the versions of the scopes and all numbers of the policy are in the key, so that whatever is written,
+expired, restored, indexed or set anew is never answered from before. What a bot's key may see is in it as the places it
+may look at. Each process keeps its own.
 """
 
 import time
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Collection, Hashable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, tzinfo
 from functools import lru_cache
 from threading import Lock
-from typing import Any, TypeVar
+from typing import Any
 from uuid import UUID
 
 from cachetools import LRUCache
@@ -83,7 +80,6 @@ from memories.recall.vector import PENDING, vector_of
 
 __all__ = ["Mode", "SearchScope", "Query", "Recall", "recall"]
 
-T = TypeVar("T")
 #: In `degraded`: files of what is asked are not indexed yet, and are not found.
 INDEX_PENDING = "index_pending"
 #: The same: the database has no room to write, and the recall leaves no trace.
@@ -113,45 +109,31 @@ class Recall:
     past: Past | None = None  # of a recall as of a moment
     ends: datetime | None = None  # when the first of what is served is served no longer
 
-    def timed(self, step: str, call: Callable[[], T]) -> T:
-        """Run a step and note the milliseconds it took."""
+    @contextmanager
+    def timed(self, step: str) -> Iterator[None]:
+        """Note the milliseconds a step takes."""
         begun = time.perf_counter()
         try:
-            return call()
+            yield
         finally:
-            self.timings[step] = _milliseconds_since(begun)
+            self.timings[step] = round((time.perf_counter() - begun) * 1000, 3)
 
 
 @dataclass(frozen=True)
-class _Asked:
-    """When and where a query is asked, and how long it may take."""
+class Search:
+    """A run of a query: when and where it is asked, how long it may take, and what it goes by once it is opened."""
 
     now: datetime
     zone: tzinfo
-    embed_seconds: float | None
-    is_sampled: bool
-
-
-@dataclass(frozen=True)
-class _Circumstances:
-    """What a search goes by besides its query."""
-
-    asked: _Asked
-    opening: Opening
-    looks_back: bool  # a question about the past, which the retrievers of events are asked as well
+    patience: float  # seconds the embedder may take before keywords answer alone
+    is_sampled: bool  # whether the candidates are kept
+    opening: Opening = Opening({}, Policies([]), None, may_be_pending=False)
+    looks_back: bool = False  # a question about the past, which the retrievers of events are asked as well
 
     @property
     def policies(self) -> Policies:
+        """The numbers of the workspace."""
         return self.opening.policies
-
-    @property
-    def now(self) -> datetime:
-        return self.asked.now
-
-    @property
-    def embed_seconds(self) -> float:
-        given = self.asked.embed_seconds
-        return conf.EMBED_RECALL_SECONDS if given is None else given
 
 
 def recall(
@@ -168,16 +150,18 @@ def recall(
     `recorded` leaves no trace: it was asked to measure, not to answer.
     """
     begun = time.perf_counter()
-    asked = _Asked(now, zone, embed_seconds, recorded and traces.is_sampled())
+    patience = conf.EMBED_RECALL_SECONDS if embed_seconds is None else embed_seconds
+    search = Search(now, zone, patience, recorded and traces.is_sampled())
     if query.as_of is None:
-        query, result, key = _answer(query, asked)
+        query, result, key = _answer(query, search)
     else:
         check_moment(query.workspace_id, query.as_of, now=now)
         with as_of(query, query.as_of) as then:
-            query, result, key = _answer(then, replace(asked, now=query.as_of))
-    result.timings["total"] = _milliseconds_since(begun)
+            query, result, key = _answer(then, replace(search, now=query.as_of))
+    result.timings["total"] = round((time.perf_counter() - begun) * 1000, 3)
     if recorded:
-        result.trace = result.timed("trace", lambda: _trace(query, result, now))
+        with result.timed("trace"):
+            result.trace = _trace(query, result, now)
         log_recall(query, result)
         keep_answer(key, result, now)
     return result
@@ -194,34 +178,31 @@ def _trace(query: Query, result: Recall, now: datetime) -> RecallTrace | None:
         return None
 
 
-def _answer(query: Query, asked: "_Asked") -> tuple[Query, Recall, Hashable | None]:
+def _answer(query: Query, search: Search) -> tuple[Query, Recall, Hashable | None]:
     """The query as it was understood, its answer, and where that is kept."""
     begun = time.perf_counter()
     message = query.message
     query = resolve(replace(query, message=searched_part(message)))
     result = Recall(_need(query), past=query.past)
-    result.timings["need"] = _milliseconds_since(begun)
+    result.timings["need"] = round((time.perf_counter() - begun) * 1000, 3)
     if query.is_index_pending and result.need.retrieve:
         result.degraded.append(INDEX_PENDING)
     key = None
     if result.need.retrieve and query.places:
-        # as traces have called this step from the first
-        opening = result.timed("policies", lambda: opening_of(query, now=asked.now))
+        with result.timed("policies"):  # as traces have called this step from the first
+            opening = opening_of(query, now=search.now)
         if query.adjusted is not None:
             opening = replace(opening, policies=query.adjusted(opening.policies))
         query = replace(query, limit=query.limit or opening.most_recalls)
-        looks_back = apply_to(query)
-        key = None if looks_back or query.is_index_pending else answer_key(query, opening.policies, asked.zone)
-        if (cached := kept_answer(key, asked.now)) is None:
-            _search(query, result, _Circumstances(asked, opening, looks_back))
+        search = replace(search, opening=opening, looks_back=apply_to(query))
+        if not (search.looks_back or query.is_index_pending):
+            key = answer_key(query, opening.policies, search.zone)
+        if (cached := kept_answer(key, search.now)) is None:
+            _search(query, result, search)
         else:
             uid = cached.trace.uid if cached.trace else None
             result = replace(cached, timings=result.timings, cached_from=uid, trace=None)
     return replace(query, message=message), result, key
-
-
-def _milliseconds_since(begun: float) -> float:
-    return round((time.perf_counter() - begun) * 1000, 3)
 
 
 def _need(query: Query) -> GateDecision:
@@ -234,49 +215,64 @@ def _need(query: Query) -> GateDecision:
     return GateDecision(True, "recent") if is_follow_up and not need.retrieve else need
 
 
-def _search(query: Query, result: Recall, given: _Circumstances) -> None:
+def _search(query: Query, result: Recall, search: Search) -> None:
     """Fill in what is found, what of it is served, and why."""
-    policies, now = given.policies, given.now
-    ranges = _date_ranges(query, result, given)
-    parsed = _parse(query, result, ranges, given)
+    ranges: Sequence[DateRange] = []
+    if search.looks_back or (query.mode not in BY_MATCH_ALONE and search.policies.weight("DATE_BOOST")):
+        with result.timed("dates"):
+            ranges = date_ranges_of(query.message, query.scopes, search.now, search.zone)
+    parsed = _parse(query, result, ranges, search)
     is_open = query.mode not in BY_MATCH_ALONE and asks_what_came_before(query.message)
     has_no_vectors = parsed.vector is None or PENDING in result.degraded
     if is_open and has_no_vectors and not ranges:
-        parsed = parsed.by_time(now)
-    _find(query, result, parsed, given)
+        parsed = parsed.by_time(search.now)
+    _find(query, result, parsed, search)
     if is_open and not (result.served or result.in_history or parsed.newest_to):
-        parsed = parsed.by_time(now)
-        _find(query, result, parsed, given)
+        parsed = parsed.by_time(search.now)
+        _find(query, result, parsed, search)
+
     add_evidence(result.served)
-    told = [item for item in result.served if not (query.past and query.past.withholds(item.entry))]
-    result.context, result.tokens = result.timed(
-        "context",
-        lambda: context_text(told, budget=query.token_budget, zone=given.asked.zone, language=query.language),
-    )
-    if given.looks_back:
-        _add_events(query, result, parsed, ranges, given)
-    if given.asked.is_sampled or query.explain:
-        _explain(query, result, parsed, policies, now)
+    heard = [item for item in result.served if not (query.past and query.past.withholds(item.entry))]
+    with result.timed("context"):
+        result.context, result.tokens = context_text(
+            heard, budget=query.token_budget, zone=search.zone, language=query.language
+        )
+    if search.looks_back:
+        _add_events(query, result, parsed, ranges, search)
+
+    if search.is_sampled or query.explain:
+        may_be_passed_over = conf.TRACE_EXCLUDED and (not result.ranked or result.ranked[0].candidate.passed_over)
+        if query.explain or may_be_passed_over:
+            with result.timed("passed_over"):  # as traces and metrics have called this step from the first
+                result.excluded = traces.excluded_candidates(
+                    query, parsed, result.weights, search.policies, result.served, search.now
+                )
+        result.explained = traces.compact([*result.ranked, *result.excluded], result.weights)
 
 
-def _find(query: Query, result: Recall, parsed: ParsedQuery, given: _Circumstances) -> None:
+def _find(query: Query, result: Recall, parsed: ParsedQuery, search: Search) -> None:
     """Fill in what is found and what of it is served, and whether that is enough."""
-    policies, now = given.policies, given.now
+    policies, now = search.policies, search.now
     result.date_ranges = parsed.date_ranges
     result.weights = weights = ranking_weights(query, parsed, policies)
     history = query.client_history
-    repeated = result.timed("history", lambda: history.entries(query.workspace_id, query.scope_ids)) if history else ()
-    newest = conf.TRACE_EXCLUDED if given.asked.is_sampled else 0
-    matches = result.timed(
-        "search", lambda: eligible_candidates(query, parsed, weights, policies, now, more=len(repeated), newest=newest)
-    )
-    result.ranked = result.timed("rank", lambda: score(matches, query, parsed, weights, now))
+    repeated: Collection[int] = ()
+    if history:
+        with result.timed("history"):
+            repeated = history.entries(query.workspace_id, query.scope_ids)
+    newest = conf.TRACE_EXCLUDED if search.is_sampled else 0
+    with result.timed("search"):
+        matches = eligible_candidates(query, parsed, weights, policies, now, more=len(repeated), newest=newest)
+    with result.timed("rank"):
+        result.ranked = score(matches, query, parsed, weights, now)
     if not parsed.newest_to:
         rerank(query, result)
     if query.mode not in BY_MATCH_ALONE:
-        result.ranked = result.timed("corrections", lambda: prefer_corrections(result.ranked))
+        with result.timed("corrections"):
+            result.ranked = prefer_corrections(result.ranked)
     in_history = mark_repeated(result.ranked, history, repeated)
-    result.served = result.timed("quotas", lambda: _serve(query, result.ranked, policies))
+    with result.timed("quotas"):
+        result.served = _serve(query, result.ranked, policies)
     result.ends = min(filter(None, (policies.end_of(item.entry) for item in result.served)), default=None)
     known = best_first([*result.served, *in_history])
     result.in_history = bool(known) and known[0].reason != "served"
@@ -284,7 +280,8 @@ def _find(query: Query, result: Recall, parsed: ParsedQuery, given: _Circumstanc
     if parsed.newest_to:
         result.answerability = assess_newest(known, parsed, entries)
         return
-    result.answerability = result.timed("evidence", lambda: assess(result.ranked, known, parsed, entries))
+    with result.timed("evidence"):
+        result.answerability = assess(result.ranked, known, parsed, entries)
     if is_noise(result.answerability) and query.asks_for_anything and has_question_mark_or_word(query.message):
         for item in result.served:  # what a young scope has for lack of anything better would only mislead
             item.reason = "served" if item.is_meant else "floor"
@@ -304,36 +301,28 @@ def _serve(query: Query, ranked: Sequence[Ranked], policies: Policies) -> list[R
     return serve(ranked, policies, limit=query.limit, quotas=query.quotas)
 
 
-def _date_ranges(query: Query, result: Recall, given: _Circumstances) -> list[DateRange]:
-    """The date ranges a message names, as far as anybody asks for them: the ranking, or the retrievers of events."""
-    is_ranked = query.mode not in BY_MATCH_ALONE and given.policies.weight("DATE_BOOST")
-    if not (is_ranked or given.looks_back):
-        return []
-    return result.timed("dates", lambda: date_ranges_of(query.message, query.scopes, given.now, given.asked.zone))
-
-
-def _parse(query: Query, result: Recall, ranges: Sequence[DateRange], given: _Circumstances) -> ParsedQuery:
+def _parse(query: Query, result: Recall, ranges: Sequence[DateRange], search: Search) -> ParsedQuery:
     """What the search makes of a query."""
-    words = result.timed("words", lambda: words_of(query))
-    weights = feature_weights(given.policies) if speaks_of_one_of_several(words, query.scopes) else {}
+    with result.timed("words"):
+        words = words_of(query)
+    weights = feature_weights(search.policies) if speaks_of_one_of_several(words, query.scopes) else {}
     message = without_names(query.message, words.name_forms) if weights else query.message
     if query.mode in BY_MATCH_ALONE:
         return parse_for_match(query, words)
     return ParsedQuery(
         words,
-        vector_of(query, message, result, given.opening, now=given.now, seconds=given.embed_seconds),
-        ranges if given.policies.weight("DATE_BOOST") else [],
+        vector_of(query, message, result, search.opening, now=search.now, seconds=search.patience),
+        ranges if search.policies.weight("DATE_BOOST") else [],
         about_asker=is_about_asker(query.message, words.named, query.scopes, query.asker),
         features=weights,
     )
 
 
-def _add_events(
-    query: Query, result: Recall, parsed: ParsedQuery, ranges: Sequence[DateRange], given: _Circumstances
-) -> None:
+def _add_events(query: Query, result: Recall, parsed: ParsedQuery, ranges: Sequence[DateRange], search: Search) -> None:
     """What was said then, beside what is remembered of it; the words of a memory are not repeated in the context."""
-    question = past_question_of(query, parsed, ranges, result.weights, given.policies)
-    events = result.timed("events", lambda: retrieve_events(question, query, result.served, given.now))
+    question = past_question_of(query, parsed, ranges, result.weights, search.policies)
+    with result.timed("events"):
+        events = retrieve_events(question, query, result.served, search.now)
     result.events = [event for event in events if not event.in_history]
     result.in_history |= bool(events) and events[0].in_history
     result.answerability = assess_events(
@@ -343,19 +332,8 @@ def _add_events(
     more = [event for event in result.events if event.memory not in shown]
     notice = "" if result.context else notice_in(query.language, query.token_budget)
     left = query.token_budget - result.tokens
-    lines, tokens = events_text(more, budget=left, zone=given.asked.zone, notice=notice)
+    lines, tokens = events_text(more, budget=left, zone=search.zone, notice=notice)
     result.context, result.tokens = "\n".join(filter(None, [result.context, lines])), result.tokens + tokens
-
-
-def _explain(query: Query, result: Recall, parsed: ParsedQuery, policies: Policies, now: datetime) -> None:
-    """What else there would have been, and all of it as a trace keeps it."""
-    may_be = conf.TRACE_EXCLUDED and (not result.ranked or result.ranked[0].candidate.passed_over)
-    if query.explain or may_be:
-        result.excluded = result.timed(
-            "passed_over",  # as traces and metrics have called this step from the first
-            lambda: traces.excluded_candidates(query, parsed, result.weights, policies, result.served, now),
-        )
-    result.explained = traces.compact([*result.ranked, *result.excluded], result.weights)
 
 
 @dataclass(frozen=True)

@@ -487,7 +487,10 @@ def rerank(query: Query, result: "Recall") -> None:
     items = [item for item in result.ranked if item.reason == "limit"][: conf.RERANK_CANDIDATES]
     if len(items) < 2:
         return
-    scores = result.timed("rerank", lambda: _scores(query, items))
+    question = text.last_tokens(query.message, conf.EMBED_QUERY_TOKENS)
+    texts = [_shortened(attributed(item.entry, item.sender)) for item in items]
+    with result.timed("rerank"):
+        scores = reranker.scores(question, texts, seconds=conf.RERANK_SECONDS)
     if scores is None:
         result.degraded.append(DEGRADED)
         return
@@ -495,12 +498,6 @@ def rerank(query: Query, result: "Recall") -> None:
     for rank, place in enumerate(order, start=1):
         items[place].reranked = Reranked(place + 1, rank, round(scores[place], 4))
     result.ranked = best_first(result.ranked)
-
-
-def _scores(query: Query, items: list[Ranked]) -> list[float] | None:
-    question = text.last_tokens(query.message, conf.EMBED_QUERY_TOKENS)
-    texts = [_shortened(attributed(item.entry, item.sender)) for item in items]
-    return reranker.scores(question, texts, seconds=conf.RERANK_SECONDS)
 
 
 def _shortened(content: str) -> str:

@@ -312,22 +312,25 @@ def vector_of(
     end = text.last_tokens(expanded(person_lines(message), query), conf.EMBED_QUERY_TOKENS)
     model = opening.model
     space = models_in_use.served_space(model)
-    embedded = result.timed("embedding", lambda: embeddings.embed_query(end, seconds=seconds, space=space))
+    with result.timed("embedding"):
+        embedded = embeddings.embed_query(end, seconds=seconds, space=space)
     if embedded is None:
         result.degraded.append("embedding")
         return None
     provider, patience = embedded.provider, conf.EMBED_PENDING_SECONDS
     may_be_pending = patience > 0 and query.as_of is None and (opening.may_be_pending or space is None)
-    if may_be_pending and result.timed(
-        "pending", lambda: pending_wait.wait(query.scope_ids, provider, now=now, seconds=patience)
-    ):
-        result.degraded.append(PENDING)
+    if may_be_pending:
+        with result.timed("pending"):
+            is_pending = pending_wait.wait(query.scope_ids, provider, now=now, seconds=patience)
+        if is_pending:
+            result.degraded.append(PENDING)
     if space is None:
         if model is not None:
             result.degraded.append(REEMBEDDING)
         model = models_in_use.stored_model(embeddings.space_of(provider))
     if model is None:  # nothing is indexed yet
         return None
-    centroid = result.timed("average", lambda: centroid_of(query.scopes, model))
+    with result.timed("average"):
+        centroid = centroid_of(query.scopes, model)
     known = unrelated_of(provider), typical_of(provider)
     return centre_query(embedded.vectors[0], centroid, model, *known, cjk=is_cjk(query.message))
