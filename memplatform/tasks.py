@@ -6,10 +6,9 @@ from django_q.tasks import async_task
 
 from memories import webhooks
 from memplatform.erasure import run as erasure
-from memplatform.operations import health, incidents
+from memplatform.operations import health, incidents, rollups
 from memplatform.operations.jobs import runs
 from memplatform.operations.jobs.failing import failing_jobs
-from memplatform.operations.rollups import hours, lags
 
 
 def pulse() -> None:
@@ -36,7 +35,7 @@ def tell_condition() -> dict[str, int]:
     """Tell the webhooks that want to know what is missing, late or back, and which jobs of every minute fail."""
     now = timezone.now()
     condition = health.examine(now)
-    lags.sample(now=now)
+    rollups.sample(now=now)
     if incidents.is_settled(now=now):
         incidents.observe({**incidents.found_in(condition, now=now), **incidents.degraded(now=now)}, now=now)
     told = webhooks.announce_condition(_parts(condition), now=now)
@@ -64,12 +63,12 @@ def count_erasures() -> dict[str, int]:
 
 def roll_up() -> dict[str, int]:
     """Count the hours that are over, and what there is."""
-    return hours.roll_up(now=timezone.now())
+    return rollups.roll_up(now=timezone.now())
 
 
 def count_hours() -> dict[str, int]:
     """How many hours and workspaces are due."""
-    return hours.count_due(now=timezone.now())
+    return rollups.count_due(now=timezone.now())
 
 
 def perform(run_id: int) -> None:

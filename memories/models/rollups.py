@@ -12,7 +12,7 @@ from pgvector.django import VectorField
 from memories.models.table import Chapter, Fate, Table
 from memories.models.tenancy import Workspace
 
-#: Buckets of a histogram (memplatform.operations.rollups.histogram says what each holds).
+#: Buckets of a histogram (memplatform.operations.rollups says what each holds).
 BUCKETS = 64
 
 

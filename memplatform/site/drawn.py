@@ -12,8 +12,7 @@ from memories.admin.recall_traces import labels
 from memories.choices import Verdict
 from memories.kinds import EntryType
 from memories.models.state import State
-from memplatform.operations.rollups.histogram import quantile
-from memplatform.operations.rollups.lags import EMBEDDING, EXTRACTION, LAGS
+from memplatform.operations.rollups import EMBEDDING, EXTRACTION, LAGS, quantile
 from memplatform.site.charts import Chart, Series, number, percent
 from memplatform.site.series import TOTAL, Numbers
 

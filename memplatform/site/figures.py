@@ -17,7 +17,7 @@ from memories.models import Entry, RecallTrace
 from memories.models.recall_trace import NOT_LOOKING_BACK
 from memories.models.state import State
 from memories.tenancy import canaries
-from memplatform.operations.rollups.histogram import quantile
+from memplatform.operations.rollups import quantile
 from memplatform.site.drawn import SEARCHED, milliseconds
 from memplatform.site.series import COUNTED, TOTAL, Numbers
 

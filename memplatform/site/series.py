@@ -16,11 +16,8 @@ from memories.models import Entry, EntryStock, HourlyCount, HourlyTime, Policy, 
 from memories.models.entry import EntryQuerySet
 from memories.models.state import State
 from memories.tenancy import canaries
-from memplatform.operations.rollups import stocks
-from memplatform.operations.rollups.histogram import counts_of, quantile
-from memplatform.operations.rollups.hours import HOUR
-from memplatform.operations.rollups.lags import LAGS
-from memplatform.operations.rollups.measuring import OF_RECALLS, OF_WRITES, Measured, measure
+from memplatform.operations import rollups
+from memplatform.operations.rollups import HOUR, LAGS, OF_RECALLS, OF_WRITES, Measured, counts_of, measure, quantile
 from memplatform.site.periods import Period
 
 NAMES = (*OF_RECALLS, *OF_WRITES)
@@ -160,9 +157,9 @@ class Numbers:
         """The stock of this moment; None where there is too much to count while somebody waits."""
         if self.kept > COUNTED:
             return None
-        over, ending = Policy.objects.over_at([self.period.now, self.period.now + stocks.SOON])
+        over, ending = Policy.objects.over_at([self.period.now, self.period.now + rollups.SOON])
         present: dict[tuple[str, str], tuple[int, int, int]] = {}
-        for row in stocks.count(self._entries, over, ending):
+        for row in rollups.count_by_state(self._entries, over, ending):
             numbers = row["entries"], row["never_recalled"], row["ending"]
             before = present.get((row["type"], row["state"]), (0, 0, 0))
             present[row["type"], row["state"]] = tuple(map(sum, zip(before, numbers, strict=True)))  # type: ignore[assignment]

@@ -23,8 +23,8 @@ from memories.models import (
     Scope,
     Workspace,
 )
-from memplatform.operations.rollups import hours, lags, stocks
-from memplatform.operations.rollups.histogram import bucket_of, counts_of, quantile
+from memplatform.operations import rollups
+from memplatform.operations.rollups import bucket_of, counts_of, quantile
 from tests.conftest import make_draft
 
 pytestmark = pytest.mark.django_db
@@ -53,7 +53,7 @@ def test_an_hour_is_counted_by_workspace_and_channel(workspace: Workspace, stran
     asked(workspace, "weak", "main", HOUR)
     asked(stranger, "found", "telegram:direct_u1", HOUR)
     asked(workspace, "found", "telegram:direct_u1", HOUR + timedelta(hours=1))
-    hours.take(HOUR, now=HOUR + timedelta(hours=1))
+    rollups.take_hour(HOUR, now=HOUR + timedelta(hours=1))
     told = {"found": 1, "none": 1, "degraded": 1, "served": 4, "reported": 2, "used": 1, "tokens": 20}
     assert counted(workspace=workspace, channel="telegram") == told
     assert counted(workspace=workspace, channel="my bot") == {"unneeded": 1, "served": 2, "tokens": 10}
@@ -66,22 +66,22 @@ def test_counted_again_an_hour_is_the_same_or_what_has_become_of_it(workspace: W
     trace = asked(workspace, "found", "telegram:direct_u1", HOUR)
     now = HOUR + timedelta(hours=1)
     for _twice in range(2):
-        hours.take(HOUR, now=now)
+        rollups.take_hour(HOUR, now=now)
     assert counted() == {"found": 1, "served": 2, "tokens": 10}
     RecallTrace.objects.filter(pk=trace.pk).update(used=[1, 2])
-    hours.take(HOUR, now=now)
+    rollups.take_hour(HOUR, now=now)
     assert counted() == {"found": 1, "served": 2, "tokens": 10, "reported": 2, "used": 2}
     RecallTrace.objects.all().delete()  # the person was erased
-    hours.take(HOUR, now=now)
+    rollups.take_hour(HOUR, now=now)
     assert not HourlyCount.objects.exists() and RolledHour.objects.count() == 1
 
 
 def test_an_hour_is_due_when_it_is_over_and_an_hour_a_day_and_three_days_later() -> None:
     end = HOUR + timedelta(hours=1)
-    assert not hours.is_due(HOUR, None, end - timedelta(seconds=1))
+    assert not rollups.is_due(HOUR, None, end - timedelta(seconds=1))
     taken, times = None, []
     for minute in range(4 * 24 * 60):
-        if hours.is_due(HOUR, taken, now := end + timedelta(minutes=minute)):
+        if rollups.is_due(HOUR, taken, now := end + timedelta(minutes=minute)):
             taken = now
             times.append(now - end)
     assert times == [timedelta(0), timedelta(hours=1), timedelta(days=1), timedelta(days=3)]
@@ -90,10 +90,10 @@ def test_an_hour_is_due_when_it_is_over_and_an_hour_a_day_and_three_days_later()
 def test_only_hours_whose_records_are_kept_are_counted_and_none_twice(workspace: Workspace) -> None:
     now = timezone.now()
     Workspace.objects.update(created_at=now - timedelta(hours=5))
-    first = hours.roll_up(now=now)
-    assert first["hours"] == 5 and hours.roll_up(now=now)["hours"] == 0
-    RolledHour.objects.create(hour=now - hours.KEPT - timedelta(days=1), taken_at=now)
-    hours.forget_old(now=now)
+    first = rollups.roll_up(now=now)
+    assert first["hours"] == 5 and rollups.roll_up(now=now)["hours"] == 0
+    RolledHour.objects.create(hour=now - rollups.KEPT - timedelta(days=1), taken_at=now)
+    rollups.forget_old(now=now)
     assert RolledHour.objects.count() == 5
 
 
@@ -102,7 +102,7 @@ def test_what_came_is_told_apart_from_what_was_known(workspace: Workspace, scope
     for minute, words in enumerate(("the tea is green", "the cat is Mochi", "the tea is green")):
         draft = make_draft(scope, words, at=now + timedelta(minutes=minute), slots={"channel": "lark"})
         entries.remember(draft, now=now, actor="bot:test")
-    hours.take(hours.start_of_hour(now), now=now)
+    rollups.take_hour(rollups.start_of_hour(now), now=now)
     assert counted(workspace=workspace, channel="lark") == {"created": 2, "repeated": 1}
 
 
@@ -112,7 +112,7 @@ def test_what_is_told_late_came_as_well(workspace: Workspace, scope: Scope) -> N
     for minute, words in enumerate(("the tea is green", "the tea is green", "the tea is green!", "the tea is green")):
         at = now - timedelta(minutes=minute)
         entries.remember(make_draft(scope, words, at=at, origins=(f"message-{minute}",)), now=now, actor="bot:test")
-    hours.take(hours.start_of_hour(now), now=now)
+    rollups.take_hour(rollups.start_of_hour(now), now=now)
     came = counted(workspace=workspace)
     assert came["created"] + came.get("merged", 0) + came.get("repeated", 0) == 4
 
@@ -128,19 +128,19 @@ def test_the_stock_is_counted_by_type_and_state(workspace: Workspace, scope: Sco
     EntryAccess.objects.filter(entry=kept).delete()
     EntryAccess.objects.create(entry=kept, workspace=workspace, access_count=3)
     for _twice in range(2):
-        stocks.take(workspace, now=HOUR)
+        rollups.take_stock(workspace, now=HOUR)
     rows = {row.state: (row.entries, row.never_recalled, row.ending) for row in EntryStock.objects.all()}
     assert rows == {"live": (2, 1, 1), "due": (1, 1, 1), "expired": (1, 1, 0)}
     assert MostRecalled.objects.get().entries == [kept.pk]
-    assert not stocks.due(HOUR) and stocks.due(HOUR + timedelta(hours=6))
+    assert not rollups.stocks_due(HOUR) and rollups.stocks_due(HOUR + timedelta(hours=6))
     assert old.pk and soon.pk and Entry.objects.count() == 4
 
 
 def test_waits_are_looked_at_once_a_minute_and_kept_when_the_hour_is_counted(workspace: Workspace) -> None:
     for minute in range(3):
-        lags.sample(now=HOUR + timedelta(minutes=minute))
-    hours.take(HOUR, now=HOUR + timedelta(hours=1))
-    assert {row.step: sum(row.counts) for row in HourlyTime.objects.all()} == dict.fromkeys(lags.LAGS, 3)
+        rollups.sample(now=HOUR + timedelta(minutes=minute))
+    rollups.take_hour(HOUR, now=HOUR + timedelta(hours=1))
+    assert {row.step: sum(row.counts) for row in HourlyTime.objects.all()} == dict.fromkeys(rollups.LAGS, 3)
 
 
 def test_a_percentile_is_at_most_an_eighth_from_the_true_one() -> None:

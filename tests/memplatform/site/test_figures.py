@@ -28,7 +28,7 @@ from memories.models import (
     Workspace,
 )
 from memories.models.change import acting
-from memplatform.operations.rollups import stocks
+from memplatform.operations import rollups
 from tests.conftest import make_draft, make_scope
 from tests.memories.admin.conftest import House, enter, make_user
 
@@ -185,7 +185,7 @@ LIVE = (
 def test_what_was_never_recalled_and_what_ends_is_what_sql_counts_at_this_moment(
     alice: Client, living: Workspace
 ) -> None:
-    stocks.take(living, now=timezone.now() - timedelta(days=1))  # what the background counted before is old
+    rollups.take_stock(living, now=timezone.now() - timedelta(days=1))  # what the background counted before is old
     stock = home(alice).context["stock"]
     ((never, live),) = rows_of(
         "SELECT count(*) FILTER (WHERE coalesce(a.access_count, 0) = 0), count(*) FROM memories_entry e"

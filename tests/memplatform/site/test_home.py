@@ -17,7 +17,7 @@ from memories.choices import JobState
 from memories.models import HourlyCount, JobRun, RecallTrace, RolledHour, Snooze
 from memories.models.webhook import DeliveryState, WebhookDelivery
 from memories.tenancy.roles import Role
-from memplatform.operations.rollups import hours
+from memplatform.operations import rollups
 from memplatform.site.charts import Chart, Series
 from tests.memories.admin.conftest import House, enter, make_user, replayed
 
@@ -94,7 +94,7 @@ def test_a_full_disk_is_named_with_its_folder_and_what_is_left(
 def test_a_day_is_drawn_from_what_was_counted_and_what_is_open(alice: Client, mine: House, theirs: House) -> None:
     now = timezone.now()
     RecallTrace.objects.all().delete()
-    yesterday = hours.start_of_hour(now - timedelta(days=1))
+    yesterday = rollups.start_of_hour(now - timedelta(days=1))
     for workspace in (mine.workspace, theirs.workspace):
         for channel, found in (("telegram", 5), ("lark", 2)):
             HourlyCount.objects.create(hour=yesterday, workspace=workspace, channel=channel, found=found)
@@ -102,7 +102,7 @@ def test_a_day_is_drawn_from_what_was_counted_and_what_is_open(alice: Client, mi
             workspace=workspace, scopes=[], scope_keys=["telegram:direct_u1"], message="?", served=[],
             evidence={"verdict": "found"}, timings={"total": 20}, created_at=now,
         )  # fmt: skip
-    RolledHour.objects.create(hour=hours.start_of_hour(now) - hours.HOUR, taken_at=now)
+    RolledHour.objects.create(hour=rollups.start_of_hour(now) - rollups.HOUR, taken_at=now)
     recalls = home(alice).context["charts"][0]
     assert list(recalls.series[0].values)[-2:] == [7, 1] and len(recalls.days) == 7
     page = home(alice, channel="telegram", days=30, of=mine.workspace.pk)
