@@ -9,10 +9,11 @@ from functools import lru_cache
 from itertools import product
 
 from memories.language import entities, stopwords, subjects, text
+from memories.language.asking import is_question
 from memories.language.conflicts import ConflictVerdict, judge
 from memories.language.contradiction import outdates
 from memories.language.scripts import has_han
-from memories.language.sentences import is_question, spoken_sentences
+from memories.language.sentences import spoken_sentences
 from memories.language.word_lists import pattern, remembered, word_set
 
 MOST_CHARS = 160  # what is longer is no statement about one thing

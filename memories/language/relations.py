@@ -8,6 +8,7 @@ import unicodedata
 from collections.abc import Iterator, Mapping
 
 from memories.language import stopwords
+from memories.language.asking import is_question
 from memories.language.names import (
     EN_NAME,
     FAMILIAR,
@@ -23,7 +24,7 @@ from memories.language.names import (
     simplify,
 )
 from memories.language.scripts import HAN, has_han
-from memories.language.sentences import is_question, spoken_sentences
+from memories.language.sentences import spoken_sentences
 from memories.language.word_lists import classes, word_set, words
 
 #: How a relation begins that is kept among nicknames. No nickname does.

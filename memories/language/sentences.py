@@ -12,7 +12,6 @@ _FENCE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 _MARKUP = re.compile(r"^[\s>#*•·\-–—]+|^\d+[.)、]\s+|\*\*|__|`", re.MULTILINE)
 #: Where a sentence ends: after Chinese marks at once, after Western ones before a space; a point in 3.5 ends nothing.
 _ENDS = re.compile(r"(?<=[。！？；…])|(?<=[.!?;])\s+|\n+")
-_QUESTION = re.compile(r"[?？][\s\"”’)）]*$|[吗嗎呢么麼][。.]?$")
 #: As it was said, lists and abbreviations and all: only . ! ? and the end of a line end a sentence, «;» and «…» do not.
 _SPOKEN = re.compile(r"[^。！？!?\n]+?(?:[。！？!?]+|\.(?=\s|$)|\n|$)")
 #: Where one of these ends; «3.» begins one, at the beginning of a line.
@@ -30,11 +29,6 @@ def begins_a_sentence(before: str, marks: frozenset[str] = _BEGINS_AFTER) -> boo
     """Whether what follows this text begins a sentence: after one of these marks, or on a line of its own."""
     bare = before.rstrip()
     return not bare or bare[-1] in marks or "\n" in before[len(bare) :]
-
-
-def is_question(said: str) -> bool:
-    """Whether a sentence is a question, by its end."""
-    return _QUESTION.search(said) is not None
 
 
 def is_pleasantry(said: str) -> bool:

@@ -15,8 +15,9 @@ from heapq import heapify, heappop, heappush
 import rjieba
 
 from memories.language import text
+from memories.language.asking import is_question
 from memories.language.scripts import begins_with_han, has_han
-from memories.language.sentences import is_pleasantry, is_question, sentences
+from memories.language.sentences import is_pleasantry, sentences
 
 _ASSISTANT_SHARE = 0.5
 _QUESTION_SHARE = 0.5

@@ -11,8 +11,9 @@ from functools import lru_cache
 
 from memories.choices import Echo, EntryType
 from memories.language import stopwords, text
+from memories.language.asking import is_question
 from memories.language.scripts import has_han
-from memories.language.sentences import is_pleasantry, is_question, spoken_sentences
+from memories.language.sentences import is_pleasantry, spoken_sentences
 from memories.language.word_lists import pattern, word_set
 
 USER_LABEL, ASSISTANT_LABEL = "User", "Assistant"

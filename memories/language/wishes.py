@@ -8,8 +8,9 @@ from collections.abc import Iterator
 from itertools import chain
 
 from memories.language import text
+from memories.language.asking import is_question
 from memories.language.scripts import has_han
-from memories.language.sentences import is_question, sentences
+from memories.language.sentences import sentences
 from memories.language.word_lists import pattern, word_set
 
 _QUOTED = re.compile(r"^[ \t]{0,8}[>＞].*$", re.MULTILINE)

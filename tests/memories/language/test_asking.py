@@ -1,0 +1,24 @@
+"""Signs of a question."""
+
+import pytest
+
+from memories.language.asking import BY_ITS_END, Sign, is_question
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    ["Do I live in Rome?", "She asked «where?”", "(is it blue?)", "你住在罗马吗", "你住在罗马吗。", "那猫呢", "真的？"],
+)
+def test_a_question_is_known_by_its_end(sentence: str) -> None:
+    assert is_question(sentence)
+
+
+@pytest.mark.parametrize("sentence", ["I live in Rome.", "Why? Because I like it.", "我住在罗马", "吗啡止痛"])
+def test_what_ends_otherwise_is_none(sentence: str) -> None:
+    assert not is_question(sentence)
+
+
+def test_only_the_signs_that_are_named_count() -> None:
+    assert is_question("你住在罗马吗", by=(Sign.PARTICLE,))
+    assert not is_question("你住在罗马吗", by=(Sign.CLOSING_MARK,))
+    assert set(BY_ITS_END) <= set(Sign)
