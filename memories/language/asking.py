@@ -1,8 +1,8 @@
 """Whether a sentence is a question: by its signs, which stand in `memories/language/data/asking.txt`.
 
 Who asks names the signs that count there: a summary leaves out what ends as a question does, and is to lose nothing
-else. What needs memory (memories.recall.gate) and what stored fingerprints are made of (`text.marks`) go by more than
-a sentence, and have words of their own.
+else; a history takes all signs, for what was asked there was not stated. What needs memory (memories.recall.gate) and
+what stored fingerprints are made of (`text.marks`) have words of their own.
 """
 
 from enum import Enum
@@ -15,9 +15,14 @@ class Sign(Enum):
 
     CLOSING_MARK = "closing_mark"  # a question mark at the end, within quotes or brackets as well
     PARTICLE = "particle"  # 吗 or 呢 at the end
+    MARK = "mark"  # a question mark anywhere
+    OPENING = "opening"  # an English sentence begins with «what», «do», «is»
+    WORD = "word"  # 谁, 什么, 多少 anywhere
+    A_NOT_A = "a_not_a"  # 是不是, 有没有
 
 
 BY_ITS_END = (Sign.CLOSING_MARK, Sign.PARTICLE)
+ANY = tuple(Sign)
 _PATTERNS = {sign: pattern("asking", sign.value) for sign in Sign}
 
 

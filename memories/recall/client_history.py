@@ -12,18 +12,13 @@ from functools import cached_property
 
 from django.db import connection
 
-from memories.language import text
+from memories.language import asking, text
 
 #: Shorter texts stand in many a message by chance.
 LEAST_TOKENS = 3
 
 #: What is asked is not stated: «Do I live in Rome?» does not say that somebody lives in Rome.
 _SENTENCE = re.compile(r"(?:[^.!?。！？\n]|\.(?=\S))+[.!?。！？]*")
-_QUESTION = re.compile(
-    r"[?？]|[吗嗎呢]\s*$|^\s*(?:what|who|whom|whose|when|where|which|why|how|do|does|did|is|are|was|were|can|could|would"
-    r"|will|should|have|has|had)\b",
-    re.IGNORECASE,
-)
 #: A secret stands in a memory alone: the message it was told in is handed out without it.
 #: A memory is created when the first of its messages was said: a few rows of an index, however large the scope is.
 _RESTING = """
@@ -60,7 +55,7 @@ class ClientHistory:
     @cached_property
     def _statements(self) -> list[str]:
         sentences = (sentence for message in self.user_texts for sentence in _SENTENCE.findall(message))
-        return [sentence for sentence in sentences if not _QUESTION.search(sentence)]
+        return [sentence for sentence in sentences if not asking.is_question(sentence.strip(), by=asking.ANY)]
 
     @cached_property
     def _words(self) -> str:

@@ -67,6 +67,26 @@ def test_what_was_only_asked_hides_no_memory(talk: Talk) -> None:
     assert contents(context(talk, "which city do I live in?")) == ["I live in Hangzhou"]
 
 
+@pytest.mark.parametrize(
+    ("asked", "memory", "later"),
+    [
+        ("我是不是住在罗马", "住在罗马", "我住在哪个城市？"),
+        ("谁对花生过敏", "对花生过敏", "花生可以吃吗？"),
+        ("有没有谁的猫叫年糕。", "猫叫年糕", "我的猫叫什么名字？"),
+    ],
+)
+def test_a_question_without_a_mark_hides_no_memory(talk: Talk, asked: str, memory: str, later: str) -> None:
+    talk.post("entries", {"scope": USER, "content": memory})
+    talk.say(asked, "我不知道。", at=LATELY)
+    assert contents(context(talk, later)) == [memory]
+
+
+def test_what_was_stated_with_a_word_of_a_question_is_not_told_again(talk: Talk) -> None:
+    talk.post("entries", {"scope": USER, "content": "我家有几只猫"})
+    talk.say("我家有几只猫，都很乖", "真好。", at=LATELY)
+    assert contents(context(talk, "我家的猫乖吗？")) == []
+
+
 def test_what_has_another_source_as_well_is_told(talk: Talk) -> None:
     talk.say("my bike is red", at=LONG_AGO)
     end(talk)
