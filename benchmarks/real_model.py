@@ -22,7 +22,7 @@ from memories import entries
 from memories.consolidation import buffer, compression
 from memories.consolidation.capture import turn_text
 from memories.consolidation.extraction import extract_ready
-from memories.consolidation.turn_summaries import shorten
+from memories.consolidation.summaries import shorten
 from memories.entries.draft import Draft
 from memories.exceptions import AnswerInvalid
 from memories.llm import parsing

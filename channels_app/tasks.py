@@ -12,7 +12,7 @@ from channels_app.doors.files import cards, replay
 from channels_app.models import PathComparison, ReplayedRecord, ReplayOutcome
 from channels_app.people import linking
 from memories.conf import conf
-from memories.consolidation import turn_summaries
+from memories.consolidation import summaries
 from memories.consolidation.capture import turn_text
 from memories.models import Workspace
 from memories.offline import journal, key_cache
@@ -26,7 +26,7 @@ def shorten_turn(workspace_id: int, events: Sequence[int], entries: Sequence[int
     by_kind = dict(messages.values_list("kind", "content"))
     user, assistant = by_kind.get(EventKind.USER, ""), by_kind.get(EventKind.ASSISTANT, "")
     workspace = Workspace.objects.get(pk=workspace_id)
-    return turn_summaries.shorten(workspace, entries, user, assistant, turn_text(user, assistant), now=timezone.now())
+    return summaries.shorten(workspace, entries, user, assistant, turn_text(user, assistant), now=timezone.now())
 
 
 #: One task replays for so long at most; what is left is for the next.

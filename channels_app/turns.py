@@ -11,7 +11,7 @@ from django_q.tasks import async_task
 
 from channels_app import addresses
 from channels_app.doors.files import modes
-from memories.consolidation import buffer, conversation_secrets, turn_summaries
+from memories.consolidation import buffer, conversation_secrets, summaries
 from memories.consolidation.capture import EarlierTurn, Turn, capture, capturing_scopes, is_kept, source_slots
 from memories.entries import ERASED, WriteResult
 from memories.language.redaction import redact
@@ -87,7 +87,7 @@ def take_turn(caller: Caller, turn: Turn, *, now: datetime, is_replay: bool = Fa
             conversations.take_back(session, events, last_at=last_at)
             return TurnResult(session, resolved, written, is_erased=True)
         _buffer(turn, session, dict(zip(origins, events, strict=True)), resolved, scopes, now)
-        if written and not is_kept(turn) and turn_summaries.is_wanted(turn.user, turn.assistant):
+        if written and not is_kept(turn) and summaries.is_wanted(turn.user, turn.assistant):
             ids = [event.pk for event in events], [result.entry.pk for result in written]
             work = partial(
                 async_task, "channels_app.tasks.shorten_turn", session.workspace_id, *ids, group="mem:shorten"

@@ -1,13 +1,87 @@
-"""Statements of a model on their way to a memory: by which words, how far they are believed, and why not (D5)."""
+"""Statements of a model on their way to a memory: by which words, how far they are believed, and why not (D5).
 
-from collections.abc import Callable
+They are checked against the conversation they are about: its messages, and who its people are. Which were not kept,
+why, and on what they were to rest, is noted for a month.
+"""
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any, Generic, Protocol, TypeVar
 
 from memories.choices import Reading, Refusal, Verification
 from memories.consolidation import reading
 from memories.consolidation.reading import Claim
-from memories.verification.claims import Quote
+from memories.language import names, relations
+from memories.llm.schemas import cleaned
+from memories.models import RefusedFact, Scope
+from memories.verification.claims import Conversation, Message, Quote
+from memories.verification.persons import People
+
+
+def conversation_of(
+    messages: Sequence[Message], authors: Mapping[str, str], scope: Scope | None, projects: Sequence[str] = ()
+) -> Conversation:
+    """These messages, read as some of their authors would: «I» is one of them.
+
+    `authors` are ids of senders by the names people call them; `scope` is the memory whose nicknames are known.
+    """
+    spoken = [one for one in messages if not one.is_answer]
+    speakers = {one.speaker for one in spoken}
+    learnt = dict(scope.nicknames) if scope else {}
+    for one in spoken:
+        learnt |= names.learn(one.content, one.speaker) | relations.learn(one.content)
+    own = {alias for author, sender in authors.items() for alias in _called(author, sender, learnt)}
+    # By what names authors introduce themselves
+    own |= {name for one in spoken if one.speaker in authors for name in names.introduced(one.content)}
+    if scope and len(speakers) == 1:
+        own |= set(scope.speakers)
+    people = People.of({*authors, *own}, speakers - authors.keys(), learnt)
+    known = [*projects, *(scope.projects if scope else []), *learnt.values()]
+    return Conversation(list(messages), people, known)
+
+
+def _called(author: str, sender: str, learnt: Mapping[str, str]) -> Collection[str]:
+    """By what names an author goes besides."""
+    own = {names.fold(author), names.fold(f"{names.UNNAMED}{sender}")}
+    also = {alias for alias, name in relations.without_relations(learnt).items() if names.fold(name) in own}
+    return also | {*names.given_names(author)}
+
+
+_TEXT_CHARS = 2_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class Refused:
+    """A fact a model offered, and why it is not kept."""
+
+    content: str
+    reason: Refusal
+    quote: str = ""
+    scope: Scope | None = None
+    origins: tuple[str, ...] = ()
+
+
+def record_refused(
+    refused: Iterable[Refused], *, workspace_id: int, model: str, purpose: str, run: str, now: datetime
+) -> int:
+    """Store refused facts; how many these are."""
+    rows = [
+        RefusedFact(
+            workspace_id=workspace_id,
+            scope=one.scope,
+            model=model,
+            purpose=purpose,
+            run=run,
+            content=cleaned(one.content)[:_TEXT_CHARS],
+            quote=cleaned(one.quote)[:_TEXT_CHARS],
+            reason=one.reason,
+            origins=list(one.origins),
+            created_at=now,
+        )
+        for one in refused
+    ]
+    return len(RefusedFact.objects.bulk_create(rows))
 
 
 class Stated(Protocol):

@@ -3,18 +3,33 @@
 Two things speak against a sentence: it names a number, date, code or name nobody said, or the second reading finds it
 contradicted or not stated. Where a reader believes decoys, nothing is left of the summary: whoever asked for it goes on
 without a model.
+
+A long turn gets one (A11): what was cut is stored and answered at once, a model's summary takes its place later. Where
+the model is off, fails or is too slow, or what is left of its summary tells less than what is stored, the turn stays as
+it was; and so it does when anybody changed it meanwhile. A summary that is not taken for what it says is an answer that
+cannot be used: the model is told why, and it is counted with the failures of its purpose.
 """
 
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from enum import StrEnum
 
+import structlog
+
+from memories import entries, llm
 from memories.choices import Reading
+from memories.conf import conf
 from memories.consolidation import reading
 from memories.consolidation.reading import Claim, ReadingResult, Sources
+from memories.entries import Edit
+from memories.exceptions import EntryNotFound, PlatformError, ScopeFrozen, VersionConflict
+from memories.language import text
 from memories.language.sentences import joined, spoken_sentences
-from memories.models import Workspace
+from memories.llm import prompts
+from memories.llm.schemas import TurnSummaryOutput
+from memories.models import Entry, Workspace
 from memories.verification import claims
 from memories.verification.claims import Conversation, Message
 
@@ -79,3 +94,95 @@ def checked(
     result = reading.read(sound.claims(), sources_of(conversation.messages), workspace, now=now, seconds=seconds)
     left = sound.read(result)
     return left.text, Counter(left_out=left.left_out, **result.counts)
+
+
+log = structlog.get_logger(__name__)
+PURPOSE, ACTOR = "turn_summary", "job:shorten"
+#: So much of each side is shown to the model, head and tail.
+_SHOWN_CHARS = 12_000
+
+
+def is_wanted(user: str, assistant: str) -> bool:
+    """Whether a turn is to have a summary."""
+    is_long = len(user.strip()) + len(assistant.strip()) >= conf.LLM_SUMMARY_FROM
+    return conf.USE_LLM_SUMMARY and llm.is_on() and is_long
+
+
+def shorten(
+    workspace: Workspace, entry_ids: Sequence[int], user: str, assistant: str, stored: str, *, now: datetime
+) -> int:
+    """Give the entries that still say what was stored of a turn its summary; how many. One question for all of them."""
+    live = Entry.objects.live().filter(workspace_id=workspace.pk, pk__in=entry_ids, content=stored)
+    entries = list(live.select_related("scope").order_by("pk"))
+    if not entries:
+        return 0
+    turn = StoredTurn.of(user, assistant, stored, entries[0], workspace)
+    told = prompts.prompt("turn_summary", workspace.language, turn.shown)
+    try:
+        answer = llm.ask(
+            workspace, PURPOSE, told, TurnSummaryOutput, now=now, judge=turn.problem, model=conf.LLM_SUMMARY_MODEL
+        )
+    except PlatformError as problem:  # off, failing, spent, unusable
+        log.info("shortening.left", workspace=workspace.pk, problem=type(problem).__name__)
+        return 0
+    summary, counts = checked(answer.value.summary, turn.conversation, workspace, now=now)
+    if turn.fault(summary):
+        log.info("shortening.refused", workspace=workspace.pk, **counts)
+        return 0
+    return sum(_replace_content(entry, summary, now) for entry in entries)
+
+
+class SummaryFault(StrEnum):
+    """What is wrong with a summary, as the model that wrote it is told."""
+
+    LONG = "the summary is no shorter than the turn"
+    INVENTED = "the summary holds numbers, dates, codes or names that the turn does not"
+    LOST = "the summary leaves out too many numbers, dates, codes or names"
+
+
+@dataclass(frozen=True)
+class StoredTurn:
+    """A turn in full, and as it is stored."""
+
+    stored: str
+    conversation: Conversation
+
+    @classmethod
+    def of(cls, user: str, assistant: str, stored: str, entry: Entry, workspace: Workspace) -> "StoredTurn":
+        on = entry.stated_at.astimezone(workspace.zone()).date()
+        sides = [
+            Message("user", text.smart_truncate(user, _SHOWN_CHARS), entry.speaker, on),
+            Message("assistant", text.smart_truncate(assistant, _SHOWN_CHARS), "assistant", on, is_answer=True),
+        ]
+        return cls(stored, Conversation([side for side in sides if side.content]))
+
+    @property
+    def shown(self) -> dict[str, str]:
+        sides = {side.id: side.content for side in self.conversation.messages}
+        return {"user": sides.get("user", ""), "assistant": sides.get("assistant", "")}
+
+    def problem(self, answer: TurnSummaryOutput) -> str | None:
+        """What speaks against an answer, by what the checks leave of it."""
+        left = CheckedSummary.of(answer.summary, self.conversation)
+        fault = self.fault(left.without_doubted())
+        return SummaryFault.INVENTED if fault and left.doubted else fault
+
+    def fault(self, summary: str) -> SummaryFault | None:
+        """Why a summary must not take the place of what is stored; one that saves no room has to hold what was cut."""
+        is_shorter = text.count_tokens(summary) < text.count_tokens(self.stored)
+        if not is_shorter and text.ELLIPSIS not in self.stored:
+            return SummaryFault.LONG
+        wanted = claims.marks(self.stored)
+        is_less = 2 * len(claims.marks(summary) & wanted) < len(wanted)
+        return SummaryFault.LOST if is_less or not summary else None
+
+
+def _replace_content(entry: Entry, summary: str, now: datetime) -> bool:
+    """Through the door, which keeps what was there in the history and has it found by its new words."""
+    wanted = Edit(columns={"content": summary})
+    try:
+        entries.update(entry, wanted, now=now, actor=ACTOR, expected_version=entry.version)
+    except (VersionConflict, EntryNotFound, ScopeFrozen) as problem:
+        log.info("shortening.discarded", entry=str(entry.uid), problem=type(problem).__name__)
+        return False
+    return True

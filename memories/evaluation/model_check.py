@@ -14,10 +14,9 @@ from memories.choices import Reading, Refusal, ScopeKind
 from memories.consolidation import reading
 from memories.consolidation.buffer import Message
 from memories.consolidation.extraction import model as extraction
-from memories.consolidation.extraction.candidates import Checker
+from memories.consolidation.extraction.findings import Checker, objection_of
 from memories.consolidation.extraction.model import ExtractionQuestion
 from memories.consolidation.extraction.ownership import ScopedMessage, ScopeMessages
-from memories.consolidation.extraction.verification import objection_of
 from memories.consolidation.reading import Claim
 from memories.evaluation.workspace import throwaway_workspace
 from memories.exceptions import PlatformError

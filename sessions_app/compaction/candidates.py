@@ -9,8 +9,8 @@ from django.db import transaction
 
 from memories import entries
 from memories.choices import EntryType, Source
-from memories.consolidation import refusals
-from memories.consolidation.refusals import Refused
+from memories.consolidation import statements
+from memories.consolidation.statements import Refused
 from memories.entries.draft import Draft, QuotedWords
 from memories.exceptions import InvalidDraft
 from memories.models import Scope
@@ -77,7 +77,7 @@ def store_candidates(
             else:
                 drafts.append(_draft(session, checked, scope, some, now))
         run = f"{NAME}:{session.uid}:{session.conversation}"
-        refusals.record(
+        statements.record_refused(
             refused, workspace_id=session.workspace_id, model=model or actor, purpose=NAME, run=run, now=now
         )
         written = iter(entries.remember_many(drafts, now=now, actor=actor, locked=locked))

@@ -7,8 +7,7 @@ from typing import Any
 
 from memories.choices import EntryType, Refusal
 from memories.conf import conf
-from memories.consolidation.people import conversation_of
-from memories.consolidation.statements import Statement
+from memories.consolidation.statements import Statement, conversation_of
 from memories.language import text
 from memories.models import Entry, Scope
 from memories.verification import claims

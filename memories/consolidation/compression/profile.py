@@ -10,10 +10,16 @@ from memories.batches.steps import MergeStep, SupersedeStep
 from memories.choices import BatchState, BatchVerb, Category, ChangeState, Reading, Verification
 from memories.conf import conf
 from memories.consolidation import corrections
-from memories.consolidation.compression import drafts, merge_policy, offers
-from memories.consolidation.compression.facts import as_data, is_fixed, live_facts, relevance
-from memories.consolidation.compression.offers import DropOffer, Offer
-from memories.consolidation.compression.plan import ScopePlan
+from memories.consolidation.compression import merging
+from memories.consolidation.compression.merging import (
+    DropOffer,
+    Offer,
+    ScopePlan,
+    as_data,
+    is_fixed,
+    live_facts,
+    relevance,
+)
 from memories.consolidation.reading import Claim
 from memories.kinds import category_rule
 from memories.llm import prompts
@@ -65,10 +71,10 @@ class LineOffer(Offer):
 
     def claims(self) -> list[Claim]:
         """The line beside its facts; each old line beside the facts, and beside the line."""
-        beside = [Claim(one.content, offers.quoted(self.facts)) for one in self.old if self.facts]
+        beside = [Claim(one.content, merging.as_quotes(self.facts)) for one in self.old if self.facts]
         return [
-            Claim(self.line.content, offers.quoted(self.sources)),
-            *offers.kept(self.old, self.line.content),
+            Claim(self.line.content, merging.as_quotes(self.sources)),
+            *merging.kept_claims(self.old, self.line.content),
             *beside,
         ]
 
@@ -78,7 +84,7 @@ class LineOffer(Offer):
             return self.line.content, Verification.VERIFIED
         if not self.facts:
             return "", Verification.NONE
-        nearest = max(self.facts, key=lambda fact: merge_policy.shared_words(fact, self.line.content))
+        nearest = max(self.facts, key=lambda fact: merging.shared_words(fact, self.line.content))
         return nearest.content, nearest.verification
 
     def is_kept(self, position: int, content: str) -> bool:
@@ -86,14 +92,14 @@ class LineOffer(Offer):
         old = self.old[position]
         if content == self.line.content and self.verdicts[:1] == [Reading.ENTAILED]:
             is_read = self.verdicts[1 + position] is Reading.ENTAILED
-            return is_read and not merge_policy.loses(old, content, [old, *self.facts])
-        return merge_policy.says(content, old)
+            return is_read and not merging.loses(old, content, [old, *self.facts])
+        return merging.says(content, old)
 
     def differs(self, position: int) -> bool:
         """Whether the facts contradict an old line: the model names both, and words or a reader say so, too."""
         old = self.old[position]
         beside = self.verdicts[1 + len(self.old) :][position : position + 1]
-        return Reading.CONTRADICTED in beside or any(merge_policy.outdates(fact, old) for fact in self.facts)
+        return Reading.CONTRADICTED in beside or any(merging.outdates(fact, old) for fact in self.facts)
 
     def is_newer(self, position: int) -> bool:
         """Whether the facts were stated after an old line."""
@@ -122,14 +128,14 @@ class ProfilePlan(ScopePlan):
         self.room += len(gone) - 1
         resting = [*offer.facts, *(old for old in offer.old if old in gone)] or list(offer.old)
         naming = [fact for fact in offer.facts if fact not in gone]
-        draft = drafts.line_draft(resting, content, offer.line.category, verification)
-        self.steps.append(drafts.create_step(draft, resting, naming=naming))
+        draft = merging.line_draft(resting, content, offer.line.category, verification)
+        self.steps.append(merging.create_step(draft, resting, naming=naming))
         position = len(self.steps)
-        self.steps += [drafts.replace_step(step, old, position) for old, step in gone.items()]
+        self.steps += [merging.replace_step(step, old, position) for old, step in gone.items()]
 
     def _fault(self, offer: LineOffer, content: str, staying: Sequence[int]) -> str:
         """Why a line is not written: it is secret, nobody read it, or a line that was stated later says otherwise."""
-        if drafts.secret_among(offer.sources):
+        if merging.secret_among(offer.sources):
             return "secret"
         if not content:
             return "unverified"
@@ -156,7 +162,7 @@ def refresh(scope: Scope, model: ModelRun, clock: Clock, run: str) -> dict[str, 
     important = [
         fact
         for fact in live_facts(scope, tier=2)
-        if fact.importance >= _LEAST and not category_rule(fact.category).is_secret and merge_policy.may_act(fact)
+        if fact.importance >= _LEAST and not category_rule(fact.category).is_secret and merging.may_act(fact)
     ]
     lines, facts = (
         live_facts(scope, tier=1),
@@ -198,16 +204,16 @@ def _plan(answer: ProfileOutput, shown: _Shown, model: ModelRun, now: datetime) 
     plan.free = [shown.entries[pk] for pk in shown.free]
     written = [_line(line, shown.of(line.ids)) for line in answer.write]
     kept = [entry for pk, entry in shown.entries.items() if pk not in answer.drop]
-    dropped = [DropOffer(line, merge_policy.rivals_of(line, kept)) for line in shown.of(answer.drop)]
+    dropped = [DropOffer(line, merging.rivals_of(line, kept)) for line in shown.of(answer.drop)]
     facts = list(shown.entries.values())
     scope = facts[0].scope
-    sound = [offer for offer in written if not merge_policy.invents(offer.sources, offer.line.content)]
-    plan.read += offers.read([*sound, *dropped], facts, scope, model.workspace, now=now)
+    sound = [offer for offer in written if not merging.invents(offer.sources, offer.line.content)]
+    plan.read += merging.read_offers([*sound, *dropped], facts, scope, model.workspace, now=now)
     for offer in written:
         plan.write(offer)
     for drop in dropped:
         if drop.fact.pk in shown.outdated:
-            plan.steps.append(drafts.archive_step(drop.fact))
+            plan.steps.append(merging.archive_step(drop.fact))
         else:
             plan.room -= not plan.drop(drop, now)
     return plan

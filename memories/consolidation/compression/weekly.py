@@ -9,17 +9,18 @@ from memories import batches, llm
 from memories.choices import BatchState, BatchVerb, EntryType, Verification
 from memories.conf import conf
 from memories.consolidation import trust
-from memories.consolidation.compression import drafts, merge_policy, offers, profile
-from memories.consolidation.compression.facts import (
+from memories.consolidation.compression import merging, profile
+from memories.consolidation.compression.merging import (
+    DropOffer,
+    MergeOffer,
     Partition,
+    ScopePlan,
     as_data,
     chunks,
     is_fixed,
     next_chunk,
     partitions,
 )
-from memories.consolidation.compression.offers import DropOffer, MergeOffer
-from memories.consolidation.compression.plan import ScopePlan
 from memories.consolidation.corrections import decided_by_people
 from memories.exceptions import ScopeFrozen
 from memories.llm import prompts
@@ -41,7 +42,7 @@ class FactsPlan(ScopePlan):
 
     def offer(self, sources: Sequence[Entry], content: str) -> MergeOffer | None:
         """A merge a reader may be asked about; None, and counted, where rules forbid it: all of them are kept."""
-        if fault := merge_policy.merge_fault(sources, content):
+        if fault := merging.merge_fault(sources, content):
             self.counts[f"not_merged_{fault}"] += 1
             return None
         return MergeOffer(sources, content)
@@ -50,12 +51,12 @@ class FactsPlan(ScopePlan):
         """Plan a merge that was read; another only where one of the facts says it all, in that one's words."""
         if offer.is_verified:
             content, verification = offer.content, Verification.VERIFIED
-        elif speaker := merge_policy.spokesman(offer.sources):
+        elif speaker := merging.spokesman(offer.sources):
             content, verification = speaker.content, Verification(speaker.verification)
         else:
-            self.counts[f"not_merged_{merge_policy.MergeFault.UNVERIFIED}"] += 1
+            self.counts[f"not_merged_{merging.MergeFault.UNVERIFIED}"] += 1
             return
-        self.steps += drafts.merge_steps(offer.sources, content, after=len(self.steps), verification=verification)
+        self.steps += merging.merge_steps(offer.sources, content, after=len(self.steps), verification=verification)
 
 
 def compress_facts(workspace_id: int, *, clock: Clock, run: str, report: Report | None = None) -> dict[str, int]:
@@ -121,7 +122,7 @@ def _judge(partition: Partition, plan: FactsPlan, model: ModelRun, clock: Clock)
 
     What is only quoted is not shown: it waits for a reader.
     """
-    may_change = (fact for fact in partition.facts if not is_fixed(fact) and merge_policy.may_act(fact))
+    may_change = (fact for fact in partition.facts if not is_fixed(fact) and merging.may_act(fact))
     free = [fact for fact in may_change if fact.pk not in plan.settled]
     parts, begin = list(chunks(free)), next_chunk(partition)
     for number, chunk in enumerate(parts[begin:] or parts, start=begin if begin < len(parts) else 0):
@@ -139,10 +140,10 @@ def _judge(partition: Partition, plan: FactsPlan, model: ModelRun, clock: Clock)
         merges = [offer for offer in offered if offer is not None]
         dropped = [shown[pk] for pk in dict.fromkeys(answer.drop)]
         kept = [fact for fact in partition.facts if fact not in dropped]
-        fading = [DropOffer(fact) for fact in dropped if merge_policy.has_faded(fact, now)]
+        fading = [DropOffer(fact) for fact in dropped if merging.has_faded(fact, now)]
         faded = {offer.fact.pk for offer in fading}
-        drops = [DropOffer(fact, merge_policy.rivals_of(fact, kept)) for fact in dropped if fact.pk not in faded]
-        plan.read += offers.read(
+        drops = [DropOffer(fact, merging.rivals_of(fact, kept)) for fact in dropped if fact.pk not in faded]
+        plan.read += merging.read_offers(
             [*merges, *drops], list(shown.values()), partition.facts[0].scope, model.workspace, now=now
         )
         for merge in merges:

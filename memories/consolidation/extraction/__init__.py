@@ -21,11 +21,9 @@ from django.db.models import QuerySet
 from memories.conf import conf
 from memories.consolidation import buffer
 from memories.consolidation.extraction import model, storage
-from memories.consolidation.extraction.candidates import Checker
-from memories.consolidation.extraction.extractive import describe_days, summarise_days
-from memories.consolidation.extraction.findings import ExtractionResult
+from memories.consolidation.extraction.findings import Checker, ExtractionResult, objection_of, verify
+from memories.consolidation.extraction.model import describe_days, summarise_days
 from memories.consolidation.extraction.ownership import merge_messages, split_by_scope
-from memories.consolidation.extraction.verification import objection_of, verify
 from memories.exceptions import AnswerInvalid, BudgetSpent, ModelFailed, PlatformError
 from memories.llm.run import Clock, Report
 from memories.models import ExtractionBatch, Workspace

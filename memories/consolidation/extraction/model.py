@@ -1,23 +1,28 @@
 """What a model says a conversation leaves behind (D5): one question, an answer that names only what it was shown.
 
 Of what is remembered it is shown facts and projects of the one scope that may hold the whole conversation, and of no
-other: what came of it could be heard by all of them.
+other: what came of it could be heard by all of them. A day is described by sentences of its summary that hold, else by
+the most telling ones of its messages.
 """
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import date, datetime
 from itertools import chain, zip_longest
 from typing import Any
+from zoneinfo import ZoneInfo
 
 from memories import llm
-from memories.choices import Category, EntryType
+from memories.choices import Category, EntryType, ScopeKind
 from memories.conf import conf
 from memories.consolidation.extraction.ownership import ScopedMessage, ScopeMessages
+from memories.entries.daily_events import EventDraft
 from memories.index import models_in_use, scope_statistics, vectors
+from memories.language import summary as summaries
 from memories.language import text
 from memories.llm import prompts, schemas
-from memories.models import Entry, Workspace
+from memories.models import Entry, Scope, Workspace
 
 PURPOSE = "extraction"
 _PROJECTS = 50
@@ -136,3 +141,52 @@ def _sharing_facts(whole: ScopeMessages) -> list[Entry]:
     found = list(facts.order_by("-stated_at", "-pk")[:_LOOKED_AT])
     shared = {fact.pk: sum(1 / counts[term] for term in fact.terms if term in counts) for fact in found}
     return sorted(found, key=lambda fact: -shared[fact.pk])[: conf.KNOWN_FACTS]
+
+
+def summarise_days(scoped: ScopeMessages, zone: ZoneInfo) -> Iterator[EventDraft]:
+    """For each local day at most one event; none where it held nothing but pleasantries."""
+    weigh = scope_statistics.term_weights(scoped.scope, (one.message.content for one in scoped.messages))
+    by_day: dict[date, list[ScopedMessage]] = defaultdict(list)
+    for one in scoped.messages:
+        by_day[one.message.at.astimezone(zone).date()].append(one)
+    for day in sorted(by_day):
+        summary = summaries.summarise(
+            [_line(one, scoped.scope) for one in by_day[day]], weigh, limit=conf.SUMMARY_CHARS
+        )
+        if summary.content:
+            yield EventDraft(
+                scope=scoped.scope,
+                local_date=day,
+                content=summary.content,
+                chats=scoped.chats(summary.origins),
+                origins=summary.origins,
+            )
+
+
+def _line(one: ScopedMessage, scope: Scope) -> summaries.Utterance:
+    """In a chat's memory people are called by name, in a person's own not at all."""
+    is_named = one.is_answer or scope.kind == ScopeKind.CHAT
+    return summaries.Utterance(
+        content=one.message.content,
+        origin=one.message.id,
+        label=one.speaker if is_named else "",
+        is_answer=one.is_answer,
+    )
+
+
+def describe_days(
+    summary: str, question: ExtractionQuestion, scoped: ScopeMessages, zone: ZoneInfo
+) -> Iterator[EventDraft]:
+    """The model's summary, where a memory may hold all it tells of and all of it was said on one day.
+
+    Else, and where none of its sentences holds, the most telling sentences of each day.
+    """
+    shown = list(question.messages.values())
+    ids = tuple(one.message.id for one in shown)
+    dates = {one.message.at.astimezone(zone).date() for one in shown}
+    if summary and len(dates) == 1 and scoped.holds(ids):
+        yield EventDraft(
+            scope=scoped.scope, local_date=dates.pop(), content=summary, chats=scoped.chats(ids), origins=ids
+        )
+    else:
+        yield from summarise_days(scoped, zone)

@@ -15,9 +15,8 @@ from memories.batches import PlanRow
 from memories.batches.steps import CreateStep, EventStep, Successor, SupersedeStep
 from memories.choices import BatchState, BatchVerb, ChangeState, HoldReason
 from memories.conf import conf
-from memories.consolidation import corrections, refusals
-from memories.consolidation.extraction.contradictions import Contradiction
-from memories.consolidation.extraction.findings import ExtractionResult, Finding
+from memories.consolidation import corrections, statements
+from memories.consolidation.extraction.findings import Contradiction, ExtractionResult, Finding
 from memories.entries.daily_events import EventDraft
 from memories.models import Batch, BatchChange, Entry, Scope
 
@@ -29,7 +28,7 @@ def store(result: ExtractionResult, *, workspace_id: int, run: str, now: datetim
     """Store it all, or raise what forbids it; how much there was of what."""
     counts = Counter(result.counts)
     model = str(result.cost.get("model", ""))
-    refusals.record(result.refused, workspace_id=workspace_id, model=model, purpose=NAME, run=run, now=now)
+    statements.record_refused(result.refused, workspace_id=workspace_id, model=model, purpose=NAME, run=run, now=now)
     found = [*(finding.draft.scope for finding in result.findings), *(day.scope for day in result.days)]
     scopes = {scope.pk: scope for scope in found}
     cost = result.cost

@@ -13,8 +13,7 @@ from pathlib import Path
 import pytest
 
 from memories.consolidation.capture import turn_text
-from memories.consolidation.summaries import CheckedSummary
-from memories.consolidation.turn_summaries import StoredTurn
+from memories.consolidation.summaries import CheckedSummary, StoredTurn
 from memories.verification.claims import Conversation, Message
 
 TABLE = Path(__file__).with_name("summaries.txt")

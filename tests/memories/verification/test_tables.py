@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from memories.choices import Refusal
-from memories.consolidation.people import conversation_of
+from memories.consolidation.statements import conversation_of
 from memories.verification import amounts, claims
 from memories.verification.claims import Conversation, Message
 from memories.verification.relative_dates import dates_of

@@ -6,7 +6,7 @@ import pytest
 
 from memories import entries
 from memories.batches.steps import MergeStep
-from memories.consolidation.compression import drafts
+from memories.consolidation.compression import merging
 from memories.entries.draft import Draft
 from memories.lifecycle import access_counting
 from memories.models import Entry, RecallTrace, Scope, Workspace
@@ -19,8 +19,8 @@ pytestmark = pytest.mark.django_db
 
 def merge(scope: Scope) -> tuple[list[Entry], Entry]:
     sources = facts(scope, "Mia lives in Berlin.") + facts(scope, "米娅住在柏林。")
-    made = drafts.create_step(drafts.merge_draft(sources, "Mia lives in Berlin. 米娅住在柏林。"), sources)
-    applied(scope, [made, *(drafts.replace_step(MergeStep, source, 1) for source in sources)])
+    made = merging.create_step(merging.merge_draft(sources, "Mia lives in Berlin. 米娅住在柏林。"), sources)
+    applied(scope, [made, *(merging.replace_step(MergeStep, source, 1) for source in sources)])
     return sources, Entry.objects.live().get()
 
 
@@ -40,7 +40,7 @@ def test_a_fact_says_what_rests_on_it(scope: Scope, api: Api) -> None:
     (fact,) = facts(scope, "Mia lives in Berlin.")
     applied(
         scope,
-        [drafts.create_step(drafts.line_draft([fact], "Mia lives in Berlin.", "identity"), [fact], naming=[fact])],
+        [merging.create_step(merging.line_draft([fact], "Mia lives in Berlin.", "identity"), [fact], naming=[fact])],
     )
     (became,) = api.get(f"entries/{fact.uid}").json()["became"]
     assert became["kind"] == "source_of"

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from memories.consolidation.compression.merge_policy import merge_fault
+from memories.consolidation.compression.merging import merge_fault
 from memories.models import Entry, Scope
 from tests.conftest import NOW
 from tests.memories.consolidation.compression.conftest import compress, facts, live, merging_all

@@ -5,8 +5,7 @@ from typing import Any
 import pytest
 
 from memories.choices import Category
-from memories.consolidation.compression.merge_policy import MergeFault, has_faded, merge_fault, rivals_of
-from memories.consolidation.compression.offers import DropOffer
+from memories.consolidation.compression.merging import DropOffer, MergeFault, has_faded, merge_fault, rivals_of
 from memories.models import Scope
 from tests.memories.consolidation.compression.conftest import LATER, facts
 

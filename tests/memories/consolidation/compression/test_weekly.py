@@ -200,7 +200,7 @@ def test_the_batch_says_what_it_cost_and_what_was_judged(scope: Scope, model: Fa
 def test_a_partition_too_large_for_one_run_is_gone_on_with(
     scope: Scope, model: FakeModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("memories.consolidation.compression.facts.CHUNK", 5)
+    monkeypatch.setattr("memories.consolidation.compression.merging.CHUNK", 5)
     facts(scope, *FACTS)
     moments = iter([LATER] * 4 + [LATER + timedelta(hours=1)] * 40)
     compress(scope, at=lambda: next(moments))

@@ -9,7 +9,7 @@ import pytest
 from channels_app import tasks
 from memories import entries, llm
 from memories.consolidation.capture import turn_text
-from memories.consolidation.turn_summaries import SummaryFault
+from memories.consolidation.summaries import SummaryFault
 from memories.language.text import ELLIPSIS, count_tokens
 from memories.models import Change, Entry, EntryIndex, Spend
 from tests.conftest import GROUP, NOW, Api
