@@ -12,7 +12,7 @@ import math
 import re
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
@@ -93,7 +93,10 @@ def may_be_enough(query: Query, parsed: ParsedQuery, weights: Mapping[str, float
     if query.past is not None or request_filter(query)[0]:
         return False
     entries = sum(scope.entry_count for scope in query.scopes)
-    return entries >= max(LEADING_LEAST_ENTRIES, LEADING_TIMES * limit) and not _were_too_few(query.scope_ids)
+    if entries < max(LEADING_LEAST_ENTRIES, LEADING_TIMES * limit):
+        return False
+    with _lock:
+        return all(_too_few.get(scope, 0.0) <= time.monotonic() for scope in query.scope_ids)
 
 
 def note_too_few(scopes: Collection[int]) -> None:
@@ -107,11 +110,6 @@ def forget_leading() -> None:
     """Ask the leading rows of every scope again (tests)."""
     with _lock:
         _too_few.clear()
-
-
-def _were_too_few(scopes: Collection[int]) -> bool:
-    with _lock:
-        return any(_too_few.get(scope, 0.0) > time.monotonic() for scope in scopes)
 
 
 @dataclass(frozen=True)
@@ -186,16 +184,13 @@ def eligible_candidates(
                 note_too_few(query.scope_ids)
             best = find()
     if asks_for_secrets(query) and (len(best) >= limit or parsed.vector is None):
-        best += _secrets_beside(best, partial(find, where=all_of(where, recognised_filter(query)), among=ALL_ROWS))
+        # the secrets of the kind that is asked for, told in other words
+        ids = {entry.pk for _candidate, entry in best}
+        secrets = find(where=all_of(where, recognised_filter(query)), among=ALL_ROWS, is_every=True)
+        best += [match for match in secrets if match[1].pk not in ids]
     guard = credential_guard(query.workspace_id, query.scopes if best else [])
     heard = [match for match in best if not guard.reveals(match[1].content, match[1].origins)]
     return _with_closest_secrets(heard, query)
-
-
-def _secrets_beside(best: Sequence[Match], find: Callable[..., list[Match]]) -> list[Match]:
-    """The secrets of the kind that is asked for, told in other words, that are not among the best."""
-    known = {entry.pk for _candidate, entry in best}
-    return [match for match in find(is_every=True) if match[1].pk not in known]
 
 
 def _with_closest_secrets(matches: list[Match], query: Query) -> list[Match]:
@@ -411,18 +406,14 @@ def full_text_ranks(entries: Mapping[int, Entry], parsed: ParsedQuery) -> dict[i
             " FROM unnest(%s::bigint[], %s::text[], %s::text[]) AS texts (entry, vector, wanted)",
             [
                 matching,
-                [_as_tsvector(positions[pk]) for pk in matching],
+                [
+                    " ".join(f"{term}:{','.join(map(str, sorted(at)))}" for term, at in positions[pk].items())
+                    for pk in matching
+                ],
                 [" & ".join(map(str, positions[pk])) for pk in matching],
             ],
         )
         close = dict(cursor.fetchall())
-    return {pk: _share(positions[pk], parsed) * (1 + math.sqrt(close[pk])) / 2 for pk in matching}
-
-
-def _as_tsvector(places: Mapping[int, set[int]]) -> str:
-    return " ".join(f"{term}:{','.join(map(str, sorted(at)))}" for term, at in places.items())
-
-
-def _share(terms: Iterable[int], parsed: ParsedQuery) -> float:
     shares = parsed.words.shares
-    return sum(shares[term] for term in terms) / sum(shares.values())
+    held = {pk: sum(shares[term] for term in positions[pk]) / sum(shares.values()) for pk in matching}
+    return {pk: held[pk] * (1 + math.sqrt(close[pk])) / 2 for pk in matching}

@@ -161,9 +161,16 @@ def retrieve_events(
     ]
     guard = credential_guard(query.workspace_id, query.scopes if events else [])
     events = [event for event in events if not guard.reveals(event.content, [event.path, *event.rests_on])]
-    chosen = limit_events(_best_first(_without_covered_summaries(events)), question)
+    paths = {event.path for event in events}  # summaries of what is there word for word are left out
+    events = [event for event in events if not event.rests_on or not paths.issuperset(event.rests_on)]
+    chosen = limit_events(_best_first(events), question)
     chosen = [_without_secrets(event, asked_kinds(query.message)) for event in chosen]
-    return [_shortened(event) for event in _best_first(_linked_to_memories(chosen, served))]
+    events = _best_first(_linked_to_memories(chosen, served))
+    shortened = [text.smart_truncate(event.content, conf.SESSION_EVENT_CHARS) for event in events]
+    return [
+        replace(event, content=short, is_cut=len(short) < len(event.content.strip()))
+        for event, short in zip(events, shortened, strict=True)
+    ]
 
 
 @cache
@@ -173,23 +180,17 @@ def _registered(paths: tuple[str, ...]) -> tuple[Retriever, ...]:
 
 def limit_events(events: Sequence[RecalledEvent], question: PastQuestion) -> list[RecalledEvent]:
     """The best of the events that are told, and the best of those the client has already, which take nobody's place."""
-    marked = [replace(event, in_history=_is_in_history(event, question.history_paths)) for event in events]
+    paths = question.history_paths
+    marked = [
+        replace(event, in_history=event.path in paths or (bool(event.rests_on) and paths.issuperset(event.rests_on)))
+        for event in events
+    ]
     new = [event for event in marked if not event.in_history][: question.limit]
     return [*new, *[event for event in marked if event.in_history][: question.limit]]
 
 
-def _is_in_history(event: RecalledEvent, paths: frozenset[str]) -> bool:
-    return event.path in paths or (bool(event.rests_on) and paths.issuperset(event.rests_on))
-
-
 def _best_first(events: Sequence[RecalledEvent]) -> list[RecalledEvent]:
     return sorted(events, key=lambda event: (event.score, event.at, event.path), reverse=True)
-
-
-def _without_covered_summaries(events: Sequence[RecalledEvent]) -> list[RecalledEvent]:
-    """Without the summaries of what is there word for word."""
-    paths = {event.path for event in events}
-    return [event for event in events if not event.rests_on or not paths.issuperset(event.rests_on)]
 
 
 def _linked_to_memories(events: list[RecalledEvent], served: Sequence[Ranked]) -> list[RecalledEvent]:
@@ -203,11 +204,6 @@ def _linked_to_memories(events: list[RecalledEvent], served: Sequence[Ranked]) -
         replace(event, memory=memory.get(event.path) or (same_words.get(event.content) if event.rests_on else None))
         for event in events
     ]
-
-
-def _shortened(event: RecalledEvent) -> RecalledEvent:
-    short = text.smart_truncate(event.content, conf.SESSION_EVENT_CHARS)
-    return replace(event, content=short, is_cut=len(short) < len(event.content.strip()))
 
 
 def _without_secrets(event: RecalledEvent, asked: Collection[SecretKind]) -> RecalledEvent:

@@ -267,16 +267,12 @@ def read_opening(workspace_id: int, keys: Collection[str], *, message: str, now:
             scopes[scope.key] = scope
             learn_frequencies(scope, terms, {int(term): count for term, count in json.loads(found or "{}").items()})
     policies, _found, _pending, *columns = rows[0]
-    model = _model(columns[: len(_MODEL_COLUMNS)])
-    return Opening(scopes, _policies_of(policies), model, model is None or any(pending for _, _, pending, *_ in rows))
-
-
-def _policies_of(rows: str | None) -> Policies:
-    return Policies([Policy(**dict(zip(_POLICY_COLUMNS, row, strict=True))) for row in json.loads(rows or "[]")])
-
-
-def _model(columns: Sequence[Any]) -> EmbeddingModel | None:
-    return None if columns[0] is None else EmbeddingModel.from_db(connection.alias, _MODEL_COLUMNS, columns)
+    model = None
+    if columns[0] is not None:
+        model = EmbeddingModel.from_db(connection.alias, _MODEL_COLUMNS, columns[: len(_MODEL_COLUMNS)])
+    numbers = [Policy(**dict(zip(_POLICY_COLUMNS, row, strict=True))) for row in json.loads(policies or "[]")]
+    may_be_pending = model is None or any(pending for _, _, pending, *_ in rows)
+    return Opening(scopes, Policies(numbers), model, may_be_pending)
 
 
 def _scope(columns: Sequence[Any]) -> Scope | None:

@@ -16,7 +16,7 @@ from datetime import datetime
 from functools import cache, cached_property, lru_cache
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from uuid import UUID
 
 from memories import reranker
@@ -80,16 +80,17 @@ class Ranked:
 
 def best_first(items: Sequence[Ranked]) -> list[Ranked]:
     """In the order that was decided; before that in the reranker's, then by score, of equal ones the newer first."""
-    return sorted(items, key=lambda item: (item.place, _rank_after(item), -item.score, _order_of_equals(item.entry)))
+
+    def order(item: Ranked) -> tuple[Any, ...]:
+        rank = item.reranked.rank_after if item.reranked else math.inf
+        return item.place, rank, -item.score, _order_of_equals(item.entry)
+
+    return sorted(items, key=order)
 
 
 def _order_of_equals(entry: Entry) -> tuple[float, str, int, int]:
     """The order of entries with one score, as in the statement: the newer first; of one time, by where they stand."""
     return -entry.created_at.timestamp(), entry.path, entry.line_from or 0, -entry.pk
-
-
-def _rank_after(item: Ranked) -> float:
-    return item.reranked.rank_after if item.reranked else math.inf
 
 
 def score(

@@ -27,7 +27,6 @@ from memories.models.policy import Policies
 from memories.models.state import MARKS, State, state_of
 from memories.recall.candidates import search
 from memories.recall.eligibility import all_of, audience_filter, ineligible_entries, request_filter
-from memories.recall.events import RecalledEvent
 from memories.recall.query import BY_MATCH_ALONE, ParsedQuery, Query, SearchScope, searched_part
 from memories.recall.ranking import Ranked, Reranked, score
 from memories.tenancy.resolver import ScopeRef
@@ -163,14 +162,17 @@ def _answerability_json(result: "Recall") -> dict[str, Any]:
     if result.cached_from is not None:
         row |= {"cached_from": str(result.cached_from)}
     if result.events:  # of the retriever that found them, with their scores and the memories that rest on them
-        row |= {"events": [_event_row(event) for event in result.events]}
+        row |= {  # a row has the fields of a TracedEvent
+            "events": [
+                [
+                    *(event.path, round(event.score, 4), event.memory, round(event.covered, 4)),
+                    None if event.similarity is None else round(event.similarity, 4),
+                    event.version,
+                ]
+                for event in result.events
+            ]
+        }
     return row | {"days": [[day.start.isoformat(), day.end.isoformat(), day.words] for day in result.date_ranges]}
-
-
-def _event_row(event: RecalledEvent) -> list[Any]:
-    """The fields of a TracedEvent."""
-    similarity = None if event.similarity is None else round(event.similarity, 4)
-    return [event.path, round(event.score, 4), event.memory, round(event.covered, 4), similarity, event.version]
 
 
 # -- asking again
