@@ -20,7 +20,7 @@ from django.db.models import Max, Min
 from memories.conf import conf
 from memories.index.contextual import full_match
 from memories.language import references, stopwords, text
-from memories.language.dates import Window, windows
+from memories.language.calendar import Window, windows
 from memories.language.scripts import COMMON_CJK
 from memories.language.word_lists import pattern, word_set
 from memories.models import Entry, Scope

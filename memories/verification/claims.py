@@ -12,10 +12,10 @@ from datetime import date
 from functools import cached_property
 
 from memories.choices import Refusal
-from memories.language import text
-from memories.verification import amounts, persons, quotes
+from memories.language import amounts, text
+from memories.language.amounts import dates_of
+from memories.verification import persons, quotes
 from memories.verification.persons import SPEAKER, People
-from memories.verification.relative_dates import dates_of
 
 #: Numbers in words up to here may be counted from what was enumerated: «both», «his two sisters».
 _COUNTED = 12

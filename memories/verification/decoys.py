@@ -8,10 +8,10 @@ import random
 import re
 from collections.abc import Callable, Iterator, Sequence
 
+from memories.language.amounts import amounts_in
 from memories.language.names import fold
 from memories.language.scripts import has_han
 from memories.language.word_lists import words
-from memories.verification.amounts import amounts_in
 
 _NUMBER = re.compile(r"\d+")
 _NAMES = {True: words("decoys", "chinese_names"), False: words("decoys", "english_names")}

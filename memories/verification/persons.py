@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from memories.language import entities, relations
+from memories.language.amounts import DAYS_AND_MONTHS
 from memories.language.names import fold
 from memories.language.scripts import HAN, IDEOGRAPHS, has_han
 from memories.language.word_lists import classes, word_set
-from memories.verification.amounts import DAYS_AND_MONTHS
 
 SPEAKER = "speaker"
 #: How the speaker is called by whoever writes about them.

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memories.language.dates import Window, windows
+from memories.language.calendar import Window, windows
 
 SATURDAY = date(2026, 11, 21)
 

@@ -30,8 +30,7 @@ BOUNDS = {
     "memories.language.differences._KNOWN": 8,  # a run of signs is cut into known words only if it is as short
     "memories.language.differences._MADE_OF_KNOWN": 8,
     "memories.language.contradiction.": 600,  # what is longer is no statement about one thing
-    "memories.verification.amounts:": 100,  # an amount that was read before
-    "memories.verification.relative_dates:": 100,
+    "memories.language.amounts:": 100,  # an amount that was read before
     "memories.conf:": 1_000,  # what an operator sets
 }
 MOST_TEXTS = 100  # made of one pattern

@@ -5,7 +5,7 @@ from datetime import date
 import pytest
 
 from memories.choices import Refusal
-from memories.verification.amounts import amounts_in
+from memories.language.amounts import amounts_in
 from memories.verification.claims import Conversation, Message, invention
 
 

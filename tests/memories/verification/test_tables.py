@@ -11,9 +11,10 @@ import pytest
 
 from memories.choices import Refusal
 from memories.consolidation.statements import conversation_of
-from memories.verification import amounts, claims
+from memories.language import amounts
+from memories.language.amounts import dates_of
+from memories.verification import claims
 from memories.verification.claims import Conversation, Message
-from memories.verification.relative_dates import dates_of
 
 FOLDER = Path(__file__).parent
 SAID_ON = date(2026, 3, 4)
