@@ -1,4 +1,4 @@
-"""What waits in the buffer becomes facts, and what is known of a day (D5).
+"""What waits in the buffer becomes facts, and events of days (D5).
 
 With a model: one question an extraction batch, outside any transaction; its answer and the end of the extraction batch
 are one transaction. Without one: the most telling sentences of each day. A model that is configured is waited for: an
@@ -34,7 +34,7 @@ ACTOR = storage.ACTOR
 _REFUSED = (PlatformError, DataError, IntegrityError)
 #: Extraction batches in a row for which the model gave no answer, after which a run ends.
 _MAX_FAILURES = 3
-#: Counts a run always tells, however few.
+#: Counts every run reports, however few.
 _ALWAYS_COUNTED = ("extraction_batches", "turns", "events", "facts", "failed", "parked")
 
 
@@ -51,7 +51,7 @@ class _Run:
     lock: Lock = field(default_factory=Lock)
 
     def count(self, done: Mapping[str, int]) -> None:
-        """Add what one of the hands has done, and tell of it: one hand at a time."""
+        """Add what one of the hands has done, and report it: one hand at a time."""
         with self.lock:
             self.counts.update(done)
             if self.report:
@@ -62,16 +62,23 @@ def extract_ready(clock: Clock, *, workspace_id: int | None = None, report: Repo
     """Work off the extraction batches that are due, until none is left or MEMORY_EXTRACT_TIME is up; counts by outcome.
 
     With a model as many extraction batches at once as questions may be asked at once: nearly all of the time is
-    waiting. `report` is told after every extraction batch.
+    waiting. `report` gets the counts after every extraction batch.
     """
     run = _Run(clock, clock() + conf.EXTRACT_TIME, workspace_id, report)
     hands = conf.LLM_CALLS if model.is_on() else 1
     if hands == 1:
         _work(run)
         return dict(run.counts)
+
+    def work_in_thread() -> None:
+        try:
+            _work(run)
+        finally:
+            connections.close_all()  # a thread has connections of its own
+
     with ThreadPoolExecutor(hands, thread_name_prefix="extract") as pool:
-        for done in [pool.submit(_work_in_thread, run) for _hand in range(hands)]:
-            done.result()
+        for hand in [pool.submit(work_in_thread) for _hand in range(hands)]:
+            hand.result()
     return dict(run.counts)
 
 
@@ -85,41 +92,29 @@ def waiting_in(workspace_id: int) -> QuerySet[ExtractionBatch]:
     return ExtractionBatch.objects.filter(workspace_id=workspace_id)
 
 
-def _work_in_thread(run: _Run) -> None:
-    """In a thread, which has connections of its own."""
-    try:
-        _work(run)
-    finally:
-        connections.close_all()
-
-
 def _work(run: _Run) -> None:
+    """Read one extraction batch after the other, store what it comes to, and let it go; or note what went wrong."""
     while run.clock() < run.until and run.failures < _MAX_FAILURES:
         batch = buffer.claim_next(now=run.clock(), workspace_id=run.workspace_id)
         if batch is None:
             break
-        run.count(_process(batch, run))
-
-
-def _process(batch: ExtractionBatch, run: _Run) -> dict[str, int]:
-    """One extraction batch: read it, store what it comes to, and let it go; or say what went wrong."""
-    try:
-        result = extract(batch, now=run.clock())
-        run.failures = 0
-        with buffer.completing(batch):
-            stored = storage.store(result, workspace_id=batch.workspace_id, run=f"extract:{batch.pk}", now=run.clock())
-    except buffer.ClaimLost:
-        log.warning("extraction.claim_lost", batch=batch.pk, workspace=batch.workspace_id)
-        return {"lost": 1}
-    except _REFUSED as error:
-        if isinstance(error, ModelFailed):
-            run.failures += 1
-        outcome = _postpone(batch, error, run.clock())
-        log.warning(
-            "extraction.failed", batch=batch.pk, attempt=batch.attempts, fate=outcome, error=type(error).__name__
-        )
-        return {outcome: 1}
-    return {"extraction_batches": 1, "turns": len(batch.turns.all()), **stored}
+        try:
+            result = extract(batch, now=run.clock())
+            run.failures = 0
+            with buffer.completing(batch):
+                part = f"extract:{batch.pk}"
+                stored = storage.store(result, workspace_id=batch.workspace_id, run=part, now=run.clock())
+        except buffer.ClaimLost:
+            log.warning("extraction.claim_lost", batch=batch.pk, workspace=batch.workspace_id)
+            run.count({"lost": 1})
+        except _REFUSED as error:
+            run.failures += isinstance(error, ModelFailed)
+            outcome = _postpone(batch, error, run.clock())
+            kind = type(error).__name__
+            log.warning("extraction.failed", batch=batch.pk, attempt=batch.attempts, fate=outcome, error=kind)
+            run.count({outcome: 1})
+        else:
+            run.count({"extraction_batches": 1, "turns": len(batch.turns.all()), **stored})
 
 
 def extract(batch: ExtractionBatch, *, now: datetime) -> ExtractionResult:
@@ -136,8 +131,8 @@ def extract(batch: ExtractionBatch, *, now: datetime) -> ExtractionResult:
     checker = Checker(question, scopes, workspace.zone())
     objection = objection_of(checker)
     answer = model.ask_model(question, workspace, now=now, judge=objection)
-    result, told, read = verify(answer.value, objection.statements(answer.value), checker, workspace, now=now)
-    result.days = [day for scoped in scopes for day in describe_days(told, question, scoped, workspace.zone())]
+    result, summary, read = verify(answer.value, objection.statements(answer.value), checker, workspace, now=now)
+    result.days = [day for scoped in scopes for day in describe_days(summary, question, scoped, workspace.zone())]
     spent = {"calls": answer.calls + read.calls, "tokens": answer.tokens + read.tokens}
     lost = {"refused": len(result.refused), "unreadable": answer.refused}
     kept = {"verified": result.counts["verified"], "quoted": len(result.findings) - result.counts["verified"]}

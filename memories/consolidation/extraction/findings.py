@@ -6,10 +6,11 @@ does what a model names, unless the reader saw that both may be true; and whatev
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
+from itertools import islice
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -27,9 +28,9 @@ from memories.kinds import LASTING
 from memories.language.conflicts import ConflictVerdict, judge
 from memories.language.text import terms
 from memories.llm.schemas import ExtractionOutput, Fact
-from memories.models import Entry, Scope, Workspace
+from memories.models import Entry, Workspace
 from memories.verification import claims
-from memories.verification.claims import Conversation, Message, Quote
+from memories.verification.claims import Conversation, Message
 
 #: Facts that share a word with the new ones, the latest; and those one of them is compared with, which share most.
 _LOOKED_AT, _COMPARED = 1_000, 50
@@ -40,19 +41,19 @@ _OF_MACHINES = (Source.EXTRACTION, Source.COMPRESSION)
 
 @dataclass
 class Contradiction:
-    """A known fact, as it was when it was compared, that a new one may contradict, and what speaks for it."""
+    """A stored fact, as it was when it was compared, that a new one may contradict, and what speaks for it."""
 
     fact: Entry
     conflict: ConflictVerdict
     is_named: bool = False  # the model says that the new one replaces it
-    is_newer: bool = False  # the known one was stated later: the new one is the outdated one
-    reading: Reading = Reading.UNSURE  # of the known fact, by the words of the new one
+    is_newer: bool = False  # the stored one was stated later: the new one is the outdated one
+    reading: Reading = Reading.UNSURE  # of the stored fact, by the words of the new one
 
     @property
     def is_likely(self) -> bool:
         """Whether it is worth asking a person, once it was read; of a line of the profile the reading is enough.
 
-        What the model alone names is not, where the new words leave the known fact true.
+        What the model alone names is not, where the new words leave the stored fact true.
         """
         if self.conflict is not ConflictVerdict.NONE or self.outdates_line:
             return True
@@ -79,50 +80,44 @@ class Contradiction:
         return sum(signals) > 1
 
 
-class KnownFacts:
-    """Facts of some memories that new ones may contradict, read once for all of them."""
+class FactsAround:
+    """Facts of the memories of some drafts that these may contradict, read once for all of them."""
 
     def __init__(self, drafts: Sequence[Draft], named: Collection[int]) -> None:
         by_scope: defaultdict[int, set[int]] = defaultdict(set)
         for draft in drafts:
             by_scope[draft.scope.pk].update(terms(draft.content))
         scopes = {draft.scope.pk: draft.scope for draft in drafts}
-        self._facts = {pk: _facts_of(scopes[pk], own, named) for pk, own in by_scope.items()}
+        self._facts: dict[int, list[Entry]] = {}
+        for pk, own in by_scope.items():
+            live = Entry.objects.in_scope(scopes[pk]).live().filter(type=EntryType.FACT)
+            sharing = live.filter(category__in=LASTING, terms__overlap=sorted(own)).order_by("-stated_at", "-pk")
+            facts = {fact.pk: fact for fact in sharing[:_LOOKED_AT]}
+            if missing := set(named) - facts.keys():
+                facts |= live.in_bulk(missing)
+            self._facts[pk] = list(facts.values())
 
     def contradicted_by(self, draft: Draft, named: Collection[int]) -> list[Contradiction]:
-        """The known facts a new one may contradict; `named` are those the model says it replaces.
+        """The stored facts a new one may contradict; `named` are those the model says it replaces.
 
         Lines of the profile are read with it in any case: they are in every prompt.
         """
-        own = set(terms(draft.content))
-        shared = {fact.pk: len(own.intersection(fact.terms)) for fact in self._facts[draft.scope.pk]}
-        near = [
-            fact
-            for fact in self._facts[draft.scope.pk]
-            if shared[fact.pk] and (fact.tier == 1 or fact.project == draft.project)
-        ]
-        near.sort(key=lambda fact: -shared[fact.pk])
-        beside = [fact for fact in self._facts[draft.scope.pk] if fact.pk in named and fact not in near[:_COMPARED]]
-        found = (_compared(draft, fact, fact.pk in named) for fact in [*near[:_COMPARED], *beside])
-        differing = [one for one in found if one.fact.content != draft.content]
-        lines = [one for one in differing if one.fact.tier == 1 and not (one.is_to_be_read or one.is_newer)]
-        return [one for one in differing if one.is_to_be_read] + lines[:_LINES_READ]
-
-
-def _facts_of(scope: Scope, own: Iterable[int], named: Collection[int]) -> list[Entry]:
-    facts = Entry.objects.in_scope(scope).live().filter(type=EntryType.FACT)
-    sharing = facts.filter(category__in=LASTING, terms__overlap=sorted(own)).order_by("-stated_at", "-pk")
-    found = {fact.pk: fact for fact in sharing[:_LOOKED_AT]}
-    if missing := set(named) - found.keys():
-        found |= facts.in_bulk(missing)
-    return list(found.values())
-
-
-def _compared(draft: Draft, fact: Entry, is_named: bool) -> Contradiction:
-    if fact.stated_at > draft.at:
-        is_over = judge(draft.content, fact.content) is ConflictVerdict.CERTAIN
-        return Contradiction(fact, ConflictVerdict.CERTAIN if is_over else ConflictVerdict.NONE, is_newer=True)
-    return Contradiction(fact, judge(fact.content, draft.content), is_named)
+        own, facts = set(terms(draft.content)), self._facts[draft.scope.pk]
+        shared = {fact.pk: len(own.intersection(fact.terms)) for fact in facts}
+        near = [fact for fact in facts if shared[fact.pk] and (fact.tier == 1 or fact.project == draft.project)]
+        near = sorted(near, key=lambda fact: -shared[fact.pk])[:_COMPARED]
+        pairs = []
+        for fact in [*near, *(fact for fact in facts if fact.pk in named and fact not in near)]:
+            if fact.content == draft.content:
+                continue
+            if fact.stated_at > draft.at:
+                is_over = judge(draft.content, fact.content) is ConflictVerdict.CERTAIN
+                conflict = ConflictVerdict.CERTAIN if is_over else ConflictVerdict.NONE
+                pairs.append(Contradiction(fact, conflict, is_newer=True))
+            else:
+                pairs.append(Contradiction(fact, judge(fact.content, draft.content), fact.pk in named))
+        lines = [pair for pair in pairs if pair.fact.tier == 1 and not (pair.is_to_be_read or pair.is_newer)]
+        return [pair for pair in pairs if pair.is_to_be_read] + lines[:_LINES_READ]
 
 
 def may_correct(draft: Draft, earlier: Draft) -> bool:
@@ -152,20 +147,20 @@ class Checker:
     def candidate(self, fact: Fact) -> Candidate:
         """The fact with its quotes where they stand, and the first thing that is wrong with it."""
         shown = self._messages
-        quotes = claims.locate([(shown[one.message], one.text) for one in fact.quote])
-        messages = {one.message: self.question.messages[one.message] for one in fact.quote}
-        owner = find_owner(self.scopes, {one.message.id for one in messages.values()})
+        quotes = claims.locate([(shown[quoted.message], quoted.text) for quoted in fact.quote])
+        messages = {quoted.message: self.question.messages[quoted.message] for quoted in fact.quote}
+        owner = find_owner(self.scopes, {scoped.message.id for scoped in messages.values()})
         candidate = Candidate(fact.content, quotes, fact=fact, owner=owner, messages=messages)
         if owner is None:
             candidate.refusal = Refusal.NO_SCOPE
         else:
-            said = self.conversation(messages.values(), owner)
-            candidate.take_fault(claims.fault(fact.content, fact.subject, quotes, said))
+            conversation = self.conversation(messages.values(), owner)
+            candidate.take_fault(claims.fault(fact.content, fact.subject, quotes, conversation))
         return candidate
 
     def conversation(self, messages: Collection[ScopedMessage], owner: ScopeMessages | None) -> Conversation:
         """All that was shown, read as the author of these messages would: «I» is that person."""
-        authors = frozenset((one.speaker, one.message.sender) for one in messages if not one.is_answer)
+        authors = frozenset((scoped.speaker, scoped.message.sender) for scoped in messages if not scoped.is_answer)
         scope = owner.scope if owner else None
         key = (scope.pk if scope else None, authors)
         if key not in self._read:
@@ -181,9 +176,13 @@ class Checker:
     def _messages(self) -> Mapping[str, Message]:
         return {
             name: Message(
-                name, one.message.content, one.speaker, one.message.at.astimezone(self.zone).date(), one.is_answer
+                name,
+                scoped.message.content,
+                scoped.speaker,
+                scoped.message.at.astimezone(self.zone).date(),
+                scoped.is_answer,
             )
-            for name, one in self.question.messages.items()
+            for name, scoped in self.question.messages.items()
         }
 
 
@@ -192,7 +191,7 @@ TIER = 2
 
 @dataclass(frozen=True)
 class Finding:
-    """A fact on its way to the door, and the known facts it may contradict."""
+    """A fact on its way to the door, and the stored facts it may contradict."""
 
     draft: Draft
     contradicts: list[Contradiction] = field(default_factory=list)
@@ -224,16 +223,16 @@ class Offer:
 
     def claims(self) -> list[Claim]:
         """The fact, then each fact it may contradict beside the new words."""
-        beside = [*(one.fact.content for one in self.contradicts), *(one.draft.content for one in self.corrects)]
+        beside = [pair.fact.content for pair in self.contradicts] + [other.draft.content for other in self.corrects]
         return [self.candidate.claim(), *map(self.candidate.claim, beside)]
 
     def judge(self, verdicts: Sequence[Reading]) -> None:
         """Take the verdicts on its claims; it corrects only what its words make untrue."""
         self.candidate.judge(verdicts[0])
         beside = iter(verdicts[1:])
-        for one in self.contradicts:
-            one.reading = next(beside)
-        self.corrects = [one for one in self.corrects if next(beside) is Reading.CONTRADICTED]
+        for pair in self.contradicts:
+            pair.reading = next(beside)
+        self.corrects = [other for other in self.corrects if next(beside) is Reading.CONTRADICTED]
 
     @property
     def is_verified(self) -> bool:
@@ -241,13 +240,20 @@ class Offer:
 
 
 def offers_of(candidates: Sequence[Candidate], question: ExtractionQuestion) -> list[Offer]:
-    """The facts nothing is wrong with, with the known facts they may contradict."""
-    checked = [one for one in candidates if one.refusal is None]
-    drafts = [_draft(one) for one in checked]
-    named = [_named(one, question) for one in checked]
-    known = KnownFacts(drafts, set().union(*named))
-    found = zip(checked, drafts, named, strict=True)
-    offers = [Offer(one, draft, known.contradicted_by(draft, names)) for one, draft, names in found]
+    """The facts nothing is wrong with, with the stored facts they may contradict."""
+    checked = [candidate for candidate in candidates if candidate.refusal is None]
+    drafts = [_draft(candidate) for candidate in checked]
+    # what the model says a fact replaces, where it is of the same memory
+    named: list[set[int]] = []
+    for candidate in checked:
+        whole, owner = question.whole, candidate.owner
+        is_of_it = whole is not None and owner is not None and whole.scope.pk == owner.scope.pk
+        named.append({question.facts[name].pk for name in candidate.fact.replaces} if is_of_it else set())
+    around = FactsAround(drafts, set().union(*named))
+    offers = [
+        Offer(candidate, draft, around.contradicted_by(draft, replaced))
+        for candidate, draft, replaced in zip(checked, drafts, named, strict=True)
+    ]
     for offer in offers:
         offer.corrects = [other for other in offers if may_correct(offer.draft, other.draft)]
     return offers
@@ -255,39 +261,44 @@ def offers_of(candidates: Sequence[Candidate], question: ExtractionQuestion) -> 
 
 def findings_of(offers: Sequence[Offer]) -> tuple[list[Finding], int]:
     """The facts a reader did not refuse; and how many another fact of the same conversation corrects."""
-    kept = [one for one in offers if one.candidate.refusal is None]
-    corrected = {id(other) for one in kept if one.is_verified for other in one.corrects}
-    findings = [Finding(_draft(one.candidate), one.contradicts) for one in kept if id(one) not in corrected]
+    kept = [offer for offer in offers if offer.candidate.refusal is None]
+    corrected = {id(other) for offer in kept if offer.is_verified for other in offer.corrects}
+    findings = [Finding(_draft(offer.candidate), offer.contradicts) for offer in kept if id(offer) not in corrected]
     return findings, len(kept) - len(findings)
 
 
 def refused_of(candidates: Sequence[Candidate]) -> list[Refused]:
-    """The refused facts, each with the reason and the words it was said to rest on."""
+    """The refused facts, each with the reason and the words it was to rest on."""
     return [
         Refused(
-            scope=one.owner.scope if one.owner else None,
-            content=one.fact.content,
-            quote=" … ".join(quoted.text for quoted in one.fact.quote),
-            reason=one.refusal,
-            origins=tuple(message.message.id for message in one.messages.values()),
+            scope=candidate.owner.scope if candidate.owner else None,
+            content=candidate.fact.content,
+            quote=" … ".join(quoted.text for quoted in candidate.fact.quote),
+            reason=candidate.refusal,
+            origins=tuple(scoped.message.id for scoped in candidate.messages.values()),
         )
-        for one in candidates
-        if one.refusal is not None
+        for candidate in candidates
+        if candidate.refusal is not None
     ]
 
 
-def _named(one: Candidate, question: ExtractionQuestion) -> set[int]:
-    """The known facts the model says it replaces, where they are of the same memory."""
-    is_of_it = question.whole is not None and one.owner is not None and question.whole.scope.pk == one.owner.scope.pk
-    return {question.facts[name].pk for name in one.fact.replaces} if is_of_it else set()
+def _draft(candidate: Candidate) -> Draft:
+    """What is stored of it, with its quotes.
 
-
-def _draft(one: Candidate) -> Draft:
-    if one.owner is None:
+    It names who said it where others speak too; a person's own memory holds what they said anywhere, as one.
+    """
+    if candidate.owner is None:
         raise AssertionError("a fact without a memory is refused")
-    messages = list(one.messages.values())
-    ids = tuple(message.message.id for message in messages)
-    fact, owner = one.fact, one.owner
+    fact, owner = candidate.fact, candidate.owner
+    messages = list(candidate.messages.values())
+    ids = tuple(scoped.message.id for scoped in messages)
+    speakers = {(scoped.message.sender, scoped.speaker) for scoped in messages if not scoped.is_answer}
+    speakers = {(sender, speaker) for sender, speaker in speakers if speaker}
+    slots: dict[str, str] = {}
+    if owner.scope.kind == ScopeKind.CHAT and len(speakers) == 1:
+        ((sender, speaker),) = speakers
+        slots = {"speaker": speaker} | ({"sender_id": sender} if sender else {})
+    quotes = [(quote, candidate.messages[quote.message.id]) for quote in candidate.quotes]
     return Draft(
         scope=owner.scope,
         type=EntryType.FACT,
@@ -298,34 +309,23 @@ def _draft(one: Candidate) -> Draft:
         topic=fact.topic,
         importance=fact.importance,
         source=Source.EXTRACTION,
-        at=max(message.message.at for message in messages),
-        slots=_slots(owner, messages),
+        at=max(scoped.message.at for scoped in messages),
+        slots=slots,
         chats=owner.chats(ids),
         origins=ids,
-        verification=one.verification,
-        evidence=tuple(_words(quote, one.messages[quote.message.id]) for quote in one.quotes),
+        verification=candidate.verification,
+        evidence=tuple(
+            QuotedWords(
+                origin=scoped.message.id,
+                start=quote.span.start,
+                end=quote.span.end,
+                quote=quote.text,
+                at=scoped.message.at,
+                speaker=scoped.speaker,
+            )
+            for quote, scoped in quotes
+        ),
     )
-
-
-def _words(quote: Quote, one: ScopedMessage) -> QuotedWords:
-    """A quote as it is stored, with the message it stands in."""
-    return QuotedWords(
-        origin=one.message.id,
-        start=quote.span.start,
-        end=quote.span.end,
-        quote=quote.text,
-        at=one.message.at,
-        speaker=one.speaker,
-    )
-
-
-def _slots(owner: ScopeMessages, messages: Sequence[ScopedMessage]) -> dict[str, str]:
-    """Who said it, where others speak too; a person's own memory holds what they said anywhere, as one."""
-    speakers = {(one.message.sender, one.speaker) for one in messages if not one.is_answer and one.speaker}
-    if owner.scope.kind != ScopeKind.CHAT or len(speakers) != 1:
-        return {}
-    ((sender, speaker),) = speakers
-    return {"speaker": speaker} | ({"sender_id": sender} if sender else {})
 
 
 def objection_of(checker: Checker) -> Objection[Fact]:
@@ -336,7 +336,7 @@ def objection_of(checker: Checker) -> Objection[Fact]:
 def verify(
     answer: ExtractionOutput, facts: Sequence[Fact], checker: Checker, workspace: Workspace, *, now: datetime
 ) -> tuple[ExtractionResult, str, ReadingResult]:
-    """What is made of an answer, what may be told of its summary, and the reading of both.
+    """What is made of an answer, what is left of its summary, and the reading of both.
 
     The model that reads is asked outside any transaction.
     """
@@ -346,19 +346,15 @@ def verify(
     summary = CheckedSummary.of(answer.summary, shown)
     asked = [claim for offer in offers for claim in offer.claims()]
     result = reading.read([*asked, *summary.claims()], checker.sources(), workspace, now=now)
-    verdicts = iter([result.of(n) for n in range(len(asked))])
+    verdicts = (result.of(n) for n in range(len(asked)))
     for offer in offers:
-        offer.judge(_next(verdicts, len(offer.claims())))
+        offer.judge(list(islice(verdicts, len(offer.claims()))))
     is_trusted = trust.is_trusted(workspace.pk, llm.model_name(), now=now)
     for offer in offers:
         if not is_trusted:  # what is refused stays refused
             offer.candidate.verification = Verification.QUOTED
     findings, corrected = findings_of(offers)
-    counts = Counter(corrected=corrected, refused=sum(one.refusal is not None for one in candidates))
-    counts.update(verified=sum(one.is_verified for one in findings), **result.counts)
-    told = summary.read(result, begin=len(asked)).text
-    return ExtractionResult([], findings, refused_of(candidates), counts), told, result
-
-
-def _next(verdicts: Iterator[Reading], count: int) -> list[Reading]:
-    return [next(verdicts) for _claim in range(count)]
+    counts = Counter(corrected=corrected, refused=sum(candidate.refusal is not None for candidate in candidates))
+    counts.update(verified=sum(finding.is_verified for finding in findings), **result.counts)
+    summary_text = summary.read(result, begin=len(asked)).text
+    return ExtractionResult([], findings, refused_of(candidates), counts), summary_text, result

@@ -10,7 +10,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from itertools import chain, zip_longest
-from typing import Any
 from zoneinfo import ZoneInfo
 
 from memories import llm
@@ -22,11 +21,11 @@ from memories.index import models_in_use, scope_statistics, vectors
 from memories.language import summary as summaries
 from memories.language import text
 from memories.llm import prompts, schemas
-from memories.models import Entry, Scope, Workspace
+from memories.models import Entry, Workspace
 
 PURPOSE = "extraction"
 _PROJECTS = 50
-_PROBES = 30  # rarest terms of a conversation by which known facts are looked for
+_PROBES = 30  # rarest terms of a conversation by which facts are looked for
 _LOOKED_AT = 200
 #: So much of one message is shown, its head and its tail: twice the characters an extraction batch has tokens.
 _CHARS_A_TOKEN = 2
@@ -52,14 +51,52 @@ def is_on() -> bool:
 
 
 def build_question(messages: Sequence[ScopedMessage], scopes: Sequence[ScopeMessages]) -> ExtractionQuestion:
-    ids = {one.message.id for one in messages}
-    numbered = {f"m{n}": one for n, one in enumerate(messages, start=1)}
-    whole = next((scoped for scoped in scopes if scoped.holds(ids)), None)
+    """What a model is shown of these messages, with facts and projects of the scope that may hold them all."""
+    ids = {scoped.message.id for scoped in messages}
+    numbered = {f"m{n}": scoped for n, scoped in enumerate(messages, start=1)}
+    whole = next((scope for scope in scopes if scope.holds(ids)), None)
     if whole is None:
         return ExtractionQuestion(numbered)
-    facts = {f"f{n}": fact for n, fact in enumerate(_known_facts(whole), start=1)}
+    # The facts that share most with the conversation by its rare words, and those nearest by meaning, in turn: at most
+    # half of them are there for their meaning alone, as something is nearest to whatever is written.
+    facts: dict[int, Entry] = {}
+    if conf.KNOWN_FACTS > 0:
+        near = _near_facts(whole)
+        in_turn = chain.from_iterable(zip_longest(_sharing_facts(whole), near))
+        facts = {fact.pk: fact for fact in in_turn if fact is not None}
+    by_name = {f"f{n}": fact for n, fact in enumerate(list(facts.values())[: max(conf.KNOWN_FACTS, 0)], start=1)}
     projects = [name for name in whole.scope.projects if name != schemas.NO_PROJECT]
-    return ExtractionQuestion(numbered, whole, facts, tuple(projects[:_PROJECTS]))
+    return ExtractionQuestion(numbered, whole, by_name, tuple(projects[:_PROJECTS]))
+
+
+def _near_facts(whole: ScopeMessages) -> list[Entry]:
+    """«I live in Porto» to «I moved to Braga»: none where nothing is embedded, or the embedder was away."""
+    model = models_in_use.searched_model(whole.scope.workspace_id)
+    if model is None or not whole.messages:
+        return []
+    near = vectors.facts_near_messages(
+        whole.scope,
+        model,
+        origins=(scoped.message.id for scoped in whole.messages),
+        sessions=(scoped.turn.place.get("session_id", "") for scoped in whole.messages),
+        since=min(scoped.message.at for scoped in whole.messages),
+        most=(conf.KNOWN_FACTS + 1) // 2,
+    )
+    facts = Entry.objects.in_scope(whole.scope).live().in_bulk(near)
+    return [facts[pk] for pk in near if pk in facts]
+
+
+def _sharing_facts(whole: ScopeMessages) -> list[Entry]:
+    """The facts with the rarest words of a conversation, those that share most of them first."""
+    own = {term for scoped in whole.messages for term in text.terms(scoped.message.content)}
+    counts = {term: n for (_scope, term), n in scope_statistics.frequencies([whole.scope.pk], own).items() if n > 0}
+    probe = sorted(counts, key=lambda term: (counts[term], term))[:_PROBES]
+    if not probe:
+        return []
+    latest = Entry.objects.in_scope(whole.scope).live().filter(type=EntryType.FACT, terms__overlap=probe)
+    facts = list(latest.order_by("-stated_at", "-pk")[:_LOOKED_AT])
+    shared = {fact.pk: sum(1 / counts[term] for term in fact.terms if term in counts) for fact in facts}
+    return sorted(facts, key=lambda fact: -shared[fact.pk])[: conf.KNOWN_FACTS]
 
 
 def ask_model(
@@ -69,8 +106,23 @@ def ask_model(
 
     Facts that stay unusable through all corrections are left out, and counted: the others do not wait with them.
     """
+    zone, limit = workspace.zone(), conf.TOKEN_CAP * _CHARS_A_TOKEN
+    data = {
+        "known_projects": list(question.projects),
+        "known_facts": [{"id": name, "content": fact.content} for name, fact in question.facts.items()],
+        "messages": [
+            {
+                "id": name,
+                "role": scoped.message.role,
+                "speaker": scoped.speaker,
+                "content": text.smart_truncate(scoped.message.content, limit),
+                "at": scoped.message.at.astimezone(zone).isoformat(timespec="seconds"),
+            }
+            for name, scoped in question.messages.items()
+        ],
+    }
     values: dict[str, int | str] = {"categories": ", ".join(Category.values), "max_facts": schemas.MAX_FACTS}
-    prompt = prompts.prompt("extraction", workspace.language, _data(question, workspace), **values)
+    prompt = prompts.prompt("extraction", workspace.language, data, **values)
     return llm.ask(
         workspace,
         PURPOSE,
@@ -83,76 +135,21 @@ def ask_model(
     )
 
 
-def _data(question: ExtractionQuestion, workspace: Workspace) -> dict[str, Any]:
-    zone, limit = workspace.zone(), conf.TOKEN_CAP * _CHARS_A_TOKEN
-    return {
-        "known_projects": list(question.projects),
-        "known_facts": [{"id": name, "content": fact.content} for name, fact in question.facts.items()],
-        "messages": [
-            {
-                "id": name,
-                "role": one.message.role,
-                "speaker": one.speaker,
-                "content": text.smart_truncate(one.message.content, limit),
-                "at": one.message.at.astimezone(zone).isoformat(timespec="seconds"),
-            }
-            for name, one in question.messages.items()
-        ],
-    }
-
-
-def _known_facts(whole: ScopeMessages) -> list[Entry]:
-    """The facts that share most with a conversation by its rare words, and those nearest by meaning, in turn.
-
-    At most half of them are there for their meaning alone: something is nearest to whatever is said.
-    """
-    if conf.KNOWN_FACTS <= 0:
-        return []
-    near = _near_facts(whole)
-    in_turn = chain.from_iterable(zip_longest(_sharing_facts(whole), near))
-    found = {fact.pk: fact for fact in in_turn if fact is not None}
-    return list(found.values())[: conf.KNOWN_FACTS]
-
-
-def _near_facts(whole: ScopeMessages) -> list[Entry]:
-    """«I live in Porto» to «I moved to Braga»: none where nothing is embedded, or the embedder was away."""
-    model = models_in_use.searched_model(whole.scope.workspace_id)
-    if model is None or not whole.messages:
-        return []
-    near = vectors.facts_near_messages(
-        whole.scope,
-        model,
-        origins=(one.message.id for one in whole.messages),
-        sessions=(one.turn.place.get("session_id", "") for one in whole.messages),
-        since=min(one.message.at for one in whole.messages),
-        most=(conf.KNOWN_FACTS + 1) // 2,
-    )
-    facts = Entry.objects.in_scope(whole.scope).live().in_bulk(near)
-    return [facts[pk] for pk in near if pk in facts]
-
-
-def _sharing_facts(whole: ScopeMessages) -> list[Entry]:
-    own = {term for one in whole.messages for term in text.terms(one.message.content)}
-    counts = {term: n for (_scope, term), n in scope_statistics.frequencies([whole.scope.pk], own).items() if n > 0}
-    probe = sorted(counts, key=lambda term: (counts[term], term))[:_PROBES]
-    if not probe:
-        return []
-    facts = Entry.objects.in_scope(whole.scope).live().filter(type=EntryType.FACT, terms__overlap=probe)
-    found = list(facts.order_by("-stated_at", "-pk")[:_LOOKED_AT])
-    shared = {fact.pk: sum(1 / counts[term] for term in fact.terms if term in counts) for fact in found}
-    return sorted(found, key=lambda fact: -shared[fact.pk])[: conf.KNOWN_FACTS]
-
-
 def summarise_days(scoped: ScopeMessages, zone: ZoneInfo) -> Iterator[EventDraft]:
     """For each local day at most one event; none where it held nothing but pleasantries."""
-    weigh = scope_statistics.term_weights(scoped.scope, (one.message.content for one in scoped.messages))
-    by_day: dict[date, list[ScopedMessage]] = defaultdict(list)
-    for one in scoped.messages:
-        by_day[one.message.at.astimezone(zone).date()].append(one)
-    for day in sorted(by_day):
-        summary = summaries.summarise(
-            [_line(one, scoped.scope) for one in by_day[day]], weigh, limit=conf.SUMMARY_CHARS
+    weigh = scope_statistics.term_weights(scoped.scope, (item.message.content for item in scoped.messages))
+    is_chat = scoped.scope.kind == ScopeKind.CHAT  # where people are called by name; in a person's memory they are not
+    by_day: dict[date, list[summaries.Utterance]] = defaultdict(list)
+    for item in scoped.messages:
+        utterance = summaries.Utterance(
+            content=item.message.content,
+            origin=item.message.id,
+            label=item.speaker if item.is_answer or is_chat else "",
+            is_answer=item.is_answer,
         )
+        by_day[item.message.at.astimezone(zone).date()].append(utterance)
+    for day in sorted(by_day):
+        summary = summaries.summarise(by_day[day], weigh, limit=conf.SUMMARY_CHARS)
         if summary.content:
             yield EventDraft(
                 scope=scoped.scope,
@@ -163,27 +160,16 @@ def summarise_days(scoped: ScopeMessages, zone: ZoneInfo) -> Iterator[EventDraft
             )
 
 
-def _line(one: ScopedMessage, scope: Scope) -> summaries.Utterance:
-    """In a chat's memory people are called by name, in a person's own not at all."""
-    is_named = one.is_answer or scope.kind == ScopeKind.CHAT
-    return summaries.Utterance(
-        content=one.message.content,
-        origin=one.message.id,
-        label=one.speaker if is_named else "",
-        is_answer=one.is_answer,
-    )
-
-
 def describe_days(
     summary: str, question: ExtractionQuestion, scoped: ScopeMessages, zone: ZoneInfo
 ) -> Iterator[EventDraft]:
-    """The model's summary, where a memory may hold all it tells of and all of it was said on one day.
+    """The model's summary, where a memory may hold all it speaks of and all of it is of one day.
 
     Else, and where none of its sentences holds, the most telling sentences of each day.
     """
     shown = list(question.messages.values())
-    ids = tuple(one.message.id for one in shown)
-    dates = {one.message.at.astimezone(zone).date() for one in shown}
+    ids = tuple(item.message.id for item in shown)
+    dates = {item.message.at.astimezone(zone).date() for item in shown}
     if summary and len(dates) == 1 and scoped.holds(ids):
         yield EventDraft(
             scope=scoped.scope, local_date=dates.pop(), content=summary, chats=scoped.chats(ids), origins=ids

@@ -29,13 +29,13 @@ def store(result: ExtractionResult, *, workspace_id: int, run: str, now: datetim
     counts = Counter(result.counts)
     model = str(result.cost.get("model", ""))
     statements.record_refused(result.refused, workspace_id=workspace_id, model=model, purpose=NAME, run=run, now=now)
-    found = [*(finding.draft.scope for finding in result.findings), *(day.scope for day in result.days)]
-    scopes = {scope.pk: scope for scope in found}
+    scopes = {finding.draft.scope.pk: finding.draft.scope for finding in result.findings}
+    scopes |= {day.scope.pk: day.scope for day in result.days}
     cost = result.cost
     for pk, scope in sorted(scopes.items()):  # in one order, so that no two workers wait for each other
         findings = [finding for finding in result.findings if finding.draft.scope.pk == pk]
         counts.update(_store(scope, findings, [day for day in result.days if day.scope.pk == pk], run, now, cost))
-        cost = {"model": model} if model else {}  # what was spent is told once, whose words they are everywhere
+        cost = {"model": model} if model else {}  # what was spent is counted once, the model is named everywhere
     return dict(counts)
 
 
@@ -58,19 +58,16 @@ def _store(
     rows = BatchChange.objects.filter(batch=plan, state=ChangeState.APPLIED)
     facts = dict(rows.filter(verb=BatchVerb.CREATE).values_list("position", "entry_id"))
     counted = {name: rows.filter(verb=verb).count() for name, verb in _COUNTED.items()}
-    lines = _contradict_lines(scope, doubtful, facts, now)
-    proposed = _propose(scope, [pair for pair in doubtful if pair[1].fact.pk not in lines], facts, run, model, now)
+    # lines of the profile that a reader says are untrue now are handed out no more
+    new = Entry.objects.in_scope(scope).live().in_bulk(facts.values())
+    outdated_by = {pair.fact.pk: new[facts[n]] for n, pair in doubtful if pair.outdates_line and facts.get(n) in new}
+    profile = Entry.objects.in_scope(scope).live().select_related("scope").filter(pk__in=outdated_by)
+    lines = {line.pk for line in profile if entries.contradict(line, outdated_by[line.pk], now=now, actor=ACTOR)}
+    left = [(n, pair) for n, pair in doubtful if pair.fact.pk not in lines]
+    proposed = _propose(scope, left, facts, run, model, now)
     if certain or lines:
         proposed += corrections.propose_outdated(scope, run=run, model=model, now=now)
     return {"facts": len(facts), **counted, "proposed": proposed}
-
-
-def _contradict_lines(scope: Scope, pairs: Sequence["_Pair"], facts: dict[int, int], now: datetime) -> set[int]:
-    """Have the lines of the profile handed out no more that a reader says are untrue now; these lines."""
-    new = Entry.objects.in_scope(scope).live().in_bulk(facts.values())
-    found = {one.fact.pk: new[facts[n]] for n, one in pairs if one.outdates_line and facts.get(n) in new}
-    lines = Entry.objects.in_scope(scope).live().select_related("scope").filter(pk__in=found)
-    return {line.pk for line in lines if entries.contradict(line, found[line.pk], now=now, actor=ACTOR)}
 
 
 def _plan(scope: Scope, steps: Iterable[PlanRow], run: str, now: datetime) -> Batch:
@@ -81,7 +78,7 @@ def _plan(scope: Scope, steps: Iterable[PlanRow], run: str, now: datetime) -> Ba
     return plan
 
 
-_Pair = tuple[int, Contradiction]  # the position of the new fact, and the known one it contradicts
+_Pair = tuple[int, Contradiction]  # the position of the new fact, and the stored one it contradicts
 
 
 def _decide(scope: Scope, findings: Sequence[Finding]) -> tuple[list[_Pair], list[_Pair]]:
@@ -89,62 +86,63 @@ def _decide(scope: Scope, findings: Sequence[Finding]) -> tuple[list[_Pair], lis
 
     What people decided against is neither.
     """
-    verified = [(n, finding) for n, finding in enumerate(findings, start=1) if finding.is_verified]
-    found = [(n, finding, one) for n, finding in verified for one in finding.contradicts if one.is_likely]
-    overruled = batches.OverruledReplacements(scope, {one.fact.pk for _n, _finding, one in found})
-    pairs = [
-        (n, one)
-        for n, finding, one in found
-        if one.is_newer or not overruled.forbid(one.fact.pk, finding.draft.content)
+    likely = [
+        (n, finding, pair)
+        for n, finding in enumerate(findings, start=1)
+        if finding.is_verified
+        for pair in finding.contradicts
+        if pair.is_likely
     ]
-    certain = list({one.fact.pk: (n, one) for n, one in pairs if one.is_certain}.values())
+    overruled = batches.OverruledReplacements(scope, {pair.fact.pk for _n, _finding, pair in likely})
+    pairs = [
+        (n, pair)
+        for n, finding, pair in likely
+        if pair.is_newer or not overruled.forbid(pair.fact.pk, finding.draft.content)
+    ]
+    certain = list({pair.fact.pk: (n, pair) for n, pair in pairs if pair.is_certain}.values())
     if len(certain) > conf.SAFETY_LIMIT_ROWS:
         return [], pairs
-    taken = {one.fact.pk for _n, one in certain}
-    return certain, [(n, one) for n, one in pairs if one.fact.pk not in taken]
+    replaced = {pair.fact.pk for _n, pair in certain}
+    return certain, [(n, pair) for n, pair in pairs if pair.fact.pk not in replaced]
 
 
 def _steps(findings: Sequence[Finding], certain: Sequence[_Pair], days: Sequence[EventDraft]) -> Iterator[PlanRow]:
     for finding in findings:
         yield PlanRow(step=CreateStep(draft=finding.draft))
-    for n, one in certain:
-        yield _supersede_step(one.fact.pk, one.fact.version, Successor(position=n))
+    for n, pair in certain:
+        step = SupersedeStep(into=Successor(position=n))
+        yield PlanRow(step=step, entry_id=pair.fact.pk, version=pair.fact.version)
     for day in days:
         yield PlanRow(step=EventStep.of(day))
-
-
-def _supersede_step(entry: int, version: int, into: Successor) -> PlanRow:
-    return PlanRow(step=SupersedeStep(into=into), entry_id=entry, version=version)
 
 
 def _propose(
     scope: Scope, doubtful: Sequence[_Pair], facts: dict[int, int], run: str, model: str, now: datetime
 ) -> int:
     """Leave to a person what may take the place of what; how many memories that would take out of use."""
-    steps = list(_proposals(scope, doubtful, facts))
-    if steps:
-        plan = batches.plan(scope, steps, name=NAME, run=f"{run}:doubts", actor=ACTOR, now=now, judged=True)
-        Batch.objects.filter(pk=plan.pk).update(cost={"model": model} if model else {})
-        batches.require_approval(plan, HoldReason.CONTRADICTED, rows=len(steps))
-    return len(steps)
-
-
-def _proposals(scope: Scope, doubtful: Sequence[_Pair], facts: dict[int, int]) -> Iterator[PlanRow]:
     waiting = BatchChange.objects.filter(
         workspace_id=scope.workspace_id, batch__scope=scope, batch__state=BatchState.PROPOSED
     )
     asked = set(waiting.filter(verb=BatchVerb.SUPERSEDE).values_list("entry_id", flat=True))
     versions = dict(Entry.objects.in_scope(scope).filter(pk__in=facts.values()).values_list("pk", "version"))
-    overruled = batches.OverruledReplacements(scope, {facts[n] for n, one in doubtful if one.is_newer and n in facts})
-    for n, one in doubtful:
+    newer = {facts[n] for n, pair in doubtful if pair.is_newer and n in facts}
+    overruled = batches.OverruledReplacements(scope, newer)
+    steps = []
+    for n, pair in doubtful:
         new = facts.get(n)
-        if new is None or new == one.fact.pk:  # it was not stored, or said what was known in other words
+        if new is None or new == pair.fact.pk:  # it was not stored, or says what is stored in other words
             continue
-        outdated, version, holds = one.fact.pk, one.fact.version, new
-        if one.is_newer:
-            outdated, version, holds = new, versions[new], one.fact.pk
-            if overruled.forbid(outdated, one.fact.content):
+        outdated, version, holds = pair.fact.pk, pair.fact.version, new
+        if pair.is_newer:
+            outdated, version, holds = new, versions[new], pair.fact.pk
+            if overruled.forbid(outdated, pair.fact.content):
                 continue
         if outdated not in asked:
             asked.add(outdated)
-            yield _supersede_step(outdated, version, Successor(entry=holds))
+            step = SupersedeStep(into=Successor(entry=holds))
+            steps.append(PlanRow(step=step, entry_id=outdated, version=version))
+    if steps:
+        plan = batches.plan(scope, steps, name=NAME, run=f"{run}:doubts", actor=ACTOR, now=now, judged=True)
+        Batch.objects.filter(pk=plan.pk).update(cost={"model": model} if model else {})
+        batches.require_approval(plan, HoldReason.CONTRADICTED, rows=len(steps))
+    return len(steps)
