@@ -17,7 +17,7 @@ from django.db.models import F, Q
 from memories.choices import EntryType, Source, Verification
 from memories.entries.changes import Edit, update
 from memories.kinds import Category
-from memories.language.contradiction import outdates
+from memories.language.compare import outdates
 from memories.language.turns import sides_of
 from memories.models import Entry, Slot
 

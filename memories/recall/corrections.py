@@ -13,7 +13,7 @@ from django.db.models import Q
 
 from memories.choices import Echo, ScopeKind
 from memories.language import names
-from memories.language.corrections import (
+from memories.language.compare import (
     contests,
     contests_answer,
     corrects,

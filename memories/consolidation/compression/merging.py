@@ -27,8 +27,8 @@ from memories.consolidation.reading import Claim, Sources
 from memories.entries.draft import Draft
 from memories.entries.fields import COLUMN_SLOTS
 from memories.kinds import category_rule, decay
-from memories.language import conflicts, similarity, text
-from memories.language.conflicts import ConflictVerdict
+from memories.language import compare, similarity, text
+from memories.language.compare import ConflictVerdict
 from memories.language.similarity import Likeness
 from memories.models import Batch, DailyEvent, Entry, Scope, Workspace
 from memories.verification import claims
@@ -264,12 +264,12 @@ def rivals_of(fact: Entry, kept: Iterable[Entry], most: int = 2) -> list[Entry]:
 
 def outdates(newer: Entry, fact: Entry) -> bool:
     """Whether the words of a fact alone show that it corrects, or repeats, another that was stated before it."""
-    return conflicts.judge(fact.content, newer.content) is not ConflictVerdict.NONE or is_repeat(newer, fact)
+    return compare.judge(fact.content, newer.content) is not ConflictVerdict.NONE or is_repeat(newer, fact)
 
 
 def _conflict(one: Entry, other: Entry) -> ConflictVerdict:
     older, newer = sorted((one, other), key=lambda entry: (entry.stated_at, entry.pk))
-    return conflicts.judge(older.content, newer.content)
+    return compare.judge(older.content, newer.content)
 
 
 _LONG = 3_650.0  # days after which categories that last and those that decay differ

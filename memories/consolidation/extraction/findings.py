@@ -25,7 +25,7 @@ from memories.consolidation.summaries import CheckedSummary, sources_of
 from memories.entries.daily_events import EventDraft
 from memories.entries.draft import Draft, QuotedWords
 from memories.kinds import LASTING
-from memories.language.conflicts import ConflictVerdict, judge
+from memories.language.compare import ConflictVerdict, judge
 from memories.language.text import terms
 from memories.llm.schemas import ExtractionOutput, Fact
 from memories.models import Entry, Workspace

@@ -10,7 +10,7 @@ from django.test import Client
 from memories import batches
 from memories.batches.steps import CreateStep
 from memories.entries import CONTRADICTED_BY, Edit, expire, remember, update
-from memories.language.contradiction import outdates
+from memories.language.compare import outdates
 from memories.models import Entry, Policy, Scope
 from memories.recall import Query, SearchScope, recall
 from memories.recall.answer import profile_of

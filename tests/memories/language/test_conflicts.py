@@ -2,7 +2,7 @@
 
 import pytest
 
-from memories.language.conflicts import ConflictVerdict, judge
+from memories.language.compare import ConflictVerdict, judge
 
 MUST = [
     ("The port of staging is 8080.", "The port of staging is 9090."),

@@ -2,9 +2,7 @@
 
 import pytest
 
-from memories.language.conflicts import ConflictVerdict, judge
-from memories.language.contradiction import outdates
-from memories.language.corrections import corrects
+from memories.language.compare import ConflictVerdict, corrects, judge, outdates
 from memories.language.subjects import tells_apart
 from tests.memories.language import side_by_side
 

@@ -9,7 +9,7 @@ from memories import entries
 from memories.choices import EntryType
 from memories.entries.draft import Draft
 from memories.index import worker
-from memories.language.corrections import corrects, takes_back
+from memories.language.compare import corrects, takes_back
 from memories.language.scripts import has_han
 from memories.language.turns import telling_sentences, turn_of
 from memories.models import Scope
