@@ -24,7 +24,6 @@ BOUNDS = {
     "memories.recall.gate._SOCIAL": gate.ACKNOWLEDGEMENT_CHARS,
     "memories.recall.people._ENGLISH": people.LOOK_CHARS,
     "memories.recall.people._CHINESE": people.LOOK_CHARS,
-    "memories.recall.gate": 2 * gate.LOOK_CHARS + 1,
     "memories.recall.question._SPOKEN": gate.LOOK_CHARS,
     "memories.language.compare._RELATIONS": compare.STATEMENT_CHARS,
     "memories.language.differences._KNOWN": 8,  # a run of signs is cut into known words only if it is as short
@@ -38,6 +37,14 @@ BOUNDS |= {
     for name in (
         *("_NO_NEWS", "_AWAY", "_ADDS", "_OVER", "_DENIES_BY_END", "_NEW_", "_AT_", "_WITH_TOOL", "_KINDS"),
         *("_CLAUSE", "_USER_OR_US", "_PRONOUN", "_WHO_FIRST", "_CHINESE_WHO", "_CHINESE_TIMES", "_CHINESE_VERBS"),
+    )
+}
+BOUNDS |= {
+    f"memories.recall.gate{name}": 2 * gate.LOOK_CHARS + 1
+    for name in (
+        *("._FENCE", "._CODE_LINE", "._STATEMENT", "._WORD", "._POSITIVE", "._OF_A_KIND", "._ATTRIBUTE"),
+        *("._ONE_FOR_ALL", "._CERTAIN", "._SOMEBODY", "._LIVED", "._EASY_IT", "._TECHNICAL", "._ZH_"),
+        *("._HOW_OF_TECHNOLOGY", "._WORLD_", "._LIFE"),
     )
 }
 MOST_TEXTS = 100  # made of one pattern
