@@ -42,7 +42,7 @@ BOUNDS |= {
 BOUNDS |= {
     f"memories.recall.gate{name}": 2 * gate.LOOK_CHARS + 1
     for name in (
-        *("._FENCE", "._CODE_LINE", "._STATEMENT", "._WORD", "._POSITIVE", "._OF_A_KIND", "._ATTRIBUTE"),
+        *("._CODE_LINE", "._STATEMENT", "._WORD", "._POSITIVE", "._OF_A_KIND", "._ATTRIBUTE"),
         *("._ONE_FOR_ALL", "._CERTAIN", "._SOMEBODY", "._LIVED", "._EASY_IT", "._TECHNICAL", "._ZH_"),
         *("._HOW_OF_TECHNOLOGY", "._WORLD_", "._LIFE"),
     )
