@@ -7,8 +7,8 @@ from typing import Any
 
 import httpx
 import pytest
-from memplatform_client.shadow import Shadow
-from memplatform_client.shadow.log import read_lines
+from memplatform_shadow import Shadow
+from memplatform_shadow.log import read_lines
 
 from memories.models import Workspace
 from tests.conftest import make_key
@@ -86,7 +86,7 @@ def begin(
 ) -> Iterator[Callable[..., Shadow]]:
     """Begins a shadow beside the platform; the folder is the same each time, unless another is named."""
     for name, seconds in (("FIRST_PAUSE", 0.01), ("LONGEST_PAUSE", 0.02), ("IDLE", 0.02)):
-        monkeypatch.setattr(f"memplatform_client.shadow.mirror.{name}", seconds)
+        monkeypatch.setattr(f"memplatform_shadow.mirror.{name}", seconds)
     key, begun = make_key(workspace), list[Shadow]()
 
     def make(folder: str = "shadow", **options: Any) -> Shadow:

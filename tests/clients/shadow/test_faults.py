@@ -9,9 +9,9 @@ from typing import Any
 
 import httpx
 import pytest
-from memplatform_client.shadow import Added, Asked, Deleted, Fact, Hit, Shadow
-from memplatform_client.shadow.log import Log, log_files, read_lines
-from memplatform_client.shadow.state import Lead, State
+from memplatform_shadow import Added, Asked, Deleted, Fact, Hit, Shadow
+from memplatform_shadow.log import Log, log_files, read_lines
+from memplatform_shadow.state import Lead, State
 
 from memories.models import BotKey, Entry
 from tests.clients.shadow.conftest import Line, until

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from memplatform_client.shadow.__main__ import main
-from memplatform_client.shadow.report import report_of
+from memplatform_shadow.__main__ import main
+from memplatform_shadow.report import report_of
 
 from tests.clients.shadow.conftest import Clock, Line
 

@@ -3,11 +3,11 @@
 from typing import Any
 
 import pytest
-from memplatform_client.shadow import Added, Answered, Asked, Changed, DeletedAll, Fact, Hit, Mem0
-from memplatform_client.shadow.compare import pairs_of
-from memplatform_client.shadow.door import NotComparable, translated
-from memplatform_client.shadow.likeness import alike, same
-from memplatform_client.shadow.noting import work_of
+from memplatform_shadow import Added, Answered, Asked, Changed, DeletedAll, Fact, Hit, Mem0
+from memplatform_shadow.compare import pairs_of
+from memplatform_shadow.door import NotComparable, translated
+from memplatform_shadow.likeness import alike, same
+from memplatform_shadow.noting import work_of
 
 MESSAGE = {"role": "user", "content": "I moved"}
 PENDING = {"message": "queued", "status": "PENDING", "event_id": "e1"}

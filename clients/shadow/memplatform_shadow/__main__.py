@@ -1,4 +1,4 @@
-"""`python -m memplatform_client.shadow report FOLDER`: what the shadow in this folder found out."""
+"""`python -m memplatform_shadow report FOLDER`: what the shadow in this folder found out."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from memplatform_client.shadow.log import has_lost_lines, read_lines
-from memplatform_client.shadow.render import rendered
-from memplatform_client.shadow.report import report_of
-from memplatform_client.shadow.state import NAME, State
+from memplatform_shadow.log import has_lost_lines, read_lines
+from memplatform_shadow.render import rendered
+from memplatform_shadow.report import report_of
+from memplatform_shadow.state import NAME, State
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -36,7 +36,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m memplatform_client.shadow", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m memplatform_shadow", description=__doc__)
     words = parser.add_subparsers(required=True)
     report = words.add_parser("report", help="what each side found that the other did not")
     report.add_argument("log", type=Path, metavar="LOG", help="the folder of the shadow, or one file of its log")

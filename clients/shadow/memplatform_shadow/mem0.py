@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from memplatform_client.shadow.events import (
+from memplatform_shadow.events import (
     IDS,
     Added,
     Answered,

@@ -8,7 +8,7 @@ from functools import wraps
 from time import perf_counter
 from typing import Any, Protocol
 
-from memplatform_client.shadow.events import Answered
+from memplatform_shadow.events import Answered
 
 
 class Listener(Protocol):

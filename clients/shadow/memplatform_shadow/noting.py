@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from memplatform_client.shadow.events import (
+from memplatform_shadow.events import (
     Added,
     Asked,
     Changed,

@@ -13,12 +13,13 @@ from time import perf_counter
 from typing import Any
 
 from memplatform_client import errors
-from memplatform_client.shadow.door import Door
-from memplatform_client.shadow.log import Log
-from memplatform_client.shadow.noting import unpacked
-from memplatform_client.shadow.reads import Reads
-from memplatform_client.shadow.state import Lead, State, Work
-from memplatform_client.shadow.writes import Done, Writes
+
+from memplatform_shadow.door import Door
+from memplatform_shadow.log import Log
+from memplatform_shadow.noting import unpacked
+from memplatform_shadow.reads import Reads
+from memplatform_shadow.state import Lead, State, Work
+from memplatform_shadow.writes import Done, Writes
 
 logger = logging.getLogger("memplatform_client.shadow")
 

@@ -12,16 +12,16 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import httpx
-
 from memplatform_client.client import LOCAL
-from memplatform_client.shadow.door import Door
-from memplatform_client.shadow.events import Event
-from memplatform_client.shadow.log import Log
-from memplatform_client.shadow.mem0 import Mem0
-from memplatform_client.shadow.mirror import Mirror
-from memplatform_client.shadow.noting import FACTS, MESSAGES, Body, work_of
-from memplatform_client.shadow.state import Lead, State
-from memplatform_client.shadow.wrapper import Watched
+
+from memplatform_shadow.door import Door
+from memplatform_shadow.events import Event
+from memplatform_shadow.log import Log
+from memplatform_shadow.mem0 import Mem0
+from memplatform_shadow.mirror import Mirror
+from memplatform_shadow.noting import FACTS, MESSAGES, Body, work_of
+from memplatform_shadow.state import Lead, State
+from memplatform_shadow.wrapper import Watched
 
 logger = logging.getLogger("memplatform_client.shadow")
 S = TypeVar("S")

@@ -6,12 +6,12 @@ from collections.abc import Collection, Sequence
 from time import perf_counter
 from typing import Any
 
-from memplatform_client.shadow.compare import Pair, pairs_of
-from memplatform_client.shadow.door import USER, Door, NotComparable
-from memplatform_client.shadow.events import Hit
-from memplatform_client.shadow.noting import unpacked
-from memplatform_client.shadow.state import State, Work
-from memplatform_client.shadow.writes import Done
+from memplatform_shadow.compare import Pair, pairs_of
+from memplatform_shadow.door import USER, Door, NotComparable
+from memplatform_shadow.events import Hit
+from memplatform_shadow.noting import unpacked
+from memplatform_shadow.state import State, Work
+from memplatform_shadow.writes import Done
 
 #: Why a memory that was handed out there was not handed out here.
 UNKNOWN, OUT_OF_USE, OTHERS = "unknown", "out_of_use", "of_a_user"

@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from memplatform_client.errors import NotFound
-from memplatform_client.shadow.door import Door
-from memplatform_client.shadow.events import IDS
-from memplatform_client.shadow.state import State, Work
+
+from memplatform_shadow.door import Door
+from memplatform_shadow.events import IDS
+from memplatform_shadow.state import State, Work
 
 #: What came of a write. KNOWN: it stood here already. KEPT: other memories there rest on it. GONE: out of use before.
 MIRRORED, KNOWN, NOT_KEPT, KEPT, GONE = "mirrored", "known", "not_kept", "kept", "gone"

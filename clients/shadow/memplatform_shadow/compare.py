@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
-from memplatform_client.shadow.events import Hit
-from memplatform_client.shadow.likeness import alike, same
+from memplatform_shadow.events import Hit
+from memplatform_shadow.likeness import alike, same
 
 #: How a memory there is one here: mirrored as it, resting on the same messages, the same words, nearly the same words.
 MIRRORED, RESTS, SAME, ALIKE = "mirrored", "rests", "same", "alike"

@@ -9,7 +9,8 @@ from typing import Any
 from memplatform_client.call import Call
 from memplatform_client.client import Client
 from memplatform_client.errors import NotFound
-from memplatform_client.shadow.events import IDS, Hit
+
+from memplatform_shadow.events import IDS, Hit
 
 _MEM0, USER = "/api/mem0", "user_id"
 _PAGE, _MOST_PAGES, _MOST_HITS, _MOST_FOUND = 200, 5, 100, 50

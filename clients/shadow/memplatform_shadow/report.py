@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from statistics import median
 from typing import Any
 
-from memplatform_client.shadow.reads import UNKNOWN
+from memplatform_shadow.reads import UNKNOWN
 
 Line = dict[str, Any]
 _STOOD = ("mirrored", "known")
