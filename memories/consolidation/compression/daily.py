@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cached_property
 from typing import Any
@@ -28,7 +28,7 @@ from memories.language import names, relations
 from memories.language.text import count_tokens
 from memories.llm import prompts
 from memories.llm.run import Clock, ModelRun, Report
-from memories.llm.schemas import MAX_FACTS, DayFact, DayFactsOutput, Given, QuotedDay
+from memories.llm.schemas import MAX_FACTS, DayFact, DayFactsOutput, Given
 from memories.models import BatchChange, DailyEvent, Entry, Scope, Workspace
 from memories.verification import claims
 from memories.verification.claims import Conversation, Message
@@ -50,10 +50,10 @@ class DayCandidate(Statement):
     events: Sequence[DailyEvent]  # it rests on
     places: Sequence[tuple[DailyEvent, int]]  # of each quote: its day, and where its line begins there
 
-    def evidence(self) -> Iterator[QuotedWords]:
-        """Its quotes as they are stored, with the note of the day they stand in."""
-        for (event, begins), quote in zip(self.places, self.quotes, strict=True):
-            yield QuotedWords(
+    def draft(self, scope: Scope, now: datetime) -> Draft:
+        """The fact as it is stored, its quotes with the note of the day they stand in."""
+        evidence = tuple(
+            QuotedWords(
                 origin=of_day(event),
                 start=begins + quote.span.start,
                 end=begins + quote.span.end,
@@ -61,9 +61,27 @@ class DayCandidate(Statement):
                 at=event.created_at,
                 speaker=quote.message.speaker,
             )
+            for (event, begins), quote in zip(self.places, self.quotes, strict=True)
+        )
+        return Draft(
+            scope=scope,
+            type=EntryType.FACT,
+            tier=2,
+            content=self.fact.content,
+            source=Source.COMPRESSION,
+            at=min(max(event.created_at for event in self.events), now),
+            category=self.fact.category,
+            project=self.fact.project,
+            topic=self.fact.topic,
+            importance=self.fact.importance,
+            chats=chats_of(self.events),
+            origins=origins_of(self.events),
+            verification=self.verification,
+            evidence=evidence,
+        )
 
     def refused(self, scope: Scope) -> Refused | None:
-        """As it is told of where it was refused."""
+        """What is noted of it where it was refused."""
         if self.refusal is None:
             return None
         return Refused(
@@ -83,28 +101,35 @@ class DayChecker:
     shown: Mapping[str, DailyEvent]
 
     def candidate(self, fact: DayFact) -> DayCandidate:
-        """The fact with its quotes where they stand, and the first thing that is wrong with it."""
-        lines = [(self.shown[one.day], line, one.text) for one in fact.quote for line in self._of(one)]
-        found = [
-            ((event, line.begins), quote)
-            for event, line, words in lines
-            for quote in claims.locate([(line.message, words)])
-        ]
-        if len(lines) < len(fact.quote):
-            found = []  # one of them stands in no day
+        """The fact with its quotes where they stand, and the first thing that is wrong with it.
+
+        A quote stands in a line of its day's note, else in the note as a whole; where one stands in none, none counts.
+        """
+        quotes, places = [], []
+        for quoted in fact.quote:
+            event, lines = self.shown[quoted.day], self._lines[quoted.day]
+            whole = _Line(Message(quoted.day, event.content, lines[0].message.speaker, event.local_date), 0)
+            for line in (*lines, whole):
+                if located := claims.locate([(line.message, quoted.text)]):
+                    quotes += located
+                    places += [(event, line.begins)] * len(located)
+                    break
+            else:
+                quotes, places = [], []
+                break
         candidate = DayCandidate(
             fact.content,
-            [quote for _place, quote in found],
+            quotes,
             fact=fact,
-            events=[self.shown[pk] for pk in dict.fromkeys(one.day for one in fact.quote)],
-            places=[place for place, _quote in found],
+            events=[self.shown[pk] for pk in dict.fromkeys(quoted.day for quoted in fact.quote)],
+            places=places,
         )
         candidate.take_fault(claims.fault(fact.content, fact.subject, candidate.quotes, self.conversation))
         return candidate
 
     @cached_property
     def conversation(self) -> Conversation:
-        """The notes as they were said; a person's own memory is about the person, by any of their names."""
+        """The notes as a conversation; a person's own memory is about the person, by any of their names."""
         learnt = relations.without_relations(self.scope.nicknames)
         own = {names.fold(speaker) for speaker in self.scope.speakers}
         also = {a for a, name in learnt.items() if names.fold(name) in own or name.startswith(names.UNNAMED)}
@@ -120,38 +145,29 @@ class DayChecker:
     def _is_personal(self) -> bool:
         return self.scope.kind != ScopeKind.CHAT
 
-    def _of(self, quoted: QuotedDay) -> Iterator[_Line]:
-        """The line that holds a quote, and nothing where none does; else the note as a whole."""
-        lines = self._lines[quoted.day]
-        event = self.shown[quoted.day]
-        whole = _Line(Message(quoted.day, event.content, lines[0].message.speaker, event.local_date), 0)
-        found = (line for line in (*lines, whole) if claims.locate([(line.message, quoted.text)]))
-        if (first := next(found, None)) is not None:
-            yield first
-
     @cached_property
     def _lines(self) -> dict[str, list[_Line]]:
-        return {pk: list(self._lines_of(pk, event)) for pk, event in self.shown.items()}
-
-    def _lines_of(self, pk: str, event: DailyEvent) -> Iterator[_Line]:
-        """The lines of a day's note as messages with their speakers; a line without one is the owner's."""
+        """The lines of each day's note as messages with their speakers; a line without one is the owner's."""
         owner = self.scope.speakers[0] if self._is_personal and self.scope.speakers else ""
-        begins = 0
-        for line in event.content.splitlines(keepends=True):
-            label, _, content = line.partition(": ")
-            is_labelled = label in (ASSISTANT, *self.scope.speakers) and bool(content)
-            is_answer = is_labelled and label == ASSISTANT
-            said = content if is_labelled else line
-            speaker = label if is_labelled and not is_answer else owner
-            message = Message(pk, said.rstrip("\r\n"), speaker, event.local_date, is_answer)
-            yield _Line(message, begins + len(line) - len(said))
-            begins += len(line)
+        lines: dict[str, list[_Line]] = {}
+        for pk, event in self.shown.items():
+            begins, lines[pk] = 0, []
+            for line in event.content.splitlines(keepends=True):
+                label, _, content = line.partition(": ")
+                is_labelled = label in (ASSISTANT, *self.scope.speakers) and bool(content)
+                is_answer = is_labelled and label == ASSISTANT
+                words = content if is_labelled else line
+                speaker = label if is_labelled and not is_answer else owner
+                message = Message(pk, words.rstrip("\r\n"), speaker, event.local_date, is_answer)
+                lines[pk].append(_Line(message, begins + len(line) - len(words)))
+                begins += len(line)
+        return lines
 
 
 JOB = "compress-days"
 ACTOR = f"job:{JOB}"
 #: The newest facts that are shown, so that they are not repeated.
-_KNOWN = 60
+_SHOWN_FACTS = 60
 
 
 def compress_days(workspace_id: int, *, clock: Clock, run: str, report: Report | None = None) -> dict[str, int]:
@@ -202,20 +218,6 @@ def _parts(events: Sequence[DailyEvent]) -> Iterator[list[DailyEvent]]:
         yield part
 
 
-@dataclass
-class _Found:
-    """What an answer came to, read a second time; the notes of the days are marked with it, or none of it is kept."""
-
-    shown: dict[str, DailyEvent]
-    candidates: list[DayCandidate]
-    counts: Counter[str] = field(default_factory=Counter)
-    cost: dict[str, Any] = field(default_factory=dict)
-
-    @property
-    def kept(self) -> list[DayCandidate]:
-        return [one for one in self.candidates if one.refusal is None]
-
-
 def _compress(scope: Scope, events: list[DailyEvent], model: ModelRun, clock: Clock, run: str) -> dict[str, int]:
     """One question; after an answer that cannot be used, one for each half of the days."""
     unreadable = model.counts["unreadable"]
@@ -223,9 +225,9 @@ def _compress(scope: Scope, events: list[DailyEvent], model: ModelRun, clock: Cl
     checker = DayChecker(scope, shown)
     objection: Objection[DayFact] = Objection(lambda fact: checker.candidate(fact).objection, "facts")
     given = Given(frozenset(shown))
-    known = Entry.objects.in_scope(scope).live().filter(type=EntryType.FACT)
+    facts = Entry.objects.in_scope(scope).live().filter(type=EntryType.FACT)
     data = {
-        "known": list(known.order_by("-stated_at", "-pk").values_list("content", flat=True)[:_KNOWN]),
+        "known": list(facts.order_by("-stated_at", "-pk").values_list("content", flat=True)[:_SHOWN_FACTS]),
         "known_projects": scope.projects[:50],
         "days": [{"id": pk, "date": event.local_date, "said": event.content} for pk, event in shown.items()],
     }
@@ -238,9 +240,11 @@ def _compress(scope: Scope, events: list[DailyEvent], model: ModelRun, clock: Cl
         in_part="facts",
     )
     if answer is not None:
-        found = _read(objection.statements(answer), checker, model, clock())
-        return _store(scope, found, clock(), run, model)
-    counts: Counter[str] = Counter()
+        candidates = [checker.candidate(fact) for fact in objection.statements(answer)]
+        counts, cost = _read_again(candidates, checker, model, clock())
+        stored = _store(scope, events, candidates, cost, clock(), run, model)
+        return dict(counts) | stored if "days" in stored else stored
+    counts = Counter()
     if model.counts["unreadable"] > unreadable and len(events) > 1:
         middle = len(events) // 2
         for half in (events[:middle], events[middle:]):
@@ -248,28 +252,36 @@ def _compress(scope: Scope, events: list[DailyEvent], model: ModelRun, clock: Cl
     return dict(counts)
 
 
-def _read(facts: Sequence[DayFact], checker: DayChecker, model: ModelRun, now: datetime) -> _Found:
-    """The facts of an answer, those nothing is wrong with read a second time, outside any transaction."""
-    candidates = [checker.candidate(fact) for fact in facts]
-    checked = [one for one in candidates if one.refusal is None]
-    found = _Found(dict(checker.shown), candidates)
-    result = reading.read([one.claim() for one in checked], checker.sources(), model.workspace, now=now)
+def _read_again(
+    candidates: Sequence[DayCandidate], checker: DayChecker, model: ModelRun, now: datetime
+) -> tuple[Counter[str], dict[str, Any]]:
+    """Have those nothing is wrong with read a second time, outside any transaction; the counts and the cost of that."""
+    checked = [candidate for candidate in candidates if candidate.refusal is None]
+    claims_of_them = [candidate.claim() for candidate in checked]
+    result = reading.read(claims_of_them, checker.sources(), model.workspace, now=now)
+    counts: Counter[str] = Counter(result.counts)
     is_trusted = trust.is_trusted(model.workspace.pk, model.model, now=now)
-    for n, one in enumerate(checked):
-        one.judge(result.of(n))
+    for n, candidate in enumerate(checked):
+        candidate.judge(result.of(n))
         if not is_trusted:  # what is refused stays refused
-            one.verification = Verification.QUOTED
-            found.counts["untrusted"] += one.refusal is None
-    found.cost = result.cost
-    found.counts.update(result.counts)
-    return found
+            candidate.verification = Verification.QUOTED
+            counts["untrusted"] += candidate.refusal is None
+    return counts, result.cost
 
 
-def _store(scope: Scope, found: _Found, now: datetime, run: str, model: ModelRun) -> dict[str, int]:
+def _store(
+    scope: Scope,
+    events: Sequence[DailyEvent],
+    candidates: Sequence[DayCandidate],
+    cost: dict[str, Any],
+    now: datetime,
+    run: str,
+    model: ModelRun,
+) -> dict[str, int]:
     """Store the facts of some days and mark these as compressed, in one transaction."""
-    events = list(found.shown.values())
-    steps = [_step(scope, one, now) for one in found.kept]
-    refused = [told for one in found.candidates if (told := one.refused(scope))]
+    kept = [candidate for candidate in candidates if candidate.refusal is None]
+    steps = [PlanRow(step=CreateStep(draft=candidate.draft(scope, now))) for candidate in kept]
+    refused = [refusal for candidate in candidates if (refusal := candidate.refused(scope))]
     part = batches.run_part(run, events[0].pk)
     repeated = 0
     try:
@@ -282,34 +294,13 @@ def _store(scope: Scope, found: _Found, now: datetime, run: str, model: ModelRun
                 refused, workspace_id=scope.workspace_id, model=model.model, purpose=JOB, run=part, now=now
             )
             if plan:
-                plan.cost = model.take_cost() | found.cost
+                plan.cost = model.take_cost() | cost
                 plan.save(update_fields=["cost"])
                 batches.apply_batch(plan, now=now)
                 repeats = BatchChange.objects.filter(batch=plan, verb=BatchVerb.CREATE, state=ChangeState.APPLIED)
                 repeated = repeats.filter(note__in=(Outcome.MERGED, Outcome.SKIPPED)).count()
     except ScopeFrozen:
         return {"frozen": 1}
-    verified = sum(one.verification == Verification.VERIFIED for one in found.kept)
-    counts = {"days": len(events), "facts": len(steps) - repeated, "repeated": repeated}
-    return dict(found.counts) | counts | {"verified": verified, "refused": len(refused)}
-
-
-def _step(scope: Scope, one: DayCandidate, now: datetime) -> PlanRow:
-    fact = one.fact
-    draft = Draft(
-        scope=scope,
-        type=EntryType.FACT,
-        tier=2,
-        content=fact.content,
-        source=Source.COMPRESSION,
-        at=min(max(event.created_at for event in one.events), now),
-        category=fact.category,
-        project=fact.project,
-        topic=fact.topic,
-        importance=fact.importance,
-        chats=chats_of(one.events),
-        origins=origins_of(one.events),
-        verification=one.verification,
-        evidence=tuple(one.evidence()),
-    )
-    return PlanRow(step=CreateStep(draft=draft))
+    verified = sum(candidate.verification == Verification.VERIFIED for candidate in kept)
+    facts = {"facts": len(steps) - repeated, "repeated": repeated, "verified": verified, "refused": len(refused)}
+    return {"days": len(events), **facts}

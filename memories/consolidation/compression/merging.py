@@ -7,7 +7,7 @@ against.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
@@ -71,20 +71,16 @@ def partitions(scope: Scope, least: int) -> list[Partition]:
     by_key: defaultdict[tuple[str, str], list[Entry]] = defaultdict(list)
     for fact in live_facts(scope, tier=2):
         by_key[fact.project, fact.topic].append(fact)
-    found = [Partition(*key, tuple(facts)) for key, facts in sorted(by_key.items()) if len(facts) >= least]
-    judged, never = _judged_at(scope), datetime.min.replace(tzinfo=scope.created_at.tzinfo)
-    changed = [one for one in found if any(fact.updated_at > judged.get(one.key, never) for fact in one.facts)]
-    return sorted(changed, key=lambda one: judged.get(one.key, never))
-
-
-def _judged_at(scope: Scope) -> dict[str, datetime]:
-    """When each partition was judged last, by key; a proposal that is still open does not count."""
+    # when each was judged last; a proposal that is still open does not count
     judged: dict[str, datetime] = {}
     decided = Batch.objects.filter(scope=scope, name=NAMES[0]).exclude(state=BatchState.PROPOSED)
     for batch in decided.order_by("-created_at", "-pk")[:_BATCHES]:
         for key in batch.cost.get("judged", []):
             judged.setdefault(key, batch.created_at)
-    return judged
+    never = datetime.min.replace(tzinfo=scope.created_at.tzinfo)
+    large = [Partition(*key, tuple(facts)) for key, facts in sorted(by_key.items()) if len(facts) >= least]
+    changed = [part for part in large if any(fact.updated_at > judged.get(part.key, never) for fact in part.facts)]
+    return sorted(changed, key=lambda part: judged.get(part.key, never))
 
 
 def next_chunk(partition: Partition) -> int:
@@ -152,7 +148,9 @@ def merge_fault(sources: Sequence[Entry], content: str) -> MergeFault | None:
         return MergeFault.LOST
     if _are_apart(sources):
         return MergeFault.PLACES
-    if any(_conflict(*pair) is not ConflictVerdict.NONE for pair in combinations(sources, 2)):
+    by_age = sorted(sources, key=lambda fact: (fact.stated_at, fact.pk))
+    pairs = ((older.content, newer.content) for older, newer in combinations(by_age, 2))
+    if any(compare.judge(*pair) is not ConflictVerdict.NONE for pair in pairs):
         return MergeFault.DIFFER
     if invents(sources, content):
         return MergeFault.INVENTED
@@ -161,22 +159,22 @@ def merge_fault(sources: Sequence[Entry], content: str) -> MergeFault | None:
 
 def invents(sources: Sequence[Entry], content: str) -> bool:
     """Whether a text names an amount, a date, a code, a name or a person that no source names."""
-    # The sources as what was said, each on the day it was stated
+    # The sources as a conversation, each on the day it was stated
     scope = sources[0].scope
-    messages = [Message(f"f{n}", one.content, "", one.stated_at.date()) for n, one in enumerate(sources, start=1)]
-    said = Conversation(messages, people_of(scope), scope.speakers)
-    return claims.invention(content, said) is not None or not _persons([content], said.people) <= _persons(
-        [source.content for source in sources], said.people
-    )
+    messages = [Message(f"f{n}", fact.content, "", fact.stated_at.date()) for n, fact in enumerate(sources, start=1)]
+    people = people_of(scope)
+    if claims.invention(content, Conversation(messages, people, scope.speakers)) is not None:
+        return True
+    return not _persons([content], people) <= _persons([source.content for source in sources], people)
 
 
 def loses(source: Entry, content: str, sources: Sequence[Entry]) -> bool:
     """Whether a text leaves out an amount, a date, a code, a name or a person of a source."""
     people = people_of(source.scope)
-    becomes = Message("", content, "", max(one.stated_at for one in sources).date())
-    return claims.invention(source.content, Conversation([becomes])) is not None or not _persons(
-        [source.content], people
-    ) <= _persons([content], people)
+    becomes = Message("", content, "", max(fact.stated_at for fact in sources).date())
+    if claims.invention(source.content, Conversation([becomes])) is not None:
+        return True
+    return not _persons([source.content], people) <= _persons([content], people)
 
 
 def people_of(scope: Scope) -> People:
@@ -192,16 +190,17 @@ def _persons(contents: Iterable[str], people: People) -> set[str]:
 
 def spokesman(sources: Sequence[Entry]) -> Entry | None:
     """The source that says all the others say, in nearly their words: it may stand for them though nobody read it."""
-    longest = sorted(sources, key=lambda one: (-len(one.content), -one.stated_at.timestamp()))
-    return next((one for one in longest if all(_covers(one, other) for other in sources if other is not one)), None)
 
+    def covers(fact: Entry, other: Entry) -> bool:
+        content, begin = fact.content.casefold(), other.content.casefold().rstrip(" .。!！")
+        return is_repeat(fact, other) or (
+            similarity.contains(fact.content, other.content)
+            and content.startswith(begin)
+            and not any(map(similarity.is_telling, content[len(other.content) - 1 :].split()))
+        )
 
-def _covers(one: Entry, other: Entry) -> bool:
-    return is_repeat(one, other) or (
-        similarity.contains(one.content, other.content)
-        and one.content.casefold().startswith(other.content.casefold().rstrip(" .。!！"))
-        and not any(map(similarity.is_telling, one.content.casefold()[len(other.content) - 1 :].split()))
-    )
+    longest = sorted(sources, key=lambda fact: (-len(fact.content), -fact.stated_at.timestamp()))
+    return next((fact for fact in longest if all(covers(fact, other) for other in sources if other is not fact)), None)
 
 
 def says(content: str, fact: Entry) -> bool:
@@ -232,8 +231,8 @@ def _are_apart(sources: Iterable[Entry]) -> bool:
 
 def slots_of(entry: Entry) -> dict[str, str]:
     """All slots of a fact by name, those in columns included."""
-    found = {name: getattr(entry, name) for name in COLUMN_SLOTS if getattr(entry, name)}
-    return found | {slot.name: slot.value for slot in entry.slots.all()}
+    in_columns = {name: getattr(entry, name) for name in COLUMN_SLOTS if getattr(entry, name)}
+    return in_columns | {slot.name: slot.value for slot in entry.slots.all()}
 
 
 def has_faded(fact: Entry, now: datetime) -> bool:
@@ -267,48 +266,47 @@ def outdates(newer: Entry, fact: Entry) -> bool:
     return compare.judge(fact.content, newer.content) is not ConflictVerdict.NONE or is_repeat(newer, fact)
 
 
-def _conflict(one: Entry, other: Entry) -> ConflictVerdict:
-    older, newer = sorted((one, other), key=lambda entry: (entry.stated_at, entry.pk))
-    return compare.judge(older.content, newer.content)
-
-
 _LONG = 3_650.0  # days after which categories that last and those that decay differ
 
 
 def merge_draft(sources: Sequence[Entry], content: str, verification: str = Verification.NONE) -> Draft:
-    """One fact in place of several: as old as the first, as important as the most important, for chats of all."""
-    # The category of a secret source; else the one that lasts longest, of the most important source
-    first, category = (
-        sources[0],
-        secret_among(sources) or max(sources, key=lambda one: (decay(one.category, _LONG), one.importance)).category,
+    """One fact in place of several: as old as the first, as important as the most important, for chats of all.
+
+    Its category is that of a secret source, else the one that lasts longest, of the most important source. It has all
+    slots of the sources; of those in columns, the ones on which all sources agree.
+    """
+    lasting = max(sources, key=lambda fact: (decay(fact.category, _LONG), fact.importance))
+    each = [slots_of(source) for source in sources]
+    slots = {name: value for slots in each for name, value in slots.items()}
+    common = {name for name, value in slots.items() if all(others.get(name) == value for others in each)}
+    return replace(
+        _draft_of(sources, content, verification),
+        tier=2,
+        project=sources[0].project,
+        topic=sources[0].topic,
+        category=secret_among(sources) or lasting.category,
+        slots={name: value for name, value in slots.items() if name in common or name not in COLUMN_SLOTS},
     )
-    draft = _draft_of(sources, content, tier=2, project=first.project, topic=first.topic, category=category)
-    return replace(draft, verification=verification)
 
 
 def line_draft(sources: Sequence[Entry], content: str, category: str, verification: str = Verification.NONE) -> Draft:
     """One line of a profile; it is a secret if one of its sources is."""
-    draft = _draft_of(
-        sources, content, tier=1, project="_global", topic="_profile", category=secret_among(sources) or category
-    )
-    return replace(draft, verification=verification)
+    draft = _draft_of(sources, content, verification)
+    category = secret_among(sources) or category
+    return replace(draft, tier=1, project="_global", topic="_profile", category=category)
 
 
-def _draft_of(sources: Sequence[Entry], content: str, *, tier: int, project: str, topic: str, category: str) -> Draft:
+def _draft_of(sources: Sequence[Entry], content: str, verification: str) -> Draft:
     return Draft(
         scope=sources[0].scope,
         type=EntryType.FACT,
-        tier=tier,
         content=content,
         source=Source.COMPRESSION,
         at=min(source.created_at for source in sources),
-        category=category,
-        project=project,
-        topic=topic,
         importance=max(source.importance for source in sources),
-        slots=_slots(sources) if tier == 2 else {},
         chats=chats_of(sources),
         origins=origins_of(sources),
+        verification=verification,
     )
 
 
@@ -320,14 +318,6 @@ def chats_of(sources: Sequence[Entry] | Sequence[DailyEvent]) -> tuple[str, ...]
 
 def origins_of(sources: Sequence[Entry] | Sequence[DailyEvent]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(origin for source in sources for origin in source.origins))
-
-
-def _slots(sources: Sequence[Entry]) -> Mapping[str, str]:
-    """All slots of the sources; of those in columns, the ones on which all sources agree."""
-    each = [slots_of(source) for source in sources]
-    merged = {name: value for slots in each for name, value in slots.items()}
-    common = {name for name, value in merged.items() if all(slots.get(name) == value for slots in each)}
-    return {name: value for name, value in merged.items() if name in common or name not in COLUMN_SLOTS}
 
 
 def secret_among(sources: Sequence[Entry]) -> str:

@@ -45,12 +45,12 @@ class _Shown:
         return Given(frozenset(self.entries), self.free)
 
     def lines(self) -> list[dict[str, Any]]:
-        """The present lines, each with what was said against it since."""
-        told = as_data(self.entries, "p")
-        for row in told:
+        """The present lines, each with what speaks against it since."""
+        rows = as_data(self.entries, "p")
+        for row in rows:
             newer = self.outdated.get(self.entries[row["id"]].pk)
             row |= {"outdated_by": newer.content} if newer else {}
-        return told
+        return rows
 
     def of(self, ids: Sequence[str]) -> list[Entry]:
         return [self.entries[pk] for pk in dict.fromkeys(ids)]
@@ -71,7 +71,7 @@ class LineOffer(Offer):
 
     def claims(self) -> list[Claim]:
         """The line beside its facts; each old line beside the facts, and beside the line."""
-        beside = [Claim(one.content, merging.as_quotes(self.facts)) for one in self.old if self.facts]
+        beside = [Claim(old.content, merging.as_quotes(self.facts)) for old in self.old if self.facts]
         return [
             Claim(self.line.content, merging.as_quotes(self.sources)),
             *merging.kept_claims(self.old, self.line.content),
@@ -115,15 +115,31 @@ class ProfilePlan(ScopePlan):
     outdated: dict[int, Entry | None] = field(default_factory=dict)
 
     def write(self, offer: LineOffer) -> None:
-        """Plan a new line; it takes the place of the free lines it repeats or corrects."""
+        """Plan a new line; it takes the place of the free lines it repeats, or that something newer corrects.
+
+        It is not written where it is secret, nobody read it, or a line that was stated later says otherwise.
+        """
         content, verification = offer.worded()
-        replaced = {old: step for n, old in enumerate(offer.old) if (step := self._step(offer, n, content))}
+        replaced: dict[Entry, type[MergeStep | SupersedeStep]] = {}
+        for n, old in enumerate(offer.old if content else ()):
+            if offer.is_newer(n) and (offer.differs(n) or old.pk in self.outdated):
+                replaced[old] = SupersedeStep
+            elif old in self.free and offer.is_kept(n, content):
+                replaced[old] = MergeStep
         fixed = {old for old in replaced if old not in self.free}
         self.doubts += [(old, offer.facts[0]) for old in fixed if offer.facts]
         gone = {old: step for old, step in replaced.items() if old not in fixed}
-        fault = self._fault(offer, content, [n for n, old in enumerate(offer.old) if old not in replaced])
-        if fault or self.room + len(gone) < 1:
-            self.counts[f"not_written_{fault or 'no_room'}"] += 1
+        fault = ""
+        if merging.secret_among(offer.sources):
+            fault = "secret"
+        elif not content:
+            fault = "unverified"
+        elif any(offer.differs(n) for n, old in enumerate(offer.old) if old not in replaced):
+            fault = "outdated"
+        elif self.room + len(gone) < 1:
+            fault = "no_room"
+        if fault:
+            self.counts[f"not_written_{fault}"] += 1
             return
         self.room += len(gone) - 1
         resting = [*offer.facts, *(old for old in offer.old if old in gone)] or list(offer.old)
@@ -132,23 +148,6 @@ class ProfilePlan(ScopePlan):
         self.steps.append(merging.create_step(draft, resting, naming=naming))
         position = len(self.steps)
         self.steps += [merging.replace_step(step, old, position) for old, step in gone.items()]
-
-    def _fault(self, offer: LineOffer, content: str, staying: Sequence[int]) -> str:
-        """Why a line is not written: it is secret, nobody read it, or a line that was stated later says otherwise."""
-        if merging.secret_among(offer.sources):
-            return "secret"
-        if not content:
-            return "unverified"
-        return "outdated" if any(offer.differs(n) for n in staying) else ""
-
-    def _step(self, offer: LineOffer, position: int, content: str) -> type[MergeStep | SupersedeStep] | None:
-        """The step by which a line takes the place of an older one: it repeats it, or something newer corrects it."""
-        if not content:
-            return None
-        old = offer.old[position]
-        if offer.is_newer(position) and (offer.differs(position) or old.pk in self.outdated):
-            return SupersedeStep
-        return MergeStep if old in self.free and offer.is_kept(position, content) else None
 
 
 def refresh(scope: Scope, model: ModelRun, clock: Clock, run: str) -> dict[str, int]:
@@ -164,16 +163,15 @@ def refresh(scope: Scope, model: ModelRun, clock: Clock, run: str) -> dict[str, 
         for fact in live_facts(scope, tier=2)
         if fact.importance >= _LEAST and not category_rule(fact.category).is_secret and merging.may_act(fact)
     ]
-    lines, facts = (
-        live_facts(scope, tier=1),
-        sorted(important, key=lambda fact: (-relevance(fact, now), -fact.pk))[:_FACTS],
-    )
-    if not facts or not _has_changed(scope, [*lines, *facts]):
+    lines = live_facts(scope, tier=1)
+    facts = sorted(important, key=lambda fact: (-relevance(fact, now), -fact.pk))[:_FACTS]
+    last = Batch.objects.filter(scope=scope, name=JOB).order_by("-created_at", "-pk").first() if facts else None
+    if not facts or (last and not any(entry.updated_at > last.created_at for entry in (*lines, *facts))):
         return {}
-    found = {f"p{n}": line for n, line in enumerate(lines, 1)} | {f"f{n}": fact for n, fact in enumerate(facts, 1)}
+    by_id = {f"p{n}": line for n, line in enumerate(lines, 1)} | {f"f{n}": fact for n, fact in enumerate(facts, 1)}
     settled = corrections.decided_by_people(scope)
-    free = (pk for pk, line in found.items() if pk[0] == "p" and not is_fixed(line) and line.pk not in settled)
-    shown = _Shown(found, frozenset(free), dict(entries.outdated_lines(scope.pk, scope.workspace_id)))
+    free = (pk for pk, line in by_id.items() if pk[0] == "p" and not is_fixed(line) and line.pk not in settled)
+    shown = _Shown(by_id, frozenset(free), dict(entries.outdated_lines(scope.pk, scope.workspace_id)))
     question = prompts.prompt(
         "profile",
         model.workspace.language,
@@ -192,17 +190,16 @@ def refresh(scope: Scope, model: ModelRun, clock: Clock, run: str) -> dict[str, 
     return counts
 
 
-def _has_changed(scope: Scope, entries: Sequence[Entry]) -> bool:
-    last = Batch.objects.filter(scope=scope, name=JOB).order_by("-created_at", "-pk").first()
-    return last is None or any(entry.updated_at > last.created_at for entry in entries)
-
-
 def _plan(answer: ProfileOutput, shown: _Shown, model: ModelRun, now: datetime) -> ProfilePlan:
     """Plan what an answer says, once it was read; lines it does not name, and lines that are not free, are kept."""
     lines = sum(pk[0] == "p" for pk in shown.entries)
     plan = ProfilePlan(room=conf.PROFILE_LINES - lines + len(set(answer.drop)), outdated=shown.outdated)
     plan.free = [shown.entries[pk] for pk in shown.free]
-    written = [_line(line, shown.of(line.ids)) for line in answer.write]
+    written = []
+    for line in answer.write:
+        named = shown.of(line.ids)
+        tiers = ([entry for entry in named if entry.tier == tier] for tier in (2, 1))
+        written.append(LineOffer(line, *tiers))
     kept = [entry for pk, entry in shown.entries.items() if pk not in answer.drop]
     dropped = [DropOffer(line, merging.rivals_of(line, kept)) for line in shown.of(answer.drop)]
     facts = list(shown.entries.values())
@@ -217,10 +214,6 @@ def _plan(answer: ProfileOutput, shown: _Shown, model: ModelRun, now: datetime) 
         else:
             plan.room -= not plan.drop(drop, now)
     return plan
-
-
-def _line(line: ProfileLine, named: Sequence[Entry]) -> LineOffer:
-    return LineOffer(line, [one for one in named if one.tier == 2], [one for one in named if one.tier == 1])
 
 
 def _apply(batch: Batch, now: datetime) -> dict[str, int]:

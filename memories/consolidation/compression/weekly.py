@@ -136,7 +136,7 @@ def _judge(partition: Partition, plan: FactsPlan, model: ModelRun, clock: Clock)
         plan.answers += 1
         # Plan what an answer says, once it was read a second time; facts it does not name are kept
         now = clock()
-        offered = (plan.offer([shown[pk] for pk in dict.fromkeys(one.ids)], one.content) for one in answer.merge)
+        offered = (plan.offer([shown[pk] for pk in dict.fromkeys(merge.ids)], merge.content) for merge in answer.merge)
         merges = [offer for offer in offered if offer is not None]
         dropped = [shown[pk] for pk in dict.fromkeys(answer.drop)]
         kept = [fact for fact in partition.facts if fact not in dropped]
@@ -146,8 +146,8 @@ def _judge(partition: Partition, plan: FactsPlan, model: ModelRun, clock: Clock)
         plan.read += merging.read_offers(
             [*merges, *drops], list(shown.values()), partition.facts[0].scope, model.workspace, now=now
         )
-        for merge in merges:
-            plan.merge(merge)
+        for offer in merges:
+            plan.merge(offer)
         for drop in [*fading, *drops]:
             plan.drop(drop, now)
     else:
