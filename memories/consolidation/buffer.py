@@ -36,7 +36,7 @@ class ClaimLost(Exception):
 
 @dataclass(frozen=True, kw_only=True)
 class Message:
-    """One message as it was said, in full; its id is what an entry names as its origin."""
+    """One message, in full; its id is what an entry names as its origin."""
 
     id: str
     role: str
@@ -84,7 +84,7 @@ def add(
         "is_group": is_group,
         "place": json.dumps(dict(slots), ensure_ascii=False),
         "messages": json.dumps(rows, ensure_ascii=False),
-        "said": messages[0].at,
+        "said_at": messages[0].at,
         "most": conf.TOKEN_CAP - tokens,
     }
     if is_full or not _insert(values):  # with what is gathered it would be too large
@@ -118,7 +118,7 @@ _ADD = """
     INSERT INTO memories_bufferedturn (
         uid, workspace_id, batch_id, user_scope_id, chat_scope_id, chat, is_group, place, messages, tokens, said_at
     ) SELECT %(uid)s, %(workspace)s, id, %(user_scope)s, %(chat_scope)s, %(chat)s, %(is_group)s, %(place)s,
-        %(messages)s, %(tokens)s, %(said)s FROM gathering
+        %(messages)s, %(tokens)s, %(said_at)s FROM gathering
 """
 
 
@@ -146,7 +146,9 @@ def claim_next(*, now: datetime, workspace_id: int | None = None) -> ExtractionB
             return taken
         gone = _("%(count)d workers ended while they worked on it.") % {"count": taken.attempts - 1}
         _of(taken.pk, taken.claim).update(
-            state=BufferState.PARKED, attempts=F("attempts") - 1, error=_joined(gone, taken.error)
+            state=BufferState.PARKED,
+            attempts=F("attempts") - 1,
+            error="\n".join(filter(None, [gone, taken.error]))[:ERROR_CHARS],
         )
     return None
 
@@ -206,10 +208,6 @@ def postpone(batch: ExtractionBatch, error: str, *, until: datetime) -> None:
     """Have it wait for what is no fault of its own; that is no attempt."""
     waiting = {"state": BufferState.WAITING, "due_at": until, "error": error[:ERROR_CHARS], "claim": None}
     _of(batch.pk, batch.claim).update(**waiting, attempts=F("attempts") - 1)
-
-
-def _joined(*said: str) -> str:
-    return "\n".join(filter(None, said))[:ERROR_CHARS]
 
 
 def retry(batches: QuerySet[ExtractionBatch], *, now: datetime) -> int:

@@ -17,7 +17,7 @@ from memories.models import Entry, Scope
 from memories.models.change import acting
 from memories.tenancy.resolver import Address, Resolution
 
-#: The slot by which a way of working is known again.
+#: The slot by which a way of working is recognised.
 SEQUENCE = "tool_sequence"
 #: Characters of the user's side that are kept where the user asks for it to be kept.
 KEPT_CHARS = 2_000
@@ -97,10 +97,16 @@ def capture(
     kept = [scope for scope in (own, chat) if scope]
     if not kept or (turn.is_empty and not turn.tool_calls):
         return []
+    content = turn_text(turn.user, turn.assistant)
+    if is_kept(turn):  # more of its words, and what it speaks of
+        sides = [(turn.about.user, turn.about.assistant)] if turn.about else []
+        sides.append((turn.user, turn.assistant))
+        user, assistant = ("\n".join(filter(None, side)) for side in zip(*sides, strict=True))
+        content = turn_text(user, assistant, user_chars=KEPT_CHARS)
     base = Draft(
         scope=kept[0],
         type=EntryType.USER_EXPLICIT if is_kept(turn) else EntryType.CHAT_TURN,
-        content=_content(turn),
+        content=content,
         source=Source.CONVERSATION_CAPTURE,
         at=turn.at,
         slots={**turn.named_slots(), **source_slots(resolved)},
@@ -120,15 +126,6 @@ def capture(
 def is_kept(turn: Turn) -> bool:
     """Whether the user asks in a turn that it be kept."""
     return turn.about is not None or asks_to_keep(turn.user)
-
-
-def _content(turn: Turn) -> str:
-    """The words of a turn; of one that is kept more, and with what it speaks of."""
-    if not is_kept(turn):
-        return turn_text(turn.user, turn.assistant)
-    sides = [(turn.about.user, turn.about.assistant)] if turn.about else []
-    user, assistant = ("\n".join(filter(None, side)) for side in zip(*sides, (turn.user, turn.assistant), strict=True))
-    return turn_text(user, assistant, user_chars=KEPT_CHARS)
 
 
 def _in_scope(draft: Draft, scope: Scope, resolved: Resolution) -> Draft:
@@ -159,20 +156,11 @@ def _task_drafts(
 
 
 def _workflow(turn: Turn, task: Draft, resolved: Resolution) -> Draft:
-    """The order of tools; in the words it was stored with, where it is known, so that it is found to be the same."""
+    """The order of tools; in the words it is stored with already, so that it is recognised as the same."""
     sequence = sequence_of(turn.tool_calls)
-    stored = (
-        Entry.objects.in_scope(task.scope)
-        .live()
-        .filter(
-            type=EntryType.WORKFLOW_TRACE,
-            sender_id=resolved.address.speaker,
-            chat_id=resolved.address.chat,
-            slots__name=SEQUENCE,
-            slots__value=sequence,
-        )
-    )
-    same = stored.first()
+    traces = Entry.objects.in_scope(task.scope).live().filter(type=EntryType.WORKFLOW_TRACE)
+    traces = traces.filter(sender_id=resolved.address.speaker, chat_id=resolved.address.chat)
+    same = traces.filter(slots__name=SEQUENCE, slots__value=sequence).first()
     tools = smart_truncate(ARROW.join(call.name for call in turn.tool_calls), DONE_CHARS)
     content = f"Task: {smart_truncate(turn.user, conf.TURN_USER_CHARS)}\nTools: {tools}"
     slots = [item for item in turn.named_slots().items() if item[0] != SEQUENCE][: conf.SLOT_LIMIT - 1]

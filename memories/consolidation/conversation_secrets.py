@@ -1,7 +1,7 @@
-"""Secrets that are told in a conversation: taken out of the messages, and kept apart for whoever told them.
+"""Secrets in a conversation: taken out of the messages, and kept apart for whoever gave them away.
 
 What is stored of a turn, its messages, its memories and what a model is shown, holds `[secret]` in their place. The
-sentence that told one is kept as a credential of the speaker, where the channel's rule says so.
+sentence that holds one is kept as a credential of the speaker, where the channel's rule says so.
 """
 
 from collections.abc import Iterator, Sequence
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 
 #: The tier of a fact that is no part of a profile.
 _KNOWLEDGE = 2
-#: Of a message that told a secret: all of it, or what stands around.
+#: Of a message that holds a secret: all of it, or what stands around.
 _WHOLE_CHARS, _AROUND_CHARS = 300, 120
 
 
 @dataclass(frozen=True)
 class SecretStatement:
-    """What somebody said that holds secrets, as it is kept for them."""
+    """Words of somebody that hold secrets, as they are kept for them."""
 
     content: str
     kinds: frozenset[SecretKind]
@@ -41,18 +41,18 @@ def without_secrets(
     """
     if rule == SecretsRule.OFF:
         return list(messages), []
-    found = [find_secrets(message) for message in messages]
-    if not any(found):
+    of_each = [find_secrets(message) for message in messages]
+    if not any(of_each):
         return list(messages), []
-    values = {secret.value for secrets in found for secret in secrets}
+    values = {secret.value for secrets in of_each for secret in secrets}
     masked = [mask(message, values) for message in messages]
     if rule == SecretsRule.MASK:
         return masked, []
     of_user = [n for n, is_users in enumerate(by_user) if is_users]
-    users_values = {secret.value for n in of_user for secret in found[n]}
+    users_values = {secret.value for n in of_user for secret in of_each[n]}
     asked = {kind for n in of_user for kind in asked_kinds(messages[n])}
     kept = []
-    for side, (message, secrets, is_users) in enumerate(zip(messages, found, by_user, strict=True)):
+    for side, (message, secrets, is_users) in enumerate(zip(messages, of_each, by_user, strict=True)):
         new = [secret for secret in secrets if is_users or not (secret.value in users_values or secret.kind in asked)]
         kept += [SecretStatement(content, kinds, side) for content, kinds in _around(message, new)]
     return masked, kept
@@ -70,25 +70,18 @@ def _around(message: str, secrets: Sequence[FoundSecret]) -> Iterator[tuple[str,
         if kinds and secret.start - _AROUND_CHARS > end:
             yield message[begin:end].strip(), frozenset(kinds)
             kinds = set()
-        if not kinds:
-            begin = _word_before(message, secret.start)
-        end, kinds = _word_after(message, secret.end), kinds | {secret.kind}
+        if not kinds:  # from a whole word on
+            begin = max(0, secret.start - _AROUND_CHARS)
+            begin = begin and max(message.find(" ", begin, secret.start) + 1, begin)
+        end, kinds = min(len(message), secret.end + _AROUND_CHARS // 2), kinds | {secret.kind}
+        space = message.rfind(" ", secret.end, end)
+        if end < len(message) and space >= 0:  # to a whole word
+            end = space
     yield message[begin:end].strip(), frozenset(kinds)
 
 
-def _word_before(message: str, at: int) -> int:
-    begin = max(0, at - _AROUND_CHARS)
-    return begin if begin == 0 else max(message.find(" ", begin, at) + 1, begin)
-
-
-def _word_after(message: str, at: int) -> int:
-    end = min(len(message), at + _AROUND_CHARS // 2)
-    space = message.rfind(" ", at, end)
-    return end if end == len(message) or space < 0 else space
-
-
 def of_turn(turn: "Turn", rule: str) -> tuple["Turn", list[SecretStatement]]:
-    """A turn without the secrets its two sides tell, and what is kept of them."""
+    """A turn without the secrets of its two sides, and what is kept of them."""
     (user, assistant), kept = without_secrets([turn.user, turn.assistant], rule, by_user=[True, False])
     return replace(turn, user=user, assistant=assistant), kept
 

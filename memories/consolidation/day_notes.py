@@ -1,4 +1,4 @@
-"""The note of a day: what was told of it in a scope, condensed once, in the night after (C10)."""
+"""The note of a day: its events in a scope, condensed once, in the night after (C10)."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -25,7 +25,7 @@ from memories.verification.claims import Conversation, Message
 log = structlog.get_logger(__name__)
 JOB = "archive"
 ACTOR = f"job:{JOB}"
-#: A note is an event of its day with a source of its own: nothing else that is told of a day has it.
+#: A note is an event of its day with a source of its own: no other event of a day has it.
 SOURCE = Source.COMPRESSION
 NOTE_CHARS, NOTE_TOKENS = 800, 300
 #: Notes so young are looked for in their files once more: the disk may have failed, or the run been killed.
@@ -35,7 +35,7 @@ MISSED = timedelta(days=31)
 
 
 def archive_day(workspace_id: int, *, now: datetime) -> dict[str, int]:
-    """Condense the day before of each scope something was told of, and days that were missed; how many notes.
+    """Condense the day before of each scope with events of it, and days that were missed; how many notes.
 
     A day of a scope that has its note is passed over, so that a run that was killed goes on, and none is made twice;
     and so is one of which turns still wait to be extracted, until they are: a note is made once, of all of the day.
@@ -47,15 +47,21 @@ def archive_day(workspace_id: int, *, now: datetime) -> dict[str, int]:
         counts["waiting"] = waiting
     model = ModelRun(workspace, JOB, clock=lambda: now, is_strict=True)
     for scope, day in active:
-        events = list(_events_of(scope, day))
-        note, read = _note_by_model(model, events)
+        of_day = DailyEvent.objects.in_use().filter(scope=scope, workspace_id=scope.workspace_id, local_date=day)
+        events = list(of_day.exclude(source=SOURCE).order_by("pk"))
+        content, read = _note_by_model(model, events)
         counts.update(read)
-        counts["by_model"] += bool(note)
+        counts["by_model"] += bool(content)
         try:
-            counts["notes"] += _write(scope, day, note or extractive_note(scope, events), events, now)
+            counts["notes"] += _write(scope, day, content or extractive_note(scope, events), events, now)
         except ScopeFrozen:
             counts["frozen"] += 1
-    _write_files(workspace, counts, now)
+    if conf.ARCHIVE_TO_FILES:  # the notes of this run, and those of the last that are not there yet
+        notes = DailyEvent.objects.in_use().filter(workspace=workspace, source=SOURCE, created_at__gt=now - MADE_UP_FOR)
+        for note in notes.order_by("local_date", "pk").select_related("scope__workspace").iterator(chunk_size=500):
+            is_written = files.write(note.scope, note.local_date)
+            if is_written is not False:
+                counts["files_failed" if is_written is None else "files"] += 1
     return dict(counts)
 
 
@@ -70,27 +76,18 @@ def _days_without_note(workspace: Workspace, now: datetime) -> tuple[list[tuple[
     days = DailyEvent.objects.filter(workspace=workspace, local_date__gte=today - MISSED, local_date__lt=today)
     pairs = "scope_id", "local_date"
     noted = set(daily_events.condensed_days(days).values_list(*pairs))
-    told = set(days.in_use().exclude(source=SOURCE).order_by().values_list(*pairs).distinct()) - noted
-    ready = told - _days_in_buffer(workspace)
-    scopes = Scope.objects.in_bulk({scope for scope, _day in ready})
-    return [(scopes[scope], day) for scope, day in sorted(ready, key=itemgetter(1, 0))], len(told) - len(ready)
-
-
-def _days_in_buffer(workspace: Workspace) -> set[tuple[int, date]]:
-    """Days of which there are turns in the buffer, and of whose memories; what is parked may stay for good."""
+    eventful = set(days.in_use().exclude(source=SOURCE).order_by().values_list(*pairs).distinct()) - noted
+    # days of which there are turns in the buffer, and of whose memories; what is parked may stay for good
     turns = BufferedTurn.objects.filter(workspace=workspace).exclude(batch__state=BufferState.PARKED)
-    found = turns.values_list("user_scope_id", "chat_scope_id", "said_at")
-    return {
+    origins = turns.values_list("user_scope_id", "chat_scope_id", "said_at")
+    in_buffer = {
         (scope, said_at.astimezone(workspace.zone()).date())
-        for *scopes, said_at in found.iterator(chunk_size=2_000)
+        for *scopes, said_at in origins.iterator(chunk_size=2_000)
         for scope in scopes
-        if scope is not None
     }
-
-
-def _events_of(scope: Scope, day: date) -> Sequence[DailyEvent]:
-    events = DailyEvent.objects.in_use().filter(scope=scope, workspace_id=scope.workspace_id, local_date=day)
-    return list(events.exclude(source=SOURCE).order_by("pk"))
+    ready = eventful - in_buffer
+    scopes = Scope.objects.in_bulk({scope for scope, _day in ready})
+    return [(scopes[scope], day) for scope, day in sorted(ready, key=itemgetter(1, 0))], len(eventful) - len(ready)
 
 
 def _note_by_model(model: ModelRun, events: Sequence[DailyEvent]) -> tuple[str, dict[str, int]]:
@@ -100,14 +97,14 @@ def _note_by_model(model: ModelRun, events: Sequence[DailyEvent]) -> tuple[str, 
     answer = model.ask(question, SummaryOutput, max_tokens=NOTE_TOKENS * 4)
     if answer is None:
         return "", {}
-    told = [Message(f"n{n}", event.content, "", event.local_date) for n, event in enumerate(events, start=1)]
-    return summaries.checked(answer.summary, Conversation(told), model.workspace, now=model.now)
+    messages = [Message(f"n{n}", event.content, "", event.local_date) for n, event in enumerate(events, start=1)]
+    return summaries.checked(answer.summary, Conversation(messages), model.workspace, now=model.now)
 
 
 def extractive_note(scope: Scope, events: Sequence[DailyEvent]) -> str:
     """The most telling sentences of the day, as they stand; of a day of pleasantries its first words.
 
-    What one conversation told in few words is the note as it stands: there is nothing to condense.
+    What one conversation left in few words is the note as it stands: there is nothing to condense.
     """
     if len(events) == 1 and len(events[0].content) <= NOTE_CHARS:
         return events[0].content
@@ -117,15 +114,15 @@ def extractive_note(scope: Scope, events: Sequence[DailyEvent]) -> str:
     return note or text.smart_truncate(events[0].content, NOTE_CHARS)
 
 
-def _write(scope: Scope, day: date, said: str, events: Sequence[DailyEvent], now: datetime) -> int:
-    """The note, unless another process has written it; it is no news for the facts, which know its days already."""
-    known = all(event.chats for event in events)
+def _write(scope: Scope, day: date, content: str, events: Sequence[DailyEvent], now: datetime) -> int:
+    """The note, unless another process has written it; it is no news for the facts, which rest on its events."""
+    has_chats = all(event.chats for event in events)
     note = EventDraft(
         scope=scope,
         local_date=day,
-        content=said[: conf.CONTENT_MAX_CHARS],
+        content=content[: conf.CONTENT_MAX_CHARS],
         source=SOURCE,
-        chats=tuple(chat for event in events for chat in event.chats) if known else (),
+        chats=tuple(chat for event in events for chat in event.chats) if has_chats else (),
         origins=tuple(origin for event in events for origin in event.origins),
     )
     with transaction.atomic():
@@ -138,14 +135,3 @@ def _write(scope: Scope, day: date, said: str, events: Sequence[DailyEvent], now
             return 0
         daily_events.mark_compressed(written, now=now, actor=ACTOR)
     return len(written)
-
-
-def _write_files(workspace: Workspace, counts: Counter[str], now: datetime) -> None:
-    """Have the notes of this run stand in the files of their days, and those of the last that are not there yet."""
-    if not conf.ARCHIVE_TO_FILES:
-        return
-    notes = DailyEvent.objects.in_use().filter(workspace=workspace, source=SOURCE, created_at__gt=now - MADE_UP_FOR)
-    for note in notes.order_by("local_date", "pk").select_related("scope__workspace").iterator(chunk_size=500):
-        is_written = files.write(note.scope, note.local_date)
-        if is_written is not False:
-            counts["files_failed" if is_written is None else "files"] += 1

@@ -1,7 +1,8 @@
 """The second reading: a model says of each statement whether the words it rests on bear it out (D5).
 
-One question for a batch of claims, in chance order, with decoys among them whose verdict is known. A reader that takes
-a decoy for true is not believed: what it read stays as it was. It never sees the reasons of whoever made the claims.
+One question for a batch of claims, in chance order, with decoys among them whose verdict is certain. A reader that
+takes a decoy for true is not believed: what it read stays as it was. It never sees the reasons of whoever made the
+claims.
 """
 
 import random
@@ -43,14 +44,14 @@ class Claim:
 
 @dataclass(frozen=True)
 class Sources:
-    """What was said, by id, as a model is shown it, and the names of the people in it."""
+    """A conversation by ids, as a model is shown it, and the names of the people in it."""
 
     shown: Mapping[str, Mapping[str, Any]]
     people: Collection[str] = ()
 
     @property
     def text(self) -> str:
-        return "\n".join(str(one["text"]) for one in self.shown.values())
+        return "\n".join(str(source["text"]) for source in self.shown.values())
 
 
 @dataclass(frozen=True)
@@ -95,12 +96,12 @@ def read(
 ) -> ReadingResult:
     """Have claims read, outside any transaction; without a reader, or where it fails, all of them stay unsure.
 
-    A claim without quotes rests on all that was said. `reader` is the model that reads, in place of the configured one.
+    A claim without quotes rests on the whole conversation. `reader` is a model to read in place of the configured one.
     """
     if not claims or not is_on():
         return ReadingResult([Reading.UNSURE] * len(claims))
     asked = _with_decoys(claims, sources)
-    named = {f"c{n}": one for n, one in enumerate(asked, start=1)}
+    named = {f"c{n}": pair for n, pair in enumerate(asked, start=1)}
     data = {
         "sources": [{"id": pk, **shown} for pk, shown in sources.shown.items()],
         "claims": [claim.shown(pk) for pk, (claim, _position) in named.items()],
@@ -121,15 +122,8 @@ def read(
     except (ModelOff, ModelFailed, BudgetSpent, AnswerInvalid) as problem:
         log.warning("verification.no_answer", workspace=workspace.pk, problem=type(problem).__name__)
         return ReadingResult([Reading.UNSURE] * len(claims), counts={"unread": len(claims)})
-    return _result(answer, named, len(claims))
-
-
-def _result(
-    answer: llm.ModelAnswer[schemas.ReadingOutput], named: Mapping[str, tuple[Claim, int | None]], count: int
-) -> ReadingResult:
-    """What an answer says of the claims, and whether it took a decoy among them for true."""
-    verdicts = {one.id: Reading(one.verdict) for one in answer.value.verdicts}
-    read_as: dict[int, Reading] = {}
+    verdicts = {verdict.id: Reading(verdict.verdict) for verdict in answer.value.verdicts}
+    read_as = [Reading.UNSURE] * len(claims)
     fooled = 0
     for pk, (_claim, position) in named.items():
         verdict = verdicts.get(pk, Reading.UNSURE)
@@ -137,8 +131,9 @@ def _result(
             fooled += verdict is Reading.ENTAILED
         else:
             read_as[position] = verdict
+    count = len(claims)
     return ReadingResult(
-        [read_as[n] for n in range(count)],
+        read_as,
         is_believed=not fooled and len(named) > count,
         counts={"read": count, "decoys": len(named) - count, "decoys_passed": fooled},
         model=answer.model,
@@ -152,7 +147,7 @@ def _with_decoys(claims: Sequence[Claim], sources: Sources) -> list[tuple[Claim,
     chance = random.SystemRandom()
     wanted = min(max(_LEAST_DECOYS, -(-len(claims) // _CLAIMS_A_DECOY)), _MOST_DECOYS)
     stated = {claim.statement for claim in claims}
-    spoken = [one for one in spoken_sentences(sources.text) if one and not is_question(one)]
+    spoken = [sentence for sentence in spoken_sentences(sources.text) if sentence and not is_question(sentence)]
     made: dict[str, Claim] = {}
     resting = [claim for claim in claims if claim.quotes] or claims  # the opposite of a mistaken summary may be true
     for claim in chance.sample(resting, len(resting)) * _LEAST_DECOYS:

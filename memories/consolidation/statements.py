@@ -4,7 +4,7 @@ They are checked against the conversation they are about: its messages, and who 
 why, and on what they were to rest, is noted for a month.
 """
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Generic, Protocol, TypeVar
@@ -24,28 +24,24 @@ def conversation_of(
 ) -> Conversation:
     """These messages, read as some of their authors would: «I» is one of them.
 
-    `authors` are ids of senders by the names people call them; `scope` is the memory whose nicknames are known.
+    `authors` are ids of senders by the names people call them; the nicknames of `scope` count as learnt.
     """
-    spoken = [one for one in messages if not one.is_answer]
-    speakers = {one.speaker for one in spoken}
+    spoken = [message for message in messages if not message.is_answer]
+    speakers = {message.speaker for message in spoken}
     learnt = dict(scope.nicknames) if scope else {}
-    for one in spoken:
-        learnt |= names.learn(one.content, one.speaker) | relations.learn(one.content)
-    own = {alias for author, sender in authors.items() for alias in _called(author, sender, learnt)}
-    # By what names authors introduce themselves
-    own |= {name for one in spoken if one.speaker in authors for name in names.introduced(one.content)}
+    for message in spoken:
+        learnt |= names.learn(message.content, message.speaker) | relations.learn(message.content)
+    nicknames = relations.without_relations(learnt)
+    # by what names the authors go, and by which they introduce themselves
+    own: set[str] = set()
+    for author, sender in authors.items():
+        folded = {names.fold(author), names.fold(f"{names.UNNAMED}{sender}")}
+        own |= {alias for alias, name in nicknames.items() if names.fold(name) in folded} | {*names.given_names(author)}
+    own |= {name for message in spoken if message.speaker in authors for name in names.introduced(message.content)}
     if scope and len(speakers) == 1:
         own |= set(scope.speakers)
     people = People.of({*authors, *own}, speakers - authors.keys(), learnt)
-    known = [*projects, *(scope.projects if scope else []), *learnt.values()]
-    return Conversation(list(messages), people, known)
-
-
-def _called(author: str, sender: str, learnt: Mapping[str, str]) -> Collection[str]:
-    """By what names an author goes besides."""
-    own = {names.fold(author), names.fold(f"{names.UNNAMED}{sender}")}
-    also = {alias for alias, name in relations.without_relations(learnt).items() if names.fold(name) in own}
-    return also | {*names.given_names(author)}
+    return Conversation(list(messages), people, [*projects, *(scope.projects if scope else []), *learnt.values()])
 
 
 _TEXT_CHARS = 2_000
@@ -69,17 +65,17 @@ def record_refused(
     rows = [
         RefusedFact(
             workspace_id=workspace_id,
-            scope=one.scope,
+            scope=fact.scope,
             model=model,
             purpose=purpose,
             run=run,
-            content=cleaned(one.content)[:_TEXT_CHARS],
-            quote=cleaned(one.quote)[:_TEXT_CHARS],
-            reason=one.reason,
-            origins=list(one.origins),
+            content=cleaned(fact.content)[:_TEXT_CHARS],
+            quote=cleaned(fact.quote)[:_TEXT_CHARS],
+            reason=fact.reason,
+            origins=list(fact.origins),
             created_at=now,
         )
-        for one in refused
+        for fact in refused
     ]
     return len(RefusedFact.objects.bulk_create(rows))
 
@@ -151,18 +147,16 @@ class Objection(Generic[S]):
         if self.is_made:
             return None
         offered: list[S] = getattr(answer, self.part)
-        refusals = [self.refusal(one) for one in offered]
-        faults = [
-            f"{self.part}.{n}: {one.label}" for n, one in enumerate(refusals) if one is not None and one in _MENDABLE
-        ]
+        refusals = [self.refusal(statement) for statement in offered]
+        faults = [f"{self.part}.{n}: {why.label}" for n, why in enumerate(refusals) if why and why in _MENDABLE]
         if not faults:
             return None
         self.is_made = True
-        self.sound = [one for one, refusal in zip(offered, refusals, strict=True) if refusal is None]
+        self.sound = [statement for statement, why in zip(offered, refusals, strict=True) if why is None]
         return "; ".join(faults)
 
     def statements(self, answer: Any) -> list[S]:
         """Those of the last answer, and those of the first that it left out though nothing was wrong with them."""
         offered: list[S] = getattr(answer, self.part)
-        there = {one.content for one in offered}
-        return [*offered, *(one for one in self.sound if one.content not in there)]
+        contents = {statement.content for statement in offered}
+        return [*offered, *(statement for statement in self.sound if statement.content not in contents)]

@@ -5,7 +5,7 @@ contradicted or not stated. Where a reader believes decoys, nothing is left of t
 without a model.
 
 A long turn gets one (A11): what was cut is stored and answered at once, a model's summary takes its place later. Where
-the model is off, fails or is too slow, or what is left of its summary tells less than what is stored, the turn stays as
+the model is off, fails or is too slow, or what is left of its summary says less than what is stored, the turn stays as
 it was; and so it does when anybody changed it meanwhile. A summary that is not taken for what it says is an answer that
 cannot be used: the model is told why, and it is counted with the failures of its purpose.
 """
@@ -45,32 +45,36 @@ class CheckedSummary:
     @classmethod
     def of(cls, written: str, conversation: Conversation) -> "CheckedSummary":
         """A model's text with the doubts of the checks."""
-        found = [list(filter(None, spoken_sentences(part))) for part in written.split("\n\n")]
-        doubted = {one for part in found for one in part if claims.invention(one, conversation) is not None}
-        return cls([part for part in found if part], frozenset(doubted))
+        paragraphs = [list(filter(None, spoken_sentences(part))) for part in written.split("\n\n")]
+        sentences = (sentence for part in paragraphs for sentence in part)
+        doubted = {sentence for sentence in sentences if claims.invention(sentence, conversation) is not None}
+        return cls([part for part in paragraphs if part], frozenset(doubted))
 
     def claims(self) -> list[Claim]:
-        """Its sentences, for a second reading: each rests on all that was said."""
-        return [Claim(one) for part in self.paragraphs for one in part]
+        """Its sentences, for a second reading: each rests on the whole conversation."""
+        return [Claim(sentence) for part in self.paragraphs for sentence in part]
 
     def read(self, result: ReadingResult, begin: int = 0) -> "CheckedSummary":
         """What a reader leaves of it; `begin` is the position of its first claim.
 
         A sentence that was doubted stands only where the reader, which is believed, says that it is entailed.
         """
+        count = len(self.claims())
         if result.is_fooled:
-            return CheckedSummary([], left_out=self.left_out + len(self.claims()))
-        verdicts = (result.of(n) for n in range(begin, begin + len(self.claims())))
-        kept = [[one for one in part if self._stands(one, next(verdicts))] for part in self.paragraphs]
-        lost = len(self.claims()) - sum(map(len, kept))
+            return CheckedSummary([], left_out=self.left_out + count)
+        verdicts = (result.of(n) for n in range(begin, begin + count))
+        stands = (Reading.ENTAILED,), (Reading.ENTAILED, Reading.UNSURE)
+        kept = [
+            [sentence for sentence in part if next(verdicts) in stands[sentence not in self.doubted]]
+            for part in self.paragraphs
+        ]
+        lost = count - sum(map(len, kept))
         return CheckedSummary([part for part in kept if part], left_out=self.left_out + lost)
-
-    def _stands(self, sentence: str, verdict: Reading) -> bool:
-        return verdict is Reading.ENTAILED or (verdict is Reading.UNSURE and sentence not in self.doubted)
 
     def without_doubted(self) -> str:
         """Its text without the sentences that need a reader."""
-        return "\n\n".join(joined([one for one in part if one not in self.doubted]) for part in self.paragraphs)
+        left = ([sentence for sentence in part if sentence not in self.doubted] for part in self.paragraphs)
+        return "\n\n".join(map(joined, left))
 
     @property
     def text(self) -> str:
@@ -78,9 +82,12 @@ class CheckedSummary:
 
 
 def sources_of(messages: Sequence[Message]) -> Sources:
-    """What was said, as a second reader is shown it."""
-    shown = {one.id: {"speaker": one.speaker, "on": one.on.isoformat(), "text": one.content} for one in messages}
-    return Sources(shown, {one.speaker for one in messages if one.speaker and not one.is_answer})
+    """A conversation as a second reader is shown it."""
+    shown = {
+        message.id: {"speaker": message.speaker, "on": message.on.isoformat(), "text": message.content}
+        for message in messages
+    }
+    return Sources(shown, {message.speaker for message in messages if message.speaker and not message.is_answer})
 
 
 def checked(
@@ -113,14 +120,14 @@ def shorten(
 ) -> int:
     """Give the entries that still say what was stored of a turn its summary; how many. One question for all of them."""
     live = Entry.objects.live().filter(workspace_id=workspace.pk, pk__in=entry_ids, content=stored)
-    entries = list(live.select_related("scope").order_by("pk"))
-    if not entries:
+    rows = list(live.select_related("scope").order_by("pk"))
+    if not rows:
         return 0
-    turn = StoredTurn.of(user, assistant, stored, entries[0], workspace)
-    told = prompts.prompt("turn_summary", workspace.language, turn.shown)
+    turn = StoredTurn.of(user, assistant, stored, rows[0], workspace)
+    prompt = prompts.prompt("turn_summary", workspace.language, turn.shown)
     try:
         answer = llm.ask(
-            workspace, PURPOSE, told, TurnSummaryOutput, now=now, judge=turn.problem, model=conf.LLM_SUMMARY_MODEL
+            workspace, PURPOSE, prompt, TurnSummaryOutput, now=now, judge=turn.problem, model=conf.LLM_SUMMARY_MODEL
         )
     except PlatformError as problem:  # off, failing, spent, unusable
         log.info("shortening.left", workspace=workspace.pk, problem=type(problem).__name__)
@@ -129,11 +136,20 @@ def shorten(
     if turn.fault(summary):
         log.info("shortening.refused", workspace=workspace.pk, **counts)
         return 0
-    return sum(_replace_content(entry, summary, now) for entry in entries)
+    shortened = 0
+    for entry in rows:
+        change = Edit(columns={"content": summary})
+        try:
+            entries.update(entry, change, now=now, actor=ACTOR, expected_version=entry.version)
+        except (VersionConflict, EntryNotFound, ScopeFrozen) as problem:
+            log.info("shortening.discarded", entry=str(entry.uid), problem=type(problem).__name__)
+        else:
+            shortened += 1
+    return shortened
 
 
 class SummaryFault(StrEnum):
-    """What is wrong with a summary, as the model that wrote it is told."""
+    """What is wrong with a summary, in the words for the model that wrote it."""
 
     LONG = "the summary is no shorter than the turn"
     INVENTED = "the summary holds numbers, dates, codes or names that the turn does not"
@@ -175,14 +191,3 @@ class StoredTurn:
         wanted = claims.marks(self.stored)
         is_less = 2 * len(claims.marks(summary) & wanted) < len(wanted)
         return SummaryFault.LOST if is_less or not summary else None
-
-
-def _replace_content(entry: Entry, summary: str, now: datetime) -> bool:
-    """Through the door, which keeps what was there in the history and has it found by its new words."""
-    wanted = Edit(columns={"content": summary})
-    try:
-        entries.update(entry, wanted, now=now, actor=ACTOR, expected_version=entry.version)
-    except (VersionConflict, EntryNotFound, ScopeFrozen) as problem:
-        log.info("shortening.discarded", entry=str(entry.uid), problem=type(problem).__name__)
-        return False
-    return True
