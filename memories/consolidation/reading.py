@@ -107,17 +107,10 @@ def read(
         "claims": [claim.shown(pk) for pk, (claim, _position) in named.items()],
     }
     prompt = prompts.prompt("verification", workspace.language, data)
-    given = schemas.Given(frozenset(named))
+    given, model = schemas.Given(frozenset(named)), reader or conf.VERIFY_MODEL
     try:
         answer = llm.ask(
-            workspace,
-            PURPOSE,
-            prompt,
-            schemas.ReadingOutput,
-            now=now,
-            given=given,
-            model=reader or conf.VERIFY_MODEL,
-            seconds=seconds,
+            workspace, PURPOSE, prompt, schemas.ReadingOutput, now=now, given=given, model=model, seconds=seconds
         )
     except (ModelOff, ModelFailed, BudgetSpent, AnswerInvalid) as problem:
         log.warning("verification.no_answer", workspace=workspace.pk, problem=type(problem).__name__)
