@@ -15,7 +15,7 @@ from memories.evaluation.workspace import throwaway_workspace
 from memories.files.layout import root
 from memories.models import Entry
 from memories.notes.freshness import sync_workspace
-from memories.notes.rebuild import drop_index
+from memories.notes.index import drop_index
 
 WORDS = (
     *("port", "kettle", "cello", "harbour", "Tuesday", "moved", "deployed", "password", "Nina", "Oskar", "budget"),

@@ -2,16 +2,19 @@
 
 The file is the source. Its entries come from the file alone, times included, so that an index that was kept and one
 that is made anew are the same. Files are worked off in transactions of a few hundred lines, a long file in several and
-many short ones in one; each compares them with what is stored: a run that was killed, or two at once, come to the same.
+many short ones in one; each compares them with what is stored: which lines are as they were, which were reworded, new
+or gone. A run that was killed, or two at once, come to the same.
 """
 
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, tzinfo
+from difflib import SequenceMatcher
 from itertools import islice
 from operator import attrgetter
 from time import monotonic
+from typing import TypeVar
 
 from django.db import transaction
 from django.db.models import QuerySet
@@ -29,10 +32,99 @@ from memories.files import disk, markdown
 from memories.files.disk import FileText
 from memories.files.layout import ScopeFolder, places_of_scope
 from memories.files.times import time_of
+from memories.index import search_rows
 from memories.kinds import UNDATED
 from memories.language import text
-from memories.models import FileProblem, FileState, Scope
-from memories.notes.matching import LineChanges, compare
+from memories.models import Entry, EntryIndex, EntryVector, FileProblem, FileState, Scope, Workspace
+
+Item = TypeVar("Item", Entry, FileLine)
+#: Of two texts in one place, from where on one is the other, reworded (difflib's ratio, 0–1).
+REWORDED = 0.5
+#: Of long texts so many characters are compared.
+_COMPARED = 500
+
+
+@dataclass
+class LineChanges:
+    """The changes that bring the entries of a file in step with it."""
+
+    new: list[FileLine] = field(default_factory=list)
+    reworded: dict[int, FileLine] = field(default_factory=dict)  # by entry; also under other headings, or dated anew
+    moved: dict[int, tuple[int, int]] = field(default_factory=dict)  # entry → its first and last line now
+    ended: list[int] = field(default_factory=list)
+
+    @property
+    def longest(self) -> int:
+        """The length of the longest list of changes that are applied a few hundred at a time."""
+        return max(len(self.new), len(self.reworded), len(self.ended))
+
+
+def compare(stored: Sequence[Entry], lines: Sequence[FileLine]) -> LineChanges:
+    """What changed between the entries of a file, in its order, and its lines.
+
+    The same words keep their entry wherever they stand. A line that came where another went, and resembles it, is that
+    line reworded.
+    """
+    same = _with_same_words(stored, lines)
+    changes = LineChanges()
+    for n, entry in same.items():
+        _keep(entry, lines[n], changes)
+    kept = {entry.pk for entry in same.values()}
+    gone = _by_neighbour((entry, entry.pk if entry.pk in kept else None) for entry in stored)
+    came = _by_neighbour((line, same[n].pk if n in same else None) for n, line in enumerate(lines))
+    for place, others in came.items():
+        _pair(gone.pop(place, []), others, changes)
+    changes.ended += [entry.pk for others in gone.values() for entry in others]
+    return changes
+
+
+def _with_same_words(stored: Sequence[Entry], lines: Sequence[FileLine]) -> dict[int, Entry]:
+    """The entries of lines with the same words, by the position of the line."""
+    by_words: defaultdict[str, deque[Entry]] = defaultdict(deque)
+    for entry in stored:
+        by_words[entry.content].append(entry)
+    return {n: by_words[line.content].popleft() for n, line in enumerate(lines) if by_words[line.content]}
+
+
+def _keep(entry: Entry, line: FileLine, changes: LineChanges) -> None:
+    if (entry.heading, entry.created_at) != (line.heading, line.at):
+        changes.reworded[entry.pk] = line
+    elif (entry.line_from, entry.line_to) != (line.line_from, line.line_to):
+        changes.moved[entry.pk] = (line.line_from, line.line_to)
+
+
+def _by_neighbour(items: Iterable[tuple[Item, int | None]]) -> dict[int, list[Item]]:
+    """What has no entry in common, by the last entry before it that has; 0: there is none."""
+    places: defaultdict[int, list[Item]] = defaultdict(list)
+    before = 0
+    for item, entry in items:
+        if entry is None:
+            places[before].append(item)
+        else:
+            before = entry
+    return dict(places)
+
+
+def _pair(gone: list[Entry], came: Sequence[FileLine], changes: LineChanges) -> None:
+    """Find the lines that are others reworded, in their order; the rest went and came."""
+    left = deque(gone)
+    for line in came:
+        passed: list[Entry] = []
+        while left and not _resemble(left[0].content, line.content):
+            passed.append(left.popleft())
+        if left:
+            changes.reworded[left.popleft().pk] = line
+            changes.ended += [entry.pk for entry in passed]
+        else:
+            left.extend(passed)
+            changes.new.append(line)
+    changes.ended += [entry.pk for entry in left]
+
+
+def _resemble(one: str, other: str) -> bool:
+    matcher = SequenceMatcher(None, one[:_COMPARED], other[:_COMPARED], autojunk=False)
+    return matcher.quick_ratio() >= REWORDED and matcher.ratio() >= REWORDED
+
 
 ACTOR = "file"
 #: Lines, and files, of one transaction: whoever writes to the scope waits as long as it takes.
@@ -349,3 +441,31 @@ def _draft(scope: Scope, path: str, line: FileLine) -> Draft:
         line_to=line.line_to,
         slots={"source_session_id": line.session[: conf.SLOT_VALUE_CHARS]} if line.session else {},
     )
+
+
+_DROPPED_AT_ONCE = 500
+
+
+def drop_index(workspace: Workspace) -> int:
+    """Forget what is known of a workspace's files, and the search rows of their lines; how many lines.
+
+    The entries stay: they have a history. Their rows by words are made again at once, vectors by the embedder.
+    """
+    lines = (
+        Entry.objects.filter(workspace=workspace, type=EntryType.NOTE).exclude(path="").live().select_related("scope")
+    )
+    FileState.objects.filter(workspace=workspace).delete()
+    ids = list(lines.order_by("pk").values_list("pk", flat=True))
+    for start in range(0, len(ids), _DROPPED_AT_ONCE):
+        _renew(ids[start : start + _DROPPED_AT_ONCE])
+    return len(ids)
+
+
+def _renew(ids: list[int]) -> None:
+    with transaction.atomic():
+        EntryIndex.objects.filter(entry__in=ids).delete()
+        EntryVector.objects.filter(entry__in=ids).delete()
+        entries = list(Entry.objects.filter(pk__in=ids).select_related("scope").order_by("pk"))
+        lengths = {entry.scope_id: entry.scope.index_length for entry in entries}
+        search_rows.write_keywords(search_rows.keyword_rows(entries), lengths)
+        search_rows.enqueue(ids)

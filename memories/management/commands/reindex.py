@@ -10,8 +10,8 @@ from django.utils.translation import gettext as _
 
 from memories.models import Workspace
 from memories.notes.freshness import sync_workspace
+from memories.notes.index import drop_index
 from memories.notes.passed_over import passed_over
-from memories.notes.rebuild import drop_index
 
 
 class Command(BaseCommand):

@@ -11,7 +11,7 @@ from memories.entries.files import folder_of
 from memories.exceptions import FileUnreadable, InvalidDraft, ScopeFrozen
 from memories.models import Entry, Scope, Workspace
 from memories.notes.freshness import sync_before_search, sync_workspace
-from memories.notes.rebuild import drop_index
+from memories.notes.index import drop_index
 from memories.notes.save import Target, path_of, save_note
 from memories.recall import Query, SearchScope, recall
 from memories.tenancy.resolver import ScopeRef
