@@ -1,4 +1,4 @@
-"""Which files of a scope are out of step with what is remembered of them, why, and having them indexed now (C12)."""
+"""Which files of a scope are out of step with their index, why, and having them indexed now (C12)."""
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
@@ -44,7 +44,7 @@ class FileCondition:
 
     @property
     def detail(self) -> str:
-        """What more is known of why: an error, or the numbers of the lines that are meant."""
+        """What there is besides: an error, or the numbers of the lines that are meant."""
         return self.state.detail if self.state and isinstance(self.why, FileProblem) else ""
 
     @property
@@ -63,19 +63,19 @@ def conditions_of_each(scopes: Collection[Scope]) -> dict[int, list[FileConditio
     states: dict[int, dict[str, FileState]] = {scope.pk: {} for scope in scopes}
     for state in FileState.objects.filter(scope__in=list(states)):
         states[state.scope_id][state.path] = state
-    return {scope.pk: _conditions(scope, states[scope.pk]) for scope in scopes}
-
-
-def _conditions(scope: Scope, states: dict[str, FileState]) -> list[FileCondition]:
-    found = {file.path: file for file in folder_of(scope).files()}
-    return [FileCondition(path, found.get(path), states.get(path)) for path in sorted(found.keys() | states.keys())]
+    conditions = {}
+    for scope in scopes:
+        files, indexed = {file.path: file for file in folder_of(scope).files()}, states[scope.pk]
+        paths = sorted(files.keys() | indexed.keys())
+        conditions[scope.pk] = [FileCondition(path, files.get(path), indexed.get(path)) for path in paths]
+    return conditions
 
 
 def condition_of(scope: Scope, path: str) -> FileCondition | None:
     """One file; None: nothing lies there, and nothing was indexed."""
     state: Any = FileState.objects.filter(workspace_id=scope.workspace_id, scope=scope, path=path).first()
-    found = folder_of(scope).found(path)
-    return FileCondition(path, found, state) if found or state else None
+    file = folder_of(scope).found(path)
+    return FileCondition(path, file, state) if file or state else None
 
 
 def index_out_of_step(

@@ -5,7 +5,7 @@ second or two. Should a notice be lost, as on some network disks, the look befor
 the look at everything every few minutes.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator
 from datetime import datetime
 from functools import cache
 from pathlib import Path
@@ -89,8 +89,8 @@ def _is_in_step(caller: Caller, key: str, now: datetime) -> bool:
 
 def scopes_with_files(workspace: Workspace) -> Iterator[Scope]:
     """The scopes of a workspace there are files of; a scope that nobody wrote to yet begins with its folder."""
-    known = Scope.objects.in_workspace(workspace.pk).values_list("key", flat=True)
-    keys = keys_of_folders(scope_folders(workspace.folder), known)
+    scope_keys = Scope.objects.in_workspace(workspace.pk).values_list("key", flat=True)
+    keys = keys_of_folders(scope_folders(workspace.folder), scope_keys)
     for key in dict.fromkeys([MAIN, *keys.values()]):
         if scope_folder(workspace.folder, key).files() and (scope := _scope(workspace, key)):
             yield scope
@@ -182,29 +182,25 @@ class FileIndexer:
             for workspace in Workspace.objects.all():
                 self._expect(scopes_with_files(workspace))
                 self._expect(_indexed_scopes(workspace))
-        for folder, name in self._changed_places():
-            scopes = {scope.pk: scope for scope in _scopes_named(folder, name)}
-            self._waiting |= scopes
-            self._uncounted |= scopes
+        for scope in self._changed_scopes():
+            self._waiting[scope.pk] = self._uncounted[scope.pk] = scope
         if self._waiting:
-            self._index(*next(iter(self._waiting.items())), now)
+            pk, scope = next(iter(self._waiting.items()))
+            report = _sync(scope, now=now, seconds=WORK_SECONDS)
+            if report.files:
+                self._uncounted[pk] = scope
+            del self._waiting[pk]
+            if not report.is_complete:
+                self._waiting[pk] = scope  # behind the others, whose few changes do not wait for its many
         else:
             # Count a scope anew whose files have come to rest; the longer that takes, the more seldom
             begun = monotonic()
-            pk = next((pk for pk in self._uncounted if self._rests.get(pk, 0.0) <= begun), None)
-            if pk is not None:
-                _count(self._uncounted.pop(pk))
-                self._rests[pk] = monotonic() + COUNT_REST * (monotonic() - begun)
+            rested = next((pk for pk in self._uncounted if self._rests.get(pk, 0.0) <= begun), None)
+            if rested is not None:
+                _count(self._uncounted.pop(rested))
+                self._rests[rested] = monotonic() + COUNT_REST * (monotonic() - begun)
             self._compare_some()
         return 0.0 if self._waiting else LOOK_SECONDS
-
-    def _index(self, pk: int, scope: Scope, now: datetime) -> None:
-        report = _sync(scope, now=now, seconds=WORK_SECONDS)
-        if report.files:
-            self._uncounted[pk] = scope
-        del self._waiting[pk]
-        if not report.is_complete:
-            self._waiting[pk] = scope  # behind the others, whose few changes do not wait for its many
 
     def _compare_some(self) -> None:
         """Read a few files, of all in their turn, and index those that say something else at the same time and size.
@@ -224,15 +220,15 @@ class FileIndexer:
     def _expect(self, scopes: Iterable[Scope]) -> None:
         self._waiting |= {scope.pk: scope for scope in scopes}
 
-    def _changed_places(self) -> set[tuple[str, str]]:
-        """The folders of workspaces, and of scopes in them, in which files have changed since the last look."""
+    def _changed_scopes(self) -> Iterator[Scope]:
+        """The scopes in whose folders files have changed since the last look, or have come to begin one with."""
         folder = root()
         try:
             if self._changes is None:
                 folder.mkdir(parents=True, exist_ok=True)
                 self._changes = watch(
                     folder.resolve(),
-                    watch_filter=_is_note,
+                    watch_filter=lambda _change, path: path.endswith(".md") and "/transcripts/" not in path,
                     debounce=_DEBOUNCE_MS,
                     step=_STEP_MS,
                     rust_timeout=_WAIT_MS,
@@ -243,35 +239,24 @@ class FileIndexer:
         except OSError as problem:  # no more watches to be had: the look at all files is what is left
             log.warning("files.not_watched", reason=str(problem))
             self._changes = iter(())
-            return set()
-        return {_place(Path(path).relative_to(folder.resolve()).parts) for _change, path in changed}
+            return
+        places = set()  # the folders of workspaces, and of scopes in them
+        for _change, path in changed:
+            match Path(path).relative_to(folder.resolve()).parts:
+                case [name, "memory", "scopes", scope_name, _, *_]:
+                    places.add((name, scope_name))
+                case [name, *_]:
+                    places.add((name, MAIN))
+        for name, scope_name in places:
+            for workspace in Workspace.objects.filter(folder=name):
+                keys = Scope.objects.in_workspace(workspace.pk).values_list("key", flat=True)
+                if scope := _scope(workspace, keys_of_folders([scope_name], keys)[scope_name]):
+                    yield scope
 
 
 def _indexed_scopes(workspace: Workspace) -> QuerySet[Scope]:
-    here = Scope.objects.in_workspace(workspace.pk).filter(files__isnull=False)
-    return here.select_related("workspace").distinct()
-
-
-def _place(parts: Sequence[str]) -> tuple[str, str]:
-    """The folder of the workspace of a file, and that of its scope."""
-    match parts:
-        case [folder, "memory", "scopes", name, _, *_]:
-            return folder, name
-        case [folder, *_]:
-            return folder, MAIN
-    return "", MAIN
-
-
-def _scopes_named(folder: str, name: str) -> Iterator[Scope]:
-    """The scope whose folder has this name, if there is one or it has files to begin one with."""
-    for workspace in Workspace.objects.filter(folder=folder):
-        known = Scope.objects.in_workspace(workspace.pk).values_list("key", flat=True)
-        if scope := _scope(workspace, keys_of_folders([name], known)[name]):
-            yield scope
-
-
-def _is_note(change: Change, path: str) -> bool:
-    return path.endswith(".md") and "/transcripts/" not in path
+    scopes = Scope.objects.in_workspace(workspace.pk).filter(files__isnull=False)
+    return scopes.select_related("workspace").distinct()
 
 
 #: Work of the process that embeds, by its path in MEMORY_EMBEDDER_WORK.

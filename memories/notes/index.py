@@ -65,10 +65,17 @@ def compare(stored: Sequence[Entry], lines: Sequence[FileLine]) -> LineChanges:
     The same words keep their entry wherever they stand. A line that came where another went, and resembles it, is that
     line reworded.
     """
-    same = _with_same_words(stored, lines)
+    by_words: defaultdict[str, deque[Entry]] = defaultdict(deque)
+    for entry in stored:
+        by_words[entry.content].append(entry)
+    same = {n: by_words[line.content].popleft() for n, line in enumerate(lines) if by_words[line.content]}
     changes = LineChanges()
     for n, entry in same.items():
-        _keep(entry, lines[n], changes)
+        line = lines[n]
+        if (entry.heading, entry.created_at) != (line.heading, line.at):
+            changes.reworded[entry.pk] = line
+        elif (entry.line_from, entry.line_to) != (line.line_from, line.line_to):
+            changes.moved[entry.pk] = (line.line_from, line.line_to)
     kept = {entry.pk for entry in same.values()}
     gone = _by_neighbour((entry, entry.pk if entry.pk in kept else None) for entry in stored)
     came = _by_neighbour((line, same[n].pk if n in same else None) for n, line in enumerate(lines))
@@ -76,21 +83,6 @@ def compare(stored: Sequence[Entry], lines: Sequence[FileLine]) -> LineChanges:
         _pair(gone.pop(place, []), others, changes)
     changes.ended += [entry.pk for others in gone.values() for entry in others]
     return changes
-
-
-def _with_same_words(stored: Sequence[Entry], lines: Sequence[FileLine]) -> dict[int, Entry]:
-    """The entries of lines with the same words, by the position of the line."""
-    by_words: defaultdict[str, deque[Entry]] = defaultdict(deque)
-    for entry in stored:
-        by_words[entry.content].append(entry)
-    return {n: by_words[line.content].popleft() for n, line in enumerate(lines) if by_words[line.content]}
-
-
-def _keep(entry: Entry, line: FileLine, changes: LineChanges) -> None:
-    if (entry.heading, entry.created_at) != (line.heading, line.at):
-        changes.reworded[entry.pk] = line
-    elif (entry.line_from, entry.line_to) != (line.line_from, line.line_to):
-        changes.moved[entry.pk] = (line.line_from, line.line_to)
 
 
 def _by_neighbour(items: Iterable[tuple[Item, int | None]]) -> dict[int, list[Item]]:
@@ -106,11 +98,17 @@ def _by_neighbour(items: Iterable[tuple[Item, int | None]]) -> dict[int, list[It
 
 
 def _pair(gone: list[Entry], came: Sequence[FileLine], changes: LineChanges) -> None:
-    """Find the lines that are others reworded, in their order; the rest went and came."""
+    """Pair the lines that are others reworded, in their order; the rest went and came."""
+
+    def resembles(entry: Entry, line: FileLine) -> bool:
+        texts = entry.content[:_COMPARED], line.content[:_COMPARED]
+        matcher = SequenceMatcher(None, *texts, autojunk=False)
+        return matcher.quick_ratio() >= REWORDED and matcher.ratio() >= REWORDED
+
     left = deque(gone)
     for line in came:
         passed: list[Entry] = []
-        while left and not _resemble(left[0].content, line.content):
+        while left and not resembles(left[0], line):
             passed.append(left.popleft())
         if left:
             changes.reworded[left.popleft().pk] = line
@@ -119,11 +117,6 @@ def _pair(gone: list[Entry], came: Sequence[FileLine], changes: LineChanges) -> 
             left.extend(passed)
             changes.new.append(line)
     changes.ended += [entry.pk for entry in left]
-
-
-def _resemble(one: str, other: str) -> bool:
-    matcher = SequenceMatcher(None, one[:_COMPARED], other[:_COMPARED], autojunk=False)
-    return matcher.quick_ratio() >= REWORDED and matcher.ratio() >= REWORDED
 
 
 ACTOR = "file"
@@ -159,37 +152,37 @@ def sync_scope(scope: Scope, *, now: datetime, seconds: float | None = None, for
     between two files. With `force` every file is read, whatever its time and size.
     """
     folder = folder_of(scope)
-    found = {file.path: (file.changed_ns, file.size) for file in folder.files()}
-    known = _known(scope)
+    on_disk = {file.path: (file.changed_ns, file.size) for file in folder.files()}
+    indexed = _indexed(scope)
     for place in places_of_scope(folder.workspace, scope.key):
-        if place.base != folder.base and any(path.startswith(f"{place.base}/") for path in known):
+        if place.base != folder.base and any(path.startswith(f"{place.base}/") for path in indexed):
             _follow_folder(scope, place.base, folder.base, now)
-            known = _known(scope)
-    changed = [path for path in found if force or known.get(path) != found[path]]
-    changed.sort(key=lambda path: found[path], reverse=True)
-    return sync_files(scope, [*(known.keys() - found.keys()), *changed], now=now, seconds=seconds, force=force)
+            indexed = _indexed(scope)
+    changed = [path for path in on_disk if force or indexed.get(path) != on_disk[path]]
+    changed.sort(key=lambda path: on_disk[path], reverse=True)
+    return sync_files(scope, [*(indexed.keys() - on_disk.keys()), *changed], now=now, seconds=seconds, force=force)
 
 
-def _known(scope: Scope) -> dict[str, tuple[int, int]]:
+def _indexed(scope: Scope) -> dict[str, tuple[int, int]]:
     """Time and size of its files as they were indexed last."""
-    here = FileState.objects.filter(workspace_id=scope.workspace_id, scope=scope)
-    rows = here.values_list("path", "modified_ns", "size").iterator()
+    states = FileState.objects.filter(workspace_id=scope.workspace_id, scope=scope)
+    rows = states.values_list("path", "modified_ns", "size").iterator()
     return {path: (modified, size) for path, modified, size in rows}
 
 
 def _follow_folder(scope: Scope, before: str, after: str, now: datetime) -> None:
-    """Have what is known of a scope's files stand under the name its folder has now; they are read again.
+    """Have the states of a scope's files stand under the name its folder has now; they are read again.
 
     Their lines stay the memories they are. Those of a frozen scope wait until it thaws.
     """
-    here = FileState.objects.filter(workspace_id=scope.workspace_id, scope=scope)
+    states = FileState.objects.filter(workspace_id=scope.workspace_id, scope=scope)
     try:
         with transaction.atomic():
             move_files(scope, before, after, actor=ACTOR)
-            there = here.filter(path__startswith=f"{before}/")
-            paths = [after + path.removeprefix(before) for path in there.values_list("path", flat=True)]
-            there.delete()
-            here.filter(path__in=paths).delete()
+            earlier = states.filter(path__startswith=f"{before}/")
+            paths = [after + path.removeprefix(before) for path in earlier.values_list("path", flat=True)]
+            earlier.delete()
+            states.filter(path__in=paths).delete()
             unread = {"modified_ns": 0, "size": 0, "digest": "", "indexed_at": now}
             FileState.objects.bulk_create(
                 FileState(workspace_id=scope.workspace_id, scope=scope, path=path, **unread) for path in paths
@@ -210,10 +203,8 @@ def sync_files(
 
     A few are indexed at least, so that it goes on.
     """
-    run, end = (
-        _FilesRun(scope, deque(map(_FilePart, paths)), now, force),
-        None if seconds is None else monotonic() + seconds,
-    )
+    run = _FilesRun(scope, deque(map(_FilePart, paths)), now, force)
+    end = None if seconds is None else monotonic() + seconds
     while run.left:
         try:
             run.step()
@@ -280,10 +271,17 @@ class _FilesRun:
             locked.workspace = self.scope.workspace
             changed, unchanged = self._read(locked)
             stored = lines_of(locked, [part.path for part in changed])
-            chosen = _fitting((part, compare(stored[part.path], part.wanted)) for part in changed)
+            # the changes of as many files as fit one transaction; of one at least
+            chosen: list[tuple[_FilePart, LineChanges]] = []
+            room = CHUNK
+            for part in changed:
+                changes = compare(stored[part.path], part.wanted)
+                room -= changes.longest
+                if chosen and room < 0:
+                    break
+                chosen.append((part, changes))
             self._apply(locked, chosen)
-            done = [part for part, changes in chosen if changes.longest <= CHUNK]
-            self._finish(done, unchanged)
+            self._finish([part for part, changes in chosen if changes.longest <= CHUNK], unchanged)
 
     def _read(self, scope: Scope) -> tuple[list[_FilePart], list[tuple[_FilePart, FileState]]]:
         """The files that come first, about as many as fit one transaction: those that say something else, and others.
@@ -321,7 +319,21 @@ class _FilesRun:
         if ended:
             end_lines(scope, ended, now=self.now, actor=ACTOR)
         new = [(part, line) for part, changes in chosen for line in changes.new][:CHUNK]
-        drafts = [_draft(scope, part.path, line) for part, line in new]
+        drafts = [
+            Draft(
+                scope=scope,
+                type=EntryType.NOTE,
+                source=Source.FILE,
+                content=line.content,
+                at=line.at,
+                path=part.path,
+                heading=line.heading,
+                line_from=line.line_from,
+                line_to=line.line_to,
+                slots={"source_session_id": line.session[: conf.SLOT_VALUE_CHARS]} if line.session else {},
+            )
+            for part, line in new
+        ]
         written = entries.remember_many(drafts, now=self.now, actor=ACTOR, locked={scope.pk: scope})
         for (part, line), result in zip(new, written, strict=True):
             if result.outcome == Outcome.SUPPRESSED:
@@ -357,10 +369,10 @@ class _FilesRun:
         """Leave files that cannot be indexed as they are, until they change, or their scope thaws."""
         states = []
         for part in parts:
-            if found := folder_of(self.scope).found(part.path):
+            if file := folder_of(self.scope).found(part.path):
                 state = self._state(part, problem, detail)
-                may_change_unseen = problem == FileProblem.FROZEN or found.is_linked
-                state.modified_ns, state.size = 0 if may_change_unseen else found.changed_ns, found.size
+                may_change_unseen = problem == FileProblem.FROZEN or file.is_linked
+                state.modified_ns, state.size = 0 if may_change_unseen else file.changed_ns, file.size
                 states.append(state)
         self._note(states)
         self._pass(parts)
@@ -400,18 +412,6 @@ class _FilesRun:
         return FileState.objects.filter(workspace_id=self.scope.workspace_id, scope=self.scope, path__in=paths)
 
 
-def _fitting(changed: Iterable[tuple[_FilePart, LineChanges]]) -> list[tuple[_FilePart, LineChanges]]:
-    """The changes of as many files as fit one transaction; of one at least."""
-    chosen: list[tuple[_FilePart, LineChanges]] = []
-    room = CHUNK
-    for part, changes in changed:
-        room -= changes.longest
-        if chosen and room < 0:
-            break
-        chosen.append((part, changes))
-    return chosen
-
-
 def lines_in(file: FileText, path: str, zone: tzinfo) -> list[FileLine]:
     """The lines of a file, as they are remembered."""
     return [
@@ -428,44 +428,21 @@ def lines_in(file: FileText, path: str, zone: tzinfo) -> list[FileLine]:
     ]
 
 
-def _draft(scope: Scope, path: str, line: FileLine) -> Draft:
-    return Draft(
-        scope=scope,
-        type=EntryType.NOTE,
-        source=Source.FILE,
-        content=line.content,
-        at=line.at,
-        path=path,
-        heading=line.heading,
-        line_from=line.line_from,
-        line_to=line.line_to,
-        slots={"source_session_id": line.session[: conf.SLOT_VALUE_CHARS]} if line.session else {},
-    )
-
-
-_DROPPED_AT_ONCE = 500
-
-
 def drop_index(workspace: Workspace) -> int:
-    """Forget what is known of a workspace's files, and the search rows of their lines; how many lines.
+    """Forget the states of a workspace's files, and the search rows of their lines; how many lines.
 
     The entries stay: they have a history. Their rows by words are made again at once, vectors by the embedder.
     """
-    lines = (
-        Entry.objects.filter(workspace=workspace, type=EntryType.NOTE).exclude(path="").live().select_related("scope")
-    )
+    lines = Entry.objects.filter(workspace=workspace, type=EntryType.NOTE).exclude(path="").live()
     FileState.objects.filter(workspace=workspace).delete()
     ids = list(lines.order_by("pk").values_list("pk", flat=True))
-    for start in range(0, len(ids), _DROPPED_AT_ONCE):
-        _renew(ids[start : start + _DROPPED_AT_ONCE])
+    for start in range(0, len(ids), CHUNK):
+        some = ids[start : start + CHUNK]
+        with transaction.atomic():
+            EntryIndex.objects.filter(entry__in=some).delete()
+            EntryVector.objects.filter(entry__in=some).delete()
+            rows = list(Entry.objects.filter(pk__in=some).select_related("scope").order_by("pk"))
+            lengths = {entry.scope_id: entry.scope.index_length for entry in rows}
+            search_rows.write_keywords(search_rows.keyword_rows(rows), lengths)
+            search_rows.enqueue(some)
     return len(ids)
-
-
-def _renew(ids: list[int]) -> None:
-    with transaction.atomic():
-        EntryIndex.objects.filter(entry__in=ids).delete()
-        EntryVector.objects.filter(entry__in=ids).delete()
-        entries = list(Entry.objects.filter(pk__in=ids).select_related("scope").order_by("pk"))
-        lengths = {entry.scope_id: entry.scope.index_length for entry in entries}
-        search_rows.write_keywords(search_rows.keyword_rows(entries), lengths)
-        search_rows.enqueue(ids)

@@ -1,12 +1,12 @@
 """What lies in the folder of a workspace and is not remembered, each with the reason: nothing is left out in silence.
 
-What is hidden, such as the folder of git, is no memory and not told of. What is too large or no UTF-8 was tried, and is
-told with the words of that refusal.
+What is hidden, such as the folder of git, is no memory and not listed. What is too large or no UTF-8 was tried, and is
+listed with the words of that refusal.
 """
 
 import os
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain, islice
@@ -23,7 +23,7 @@ from memories.tenancy.keys import kind_of_key
 
 MOST = 500
 _NOTES, _SCOPES = "memory", "scopes"
-#: Files people take for notes; others, such as pictures, are not told of.
+#: Files people take for notes; others, such as pictures, are not listed.
 _ENDINGS = (".md", ".markdown", ".mdown", ".txt")
 
 
@@ -52,9 +52,8 @@ class PassedOver:
 
 def passed_over(workspace: Workspace, *, most: int = MOST) -> list[PassedOver]:
     """What lies in a workspace's folder and is passed over, at most so many, by path."""
-    found = chain(_walk(workspace), _unreadable(workspace))
-    by_path = {one.path: one for one in islice(found, most)}
-    return sorted(by_path.values(), key=lambda one: one.path)
+    by_path = {file.path: file for file in islice(chain(_walk(workspace), _unreadable(workspace)), most)}
+    return sorted(by_path.values(), key=lambda file: file.path)
 
 
 def _unreadable(workspace: Workspace) -> Iterator[PassedOver]:
@@ -66,74 +65,55 @@ def _unreadable(workspace: Workspace) -> Iterator[PassedOver]:
 
 
 def _walk(workspace: Workspace) -> Iterator[PassedOver]:
+    """What a walk through the folder passes over."""
     main = scope_folder(workspace.folder, MAIN)
-    folder_of = _scope_names(workspace)
+    scope_keys = set(Scope.objects.in_workspace(workspace.pk).values_list("key", flat=True))
+    keys = keys_of_folders(scope_folders(workspace.folder), scope_keys)
+
+    def folder_of(name: str) -> ScopeFolder | None:
+        """The folder of the scope that the name of a folder below memory/scopes/ stands for; None: nobody's."""
+        key = keys.get(name, "")
+        return scope_folder(workspace.folder, key) if key in scope_keys or kind_of_key(key) else None
+
     for top, folders, names in os.walk(main.workspace):
         inside = Path(top).relative_to(main.workspace).as_posix()
         place = "" if inside == "." else f"{inside}/"
-        folders[:] = sorted(name for name in folders if not _is_hidden(name))
-        yield from _links(top, place, folders)
-        if place == f"{_NOTES}/{_SCOPES}/":
-            own = [name for name in folders if not os.path.islink(f"{top}/{name}")]
-            unread = {name: why for name in own if (why := _unread(name, folder_of(name)))}
-            yield from (PassedOver(f"{readable(place + name)}/", why) for name, why in unread.items())
-            folders[:] = [name for name in folders if name not in unread]
-        owner = _owner(place, main, folder_of)
-        for name in sorted(name for name in names if not _is_hidden(name)):
-            with suppress(FileNotFoundError):
-                if reason := _reason(Path(top), place, name, owner):
-                    yield PassedOver(readable(place + name), reason)
-
-
-def _links(top: str, place: str, folders: list[str]) -> Iterator[PassedOver]:
-    for name in folders:
-        if os.path.islink(f"{top}/{name}"):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        links = [name for name in folders if os.path.islink(f"{top}/{name}")]
+        for name in links:
             yield PassedOver(f"{readable(place + name)}/", PassedOverReason.LINK)
-
-
-def _owner(place: str, main: ScopeFolder, folder_of: Callable[[str], ScopeFolder | None]) -> ScopeFolder | None:
-    match place.split("/"):
-        case ["memory", "scopes", name, _, *_]:
-            return main if name == MAIN else folder_of(name)
-    return main
-
-
-def _scope_names(workspace: Workspace) -> Callable[[str], ScopeFolder | None]:
-    """The folder of the scope that the name of a folder below memory/scopes/ stands for; None: nobody's."""
-    known = set(Scope.objects.in_workspace(workspace.pk).values_list("key", flat=True))
-    keys = keys_of_folders(scope_folders(workspace.folder), known)
-
-    def folder_of(name: str) -> ScopeFolder | None:
-        key = keys.get(name, "")
-        return scope_folder(workspace.folder, key) if key in known or kind_of_key(key) else None
-
-    return folder_of
-
-
-def _unread(name: str, folder: ScopeFolder | None) -> PassedOverReason | None:
-    """Why nothing in a folder among those of scopes is read, which stands for the scope with this one; None: it is."""
-    if folder is None:
-        return PassedOverReason.SCOPE
-    is_read = name in (MAIN, os.path.basename(folder.base))
-    return None if is_read else PassedOverReason.SECOND
+        if place == f"{_NOTES}/{_SCOPES}/":
+            for name in [name for name in folders if name not in links]:
+                if (folder := folder_of(name)) is None:
+                    reason = PassedOverReason.SCOPE
+                elif name not in (MAIN, os.path.basename(folder.base)):
+                    reason = PassedOverReason.SECOND
+                else:
+                    continue
+                folders.remove(name)
+                yield PassedOver(f"{readable(place + name)}/", reason)
+        owner: ScopeFolder | None = main
+        match place.split("/"):
+            case ["memory", "scopes", name, _, *_] if name != MAIN:
+                owner = folder_of(name)
+        for name in sorted(name for name in names if not name.startswith(".")):
+            with suppress(FileNotFoundError):
+                if why := _reason(Path(top), place, name, owner):
+                    yield PassedOver(readable(place + name), why)
 
 
 def _reason(top: Path, place: str, name: str, owner: ScopeFolder | None) -> PassedOverReason | None:
     """Why a file is passed over; None: it is not, or nobody takes it for a note."""
     if not name.casefold().endswith(_ENDINGS):
         return None
-    found = os.lstat(top / name)
-    if stat.S_ISLNK(found.st_mode) or (stat.S_ISREG(found.st_mode) and found.st_nlink > 1):
+    status = os.lstat(top / name)
+    if stat.S_ISLNK(status.st_mode) or (stat.S_ISREG(status.st_mode) and status.st_nlink > 1):
         return PassedOverReason.LINK
-    if not stat.S_ISREG(found.st_mode):
+    if not stat.S_ISREG(status.st_mode):
         return PassedOverReason.NO_FILE
     if owner is not None and owner.owns(place + name):
-        return PassedOverReason.TOO_LARGE if found.st_size > conf.FILE_MAX_BYTES else None
+        return PassedOverReason.TOO_LARGE if status.st_size > conf.FILE_MAX_BYTES else None
     if not name.endswith(".md"):
         return PassedOverReason.ENDING
     is_named = all(map(is_plain, filter(None, [*place.split("/"), name])))
     return PassedOverReason.PLACE if is_named else PassedOverReason.NAME
-
-
-def _is_hidden(name: str) -> bool:
-    return name.startswith(".")

@@ -66,7 +66,7 @@ def append_line(
     title = f"# {at.date()}" if path == folder.daily(at.date()) else ""
     stamp = Stamp(at, session, folder.scope_key)
     first, *others = saved_lines(content)
-    items = [markdown.item(first, replace(stamp, call=call)), *(markdown.item(one, stamp) for one in others)]
+    items = [markdown.item(first, replace(stamp, call=call)), *(markdown.item(other, stamp) for other in others)]
     text, origin = "\n".join(items), origin_line(session, folder.scope_key)
     line = f"{text}\n{origin}\n"
     file = disk.read(folder, path)
@@ -89,7 +89,7 @@ def save_note(
     zone = scope.workspace.zone()
     added = append_line(folder_of(scope), path, content, now=now, zone=zone, session=session, call=call)
     try:
-        lifted = [entries.lift_suppression(scope, one, now=now, actor=actor) for one in saved_lines(content)]
+        lifted = [entries.lift_suppression(scope, line, now=now, actor=actor) for line in saved_lines(content)]
         sync_file(scope, path, now=now)
         here = Entry.objects.in_scope(scope).live().filter(path=path, line_from=added.line)
         return SavedNote(added.path, added.line, here.first(), any(lifted))
