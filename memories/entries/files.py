@@ -15,7 +15,7 @@ from django.db import transaction
 from memories.choices import Source
 from memories.conf import conf
 from memories.exceptions import InvalidDraft, LineChanged, PlatformError
-from memories.files import archive, disk, many_lines, markdown
+from memories.files import archive, disk, markdown
 from memories.files.layout import ScopeFolder, scope_folder
 from memories.models import DailyEvent, Entry, FileProblem, FileState, Scope
 
@@ -50,7 +50,7 @@ def strike_lines(scope: Scope, entries: Iterable[Entry], *, now: datetime, must:
     refused: list[InvalidDraft] = []
 
     def strike(text: str, gone: Sequence[Entry]) -> str:
-        text, refused[:] = many_lines.struck_all(text, _blocks_of(text, gone), now)
+        text, refused[:] = markdown.struck_all(text, _blocks_of(text, gone), now)
         if refused and must:
             raise refused[0]
         return text
@@ -78,7 +78,7 @@ def restore_lines(scope: Scope, entries: Iterable[Entry], *, now: datetime) -> N
             else:
                 missing[entry.content].append(entry)
         wanted = [content for content, same in missing.items() for _entry in same]
-        text, new = many_lines.unstruck_all(text, wanted)
+        text, new = markdown.unstruck_all(text, wanted)
         for content in new:
             text = _with_line(text, missing[content].pop())
         return text
@@ -91,7 +91,7 @@ def forget_lines(scope: Scope, entries: Iterable[Entry]) -> None:
     """Remove the struck lines of entries that are removed for good."""
 
     def forget(text: str, purged: Sequence[Entry]) -> str:
-        return many_lines.without_struck(text, {entry.content for entry in purged})
+        return markdown.without_struck(text, {entry.content for entry in purged})
 
     for path, of_file in _by_path(entries).items():
         _rewrite(scope, path, partial(forget, purged=of_file))

@@ -15,8 +15,7 @@ from cachetools import LRUCache
 from memories.exceptions import FileUnreadable, PathNotAllowed
 from memories.files import comments, disk
 from memories.files.layout import FoundFile, ScopeFolder, day_of
-from memories.files.markdown import Block, blocks
-from memories.files.times import time_of
+from memories.files.markdown import Block, blocks, time_of
 from memories.kinds import UNDATED
 from memories.language import stopwords
 from memories.language.scripts import CJK

@@ -1,12 +1,14 @@
 """Where the files of a scope lie, and the wall around them: which paths may be opened at all (C1, C4, E2).
 
-A path is relative to the workspace's folder and written with `/`: `memory/2026-11-23.md`.
+A path is relative to the workspace's folder and written with `/`: `memory/2026-11-23.md`. Its names mean the same on
+every disk, so that no spelling of a path leads elsewhere.
 """
 
 import hashlib
 import os
 import re
 import stat
+import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -16,7 +18,38 @@ from pathlib import Path
 from django.conf import settings
 
 from memories.exceptions import PathNotAllowed
-from memories.files.names import NAME_BYTES, is_plain
+
+NAME_BYTES = 200
+_SIGNS = re.compile(r"[\\:]|%(?:[0-9a-f]{2}|u[0-9a-f]{4})", re.IGNORECASE)
+#: Characters nobody sees: control, format (text turned round, zero width), half surrogate pairs, line separators.
+_UNSEEN = {"Cc", "Cf", "Cs", "Zl", "Zp"}
+#: Full-width signs people write in Chinese names. All else that stands for another character is refused.
+_CHINESE_SIGNS = str.maketrans("", "", "（）！，；？＋－＝＆")
+
+
+def is_plain(name: str) -> bool:
+    """Whether a name means the same on every disk, and nothing but itself."""
+    return (
+        bool(name)
+        and name[0] not in ".~ "
+        and name[-1] not in ". "
+        and not _SIGNS.search(name)
+        and not any(unicodedata.category(char) in _UNSEEN for char in name)
+        and len(name.encode()) <= NAME_BYTES
+        and _stands_for_itself(name)
+    )
+
+
+def _stands_for_itself(name: str) -> bool:
+    """No look-alike of another character, and composed: «é» is one character, as git stores it."""
+    rest = name.translate(_CHINESE_SIGNS)
+    return unicodedata.normalize("NFKC", rest) == rest
+
+
+def readable(name: str) -> str:
+    """A name as it can be shown and stored, whatever bytes it has on the disk."""
+    return os.fsencode(name).decode(errors="replace")
+
 
 MAIN = "main"
 PATH_CHARS, PATH_DEPTH = 500, 16

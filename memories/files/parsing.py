@@ -13,7 +13,7 @@ from markdown_it.token import Token
 
 from memories.conf import conf
 from memories.exceptions import FileUnreadable
-from memories.files import comments, escaping, sentence_lines
+from memories.files import comments, escaping, splitting
 
 PARAGRAPH, ROW, FENCE, CODE, HTML = "paragraph", "row", "fence", "code", "html"
 BOM = "\ufeff"
@@ -200,7 +200,7 @@ def _one_line(raw: str) -> str:
 def _facts_of(piece: Piece) -> Iterator[Piece]:
     """A paragraph, cut after each line that ends a sentence: every part is a memory of its own."""
     lines = piece.raw.split("\n")
-    starts = sentence_lines.starts(lines) if len(lines) == piece.end - piece.start else [0]
+    starts = splitting.starts(lines) if len(lines) == piece.end - piece.start else [0]
     for first, end in zip(starts, [*starts[1:], len(lines)], strict=True):
         raw = "\n".join(lines[first:end])
         yield replace(piece, start=piece.start + first, end=piece.start + end, raw=raw) if len(starts) > 1 else piece

@@ -19,8 +19,8 @@ from memories.entries.daily_events import EventDraft, SuppressedContent
 from memories.entries.draft import UnscopedDraft
 from memories.exceptions import FolderRefused
 from memories.files import layout, markdown
+from memories.files.layout import readable
 from memories.files.markdown import Block
-from memories.files.names import readable
 from memories.imports.batch import FILES, ImportReport, LeftOut, LeftOutReason, Report, carry_out, imported
 from memories.language import text
 from memories.models import DailyEvent, Entry, Scope

@@ -31,7 +31,7 @@ from memories.exceptions import FileUnreadable, PathNotAllowed, ScopeFrozen
 from memories.files import disk, markdown
 from memories.files.disk import FileText
 from memories.files.layout import ScopeFolder, places_of_scope
-from memories.files.times import time_of
+from memories.files.markdown import time_of
 from memories.index import search_rows
 from memories.kinds import UNDATED
 from memories.language import text

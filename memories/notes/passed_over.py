@@ -16,8 +16,7 @@ from django.db.models import TextChoices
 from django.utils.translation import pgettext_lazy
 
 from memories.conf import conf
-from memories.files.layout import MAIN, ScopeFolder, keys_of_folders, scope_folder, scope_folders
-from memories.files.names import is_plain, readable
+from memories.files.layout import MAIN, ScopeFolder, is_plain, keys_of_folders, readable, scope_folder, scope_folders
 from memories.models import FileProblem, FileState, Scope, Workspace
 from memories.tenancy.keys import kind_of_key
 

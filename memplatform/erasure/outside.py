@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Iterator
 from functools import partial
 
 from memories.exceptions import PlatformError
-from memories.files import disk, many_lines, markdown
+from memories.files import disk, markdown
 from memories.files.layout import ScopeFolder, places_of_scope, scope_folder
 from memories.files.parsing import lines_of
 from memories.language.redaction import redact
@@ -102,7 +102,7 @@ def _rewrite(folder: ScopeFolder, path: str, texts: Collection[str], words: Coll
         nonlocal count
         gone = [block for block in markdown.blocks(text) if _says(block.text, words)]
         count = len(gone)
-        return many_lines.without_struck("".join(_without(text, gone)) if gone else text, texts)
+        return markdown.without_struck("".join(_without(text, gone)) if gone else text, texts)
 
     disk.rewrite(folder, path, change)
     return count

@@ -60,7 +60,7 @@ def test_a_full_disk_leaves_entry_and_file_as_they_were(api: Api, file: Path, mo
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     with monkeypatch.context() as disk:
-        disk.setattr("memories.files.opening.os.write", full)
+        disk.setattr("memories.files.disk.os.write", full)
         answer = reword(api, "Nina plays on Friday")
     status, code, detail = refusal(answer)
     assert (status, code) == (503, "file_unwritable")

@@ -1,10 +1,11 @@
-"""Which lines of a text begin a memory of their own: those that follow one that ended a sentence.
+"""Which memories a text holds: lines that end a sentence, items of a list, parts of what is too long for one.
 
 «My name is Xue.» and «I live in Chengdu.» on two lines are two; a paragraph that was only wrapped stays one.
 """
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from memories.files import comments
 
@@ -59,3 +60,38 @@ def _lines_saved(lines: Sequence[str]) -> Iterator[str]:
     ]
     for first, end in zip(begins, [*begins[1:], len(lines)], strict=True):
         yield "\n".join(lines[first:end])
+
+
+_CUTS = ("\n\n", "\n", "。", "！", "？", ". ", "! ", "? ", "；", "; ", "，", ", ", " ")
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of a text, and its first and last line within it, from 0."""
+
+    text: str
+    first_line: int
+    last_line: int
+
+
+def parts(text: str, limit: int) -> Iterator[Part]:
+    """The parts of a text, none longer than `limit`, cut where a paragraph, a line, a sentence or a word ends."""
+    start = line = 0
+    while start < len(text):
+        end = start + limit if len(text) - start > limit else len(text)
+        if end < len(text):
+            end = _cut(text, start, end)
+        whole = text[start:end]
+        if said := whole.strip():
+            first = line + whole[: len(whole) - len(whole.lstrip())].count("\n")
+            yield Part(said, first, first + said.count("\n"))
+        line += whole.count("\n")
+        start = end
+
+
+def _cut(text: str, start: int, end: int) -> int:
+    half = start + (end - start) // 2
+    for sign in _CUTS:
+        if (found := text.rfind(sign, half, end)) >= 0:
+            return found + len(sign)
+    return end
