@@ -9,6 +9,7 @@ Stamps of earlier releases say it in full: `<!-- at=2026-11-23T14:03:05+08:00 se
 import hashlib
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -68,15 +69,14 @@ def origin_line(session: str, scope_key: str) -> str:
 
 
 def origins_in(text: str) -> dict[str, Stamp]:
-    """The session and the scope each id of a file stands for. A line that names others than its id was made of counts
-    for nothing."""
-    found = {}
+    """The session and the scope each id of a file stands for; a line with others than its id was made of names none."""
+    origins = {}
     for line in _ORIGIN.finditer(text) if STAMPS[1] in text else ():
         fields = {name: unsafe(value) for name, value in _FIELD.findall(line[2])}
         origin = Stamp(session=fields.get("session", ""), scope_key=fields.get("scope", ""))
         if _origin_id(origin) == line[1]:
-            found[line[1]] = origin
-    return found
+            origins[line[1]] = origin
+    return origins
 
 
 def read_stamp(comments: list[str], origins: Mapping[str, Stamp]) -> Stamp:
@@ -84,10 +84,16 @@ def read_stamp(comments: list[str], origins: Mapping[str, Stamp]) -> Stamp:
     for comment in reversed(comments):
         if comment.startswith(STAMPS[0]):
             fields = {name: unsafe(value) for name, value in _FIELD.findall(comment)}
-            return Stamp(_moment(fields.get("at", "")), fields.get("session", ""), fields.get("scope", ""))
+            at: datetime | None = None
+            with suppress(ValueError, OverflowError):
+                written = datetime.fromisoformat(fields.get("at", ""))
+                at = written if written.tzinfo and written.astimezone(UTC).year > 1 else None
+            return Stamp(at, fields.get("session", ""), fields.get("scope", ""))
         if short := _SHORT.fullmatch(comment):
-            origin = origins.get(short[2] or "", Stamp())
-            return Stamp(_moment_of(int(short[1], 36)), origin.session, origin.scope_key)
+            origin, at = origins.get(short[2] or "", Stamp()), None
+            with suppress(ValueError, OverflowError, OSError):
+                at = datetime.fromtimestamp(int(short[1], 36), UTC)
+            return Stamp(at, origin.session, origin.scope_key)
     return Stamp()
 
 
@@ -107,8 +113,12 @@ def _origin_id(stamp: Stamp) -> str:
 
 
 def _origin_fields(stamp: Stamp) -> str:
-    fields = (("session", stamp.session), ("scope", stamp.scope_key))
-    return "".join(f" {name}={_one_word(value)}" for name, value in fields if value)
+    """The fields of an origin, each value one word."""
+    written = ""
+    for name, value in (("session", stamp.session), ("scope", stamp.scope_key)):
+        signs = (f"&#{ord(char)};" if char.isspace() or not char.isprintable() else char for char in safe(value))
+        written += f" {name}={''.join(signs)}" if value else ""
+    return written
 
 
 def _in_base_36(number: int) -> str:
@@ -143,17 +153,17 @@ def parted(raw: str) -> tuple[str, list[str]]:
     """A text without its comments, and these. One that is escaped, or not closed, is text."""
     if OPEN not in raw:
         return raw, []
-    kept, found, begin, start = [], [], 0, raw.find(OPEN)
+    kept, cut, begin, start = [], [], 0, raw.find(OPEN)
     while start >= 0 and (end := raw.find(CLOSE, start + len(OPEN))) >= 0:
         if raw[start - 1 : start] == "\\":
             start = raw.find(OPEN, start + 1)
             continue
         end += len(CLOSE)
-        found.append(raw[start:end])
+        cut.append(raw[start:end])
         is_apart = raw[end : end + 1] in ("", " ", "\n") and raw[start - 1 : start] == " " and start > begin
         kept.append(raw[begin : start - is_apart])
         begin, start = end, raw.find(OPEN, end)
-    return "".join([*kept, raw[begin:]]), found
+    return "".join([*kept, raw[begin:]]), cut
 
 
 def escaped(text: str) -> str:
@@ -163,7 +173,7 @@ def escaped(text: str) -> str:
 
 def unescaped(text: str) -> str:
     """What `escaped` was given."""
-    return _ESCAPED_OPEN.sub(lambda found: found.group(1)[1:] + OPEN, text) if OPEN in text else text
+    return _ESCAPED_OPEN.sub(lambda begun: begun.group(1)[1:] + OPEN, text) if OPEN in text else text
 
 
 def safe(text: str) -> str:
@@ -173,37 +183,18 @@ def safe(text: str) -> str:
 
 def unsafe(text: str) -> str:
     """What `safe` was given."""
-    return _NUMBERED.sub(lambda found: _character(found), text)
 
+    def character(written: re.Match[str]) -> str:
+        number = int(written.group(1))
+        return chr(number) if number <= 0x10FFFF and not 0xD800 <= number <= 0xDFFF else written.group()
 
-def _character(found: re.Match[str]) -> str:
-    number = int(found.group(1))
-    return chr(number) if number <= 0x10FFFF and not 0xD800 <= number <= 0xDFFF else found.group()
-
-
-def _one_word(value: str) -> str:
-    return "".join(f"&#{ord(char)};" if char.isspace() or not char.isprintable() else char for char in safe(value))
-
-
-def _moment_of(second: int) -> datetime | None:
-    try:
-        return datetime.fromtimestamp(second, UTC)
-    except (ValueError, OverflowError, OSError):
-        return None
-
-
-def _moment(text: str) -> datetime | None:
-    try:
-        at = datetime.fromisoformat(text)
-        return at if at.tzinfo and at.astimezone(UTC).year > 1 else None
-    except (ValueError, OverflowError):
-        return None
+    return _NUMBERED.sub(character, text)
 
 
 def shown(text: str) -> str:
     """A text without stamps, marks of archives and struck lines. What is left stands in the line it stood in."""
     kept, begin = [], 0
-    for one in struck_texts(text):
-        kept += [text[begin : one.start], "\n" * text.count("\n", one.start, one.end)]
-        begin = one.end
+    for struck in struck_texts(text):
+        kept += [text[begin : struck.start], "\n" * text.count("\n", struck.start, struck.end)]
+        begin = struck.end
     return _OWN.sub("", "".join([*kept, text[begin:]]))

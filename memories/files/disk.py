@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Self
 
 from django.utils.translation import gettext as _
 
@@ -58,7 +59,7 @@ def folder_of(folder: ScopeFolder, path: str, *, create: bool = False) -> Iterat
 def open_file(folder_fd: int, name: str, flags: int) -> int:
     """A regular file of one name. Raises PathNotAllowed for all else, FileNotFoundError where none is there or made.
 
-    A file with a second name may be another scope's, or none of ours: what it says is neither told nor added to.
+    A file with a second name may be another scope's, or none of ours: what it says is neither shown nor added to.
     """
     with _refusals():
         fd = os.open(name, flags | _FILE, _FILE_MODE, dir_fd=folder_fd)
@@ -146,26 +147,23 @@ def is_same(folder_fd: int, name: str, fd: int) -> bool:
 def _lock(folder_fd: int, name: str, flags: int, until: float) -> int:
     while True:
         fd = open_file(folder_fd, name, flags)
+        pause, is_ours = _FIRST_WAIT, False
         try:
-            _wait(fd, until)
-            if is_same(folder_fd, name, fd):
-                held, fd = fd, -1
-                return held
+            while True:
+                try:
+                    fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    break
+                except BlockingIOError as error:
+                    if time.monotonic() > until:
+                        raise FileBusy() from error
+                time.sleep(pause)
+                pause = min(2 * pause, _LONGEST_WAIT)
+            is_ours = is_same(folder_fd, name, fd)
         finally:
-            if fd >= 0:
+            if not is_ours:
                 os.close(fd)
-
-
-def _wait(fd: int, until: float) -> None:
-    pause = _FIRST_WAIT
-    while True:
-        try:
-            return fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            if time.monotonic() > until:
-                raise FileBusy() from error
-        time.sleep(pause)
-        pause = min(2 * pause, _LONGEST_WAIT)
+        if is_ours:
+            return fd
 
 
 LINE_CHARS = 20_000  # of one line that is shown
@@ -189,11 +187,11 @@ def read(folder: ScopeFolder, path: str) -> FileText | None:
     """The text of a file; None: it is not there. Raises FileUnreadable: too large, or not UTF-8."""
     try:
         with folder_of(folder, path) as (folder_fd, name):
-            data, found = _steady(folder_fd, name)
+            data, status = _steady(folder_fd, name)
     except FileNotFoundError:
         return None
     text = _decoded(data)
-    return FileText(text, changed_ns(found), found.st_size, hashlib.sha256(data).hexdigest())
+    return FileText(text, changed_ns(status), status.st_size, hashlib.sha256(data).hexdigest())
 
 
 def read_lines(folder: ScopeFolder, path: str, first: int, count: int) -> tuple[list[str], bool]:
@@ -228,20 +226,11 @@ def append(folder: ScopeFolder, path: str, text: str, *, first_line: str = "", o
             size = os.fstat(fd).st_size
             if once and (line := _line_with(fd, size, once)):
                 return line - text.count("\n", 0, text.index(once))
-            lines, last, end, signs = 0, b"", "", 0
-            os.lseek(fd, 0, os.SEEK_SET)
-            while chunk := os.read(fd, _CHUNK):
-                lines += _newlines(chunk) - (last == b"\r" and chunk[:1] == b"\n")
-                last = chunk[-1:]
-                end = end or ("\r\n" if b"\r\n" in chunk else "\n" if b"\n" in chunk else "")
-                signs += (
-                    chunk.count(b"```") + chunk.count(b"~~~") + abs(chunk.count(b"<") - sum(map(chunk.count, _STAMPS)))
-                )
-            is_empty = size <= len(BOM_UTF8) and last in (b"", BOM_UTF8[-1:])
-            tail = _Tail(end or "\n", lines, is_empty or last in (b"\n", b"\r"), signs > 0)
-            lead = f"{first_line}\n\n" if size == 0 and first_line else _lead(fd, tail)
+            tail = _Tail.of(fd, size)
+            lead = f"{first_line}\n\n" if size == 0 and first_line else tail.lead(fd)
             rest = f"{below}\n" if below and not _line_with(fd, size, below) else ""
-            data = _with_ends(f"{lead}{text.rstrip()}\n{rest}", tail.end).encode()
+            plain = f"{lead}{text.rstrip()}\n{rest}".replace("\r\n", "\n").replace("\r", "\n")
+            data = plain.replace("\n", tail.end).encode()
             # Write at the end; what was only half written is taken back
             try:
                 write_all(fd, data)
@@ -265,7 +254,15 @@ def rewrite(folder: ScopeFolder, path: str, change: Callable[[str], str]) -> Non
     for _attempt in range(_ATTEMPTS):
         try:
             with locked(folder, path, os.O_RDWR, create=False) as (folder_fd, name, _fd):
-                if _replace(folder_fd, name, change):
+                data, before = _steady(folder_fd, name)
+                text = _decoded(data)
+                changed = change(text)
+                if changed == text:
+                    return
+                if "\r\n" in text and not _LONE_LF.search(text):
+                    changed = _LONE_LF.sub("\r\n", changed)
+                bom = BOM_UTF8 if data.startswith(BOM_UTF8) else b""
+                if _swap(folder_fd, name, bom + changed.encode(), before):
                     return
         except FileNotFoundError:
             if not (text := change("")):
@@ -335,25 +332,33 @@ class _Tail:
     is_ended: bool
     may_be_open: bool  # something may have begun that would take in what follows
 
+    @classmethod
+    def of(cls, fd: int, size: int) -> Self:
+        """Of an open file, which is read in parts."""
+        lines, last, end, signs = 0, b"", "", 0
+        os.lseek(fd, 0, os.SEEK_SET)
+        while chunk := os.read(fd, _CHUNK):
+            lines += _newlines(chunk) - (last == b"\r" and chunk[:1] == b"\n")
+            last = chunk[-1:]
+            end = end or ("\r\n" if b"\r\n" in chunk else "\n" if b"\n" in chunk else "")
+            brackets = abs(chunk.count(b"<") - sum(map(chunk.count, _STAMPS)))
+            signs += chunk.count(b"```") + chunk.count(b"~~~") + brackets
+        is_empty = size <= len(BOM_UTF8) and last in (b"", BOM_UTF8[-1:])
+        return cls(end or "\n", lines, is_empty or last in (b"\n", b"\r"), signs > 0)
+
+    def lead(self, fd: int) -> str:
+        """What is to stand before new lines, so that they are lines of their own."""
+        lead = "" if self.is_ended else "\n"
+        size = os.fstat(fd).st_size
+        if not self.may_be_open or size > conf.FILE_MAX_BYTES:
+            return lead
+        return lead + closing(os.pread(fd, size, 0).decode(errors="replace") + lead)
+
 
 def _line_with(fd: int, size: int, words: str) -> int | None:
     """The number of the first line of a file that holds some words."""
-    before, found, _after = os.pread(fd, size, 0).partition(words.encode())
-    return _newlines(before) + 1 if found else None
-
-
-def _lead(fd: int, tail: _Tail) -> str:
-    """What is to stand before new lines, so that they are lines of their own."""
-    lead = "" if tail.is_ended else "\n"
-    size = os.fstat(fd).st_size
-    if not tail.may_be_open or size > conf.FILE_MAX_BYTES:
-        return lead
-    return lead + closing(os.pread(fd, size, 0).decode(errors="replace") + lead)
-
-
-def _with_ends(text: str, end: str) -> str:
-    plain = text.replace("\r\n", "\n").replace("\r", "\n")
-    return plain.replace("\n", end) if end != "\n" else plain
+    before, words_there, _after = os.pread(fd, size, 0).partition(words.encode())
+    return _newlines(before) + 1 if words_there else None
 
 
 def _holds(folder: ScopeFolder, path: str, data: bytes) -> bool:
@@ -365,20 +370,8 @@ def _holds(folder: ScopeFolder, path: str, data: bytes) -> bool:
         return False
 
 
-def _replace(folder_fd: int, name: str, change: Callable[[str], str]) -> bool:
-    """Put a changed copy in the place of a file; False: it was changed by somebody else meanwhile."""
-    data, before = _steady(folder_fd, name)
-    text = _decoded(data)
-    changed = change(text)
-    if changed == text:
-        return True
-    if "\r\n" in text and not _LONE_LF.search(text):
-        changed = _LONE_LF.sub("\r\n", changed)
-    bom = BOM_UTF8 if data.startswith(BOM_UTF8) else b""
-    return _swap(folder_fd, name, bom + changed.encode(), before)
-
-
 def _swap(folder_fd: int, name: str, data: bytes, before: os.stat_result) -> bool:
+    """Put a changed copy in the place of a file; False: it was changed by somebody else meanwhile."""
     mark = f".rewrite-{hashlib.sha256(name.encode()).hexdigest()[:16]}-"
     for left in os.listdir(folder_fd):
         if left.startswith(mark):  # by a process that was killed: we hold the lock, nobody else is at it

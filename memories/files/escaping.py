@@ -21,14 +21,36 @@ _BREAK = re.compile(r"(?<!\\)(\\*)(<br ?/?>)")
 def written(content: str, *, blank: str = "\\") -> list[str]:
     """The lines of a text as one paragraph of markdown holds them; an empty line is `blank`, or a lone backslash."""
     defines = "]:" in content
-    return [_line(line, defines, blank) for line in comments.escaped(content).split("\n")]
+    lines = []
+    for line in comments.escaped(content).split("\n"):
+        rest = line.lstrip(_INDENT)
+        indent = line[: len(line) - len(rest)]
+        if not rest:
+            lines.append(indent + blank)
+        elif number := _NUMBER.match(rest):
+            lines.append(f"{indent}{number.group(1)}\\{rest[number.end(1) :]}")
+        else:
+            begins = _BEGINS.match(rest) or (defines and rest[0] == "[")
+            is_escape = rest[0] == "\\" and (rest[1:2] in _ESCAPABLE or not rest[1:2])
+            lines.append(f"{indent}\\{rest}" if begins or is_escape else line)
+    return lines
 
 
 def plain(raw: str) -> str:
     """What the lines of a paragraph say."""
     if "\\" not in raw:
         return raw
-    return comments.unescaped("\n".join(_plain_line(line) for line in raw.split("\n")))
+    lines = []
+    for line in raw.split("\n"):
+        rest = line.lstrip(_INDENT)
+        indent = line[: len(line) - len(rest)]
+        if rest == "\\":
+            lines.append(indent)
+        elif rest[:1] == "\\" and rest[1:2] in _ESCAPABLE:
+            lines.append(indent + rest[1:])
+        else:
+            lines.append(indent + _ESCAPED_NUMBER.sub(r"\1", rest, count=1) if _ESCAPED_NUMBER.match(rest) else line)
+    return comments.unescaped("\n".join(lines))
 
 
 def cell(content: str) -> str:
@@ -39,27 +61,5 @@ def cell(content: str) -> str:
 
 def plain_cell(raw: str) -> str:
     """What a cell says; its `\\|` is read as `|` already."""
-    broken = _BREAK.sub(lambda found: found.group(1)[1:] + found.group(2) if found.group(1) else "\n", raw)
+    broken = _BREAK.sub(lambda place: place.group(1)[1:] + place.group(2) if place.group(1) else "\n", raw)
     return comments.unescaped(broken)
-
-
-def _line(line: str, defines: bool, blank: str) -> str:
-    rest = line.lstrip(_INDENT)
-    indent = line[: len(line) - len(rest)]
-    if not rest:
-        return indent + blank
-    if number := _NUMBER.match(rest):
-        return f"{indent}{number.group(1)}\\{rest[number.end(1) :]}"
-    begins = _BEGINS.match(rest) or (defines and rest[0] == "[")
-    is_escape = rest[0] == "\\" and (rest[1:2] in _ESCAPABLE or not rest[1:2])
-    return f"{indent}\\{rest}" if begins or is_escape else line
-
-
-def _plain_line(line: str) -> str:
-    rest = line.lstrip(_INDENT)
-    indent = line[: len(line) - len(rest)]
-    if rest == "\\":
-        return indent
-    if rest[:1] == "\\" and rest[1:2] in _ESCAPABLE:
-        return indent + rest[1:]
-    return indent + _ESCAPED_NUMBER.sub(r"\1", rest, count=1) if _ESCAPED_NUMBER.match(rest) else line

@@ -3,12 +3,13 @@
 import re
 import threading
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
 from functools import cached_property
 from operator import itemgetter
 from os.path import commonprefix
+from typing import Self
 
 from cachetools import LRUCache
 
@@ -50,7 +51,15 @@ class _Word:
     """A word of a question, as it is looked for."""
 
     root: str
-    pairs: tuple[str, ...]  # of a Chinese word that is longer than two characters
+    pairs: tuple[str, ...] = ()  # of a Chinese word that is longer than two characters
+
+    @classmethod
+    def of(cls, word: str) -> Self:
+        """By what a word has in common with its stem: «decisions» is also «decision», «happy» is «happier»."""
+        if _IS_CJK.match(word):
+            return cls(word, tuple(word[i : i + 2] for i in range(len(word) - 1)) if len(word) > 2 else ())
+        common = len(commonprefix([word, stem(word)]))
+        return cls(word[:common] if common >= _LEAST_STEM else word)
 
     def share(self, where: str) -> float:
         """Whether a text holds it: 1; of a long Chinese word perhaps a part."""
@@ -110,38 +119,51 @@ def search(
 
     Files that cannot be read hold nothing. A heading and the path count a little, and never alone.
     """
-    # The words of a question that tell something, each once; all of them where none does
-    said = list(dict.fromkeys(words(query)))
-    telling = [word for word in said if word not in stopwords.ENGLISH and word not in stopwords.CHINESE]
-    wanted = [_word(word) for word in telling or said]
+    # The words of a question that matter, each once; all of them where none does
+    asked = list(dict.fromkeys(words(query)))
+    telling = [word for word in asked if word not in stopwords.ENGLISH and word not in stopwords.CHINESE]
+    wanted = [_Word.of(word) for word in telling or asked]
     if not wanted or limit < 1:
         return []
+    texts = _texts(folders, transcripts)
+    promising = [(most, text) for text in texts if (most := text.most(wanted))]  # what a block of theirs can score
     best: list[tuple[tuple[float, float, str, int], FileMatch]] = []
-    for most, text in _promising(folders, wanted, transcripts):
+    for most, text in sorted(promising, key=lambda pair: (-pair[0], -pair[1].newest)):
         if len(best) == limit and (-most, -text.newest) > best[-1][0][:2]:
             break  # neither this file nor one of those after it holds anything better
-        best += [(_rank(match), match) for match in _matches(text, wanted, zone)]
+        path = _folded(text.path)
+        for block, content, heading in text.blocks:
+            if score := _score(wanted, content, f"{heading} {path}"):
+                best.append(_ranked(text, block, score, zone))
         best = sorted(best, key=itemgetter(0))[:limit]
     return [match for _place, match in best]
 
 
 def newest(folders: Sequence[ScopeFolder], *, limit: int, zone: tzinfo) -> list[FileMatch]:
     """The blocks of these files that were written last, whatever they say, newest first; then those without a day."""
-    texts = [text for folder in folders for file in _files(folder, True) if (text := _text(folder, file))]
-    found: list[tuple[tuple[float, float, str, int], FileMatch]] = []
-    for text in sorted(texts, key=lambda text: -text.newest):
-        if limit < 1 or (len(found) == limit and -text.newest > found[-1][0][1]):
+    latest: list[tuple[tuple[float, float, str, int], FileMatch]] = []
+    for text in sorted(_texts(folders, transcripts=True), key=lambda text: -text.newest):
+        if limit < 1 or (len(latest) == limit and -text.newest > latest[-1][0][1]):
             break  # neither this file nor one of those after it holds anything newer
-        for block, _said, _heading in text.blocks:
-            at = time_of(text.path, block, zone)
-            match = FileMatch(text.path, block.line_from, block.line_to, block.text, block.heading, at, 1.0)
-            found.append((_rank(match), match))
-        found = sorted(found, key=itemgetter(0))[:limit]
-    return [match for _place, match in found]
+        latest += [_ranked(text, block, 1.0, zone) for block, _content, _heading in text.blocks]
+        latest = sorted(latest, key=itemgetter(0))[:limit]
+    return [match for _place, match in latest]
 
 
-def _files(folder: ScopeFolder, transcripts: bool) -> list[FoundFile]:
-    return [*folder.files(), *(folder.transcripts() if transcripts else [])]
+def _ranked(text: _Text, block: Block, score: float, zone: tzinfo) -> tuple[tuple[float, float, str, int], FileMatch]:
+    """A block as a match, and what it is sorted by."""
+    at = time_of(text.path, block, zone)
+    match = FileMatch(text.path, block.line_from, block.line_to, block.text, block.heading, at, score)
+    return (-score, -(at or UNDATED).timestamp(), text.path, block.line_from), match
+
+
+def _texts(folders: Sequence[ScopeFolder], transcripts: bool) -> list[_Text]:
+    """The files of these folders that can be read."""
+    texts: list[_Text | None] = []
+    for folder in folders:
+        files = [*folder.files(), *(folder.transcripts() if transcripts else [])]
+        texts += [_text(folder, file) for file in files]
+    return [text for text in texts if text]
 
 
 def forget() -> None:
@@ -150,32 +172,9 @@ def forget() -> None:
         _cache.clear()
 
 
-def _promising(folders: Sequence[ScopeFolder], wanted: list[_Word], transcripts: bool) -> list[tuple[float, _Text]]:
-    """The files that hold words of the question, with what a block of theirs can score; those first that can most."""
-    found = []
-    for folder in folders:
-        for file in _files(folder, transcripts):
-            text = _text(folder, file)
-            if text and (most := text.most(wanted)):
-                found.append((most, text))
-    return sorted(found, key=lambda pair: (-pair[0], -pair[1].newest))
-
-
-def _matches(text: _Text, wanted: list[_Word], zone: tzinfo) -> Iterator[FileMatch]:
-    path = _folded(text.path)
-    for block, said, heading in text.blocks:
-        if score := _score(wanted, said, f"{heading} {path}"):
-            at = time_of(text.path, block, zone)
-            yield FileMatch(text.path, block.line_from, block.line_to, block.text, block.heading, at, score)
-
-
-def _rank(match: FileMatch) -> tuple[float, float, str, int]:
-    return (-match.score, -(match.at or UNDATED).timestamp(), match.path, match.line_from)
-
-
-def _score(wanted: list[_Word], said: str, around: str) -> float:
+def _score(wanted: list[_Word], content: str, around: str) -> float:
     """The share of the words a text holds; a word around it counts less, and only beside one in it."""
-    shares = [word.share(said) for word in wanted]
+    shares = [word.share(content) for word in wanted]
     if not any(shares):
         return 0.0
     weighed = (
@@ -187,8 +186,8 @@ def _score(wanted: list[_Word], said: str, around: str) -> float:
 def _text(folder: ScopeFolder, file: FoundFile) -> _Text | None:
     key = (str(folder.workspace), file.path, file.changed_ns, file.size)
     with _cache_lock:
-        if (known := _cache.get(key)) is not None:
-            return known
+        if (cached := _cache.get(key)) is not None:
+            return cached
     try:
         read = disk.read(folder, file.path)
     except (FileUnreadable, PathNotAllowed):
@@ -202,14 +201,6 @@ def _text(folder: ScopeFolder, file: FoundFile) -> _Text | None:
     return text
 
 
-def _word(word: str) -> _Word:
-    if _IS_CJK.match(word):
-        return _Word(word, tuple(word[i : i + 2] for i in range(len(word) - 1)) if len(word) > 2 else ())
-    # What a word has in common with its stem: «decisions» is also found as «decision», «happy» as «happier»
-    common = len(commonprefix([word, stem(word)]))
-    return _Word(word[:common] if common >= _LEAST_STEM else word, ())
-
-
-def _folded(said: str) -> str:
-    plain = said if unicodedata.is_normalized("NFKC", said) else unicodedata.normalize("NFKC", said)
+def _folded(text: str) -> str:
+    plain = text if unicodedata.is_normalized("NFKC", text) else unicodedata.normalize("NFKC", text)
     return plain.casefold()

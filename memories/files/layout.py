@@ -28,7 +28,11 @@ _CHINESE_SIGNS = str.maketrans("", "", "（）！，；？＋－＝＆")
 
 
 def is_plain(name: str) -> bool:
-    """Whether a name means the same on every disk, and nothing but itself."""
+    """Whether a name means the same on every disk, and nothing but itself.
+
+    It is no look-alike of another, and composed: «é» is one character, as git stores it.
+    """
+    without_signs = name.translate(_CHINESE_SIGNS)
     return (
         bool(name)
         and name[0] not in ".~ "
@@ -36,14 +40,8 @@ def is_plain(name: str) -> bool:
         and not _SIGNS.search(name)
         and not any(unicodedata.category(char) in _UNSEEN for char in name)
         and len(name.encode()) <= NAME_BYTES
-        and _stands_for_itself(name)
+        and unicodedata.normalize("NFKC", without_signs) == without_signs
     )
-
-
-def _stands_for_itself(name: str) -> bool:
-    """No look-alike of another character, and composed: «é» is one character, as git stores it."""
-    rest = name.translate(_CHINESE_SIGNS)
-    return unicodedata.normalize("NFKC", rest) == rest
 
 
 def readable(name: str) -> str:
@@ -86,7 +84,7 @@ class ScopeFolder:
         return f"{self.base or _ROOT}/{day.isoformat()}.md"
 
     def transcript(self, day: date) -> str:
-        """The path of what was said on a day."""
+        """The path of the transcript of a day."""
         return f"{self._transcripts}/{day.isoformat()}.md"
 
     def owns(self, path: str) -> bool:
@@ -100,11 +98,11 @@ class ScopeFolder:
 
     def files(self) -> list[FoundFile]:
         """The notes that are there, by path: no links, no transcripts, nothing a tool could not open."""
-        found = [file for file in _walk(self.workspace, self.base or _ROOT) if self._is_note(file.path)]
+        notes = [file for file in _walk(self.workspace, self.base or _ROOT) if self._is_note(file.path)]
         if not self.base and _is_there(self.workspace, _ROOT_FILE):
             with suppress(FileNotFoundError):
-                found += _found(_ROOT_FILE, os.lstat(self.workspace / _ROOT_FILE))
-        return sorted(found, key=lambda file: file.path)
+                notes += _found(_ROOT_FILE, os.lstat(self.workspace / _ROOT_FILE))
+        return sorted(notes, key=lambda file: file.path)
 
     def folders(self) -> dict[str, int]:
         """The folders its notes lie in or would, each with when a name in it came, went or was replaced; 0: it is none.
@@ -132,8 +130,8 @@ class ScopeFolder:
 
     def transcripts(self) -> list[FoundFile]:
         """The transcripts that are there, by path."""
-        found = [file for file in _walk(self.workspace, self._transcripts) if self.is_transcript(file.path)]
-        return sorted(found, key=lambda file: file.path)
+        transcripts = [file for file in _walk(self.workspace, self._transcripts) if self.is_transcript(file.path)]
+        return sorted(transcripts, key=lambda file: file.path)
 
     @property
     def _transcripts(self) -> str:
@@ -162,8 +160,11 @@ def scope_folder(workspace_folder: str, scope_key: str) -> ScopeFolder:
 def folder_in(workspace: Path, scope_key: str) -> ScopeFolder:
     """The files of a scope in the folder of a workspace, in which its own may still have the name of before."""
     places = places_of_scope(workspace, scope_key)
-    there = (place for place in places if _is_folder(workspace / place.base))
-    return next(there, places[0]) if len(places) > 1 else places[0]
+    for place in places if len(places) > 1 else ():
+        with suppress(OSError):
+            if stat.S_ISDIR(os.lstat(workspace / place.base).st_mode):
+                return place
+    return places[0]
 
 
 def places_of_scope(workspace: Path, scope_key: str) -> list[ScopeFolder]:
@@ -192,10 +193,10 @@ def _folder_names(scope_key: str) -> list[str]:
     return list(dict.fromkeys([name.replace(":", _COLON), name]))
 
 
-def keys_of_folders(names: Iterable[str], known: Iterable[str]) -> dict[str, str]:
-    """The key of the scope each of these names of folders is for; `known` are keys some of them may be cut from."""
+def keys_of_folders(names: Iterable[str], keys: Iterable[str]) -> dict[str, str]:
+    """The key of the scope each of these names of folders is for; `keys` are those some of them may be cut from."""
     names = list(names)
-    cut = {name: key for key in known for name in _folder_names(key)} if any("~" in name for name in names) else {}
+    cut = {name: key for key in keys for name in _folder_names(key)} if any("~" in name for name in names) else {}
     return {name: cut.get(name, name.replace(_COLON, ":")) for name in names}
 
 
@@ -204,7 +205,8 @@ def scope_folders(workspace_folder: str) -> list[str]:
     above = scope_folder(workspace_folder, MAIN).workspace / _ROOT / _SCOPES
     try:
         with os.scandir(above) as entries:
-            return sorted(one.name for one in entries if one.is_dir(follow_symlinks=False) and one.name[0] != ".")
+            folders = [entry.name for entry in entries if entry.is_dir(follow_symlinks=False)]
+            return sorted(name for name in folders if name[0] != ".")
     except (FileNotFoundError, NotADirectoryError):
         return []
 
@@ -227,8 +229,8 @@ def resolve_path(folders: Sequence[ScopeFolder], path: str) -> tuple[ScopeFolder
     owner = next((folder for folder in folders if folder.owns(path)), None)
     if owner is None:
         raise PathNotAllowed()
-    found = _look(owner.workspace, path)
-    if found is not None and (not stat.S_ISREG(found.st_mode) or found.st_nlink > 1):
+    status = _look(owner.workspace, path)
+    if status is not None and (not stat.S_ISREG(status.st_mode) or status.st_nlink > 1):
         raise PathNotAllowed()
     return owner, owner.workspace / path
 
@@ -254,30 +256,30 @@ def _is_file(path: str, names: list[str]) -> bool:
 
 def _look(workspace: Path, path: str) -> os.stat_result | None:
     """What lies at a path; None: nothing. Raises PathNotAllowed for a link on the way: none is followed."""
-    place, found = workspace, None
+    place, status = workspace, None
     for name in ("", *path.split("/")):
-        if found is not None and not stat.S_ISDIR(found.st_mode):
+        if status is not None and not stat.S_ISDIR(status.st_mode):
             raise PathNotAllowed()
         place = place / name
         try:
-            found = os.lstat(place)
+            status = os.lstat(place)
         except FileNotFoundError:
             return None
         except OSError as error:  # no folder, a loop, a name too long, not for us
             raise PathNotAllowed() from error
-        if stat.S_ISLNK(found.st_mode):
+        if stat.S_ISLNK(status.st_mode):
             raise PathNotAllowed()
-    return found
+    return status
 
 
-def _found(path: str, found: os.stat_result) -> Iterator[FoundFile]:
-    if stat.S_ISREG(found.st_mode):
-        yield FoundFile(path, found.st_mtime_ns, found.st_size, changed_ns(found), found.st_nlink > 1)
+def _found(path: str, status: os.stat_result) -> Iterator[FoundFile]:
+    if stat.S_ISREG(status.st_mode):
+        yield FoundFile(path, status.st_mtime_ns, status.st_size, changed_ns(status), status.st_nlink > 1)
 
 
-def changed_ns(found: os.stat_result) -> int:
-    """When a file, or what is known of it, was changed last."""
-    return max(found.st_mtime_ns, found.st_ctime_ns)
+def changed_ns(status: os.stat_result) -> int:
+    """When a file, or its status, was changed last."""
+    return max(status.st_mtime_ns, status.st_ctime_ns)
 
 
 def _walk(workspace: Path, top: str) -> Iterator[FoundFile]:
@@ -296,13 +298,6 @@ def _visited(workspace: Path, top: str) -> Iterator[tuple[str, list[str], int]]:
         inside = Path(folder).relative_to(workspace).as_posix()
         below[:] = [name for name in below if is_plain(name) and not (inside == _ROOT and name == _SCOPES)]
         yield inside, names, fd
-
-
-def _is_folder(place: Path) -> bool:
-    try:
-        return stat.S_ISDIR(os.lstat(place).st_mode)
-    except OSError:
-        return False
 
 
 def _is_there(workspace: Path, path: str) -> bool:

@@ -11,10 +11,9 @@ block, for which there are more ways.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, time, tzinfo
-from functools import partial
 from itertools import islice
 
 from django.utils.translation import gettext as _
@@ -56,7 +55,7 @@ def rendered(content: str, *, at: datetime, session: str = "", scope_key: str = 
 
 
 def item(content: str, stamp: Stamp) -> str:
-    """A text as one list item that ends in its stamp; what the id in it stands for is not said."""
+    """A text as one list item that ends in its stamp; what the id in it stands for is left out."""
     wanted, mark = content.replace("\r\n", "\n").replace("\r", "\n").replace("\0", "\ufffd").strip(), stamped(stamp)
     line = _item(escaping.written(wanted, blank=""), mark)
     if "\n" in wanted and [block.text for block in blocks(line)] != [wanted]:  # an empty line that ends the item
@@ -69,15 +68,16 @@ def replaced(text: str, block: Block, content: str) -> str:
 
     Raises LineChanged where the block is not there, InvalidDraft where its place cannot hold these words.
     """
-    bom, text = without_bom(text)
-    piece, known = _located(text, block)
+    bom, text = _without_bom(text)
+    piece, here = _located(text, block)
     wanted = content.replace("\r\n", "\n").replace("\r", "\n")
     wanted = wanted.strip("\n").rstrip() if piece.kind in (FENCE, CODE) else wanted.strip()
-    expected, place = _expected(text, known)
+    before = blocks(text)
+    expected, place = [_words_of(each) for each in before], before.index(here)
     expected[place] = (wanted, *expected[place][1:])
     if len(wanted) <= conf.CONTENT_MAX_CHARS and wanted:
         for changed in wording.reworded(lines_of(text), piece, wanted):
-            if [words_of(one) for one in blocks(changed)] == expected:
+            if [_words_of(each) for each in blocks(changed)] == expected:
                 return bom + changed
     raise InvalidDraft(_("This place of the file cannot hold that text; change it in the file."), field="content")
 
@@ -87,12 +87,13 @@ def struck(text: str, block: Block, at: datetime) -> str:
 
     Raises LineChanged where the block is not there.
     """
-    bom, text = without_bom(text)
-    piece, known = _located(text, block)
-    expected, place = _expected(text, known)
-    del expected[place]
+    bom, text = _without_bom(text)
+    piece, here = _located(text, block)
+    before = blocks(text)
+    before.remove(here)
+    expected = [_words_of(each) for each in before]
     for changed in wording.struck_out(lines_of(text), piece, at):
-        if [words_of(one) for one in blocks(changed)] == expected:
+        if [_words_of(each) for each in blocks(changed)] == expected:
             return bom + changed
     raise InvalidDraft(_("This cannot be struck out here; change it in the file."), field="content")
 
@@ -101,44 +102,44 @@ def unstruck(text: str, content: str) -> str | None:
     """The text with the last struck block of these words put back as it was; None: no struck line says that."""
     wanted = content.strip()
     before: int | None = None  # how many blocks there are; counted when a struck line may be it
-    begins = letters_of(wanted.split("\n")[0])[:20]
-    for one in reversed(list(comments.struck_texts(text))):
-        if begins not in letters_of(one.raw) and begins not in letters_of(comments.parted(one.raw)[0]):
+    begins = _letters_of(wanted.split("\n")[0])[:20]
+    for line in reversed(list(comments.struck_texts(text))):
+        if begins not in _letters_of(line.raw) and begins not in _letters_of(comments.parted(line.raw)[0]):
             continue  # with its comments, which are text in code, and without them
         before = len(blocks(text)) if before is None else before
-        for start, end in places_of(text, one):
-            changed = text[:start] + one.raw + text[end:]
-            now, line = blocks(changed), len(lines_of(text[:start] + "x"))
+        for start, end in _places_of(text, line):
+            changed = text[:start] + line.raw + text[end:]
+            now, number = blocks(changed), len(lines_of(text[:start] + "x"))
             if len(now) == before + 1 and any(
-                block.text.strip() == wanted and block.line_from == line for block in now
+                block.text.strip() == wanted and block.line_from == number for block in now
             ):
                 return changed
     return None
 
 
-def said_pieces(text: str) -> Iterator[tuple[Piece, Block]]:
+def _pieces_with_blocks(text: str) -> Iterator[tuple[Piece, Block]]:
     """Every block of a text with the piece that says it."""
     return ((piece, block) for piece in pieces(text) for block in _blocks_of(piece))
 
 
-def places_of(text: str, one: Struck) -> Iterator[tuple[int, int]]:
+def _places_of(text: str, line: Struck) -> Iterator[tuple[int, int]]:
     """What a struck line took the place of: that of its comment, or of the row that holds nothing else."""
-    if text[: one.start].endswith("| ") and text[one.end :].startswith(" |"):
-        yield one.start - 2, one.end + 2
-    yield one.start, one.end
+    if text[: line.start].endswith("| ") and text[line.end :].startswith(" |"):
+        yield line.start - 2, line.end + 2
+    yield line.start, line.end
 
 
 def _blocks_of(piece: Piece) -> Iterator[Block]:
-    said, found = piece.says()
-    if not said:
+    words, marks = piece.says()
+    if not words:
         return
-    stamp = read_stamp(found, piece.origins) if found else Stamp()
+    stamp = read_stamp(marks, piece.origins) if marks else Stamp()
     first, last = piece.start + 1, piece.end
-    if len(said) <= conf.CONTENT_MAX_CHARS:
-        yield Block(first, last, said, piece.heading, stamp.at, stamp.session, stamp.scope_key)
+    if len(words) <= conf.CONTENT_MAX_CHARS:
+        yield Block(first, last, words, piece.heading, stamp.at, stamp.session, stamp.scope_key)
         return
     shift = 1 if piece.kind == FENCE else 0
-    for part in parts(said, conf.CONTENT_MAX_CHARS):
+    for part in parts(words, conf.CONTENT_MAX_CHARS):
         begin, end = min(first + shift + part.first_line, last), min(first + shift + part.last_line, last)
         yield Block(begin, end, part.text, piece.heading, stamp.at, stamp.session, stamp.scope_key)
 
@@ -148,37 +149,31 @@ def _item(lines: list[str], stamp: str) -> str:
     return "\n".join([f"- {first}", *(f"  {line}" if line else "" for line in others)]) + f" {stamp}"
 
 
-def words_of(block: Block) -> tuple[str, str, datetime | None, str, str]:
+def _words_of(block: Block) -> tuple[str, str, datetime | None, str, str]:
     """What a block says, wherever it stands."""
     return (block.text, block.heading, block.at, block.session, block.scope_key)
 
 
 def _located(text: str, block: Block) -> tuple[Piece, Block]:
     """The piece that says what a block says, where it was or nearest to it. Raises LineChanged."""
-    found = list(said_pieces(text))
-    same = [pair for pair in found if pair[1].text == block.text]
+    pairs = list(_pieces_with_blocks(text))
+    same = [pair for pair in pairs if pair[1].text == block.text]
     if not same:
-        there = [one.text for _piece, one in found if one.line_from <= block.line_from <= one.line_to]
+        there = [each.text for _piece, each in pairs if each.line_from <= block.line_from <= each.line_to]
         raise LineChanged(known=block.text, found=there[0] if there else "")
-    piece, known = min(same, key=lambda pair: abs(pair[1].line_from - block.line_from))
-    if sum(1 for other, _one in found if other is piece) > 1:
+    piece, here = min(same, key=lambda pair: abs(pair[1].line_from - block.line_from))
+    if sum(1 for other, _block in pairs if other is piece) > 1:
         raise InvalidDraft(_("This is part of a longer text; change it in the file."), field="content")
-    return piece, known
+    return piece, here
 
 
-def _expected(text: str, known: Block) -> tuple[list[tuple[str, str, datetime | None, str, str]], int]:
-    """What the blocks of a file say, and which of them is the known one."""
-    found = blocks(text)
-    return [words_of(one) for one in found], found.index(known)
-
-
-def without_bom(text: str) -> tuple[str, str]:
+def _without_bom(text: str) -> tuple[str, str]:
     """The byte order mark of a text, if it has one, and the rest."""
     rest = text.removeprefix(BOM)
     return text[: len(text) - len(rest)], rest
 
 
-def letters_of(text: str) -> str:
+def _letters_of(text: str) -> str:
     """The letters and digits of a text, without the signs of markdown."""
     return "".join(filter(str.isalnum, text))
 
@@ -215,17 +210,20 @@ def struck_all(text: str, gone: Sequence[Block], at: datetime) -> tuple[str, lis
 
 def unstruck_all(text: str, contents: Sequence[str]) -> tuple[str, list[str]]:
     """The text with struck blocks of these words put back, and the words that no struck line says."""
-    found = _last_struck(text, contents)
+    lines = _last_struck(text, contents)
     left = list(contents)
-    if len(found) > 1:
-        changed = _put_back(text, found)
+    if len(lines) > 1:
+        changed = _put_back(text, lines)
         if changed is None:
             half = len(contents) // 2
             text, missing = unstruck_all(text, contents[:half])
             text, others = unstruck_all(text, contents[half:])
             return text, missing + others
-        text, back = changed, Counter(content for _one, content in found)
-        left = [content for content in contents if not _take(back, content)]
+        text, back, left = changed, Counter(content for _line, content in lines), []
+        for content in contents:
+            back[content] -= 1
+            if back[content] < 0:
+                left.append(content)
     missing = []
     for content in left:
         changed = unstruck(text, content)
@@ -240,50 +238,44 @@ def without_struck(text: str, contents: Collection[str]) -> str:
     """The text without the struck blocks of these words: nothing is left of them."""
     wanted = {content.strip() for content in contents}
     kept, begin = [], 0
-    for one in comments.struck_texts(text):
-        if wanted.isdisjoint(block.text for block in blocks(one.raw)):
+    for line in comments.struck_texts(text):
+        if wanted.isdisjoint(block.text for block in blocks(line.raw)):
             continue
-        kept.append(text[begin : one.start])
-        begin = one.end
-        if one.start == 0 or text[one.start - 1] == "\n":
+        kept.append(text[begin : line.start])
+        begin = line.end
+        if line.start == 0 or text[line.start - 1] == "\n":
             begin += text[begin:].startswith("\r")
             begin += text[begin:].startswith("\n")
     return "".join([*kept, text[begin:]])
 
 
 def _struck_at_once(text: str, gone: Sequence[Block], at: datetime) -> str | None:
-    bom, text = without_bom(text)
-    said = list(said_pieces(text))
+    """The text with all of these struck out in one of the ways; None where any other block would be another then."""
+    bom, text = _without_bom(text)
+    pairs = list(_pieces_with_blocks(text))
     wanted = set(gone)
-    chosen = [piece for piece, block in said if block in wanted]
+    chosen = [piece for piece, block in pairs if block in wanted]
     if len(chosen) != len(gone) or len({piece.start for piece in chosen}) != len(gone):
         return None
-    expected = [words_of(block) for _piece, block in said if block not in wanted]
+    expected = [_words_of(block) for _piece, block in pairs if block not in wanted]
     lines = lines_of(text)
     for way in range(_WAYS):
-        changed = _with_each(lines, chosen, partial(_struck_part, way=way, at=at))
-        if changed is not None and [words_of(block) for block in blocks(changed)] == expected:
+        changed = _with_struck(lines, chosen, way, at)
+        if changed is not None and [_words_of(block) for block in blocks(changed)] == expected:
             return bom + changed
     return None
 
 
-def _struck_part(part: list[str], piece: Piece, *, way: int, at: datetime) -> str | None:
-    """The lines of a piece struck out in one of the ways, or the last of those there are."""
-    found = list(islice(wording.struck_out(part, piece, at), way + 1))
-    return found[-1] if found else None
-
-
-def _with_each(
-    lines: list[str], chosen: Sequence[Piece], change: Callable[[list[str], Piece], str | None]
-) -> str | None:
-    """The text of these lines, with the lines of each piece changed by themselves."""
+def _with_struck(lines: list[str], chosen: Sequence[Piece], way: int, at: datetime) -> str | None:
+    """The text of these lines, with each piece struck out by itself in one of the ways, or the last of those it has."""
     out, begin = [], 0
     for piece in chosen:
         part = lines[piece.start : piece.end]
-        changed = change(part, replace(piece, start=0, end=len(part)))
-        if changed is None or piece.start < begin:
+        own = replace(piece, start=0, end=len(part))
+        ways = list(islice(wording.struck_out(part, own, at), way + 1))
+        if not ways or piece.start < begin:
             return None
-        out += [*lines[begin : piece.start], changed]
+        out += [*lines[begin : piece.start], ways[-1]]
         begin = piece.end
     return "".join([*out, *lines[begin:]])
 
@@ -291,27 +283,22 @@ def _with_each(
 def _last_struck(text: str, contents: Sequence[str]) -> list[tuple[Struck, str]]:
     """For each of some words the last struck text that says them and is none other's, in order of the text."""
     by_words: defaultdict[str, list[Struck]] = defaultdict(list)
-    for one in comments.struck_texts(text):
-        read = blocks(one.raw)
-        by_words[letters_of(read[0].text if len(read) == 1 else one.raw)].append(one)
-    struck = ((by_words[letters_of(content)], content) for content in contents)
-    found = [(same.pop(), content) for same, content in struck if same]
-    return sorted(found, key=lambda pair: pair[0].start)
+    for line in comments.struck_texts(text):
+        read = blocks(line.raw)
+        by_words[_letters_of(read[0].text if len(read) == 1 else line.raw)].append(line)
+    same = ((by_words[_letters_of(content)], content) for content in contents)
+    last = [(lines.pop(), content) for lines, content in same if lines]
+    return sorted(last, key=lambda pair: pair[0].start)
 
 
-def _put_back(text: str, found: Sequence[tuple[Struck, str]]) -> str | None:
+def _put_back(text: str, lines: Sequence[tuple[Struck, str]]) -> str | None:
     """The text with all of these as they were; None where it would say anything else then."""
     out, begin = [], 0
-    for one, _content in found:
-        start, end = next(places_of(text, one))
-        out += [text[begin:start], one.raw]
+    for line, _content in lines:
+        start, end = next(_places_of(text, line))
+        out += [text[begin:start], line.raw]
         begin = end
     changed = "".join([*out, text[begin:]])
     expected = Counter(block.text for block in blocks(text))
-    expected.update(content.strip() for _one, content in found)
+    expected.update(content.strip() for _line, content in lines)
     return changed if Counter(block.text for block in blocks(changed)) == expected else None
-
-
-def _take(counts: Counter[str], one: str) -> bool:
-    counts[one] -= 1
-    return counts[one] >= 0

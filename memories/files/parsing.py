@@ -53,13 +53,13 @@ class Piece:
             cells = [escaping.plain_cell(raw).strip() for raw, _comments in split]
             while cells and not cells[-1]:
                 cells.pop()
-            return " | ".join(cells).strip(), [comment for _raw, found in split for comment in found]
-        raw, found = comments.parted(self.raw)
+            return " | ".join(cells).strip(), [comment for _raw, marks in split for comment in marks]
+        raw, marks = comments.parted(self.raw)
         if self.kind == HTML:
             shown = raw.partition(comments.OPEN)[0].strip()  # a comment that is not closed is one to the end
-            return (shown if _TAG.sub("", shown).strip() else ""), found
-        said = escaping.plain(raw).strip()
-        return ("" if said in _EMPTY_TASKS and not found else said), found
+            return (shown if _TAG.sub("", shown).strip() else ""), marks
+        words = escaping.plain(raw).strip()
+        return ("" if words in _EMPTY_TASKS and not marks else words), marks
 
 
 def lines_of(text: str) -> list[str]:
@@ -72,17 +72,27 @@ def pieces(text: str) -> list[Piece]:
     if len(text) > conf.FILE_MAX_BYTES:
         raise FileUnreadable(_("This text is too long to be read as a whole."))
     tokens = _MARKDOWN.parse(_without_front_matter(text.removeprefix(BOM)))
+    # The lines of archives; of one that is not closed none
+    archives: set[int] = set()
+    begun = None
+    for token in tokens:
+        if token.type == "html_block" and token.map:
+            mark = token.content.strip()
+            if begun is None and comments.ARCHIVE.fullmatch(mark):
+                begun = token.map[0]
+            elif begun is not None and mark == comments.ARCHIVE_END:
+                archives.update(range(begun, token.map[1]))
+                begun = None
     # Paragraphs of one list item that follow one another are its own text
-    found = _Reader(_archives(tokens), comments.origins_in(text)).read(tokens)
-    out: list[Piece] = []
-    for piece in found:
-        last = out[-1] if out else None
+    joined: list[Piece] = []
+    for piece in _Reader(archives, comments.origins_in(text)).read(tokens):
+        last = joined[-1] if joined else None
         if last and piece.item and last.item == piece.item and last.kind == piece.kind == PARAGRAPH:
             last.raw += "\n" * (piece.start - last.end + 1) + piece.raw
             last.end = piece.end
         else:
-            out.append(piece)
-    return [piece for piece in out if piece.kind]
+            joined.append(piece)
+    return [piece for piece in joined if piece.kind]
 
 
 def _without_front_matter(text: str) -> str:
@@ -95,21 +105,6 @@ def _without_front_matter(text: str) -> str:
         return text
     end = next((n for n, line in enumerate(lines[1:], start=1) if line.strip() in ends), 0)
     return "\n" * (end + 1) + "".join(lines[end + 1 :]) if end else text
-
-
-def _archives(tokens: list[Token]) -> set[int]:
-    """The lines of archives; of one that is not closed none."""
-    found: set[int] = set()
-    begun = None
-    for token in tokens:
-        if token.type == "html_block" and token.map:
-            says = token.content.strip()
-            if begun is None and comments.ARCHIVE.fullmatch(says):
-                begun = token.map[0]
-            elif begun is not None and says == comments.ARCHIVE_END:
-                found.update(range(begun, token.map[1]))
-                begun = None
-    return found
 
 
 class _Reader:
@@ -134,7 +129,7 @@ class _Reader:
                     self.around.append(self.items)
                 case "blockquote_close" | "bullet_list_close" | "ordered_list_close" | "list_item_close":
                     self.around.pop()
-                    self.headings = [one for one in self.headings if one[0] <= len(self.around)]
+                    self.headings = [heading for heading in self.headings if heading[0] <= len(self.around)]
                     yield Piece("", 0, 0, "", "")  # what comes next is not joined to what came before
                 case "thead_open" | "thead_close":
                     self.is_head = token.type == "thead_open"
@@ -148,10 +143,9 @@ class _Reader:
                     if opened.type == "heading_open":
                         if not self._is_archived((token.map or [0])[0]):
                             level = int(opened.tag[1:])
-                            says = _one_line(token.content)
                             depth = len(self.around)
-                            self.headings = [one for one in self.headings if one[0] < depth or one[1] < level]
-                            self.headings.append((depth, level, says))
+                            self.headings = [above for above in self.headings if above[0] < depth or above[1] < level]
+                            self.headings.append((depth, level, _one_line(token.content)))
                     elif self.row is not None:
                         self.row.cells.append(token.content)
                     else:
@@ -169,7 +163,7 @@ class _Reader:
             return
         row.columns, row.raw = len(row.cells), " | ".join(row.cells)
         if self.is_head:
-            self.head = [says for one in row.cells if (says := _one_line(one))]
+            self.head = [words for cell in row.cells if (words := _one_line(cell))]
             return
         row.heading = _path_of([row.heading, " | ".join(self.head)])
         yield from self._kept(row)
@@ -215,13 +209,9 @@ _LAST = 8  # fences that are tried: one of those may be open
 def closing(text: str) -> str:
     """The lines that have to stand before a new list item, so that it is one; mostly none."""
     lines_back = (line.lstrip(" \t>") for line in reversed(text.split("\n")))
-    fences = [found.group() for line in lines_back if (found := _FENCE.match(line))]
+    fences = [fence.group() for line in lines_back if (fence := _FENCE.match(line))]
     for lines in ("", "\n", "-->\n\n", *(f"{fence}\n\n" for fence in list(dict.fromkeys(fences))[:_LAST])):
-        if _ends_in_probe(f"{text}{lines}{_PROBE}\n"):
+        last = pieces(f"{text}{lines}{_PROBE}\n")[-1:]
+        if last and (last[0].kind, last[0].raw) == (PARAGRAPH, "x"):
             return lines
     return ""
-
-
-def _ends_in_probe(text: str) -> bool:
-    found: list[Piece] = pieces(text)
-    return bool(found) and (found[-1].kind, found[-1].raw) == (PARAGRAPH, "x")

@@ -21,16 +21,16 @@ _FENCES = ("```", "~~~")
 
 def starts(lines: Sequence[str]) -> list[int]:
     """The lines of a paragraph that begin a memory, the first among them."""
-    found = [0]
+    begins = [0]
     for n in range(1, len(lines)):
-        if _is_ended("\n".join(lines[found[-1] : n])) and not lines[n][:1].islower():
-            found.append(n)
-    return found
+        if _is_ended("\n".join(lines[begins[-1] : n])) and not lines[n][:1].islower():
+            begins.append(n)
+    return begins
 
 
-def _is_ended(said: str) -> bool:
+def _is_ended(text: str) -> bool:
     """Whether these lines end with a sentence; within a comment nothing ends."""
-    bare, _comments = comments.parted(said)
+    bare, _comments = comments.parted(text)
     bare = bare.rstrip()
     is_open = bare.rfind(comments.OPEN) >= 0
     return not is_open and bool(_ENDS.search(bare)) and not _ABBREVIATED.search(bare)
@@ -45,21 +45,18 @@ def saved_lines(content: str) -> list[str]:
     """
     if any(fence in content for fence in _FENCES):
         return [content.strip()]
-    found = [one for paragraph in _BLANK.split(content.strip()) for one in _lines_saved(paragraph.splitlines())]
-    if len(found) > 1 and all(map(_ITEM.match, found)):
-        return [_ITEM.sub("", one, count=1) for one in found]
-    return found
-
-
-def _lines_saved(lines: Sequence[str]) -> Iterator[str]:
-    """The memories of one paragraph."""
-    lines = [line.rstrip() for line in lines]
-    ends = set(starts(lines)) if _is_ended(lines[-1]) else range(len(lines))
-    begins = [
-        n for n, line in enumerate(lines) if n == 0 or (not line[:1].isspace() and (n in ends or _ITEM.match(line)))
-    ]
-    for first, end in zip(begins, [*begins[1:], len(lines)], strict=True):
-        yield "\n".join(lines[first:end])
+    memories: list[str] = []
+    for paragraph in _BLANK.split(content.strip()):
+        lines = [line.rstrip() for line in paragraph.splitlines()]
+        ends = set(starts(lines)) if _is_ended(lines[-1]) else range(len(lines))
+        begins = [
+            n for n, line in enumerate(lines) if n == 0 or (not line[:1].isspace() and (n in ends or _ITEM.match(line)))
+        ]
+        for first, end in zip(begins, [*begins[1:], len(lines)], strict=True):
+            memories.append("\n".join(lines[first:end]))
+    if len(memories) > 1 and all(map(_ITEM.match, memories)):
+        return [_ITEM.sub("", memory, count=1) for memory in memories]
+    return memories
 
 
 _CUTS = ("\n\n", "\n", "。", "！", "？", ". ", "! ", "? ", "；", "; ", "，", ", ", " ")
@@ -80,18 +77,12 @@ def parts(text: str, limit: int) -> Iterator[Part]:
     while start < len(text):
         end = start + limit if len(text) - start > limit else len(text)
         if end < len(text):
-            end = _cut(text, start, end)
+            half = start + (end - start) // 2
+            cuts = ((text.rfind(sign, half, end), sign) for sign in _CUTS)
+            end = next((at + len(sign) for at, sign in cuts if at >= 0), end)
         whole = text[start:end]
-        if said := whole.strip():
+        if words := whole.strip():
             first = line + whole[: len(whole) - len(whole.lstrip())].count("\n")
-            yield Part(said, first, first + said.count("\n"))
+            yield Part(words, first, first + words.count("\n"))
         line += whole.count("\n")
         start = end
-
-
-def _cut(text: str, start: int, end: int) -> int:
-    half = start + (end - start) // 2
-    for sign in _CUTS:
-        if (found := text.rfind(sign, half, end)) >= 0:
-            return found + len(sign)
-    return end

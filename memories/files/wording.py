@@ -75,8 +75,8 @@ def _put(lines: list[str], piece: Piece, new: list[str]) -> str:
 
 def _prefix(line: str, raw: str) -> str:
     """What stands before the words of a piece on its first line: quotes, indent, markers of lists."""
-    bare, said = line.rstrip(), raw.strip("\n").split("\n")[0].rstrip()
-    return bare[: len(bare) - len(said)] if bare.endswith(said) else bare[: len(bare) - len(bare.lstrip(_AROUND))]
+    bare, words = line.rstrip(), raw.strip("\n").split("\n")[0].rstrip()
+    return bare[: len(bare) - len(words)] if bare.endswith(words) else bare[: len(bare) - len(bare.lstrip(_AROUND))]
 
 
 def _prefixed(prefix: str, new: list[str], indent: int = 0) -> list[str]:
@@ -112,5 +112,5 @@ def _rows(piece: Piece, content: str) -> Iterator[str]:
     tail = [comment.replace("|", r"\|") for comment in _kept_comments(piece)]
     cells = content.split(" | ", piece.columns - 1)
     for made in (cells, [content]):
-        filled = [escaping.cell(one) for one in made] + [""] * (piece.columns - len(made))
+        filled = [escaping.cell(cell) for cell in made] + [""] * (piece.columns - len(made))
         yield f"| {' | '.join([*filled[:-1], ' '.join(filter(None, [filled[-1], *tail]))])} |"
