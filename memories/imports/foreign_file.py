@@ -19,7 +19,7 @@ from memories.conf import conf
 from memories.entries.daily_events import EventDraft, SuppressedContent
 from memories.entries.draft import UnscopedDraft, check
 from memories.exceptions import InvalidDraft
-from memories.imports import chatgpt, mem0, table, zep
+from memories.imports import formats
 from memories.imports.batch import (
     READ,
     FileRefused,
@@ -53,10 +53,10 @@ class Format:
 
 
 FORMATS: Mapping[str, Format] = {
-    "chatgpt": Format(chatgpt.read, ('"mapping"', '"author"')),
-    "mem0": Format(mem0.read, ('"memory"',)),
-    "zep": Format(zep.read, ('"content"', '"uuid"')),
-    "csv": Format(table.read, ("content",)),
+    "chatgpt": Format(formats.read_chatgpt, ('"mapping"', '"author"')),
+    "mem0": Format(formats.read_mem0, ('"memory"',)),
+    "zep": Format(formats.read_zep, ('"content"', '"uuid"')),
+    "csv": Format(formats.read_csv, ("content",)),
 }
 
 
