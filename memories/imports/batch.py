@@ -1,4 +1,4 @@
-"""One import as one batch: what is found, written, and left out."""
+"""One import as one batch: what its files hold, what is written, and what is left out."""
 
 import re
 from codecs import BOM_UTF8
@@ -62,9 +62,9 @@ class AllLeftOut:
     count: int = 0
     first: list[LeftOut] = field(default_factory=list)
 
-    def add(self, one: LeftOut, times: int = 1) -> None:
+    def add(self, left_out: LeftOut, times: int = 1) -> None:
         """Count this, so many times."""
-        self.first += [one] * min(times, MOST_NAMED - len(self.first))
+        self.first += [left_out] * min(times, MOST_NAMED - len(self.first))
         self.count += times
 
     def __iter__(self) -> Iterator[LeftOut]:
@@ -100,6 +100,22 @@ class ImportReport:
     profile: int = 0  # lines of the scope's profile after it
     batch: Batch | None = None
 
+    def count(self, batch: Batch) -> None:
+        """Count what became of each row of a batch."""
+        rows = BatchChange.objects.filter(batch=batch).order_by()
+        for verb, state, note, count in rows.values_list("verb", "state", "note").annotate(rows=Count("*")):
+            if state == ChangeState.LEFT:
+                reason = LeftOutReason.SUPPRESSED if note == SkipReason.SUPPRESSED else LeftOutReason.UNSTORABLE
+                self.left_out.add(LeftOut("", reason), count)
+            elif note == Outcome.MERGED:
+                self.merged += count
+            elif note == Outcome.SKIPPED:
+                self.already += count
+            elif verb == BatchVerb.CREATE:
+                self.facts += count
+            else:
+                self.events += count
+
 
 def carry_out(
     scope: Scope,
@@ -132,7 +148,7 @@ def carry_out(
         done.batch = _plan(scope, reading, now=now, actor=actor, name=name)
         if done.batch:
             _apply(done.batch, now, report)
-            _count_written(done, done.batch)
+            done.count(done.batch)
     done.profile = Entry.objects.in_scope(scope).live().filter(tier=1).count()
     return done
 
@@ -156,23 +172,6 @@ def _apply(batch: Batch, now: datetime, report: Report | None) -> None:
     batches.apply_batch(batch, now=now, report=lambda done: report(ROWS, before + done, total) if report else None)
 
 
-def _count_written(done: ImportReport, batch: Batch) -> None:
-    """What became of each row of the batch."""
-    rows = BatchChange.objects.filter(batch=batch).order_by()
-    for verb, state, note, count in rows.values_list("verb", "state", "note").annotate(rows=Count("*")):
-        if state == ChangeState.LEFT:
-            reason = LeftOutReason.SUPPRESSED if note == SkipReason.SUPPRESSED else LeftOutReason.UNSTORABLE
-            done.left_out.add(LeftOut("", reason), count)
-        elif note == Outcome.MERGED:
-            done.merged += count
-        elif note == Outcome.SKIPPED:
-            done.already += count
-        elif verb == BatchVerb.CREATE:
-            done.facts += count
-        else:
-            done.events += count
-
-
 def imported(scope: Scope) -> QuerySet[BatchChange, tuple[str | None, str | None]]:
     """Words and day of all that imports brought into a scope, or are about to bring, and nobody undid."""
     rows = BatchChange.objects.filter(batch__scope=scope, batch__name=NAME, batch__state__in=_OPEN)
@@ -185,21 +184,21 @@ class FileRefused(PlatformError):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Found:
-    """Something a file says: a memory or, `is_said`, a turn of a conversation, told by its day besides."""
+class FileItem:
+    """Something a file holds: a memory or a turn of a conversation, which becomes an event of its day as well."""
 
     number: int  # of the row, or of the item in its list
     content: str
     who: str = ""  # whose it is, where the file says so
     at: datetime | None = None
-    is_said: bool = False
-    title: str = ""  # of the conversation in which it was said
-    message: tuple[str, int] = ("", 0)  # in which it was said: the conversation by its id there, and its place in it
+    is_turn: bool = False
+    title: str = ""  # of its conversation
+    message: tuple[str, int] = ("", 0)  # it is part of: the conversation by its id there, and its place in it
     fields: dict[str, Any] = field(default_factory=dict)  # of the draft
     slots: dict[str, str] = field(default_factory=dict)
 
 
-Reader = Iterator[Found | LeftOut]
+Reader = Iterator[FileItem | LeftOut]
 #: Who hears how many bytes of a file are read.
 Heard = Callable[[int], None]
 #: How deep lists and objects may stand in one another, and how large an item may be, which is read as a whole.
@@ -253,7 +252,7 @@ class _TooLarge(Exception):
 class _Watched:
     """A file of JSON that is read, with how much of it came since the last item was whole, and how deep it is there.
 
-    A reader of JSON would use up the memory of the machine over a million brackets before it said a word.
+    A reader of JSON would use up the memory of the machine over a million brackets before it gave anything.
     """
 
     file: BinaryIO
@@ -297,15 +296,15 @@ def check_depth(value: Any) -> None:
     """Raises RecursionError for what is nested deeper than DEPTH_MOST; it does not recurse itself."""
     level = [value]
     for _depth in range(DEPTH_MOST + 1):
-        inner = [one for one in level if isinstance(one, dict | list)]
-        level = [child for one in inner for child in (one.values() if isinstance(one, dict) else one)]
+        inner = [item for item in level if isinstance(item, dict | list)]
+        level = [child for item in inner for child in (item.values() if isinstance(item, dict) else item)]
         if not level:
             return
     raise RecursionError
 
 
 def time_of(value: Any) -> datetime | None:
-    """A time as files tell it: ISO 8601, without a zone in UTC, or seconds since 1970. Raises ValueError."""
+    """A time as files write it: ISO 8601, without a zone in UTC, or seconds since 1970. Raises ValueError."""
     if value is None or value == "":
         return None
     if isinstance(value, int | float):
@@ -323,8 +322,8 @@ def slots_of(values: Any) -> dict[str, str]:
 
 
 def fact(categories: Any = ()) -> dict[str, Any]:
-    """The fields of a fact; of its categories, the first that is known here, and the first other one as its topic."""
+    """The fields of a fact; of its categories, the first that there is here, and the first other one as its topic."""
     names = [str(name) for name in categories or () if name]
-    known = next((name for name in names if name in Category.values), "")
-    topic = next((name for name in names if name != known), "")
-    return {"type": EntryType.FACT, "tier": 2, "category": known, "topic": topic[:100]}
+    category = next((name for name in names if name in Category.values), "")
+    topic = next((name for name in names if name != category), "")
+    return {"type": EntryType.FACT, "tier": 2, "category": category, "topic": topic[:100]}

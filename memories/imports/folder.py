@@ -6,6 +6,7 @@ import re
 import stat
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date, datetime
 from pathlib import Path
@@ -20,7 +21,6 @@ from memories.entries.draft import UnscopedDraft
 from memories.exceptions import FolderRefused
 from memories.files import layout, markdown
 from memories.files.layout import readable
-from memories.files.markdown import Block
 from memories.imports.batch import FILES, ImportReport, LeftOut, LeftOutReason, Report, carry_out, imported
 from memories.language import text
 from memories.models import DailyEvent, Entry, Scope
@@ -56,18 +56,13 @@ def open_folder(name: str | Path) -> Path:
         raise FolderRefused(_("There is no folder “%(name)s”.") % {"name": name}) from problem
     if not is_folder:
         raise FolderRefused(_("“%(name)s” is no folder.") % {"name": name})
-    if _is_live(folder):
+    is_live = False  # the folder of the platform's own files, or in it, however it is spelled
+    with suppress(OSError):  # there are none yet
+        is_live = any(place.samefile(layout.root()) for place in (folder, *folder.parents))
+    if is_live:
         message = _("“%(name)s” lies among the platform's own files: these are indexed by themselves, never imported.")
         raise FolderRefused(message % {"name": name})
     return folder
-
-
-def _is_live(folder: Path) -> bool:
-    """Whether it is the folder of the platform's own files, or lies in it, however it is spelled."""
-    try:
-        return any(place.samefile(layout.root()) for place in (folder, *folder.parents))
-    except OSError:  # there are none yet
-        return False
 
 
 def find_files(folder: Path) -> tuple[list[FoundFile], list[LeftOut]]:
@@ -75,20 +70,26 @@ def find_files(folder: Path) -> tuple[list[FoundFile], list[LeftOut]]:
 
     Raises FolderRefused where nothing of the kind is there.
     """
-    found: list[FoundFile] = []
+    files: list[FoundFile] = []
     left_out: list[LeftOut] = []
     for path, kind in sorted(_listed(folder)):
-        reason = _wrong_kind(kind) or _wrong_name(path)
+        name, reason = os.path.basename(path), None
+        if kind != stat.S_IFREG:
+            reason = LeftOutReason.LINK if kind == stat.S_IFLNK else LeftOutReason.NO_FILE
+        elif _DAILY.fullmatch(name):
+            reason = None if _day_of(path) else LeftOutReason.NO_DAY
+        elif name != LONG_TERM:
+            reason = LeftOutReason.NAME
         if reason:
             left_out.append(LeftOut(readable(path), reason))
         else:
-            found.append(FoundFile(path, _day_of(path)))
-    if not (found or left_out):
+            files.append(FoundFile(path, _day_of(path)))
+    if not (files or left_out):
         raise FolderRefused(
             _("Nothing to import in “%(name)s”: neither MEMORY.md nor 2026-01-31.md, nor in its folder memory.")
             % {"name": folder}
         )
-    return sorted(found, key=lambda file: (file.on or date.min, file.path)), left_out
+    return sorted(files, key=lambda file: (file.on or date.min, file.path)), left_out
 
 
 def _listed(folder: Path) -> Iterator[tuple[str, int]]:
@@ -106,21 +107,6 @@ def _listed(folder: Path) -> Iterator[tuple[str, int]]:
             continue
         except OSError as problem:
             raise FolderRefused(_("“%(name)s” cannot be read.") % {"name": folder / place}) from problem
-
-
-def _wrong_kind(kind: int) -> LeftOutReason | None:
-    if kind == stat.S_IFREG:
-        return None
-    return LeftOutReason.LINK if kind == stat.S_IFLNK else LeftOutReason.NO_FILE
-
-
-def _wrong_name(path: str) -> LeftOutReason | None:
-    name = os.path.basename(path)
-    if name == LONG_TERM:
-        return None
-    if _DAILY.fullmatch(name):
-        return None if _day_of(path) else LeftOutReason.NO_DAY
-    return LeftOutReason.NAME
 
 
 def _day_of(path: str) -> date | None:
@@ -192,8 +178,8 @@ def import_folder(
     """
     files, left_out = find_files(folder)
     done = ImportReport(files=len(files))
-    for one in left_out:
-        done.left_out.add(one)
+    for file in left_out:
+        done.left_out.add(file)
     reading = _Reading(scope, folder, files, now, done, report)
     name = readable(folder.name)
     carry_out(scope, reading, done, name=name, now=now, actor=actor, is_dry=is_dry, report=report)
@@ -221,21 +207,34 @@ class _Reading:
             except FileLeftOut as problem:
                 self.done.left_out.add(LeftOut(file.path, problem.reason))
                 continue
-            yield from self._rows_of(file, content, there)
+            if file.on is None:
+                yield from self._profile(file.path, content, there)
+            else:
+                yield from self._day(file.path, file.on, content, there)
             if self.report:
                 self.report(FILES, n, len(self.files))
 
-    def _rows_of(self, file: FoundFile, content: str, there: "_AlreadyThere") -> Iterator[PlanRow]:
-        if file.on is not None:
-            yield from self._day(file.path, file.on, content, there)
-            return
+    def _profile(self, path: str, content: str, there: "_AlreadyThere") -> Iterator[PlanRow]:
+        """A fact of each block."""
         for block in markdown.blocks(content):
             if there.is_suppressed(block.text):
-                self.done.left_out.add(LeftOut(file.path, LeftOutReason.SUPPRESSED, block.line_from))
-            elif there.knows(block.text):
+                self.done.left_out.add(LeftOut(path, LeftOutReason.SUPPRESSED, block.line_from))
+            elif there.has(block.text):
                 self.done.already += 1
             else:
-                yield self._line(block)
+                draft = UnscopedDraft(
+                    type=EntryType.FACT,
+                    content=block.text,
+                    source=Source.MIGRATION,
+                    at=min(block.at or self.now, self.now),
+                    tier=1,
+                    category=Category.IDENTITY,
+                    project=PROJECT,
+                    topic=TOPIC,
+                    importance=1.0,
+                    heading=block.heading[:HEADING_CHARS],
+                )
+                yield PlanRow(step=CreateStep(draft=draft))
 
     def _day(self, path: str, on: date, content: str, there: "_AlreadyThere") -> Iterator[PlanRow]:
         """An event of what is new; where the file has grown, the event it made before, with the new lines in it."""
@@ -247,8 +246,8 @@ class _Reading:
         grown = there.event_within(on, lines) if len(wanted) < len(set(map(str.strip, lines))) else None
         if grown:
             wanted |= {"", *_stripped(grown.content)}
-        told = "\n".join(line for line in lines if line.strip() in wanted)
-        for part in parts(told.strip(), conf.CONTENT_MAX_CHARS):
+        news = "\n".join(line for line in lines if line.strip() in wanted)
+        for part in parts(news.strip(), conf.CONTENT_MAX_CHARS):
             draft = EventDraft(scope=self.scope, local_date=on, content=part, source=Source.MIGRATION)
             if there.is_suppressed(part):
                 self.done.left_out.add(LeftOut(path, LeftOutReason.SUPPRESSED))
@@ -257,21 +256,6 @@ class _Reading:
             elif part != grown.content:
                 yield PlanRow(step=EventStep.of(draft), event_id=grown.pk, version=grown.version)
             grown = None  # what does not fit into it is an event of its own
-
-    def _line(self, block: Block) -> PlanRow:
-        draft = UnscopedDraft(
-            type=EntryType.FACT,
-            content=block.text,
-            source=Source.MIGRATION,
-            at=min(block.at or self.now, self.now),
-            tier=1,
-            category=Category.IDENTITY,
-            project=PROJECT,
-            topic=TOPIC,
-            importance=1.0,
-            heading=block.heading[:HEADING_CHARS],
-        )
-        return PlanRow(step=CreateStep(draft=draft))
 
 
 class _AlreadyThere:
@@ -293,13 +277,13 @@ class _AlreadyThere:
         for day, content in days.values_list("local_date", "content").iterator(chunk_size=2_000):
             self._lines[day.isoformat()] += b"".join(_hashed(_lines(content)))
 
-    def is_suppressed(self, said: str) -> bool:
-        return self._suppressed.covers(self._scope, said, ())
+    def is_suppressed(self, content: str) -> bool:
+        return self._suppressed.covers(self._scope, content, ())
 
-    def knows(self, said: str) -> bool:
+    def has(self, content: str) -> bool:
         """Whether this line of the profile is there; from now on it is."""
         count = len(self._facts)
-        self._facts.add(text.fingerprint(said))
+        self._facts.add(text.fingerprint(content))
         return len(self._facts) == count
 
     def news_of(self, day: date, lines: Sequence[str]) -> set[str]:
@@ -313,14 +297,14 @@ class _AlreadyThere:
         return news
 
     def event_within(self, day: date, lines: Sequence[str]) -> DailyEvent | None:
-        """The newest event that a file of a day made and whose lines all stand in these; each is found once."""
+        """The newest event that a file of a day made and whose lines all stand in these; each is given once."""
         made = DailyEvent.objects.in_use().filter(workspace_id=self._scope.workspace_id, scope=self._scope)
         made = made.filter(local_date=day, source=Source.MIGRATION, origins=[]).exclude(pk__in=self._grown)
         there = set(map(str.strip, lines))
-        found = next((event for event in made.order_by("-pk") if _stripped(event.content) <= there), None)
-        if found:
-            self._grown.add(found.pk)
-        return found
+        newest = next((event for event in made.order_by("-pk") if _stripped(event.content) <= there), None)
+        if newest:
+            self._grown.add(newest.pk)
+        return newest
 
 
 def _lines(content: str) -> list[str]:

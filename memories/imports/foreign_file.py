@@ -1,6 +1,6 @@
 """Importing a file another program exported into a scope, as one batch that can be undone.
 
-A new kind of file is one line of FORMATS: who reads it, and by which words at its beginning it is known.
+A new kind of file is one line of FORMATS: who reads it, and by which words at its beginning it is recognised.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -22,8 +22,8 @@ from memories.exceptions import InvalidDraft
 from memories.imports import formats
 from memories.imports.batch import (
     READ,
+    FileItem,
     FileRefused,
-    Found,
     Heard,
     ImportReport,
     LeftOut,
@@ -71,15 +71,12 @@ def format_of(path: Path) -> str:
         message = _("“%(name)s” is a zip file: unpack it, and import the file or the folder in it.")
         raise FileRefused(message % {"name": path.name})
     is_json = beginning.lstrip()[:1] in ("[", "{")
-    for name, known in FORMATS.items():
+    for name, kind in FORMATS.items():
         start = beginning if is_json else beginning.partition("\n")[0]
-        if is_json == (name != "csv") and all(word in start for word in known.words):
+        if is_json == (name != "csv") and all(word in start for word in kind.words):
             return name
-    raise FileRefused(_("What kind of file it is cannot be told; name it by --from: %(known)s.") % {"known": _known()})
-
-
-def _known() -> str:
-    return ", ".join(FORMATS)
+    message = _("What kind of file it is cannot be told; name it by --from: %(known)s.")
+    raise FileRefused(message % {"known": ", ".join(FORMATS)})
 
 
 def import_file(
@@ -119,53 +116,48 @@ class _Reading:
         there, people = _AlreadyThere(self.scope), set()
         # What tells how much of the file is read
         report, size = self.report, self.path.stat().st_size
-        for found in self.read(self.path, lambda done: report(READ, done, size) if report else None):
-            if isinstance(found, LeftOut):
-                self.done.left_out.add(found)
+        for item in self.read(self.path, lambda done: report(READ, done, size) if report else None):
+            if isinstance(item, LeftOut):
+                self.done.left_out.add(item)
                 continue
-            if self.who is not None and found.who != self.who:
+            if self.who is not None and item.who != self.who:
                 continue
-            people.add(found.who)
+            people.add(item.who)
             if len(people) > 1:
                 message = _("The file holds memories of several: %(people)s, … Name one by --who; each has a scope.")
                 raise FileRefused(message % {"people": ", ".join(sorted(people))})
-            if not found.content.strip():
-                self._leave_out(found, LeftOutReason.EMPTY)
-            for content in parts(found.content.strip(), conf.CONTENT_MAX_CHARS):
+            if not item.content.strip():
+                self._leave_out(item, LeftOutReason.EMPTY)
+            for content in parts(item.content.strip(), conf.CONTENT_MAX_CHARS):
                 try:
-                    rows = self._rows(found, content)
+                    rows = self._rows(item, content)
                 except InvalidDraft as problem:
-                    self._leave_out(found, LeftOutReason.UNSTORABLE, str(problem))
+                    self._leave_out(item, LeftOutReason.UNSTORABLE, str(problem))
                     continue
                 if there.is_suppressed(content):
-                    self._leave_out(found, LeftOutReason.SUPPRESSED)
+                    self._leave_out(item, LeftOutReason.SUPPRESSED)
                     continue
-                new = [
-                    row
-                    for row in rows
-                    if not there.knows(
-                        content, row.step.local_date.isoformat() if isinstance(row.step, EventStep) else ""
-                    )
-                ]
+                days = (row.step.local_date.isoformat() if isinstance(row.step, EventStep) else "" for row in rows)
+                new = [row for row, day in zip(rows, days, strict=True) if not there.has(content, day)]
                 self.done.already += len(rows) - len(new)
                 yield from new
 
-    def _rows(self, found: Found, content: str) -> list[PlanRow]:
-        """What is to be written of it: a memory, and of what was said the event of its day. Raises InvalidDraft."""
-        at = min(found.at or self.now, self.now)
-        fields: dict[str, Any] = {"slots": found.slots, **found.fields}
-        if found.is_said:
-            # The message something was said in, which is not here itself: a memory and its day have it in common
-            conversation, place = found.message
+    def _rows(self, item: FileItem, content: str) -> list[PlanRow]:
+        """What is to be written of it: a memory, and of a turn the event of its day. Raises InvalidDraft."""
+        at = min(item.at or self.now, self.now)
+        fields: dict[str, Any] = {"slots": item.slots, **item.fields}
+        if item.is_turn:
+            # The message it is part of, which is not here itself: a memory and its day have it in common
+            conversation, place = item.message
             origins = ((f"session_events/{uuid5(self.scope.uid, conversation)}/1/gone-{place}"),)
             ends = {"expires_at": self.end_of_turns}
             if self.scope.kind == ScopeKind.USER:
-                fields["slots"] = {"sender_id": self.owner, **found.slots}
-            fields |= {"type": EntryType.CHAT_TURN, "heading": found.title[:300], "origins": origins, **ends}
+                fields["slots"] = {"sender_id": self.owner, **item.slots}
+            fields |= {"type": EntryType.CHAT_TURN, "heading": item.title[:300], "origins": origins, **ends}
         draft = UnscopedDraft(content=content, source=Source.MIGRATION, at=at, **fields)
         check(draft.in_scope(self.scope))
         rows = [PlanRow(step=CreateStep(draft=draft))]
-        if found.is_said:
+        if item.is_turn:
             day = at.astimezone(self.scope.workspace.zone()).date()
             event = EventDraft(
                 scope=self.scope, local_date=day, content=content, source=Source.MIGRATION, origins=origins
@@ -175,7 +167,7 @@ class _Reading:
 
     @cached_property
     def end_of_turns(self) -> datetime | None:
-        """When turns that were brought in end: their term counts from now, not from when they were said elsewhere.
+        """When turns that were brought in end: their term counts from now, not from their own time.
 
         Nobody has read them here, so that they stay a year at least.
         """
@@ -184,12 +176,12 @@ class _Reading:
 
     @cached_property
     def owner(self) -> str:
-        """Who spoke: the person whose memory it goes into, as far as its key tells."""
+        """Who spoke: the person whose memory it goes into, as far as its key says."""
         named = owner_of_key(self.scope.key)
         return named[1][:200] if named else LOCAL_PEER
 
-    def _leave_out(self, found: Found, reason: LeftOutReason, detail: str = "") -> None:
-        self.done.left_out.add(LeftOut(self.path.name, reason, found.number, detail))
+    def _leave_out(self, item: FileItem, reason: LeftOutReason, detail: str = "") -> None:
+        self.done.left_out.add(LeftOut(self.path.name, reason, item.number, detail))
 
 
 def _hash(content: str, day: str) -> bytes:
@@ -203,19 +195,19 @@ class _AlreadyThere:
     def __init__(self, scope: Scope) -> None:
         self._scope, self._suppressed = scope, SuppressedContent([scope])
         live = Entry.objects.in_scope(scope).live().values_list("fingerprint", flat=True)
-        self._known = {bytes.fromhex(fingerprint) for fingerprint in live.iterator(chunk_size=2_000)}
+        self._hashes = {bytes.fromhex(fingerprint) for fingerprint in live.iterator(chunk_size=2_000)}
         days = DailyEvent.objects.in_use().filter(scope=scope, source=Source.MIGRATION)
         for day, content in days.values_list("local_date", "content").iterator(chunk_size=2_000):
-            self._known.add(_hash(content, day.isoformat()))
-        for said, on in imported(scope).iterator(chunk_size=2_000):
-            if said:
-                self._known.add(_hash(said, on or ""))
+            self._hashes.add(_hash(content, day.isoformat()))
+        for words, on in imported(scope).iterator(chunk_size=2_000):
+            if words:
+                self._hashes.add(_hash(words, on or ""))
 
-    def is_suppressed(self, said: str) -> bool:
-        return self._suppressed.covers(self._scope, said, ())
+    def is_suppressed(self, content: str) -> bool:
+        return self._suppressed.covers(self._scope, content, ())
 
-    def knows(self, said: str, day: str) -> bool:
+    def has(self, content: str, day: str) -> bool:
         """Whether it is there; from now on it is."""
-        count = len(self._known)
-        self._known.add(_hash(said, day))
-        return len(self._known) == count
+        count = len(self._hashes)
+        self._hashes.add(_hash(content, day))
+        return len(self._hashes) == count

@@ -16,8 +16,8 @@ from django.utils.translation import gettext as _
 from memories.choices import EntryType
 from memories.conf import conf
 from memories.imports.batch import (
+    FileItem,
     FileRefused,
-    Found,
     Heard,
     LeftOut,
     LeftOutReason,
@@ -45,7 +45,7 @@ def read_chatgpt(path: Path, heard: Heard) -> Reader:
                 smart_truncate(asked, conf.TURN_USER_CHARS), smart_truncate(answered, conf.TURN_ASSISTANT_CHARS)
             )
             when = time_of(at or conversation.get("create_time"))
-            yield Found(number=number, content=turn, at=when, is_said=True, title=title, message=(name, place))
+            yield FileItem(number=number, content=turn, at=when, is_turn=True, title=title, message=(name, place))
 
 
 def _chatgpt_turns(conversation: dict[str, Any]) -> Iterator[tuple[str, str, Any]]:
@@ -66,12 +66,8 @@ def _chatgpt_turns(conversation: dict[str, Any]) -> Iterator[tuple[str, str, Any
 def _chatgpt_messages(conversation: dict[str, Any]) -> Iterator[tuple[str, str, Any]]:
     """The messages of the branch that was shown last, in order."""
     nodes = conversation.get("mapping") or {}
-    branch, node, met = (
-        [],
-        conversation.get("current_node")
-        or next((name for name in reversed(nodes) if not nodes[name].get("children")), None),
-        set(),
-    )
+    leaf = next((name for name in reversed(nodes) if not nodes[name].get("children")), None)
+    branch, node, met = [], conversation.get("current_node") or leaf, set()
     while node in nodes and node not in met:
         met.add(node)
         branch.append(nodes[node].get("message") or {})
@@ -81,8 +77,8 @@ def _chatgpt_messages(conversation: dict[str, Any]) -> Iterator[tuple[str, str, 
         is_hidden = (message.get("metadata") or {}).get("is_visually_hidden_from_conversation")
         parts = (message.get("content") or {}).get("parts") or ()
         words = "\n".join(part for part in parts if isinstance(part, str)).strip()
-        is_said = role in ("user", "assistant") and message.get("recipient", "all") == "all"  # not to a tool
-        if is_said and words and not is_hidden:
+        is_turn = role in ("user", "assistant") and message.get("recipient", "all") == "all"  # not to a tool
+        if is_turn and words and not is_hidden:
             yield role, words, message.get("create_time")
 
 
@@ -102,12 +98,12 @@ def read_mem0(path: Path, heard: Heard) -> Reader:
         places = {name: item[name] for name in _PLACES[1:] if item.get(name)}
         fields = fact(item.get("categories")) | {"expires_at": ends, "pinned": item.get("immutable") is True}
         slots = slots_of(item.get("metadata")) | slots_of(places)
-        yield Found(number=number, content=content, who=who, at=at, fields=fields, slots=slots)
+        yield FileItem(number=number, content=content, who=who, at=at, fields=fields, slots=slots)
 
 
 _WORDS = ("type", "subtype", "category", "project", "topic")
 _SLOT = "slot."
-_KNOWN = {"content", "who", "at", "tier", "importance", "pinned", "expires_at", *_WORDS}
+_COLUMNS = {"content", "who", "at", "tier", "importance", "pinned", "expires_at", *_WORDS}
 
 
 def read_csv(path: Path, heard: Heard) -> Reader:
@@ -115,7 +111,12 @@ def read_csv(path: Path, heard: Heard) -> Reader:
     with path.open("rb") as file, TextIOWrapper(file, encoding="utf-8-sig", newline="") as text:
         rows = csv.DictReader(text, strict=True)
         try:
-            _check_columns(rows.fieldnames or [])
+            names = rows.fieldnames or []
+            unknown = [name for name in names if name not in _COLUMNS and not name.startswith(_SLOT)]
+            if "content" not in names or unknown:
+                columns = ", ".join([*sorted(_COLUMNS - {"content"}), f"{_SLOT}NAME"])
+                message = _("The first line names the columns: content, and of the others only these: %(known)s.")
+                raise FileRefused(message % {"known": columns})
             for row in rows:
                 heard(file.tell())
                 try:
@@ -127,15 +128,7 @@ def read_csv(path: Path, heard: Heard) -> Reader:
             raise FileRefused(message) from problem
 
 
-def _check_columns(names: Any) -> None:
-    unknown = [name for name in names if name not in _KNOWN and not name.startswith(_SLOT)]
-    if "content" not in names or unknown:
-        known = ", ".join([*sorted(_KNOWN - {"content"}), f"{_SLOT}NAME"])
-        message = _("The first line names the columns: content, and of the others only these: %(known)s.")
-        raise FileRefused(message % {"known": known})
-
-
-def _csv_item(number: int, row: dict[Any, Any]) -> Found:
+def _csv_item(number: int, row: dict[Any, Any]) -> FileItem:
     if None in row:
         raise ValueError(_("It has more cells than there are columns."))
     fields: dict[str, Any] = {name: row[name] for name in _WORDS if row.get(name)}
@@ -148,30 +141,32 @@ def _csv_item(number: int, row: dict[Any, Any]) -> Found:
     fields["expires_at"] = time_of(row.get("expires_at"))
     slots = {name.removeprefix(_SLOT): value for name, value in row.items() if name.startswith(_SLOT) and value}
     who, at = row.get("who", ""), time_of(row.get("at"))
-    return Found(number=number, content=row["content"], who=who, at=at, fields=fields, slots=slots)
+    return FileItem(number=number, content=row["content"], who=who, at=at, fields=fields, slots=slots)
 
 
 def read_zep(path: Path, heard: Heard) -> Reader:
-    """Episodes as what was said on their days, and facts that hold as facts. Raises FileRefused."""
+    """Episodes as turns of their days, and facts that hold as facts. Raises FileRefused."""
     for number, item in items(path, heard, "episodes", "items", "edges", "facts"):
         try:
-            found = _zep_item(number, item)
+            memory = _zep_item(number, item)
         except ValueError as problem:
             yield LeftOut(path.name, LeftOutReason.UNSTORABLE, number, str(problem))
             continue
-        if found:
-            yield found
+        if memory:
+            yield memory
 
 
-def _zep_item(number: int, item: dict[str, Any]) -> Found | None:
+def _zep_item(number: int, item: dict[str, Any]) -> FileItem | None:
     at = time_of(item.get("valid_at") or item.get("reference_time") or item.get("created_at"))
     who = str(item.get("user_id") or item.get("group_id") or item.get("graph_id") or "")
     if "fact" in item:
         is_over = item.get("invalid_at") or item.get("expired_at")
         content = str(item["fact"] or "")
-        return None if is_over else Found(number=number, content=content, who=who, at=at, fields=fact())
+        return None if is_over else FileItem(number=number, content=content, who=who, at=at, fields=fact())
     content = str(item.get("content") or item.get("episode_body") or "")
     speaker = str(item.get("role") or item.get("role_type") or "").removeprefix("norole")
-    said = f"{speaker}: {content}" if speaker and not content.startswith(f"{speaker}:") else content
+    words = f"{speaker}: {content}" if speaker and not content.startswith(f"{speaker}:") else content
     message = str(item.get("uuid") or f"item {number}"), 1
-    return Found(number=number, content=said if content.strip() else "", who=who, at=at, is_said=True, message=message)
+    return FileItem(
+        number=number, content=words if content.strip() else "", who=who, at=at, is_turn=True, message=message
+    )
