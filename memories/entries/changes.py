@@ -21,7 +21,7 @@ from memories.entries.fields import COLUMN_SLOTS, DRAFTED, RESERVED_SLOTS, REVER
 from memories.entries.locks import lock_scopes
 from memories.exceptions import EntryNotFound, InvalidDraft, VersionConflict
 from memories.index import scope_statistics, search_rows
-from memories.index.indexed_text import indexed_text
+from memories.index.contextual import indexed_text
 from memories.language import text
 from memories.models import Entry, Link, Policy, Scope, Slot, Suppression
 from memories.models.change import acting

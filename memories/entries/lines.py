@@ -12,7 +12,7 @@ from memories.choices import Echo
 from memories.entries.changes import BulkOutcome, expire_many, reword
 from memories.entries.locks import lock_scopes
 from memories.index import scope_statistics, search_rows
-from memories.index.indexed_text import heading_of, indexed_text
+from memories.index.contextual import heading_of, indexed_text
 from memories.language import text
 from memories.models import Entry, EntryVector, Scope
 from memories.models.change import acting

@@ -17,14 +17,14 @@ from django.db import connection, transaction
 
 from memories.choices import Echo, LinkKind
 from memories.entries.locks import lock_scopes
-from memories.index import merged, scope_statistics, search_rows
+from memories.index import scope_statistics, search_rows
 from memories.index.contextual import dense_literal
 from memories.models import DailyEvent, Entry, Link, Policy, Scope, Slot
 from memories.models.entry import LIVE_SQL
 from memories.models.state import MARKS
 
 _TELLS = f"e.echo IS DISTINCT FROM '{Echo.TURN}'"
-#: A live entry is found by the words of what became part of it, too (memories.index.merged).
+#: A live entry is found by the words of what became part of it, too (memories.index.search_rows).
 _RECOUNT = f"""
     WITH RECURSIVE part (keeper, source) AS (
         SELECT e.id, l.to_entry_id FROM memories_entry e
@@ -39,7 +39,7 @@ _RECOUNT = f"""
         UNION ALL
         SELECT DISTINCT k.id, term FROM part JOIN memories_entry k ON k.id = part.keeper
         JOIN memories_entry e ON e.id = part.source CROSS JOIN LATERAL unnest(e.terms) term
-        WHERE {merged.COUNTS_SQL} AND NOT term = ANY (k.terms)
+        WHERE {search_rows.COUNTS_SQL} AND NOT term = ANY (k.terms)
     ), counted AS (
         SELECT term, count(*) AS entries FROM held GROUP BY term
     ), gone AS (
@@ -331,7 +331,7 @@ def _version() -> int:
 def _with_relatives(entries: set[int]) -> set[int]:
     """What stands beside these entries in their conversations, and what they are part of."""
     return {near for found in search_rows.neighbours(entries).values() for near in found} | set(
-        merged.keepers_of(entries)
+        search_rows.keepers_of(entries)
     )
 
 

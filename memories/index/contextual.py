@@ -1,15 +1,33 @@
 """How a search row is made from an entry and its neighbours in the conversation: arithmetic, no database.
 
-Inner products are linear, so context can be blended in when a row is written: one keyword vector and one embedding
-carry the entry and what was said around it, and a search reads two columns instead of six.
+What of an entry is embedded and counted is its substance, under the headings of its file (C1). Inner products are
+linear, so context can be blended in when a row is written: one keyword vector and one embedding carry the entry and
+what stands around it, and a search reads two columns instead of six.
 """
 
 import math
+import re
 from collections import Counter
 from collections.abc import Sequence
 
 from memories.conf import conf
 from memories.language.text import DIMENSIONS
+from memories.language.turns import substance_of
+
+#: Of a path nothing tells what a line is about where the file is a day's, or the long-term one.
+_PLACE = re.compile(r"memory/(?:scopes/[^/]+/)?(?=.)|\.md$")
+_PLAIN = re.compile(r"(?:MEMORY|LONG_TERM|\d{4}-\d{2}-\d{2})\.md$")
+
+
+def heading_of(path: str, heading: str) -> str:
+    """`projects/alpha › Decisions`; empty for what is no line of a file, or stands under no heading."""
+    place = "" if not path or _PLAIN.search(path) else _PLACE.sub("", path)
+    return " › ".join(filter(None, [place, heading]))
+
+
+def indexed_text(content: str, echo: str | None = None, path: str = "", heading: str = "") -> str:
+    """The text an entry is searched by: the headings of a line of a file, then its substance."""
+    return "\n".join(filter(None, [heading_of(path, heading), substance_of(content, echo)]))
 
 
 def bm25_weights(counts: Counter[int], length: float, average: float) -> dict[int, float]:

@@ -20,9 +20,8 @@ from django.utils.module_loading import import_string
 
 from memories import embeddings
 from memories.conf import conf
-from memories.index import merged, models_in_use, search_rows
-from memories.index.contextual import blend_embedding, dense_literal
-from memories.index.indexed_text import indexed_text
+from memories.index import models_in_use, search_rows
+from memories.index.contextual import blend_embedding, dense_literal, indexed_text
 from memories.index.models_in_use import ModelChange, space_of
 from memories.index.vectors import raw_vectors, write_vectors
 from memories.models import EmbeddingModel, Workspace
@@ -43,7 +42,8 @@ _Text = tuple[int, str, str, str | None, str, str]
 _WITHOUT_VECTOR = f"""
 SELECT e.id, e.fingerprint, e.content, e.echo, e.path, e.heading FROM memories_entry e
 LEFT JOIN memories_entryvector v ON v.entry_id = e.id AND v.model_id = %(new)s AND v.fingerprint = e.fingerprint
-WHERE e.workspace_id = %(workspace)s AND e.id > %(after)s AND v.entry_id IS NULL AND ({LIVE_SQL} OR {merged.COUNTS_SQL})
+WHERE e.workspace_id = %(workspace)s AND e.id > %(after)s AND v.entry_id IS NULL
+    AND ({LIVE_SQL} OR {search_rows.COUNTS_SQL})
 ORDER BY e.id LIMIT %(limit)s
 """  # noqa: S608 (names of ours)
 _UNSTAGED = f"""
@@ -250,7 +250,11 @@ def _embedded(texts: Sequence[_Text], change: ModelChange) -> bool:
     entries = [entry for entry, *_ in texts]
     write_vectors([text[:2] for text in texts], answer.vectors, model_id=change.new.pk)
     near = search_rows.neighbours(entries)
-    touched = {*entries, *(neighbour for found in near.values() for neighbour in found), *merged.keepers_of(entries)}
+    touched = {
+        *entries,
+        *(neighbour for found in near.values() for neighbour in found),
+        *search_rows.keepers_of(entries),
+    }
     if change.goes_on:
         search_rows.unstage(touched)
     else:
@@ -273,7 +277,7 @@ def _blend(entries: Collection[int], change: ModelChange) -> None:
 def _stage(entries: Collection[int], model: EmbeddingModel) -> None:
     search_rows.lock_scopes(entries)
     near = search_rows.neighbours(entries)
-    for entry, parts in merged.sources_of(near).items():
+    for entry, parts in search_rows.sources_of(near).items():
         near[entry] += parts
     vectors = raw_vectors({*near, *(n for around in near.values() for n in around)}, model.pk)
     mixed = {

@@ -1,4 +1,8 @@
-"""The search rows of entries: written with the entry, blended with its neighbours soon after, rebuilt at any time."""
+"""The search rows of entries: written with the entry, blended with its neighbours soon after, rebuilt at any time.
+
+What became part of an entry goes on being found through it: its words and its vector count for the entry (D6). A source
+counts as long as it is archived, over any number of merges. What people took out of use counts for nothing.
+"""
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
@@ -8,16 +12,58 @@ from typing import Any
 from django.db import connection, transaction
 
 from memories import prepared
-from memories.choices import Echo
+from memories.choices import Echo, LinkKind
 from memories.conf import conf
-from memories.index import merged
-from memories.index.contextual import blend_embedding, blend_keywords, dense_literal, sparse_literal
-from memories.index.indexed_text import indexed_text
+from memories.index.contextual import blend_embedding, blend_keywords, dense_literal, indexed_text, sparse_literal
 from memories.index.vectors import raw_vectors
 from memories.language import text
 from memories.models import Entry
 from memories.models.entry import LIVE_SQL
 from memories.models.state import live_sql
+
+#: That an entry `e` counts for another it was merged into.
+COUNTS_SQL = f"""(e.archived_at IS NOT NULL AND e.expired_at IS NULL AND e.suppressed_at IS NULL AND EXISTS (
+    SELECT 1 FROM memories_link l WHERE l.to_entry_id = e.id AND l.kind = '{LinkKind.MERGED_FROM}'))"""  # noqa: S608 (a name of ours)
+#: Entries with what became part of them, over any number of merges.
+_SOURCES = f"""
+WITH RECURSIVE part (keeper, source) AS (
+    SELECT from_entry_id, to_entry_id FROM memories_link
+    WHERE from_entry_id = ANY(%s) AND kind = '{LinkKind.MERGED_FROM}'
+    UNION
+    SELECT part.keeper, l.to_entry_id FROM part
+    JOIN memories_link l ON l.from_entry_id = part.source AND l.kind = '{LinkKind.MERGED_FROM}'
+)
+SELECT part.keeper, e.id FROM part JOIN memories_entry e ON e.id = part.source
+WHERE part.source <> part.keeper
+    AND e.archived_at IS NOT NULL AND e.expired_at IS NULL AND e.suppressed_at IS NULL ORDER BY 1, 2
+"""  # noqa: S608 (names of ours)
+_KEEPERS = f"""
+WITH RECURSIVE whole (keeper) AS (
+    SELECT from_entry_id FROM memories_link WHERE to_entry_id = ANY(%s) AND kind = '{LinkKind.MERGED_FROM}'
+    UNION
+    SELECT l.from_entry_id FROM whole
+    JOIN memories_link l ON l.to_entry_id = whole.keeper AND l.kind = '{LinkKind.MERGED_FROM}'
+)
+SELECT keeper FROM whole ORDER BY 1
+"""  # noqa: S608 (names of ours)
+
+
+def sources_of(entries: Iterable[int]) -> dict[int, list[int]]:
+    """By entry, those that became part of it and count for it."""
+    found: dict[int, list[int]] = {}
+    with connection.cursor() as cursor:
+        cursor.execute(_SOURCES, [list(entries)])
+        for keeper, source in cursor.fetchall():
+            found.setdefault(keeper, []).append(source)
+    return found
+
+
+def keepers_of(entries: Iterable[int]) -> list[int]:
+    """The entries that any of these became part of."""
+    with connection.cursor() as cursor:
+        cursor.execute(_KEEPERS, [list(entries)])
+        return [keeper for (keeper,) in cursor.fetchall()]
+
 
 #: Advisory locks are told apart by their highest byte.
 BLEND_LOCK = 3 << 56
@@ -50,7 +96,7 @@ def keyword_row(entry: Entry, parts: Iterable[str] = ()) -> KeywordRow:
 def keyword_rows(entries: Iterable[Entry]) -> list[KeywordRow]:
     """The search rows of entries that others may have become part of."""
     rows = list(entries)
-    parts = merged.sources_of(entry.pk for entry in rows)
+    parts = sources_of(entry.pk for entry in rows)
     said = dict(Entry.objects.filter(pk__in=set().union(*parts.values())).values_list("pk", "content"))
     return [keyword_row(entry, [said[pk] for pk in parts.get(entry.pk, ()) if pk in said]) for entry in rows]
 
@@ -135,7 +181,7 @@ def write_and_enqueue(rows: Sequence[KeywordRow], average: dict[int, float], *, 
 
 
 def _marks(entries: Sequence[int], new: Collection[int]) -> dict[str, Any]:
-    keepers = merged.keepers_of(entries) if entries else []
+    keepers = keepers_of(entries) if entries else []
     return {"entries": [*new, *entries], "reach": conf.BLEND_REACH, "keepers": keepers}
 
 
@@ -159,7 +205,7 @@ _ENQUEUE = f"""
 def enqueue_neighbours(entries: Sequence[int]) -> None:
     """Have what stood beside these entries, and what they are part of, blended without them."""
     beside = {neighbour for found in neighbours(entries).values() for neighbour in found}
-    beside.update(merged.keepers_of(entries))
+    beside.update(keepers_of(entries))
     if beside:
         with connection.cursor() as cursor:
             cursor.execute(
@@ -200,7 +246,7 @@ def blend(entries: Iterable[int], *, model_id: int | None) -> int:
 def make_rows(entries: Iterable[int], *, model_id: int | None) -> set[int]:
     """Make search rows while nobody else makes any of their scopes; the scopes."""
     near = neighbours(entries)
-    rows = _read(near, merged.sources_of(near))
+    rows = _read(near, sources_of(near))
     vectors = raw_vectors(rows, model_id) if model_id is not None else {}
     _write(rows, {entry: row for entry, row in rows.items() if entry in near}, vectors, model_id)
     return {rows[entry].scope_id for entry in near if entry in rows}

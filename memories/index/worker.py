@@ -11,8 +11,8 @@ from django.db.models import BooleanField, Exists, ExpressionWrapper, OuterRef
 
 from memories import embeddings
 from memories.conf import conf
-from memories.index import merged, models_in_use, search_rows
-from memories.index.indexed_text import indexed_text
+from memories.index import models_in_use, search_rows
+from memories.index.contextual import indexed_text
 from memories.index.vectors import write_vectors
 from memories.models import EmbeddingModel, Entry, EntryVector, IndexQueueItem
 from memories.models.state import LIVE
@@ -129,7 +129,7 @@ def _embed(claims: Sequence[EntryClaim], model: EmbeddingModel, use_cache: bool)
 def _blend(claims: Sequence[EntryClaim], embedded: Sequence[EntryClaim], model: EmbeddingModel | None) -> bool:
     """Blend what was claimed, and what the new vectors count for besides; False when an entry vanished meanwhile."""
     near = search_rows.neighbours(claim.entry_id for claim in embedded)
-    entries = {claim.entry_id for claim in claims}.union(merged.keepers_of(near), *near.values())
+    entries = {claim.entry_id for claim in claims}.union(search_rows.keepers_of(near), *near.values())
     try:
         search_rows.blend(entries, model_id=model.pk if model else None)
     except IntegrityError:  # the others are claimed again when the lease is over

@@ -7,7 +7,7 @@ from django.db import connection, transaction
 
 from memories.embeddings.base import text_hash
 from memories.entries import erase, suppression
-from memories.index.indexed_text import indexed_text
+from memories.index.contextual import indexed_text
 from memories.language.turns import sides_of
 from memories.models import DailyEvent, EmbeddingCache, Entry, Erasure, Tombstone
 from memplatform.erasure import collect, phrases

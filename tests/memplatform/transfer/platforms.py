@@ -12,7 +12,7 @@ from channels_app.models import Channel, Consent
 from channels_app.people import linking
 from channels_app.people.peers import Peer
 from memories.choices import Category, EntryType, LinkKind, PolicyKind, ScopeKind, Source, Verification
-from memories.index.indexed_text import indexed_text
+from memories.index.contextual import indexed_text
 from memories.language import text
 from memories.models import (
     DailyEvent,
