@@ -14,7 +14,7 @@ from memories.conf import conf
 from memories.language.text import DIMENSIONS
 from memories.language.turns import substance_of
 
-#: Of a path nothing tells what a line is about where the file is a day's, or the long-term one.
+#: Of a path nothing says what a line is about where the file is a day's, or the long-term one.
 _PLACE = re.compile(r"memory/(?:scopes/[^/]+/)?(?=.)|\.md$")
 _PLAIN = re.compile(r"(?:MEMORY|LONG_TERM|\d{4}-\d{2}-\d{2})\.md$")
 
@@ -40,7 +40,7 @@ def bm25_weights(counts: Counter[int], length: float, average: float) -> dict[in
 def blend_keywords(own: Counter[int], neighbours: Sequence[Counter[int]], average: float) -> dict[int, float]:
     """Keyword weights of an entry with its neighbours; at most conf.INDEX_TERMS, its own terms first.
 
-    To the entry's own weights come those of one text made of it and its neighbours: a term said twice around an entry
+    To the entry's own weights come those of one text made of it and its neighbours: a term twice around an entry
     says less than twice as much about it. `average` is the length of the scope's entries.
     """
     around = neighbours if conf.BLEND_KEYWORDS else ()

@@ -184,7 +184,8 @@ class ModelChanger:
     def _embed(self, batch: Sequence[_Text], change: ModelChange, sweep: _Sweep) -> bool:
         """Embed these texts by the new model, one by one if it must be; False when it does not answer at all."""
         groups = [batch] if _embedded(batch, change) else [[text] for text in batch]
-        if len(groups) > 1 and not _answers(change):
+        seconds, space = conf.EMBED_WRITE_SECONDS, space_of(change.new)
+        if len(groups) > 1 and not embeddings.embed_passages([PROBE], seconds=seconds, use_cache=False, space=space):
             return False
         for text in batch if len(groups) > 1 else ():
             sweep.refused += not _embedded([text], change)
@@ -233,11 +234,6 @@ def _rows(statement: str, change: ModelChange, *, after: int, limit: int) -> lis
         return list(cursor.fetchall())
 
 
-def _answers(change: ModelChange) -> bool:
-    seconds = conf.EMBED_WRITE_SECONDS
-    return bool(embeddings.embed_passages([PROBE], seconds=seconds, use_cache=False, space=space_of(change.new)))
-
-
 def _embedded(texts: Sequence[_Text], change: ModelChange) -> bool:
     """Store the raw vectors of these entries by the new model; False when it gave none."""
     answer = embeddings.embed_passages(
@@ -250,11 +246,7 @@ def _embedded(texts: Sequence[_Text], change: ModelChange) -> bool:
     entries = [entry for entry, *_ in texts]
     write_vectors([text[:2] for text in texts], answer.vectors, model_id=change.new.pk)
     near = search_rows.neighbours(entries)
-    touched = {
-        *entries,
-        *(neighbour for found in near.values() for neighbour in found),
-        *search_rows.keepers_of(entries),
-    }
+    touched = set(entries).union(*near.values(), search_rows.keepers_of(entries))
     if change.goes_on:
         search_rows.unstage(touched)
     else:

@@ -1,4 +1,4 @@
-"""What a scope knows of its own words: how many entries hold a term, how long entries are, who speaks."""
+"""The words of a scope, counted: how many entries hold a term, how long entries are, who speaks."""
 
 import json
 import math
@@ -52,7 +52,7 @@ _COUNT_TERMS = """
         AS change (scope, term, by)
     ON CONFLICT (scope_id, term) DO UPDATE SET entries = memories_scopeterm.entries + excluded.entries
 """
-#: What a scope knows of its entries, and raises its version.
+#: What is kept of the entries of a scope, and raises its version.
 _COUNTED = {
     "entry_count": "int",
     "average_length": "float8",
@@ -62,7 +62,7 @@ _COUNTED = {
     "nicknames": "jsonb",
     "sender_names": "jsonb",
 }
-#: Two parts of a statement, whose values `counting` tells.
+#: Two parts of a statement, whose values `counting` gives.
 COUNT_NEW = f"""
     counted_terms AS ({_COUNT_TERMS}),
     counted_scopes AS (
@@ -87,31 +87,27 @@ def _term_columns(workspace_id: int, changes: dict[int, Counter[int]]) -> dict[s
     return columns | {"workspace": workspace_id}
 
 
-def _take_in(scope: Scope, entries: Sequence[Entry]) -> dict[str, Any]:
-    """Let a scope know of new entries: how many, how long, by whom; what is to be stored of it."""
-    telling = [entry.length for entry in entries if entry.echo != Echo.TURN]
-    total = scope.average_length * scope.entry_count + sum(telling)
-    scope.entry_count += len(telling)
-    scope.average_length = total / scope.entry_count if scope.entry_count else 0.0
-    adopt_average_length(scope)
-    scope.speakers = _kept_names(scope.speakers, [entry.speaker for entry in entries])
-    scope.projects = _kept_names(scope.projects, [entry.project for entry in entries])
-    scope.nicknames = nicknames_of(entries, known=scope.nicknames)
-    scope.sender_names = sender_names_of(entries, known=scope.sender_names)
-    return {"id": scope.pk, **{name: getattr(scope, name) for name in _COUNTED}}
-
-
 def counting(scopes: Mapping[int, Scope], entries: Sequence[Entry]) -> dict[str, Any]:
     """The values of COUNT_NEW: new entries of one workspace, and their terms, are counted into their scopes.
 
-    The versions of the scopes are raised. `scopes`, by id, know of the entries afterwards.
+    The versions of the scopes are raised. `scopes`, by id, are changed with them.
     """
     by_scope: defaultdict[int, list[Entry]] = defaultdict(list)
     for entry in entries:
         by_scope[entry.scope_id].append(entry)
-    rows = [_take_in(scopes[scope_id], added) for scope_id, added in by_scope.items()]
-    counted = {pk: Counter(term for entry in added for term in counted_terms(entry)) for pk, added in by_scope.items()}
-    return _term_columns(entries[0].workspace_id, counted) | {"scopes": json.dumps(rows)}
+    rows: list[dict[str, Any]] = []
+    counts: dict[int, Counter[int]] = {}
+    for pk, added in by_scope.items():
+        scope, telling = scopes[pk], [entry.length for entry in added if entry.echo != Echo.TURN]
+        total = scope.average_length * scope.entry_count + sum(telling)
+        scope.entry_count += len(telling)
+        scope.average_length = total / scope.entry_count if scope.entry_count else 0.0
+        adopt_average_length(scope)
+        for name, value in _names_with(scope, added).items():
+            setattr(scope, name, value)
+        rows.append({"id": pk, **{name: getattr(scope, name) for name in _COUNTED}})
+        counts[pk] = Counter(term for entry in added for term in counted_terms(entry))
+    return _term_columns(entries[0].workspace_id, counts) | {"scopes": json.dumps(rows)}
 
 
 def count_new(scopes: Mapping[int, Scope], entries: Sequence[Entry]) -> None:
@@ -148,22 +144,32 @@ def settle_index_length(scope: Scope) -> bool:
 
 
 def learn_names(scope: Scope, entries: Sequence[Entry]) -> None:
-    """Let a scope know what entries that are in it already say now: who speaks, of which project, and the names."""
-    learnt: dict[str, object] = {
-        "speakers": _kept_names(scope.speakers, [entry.speaker for entry in entries]),
-        "projects": _kept_names(scope.projects, [entry.project for entry in entries]),
-        "nicknames": nicknames_of(entries, known=scope.nicknames),
-        "sender_names": sender_names_of(entries, known=scope.sender_names),
-    }
+    """Have a scope keep what entries that are in it already say now: who speaks, of which project, and the names."""
+    learnt = _names_with(scope, entries)
     if any(getattr(scope, column) != value for column, value in learnt.items()):
         for column, value in learnt.items():
             setattr(scope, column, value)
         Scope.objects.filter(pk=scope.pk).update(**learnt)
 
 
-def nicknames_of(entries: Iterable[Entry], *, known: Mapping[str, str]) -> dict[str, str]:
+def _names_with(scope: Scope, entries: Sequence[Entry]) -> dict[str, Any]:
+    """The names of a scope, by column, with those in some entries; a sender's new name takes the place of the old."""
+    sender_names = dict(scope.sender_names)
+    for entry in entries:
+        is_named = entry.sender_id and entry.speaker not in ("", entry.sender_id)
+        if is_named and (entry.sender_id in sender_names or len(sender_names) < NAMES_KEPT):
+            sender_names[entry.sender_id] = entry.speaker
+    return {
+        "speakers": _kept_names(scope.speakers, [entry.speaker for entry in entries]),
+        "projects": _kept_names(scope.projects, [entry.project for entry in entries]),
+        "nicknames": _nicknames(entries, scope.nicknames),
+        "sender_names": sender_names,
+    }
+
+
+def _nicknames(entries: Iterable[Entry], earlier: Mapping[str, str]) -> dict[str, str]:
     """These nicknames and relations and those the entries teach; one that means several people means nobody."""
-    learnt = dict(known)
+    learnt = dict(earlier)
     for entry in entries:
         speaker = entry.speaker or f"{names.UNNAMED}{entry.sender_id}"
         for alias, name in (names.learn(entry.content, speaker) | relations.learn(entry.content)).items():
@@ -174,18 +180,8 @@ def nicknames_of(entries: Iterable[Entry], *, known: Mapping[str, str]) -> dict[
     return learnt
 
 
-def sender_names_of(entries: Iterable[Entry], *, known: Mapping[str, str]) -> dict[str, str]:
-    """These names of senders and those the entries came with; a new name takes the place of an old one."""
-    told = dict(known)
-    for entry in entries:
-        is_named = entry.sender_id and entry.speaker not in ("", entry.sender_id)
-        if is_named and (entry.sender_id in told or len(told) < NAMES_KEPT):
-            told[entry.sender_id] = entry.speaker
-    return told
-
-
 def reread_names(scope: Scope) -> tuple[list[str], dict[str, str]]:
-    """The projects and nicknames of a scope as its live entries tell them."""
+    """The projects and nicknames of a scope as its live entries have them."""
     live = Entry.objects.in_scope(scope).live()
     projects = set(live.exclude(project="").values_list("project", flat=True).distinct())
     kept = [name for name in scope.projects if name in projects]
@@ -194,7 +190,7 @@ def reread_names(scope: Scope) -> tuple[list[str], dict[str, str]]:
         .order_by("pk")
         .only("content", "speaker", "sender_id")
     )
-    return _kept_names(kept, sorted(projects)), nicknames_of(teaching.iterator(), known={})
+    return _kept_names(kept, sorted(projects)), _nicknames(teaching.iterator(), {})
 
 
 def _kept_names(names: Sequence[str], more: Iterable[str]) -> list[str]:

@@ -50,12 +50,12 @@ SELECT keeper FROM whole ORDER BY 1
 
 def sources_of(entries: Iterable[int]) -> dict[int, list[int]]:
     """By entry, those that became part of it and count for it."""
-    found: dict[int, list[int]] = {}
+    sources: dict[int, list[int]] = {}
     with connection.cursor() as cursor:
         cursor.execute(_SOURCES, [list(entries)])
         for keeper, source in cursor.fetchall():
-            found.setdefault(keeper, []).append(source)
-    return found
+            sources.setdefault(keeper, []).append(source)
+    return sources
 
 
 def keepers_of(entries: Iterable[int]) -> list[int]:
@@ -97,8 +97,8 @@ def keyword_rows(entries: Iterable[Entry]) -> list[KeywordRow]:
     """The search rows of entries that others may have become part of."""
     rows = list(entries)
     parts = sources_of(entry.pk for entry in rows)
-    said = dict(Entry.objects.filter(pk__in=set().union(*parts.values())).values_list("pk", "content"))
-    return [keyword_row(entry, [said[pk] for pk in parts.get(entry.pk, ()) if pk in said]) for entry in rows]
+    texts = dict(Entry.objects.filter(pk__in=set().union(*parts.values())).values_list("pk", "content"))
+    return [keyword_row(entry, [texts[pk] for pk in parts.get(entry.pk, ()) if pk in texts]) for entry in rows]
 
 
 def write_keywords(rows: Sequence[KeywordRow], average: dict[int, float]) -> None:
@@ -152,12 +152,12 @@ _NEIGHBOURS = f"""
 
 def neighbours(entries: Iterable[int]) -> dict[int, list[int]]:
     """The live entries within two places of each, in the same scope, session and chat; echoes are nobody's."""
-    found: dict[int, list[int]] = {entry: [] for entry in entries}
+    near: dict[int, list[int]] = {entry: [] for entry in entries}
     with connection.cursor() as cursor:
-        cursor.execute(_NEIGHBOURS, {"entries": list(found), "reach": conf.BLEND_REACH})
+        cursor.execute(_NEIGHBOURS, {"entries": list(near), "reach": conf.BLEND_REACH})
         for entry, neighbour in cursor.fetchall():
-            found[entry].append(neighbour)
-    return found
+            near[entry].append(neighbour)
+    return near
 
 
 def enqueue(entries: Sequence[int], *, new: Sequence[int] = ()) -> None:
@@ -204,7 +204,7 @@ _ENQUEUE = f"""
 
 def enqueue_neighbours(entries: Sequence[int]) -> None:
     """Have what stood beside these entries, and what they are part of, blended without them."""
-    beside = {neighbour for found in neighbours(entries).values() for neighbour in found}
+    beside = set().union(*neighbours(entries).values())
     beside.update(keepers_of(entries))
     if beside:
         with connection.cursor() as cursor:
@@ -246,7 +246,20 @@ def blend(entries: Iterable[int], *, model_id: int | None) -> int:
 def make_rows(entries: Iterable[int], *, model_id: int | None) -> set[int]:
     """Make search rows while nobody else makes any of their scopes; the scopes."""
     near = neighbours(entries)
-    rows = _read(near, sources_of(near))
+    parts = sources_of(near)
+    wanted = set(near).union(*near.values(), *parts.values())
+    rows: dict[int, _Row] = {}
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT e.id, e.scope_id, e.workspace_id, s.index_length, e.content, e.echo, e.path, e.heading"
+            " FROM memories_entry e JOIN memories_scope s ON s.id = e.scope_id WHERE e.id = ANY(%s)",
+            [list(wanted)],
+        )
+        for entry, scope, workspace, average, content, echo, path, heading in cursor.fetchall():
+            counts = text.terms(indexed_text(content, echo, path, heading))
+            rows[entry] = _Row(
+                scope, workspace, average, counts, echo == Echo.TURN, near.get(entry, []), parts.get(entry, [])
+            )
     vectors = raw_vectors(rows, model_id) if model_id is not None else {}
     _write(rows, {entry: row for entry, row in rows.items() if entry in near}, vectors, model_id)
     return {rows[entry].scope_id for entry in near if entry in rows}
@@ -272,33 +285,17 @@ def lock_scopes(near: Iterable[int]) -> None:
         )
 
 
-def _read(near: dict[int, list[int]], parts: dict[int, list[int]]) -> dict[int, _Row]:
-    wanted = set(near).union(*near.values(), *parts.values())
-    rows: dict[int, _Row] = {}
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT e.id, e.scope_id, e.workspace_id, s.index_length, e.content, e.echo, e.path, e.heading"
-            " FROM memories_entry e JOIN memories_scope s ON s.id = e.scope_id WHERE e.id = ANY(%s)",
-            [list(wanted)],
-        )
-        for entry, scope, workspace, average, content, echo, path, heading in cursor.fetchall():
-            counts = text.terms(indexed_text(content, echo, path, heading))
-            rows[entry] = _Row(
-                scope, workspace, average, counts, echo == Echo.TURN, near.get(entry, []), parts.get(entry, [])
-            )
-    return rows
-
-
 def _write(
-    known: dict[int, _Row], rows: dict[int, _Row], vectors: dict[int, list[float]], model_id: int | None
+    around: dict[int, _Row], rows: dict[int, _Row], vectors: dict[int, list[float]], model_id: int | None
 ) -> None:
+    """Blend rows with those around them, and write them."""
     keywords, embeddings = [], []
     for entry, row in rows.items():
-        around = [known[n] for n in row.neighbours if n in known]
+        near = [around[n].counts for n in row.neighbours if n in around]
         counts = Counter(row.counts)  # a copy: its neighbours are blended with its own words alone
         for part in row.sources:
-            counts |= known[part].counts if part in known else Counter()
-        keywords.append(sparse_literal(blend_keywords(counts, [n.counts for n in around], row.average)))
+            counts |= around[part].counts if part in around else Counter()
+        keywords.append(sparse_literal(blend_keywords(counts, near, row.average)))
         own = vectors.get(entry)
         mixed = own and blend_embedding(own, [vectors[n] for n in (*row.neighbours, *row.sources) if n in vectors])
         embeddings.append(dense_literal(mixed) if mixed else None)

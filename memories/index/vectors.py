@@ -37,8 +37,8 @@ _NEAREST = f"""
 
 def raw_vectors(entries: Iterable[int], model_id: int) -> dict[int, list[float]]:
     """Raw embeddings of the entries' present texts; those of an older wording are not used."""
-    found = EntryVector.objects.filter(entry__in=list(entries), model_id=model_id, fingerprint=F("entry__fingerprint"))
-    return dict(found.values_list("entry_id", "embedding"))
+    rows = EntryVector.objects.filter(entry__in=list(entries), model_id=model_id, fingerprint=F("entry__fingerprint"))
+    return dict(rows.values_list("entry_id", "embedding"))
 
 
 def facts_near_messages(

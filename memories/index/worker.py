@@ -60,20 +60,23 @@ def index_queued(*, now: datetime, limit: int | None = None, use_cache: bool = T
     models = models_in_use.writing_models(item.workspace_id for item in claimed)
     for model in dict.fromkeys(models.values()):
         of_model = {item.entry_id: item for item in claimed if models[item.workspace_id] == model}
-        # What is to be indexed, as it is worded now
+        # What is to be indexed, as it is worded now; what is out of use is served to nobody
         vectors = EntryVector.objects.filter(entry=OuterRef("pk"), model=model, fingerprint=OuterRef("fingerprint"))
-        needs_vector = ExpressionWrapper(
-            LIVE & ~Exists(vectors), BooleanField()
-        )  # what is out of use is served to nobody
+        needs_vector = ExpressionWrapper(LIVE & ~Exists(vectors), BooleanField())
         entries = Entry.objects.filter(pk__in=of_model).annotate(needs_vector=needs_vector).order_by("pk")
+        columns = ("pk", "fingerprint", "content", "echo", "path", "heading", "needs_vector")
         claims = [
-            EntryClaim(of_model[pk], fingerprint, indexed_text(content, echo, path, heading), needs_vector)
-            for pk, fingerprint, content, echo, path, heading, needs_vector in entries.values_list(
-                "pk", "fingerprint", "content", "echo", "path", "heading", "needs_vector"
-            )
+            EntryClaim(of_model[pk], fingerprint, indexed_text(content, echo, path, heading), is_without)
+            for pk, fingerprint, content, echo, path, heading, is_without in entries.values_list(*columns)
         ]
         missing = [claim for claim in claims if claim.needs_vector] if model else []
-        embedded = _embed_all(missing, model, use_cache) if model else []
+        # Those that failed before are asked for one by one: a text the embedder chokes on does not hold up the others
+        groups = [[claim for claim in missing if not claim.item.failures]]
+        groups += [[claim] for claim in missing if claim.item.failures]
+        embedded: list[EntryClaim] = []
+        for group in groups:
+            if group and model and _embed(group, model, use_cache):
+                embedded += group
         waiting = [claim for claim in missing if claim not in embedded]
         if _blend(claims, embedded, model):
             _release([claim for claim in claims if claim not in waiting])
@@ -94,18 +97,6 @@ def drain(*, now: datetime, use_cache: bool = True) -> int:
     while claimed := index_queued(now=now, use_cache=use_cache):
         total += claimed
     return total
-
-
-def _embed_all(claims: Sequence[EntryClaim], model: EmbeddingModel, use_cache: bool) -> list[EntryClaim]:
-    """The claims that have their vectors now.
-
-    Those that failed before are asked for one by one: a text the embedder chokes on does not hold up the others.
-    """
-    groups = [
-        [claim for claim in claims if not claim.item.failures],
-        *([claim] for claim in claims if claim.item.failures),
-    ]
-    return [claim for group in groups if group and _embed(group, model, use_cache) for claim in group]
 
 
 def _embed(claims: Sequence[EntryClaim], model: EmbeddingModel, use_cache: bool) -> bool:
