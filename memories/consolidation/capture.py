@@ -68,7 +68,7 @@ def turn_text(user: str, assistant: str, name: str = "", *, user_chars: int | No
 
 
 def capturing_scopes(resolved: Resolution, scopes: Mapping[str, Scope]) -> tuple[Scope | None, Scope | None]:
-    """The speaker's scope, where the speaker is known, and the chat's, where its channel keeps a memory of groups.
+    """The speaker's scope, where there is a speaker, and the chat's, where its channel keeps a memory of groups.
 
     `scopes` holds the scopes of `resolved` by key.
     """

@@ -1,13 +1,13 @@
-"""Summaries of a model, sentence by sentence: what nobody said is left out, and the rest stands (A11, B3, C10, D5).
+"""Summaries of a model, sentence by sentence: what no message bears out is left out (A11, B3, C10, D5).
 
-Two things speak against a sentence: it names a number, date, code or name nobody said, or the second reading finds it
-contradicted or not stated. Where a reader believes decoys, nothing is left of the summary: whoever asked for it goes on
-without a model.
+Two things speak against a sentence: it names a number, date, code or name that no message has, or the second reading
+finds it contradicted or not stated. Where a reader believes decoys, nothing is left of the summary: whoever asked for
+it goes on without a model.
 
 A long turn gets one (A11): what was cut is stored and answered at once, a model's summary takes its place later. Where
 the model is off, fails or is too slow, or what is left of its summary says less than what is stored, the turn stays as
 it was; and so it does when anybody changed it meanwhile. A summary that is not taken for what it says is an answer that
-cannot be used: the model is told why, and it is counted with the failures of its purpose.
+cannot be used: the model hears why, and it is counted with the failures of its purpose.
 """
 
 from collections import Counter
@@ -36,7 +36,7 @@ from memories.verification.claims import Conversation, Message
 
 @dataclass(frozen=True)
 class CheckedSummary:
-    """The sentences of a summary, paragraph by paragraph; those that name what nobody said need a reader to stand."""
+    """The sentences of a summary, paragraph by paragraph; those with what no message has need a reader to stand."""
 
     paragraphs: Sequence[Sequence[str]]
     doubted: frozenset[str] = frozenset()

@@ -65,7 +65,7 @@ def keepers_of(entries: Iterable[int]) -> list[int]:
         return [keeper for (keeper,) in cursor.fetchall()]
 
 
-#: Advisory locks are told apart by their highest byte.
+#: Advisory locks differ by their highest byte.
 BLEND_LOCK = 3 << 56
 CHANNEL = "memplatform_stale"
 #: What a search row is first made of: entry, workspace, scope, how often each term occurs, and whether it is an echo.

@@ -13,15 +13,15 @@ from memories.models import EmbeddingModel, EntryVector, Scope
 from memories.models.state import live_sql
 
 #: Memories of messages whose vectors are compared, the latest; and facts they are compared with.
-_SAID_MOST, _FACTS_MOST = 40, 1_000
+_MESSAGES_MOST, _FACTS_MOST = 40, 1_000
 _OF_TEXT = "v.entry_id = e.id AND v.model_id = %(model)s AND v.fingerprint = e.fingerprint"
 _NEAREST = f"""
-    WITH said AS MATERIALIZED (
+    WITH messages AS MATERIALIZED (
         SELECT v.embedding FROM memories_entry e JOIN memories_entryvector v ON {_OF_TEXT}
         WHERE e.scope_id = %(scope)s AND e.session_id = ANY(%(sessions)s::varchar[]) AND e.session_id <> ''
             AND e.created_at >= %(since)s AND e.type <> %(fact)s AND e.origins && %(origins)s::varchar[]
             AND {live_sql("e")}
-        ORDER BY e.created_at DESC, e.id DESC LIMIT {_SAID_MOST}
+        ORDER BY e.created_at DESC, e.id DESC LIMIT {_MESSAGES_MOST}
     ), facts AS MATERIALIZED (
         SELECT e.id, v.embedding FROM (
             SELECT * FROM memories_entry e
@@ -30,8 +30,8 @@ _NEAREST = f"""
             ORDER BY e.stated_at DESC, e.id DESC LIMIT {_FACTS_MOST}
         ) e JOIN memories_entryvector v ON {_OF_TEXT}
     )
-    SELECT facts.id FROM facts CROSS JOIN said
-    GROUP BY facts.id ORDER BY min(facts.embedding <#> said.embedding), facts.id DESC LIMIT %(most)s
+    SELECT facts.id FROM facts CROSS JOIN messages
+    GROUP BY facts.id ORDER BY min(facts.embedding <#> messages.embedding), facts.id DESC LIMIT %(most)s
 """  # noqa: S608 (names of ours)
 
 

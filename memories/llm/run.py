@@ -135,7 +135,7 @@ def _write(model: str, **columns: object) -> None:
         ModelHealth.objects.filter(model=name).update(**columns)
 
 
-#: Advisory locks are told apart by their highest byte.
+#: Advisory locks differ by their highest byte.
 PERMIT_LOCK, SPEND_LOCK = 5 << 56, 6 << 56
 _LOOK_AGAIN = (0.05, 0.25)  # seconds, at random in between
 #: The most tokens a server is believed to have counted.

@@ -136,7 +136,7 @@ class MergeFault(StrEnum):
     """Why facts are not made one."""
 
     DIFFER = "differ"  # one contradicts another
-    PLACES = "places"  # a slot, or who said it, tells them apart
+    PLACES = "places"  # they differ by a slot, or by who spoke
     LOST = "lost"  # the text leaves out an amount, a date, a code, a name or a person
     INVENTED = "invented"  # the text names something or somebody that none of them names
     UNVERIFIED = "unverified"  # nobody read it twice, or whoever did does not agree

@@ -285,7 +285,7 @@ def refused_of(candidates: Sequence[Candidate]) -> list[Refused]:
 def _draft(candidate: Candidate) -> Draft:
     """What is stored of it, with its quotes.
 
-    It names who said it where others speak too; a person's own memory holds what they said anywhere, as one.
+    It names its author where others speak too; a person's own memory holds their words of anywhere, as one.
     """
     if candidate.owner is None:
         raise AssertionError("a fact without a memory is refused")

@@ -27,7 +27,7 @@ class ScopedMessage:
 
     @property
     def speaker(self) -> str:
-        """Who said it, as people call them."""
+        """Its author, as people call them."""
         return ASSISTANT if self.is_answer else self.turn.place.get("speaker") or self.message.sender
 
 
@@ -42,7 +42,7 @@ class ScopeMessages:
         return {scoped.message.id for scoped in self.messages}.issuperset(ids)
 
     def chats(self, ids: Collection[str]) -> tuple[str, ...]:
-        """Where these messages were said; a chat's memory was all said in that chat."""
+        """The chats these messages are of; all of a chat's memory is of that chat."""
         if self.scope.kind != ScopeKind.USER:
             return ()
         chats = (scoped.turn.chat for scoped in self.messages if scoped.message.id in ids and scoped.turn.chat)
