@@ -63,17 +63,17 @@ def providers() -> list[Provider]:
 
 @lru_cache(maxsize=8)
 def _providers(paths: tuple[str, ...]) -> list[Provider]:
-    found: list[Provider] = []
+    usable: list[Provider] = []
     for path in paths:
         try:
             # The provider behind a short name or a dotted path
             made = import_string(SHORT_NAMES.get(path, path))
             number = path.removeprefix("endpoint")
             provider: Provider = made(int(number)) if path in SHORT_NAMES and number.isdigit() else made()
-            found.append(provider)
+            usable.append(provider)
         except (EmbedderFailed, ImportError) as error:
             log.warning("embedder %s is not available: %s", path, error)
-    return found
+    return usable
 
 
 def space_of(provider: Provider) -> Space:

@@ -128,11 +128,11 @@ def cached(provider: Provider, texts: Sequence[str]) -> dict[str, list[float]]:
     rows = EmbeddingCache.objects.filter(
         provider=provider.name, model=provider.model, text_hash__in=list(hashes)
     ).values_list("text_hash", "embedding")
-    found = {hashes[digest]: embedding for digest, embedding in rows}
-    if found:
+    vectors = {hashes[digest]: embedding for digest, embedding in rows}
+    if vectors:
         with connection.cursor() as cursor:
             cursor.execute(_RECORD_USE, [provider.name, provider.model, list(hashes)])
-    return found
+    return vectors
 
 
 def keep(provider: Provider, vectors: dict[str, list[float]]) -> None:

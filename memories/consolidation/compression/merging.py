@@ -213,9 +213,9 @@ def shared_words(fact: Entry, content: str) -> int:
     return len(set(fact.terms).intersection(text.terms(content)))
 
 
-def is_repeat(one: Entry, other: Entry) -> bool:
+def is_repeat(fact: Entry, other: Entry) -> bool:
     """Whether two facts are one memory, by the rule for what is written."""
-    likeness, _share = similarity.compare(other.content, one.content, threshold=conf.DEDUPE_THRESHOLD)
+    likeness, _share = similarity.compare(other.content, fact.content, threshold=conf.DEDUPE_THRESHOLD)
     return likeness in (Likeness.SAME, Likeness.ALIKE)
 
 

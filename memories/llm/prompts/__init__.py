@@ -63,9 +63,5 @@ def template(name: str, language: str) -> str:
 def as_data(data: Any) -> str:
     """The data between two tags, as JSON in which neither these nor a model's control tokens can occur."""
     written = json.dumps(data, ensure_ascii=False, allow_nan=False, default=str)
-    return f"<data>\n{_ESCAPED.sub(_by_number, written)}\n</data>"
-
-
-def _by_number(found: re.Match[str]) -> str:
-    """The same character as a JSON escape."""
-    return f"\\u{ord(found.group()):04x}"
+    as_escapes = _ESCAPED.sub(lambda sign: f"\\u{ord(sign.group()):04x}", written)
+    return f"<data>\n{as_escapes}\n</data>"
