@@ -24,7 +24,11 @@ class Channel(Recorded):
     - `channel_in_workspace`: the pair others point to.
     """
 
-    table = Table(chapter=Chapter.CHANNELS, fate=Fate.NOTHING, export=Export("channel", leaves_out=("created_at",)))
+    table = Table(
+        chapter=Chapter.CHANNELS,
+        fate=Fate.NOTHING,
+        export=Export("channel", leaves_out=("created_at",), later={"secrets": ""}),
+    )
 
     uid = models.UUIDField(_("id"), default=uuid7, unique=True, editable=False)
     workspace = models.ForeignKey(Workspace, models.CASCADE, related_name="channels")
