@@ -102,7 +102,17 @@ def hostile(one: Used, size: int) -> Iterator[str]:
 
 
 def seconds(one: Used, text: str) -> float:
-    """Of this thread's processor: what others do at the same time does not count."""
+    """Of this thread's processor: what others do at the same time does not count.
+
+    What takes long is timed again, twice: a processor that is shared or throttled is slow once, such a pattern always.
+    """
+    spent = [_seconds_once(one, text)]
+    while SECONDS < min(spent) < 10 * SECONDS and len(spent) < 3:
+        spent.append(_seconds_once(one, text))
+    return min(spent)
+
+
+def _seconds_once(one: Used, text: str) -> float:
     begun = time.thread_time()
     one.run(text)
     return time.thread_time() - begun
