@@ -52,8 +52,8 @@ def rows_of(house: House) -> dict[str, list[Any]]:
     for model, model_admin in admin.site._registry.items():
         field = getattr(model_admin, "workspace_field", None)
         if field:
-            rows = list(model._default_manager.filter(**{field: house.workspace.pk}))
-            found[model._meta.label_lower.replace(".", "_")] = rows
+            rows = model._default_manager.filter(**{field: house.workspace.pk})
+            found[model._meta.label_lower.replace(".", "_")] = list(rows.order_by(*model._meta.ordering, "pk"))
     return found
 
 
