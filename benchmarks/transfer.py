@@ -23,8 +23,7 @@ from benchmarks.ground import process, sql
 from benchmarks.imports import line
 from memories.models import Entry, Workspace
 from memplatform import postgres
-from memplatform.transfer.export import RECORDS
-from memplatform.transfer.records import END, FORMAT, HEAD
+from memplatform.transfer.records import END, FORMAT, HEAD, RECORDS
 
 BEGAN = datetime(2026, 1, 1, tzinfo=UTC)
 SCOPES = 10

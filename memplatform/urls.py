@@ -12,7 +12,7 @@ from memplatform import lab, metrics
 from memplatform.http.errors import server_error
 from memplatform.operations import health
 from memplatform.site import clock, front, joining, snoozes
-from memplatform.transfer.api import ExportView
+from memplatform.transfer.stream import ExportView
 
 handler400, handler404, handler500 = errors.bad_request, errors.page_not_found, server_error
 urlpatterns = [

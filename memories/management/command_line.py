@@ -10,6 +10,7 @@ from contextvars import ContextVar
 from datetime import datetime, timedelta
 from getpass import getuser
 from typing import Any
+from uuid import UUID
 
 from django.core.management.base import CommandError
 from django.utils import timezone
@@ -17,8 +18,9 @@ from django.utils.translation import gettext as _
 from tqdm import tqdm
 
 from memories.conf import duration
-from memories.models import Workspace
+from memories.models import Scope, Workspace
 from memories.tasks import clock_from
+from memories.tenancy.keys import kind_of_key
 
 
 def moment(text: str) -> datetime:
@@ -122,3 +124,46 @@ def no_line_for_each_memory() -> Iterator[None]:
 
 def counts_line(counts: dict[str, Any], *, as_json: bool) -> str:
     return json.dumps(counts) if as_json else ", ".join(f"{name} {count}" for name, count in counts.items())
+
+
+def named_scope(scope: str, workspace: str | None) -> Scope:
+    """The scope of this key or id. Raises CommandError."""
+    rows = Scope.objects.filter(workspace__in=workspaces(workspace)).select_related("workspace").order_by("pk")
+    found = list(rows.filter(key=scope)) or list(rows.filter(uid__in=_uids(scope)))
+    if not found:
+        message = _(
+            "There is no scope “%(scope)s”, and no address of a bot has such a key, as telegram:direct_u42 or main are."
+        )
+        raise CommandError(message % {"scope": scope})
+    if len(found) > 1:
+        names = ", ".join(one.workspace.name for one in found)
+        message = _("Several workspaces have a scope “%(scope)s”; name one by --workspace: %(names)s.")
+        raise CommandError(message % {"scope": scope, "names": names})
+    return found[0]
+
+
+def named_or_begun_scope(scope: str, workspace: str | None) -> Scope:
+    """The scope of this key or id; under a key a bot's address could have, it is begun. Raises CommandError."""
+    kind = kind_of_key(scope)
+    if kind is None or Scope.objects.filter(workspace__in=workspaces(workspace), key=scope).exists():
+        return named_scope(scope, workspace)
+    of = only_workspace(workspace)
+    begun = Scope.objects.begin(of.pk, scope, kind)
+    begun.workspace = of
+    return begun
+
+
+def only_workspace(name: str | None) -> Workspace:
+    """The workspace of this name, or the only one. Raises CommandError."""
+    found = workspaces(name)
+    if len(found) != 1:
+        names = ", ".join(one.name for one in found)
+        raise CommandError(_("Name the workspace by --workspace; there are: %(names)s.") % {"names": names})
+    return found[0]
+
+
+def _uids(text: str) -> list[UUID]:
+    try:
+        return [UUID(text)]
+    except ValueError:
+        return []

@@ -24,7 +24,7 @@ from memories.exceptions import PlatformError
 from memories.models import AuditEvent, Erasure, ErasureState, Workspace
 from memories.rights import Needs, needs, workspaces_of
 from memories.tenancy.roles import Right
-from memplatform.erasure import certificate, person, run, wording
+from memplatform.erasure import certificate, person, run
 from memplatform.erasure.person import Identity
 
 LIST = "admin:memories_erasure_changelist"
@@ -136,8 +136,8 @@ class ErasureAdmin(RestrictedAdmin):
             "workspace": workspace,
             "found": found,
             "counts": [
-                *wording.counted(found.counts),
-                *([(wording.table_name("files"), found.files)] if found.files else []),
+                *certificate.counted(found.counts),
+                *([(certificate.table_name("files"), found.files)] if found.files else []),
             ],
             "form": form,
             "back": reverse(LIST),
@@ -170,8 +170,8 @@ class ErasureAdmin(RestrictedAdmin):
             "title": gettext("Erasure of %(at)s")
             % {"at": timezone.localtime(erasure.created_at).strftime("%Y-%m-%d %H:%M")},
             "erasure": erasure,
-            "progress": wording.progress(erasure),
-            "counts": wording.counted(erasure.counts),
+            "progress": certificate.progress(erasure),
+            "counts": certificate.counted(erasure.counts),
             "is_over": erasure.state in (ErasureState.DONE, ErasureState.FAILED),
             "share": round(100 * (erasure.total - left) / erasure.total) if erasure.total else 0,
             "left": left,
@@ -187,9 +187,9 @@ class ErasureAdmin(RestrictedAdmin):
             "title": gettext("Certificate of erasure"),
             "certificate": issued,
             "is_genuine": certificate.verify(issued) == "own",
-            "removed": wording.counted(issued["removed"]),
-            "findings": wording.findings(issued),
-            "not_reached": [wording.table_name(name) for name in issued["not_reached"]],
+            "removed": certificate.counted(issued["removed"]),
+            "findings": certificate.findings(issued),
+            "not_reached": [certificate.table_name(name) for name in issued["not_reached"]],
             "pk": pk,
             "back": reverse("admin:memories_erasure_change", args=[pk]),
         }

@@ -1,21 +1,33 @@
-"""The certificate of an erasure: what was removed and how that was verified, signed, without a word or name of it."""
+"""What proves an erasure: a signed certificate, without a word or name of the person; and a file beside the database.
+
+By its file a database that was restored from an older backup erases them again. It holds the certificate, which anybody
+may read, and whom it was about, encrypted with the key of secrets.
+"""
 
 import base64
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
+import structlog
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
-from django.utils.translation import gettext as _
+from django.apps import apps
+from django.conf import settings
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
+from memories import secrets
 from memories.entries import suppression
-from memories.models import Erasure
+from memories.models import Erasure, ErasureState
 from memplatform.erasure import search
-from memplatform.erasure.tables import NOT_REACHED
+from memplatform.erasure.collect import NOT_REACHED
 
 FORMAT = 1
 #: A certificate has a few KB.
@@ -56,13 +68,13 @@ def read(file: Path) -> Mapping[str, Any]:
     with file.open("rb") as opened:
         content = opened.read(MOST_BYTES + 1)
     if len(content) > MOST_BYTES:
-        raise ValueError(_("This is no certificate: it is too large."))
+        raise ValueError(gettext("This is no certificate: it is too large."))
     try:
         certificate = json.loads(content)
     except (ValueError, RecursionError) as problem:
-        raise ValueError(_("This is no certificate.")) from problem
+        raise ValueError(gettext("This is no certificate.")) from problem
     if not isinstance(certificate, dict):
-        raise ValueError(_("This is no certificate."))
+        raise ValueError(gettext("This is no certificate."))
     return certificate
 
 
@@ -92,7 +104,9 @@ def _named(public_key: str) -> bytes:
         key = base64.b64decode(public_key.strip(), validate=True)
         Ed25519PublicKey.from_public_bytes(key)
     except ValueError as problem:
-        raise ValueError(_("This is no public key: it is 32 bytes in base64, as a certificate names it.")) from problem
+        raise ValueError(
+            gettext("This is no public key: it is 32 bytes in base64, as a certificate names it.")
+        ) from problem
     return key
 
 
@@ -118,3 +132,118 @@ def _public(key: Ed25519PrivateKey) -> bytes:
 def _bytes(body: Mapping[str, Any]) -> bytes:
     """The same for the same content, in whichever order it stands."""
     return json.dumps(body, sort_keys=True, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """What a file tells of an erasure."""
+
+    uid: UUID
+    workspace: UUID
+    identities: list[dict[str, str]]
+    reason: str
+    actor: str
+    ordered_at: str
+    seed: bytes
+
+
+def folder() -> Path:
+    """Where the files are."""
+    return Path(settings.ERASURES_ROOT)
+
+
+def put_on_file(erasure: Erasure, certificate: dict[str, Any] | None = None) -> Path:
+    """Record an erasure when it is ordered, and with its certificate when it is done. Raises OSError."""
+    path = folder() / f"{erasure.uid}.json"
+    folder().mkdir(mode=0o700, parents=True, exist_ok=True)
+    sealed = _sealed(erasure) if erasure.identities else json.loads(path.read_text())["sealed"]
+    draft = path.with_name(f".{path.name}")
+    with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
+        json.dump({"certificate": certificate, "sealed": sealed}, file, ensure_ascii=False, indent=1)
+        file.flush()
+        os.fsync(file.fileno())
+    draft.replace(path)
+    return path
+
+
+def _sealed(erasure: Erasure) -> str:
+    return secrets.seal(
+        json.dumps(
+            {
+                "uid": str(erasure.uid),
+                "workspace": str(erasure.workspace.uid),
+                "identities": erasure.identities,
+                "reason": erasure.reason,
+                "actor": erasure.actor,
+                "ordered_at": erasure.created_at.isoformat(),
+                "seed": base64.b64encode(suppression.seed()).decode(),
+            }
+        )
+    )
+
+
+def on_file_only() -> Iterator[Recorded]:
+    """The erasures on file that the database does not know: it is older than they are."""
+    for path in sorted(folder().glob("*.json")):
+        try:
+            told = json.loads(secrets.unseal(json.loads(path.read_text())["sealed"]))
+        except (OSError, ValueError, KeyError, secrets.SecretUnreadable) as problem:
+            log.error("erasure.unreadable", file=path.name, problem=type(problem).__name__)
+            continue
+        if not Erasure.objects.filter(uid=told["uid"]).exists():
+            seed, uids = base64.b64decode(told.pop("seed")), (UUID(told.pop("uid")), UUID(told.pop("workspace")))
+            yield Recorded(*uids, **told, seed=seed)
+
+
+_NAMES = {
+    "files": _("files of the person"),
+    "lines": _("lines in files of others"),
+    "journal": _("calls in the journal"),
+    "put_back": _("memories of others, put back"),
+    "backups": _("backups made before: restored, they are erased again from the files of erasures"),
+    "exports": _("exports and copies somebody took elsewhere, and what webhooks sent"),
+    "logs": _(
+        "logs written before, of the web, worker, embedder and MCP processes, of PostgreSQL, of a proxy in front and "
+        "where they were sent: lines hold the id, and addresses that were asked for"
+    ),
+}
+STEPS = {
+    "find": _("finding what is about the person"),
+    "mark": _("keeping hashes of what goes"),
+    "search": _("reading through what no id leads to"),
+    "files": _("files and journal"),
+    "remove": _("removing rows"),
+    "count": _("counting words anew"),
+    "verify": _("verifying"),
+}
+
+
+def table_name(table: str) -> str:
+    """The rows of a table as people call them."""
+    if table in _NAMES:
+        return str(_NAMES[table])
+    model = next((one for one in apps.get_models() if one._meta.db_table == table), None)
+    return str(model._meta.verbose_name_plural) if model else table
+
+
+def counted(counts: Mapping[str, int]) -> list[tuple[str, int]]:
+    """Names and numbers, without what is zero."""
+    return [(table_name(table), count) for table, count in counts.items() if count]
+
+
+def progress(erasure: Erasure) -> str:
+    """How far it is, in a sentence."""
+    if erasure.state == ErasureState.RUNNING and erasure.step in STEPS:
+        return str(STEPS[erasure.step])
+    if erasure.error:
+        return gettext("It was interrupted, and is tried again each minute: %(error)s") % {"error": erasure.error}
+    return str(ErasureState(erasure.state).label)
+
+
+def findings(certificate: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Where the same words still stand, and in which rows."""
+    found = certificate["verified"]["same_words_found_in"]
+    return [(table_name(table), ", ".join(map(str, rows))) for table, rows in found.items()]

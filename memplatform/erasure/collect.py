@@ -1,11 +1,10 @@
-# ruff: noqa: S608 (statements of `ties.sql`, and names of tables)
 """Finding every row that is about a person, by scope, sender, message and lineage, before anything is removed.
 
 What is found is written down, so that an erasure that was killed goes on although what led to it is gone.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -13,8 +12,10 @@ from typing import Any
 from django.db import connection, transaction
 
 from memories.models import Erasure, ErasureTarget
-from memories.models.table import tables
+from memories.models.table import Fate, tables
 from memplatform.erasure.person import from_json, own_keys
+
+# ruff: noqa: S608 (statements of `ties.sql`, and names of tables)
 
 
 @cache
@@ -88,3 +89,26 @@ def take(erasure: Erasure, table: str, count: int) -> list[int]:
 def done(erasure: Erasure, table: str, rows: list[int]) -> None:
     """These rows of a table are gone."""
     ErasureTarget.objects.filter(erasure=erasure, table_name=table, row_id__in=rows).delete()
+
+
+OTHERS: Mapping[str, Fate] = {
+    **dict.fromkeys(("django_admin_log", "django_session", "django_q_task"), Fate.SEARCHED),
+    "django_q_ormq": Fate.NOTHING,  # ids of what is to be worked on
+    **dict.fromkeys(
+        (
+            *("auth_user", "auth_group", "auth_permission", "auth_group_permissions", "auth_user_groups"),
+            *("auth_user_user_permissions", "axes_accessattempt", "axes_accessattemptexpiration"),
+            *("axes_accessfailurelog", "axes_accesslog", "django_content_type", "django_migrations"),
+            "django_q_schedule",
+        ),
+        Fate.NOTHING,
+    ),
+}
+#: Places outside the tables that no platform reaches, in the order of the certificate. Logs hold ids, and no words.
+NOT_REACHED = ("backups", "exports", "logs")
+
+
+@cache
+def fates() -> Mapping[str, Fate]:
+    """By table, what becomes of the rows about an erased person."""
+    return {model._meta.db_table: table.fate for model, table in tables()} | dict(OTHERS)

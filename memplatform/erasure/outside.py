@@ -14,7 +14,7 @@ from memories.models import Entry, Erasure, ErasureTarget, Scope, Workspace
 from memories.offline import erased_calls, journal
 from memories.offline.journal import Line
 from memplatform.erasure.person import Identity, from_json, own_keys
-from memplatform.erasure.phrases import Matcher
+from memplatform.erasure.search import Matcher
 from sessions_app.models import SessionEvent
 
 

@@ -13,7 +13,7 @@ from memories.entries.past import count_scope
 from memories.exceptions import PlatformError, ScopeFrozen
 from memories.language.text import smart_truncate
 from memories.models import Entry, Erasure, ErasureState, ErasureTarget, Scope, Workspace
-from memplatform.erasure import certificate, collect, ledger, mark, outside, person, remove, search
+from memplatform.erasure import certificate, collect, outside, person, remove, search
 from memplatform.erasure.person import Identity
 
 log = structlog.get_logger(__name__)
@@ -47,7 +47,7 @@ def order(workspace: Workspace, identities: Sequence[Identity], *, reason: str, 
             actor=actor,
             created_at=now,
         )
-        ledger.write(erasure)
+        certificate.put_on_file(erasure)
     log.info("erasure.ordered", erasure=str(erasure.uid), workspace=workspace.pk, actor=actor)
     return erasure
 
@@ -141,11 +141,11 @@ def _enter(erasure: Erasure, step: str) -> None:
 
 def _remove(erasure: Erasure, now: datetime) -> None:
     _enter(erasure, "mark")
-    kept = mark.put_others_back(erasure, now=now)
+    kept = remove.put_others_back(erasure, now=now)
     if kept:
         remove.add(erasure, "put_back", kept)
     outside.collect_lines(erasure)
-    mark.mark(erasure)
+    remove.mark(erasure)
     scopes = _others_scopes(erasure)
     matcher = search.matcher_of(erasure)
     _enter(erasure, "search")
@@ -207,7 +207,7 @@ def verify(erasure: Erasure) -> tuple[int, dict[str, list[int] | list[str]]]:
 
 def _finish(erasure: Erasure, left_over: dict[str, list[int] | list[str]], still_tied: int, now: datetime) -> None:
     issued = certificate.issue(erasure, left_over, still_tied, now=now)
-    ledger.write(erasure, issued)  # before the names are forgotten here
+    certificate.put_on_file(erasure, issued)  # before the names are forgotten here
     erasure.state, erasure.step, erasure.error = ErasureState.DONE, "", ""
     erasure.identities, erasure.certificate, erasure.finished_at = [], issued, now
     erasure.save()
@@ -217,7 +217,7 @@ def _finish(erasure: Erasure, left_over: dict[str, list[int] | list[str]], still
 def order_missing(*, now: datetime) -> int:
     """Order again what is on file and not in the database, which is older: a backup was restored; how many."""
     count = 0
-    for told in ledger.missing():
+    for told in certificate.on_file_only():
         workspace = Workspace.objects.filter(uid=told.workspace).first()
         if workspace is None:
             continue

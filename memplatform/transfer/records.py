@@ -1,24 +1,88 @@
-"""The records of an export, as the models declare them.
+"""The records of an export, as the models declare them: what a line holds, and reading it line by line.
 
-A record refers to another by the id outsiders see. Nothing derived is in it: no embeddings, search rows or counters of
-words; and nothing of who calls: no keys, receipts or secrets.
+A record refers to another by the id outsiders see, and to a message by its place in the conversation: both are the
+same on every platform. Nothing derived is in it: no embeddings, search rows or counters of words; and nothing of who
+calls: no keys, receipts or secrets.
 """
 
-from collections.abc import Mapping
+import json
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime
+from pathlib import Path
 from typing import Any
 from uuid import UUID
 
 from django.core.exceptions import ValidationError
+from django.db import connection
 from django.db.models import DateTimeField, Model
 from django.utils.translation import gettext as _
 
+from memories.imports.batch import ITEM_BYTES, FileRefused, Heard, check_depth, nested_too_deep
+from memories.language import text
 from memories.models import Entry
 from memories.models.table import Export, tables
+from sessions_app.models import SessionEvent, conversation_path, event_ids
+
+_EVENT, _AT, _GONE = "/event-", "/position-", "/gone-"
+#: A message by its session, conversation and position.
+Place = tuple[UUID, int, int]
+
+_FIND = """
+SELECT s.uid, e.conversation, e.position, e.id
+FROM unnest(%s::uuid[], %s::int[], %s::int[]) AS wanted (session, conversation, position)
+JOIN sessions_app_session s ON s.uid = wanted.session AND s.workspace_id = %s
+JOIN sessions_app_sessionevent e
+    ON e.session_id = s.id AND e.conversation = wanted.conversation AND e.position = wanted.position
+"""
+
+
+def by_position(origins: Collection[str]) -> dict[str, str]:
+    """The names of messages by position; of one that is gone a name that leads to no other message elsewhere."""
+    rows = SessionEvent.objects.filter(pk__in=set(event_ids(origins))).select_related("session")
+    found = {row.session.origin_of(row): _named(row.session.uid, row.conversation, row.position) for row in rows}
+    return {origin: found.get(origin, origin.replace(_EVENT, _GONE)) for origin in origins}
+
+
+def _named(session: UUID, conversation: int, position: int) -> str:
+    return f"{conversation_path(session, conversation)}{_AT}{position}"
+
+
+def by_number(workspace: int, origins: Iterable[str], session_of: Callable[[Place], UUID]) -> dict[str, str]:
+    """The names here of messages as an export names them; one that is not here keeps the name of its place."""
+    places = {origin: place for origin in origins if (place := _place(origin, session_of))}
+    found = numbers(workspace, [place for place in places.values() if place[2]])
+    names = {}
+    for origin, (session, conversation, position) in places.items():
+        number = found.get((session, conversation, position))
+        last = origin.rpartition("/")[2] if number is None else f"event-{number}"
+        names[origin] = f"{conversation_path(session, conversation)}/{last}"
+    return names
+
+
+def numbers(workspace: int, places: Iterable[Place]) -> dict[Place, int]:
+    """The numbers of the messages that are here, by their place."""
+    wanted = list(places)
+    with connection.cursor() as cursor:
+        cursor.execute(_FIND, [*([place[n] for place in wanted] for n in range(3)), workspace])
+        return {(session, conversation, position): pk for session, conversation, position, pk in cursor.fetchall()}
+
+
+def _place(origin: str, session_of: Callable[[Place], UUID]) -> Place | None:
+    """The place a name tells, at position 0 where the message is gone; None: it is no name of a message."""
+    try:
+        _head, session, conversation, last = origin.split("/")
+        position = int(last.removeprefix(_AT[1:])) if last.startswith(_AT[1:]) else 0
+        place = UUID(session), int(conversation), position
+    except ValueError:
+        return None
+    return (session_of(place), *place[1:])
+
 
 FORMAT = 1
 HEAD, END = "export", "end"
+RECORDS = "memory.jsonl"
 #: An entry out of use and its successor, which may stand further down than the entry.
 SUCCESSOR = "successor"
 
@@ -107,3 +171,124 @@ def reference(record: Mapping[str, Any], name: str) -> UUID | None:
         return None if value is None else UUID(value)
     except (ValueError, AttributeError, TypeError) as problem:
         raise RecordRefused(_("“%(name)s” is no id.") % {"name": name}) from problem
+
+
+Line = tuple[int, dict[str, Any]]
+
+
+@dataclass
+class Contents:
+    """What an export says it holds."""
+
+    counts: Counter[str] = field(default_factory=Counter)
+    scopes: set[UUID] = field(default_factory=set)
+    sessions: set[UUID] = field(default_factory=set)
+    remembered: set[UUID] = field(default_factory=set)  # memories and days
+    is_whole: bool = False
+
+
+def records_of(place: Path) -> Path:
+    """The file of records of an export: this file, or the one in this folder."""
+    return place / RECORDS if place.is_dir() else place
+
+
+def is_export(place: Path) -> bool:
+    """Whether a file or folder begins as an export does."""
+    try:
+        with records_of(place).open(encoding="utf-8") as file:
+            head = json.loads(file.readline(10_000))
+    except (OSError, ValueError, RecursionError):
+        return False
+    return isinstance(head, dict) and head.get("record") == HEAD
+
+
+def records_in(file: Path, heard: Heard = lambda _bytes: None) -> Iterator[Line]:
+    """The records of a file with their line numbers. Raises FileRefused."""
+    done = 0
+    with file.open("rb") as opened:
+        for number, line in enumerate(iter(lambda: opened.readline(ITEM_BYTES + 1), b""), start=1):
+            done += len(line)
+            heard(done)
+            try:
+                if len(line) > ITEM_BYTES:
+                    message = _("It has over %(most)d MB; no line of an export is so long.")
+                    raise RecordRefused(message % {"most": ITEM_BYTES // 1024 // 1024})
+                record = json.loads(line)
+                check_depth(record)
+                if not isinstance(record, dict):
+                    raise RecordRefused(_("It is no record."))
+                if b"\\u" in line and not text.is_storable(json.dumps(record, ensure_ascii=False)):
+                    raise RecordRefused(_("NUL and lone surrogates cannot be stored."))
+            except RecursionError as problem:
+                raise FileRefused(nested_too_deep(file.name, number)) from problem
+            except (ValueError, RecordRefused) as problem:
+                raise refused(number, problem) from problem
+            yield number, record
+
+
+def refused(number: int, problem: Exception) -> FileRefused:
+    """The error that names a line."""
+    return FileRefused(_("Line %(number)d: %(why)s") % {"number": number, "why": problem})
+
+
+def check_file(file: Path, heard: Heard) -> Contents:
+    """Read a whole export before anything of it is written. Raises FileRefused with the first line that is wrong."""
+    contents = Contents()
+    number = 0
+    for number, record in records_in(file, heard):
+        try:
+            _check_record(number, record, contents)
+        except RecordRefused as problem:
+            raise refused(number, problem) from problem
+    if not contents.is_whole:
+        message = _("The file ends at line %(number)d, before its end: the export was interrupted, or the copy.")
+        raise FileRefused(message % {"number": number})
+    return contents
+
+
+def _check_record(number: int, record: dict[str, Any], contents: Contents) -> None:
+    kind = record.get("record")
+    if (kind == HEAD) != (number == 1) or contents.is_whole:
+        raise RecordRefused(_("This is no export, or two in one file."))
+    if kind == HEAD:
+        if record.get("format") != FORMAT:
+            message = _("This export has format %(format)s; this version reads %(known)d.")
+            raise RecordRefused(message % {"format": record.get("format"), "known": FORMAT})
+    elif kind == END:
+        contents.is_whole = True
+        if record.get("counts") != dict(contents.counts):
+            raise RecordRefused(_("Lines are missing: the counts at the end are others."))
+    elif kind not in KINDS:
+        raise RecordRefused(_("“%(kind)s” is no kind of record.") % {"kind": kind})
+    else:
+        contents.counts[str(kind)] += 1
+        _check_columns(str(kind), record, contents)
+
+
+def _check_columns(kind: str, record: dict[str, Any], contents: Contents) -> None:
+    KINDS[kind].read(record)
+    known = {"scope": contents.scopes, "session": contents.sessions}
+    for name, of in KINDS[kind].references.items():
+        uid = reference(record, name)
+        if of in known and uid and uid not in known[of] and kind != "session":
+            raise RecordRefused(_("“%(name)s” names none of this file.") % {"name": name})
+    if kind in known:
+        known[kind].add(UUID(str(record["uid"])))
+    if kind in ("entry", "day"):
+        contents.remembered.add(UUID(str(record["uid"])))
+    for part, shape in PARTS.get(kind, {}).items():
+        for hanging in record.get(part) or ():
+            shape.read(hanging)
+            number = {"slots": "number", "history": "slot"}.get(part)
+            if number and not isinstance(hanging.get(number, ""), int | None):
+                raise RecordRefused(_("“%(name)s” is missing.") % {"name": number})
+    if kind == "entry" and record.get("access"):
+        ACCESS.read(record["access"])
+
+
+Row = tuple[int, dict[str, Any], dict[str, Any]]  # line, record, columns
+
+
+def columns_of(kind: str, page: Sequence[Line]) -> list[Row]:
+    """The lines of a page with the columns they hold."""
+    return [(number, record, KINDS[kind].read(record)) for number, record in page]

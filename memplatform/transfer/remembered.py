@@ -15,11 +15,19 @@ from memories.imports.batch import LeftOutReason
 from memories.language import text
 from memories.models import DailyEvent, Entry, Link, Scope, Suppression
 from memories.models.change import acting
-from memplatform.transfer.messages import by_number
-from memplatform.transfer.reading import Line
-from memplatform.transfer.records import ACCESS, CHANGE, EVIDENCE, SLOT, SUCCESSOR, reference
+from memplatform.transfer.records import (
+    ACCESS,
+    CHANGE,
+    EVIDENCE,
+    SLOT,
+    SUCCESSOR,
+    Line,
+    Row,
+    by_number,
+    columns_of,
+    reference,
+)
 from memplatform.transfer.run import Import
-from memplatform.transfer.tables import Row, columns_of
 
 _DAY = "daily/"  # how words of a day's note name it (memories.entries.evidence)
 

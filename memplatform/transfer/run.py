@@ -1,20 +1,112 @@
-"""One run of an import: where an export is brought, and what has been met of it so far."""
+"""One run of an import: where an export is brought, what its ids and files mean there, and what it has met so far."""
 
+import shutil
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
+from pathlib import Path
 from typing import Any
-from uuid import UUID, uuid4
+from uuid import UUID, uuid4, uuid5
+
+from django.db.models import Model, QuerySet
 
 from memories import batches
+from memories.entries.files import folder_of
+from memories.exceptions import PathNotAllowed
+from memories.files.layout import ScopeFolder, folder_in, resolve_path
 from memories.imports.batch import AllLeftOut, LeftOut, LeftOutReason
 from memories.models import Batch, Scope, Workspace
-from memplatform.transfer.files import ImportedFiles
-from memplatform.transfer.ids import Ids
-from memplatform.transfer.messages import Place
+from memplatform.transfer.export import FILES
+from memplatform.transfer.records import Place
 from sessions_app.models import Session
+
+
+@dataclass(frozen=True)
+class Ids:
+    """The ids of one export in the workspace or scope it is brought into."""
+
+    place: UUID
+    #: What stood here before and is the same as something of the export, by its id there.
+    same: dict[UUID, UUID] = field(default_factory=dict)
+
+    def derived(self, uid: UUID) -> UUID:
+        """The id of what had this one there, where it is taken here."""
+        return uuid5(self.place, str(uid))
+
+    def beside(self, uid: UUID) -> UUID:
+        """The id of what stands beside the session that is here for this one."""
+        return uuid5(self.place, f"{uid}/beside")
+
+    def here(self, rows: "QuerySet[Any]", uids: Collection[UUID]) -> dict[UUID, Any]:
+        """The rows among these that were brought in for these ids, are the very same, or say the same."""
+        names = {uid: [self.derived(uid), uid, *([self.same[uid]] if uid in self.same else [])] for uid in uids}
+        found = {row.uid: row for row in rows.filter(uid__in=[name for some in names.values() for name in some])}
+        pairs = ((uid, next((found[name] for name in some if name in found), None)) for uid, some in names.items())
+        return {uid: row for uid, row in pairs if row is not None}
+
+    def new(self, model: type[Model], uids: Collection[UUID]) -> dict[UUID, UUID]:
+        """The ids under which to store what is not here."""
+        taken = set(model._default_manager.filter(uid__in=uids).values_list("uid", flat=True))
+        return {uid: self.derived(uid) if uid in taken else uid for uid in uids}
+
+
+@dataclass
+class ImportedFiles:
+    """The folder of an export's files; None: it came without."""
+
+    export: Path | None
+    _kept: dict[tuple[int, str], str] = field(default_factory=dict)
+
+    def place_of(self, scope: Scope, path: str) -> str:
+        """Where a line of this path stays one here: its file comes along, or lies here with the same words; else empty.
+
+        The folder of the scope may have its name of before, there or here.
+        """
+        key = scope.pk, path
+        if key not in self._kept:
+            folder, there = folder_of(scope), self._there(scope)
+            source = _file(there, path) if there else None
+            here = _moved(path, there, folder) if there and source else ""
+            target = folder.workspace / here
+            is_same = source is not None and target.is_file() and target.read_bytes() == source.read_bytes()
+            self._kept[key] = here if source and (is_same or not target.exists()) else ""
+        return self._kept[key]
+
+    def bring(self, scopes: Iterable[Scope]) -> int:
+        """Copy the files of these scopes that are not here; how many."""
+        copied = 0
+        for scope in scopes:
+            folder, there = folder_of(scope), self._there(scope)
+            if there is None:
+                break
+            for found in [*there.files(), *there.transcripts()]:
+                source, path = _file(there, found.path), _moved(found.path, there, folder)
+                target = resolve_path([folder], path)[1]
+                if source and not target.exists():
+                    target.parent.mkdir(parents=True, exist_ok=True)
+                    shutil.copy2(source, target)
+                    copied += 1
+        return copied
+
+    def _there(self, scope: Scope) -> ScopeFolder | None:
+        return folder_in(self.export / FILES, scope.key) if self.export else None
+
+
+def _moved(path: str, there: ScopeFolder, here: ScopeFolder) -> str:
+    """The path here of a file of an export."""
+    return here.base + path.removeprefix(there.base)
+
+
+def _file(there: ScopeFolder, path: str) -> Path | None:
+    """A file of the export that this scope may have, behind the same wall as those here."""
+    try:
+        place = resolve_path([there], path)[1]
+    except PathNotAllowed:
+        return None
+    return place if place.is_file() else None
+
 
 NAME = "import"
 

@@ -12,9 +12,8 @@ from django.utils.translation import gettext as _
 from memories.exceptions import PlatformError
 from memories.management import command_line
 from memories.models import AuditEvent, AuditRecord, ErasureState, Workspace
-from memplatform.erasure import certificate, run, wording
+from memplatform.erasure import certificate, run
 from memplatform.erasure.person import Identity
-from memplatform.transfer import scopes
 
 #: Exit of --verify for a certificate that is whole, of an installation whose key nobody has named.
 UNKNOWN_SIGNER = 3
@@ -45,14 +44,14 @@ class Command(BaseCommand):
                 done = run.erase_waiting(now=now)
                 self.stdout.write(_("Ordered again: %(ordered)d, erased: %(erased)d.") % {"ordered": ordered, **done})
             else:
-                workspace = scopes.only_workspace(options["workspace"])
+                workspace = command_line.only_workspace(options["workspace"])
                 self._erase(workspace, [Identity.parse(name) for name in options["person"]], options)
         except (PlatformError, OSError) as problem:
             raise CommandError(str(problem)) from problem
 
     def _erase(self, workspace: Workspace, identities: list[Identity], options: dict[str, Any]) -> None:
         found = run.preview(workspace, identities, now=timezone.now())
-        for name, count in [*wording.counted(found.counts), (wording.table_name("files"), found.files)]:
+        for name, count in [*certificate.counted(found.counts), (certificate.table_name("files"), found.files)]:
             self.stdout.write(f"{count:>8}  {name}")
         if not options["yes"]:
             self.stdout.write(_("Nothing was changed. With --yes and a --reason it is erased, and cannot be undone."))

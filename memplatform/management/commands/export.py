@@ -12,7 +12,6 @@ from django.utils.translation import gettext as _
 from memories.exceptions import PlatformError
 from memories.management import command_line
 from memories.models import AuditEvent, AuditRecord
-from memplatform.transfer import scopes
 from memplatform.transfer.export import export
 
 
@@ -35,8 +34,8 @@ class Command(BaseCommand):
             bar = bar or command_line.Bar(total, "records", head=_("Exporting"), has_lines=True)
             bar({"records": done})
 
-        scope = None if options["scope"] is None else scopes.named(options["scope"], options["workspace"])
-        workspace = scope.workspace if scope else scopes.only_workspace(options["workspace"])
+        scope = None if options["scope"] is None else command_line.named_scope(options["scope"], options["workspace"])
+        workspace = scope.workspace if scope else command_line.only_workspace(options["workspace"])
         try:
             done = export(
                 workspace,

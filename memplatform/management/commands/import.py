@@ -20,9 +20,8 @@ from memories.imports.folder import import_folder, open_folder
 from memories.imports.foreign_file import FORMATS, format_of, import_file
 from memories.management import command_line
 from memories.models import Batch
-from memplatform.transfer import scopes
 from memplatform.transfer.importing import import_export
-from memplatform.transfer.reading import is_export
+from memplatform.transfer.records import is_export
 from memplatform.transfer.run import TransferReport
 
 #: Of what was left out, so much is named.
@@ -83,10 +82,10 @@ def _import(options: dict[str, Any], progress: "_Progress") -> ImportReport | Tr
     place = Path(options["source"])
     actor = f"command:{options['actor']}" if options["actor"] else command_line.actor()
     how: Any = {"now": options["now"] or timezone.now(), "actor": actor, "is_dry": options["dry_run"]}
-    scope = scopes.named_or_begun(options["into"], options["workspace"]) if options["into"] else None
+    scope = command_line.named_or_begun_scope(options["into"], options["workspace"]) if options["into"] else None
     kind = options["kind"] or (EXPORT if is_export(place) else FOLDER if not place.is_file() else format_of(place))
     if kind == EXPORT:
-        workspace = scope.workspace if scope else scopes.only_workspace(options["workspace"])
+        workspace = scope.workspace if scope else command_line.only_workspace(options["workspace"])
         return import_export(workspace, scope, place, **how, report=progress)
     folder = open_folder(place) if kind == FOLDER else None
     if scope is None:

@@ -18,8 +18,7 @@ from memories.entries.daily_events import EventDraft
 from memories.entries.draft import QuotedWords
 from memories.models import Batch, Bot, Change, Entry, Evidence, Scope, Suppression, Workspace
 from memories.models.state import State, mark_of
-from memplatform.transfer import markdown
-from memplatform.transfer.export import export
+from memplatform.transfer.export import export, write_markdown
 from sessions_app.admin.made_memories import suspect_message
 from sessions_app.history import retention
 from sessions_app.models import SessionEvent
@@ -96,7 +95,7 @@ def answers(talk: Talk, known: list[Entry], folder: Path) -> Iterator[tuple[str,
 def markdown_of(scope: Scope, folder: Path) -> str:
     folder = folder / str(len(list(folder.iterdir())))
     (folder / "files").mkdir(parents=True)
-    markdown.write(scope.workspace, scope, folder / "files", folder / "told")
+    write_markdown(scope.workspace, scope, folder / "files", folder / "told")
     return "".join(file.read_text() for file in folder.rglob("*.md"))
 
 

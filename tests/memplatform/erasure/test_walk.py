@@ -30,7 +30,7 @@ from memories.models import (
 from memories.notes.freshness import FileIndexer, scopes_with_files
 from memories.tenancy.roles import Role
 from memplatform.erasure import certificate, run
-from memplatform.erasure.tables import fates
+from memplatform.erasure.collect import fates
 from sessions_app.models import SessionEvent
 from tests.conftest import NOW, Api, make_key
 from tests.memories.admin.conftest import enter, make_user

@@ -14,10 +14,9 @@ from memories import entries
 from memories.choices import Permission
 from memories.models import AuditRecord, Entry, Workspace
 from memories.tenancy import row_level_security
-from memplatform.transfer import api as calls
 from memplatform.transfer import stream
-from memplatform.transfer.export import export, one_moment
-from memplatform.transfer.sections import Section
+from memplatform.transfer import stream as calls
+from memplatform.transfer.export import Section, export, one_moment
 from tests.conftest import GROUP, NOW, TELEGRAM, Api, make_draft, make_key, make_scope
 
 OWN = "telegram:direct_u42"

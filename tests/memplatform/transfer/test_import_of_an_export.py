@@ -20,7 +20,7 @@ from memories.models import Batch, DailyEvent, Entry, IndexQueueItem, Scope, Sup
 from memories.notes.index import sync_scope
 from memories.notes.save import save_note
 from memplatform.transfer import export as exporting
-from memplatform.transfer import importing, reading
+from memplatform.transfer import importing, records
 from tests.conftest import NOW, Api, make_key, make_scope
 
 pytestmark = pytest.mark.django_db
@@ -319,7 +319,7 @@ def test_what_came_into_many_scopes_is_one_run_and_taken_back_by_one_command(
 def test_a_line_over_a_limit_is_named_with_the_limit_and_nothing_is_written(
     scope: Scope, stranger: Workspace, tmp_path: Path, line: str, limit: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(reading, "ITEM_BYTES", 1024 * 1024)
+    monkeypatch.setattr(records, "ITEM_BYTES", 1024 * 1024)
     told("export", tmp_path / "out", "--scope", scope.key)
     file = tmp_path / "out" / "memory.jsonl"
     lines = file.read_text().split("\n")
