@@ -20,7 +20,8 @@ from django.test.utils import CaptureQueriesContext
 
 from benchmarks.ground import percentile, seconds, sql
 from memories.language import text
-from memories.models import Batch, Entry, Member, RecallTrace, Scope, Workspace
+from memories.models import Batch, Entry, RecallTrace, Scope, Workspace
+from memories.staff.models import Member
 from memories.tenancy import row_level_security
 from sessions_app.models import Session
 

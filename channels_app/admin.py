@@ -28,7 +28,7 @@ from memories.admin.access import VIEW, Colors, RestrictedAdmin, workspaces_of
 from memories.admin.actions import Action, Asked, Question
 from memories.admin.filters import DaysFilter
 from memories.admin.history import RevertibleHistory
-from memories.rights import CONFIGURE
+from memories.staff.rights import CONFIGURE
 
 _HELP = {
     "label": _("What people call it."),

@@ -7,7 +7,8 @@ from cryptography.fernet import Fernet, InvalidToken, MultiFernet
 from django.conf import settings
 from django.utils.translation import gettext as _
 
-from memories.models import Factor, Secret, Workspace
+from memories.models import Secret, Workspace
+from memories.staff.models import Factor
 
 _CONTEXT = b"memplatform.secrets.1:"
 

@@ -16,7 +16,8 @@ from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationFo
 
 from memories.admin.access import VIEW, RestrictedAdmin
 from memories.admin.actions import Action, Asked, Question, to_row
-from memories.models import AuditEvent, Factor
+from memories.audit.models import AuditEvent
+from memories.staff.models import Factor
 from memplatform.erasure import admin as erasures
 from memplatform.operations.jobs import pages, queue
 from memplatform.operations.jobs.registry import JOBS, PREFIX

@@ -21,7 +21,7 @@ PACKAGES = ["memories", "sessions_app", "channels_app", "memplatform"]  # bottom
 #: Verbs are strangers to one another.
 LAYERS = {
     "words": "exceptions kinds choices conf metrics language verification",
-    "tables": "prepared tenancy models visibility rights",
+    "tables": "prepared tenancy models visibility staff audit",
     "providers": "secrets offline endpoint files embeddings reranker llm",
     "doors": "index entries batches",
     "verbs": "recall consolidation lifecycle notes imports webhooks",

@@ -1,6 +1,6 @@
 """Access in the admin: staff see the workspaces they are members of, superusers all.
 
-The role of a membership says what they may do there (memories.rights); Django's own permission tables are not
+The role of a membership says what they may do there (memories.staff.rights); Django's own permission tables are not
 read. The site takes no ModelAdmin that is not restricted so.
 """
 
@@ -23,8 +23,8 @@ from memories.admin.pagination import BoundedChangeList, BoundedPaginator
 from memories.admin.return_link import RETURN_PARAMETER, actions_with_return_url, return_url
 from memories.models import Workspace
 from memories.models.change import acting
-from memories.rights import EDIT, MANAGE, NOTHING, VIEW, Needs, holds, workspaces_of
-from memories.tenancy.roles import Right
+from memories.staff.rights import EDIT, MANAGE, NOTHING, VIEW, Needs, holds, workspaces_of
+from memories.staff.roles import Right
 
 __all__ = ["EDIT", "MANAGE", "VIEW", "workspaces_of"]
 

@@ -26,8 +26,8 @@ from unfold.enums import ActionVariant
 from memories.admin.auditing import note
 from memories.admin.own_pages import own_page
 from memories.admin.return_link import return_url, with_return_url
+from memories.audit.models import AuditEvent
 from memories.exceptions import PlatformError
-from memories.models import AuditEvent
 
 #: Rows of a list an action takes at a time, and of these the rows its page names.
 CHOSEN_MOST = 500

@@ -8,7 +8,8 @@ from django.http import HttpRequest
 from django.urls import NoReverseMatch, reverse
 from django.utils import timezone
 
-from memories.models import AuditEvent, AuditRecord, Workspace
+from memories.audit.models import AuditEvent, AuditRecord
+from memories.models import Workspace
 
 #: Kinds of rows whose names staff gave. All others are named by their ids: the log outlives what is erased.
 _NAMED_BY_STAFF = frozenset(

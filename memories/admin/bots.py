@@ -26,11 +26,12 @@ from memories.admin.actions import Action, Asked, Question, to_row
 from memories.admin.fields import LineField, SelectField, TextField
 from memories.admin.own_pages import own_page
 from memories.admin.quarantine.address import quarantine_url
+from memories.audit.models import AuditEvent
 from memories.choices import Permission
-from memories.models import AuditEvent, Bot, BotKey
+from memories.models import Bot, BotKey
 from memories.offline import key_cache
-from memories.rights import CONFIGURE, VIEW, rights_in, workspaces_of
-from memories.tenancy.roles import KEY_NEEDS
+from memories.staff.rights import CONFIGURE, VIEW, rights_in, workspaces_of
+from memories.staff.roles import KEY_NEEDS
 
 _COLORS = Colors({_("usable"): "success", _("revoked"): "danger", _("expired"): "warning"})
 _TERMS = [("", _("never")), ("30", _("in 30 days")), ("90", _("in 90 days")), ("365", _("in a year"))]

@@ -19,9 +19,10 @@ from unfold.enums import ActionVariant
 from memories.admin.access import VIEW, Colors, RestrictedAdmin, RestrictedInline
 from memories.admin.actions import Action, Asked, Question
 from memories.admin.filters import DaysFilter
+from memories.audit.models import AuditEvent
 from memories.choices import BufferState
 from memories.consolidation import buffer
-from memories.models import AuditEvent, BufferedTurn, ExtractionBatch
+from memories.models import BufferedTurn, ExtractionBatch
 
 _COLORS = Colors(
     {BufferState.WAITING.label: "info", BufferState.CLAIMED.label: "success", BufferState.PARKED.label: "danger"}

@@ -16,8 +16,8 @@ from memories.choices import Due, Verification
 from memories.lifecycle import expiry
 from memories.models import Batch, Policy
 from memories.models.state import State, in_state
-from memories.rights import workspaces_of
-from memories.tenancy.roles import Right
+from memories.staff.rights import workspaces_of
+from memories.staff.roles import Right
 
 Condition = Q | Callable[[HttpRequest], Q]
 

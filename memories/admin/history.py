@@ -25,7 +25,7 @@ from memories.choices import Operation
 from memories.entries.history import as_of_version, changes_of, stored_columns
 from memories.exceptions import PlatformError
 from memories.models import Batch
-from memories.rights import needs
+from memories.staff.rights import needs
 
 UNSHOWN = frozenset({"id", "uid", "workspace_id", "version", "updated_at"})
 

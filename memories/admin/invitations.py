@@ -18,9 +18,10 @@ from memories.admin.actions import Action, Asked, Place, Question
 from memories.admin.auditing import note
 from memories.admin.fields import LineField, SelectField
 from memories.admin.own_pages import own_page
-from memories.models import AuditEvent, Invitation
-from memories.rights import Needs, rights_in
-from memories.tenancy.roles import Right, Role, rights_of, roles_within
+from memories.audit.models import AuditEvent
+from memories.staff.models import Invitation
+from memories.staff.rights import Needs, rights_in
+from memories.staff.roles import Right, Role, rights_of, roles_within
 
 _OPEN, _JOINED, _WITHDRAWN, _OVER = _("not used yet"), _("joined"), _("withdrawn"), _("expired")
 _TERMS = [("7", _("7 days")), ("1", _("a day")), ("30", _("30 days"))]

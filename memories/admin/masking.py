@@ -20,7 +20,7 @@ from memories.kinds import SECRET, category_rule
 from memories.language.confidential import MASKED
 from memories.language.redaction import secret_words
 from memories.models import BufferedTurn, Change, Entry, Evidence
-from memories.rights import workspaces_of
+from memories.staff.rights import workspaces_of
 
 MASK = "••••••"
 #: By how many of its first letters a text is known: it may be cut after them.

@@ -15,9 +15,10 @@ from memories.admin.access import Colors, RestrictedAdmin, RestrictedInline
 from memories.admin.auditing import note
 from memories.admin.history import RecordedHistory
 from memories.admin.invitations import INVITE
-from memories.models import AuditEvent, Member
-from memories.rights import VIEW, Needs, rights_in, workspaces_of
-from memories.tenancy.roles import Right, Role, rights_of, roles_within
+from memories.audit.models import AuditEvent
+from memories.staff.models import Member
+from memories.staff.rights import VIEW, Needs, rights_in, workspaces_of
+from memories.staff.roles import Right, Role, rights_of, roles_within
 
 MANAGED: Needs = {**VIEW, "change": Right.MEMBERS, "add": Right.MEMBERS, "delete": Right.MEMBERS}
 _COLORS = Colors({Role.OWNER.label: "warning", Role.OPERATOR.label: "info", Role.CURATOR.label: "success"})

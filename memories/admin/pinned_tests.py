@@ -14,8 +14,8 @@ from memories.admin.actions import Action, Asked, Outcome, Place
 from memories.entries.history import PointInHistory, contents_at
 from memories.evaluation import pinned
 from memories.models import Entry, PinnedState, PinnedTest
-from memories.rights import Needs
-from memories.tenancy.roles import Right
+from memories.staff.rights import Needs
+from memories.staff.roles import Right
 
 _COLORS = Colors(
     {

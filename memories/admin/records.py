@@ -21,9 +21,10 @@ from memories.admin.access import Colors, RestrictedAdmin
 from memories.admin.auditing import note
 from memories.admin.filters import DaysFilter, ExactTextFilter, ReachableFilter
 from memories.admin.spreadsheet import csv_text, saved_file
-from memories.models import AuditEvent, AuditRecord, Member
-from memories.rights import Needs, needs, workspaces_of
-from memories.tenancy.roles import Right
+from memories.audit.models import AuditEvent, AuditRecord
+from memories.staff.models import Member
+from memories.staff.rights import Needs, needs, workspaces_of
+from memories.staff.roles import Right
 
 #: Rows of one file: it is made while a person waits.
 ROWS_MOST = 50_000

@@ -14,8 +14,8 @@ from unfold.decorators import display
 from memories.admin.access import Colors, RestrictedAdmin
 from memories.choices import ScopeKind
 from memories.models import Scope
-from memories.rights import VIEW, Needs
-from memories.tenancy.roles import Right
+from memories.staff.rights import VIEW, Needs
+from memories.staff.roles import Right
 
 
 @admin.register(Scope)

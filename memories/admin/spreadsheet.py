@@ -13,9 +13,9 @@ from django.utils.timezone import localtime
 
 from memories.admin.access import in_workspaces, workspaces_of
 from memories.admin.auditing import note
-from memories.models import AuditEvent
-from memories.rights import needs
-from memories.tenancy.roles import Right
+from memories.audit.models import AuditEvent
+from memories.staff.rights import needs
+from memories.staff.roles import Right
 
 #: Rows of one file: it is made while a person waits.
 ROWS_MOST = 10_000

@@ -24,11 +24,12 @@ from memories.admin.access import Colors, RestrictedAdmin
 from memories.admin.actions import Action, Asked, Question, to_row
 from memories.admin.filters import DaysFilter, ReachableFilter
 from memories.admin.own_pages import own_page
-from memories.models import AuditEvent, Webhook, WebhookDelivery
+from memories.audit.models import AuditEvent
+from memories.models import Webhook, WebhookDelivery
 from memories.models.outbox import WebhookEvent
 from memories.models.webhook import DeliveryProblem, DeliveryState
-from memories.rights import VIEW, Needs
-from memories.tenancy.roles import Right
+from memories.staff.rights import VIEW, Needs
+from memories.staff.roles import Right
 from memories.webhooks.sending import NotSent, parsed
 
 _EVENTS = [(event.value, event.label) for event in WebhookEvent if event != WebhookEvent.TEST]

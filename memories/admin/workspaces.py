@@ -14,9 +14,9 @@ from memories.admin.access import RestrictedAdmin, actor_of
 from memories.admin.members import MemberInline
 from memories.entries import canaries
 from memories.models import Workspace
-from memories.rights import VIEW, Needs, workspaces_of
+from memories.staff.rights import VIEW, Needs, workspaces_of
+from memories.staff.roles import Right
 from memories.tenancy import row_level_security
-from memories.tenancy.roles import Right
 
 
 class WorkspaceForm(forms.ModelForm):  # type: ignore[type-arg]

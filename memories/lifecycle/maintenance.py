@@ -6,12 +6,13 @@ from datetime import datetime
 from django.db import connection
 
 from memories import embeddings
+from memories.audit.models import AuditRecord
 from memories.conf import conf
 from memories.entries.past import count_scope
 from memories.exceptions import ScopeFrozen
 from memories.index import models_in_use
 from memories.index.search_rows import CHANNEL
-from memories.models import AuditRecord, Scope
+from memories.models import Scope
 from memories.models.entry import LIVE_SQL
 
 CHUNK = 5_000

@@ -1,14 +1,12 @@
 """The tables, by subject."""
 
 from memories.models.attention import Incident, IncidentKind, Snooze
-from memories.models.audit import AuditEvent, AuditRecord
 from memories.models.batch import Batch, BatchChange
 from memories.models.buffer import BufferedTurn, DailyEvent, ExtractionBatch
 from memories.models.change import Change, Recorded, record_changes
 from memories.models.entry import Entry, EntryAccess
 from memories.models.erasure import Erasure, ErasureState, ErasureTarget, Tombstone
 from memories.models.evidence import Evidence, RefusedFact
-from memories.models.factor import Factor
 from memories.models.files import FileProblem, FileState
 from memories.models.index import (
     EmbeddingCache,
@@ -26,7 +24,6 @@ from memories.models.recall_trace import RecallTrace
 from memories.models.relations import Link, Slot
 from memories.models.rollups import EntryStock, HourlyCount, HourlyTime, MostRecalled, RolledHour
 from memories.models.scope import Scope
-from memories.models.staff import Invitation, Member
 from memories.models.suppression import Suppression
 from memories.models.tenancy import Bot, BotKey, IdempotencyKey, Secret, Workspace
 from memories.models.webhook import Webhook, WebhookDelivery

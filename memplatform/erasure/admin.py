@@ -20,10 +20,11 @@ from memories.admin.auditing import note
 from memories.admin.confirmation import confirmation_form, is_confirmed
 from memories.admin.fields import LineField, TextField
 from memories.admin.own_pages import own_page
+from memories.audit.models import AuditEvent
 from memories.exceptions import PlatformError
-from memories.models import AuditEvent, Erasure, ErasureState, Workspace
-from memories.rights import Needs, needs, workspaces_of
-from memories.tenancy.roles import Right
+from memories.models import Erasure, ErasureState, Workspace
+from memories.staff.rights import Needs, needs, workspaces_of
+from memories.staff.roles import Right
 from memplatform.erasure import certificate, person, run
 from memplatform.erasure.person import Identity
 

@@ -12,8 +12,8 @@ from django.utils import timezone
 
 from memories.api.access import WORKSPACE
 from memories.api.errors import answer_held_back
-from memories.models import AuditEvent, AuditRecord
-from memories.rights import workspaces_of
+from memories.audit.models import AuditEvent, AuditRecord
+from memories.staff.rights import workspaces_of
 from memories.tenancy import canaries, row_level_security
 from memories.tenancy.access import Caller
 from memories.webhooks import announce_leak

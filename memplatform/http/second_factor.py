@@ -9,7 +9,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 from django.utils.functional import SimpleLazyObject
 
-from memories.models import Factor
+from memories.staff.models import Factor
 from memplatform.http.middleware import Middleware
 from memplatform.site.second_factor import PASSED
 

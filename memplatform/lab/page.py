@@ -14,8 +14,8 @@ from memories.admin.access import actor_of, in_workspaces, workspace_choice
 from memories.admin.own_pages import own_page
 from memories.exceptions import InvalidDraft, PlatformError
 from memories.models import Policy, RecallTrace, Scope, Workspace
-from memories.rights import holds, needs, workspaces_of
-from memories.tenancy.roles import Right
+from memories.staff.rights import holds, needs, workspaces_of
+from memories.staff.roles import Right
 from memplatform.lab import asking
 from memplatform.lab.form import LabForm
 from memplatform.lab.pinning import pin

@@ -26,11 +26,12 @@ from memories.admin.confirmation import ReasonForm, confirmation_form, is_confir
 from memories.admin.history import RecordedHistory
 from memories.admin.own_pages import own_page
 from memories.admin.spreadsheet import saved_file
+from memories.audit.models import AuditEvent
 from memories.exceptions import PlatformError
-from memories.models import AuditEvent, Workspace
+from memories.models import Workspace
 from memories.models.change import acting
-from memories.rights import holds, needs
-from memories.tenancy.roles import Right
+from memories.staff.rights import holds, needs
+from memories.staff.roles import Right
 from memplatform.people.export import lines_of
 from memplatform.people.forms import ConsentForm, LinkForm, NoteForm
 

@@ -11,8 +11,8 @@ from django.db import DatabaseError
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from memories.audit.models import AuditEvent, AuditRecord
 from memories.management import command_line
-from memories.models import AuditEvent, AuditRecord
 from memplatform import postgres
 
 T = TypeVar("T")

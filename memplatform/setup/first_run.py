@@ -8,9 +8,11 @@ from pathlib import Path
 from django.contrib.auth import get_user_model
 from django.db import transaction
 
+from memories.audit.models import AuditEvent, AuditRecord
 from memories.choices import Permission
-from memories.models import AuditEvent, AuditRecord, Bot, BotKey, Member, Workspace
-from memories.tenancy.roles import Role
+from memories.models import Bot, BotKey, Workspace
+from memories.staff.models import Member
+from memories.staff.roles import Role
 from memplatform.setup import demo
 
 OPERATOR = "operator"

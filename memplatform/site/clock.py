@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
 from memories.admin.clock import COOKIE, zone_named
-from memories.rights import needs
+from memories.staff.rights import needs
 
 _YEAR = 365 * 86_400
 #: Offered as one types; any other name of a zone may be written.

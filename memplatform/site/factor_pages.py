@@ -19,7 +19,8 @@ from django.views.decorators.debug import sensitive_post_parameters
 from unfold.widgets import UnfoldAdminPasswordWidget, UnfoldAdminTextInputWidget
 
 from memories import secrets
-from memories.models import AuditEvent, Factor
+from memories.audit.models import AuditEvent
+from memories.staff.models import Factor
 from memplatform.site import second_factor
 from memplatform.site.login_limits import remember_device
 from memplatform.site.logins import note_account

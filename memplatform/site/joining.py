@@ -15,9 +15,10 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods
 
-from memories.models import AuditEvent, AuditRecord, Invitation, Member
+from memories.audit.models import AuditEvent, AuditRecord
+from memories.staff.models import Invitation, Member
+from memories.staff.roles import Role
 from memories.tenancy import row_level_security
-from memories.tenancy.roles import Role
 
 _INVALID = _("This invitation cannot be used: it was used already, withdrawn, or is over. Ask for a new one.")
 _MEMBER = _("You are a member of this workspace already.")

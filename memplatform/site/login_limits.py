@@ -16,7 +16,7 @@ from django.core import signing
 from django.db.models import Sum
 from django.http import HttpRequest, HttpResponse
 
-from memories.models import Factor
+from memories.staff.models import Factor
 
 #: Wrong passwords for any names from one address, and for one name from any addresses.
 ADDRESS_MOST, NAME_MOST = 30, 30

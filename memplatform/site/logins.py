@@ -7,7 +7,7 @@ from django.contrib.auth import get_user_model
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 
-from memories.models import AuditEvent, AuditRecord
+from memories.audit.models import AuditEvent, AuditRecord
 
 
 def note_login(request: HttpRequest, response: HttpResponse) -> None:

@@ -10,7 +10,7 @@ from django.utils import timezone
 from channels_app.models import Channel
 from memories.admin.access import visible_workspaces
 from memories.models import Workspace
-from memories.rights import workspaces_of
+from memories.staff.rights import workspaces_of
 
 #: Days the reader may choose from.
 LENGTHS = (7, 30, 90)

@@ -14,8 +14,7 @@ import pyotp
 from django.db import transaction
 
 from memories import secrets
-from memories.models import Factor
-from memories.models.staff import digest_of
+from memories.staff.models import Factor, digest_of
 
 ISSUER = "memplatform"
 SECONDS = 30  # one step of the clock

@@ -21,9 +21,11 @@ from unfold.dataclasses import SearchResult
 from unfold.forms import AdminOwnPasswordChangeForm
 from unfold.sites import UnfoldAdminSite
 
-from memories.models import AuditEvent, Entry, Factor, Scope
-from memories.rights import guarded, held_anywhere, holds
-from memories.tenancy.roles import Right
+from memories.audit.models import AuditEvent
+from memories.models import Entry, Scope
+from memories.staff.models import Factor
+from memories.staff.rights import guarded, held_anywhere, holds
+from memories.staff.roles import Right
 from memplatform.site import factor_pages
 from memplatform.site.login_limits import remember_device
 from memplatform.site.logins import note_account, note_login

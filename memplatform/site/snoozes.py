@@ -14,7 +14,7 @@ from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST
 
 from memories.models import Snooze
-from memories.rights import needs
+from memories.staff.rights import needs
 from memplatform.site.attention.items import Item, Viewer
 from memplatform.site.attention.lines import items
 

@@ -26,8 +26,9 @@ from rest_framework.renderers import JSONRenderer
 
 from memories.api.calls import Call, Method
 from memories.api.fields import StrictSerializer
+from memories.audit.models import AuditEvent, AuditRecord
 from memories.choices import Permission
-from memories.models import AuditEvent, AuditRecord, Scope, Workspace
+from memories.models import Scope, Workspace
 from memories.tenancy import row_level_security
 from memories.tenancy.access import Caller
 from memories.visibility import reached_chats, scope_for

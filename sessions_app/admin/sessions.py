@@ -17,8 +17,8 @@ from memories.admin.access import VIEW, RestrictedAdmin
 from memories.admin.filters import DaysFilter
 from memories.admin.history import RecordedHistory
 from memories.choices import DmScope, GroupSessions, GroupUserRecall, NeedMode, SecretsRule, SessionMode
-from memories.rights import holds, workspaces_of
-from memories.tenancy.roles import Right
+from memories.staff.rights import holds, workspaces_of
+from memories.staff.roles import Right
 from sessions_app.admin.actions import CLOSE, FLUSH, RESET
 from sessions_app.admin.conversation import conversation_of
 from sessions_app.admin.speakers import with_speakers

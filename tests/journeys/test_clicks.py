@@ -9,7 +9,8 @@ from django.utils import timezone
 from playwright.sync_api import Locator, Page, expect
 
 from memories.lifecycle.expiry import expire_due
-from memories.models import Entry, Member, Workspace
+from memories.models import Entry, Workspace
+from memories.staff.models import Member
 from tests.conftest import TELEGRAM, Api, make_key
 
 

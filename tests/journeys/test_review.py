@@ -11,7 +11,8 @@ from memories import batches, entries
 from memories.batches import PlanRow
 from memories.batches.steps import ExpireStep, Successor, SupersedeStep
 from memories.choices import HoldReason
-from memories.models import Entry, Member, Scope, Workspace
+from memories.models import Entry, Scope, Workspace
+from memories.staff.models import Member
 from tests.conftest import make_draft, make_scope
 
 

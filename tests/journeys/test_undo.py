@@ -10,7 +10,8 @@ from playwright.sync_api import Page, expect
 from memories import batches, entries
 from memories.batches import PlanRow
 from memories.batches.steps import EditStep, MergeStep, Successor
-from memories.models import Member, Workspace
+from memories.models import Workspace
+from memories.staff.models import Member
 from tests.conftest import make_draft, make_scope
 
 

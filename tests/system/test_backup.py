@@ -10,7 +10,7 @@ import psycopg
 import pytest
 from django.core.management import CommandError, call_command
 
-from memories.models import AuditRecord
+from memories.audit.models import AuditRecord
 from memplatform import postgres
 from memplatform.postgres import programs
 from memplatform.postgres.__main__ import main

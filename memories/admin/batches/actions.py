@@ -33,13 +33,14 @@ from memories.admin.filters import expired_last_night
 from memories.admin.labels import actor_label, batch_name
 from memories.admin.own_pages import own_page
 from memories.admin.return_link import FILTERS_PARAMETER, RETURN_PARAMETER, return_url, with_return_url
+from memories.audit.models import AuditEvent
 from memories.choices import BatchState, BatchVerb, ChangeState
 from memories.exceptions import PlatformError
 from memories.lifecycle import expiry
-from memories.models import AuditEvent, Batch, DailyEvent, Entry
-from memories.rights import held_in
+from memories.models import Batch, DailyEvent, Entry
+from memories.staff.rights import held_in
+from memories.staff.roles import Right
 from memories.tasks import INLINE_ROWS
-from memories.tenancy.roles import Right
 
 #: Entries that were changed since, as the page that asks names them; and batches that were not decided on.
 ENTRIES_NAMED, BATCHES_NAMED = 100, 10

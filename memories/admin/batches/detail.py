@@ -30,7 +30,7 @@ from memories.kinds import Category
 from memories.lifecycle import expiry
 from memories.models import Batch, BatchChange, Entry, RefusedFact
 from memories.models.state import State
-from memories.rights import held_in
+from memories.staff.rights import held_in
 
 PER_PAGE = 50
 _TAKING = (*RETIRING, BatchVerb.MERGE)

@@ -21,8 +21,8 @@ from memories.admin.labels import BATCH_JOBS, actor_label, batch_name
 from memories.batches import approval_reasons
 from memories.choices import BatchState
 from memories.models import Batch
-from memories.rights import needs
-from memories.tenancy.roles import Right
+from memories.staff.rights import needs
+from memories.staff.roles import Right
 
 _COLORS = Colors({state.label: color for state, color in detail.STATE_COLORS.items()})
 #: Batches of runs that found nothing to do.

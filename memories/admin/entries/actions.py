@@ -37,10 +37,11 @@ from memories.admin.entries.forms import (
 from memories.admin.masking import is_secret
 from memories.admin.own_pages import own_page
 from memories.admin.quarantine.address import quarantine_url
+from memories.audit.models import AuditEvent
 from memories.batches import bulk_actions
 from memories.batches.bulk_actions import BulkAction, BulkResult
 from memories.batches.moving import move
-from memories.models import AuditEvent, Entry, Policy
+from memories.models import Entry, Policy
 from memories.models.entry import SECRET_SUBTYPE
 from memories.models.state import State, state_of
 

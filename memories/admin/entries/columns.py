@@ -31,8 +31,8 @@ from memories.language.scripts import CJK
 from memories.models import Entry, EntryAccess, Slot, Workspace
 from memories.models.entry import SECRET_SUBTYPE
 from memories.models.state import LIVE, State
-from memories.rights import needs
-from memories.tenancy.roles import Right
+from memories.staff.rights import needs
+from memories.staff.roles import Right
 
 #: What was checked longer ago is worth another look.
 CHECKED_LONG_AGO = timedelta(days=180)

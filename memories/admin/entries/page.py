@@ -71,8 +71,8 @@ from memories.entries.history import Revision, history_of
 from memories.exceptions import InvalidDraft, LineChanged, PlatformError
 from memories.models import Batch, BatchChange, Entry, Evidence, Link, Policy, RecallTrace, Scope
 from memories.models.state import state_of
-from memories.rights import Needs
-from memories.tenancy.roles import Right
+from memories.staff.rights import Needs
+from memories.staff.roles import Right
 
 LINKS_SHOWN = 20
 TRACES_SHOWN = 10

@@ -25,8 +25,8 @@ from memories.exceptions import PlatformError
 from memories.models import FileState, Scope
 from memories.notes.condition import FileCondition, condition_of
 from memories.notes.passed_over import passed_over
-from memories.rights import needs
-from memories.tenancy.roles import Right
+from memories.staff.rights import needs
+from memories.staff.roles import Right
 
 _DIGITS = 9
 #: Of what lies in a folder and is not remembered; looking for it walks through all of it, so it is asked for.

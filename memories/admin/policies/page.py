@@ -23,13 +23,14 @@ from memories.admin.policies.numbers import KINDS, EffectiveNumber, effective
 from memories.admin.policies.preview import fingerprint, preview
 from memories.admin.policies.removed import Removed, filled_in, policy_of, removals, set_url
 from memories.admin.policies.versions import Values, versions_of
+from memories.audit.models import AuditEvent
 from memories.choices import PolicyKind
 from memories.entries.history import stored_columns
-from memories.models import AuditEvent, Policy, Workspace
+from memories.models import Policy, Workspace
 from memories.models.change import acting
 from memories.models.policy import Policies
-from memories.rights import VIEW, Needs, held_in, holds, needs
-from memories.tenancy.roles import Right
+from memories.staff.rights import VIEW, Needs, held_in, holds, needs
+from memories.staff.roles import Right
 
 REMOVED_SHOWN = 20
 _LIST = "admin:memories_policy_changelist"

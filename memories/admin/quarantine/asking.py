@@ -21,11 +21,12 @@ from memories.admin.access import actor_of, in_workspaces, workspaces_of
 from memories.admin.auditing import note
 from memories.admin.confirmation import ReasonForm, confirmation_form, is_confirmed
 from memories.admin.own_pages import own_page
+from memories.audit.models import AuditEvent
 from memories.batches import quarantine
 from memories.batches.quarantine import Affected, Suspect
-from memories.models import AuditEvent, Batch, Bot, Entry, Scope
-from memories.rights import needs
-from memories.tenancy.roles import Right
+from memories.models import Batch, Bot, Entry, Scope
+from memories.staff.rights import needs
+from memories.staff.roles import Right
 
 #: Entries and days the page shows of what goes.
 SAMPLES = 12

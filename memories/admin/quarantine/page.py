@@ -19,11 +19,12 @@ from memories.admin.auditing import note
 from memories.admin.entries.page import quote_lines
 from memories.admin.labels import actor_label
 from memories.admin.own_pages import own_page
+from memories.audit.models import AuditEvent
 from memories.batches import quarantine
 from memories.exceptions import PlatformError
-from memories.models import AuditEvent, Batch, Entry, Suppression
-from memories.rights import needs
-from memories.tenancy.roles import Right
+from memories.models import Batch, Entry, Suppression
+from memories.staff.rights import needs
+from memories.staff.roles import Right
 
 PER_PAGE = 30
 #: Quarantines the list shows, newest first; more are found among the batches.

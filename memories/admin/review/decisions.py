@@ -15,10 +15,11 @@ from django.utils.translation import gettext_lazy as _
 from memories import batches, tasks
 from memories.admin.access import actor_of, in_workspaces
 from memories.admin.auditing import note
+from memories.audit.models import AuditEvent
 from memories.choices import BatchState, ChangeState
-from memories.models import AuditEvent, Batch
-from memories.rights import workspaces_of
-from memories.tenancy.roles import Right
+from memories.models import Batch
+from memories.staff.rights import workspaces_of
+from memories.staff.roles import Right
 
 _KEY = "review"
 

@@ -25,8 +25,8 @@ from memories.batches import bulk_actions
 from memories.batches.bulk_actions import BulkAction
 from memories.models import Entry, EntryAccess, Policy
 from memories.models.state import state_of
-from memories.rights import needs
-from memories.tenancy.roles import Right
+from memories.staff.rights import needs
+from memories.staff.roles import Right
 
 #: Due memories that are counted; more stand as «1,000+».
 MOST = 1_000

@@ -24,8 +24,8 @@ from memories.batches.questions import MOST
 from memories.choices import BatchState, BatchVerb
 from memories.exceptions import PlatformError
 from memories.models import Batch
-from memories.rights import needs, workspaces_of
-from memories.tenancy.roles import Right
+from memories.staff.rights import needs, workspaces_of
+from memories.staff.roles import Right
 
 
 @needs(Right.CURATE)

@@ -9,9 +9,10 @@ from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from memories.audit.models import AuditEvent, AuditRecord
 from memories.exceptions import PlatformError
 from memories.management import command_line
-from memories.models import AuditEvent, AuditRecord, ErasureState, Workspace
+from memories.models import ErasureState, Workspace
 from memplatform.erasure import certificate, run
 from memplatform.erasure.person import Identity
 

@@ -13,7 +13,8 @@ from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from memories.models import AuditEvent, AuditRecord, Factor
+from memories.audit.models import AuditEvent, AuditRecord
+from memories.staff.models import Factor
 from memplatform.setup.first_run import OPERATOR, keep
 
 

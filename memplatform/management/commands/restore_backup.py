@@ -7,7 +7,7 @@ from typing import Any
 from django.core.management.base import BaseCommand
 from django.utils.translation import gettext as _
 
-from memories.models import AuditEvent
+from memories.audit.models import AuditEvent
 from memplatform import postgres
 from memplatform.setup.embedded import embedded
 

@@ -15,8 +15,8 @@ from channels_app.doors.files import parked
 from channels_app.models import Channel, ReplayedRecord, ReplayOutcome
 from channels_app.people import linking
 from memories.choices import DmScope
+from memories.staff.roles import Right
 from memories.tenancy.platforms import LOCAL_PLATFORMS
-from memories.tenancy.roles import Right
 from memplatform.site.attention.items import Item, Viewer
 from memplatform.site.attention.workspaces import SAMPLE
 

@@ -10,8 +10,8 @@ from django.http import HttpRequest
 from django.utils.translation import gettext as _
 
 from memories.admin.access import in_workspaces
-from memories.rights import holds, workspaces_of
-from memories.tenancy.roles import Right
+from memories.staff.rights import holds, workspaces_of
+from memories.staff.roles import Right
 from memplatform.operations import health
 from memplatform.site import figures
 from memplatform.site.figures import Recalls

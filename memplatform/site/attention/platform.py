@@ -14,9 +14,10 @@ from django.utils.translation import ngettext
 from django_q.models import Failure
 
 from memories import embeddings
+from memories.audit.models import AuditEvent, AuditRecord
 from memories.index import model_change, models_in_use
 from memories.index.models_in_use import ModelChange
-from memories.models import AuditEvent, AuditRecord, ExtractionBatch, Heartbeat
+from memories.models import ExtractionBatch, Heartbeat
 from memplatform.operations import health
 from memplatform.operations.jobs import queue
 from memplatform.site.attention.items import Item, Viewer, ago

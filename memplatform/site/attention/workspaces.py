@@ -15,21 +15,14 @@ from memories.admin import spend
 from memories.admin.access import actor_of
 from memories.admin.auditing import note
 from memories.admin.recall_traces import labels
+from memories.audit.models import AuditEvent
 from memories.choices import BatchState, BufferState, HoldReason, JobState
 from memories.consolidation import buffer
 from memories.evaluation.pinned import failing_pinned_tests
 from memories.lifecycle import expiry
-from memories.models import (
-    AuditEvent,
-    Batch,
-    Entry,
-    ExtractionBatch,
-    IndexQueueItem,
-    JobRun,
-    WebhookDelivery,
-)
+from memories.models import Batch, Entry, ExtractionBatch, IndexQueueItem, JobRun, WebhookDelivery
 from memories.models.webhook import DeliveryState
-from memories.tenancy.roles import Right
+from memories.staff.roles import Right
 from memplatform.operations import health
 from memplatform.operations.jobs.registry import JOBS
 from memplatform.operations.jobs.runs import enqueue

@@ -11,7 +11,7 @@ from unfold.contrib.filters.admin import TextFilter
 from memories.admin.filters import condition_filter
 from memories.admin.saved_views import SavedView
 from memories.choices import Verdict
-from memories.rights import workspaces_of
+from memories.staff.rights import workspaces_of
 from sessions_app.admin.recall_log.askers import ids_of_people
 from sessions_app.models import Session
 

@@ -12,8 +12,9 @@ from django.urls import reverse
 
 from channels_app.models import Channel, Consent
 from memories import entries
+from memories.audit.models import AuditEvent, AuditRecord
 from memories.choices import EntryType, Source
-from memories.models import AuditEvent, AuditRecord, Entry, Scope, Workspace
+from memories.models import Entry, Scope, Workspace
 from tests.channels_app.people.conftest import ANN_LARK, ANN_TG, FROM_LARK, FROM_TG, identity, live_in, recalled, say
 from tests.conftest import NOW, Api, make_draft
 from tests.memories.admin.conftest import enter, make_user

@@ -16,23 +16,20 @@ from django_q.models import Failure, Schedule, Success
 
 from channels_app.models import Channel, PathComparison, ReplayedRecord
 from memories import webhooks
+from memories.audit.models import AuditEvent, AuditRecord
 from memories.batches import bulk_actions
 from memories.choices import JobState, PolicyKind
 from memories.entries import daily_events
 from memories.entries.daily_events import EventDraft
 from memories.models import (
-    AuditEvent,
-    AuditRecord,
     Bot,
     Entry,
     Erasure,
     Evidence,
     FileState,
     Heartbeat,
-    Invitation,
     JobRun,
     Link,
-    Member,
     PinnedTest,
     Policy,
     RecallTrace,
@@ -41,7 +38,8 @@ from memories.models import (
     Spend,
     Workspace,
 )
-from memories.tenancy.roles import Role
+from memories.staff.models import Invitation, Member
+from memories.staff.roles import Role
 from sessions_app.models import Session
 from tests.conftest import NOW, TELEGRAM, Api, make_key
 from tests.memories.quoting import refuse

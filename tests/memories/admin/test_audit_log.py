@@ -14,10 +14,11 @@ from django.urls import reverse
 from django.utils import timezone
 
 from memories.admin.auditing import note
+from memories.audit.models import AuditEvent, AuditRecord
 from memories.lifecycle import maintenance
-from memories.models import AuditEvent, AuditRecord, BotKey
+from memories.models import BotKey
+from memories.staff.roles import Role
 from memories.tenancy import row_level_security
-from memories.tenancy.roles import Role
 from tests.memories.admin.conftest import SECRET, House, enter, make_user
 
 pytestmark = pytest.mark.django_db

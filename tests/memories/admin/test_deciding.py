@@ -12,10 +12,11 @@ from django.utils import timezone, translation
 
 from memories import batches
 from memories.admin.batches.wording import share_of, summary_of
+from memories.audit.models import AuditRecord
 from memories.batches import PlanRow
 from memories.batches.steps import ExpireStep, PurgeStep
 from memories.choices import BatchState
-from memories.models import AuditRecord, Batch, Entry, Scope
+from memories.models import Batch, Entry, Scope
 from tests.memories.admin.conftest import House
 from tests.memories.admin.test_entries import remember
 

@@ -11,8 +11,9 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from memories.models import AuditRecord, Invitation, Member
-from memories.tenancy.roles import Role
+from memories.audit.models import AuditRecord
+from memories.staff.models import Invitation, Member
+from memories.staff.roles import Role
 from tests.memories.admin.conftest import House, dismiss_all, enter, make_user
 
 pytestmark = pytest.mark.django_db

@@ -11,7 +11,8 @@ from django.urls import reverse
 from django.utils import timezone
 
 from memories import entries
-from memories.models import AuditEvent, AuditRecord, Entry, RecallTrace
+from memories.audit.models import AuditEvent, AuditRecord
+from memories.models import Entry, RecallTrace
 from tests.conftest import NOW, make_draft
 from tests.memories.admin.conftest import SECRET, House
 

@@ -10,7 +10,8 @@ from django.utils import timezone
 
 from channels_app.models import Channel
 from memories.conf import conf
-from memories.models import BotKey, Member, RecallTrace, Scope, Workspace
+from memories.models import BotKey, RecallTrace, Scope, Workspace
+from memories.staff.models import Member
 from tests.conftest import TELEGRAM, Api
 from tests.memories.admin.conftest import House, dismiss_all, make_user
 

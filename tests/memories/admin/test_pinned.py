@@ -14,7 +14,7 @@ from memories import entries
 from memories.evaluation import pinned
 from memories.models import Entry, PinnedState, PinnedTest, RecallTrace, Workspace
 from memories.models.policy import Policies
-from memories.tenancy.roles import Role
+from memories.staff.roles import Role
 from tests.conftest import NOW, make_draft
 from tests.memories.admin.conftest import House, enter, make_user
 

@@ -10,9 +10,10 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
+from memories.audit.models import AuditRecord
 from memories.choices import PolicyKind
 from memories.lifecycle import expiry
-from memories.models import AuditRecord, Change, Entry, PinnedTest, Policy, RecallTrace
+from memories.models import Change, Entry, PinnedTest, Policy, RecallTrace
 from memories.models.policy import Policies
 from memories.recall import what_if
 from tests.memories.admin.conftest import House

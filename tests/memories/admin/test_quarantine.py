@@ -6,7 +6,8 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from memories.models import AuditEvent, AuditRecord, Batch, Entry
+from memories.audit.models import AuditEvent, AuditRecord
+from memories.models import Batch, Entry
 from memories.models.state import State, mark_of
 from tests.memories.admin.conftest import House
 

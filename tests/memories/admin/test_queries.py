@@ -14,12 +14,11 @@ from django_q.models import Schedule, Task
 
 from channels_app.models import Channel, PathComparison
 from memories import entries
+from memories.audit.models import AuditEvent, AuditRecord
 from memories.choices import EntryType, PolicyKind
 from memories.entries import daily_events
 from memories.entries.daily_events import EventDraft
 from memories.models import (
-    AuditEvent,
-    AuditRecord,
     Batch,
     Bot,
     BotKey,
@@ -27,10 +26,8 @@ from memories.models import (
     ExtractionBatch,
     FileState,
     Heartbeat,
-    Invitation,
     JobRun,
     Link,
-    Member,
     PinnedTest,
     Policy,
     RecallTrace,
@@ -38,6 +35,7 @@ from memories.models import (
     Spend,
     Workspace,
 )
+from memories.staff.models import Invitation, Member
 from memories.webhooks import announce_test
 from sessions_app.models import Session
 from tests.conftest import make_draft

@@ -22,10 +22,11 @@ from django_q.models import Schedule
 
 from channels_app.models import Identity, Person
 from memories import batches
+from memories.audit.models import AuditRecord
 from memories.batches import PlanRow
 from memories.batches.steps import ExpireStep
 from memories.choices import BufferState
-from memories.models import AuditRecord, Batch, Bot, Entry, ExtractionBatch, Webhook
+from memories.models import Batch, Bot, Entry, ExtractionBatch, Webhook
 from tests.conftest import NOW
 from tests.memories.admin import role_table
 from tests.memories.admin.conftest import House

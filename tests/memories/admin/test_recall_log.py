@@ -7,7 +7,8 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from memories.models import AuditEvent, AuditRecord, RecallTrace
+from memories.audit.models import AuditEvent, AuditRecord
+from memories.models import RecallTrace
 from memories.recall.traces import question_terms
 from tests.memories.admin.conftest import House, enter, make_user
 

@@ -14,9 +14,10 @@ from django.template.response import SimpleTemplateResponse
 from django.test import Client, RequestFactory
 from django.urls import reverse
 
-from memories.models import Batch, BotKey, Member, Scope, Workspace
-from memories.rights import needs
-from memories.tenancy.roles import ROLES, Right, Role
+from memories.models import Batch, BotKey, Scope, Workspace
+from memories.staff.models import Member
+from memories.staff.rights import needs
+from memories.staff.roles import ROLES, Right, Role
 from sessions_app.models import SessionEvent
 from tests.conftest import NOW
 from tests.memories.admin import role_table
@@ -213,7 +214,7 @@ def test_an_owner_gives_roles_and_nobody_else_does(mine: House) -> None:
 def test_who_does_not_hold_a_role_can_neither_give_nor_take_it(mine: House, monkeypatch: Any) -> None:
     """Should a role lesser than owner once give roles, it would give none above itself."""
     roles = {**ROLES, Role.OPERATOR: ROLES[Role.OPERATOR] | {Right.MEMBERS}}
-    monkeypatch.setattr("memories.tenancy.roles.ROLES", roles)
+    monkeypatch.setattr("memories.staff.roles.ROLES", roles)
     client = person("O", mine.workspace)
     own = Member.objects.get(user__username="O")
     theirs = Member.objects.create(workspace=mine.workspace, user=make_user("ben", is_staff=True), role=Role.OWNER)
@@ -246,7 +247,7 @@ def test_the_database_keeps_the_last_owner_too(mine: House) -> None:
 
 def test_a_key_holds_no_more_than_whoever_issues_it(mine: House, monkeypatch: Any) -> None:
     """A role with keys, but no hand on memories, gives keys that read."""
-    monkeypatch.setattr("memories.tenancy.roles.ROLES", {**ROLES, Role.AUDITOR: ROLES[Role.AUDITOR] | {Right.KEYS}})
+    monkeypatch.setattr("memories.staff.roles.ROLES", {**ROLES, Role.AUDITOR: ROLES[Role.AUDITOR] | {Right.KEYS}})
     client = person("A", mine.workspace)
     form = {
         "confirmed": "yes",

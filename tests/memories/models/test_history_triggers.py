@@ -13,8 +13,9 @@ from django.db.models import Model
 from channels_app.models import Channel, Consent, Identity, Person
 from memories import entries
 from memories.choices import Source
-from memories.models import Change, DailyEvent, Entry, Link, Member, PinnedTest, Policy, Scope, Slot, Suppression
+from memories.models import Change, DailyEvent, Entry, Link, PinnedTest, Policy, Scope, Slot, Suppression
 from memories.models.change import Recorded, acting
+from memories.staff.models import Member
 from sessions_app.models import Session
 from tests.conftest import NOW, make_draft
 

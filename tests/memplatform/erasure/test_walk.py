@@ -11,24 +11,24 @@ from django.contrib import admin
 from django.db import connection
 from django.urls import reverse
 
+from memories.audit.models import AuditRecord
 from memories.embeddings.base import text_hash
 from memories.files import disk
 from memories.files.layout import scope_folder
 from memories.models import (
-    AuditRecord,
     BufferedTurn,
     DailyEvent,
     EmbeddingCache,
     Entry,
     Erasure,
     ErasureState,
-    Member,
     Scope,
     Tombstone,
     Workspace,
 )
 from memories.notes.freshness import FileIndexer, scopes_with_files
-from memories.tenancy.roles import Role
+from memories.staff.models import Member
+from memories.staff.roles import Role
 from memplatform.erasure import certificate, run
 from memplatform.erasure.collect import fates
 from sessions_app.models import SessionEvent

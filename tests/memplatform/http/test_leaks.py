@@ -8,10 +8,11 @@ from django.http import HttpResponse, StreamingHttpResponse
 from django.test import RequestFactory
 from django.urls import reverse
 
+from memories.audit.models import AuditEvent, AuditRecord
 from memories.entries import canaries as planting
-from memories.models import AuditEvent, AuditRecord, Entry, WebhookDelivery, Workspace
+from memories.models import Entry, WebhookDelivery, Workspace
+from memories.staff.roles import Role
 from memories.tenancy.canaries import LONGEST, SUBTYPE, planted_in, token_of
-from memories.tenancy.roles import Role
 from memplatform.http.leaks import LeakGuard, LeakHeldBack
 from tests.conftest import NOW, TELEGRAM, Api, make_key
 from tests.memories.admin.conftest import enter, make_user

@@ -16,7 +16,7 @@ from channels_app.models import ReplayedRecord
 from memories.choices import JobState
 from memories.models import HourlyCount, JobRun, RecallTrace, RolledHour, Snooze
 from memories.models.webhook import DeliveryState, WebhookDelivery
-from memories.tenancy.roles import Role
+from memories.staff.roles import Role
 from memplatform.operations import rollups
 from memplatform.site.charts import Chart, Series
 from tests.memories.admin.conftest import House, enter, make_user, replayed

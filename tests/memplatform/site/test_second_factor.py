@@ -15,7 +15,8 @@ from django.urls import reverse
 from django.utils import timezone
 
 from memories import secrets
-from memories.models import AuditRecord, Factor
+from memories.audit.models import AuditRecord
+from memories.staff.models import Factor
 from memplatform.site.second_factor import SECONDS, new_secret, set_up
 from tests.conftest import NOW
 

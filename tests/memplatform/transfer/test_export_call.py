@@ -11,8 +11,9 @@ from django.db import DatabaseError, connection
 from django.db.models import F
 
 from memories import entries
+from memories.audit.models import AuditRecord
 from memories.choices import Permission
-from memories.models import AuditRecord, Entry, Workspace
+from memories.models import Entry, Workspace
 from memories.tenancy import row_level_security
 from memplatform.transfer import stream
 from memplatform.transfer import stream as calls

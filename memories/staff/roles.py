@@ -1,6 +1,6 @@
 """Roles: what each may do in the workspace it is given for. The one table of it, as plain data.
 
-A role is given to a person for a workspace (memories.models.staff.Member). Above them stand superusers, who own the
+A role is given to a person for a workspace (memories.staff.models.Member). Above them stand superusers, who own the
 platform and hold every right everywhere.
 """
 

@@ -1,4 +1,4 @@
-"""What the person of a request may do, and where: read from the table of roles (memories.tenancy.roles).
+"""What the person of a request may do, and where: read from the table of roles (memories.staff.roles).
 
 A page names the right each of its doings needs; what names none is refused.
 """
@@ -13,8 +13,8 @@ from django.core.exceptions import ImproperlyConfigured, PermissionDenied
 from django.http import HttpRequest
 from django.views.generic import RedirectView
 
-from memories.models import Member
-from memories.tenancy.roles import Right, rights_of
+from memories.staff.models import Member
+from memories.staff.roles import Right, rights_of
 
 #: What may be done to a row, by Django's words for it, and the right that takes.
 Needs = Mapping[str, Right]
@@ -117,4 +117,4 @@ def _require_a_right(site: AdminSite, view: Any) -> None:
     owner = getattr(view, "__self__", None)
     if view.__name__ in _ASK_THEMSELVES and (owner is site or isinstance(owner, ModelAdmin)):
         return
-    raise ImproperlyConfigured(f"{view} names no right (memories.rights).")
+    raise ImproperlyConfigured(f"{view} names no right (memories.staff.rights).")

@@ -1,0 +1,1 @@
+"""The audit log: what the people who work here did and looked at."""
