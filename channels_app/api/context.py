@@ -187,10 +187,20 @@ class ContextView(Call):
 def _answer(context: Context) -> dict[str, Any]:
     recall, scopes = context.recall, context.query.scopes
     keys = {scope.pk: scope.key for scope in scopes}
+    # The conversation as the next message will find it; one that has ended is not shown
+    latest, current = context.latest_session, context.session
+    has_ended = latest is not None and current is None and latest.next_position > 1
     return ContextAnswer.of(
         context,
         recall_id=recall.trace.uid if recall.trace else None,
-        session=_session(context),
+        session=ContextSession.of(
+            context,
+            id=latest.uid if latest else None,
+            key=context.resolved.session_key,
+            conversation=latest.conversation + has_ended if latest else 1,
+            tokens=current.tokens if current else 0,
+            max_tokens=context.max_tokens or context.resolved.rules.max_tokens or conf.SESSION_MAX_TOKENS,
+        ),
         need=NeedAnswer.of(recall.need),
         evidence=recall.answerability.verdict,
         profile=[ProfileFactAnswer.of(fact, scope=keys[fact.scope_id]) for fact in context.profile],
@@ -204,20 +214,6 @@ def _answer(context: Context) -> dict[str, Any]:
             ContextMessageAnswer.of(message, sender_name=_name(message.event, scopes)) for message in context.history
         ],
         directives=list(map(DirectiveAnswer.of, context.directives)),
-    )
-
-
-def _session(context: Context) -> dict[str, Any]:
-    """The conversation as the next message will find it; one that has ended is not shown."""
-    latest, current = context.latest_session, context.session
-    has_ended = latest is not None and current is None and latest.next_position > 1
-    return ContextSession.of(
-        context,
-        id=latest.uid if latest else None,
-        key=context.resolved.session_key,
-        conversation=latest.conversation + has_ended if latest else 1,
-        tokens=current.tokens if current else 0,
-        max_tokens=context.max_tokens or context.resolved.rules.max_tokens or conf.SESSION_MAX_TOKENS,
     )
 
 

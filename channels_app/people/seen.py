@@ -254,10 +254,15 @@ def portrait_of(workspace_id: int, seen: Seen) -> Portrait:
     asked = newest.values_list("pk", "scopes")[:LOOKED_THROUGH]
     recalls = [pk for pk, looked_in in asked if not set(ids).isdisjoint(looked_in)]
     days = DailyEvent.objects.filter(workspace_id=workspace_id, scope__in=ids, expired_at=None)
+    # The memories that are in use, or still hold something; the fullest first
+    used, unused = {one.used_key for one in identities}, {one.unused_key for one in identities}
+    rows = Entry.objects.live().filter(scope__in=[scope.pk for scope in seen.scopes]).order_by()
+    counts = dict(rows.values_list("scope").annotate(n=Count("*")))
+    found = [OwnScope(one, counts.get(one.pk, 0), one.key in unused - used) for one in seen.scopes]
     return Portrait(
         seen=seen,
         identities=identities,
-        scopes=_scopes(seen, identities),
+        scopes=sorted(found, key=lambda one: (one.is_unused, -one.memories)),
         first_at=spans["first"] or min((scope.created_at for scope in seen.scopes), default=None),
         profile=list(live.filter(tier=1).order_by("-importance", "-stated_at", "-id")[:PROFILE_LINES]),
         memories=memories,
@@ -271,15 +276,6 @@ def portrait_of(workspace_id: int, seen: Seen) -> Portrait:
         consent_history=consents,
         waiting=sum(linking.count_left(one) for one in identities if one.unused_key),
     )
-
-
-def _scopes(seen: Seen, identities: Sequence[Identity]) -> list[OwnScope]:
-    """The memories that are in use, or still hold something; the fullest first."""
-    used, unused = {one.used_key for one in identities}, {one.unused_key for one in identities}
-    rows = Entry.objects.live().filter(scope__in=[scope.pk for scope in seen.scopes]).order_by()
-    counts = dict(rows.values_list("scope").annotate(n=Count("*")))
-    found = [OwnScope(one, counts.get(one.pk, 0), one.key in unused - used) for one in seen.scopes]
-    return sorted(found, key=lambda one: (one.is_unused, -one.memories))
 
 
 def _groups(workspace_id: int, scopes: Sequence[int]) -> list[tuple[Scope, int]]:

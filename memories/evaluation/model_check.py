@@ -87,29 +87,25 @@ def check_model(*, now: datetime, reader: str = "") -> Iterator[ModelCheck]:
                 found.refused.update(str(candidate.refusal) for candidate in candidates if candidate.refusal)
                 found.refused[Refusal.INVALID] += answer.refused
             found.form = client.form_of(found.model)
-            _check_reading(one, checker, workspace, found, now, reader)
+            # True and false statements, each beside everything its author wrote
+            quotes = [
+                (name, message.message.content)
+                for name, message in checker.question.messages.items()
+                if not message.is_answer
+            ]
+            statements = [(kind, said) for kind in ("true", "false") for said in one[kind]]
+            claims = [Claim(said, quotes) for _kind, said in statements]
+            result = reading.read(claims, checker.sources(), workspace, now=now, reader=reader)
+            found.batches_read += 1
+            found.batches_believed += result.is_believed
+            found.decoys += result.counts.get("decoys", 0)
+            found.decoys_passed += result.counts.get("decoys_passed", 0)
+            found.tokens.update(reading=result.tokens)
+            for (kind, _said), verdict in zip(statements, result.verdicts, strict=True):
+                found.asked[kind] += 1
+                found.right[kind] += (verdict == Reading.ENTAILED) == (kind == "true")
             found.seconds += time.monotonic() - began
         yield found
-
-
-def _check_reading(
-    one: dict[str, Any], checker: Checker, workspace: Workspace, found: ModelCheck, now: datetime, reader: str
-) -> None:
-    """True and false statements, each beside everything its author wrote."""
-    quotes = [
-        (name, message.message.content) for name, message in checker.question.messages.items() if not message.is_answer
-    ]
-    statements = [(kind, said) for kind in ("true", "false") for said in one[kind]]
-    claims = [Claim(said, quotes) for _kind, said in statements]
-    result = reading.read(claims, checker.sources(), workspace, now=now, reader=reader)
-    found.batches_read += 1
-    found.batches_believed += result.is_believed
-    found.decoys += result.counts.get("decoys", 0)
-    found.decoys_passed += result.counts.get("decoys_passed", 0)
-    found.tokens.update(reading=result.tokens)
-    for (kind, _said), verdict in zip(statements, result.verdicts, strict=True):
-        found.asked[kind] += 1
-        found.right[kind] += (verdict == Reading.ENTAILED) == (kind == "true")
 
 
 def _question(one: dict[str, Any], workspace: Workspace) -> tuple[ExtractionQuestion, ScopeMessages]:

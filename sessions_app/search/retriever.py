@@ -135,7 +135,13 @@ def _searches(question: PastQuestion, log: "_Log") -> Iterator[list[_EventRow]]:
     By words and meaning, on the named days alone where a message there has a word of the question; else on all days,
     beside the messages of the named days.
     """
-    if keywords := _keywords(question.words):
+    # The terms the words are found by; the words count alike, and add up to 1
+    terms_of_words = [terms for terms in map(text.terms_of_word, question.words) if terms]
+    keywords: dict[int, float] = {}
+    for terms in terms_of_words:
+        for term in terms:
+            keywords[term] = keywords.get(term, 0.0) + 1 / (len(terms_of_words) * len(terms))
+    if keywords:
         then = _relevant(question, log.best(keywords, on_named_days=True)) if question.date_ranges else []
         if any(row.covered for row in then):
             yield then
@@ -157,16 +163,6 @@ def _with_named_days(
     first, *others = sorted(anytime, key=lambda row: -_score(row, question))
     least = min(_score(row, question) for row in then)
     return [first, *then, *(replace(row, cap=least) for row in others if row not in then)]
-
-
-def _keywords(words: Sequence[str]) -> dict[int, float]:
-    """The terms the words are found by; the words count alike, and add up to 1."""
-    terms_of_words = [terms for terms in map(text.terms_of_word, words) if terms]
-    shares: dict[int, float] = {}
-    for terms in terms_of_words:
-        for term in terms:
-            shares[term] = shares.get(term, 0.0) + 1 / (len(terms_of_words) * len(terms))
-    return shares
 
 
 def _relevant(question: PastQuestion, rows: Sequence[_EventRow]) -> list[_EventRow]:

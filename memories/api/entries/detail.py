@@ -123,7 +123,26 @@ class EntryView(EntryCall):
     )
     def get(self, uid: UUID) -> Response:
         entry = entry_for(self.caller, uid)
-        return self.answer(entry, EntryWithLineage, **_lineage(entry))
+        # Sources and successors of its scope with their kinds and dates, and how often it was recalled and repeated
+        relatives: dict[str, list[Any]] = {"sources": [], "became": []}
+        ends = Q(from_entry=entry) | Q(to_entry=entry)
+        links = Link.objects.filter(ends, workspace_id=entry.workspace_id, kind__in=_FROM)
+        for link in links.select_related("from_entry", "to_entry").order_by("-created_at", "-pk")[:MOST]:
+            begins = link.from_entry_id == entry.pk
+            side, other = _FROM[LinkKind(link.kind)], link.to_entry if begins else link.from_entry
+            if other.scope_id == entry.scope_id and other.quarantined_at is None:
+                relatives[side if begins else _OTHER[side]].append(
+                    Relative.of(other, kind=link.kind, at=link.created_at)
+                )
+        access = EntryAccess.objects.filter(pk=entry.pk, workspace_id=entry.workspace_id).first()
+        return self.answer(
+            entry,
+            EntryWithLineage,
+            **relatives,
+            times_recalled=access.access_count if access else 0,
+            last_recalled_at=access.last_accessed if access else None,
+            times_repeated=access.repeat_count if access else 0,
+        )
 
     @Method(
         "change_entry",
@@ -187,21 +206,3 @@ class RevertView(EntryCall):
     def post(self, uid: UUID) -> Response:
         entry = entry_for(self.caller, uid)
         return self.answer(entries.revert(entry, self.body["version"], only=self.body.get("only"), **self.change()))
-
-
-def _lineage(entry: Entry) -> dict[str, Any]:
-    """Sources and successors of its scope with their kinds and dates, and how often it was recalled and repeated."""
-    relatives: dict[str, list[Any]] = {"sources": [], "became": []}
-    ends = Q(from_entry=entry) | Q(to_entry=entry)
-    links = Link.objects.filter(ends, workspace_id=entry.workspace_id, kind__in=_FROM)
-    for link in links.select_related("from_entry", "to_entry").order_by("-created_at", "-pk")[:MOST]:
-        begins = link.from_entry_id == entry.pk
-        side, other = _FROM[LinkKind(link.kind)], link.to_entry if begins else link.from_entry
-        if other.scope_id == entry.scope_id and other.quarantined_at is None:
-            relatives[side if begins else _OTHER[side]].append(Relative.of(other, kind=link.kind, at=link.created_at))
-    access = EntryAccess.objects.filter(pk=entry.pk, workspace_id=entry.workspace_id).first()
-    return relatives | {
-        "times_recalled": access.access_count if access else 0,
-        "last_recalled_at": access.last_accessed if access else None,
-        "times_repeated": access.repeat_count if access else 0,
-    }

@@ -57,7 +57,10 @@ class FeedbackView(Call):
 
 def _trace_answer(trace: RecallTrace) -> dict[str, Any]:
     lines = traces.records_of(trace.candidates)
-    entries = _entries(trace, [line.entry for line in lines])
+    # The entries a trace names, as far as they still are in the scopes that were searched
+    pks = {*(line.entry for line in lines), *trace.served, *(trace.used or ()), *(trace.overlap or ())}
+    here = Entry.objects.filter(workspace_id=trace.workspace_id, scope__in=trace.scopes)
+    entries = here.select_related("scope").prefetch_related("slots").in_bulk(pks)
     evidence = {name: value for name, value in trace.evidence.items() if name != "events"}
     bot = Bot.objects.filter(workspace_id=trace.workspace_id, pk=trace.bot_id or 0).first()
     return answers.RecallTraceAnswer.of(
@@ -80,7 +83,13 @@ def _trace_answer(trace: RecallTrace) -> dict[str, Any]:
 def _candidates(trace: RecallTrace, lines: Sequence[CandidateRecord], entries: dict[int, Entry]) -> dict[str, Any]:
     by_entry = {line.entry: line for line in lines}
     weights = traces.weights_of(trace.candidates)
-    records = _records(trace, lines, entries)
+    # By candidate its words at the time, whether they are others now, and where both can be read
+    versions = {line.entry: line.version for line in lines if line.version}
+    then, out = served_versions(trace, entries, versions), suppressed_entries(entries)
+    records = {
+        pk: _record(entries.get(pk), then.get(pk), is_out=pk in out)
+        for pk in {*trace.served, *(line.entry for line in lines)}
+    }
     return {
         "memories": [
             answers.RecordedMemory.of(
@@ -120,18 +129,6 @@ def _left_out(
     return memory | dict.fromkeys((*withheld, *traces.WITHHELD.get(line.reason, ())))
 
 
-def _records(
-    trace: RecallTrace, lines: Sequence[CandidateRecord], entries: dict[int, Entry]
-) -> dict[int, dict[str, Any]]:
-    """By candidate its words at the time, whether they are others now, and where both can be read."""
-    versions = {line.entry: line.version for line in lines if line.version}
-    then, out = served_versions(trace, entries, versions), suppressed_entries(entries)
-    return {
-        pk: _record(entries.get(pk), then.get(pk), is_out=pk in out)
-        for pk in {*trace.served, *(line.entry for line in lines)}
-    }
-
-
 def _record(entry: Entry | None, then: ServedVersion | None, *, is_out: bool) -> dict[str, Any]:
     """Words that people took out are withheld (A15); of a purged entry there are none."""
     if entry is None or then is None:
@@ -144,13 +141,6 @@ def _record(entry: Entry | None, then: ServedVersion | None, *, is_out: bool) ->
         "withheld": "taken_out" if is_out else None,
         "links": answers.ThenAndNow.of(now=reverse("entry", kwargs=own), then=reverse("entry-history", kwargs=own)),
     }
-
-
-def _entries(trace: RecallTrace, candidates: Sequence[int]) -> dict[int, Entry]:
-    """The entries a trace names, as far as they still are in the scopes that were searched."""
-    pks = {*candidates, *trace.served, *(trace.used or ()), *(trace.overlap or ())}
-    here = Entry.objects.filter(workspace_id=trace.workspace_id, scope__in=trace.scopes)
-    return here.select_related("scope").prefetch_related("slots").in_bulk(pks)
 
 
 def _uids(pks: Sequence[int] | None, entries: dict[int, Entry]) -> list[UUID] | None:

@@ -47,7 +47,17 @@ class Command(BaseCommand):
             elif options["action"] == "undo" and (of_run := _applied_of_run(found, options["batch"])):
                 self._undo_run(of_run, options)
             else:
-                changed = _perform(options["action"], _one(found, options["batch"]), options)
+                # The batch with this id, or the only one whose id ends so. Raises BatchNotFound
+                asked = options["batch"]
+                if not asked:
+                    raise CommandError(_("Which batch? Say its id, or the end of it."))
+                ending = asked.lower().replace("-", "")
+                matching = [pk for pk, uid in found.values_list("pk", "uid").iterator() if uid.hex.endswith(ending)]
+                if len(matching) > 1:
+                    raise CommandError(_("Several batches have an id that ends so."))
+                if not matching:
+                    raise BatchNotFound
+                changed = _perform(options["action"], found.get(pk=matching[0]), options)
                 self._show(Batch.objects.select_related("scope", "undoes").get(pk=changed.pk), options["most"])
         except PlatformError as problem:
             raise CommandError(str(problem)) from problem
@@ -91,19 +101,6 @@ def _batches(workspace: str | None) -> QuerySet[Batch]:
     if not Workspace.objects.filter(name=workspace).exists():
         raise CommandError(_("There is no workspace “%(name)s”.") % {"name": workspace})
     return found.filter(workspace__name=workspace)
-
-
-def _one(found: QuerySet[Batch], asked: str | None) -> Batch:
-    """The batch with this id, or the only one whose id ends so. Raises BatchNotFound."""
-    if not asked:
-        raise CommandError(_("Which batch? Say its id, or the end of it."))
-    ending = asked.lower().replace("-", "")
-    matching = [pk for pk, uid in found.values_list("pk", "uid").iterator() if uid.hex.endswith(ending)]
-    if len(matching) > 1:
-        raise CommandError(_("Several batches have an id that ends so."))
-    if not matching:
-        raise BatchNotFound
-    return found.get(pk=matching[0])
 
 
 def _applied_of_run(found: QuerySet[Batch], asked: str | None) -> list[Batch]:

@@ -49,23 +49,17 @@ class Command(BaseCommand):
             cursor.execute(f"LISTEN {CHANNEL}")
         while not self._stopping:
             if index_queued(now=timezone.now()):
-                self._do_urgent_work()
+                # a little of what is not to wait until all that was written before has its vectors
+                for work in self._more:
+                    if getattr(work, "is_urgent", False):
+                        work(now=timezone.now())
                 continue
             wanted_in = min((work(now=timezone.now()) for work in self._more), default=PAUSE_SECONDS)
             if wanted_in > 0:
-                self._wait(min(wanted_in, PAUSE_SECONDS))
-
-    def _do_urgent_work(self) -> None:
-        """Do a little of what is not to wait until all that was written before has its vectors."""
-        for work in self._more:
-            if getattr(work, "is_urgent", False):
-                work(now=timezone.now())
-
-    def _wait(self, seconds: float) -> None:
-        self._waiting = True
-        for _ in connection.connection.notifies(timeout=seconds, stop_after=1):
-            break
-        self._waiting = False
+                self._waiting = True
+                for _ in connection.connection.notifies(timeout=min(wanted_in, PAUSE_SECONDS), stop_after=1):
+                    break
+                self._waiting = False
 
     def _stop(self, signum: int, frame: FrameType | None) -> None:
         """Finish what is being indexed; leave at once when nothing is."""

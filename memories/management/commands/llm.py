@@ -26,7 +26,18 @@ class Command(BaseCommand):
         found = ModelCheck()
         for found in check_model(now=datetime.now(UTC), reader=reader or conf.VERIFY_MODEL):
             self.stderr.write(f"conversation {found.conversations}: {found.seconds:.0f} s")
-        for line in _report(found):
+        reasons = ", ".join(f"{Refusal(code).label} {count}" for code, count in found.refused.items() if count)
+        right, asked = found.right, found.asked
+        for line in [
+            f"model: {found.model or 'no answer'} ({found.form})",
+            f"answers that can be used: {found.usable} of {found.conversations}",
+            f"facts offered: {found.offered}; with their words found and checks passed: {found.quoted:.0%}",
+            *([f"  refused: {reasons}"] if reasons else []),
+            f"second reading: true statements {right['true']} of {asked['true']}, false ones {right['false']}"
+            f" of {asked['false']}",
+            f"decoys taken for true: {found.decoys_passed} of {found.decoys};"
+            f" batches believed: {found.batches_believed} of {found.batches_read}",
+        ]:
             self.stdout.write(line)
         for problem in dict.fromkeys(found.problems):
             self.stdout.write(f"  {problem}")
@@ -39,21 +50,6 @@ class Command(BaseCommand):
             cost = (tokens["prompt"] + tokens["reading"]) * price_in + tokens["completion"] * price_out
             self.stdout.write(f"  that costs about {cost / 1_000_000:.2f}")
         self.stdout.write(_verdict(found))
-
-
-def _report(found: ModelCheck) -> list[str]:
-    reasons = ", ".join(f"{Refusal(code).label} {count}" for code, count in found.refused.items() if count)
-    right, asked = found.right, found.asked
-    return [
-        f"model: {found.model or 'no answer'} ({found.form})",
-        f"answers that can be used: {found.usable} of {found.conversations}",
-        f"facts offered: {found.offered}; with their words found and checks passed: {found.quoted:.0%}",
-        *([f"  refused: {reasons}"] if reasons else []),
-        f"second reading: true statements {right['true']} of {asked['true']}, false ones {right['false']}"
-        f" of {asked['false']}",
-        f"decoys taken for true: {found.decoys_passed} of {found.decoys};"
-        f" batches believed: {found.batches_believed} of {found.batches_read}",
-    ]
 
 
 def _verdict(found: ModelCheck) -> str:
