@@ -18,7 +18,7 @@ from memories.recall import Query, SearchScope
 from memories.recall.query import read_opening
 from memories.tenancy.access import Caller
 from memories.tenancy.resolver import Address, ChannelRules, Resolution, ScopeRef, key_of_direct_chat, resolve
-from sessions_app.lifecycle import conversations
+from sessions_app import conversations
 from sessions_app.models import Session
 from sessions_app.visibility import visible_sessions
 

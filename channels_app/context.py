@@ -37,8 +37,8 @@ from memories.recall.question import is_about_past
 from memories.recall.ranking import Ranked
 from memories.tenancy.access import Caller
 from memories.tenancy.resolver import Address, Resolution
-from sessions_app.lifecycle import close, conversations
-from sessions_app.messages import in_language
+from sessions_app import conversations
+from sessions_app.choices import in_language, is_reset_command, reset_reply
 from sessions_app.models import Session, SessionEvent
 
 #: The verdict that takes the most words: room is kept for it before memory is asked.
@@ -115,7 +115,7 @@ def context_for(
     context = Context(
         query, resolved, session, current, Recall(GateDecision(False, "")), max_tokens, tools, client_history
     )
-    if close.is_reset_command(message):
+    if is_reset_command(message):
         return _of_reset(context, caller.language)
     return _filled(context, caller, recent, now)
 
@@ -159,7 +159,7 @@ def _filled(context: Context, caller: Caller, recent: tuple[RecentMessage, ...] 
 
 def _of_reset(context: Context, language: str) -> Context:
     """The context of /reset: nothing is recalled for it, and no model needs to be asked (B6)."""
-    context.reply = close.reset_reply(language)
+    context.reply = reset_reply(language)
     instruction = in_language(RESET_INSTRUCTION, language).format(reply=context.reply)
     context.recall = Recall(GateDecision(False, "reset"))
     context.directives = [conversations.BotDirective("reset", instruction)]
@@ -176,7 +176,7 @@ def _goes_on(session: Session, resolved: Resolution, *, now: datetime) -> bool:
     for scope, key in ((session.user_scope, resolved.user_scope), (session.chat_scope, resolved.chat_scope)):
         if scope is not None and scope.key != key:
             return False
-    return not close.is_stale(session, now=now)
+    return not session.is_stale(now=now)
 
 
 def _add_directives(context: Context, page: SystemText, language: str, verdict: str = "") -> None:

@@ -23,9 +23,9 @@ from memories.recall import traces
 from memories.tenancy.access import Caller
 from memories.tenancy.resolver import Resolution
 from memories.visibility import trace_for
-from sessions_app.choices import EventKind
+from sessions_app import conversations
+from sessions_app.choices import EventKind, is_reset_command, reset_reply
 from sessions_app.history import replay
-from sessions_app.lifecycle import close, conversations
 from sessions_app.models import SENDER_NAME, Session, SessionEvent
 
 _ROLES = {EventKind.USER: buffer.USER, EventKind.ASSISTANT: buffer.ASSISTANT}
@@ -74,9 +74,9 @@ def take_turn(caller: Caller, turn: Turn, *, now: datetime, is_replay: bool = Fa
     with acting(actor):
         check = None if is_replay else partial(modes.check_database_takes, caller)
         session, resolved, scopes = addresses.open_session(caller, turn.address, now=now, check=check)
-        if close.is_reset_command(turn.user):
-            close.reset(session, now=now)
-            return TurnResult(session, resolved, reply=close.reset_reply(language))
+        if is_reset_command(turn.user):
+            conversations.reset(session, now=now)
+            return TurnResult(session, resolved, reply=reset_reply(language))
         turn, secrets = conversation_secrets.of_turn(turn, resolved.rules.secrets)
         turn = _with_what_it_keeps(turn, session, resolved.address.speaker)
         last_at = session.last_at

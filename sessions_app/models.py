@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterable, Iterator
 from copy import copy
 from dataclasses import fields
+from datetime import datetime
 from uuid import UUID
 
 from django.db import models
@@ -142,6 +143,11 @@ class Session(Recorded):
     def max_tokens(self) -> int:
         """How many tokens its history may have: the channel's number, else the platform's."""
         return self.channel_rules().max_tokens or conf.SESSION_MAX_TOKENS
+
+    def is_stale(self, *, now: datetime) -> bool:
+        """Whether its conversation has been idle for so long that the next use begins another."""
+        limit = conf.SESSION_STALE_AFTER
+        return self.next_position > 1 and bool(limit) and self.last_at < now - limit
 
     def messages(self, conversation: int | None = None) -> "models.QuerySet[SessionEvent]":
         """All messages of a conversation in order; by default of the open one."""

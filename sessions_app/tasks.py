@@ -4,10 +4,9 @@ from datetime import datetime
 
 from django.utils import timezone
 
-from sessions_app.compaction import compaction
-from sessions_app.compaction import flush as flushing
+from sessions_app import compaction, conversations
+from sessions_app import flush as flushing
 from sessions_app.history import evidence, retention
-from sessions_app.lifecycle import close
 
 #: Seconds one task takes at most: less than the timeout of the cluster. What is left is for the next night.
 LONGEST_SECONDS = 240
@@ -27,7 +26,7 @@ def flush(session_id: int, conversation: int, cycle: int, actor: str, by_model: 
 
 
 def sweep_sessions() -> dict[str, int]:
-    return close.sweep(now=timezone.now())
+    return conversations.sweep(now=timezone.now())
 
 
 def clean_events() -> dict[str, int]:

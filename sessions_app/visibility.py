@@ -12,8 +12,8 @@ from memories.language.text import is_storable
 from memories.models import Policy, Scope
 from memories.tenancy.access import Caller
 from memories.visibility import visible_scopes
+from sessions_app import summaries
 from sessions_app.choices import SPOKEN
-from sessions_app.compaction import closing_summary
 from sessions_app.history.retention import redacted_events, retention_of
 from sessions_app.models import Session, SessionEvent
 
@@ -62,7 +62,7 @@ def check_reach_of_speakers(caller: Caller, session: Session, messages: Sequence
     if caller.reaches_everything or not session.is_group:
         return
     speakers = {message.sender_id for message in messages if message.kind in SPOKEN and message.sender_id}
-    own = (closing_summary.speaker_in(session, speaker).user_scope for speaker in speakers)
+    own = (summaries.speaker_in(session, speaker).user_scope for speaker in speakers)
     if not all(caller.may_reach(scope) for scope in own if scope):
         raise SessionNotFound
 

@@ -32,7 +32,7 @@ from memories.models.change import acting, forget_history
 from memories.models.table import Fate, children_first, tables
 from memplatform.erasure import collect, search
 from memplatform.erasure.person import from_json, own_keys
-from sessions_app.lifecycle import conversations
+from sessions_app import conversations
 from sessions_app.models import Flush, Session, SessionEvent
 
 CHUNK = 500

@@ -40,7 +40,7 @@ from memplatform.transfer.records import (
 from memplatform.transfer.records import check_file as check
 from memplatform.transfer.records import records_in as lines
 from memplatform.transfer.run import Ids, Import, ImportedFiles, SessionHere, TransferReport
-from sessions_app.lifecycle.conversations import acquire_lock
+from sessions_app.conversations import acquire_lock
 from sessions_app.models import Flush, Session, SessionEvent
 from sessions_app.search import rows as search_rows
 

@@ -8,8 +8,8 @@ from unfold.enums import ActionVariant
 
 from memories.admin.actions import Action, Asked, Question, to_row
 from memories.models.change import acting
-from sessions_app.compaction import flush as flushing
-from sessions_app.lifecycle import close, conversations
+from sessions_app import conversations
+from sessions_app import flush as flushing
 from sessions_app.models import Session
 
 
@@ -35,14 +35,14 @@ def _flush(asked: Asked) -> str:
 def _close(asked: Asked) -> str:
     with acting(asked.actor):
         conversations.lock_session(asked.row)
-        closed = close.close(asked.row, close.CLOSED, now=asked.now)
+        closed = conversations.close(asked.row, conversations.CLOSED, now=asked.now)
     return gettext("The conversation is closed.") if closed else gettext("Nothing has been said in it yet.")
 
 
 def _reset(asked: Asked) -> str:
     with acting(asked.actor):
         conversations.lock_session(asked.row)
-        closed = close.reset(asked.row, now=asked.now)
+        closed = conversations.reset(asked.row, now=asked.now)
     return gettext("The conversation is reset.") if closed else gettext("Nothing has been said in it yet.")
 
 

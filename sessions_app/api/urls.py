@@ -2,8 +2,7 @@
 
 from django.urls import path
 
-from sessions_app.api.actions import CompactView, FlushView, ResetView
-from sessions_app.api.sessions import MessageView, SessionHistoryView, SessionView
+from sessions_app.api.sessions import CompactView, FlushView, MessageView, ResetView, SessionHistoryView, SessionView
 
 urlpatterns = [
     path(

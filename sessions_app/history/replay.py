@@ -10,7 +10,6 @@ from django.db import connection
 from memories.language.confidential import without
 from sessions_app.choices import SPOKEN, EventKind
 from sessions_app.history import retention
-from sessions_app.lifecycle import close
 from sessions_app.models import HIDDEN_SPANS, SENDER_NAME, Session, SessionEvent
 
 #: Tokens of a message besides those of its content.
@@ -92,7 +91,7 @@ class History:
 
 def replay_history(session: Session, *, max_tokens: int | None = None, now: datetime) -> History:
     """The open conversation within its budget, or within `max_tokens`; empty for one that its next use will close."""
-    if close.is_stale(session, now=now):
+    if session.is_stale(now=now):
         return History([], 0, False)
     redacted = retention.redacted_events(session)
     latest, up_to = retention.latest_summary(session, redacted)

@@ -11,8 +11,7 @@ from django.db import connection
 from memories.index.contextual import sparse_literal
 from memories.language import text
 from memories.models import EmbeddingModel
-from sessions_app.choices import SEARCHED
-from sessions_app.lifecycle.close import is_reset_command
+from sessions_app.choices import SEARCHED, is_reset_command
 from sessions_app.models import ATTEMPTS, SessionEvent
 
 #: Terms of one message by which it can be found, the first ones.

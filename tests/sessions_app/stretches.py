@@ -5,7 +5,7 @@ from typing import Any
 
 from django_q.models import OrmQ
 
-from sessions_app.compaction import compaction
+from sessions_app import compaction
 from sessions_app.models import Session, SessionEvent
 from tests.conftest import NOW
 from tests.memories.llm.fake_server import Asked

@@ -7,9 +7,8 @@ from typing import Any
 import pytest
 
 from memories.models import BufferedTurn, Entry, Evidence, ExtractionBatch, RefusedFact, Scope, Workspace
-from sessions_app.compaction import compaction, flush
+from sessions_app import compaction, conversations, flush
 from sessions_app.history import retention
-from sessions_app.lifecycle import close, conversations
 from sessions_app.models import Session, SessionEvent
 from tests.conftest import NOW, TELEGRAM
 from tests.memories.quoting import fact_of_model, quoted_words, refuse
@@ -33,7 +32,7 @@ def test_ambient_talk_is_no_part_of_the_conversation(talk: Talk, group: Session)
     assert talk.get(f"sessions/{group.uid}").json()["tokens"] == before["tokens"] + 2
     flush.flush_active(now=NOW)
     compaction.compact(group.pk, 1, 1, 1, now=NOW, is_asked=True)
-    close.sweep(now=NOW + timedelta(days=3))
+    conversations.sweep(now=NOW + timedelta(days=3))
     assert not Entry.objects.filter(content__contains="coffee").exists()
     assert not BufferedTurn.objects.filter(messages__icontains="coffee").exists()
 
@@ -74,7 +73,7 @@ def test_ambient_messages_are_no_history_to_believe_in(talk: Talk, group: Sessio
 def test_messages_of_closed_conversations_are_removed_after_a_month(talk: Talk, group: Session) -> None:
     ExtractionBatch.objects.all().delete()
     talk.say("wait for me")  # to be extracted
-    close.sweep(now=NOW + timedelta(days=3))
+    conversations.sweep(now=NOW + timedelta(days=3))
     assert retention.clean_events(now=MONTH - timedelta(days=2)) == {"events": 0}
     assert retention.clean_events(now=MONTH) == {"events": 2}
     assert set(SessionEvent.objects.values_list("session__chat_id", flat=True)) == {"c7"}  # still to be extracted
@@ -88,7 +87,7 @@ def test_what_facts_quote_of_a_message_goes_with_it(talk: Talk, group: Session) 
     fact_of_model(scope, "Sam says hello.", said)
     fact_of_model(scope, "Sam plays go.", quoted_words("I play go", event=99))
     refuse(scope.workspace, "Sam says goodbye.", origins=[said.origin])
-    close.sweep(now=NOW + timedelta(days=3))
+    conversations.sweep(now=NOW + timedelta(days=3))
     assert retention.clean_events(now=MONTH) == {"events": 2}
     assert [one.quote for one in Evidence.objects.all()] == ["I play go"]
     assert not RefusedFact.objects.exists()

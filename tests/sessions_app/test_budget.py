@@ -7,9 +7,7 @@ from django_q.models import OrmQ
 
 from memories.language.text import count_tokens
 from memories.models import Entry, Scope, Workspace
-from sessions_app import tasks
-from sessions_app.compaction import compaction, flush, summary
-from sessions_app.lifecycle import conversations
+from sessions_app import compaction, conversations, flush, summaries, tasks
 from sessions_app.models import Flush, Session, SessionEvent
 from tests.conftest import NOW, TELEGRAM
 from tests.sessions_app.conftest import Talk
@@ -187,7 +185,7 @@ def test_a_summary_says_what_recurs_and_who_said_it(talk: Talk) -> None:
     talk.say("我决定用蓝绿部署，端口改成 9090。", "好的，记住了。", address={**GROUP, "peer": "ann"})
     talk.say("嗯。", "嗯。", address={**GROUP, "peer": "ben"})
     events = list(SessionEvent.objects.order_by("position"))
-    told = summary.summarise(summary.turns_of(events), 40, names=True)
+    told = summaries.summarise(summaries.turns_of(events), 40, names=True)
     assert "ann: 我决定用蓝绿部署，端口改成 9090。" in told
     assert count_tokens(told) <= 40
 

@@ -8,7 +8,7 @@ from django.db import DatabaseError
 
 from memories import entries
 from memories.models import BufferedTurn, Entry, Scope, Workspace
-from sessions_app.lifecycle import close, conversations
+from sessions_app import conversations
 from sessions_app.models import Session
 from tests.conftest import NOW, TELEGRAM
 from tests.sessions_app.conftest import LATER, Talk
@@ -54,15 +54,15 @@ def test_two_days_less_a_minute_are_not_too_long(talk: Talk) -> None:
 def test_conversations_need_never_be_closed(talk: Talk, settings: Any, never: timedelta) -> None:
     settings.MEMORY_SESSION_STALE_AFTER = never
     talk.say("hello")
-    assert close.sweep(now=LATER) == {"closed": 0, "left": 0}
+    assert conversations.sweep(now=LATER) == {"closed": 0, "left": 0}
     assert talk.say("again", at=LATER + timedelta(days=300))["session"]["conversation"] == 1
 
 
 def test_the_sweep_closes_what_is_idle_and_nothing_else(talk: Talk) -> None:
     talk.say("idle")
     talk.say("busy", address={**TELEGRAM, "peer": "u9", "chat": "c9"}, at=LATER - timedelta(hours=1))
-    assert close.sweep(now=LATER) == {"closed": 1, "left": 0}
-    assert close.sweep(now=LATER) == {"closed": 0, "left": 0}
+    assert conversations.sweep(now=LATER) == {"closed": 1, "left": 0}
+    assert conversations.sweep(now=LATER) == {"closed": 0, "left": 0}
     assert {session.peer: session.conversation for session in Session.objects.all()} == {"u42": 2, "u9": 1}
 
 
@@ -70,7 +70,7 @@ def test_the_sweep_closes_what_is_idle_and_nothing_else(talk: Talk) -> None:
 def test_in_a_group_each_keeps_their_own_turns_and_the_chat_the_whole(talk: Talk) -> None:
     talk.say("I bring the cake", at=NOW, address=of("ann"))
     talk.say("我带酒", "好的", at=NOW, address=of("ben"))
-    close.sweep(now=LATER)
+    conversations.sweep(now=LATER)
     own = {entry.scope.key: entry.content for entry in kept()}
     assert own == {
         "telegram:direct_ann": "User: I bring the cake\nAssistant: ok",
@@ -84,14 +84,14 @@ def test_a_channel_that_keeps_nothing_for_the_group_keeps_only_each_their_own(ta
     talk.say("hello there", address=of("ann"))
     workspace.channels.update(capture_group_memory=False)
     talk.say("and I bring the cake", address=of("ann"))
-    close.sweep(now=LATER)
+    conversations.sweep(now=LATER)
     assert [entry.scope.key for entry in kept()] == ["telegram:direct_ann"]
 
 
 def test_metadata_begins_empty_and_budgets_anew(talk: Talk) -> None:
     talk.say("hello")
     Session.objects.update(metadata={"mood": "fine"}, cycle=3, flushed_to=1, flush_asked_at=NOW)
-    close.sweep(now=LATER)
+    conversations.sweep(now=LATER)
     session = Session.objects.get()
     assert (session.metadata, session.tokens, session.next_position, session.cycle) == ({}, 0, 1, 1)
     assert (session.flushed_to, session.flush_asked_at, session.peer) == (0, None, "u42")
@@ -108,7 +108,7 @@ def test_a_conversation_that_cannot_be_kept_is_closed_with_a_warning(
         monkeypatch.setattr(
             entries, "remember_many", lambda *_args, **_more: (_ for _ in ()).throw(DatabaseError("full"))
         )
-    assert close.sweep(now=LATER) == {"closed": 1, "left": 0}
+    assert conversations.sweep(now=LATER) == {"closed": 1, "left": 0}
     assert Session.objects.get().conversation == 2 and kept() == []
     assert "session_not_kept" in caplog.text
 
@@ -116,7 +116,7 @@ def test_a_conversation_that_cannot_be_kept_is_closed_with_a_warning(
 def test_nothing_is_kept_twice_when_nobody_comes_back(talk: Talk) -> None:
     talk.say("hello there")
     for weeks in (1, 2, 3):
-        close.sweep(now=NOW + timedelta(weeks=weeks))
+        conversations.sweep(now=NOW + timedelta(weeks=weeks))
     assert len(kept()) == 1 and Session.objects.get().conversation == 2
 
 
@@ -126,7 +126,7 @@ def test_eight_workers_close_a_conversation_once(talk: Talk, settings: Any) -> N
     settings.MEMORY_SESSION_WAITERS = 8
     for n in range(6):
         talk.say(f"thing number {n}", address={**TELEGRAM, "chat": f"c{n % 2}", "peer": f"u{n % 2}"})
-    done = at_once(lambda _n: close.sweep(now=LATER)["closed"], 8)
+    done = at_once(lambda _n: conversations.sweep(now=LATER)["closed"], 8)
     assert sum(done) == 2
     assert {session.conversation for session in Session.objects.all()} == {2}
     assert len(kept()) == 2
@@ -206,6 +206,6 @@ def test_recent_talk_outlives_the_conversation(talk: Talk) -> None:
     talk.say("hello", address=GROUP)
     session = Session.objects.get()
     talk.log(session, "ambient: lunch at noon?")
-    close.sweep(now=LATER)
+    conversations.sweep(now=LATER)
     session.refresh_from_db()
     assert [event.content for event in conversations.recent_chat(session)] == ["lunch at noon?"]

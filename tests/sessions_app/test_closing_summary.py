@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from memories.models import Entry, RecallTrace
+from sessions_app import conversations
 from sessions_app.choices import EventKind
-from sessions_app.compaction.summary import TurnEvents, without_echoes
-from sessions_app.lifecycle import close
 from sessions_app.models import Session, SessionEvent
+from sessions_app.summaries import TurnEvents, without_echoes
 from tests.conftest import GROUP, NOW, TELEGRAM
 from tests.sessions_app.conftest import LATER, Talk, clock
 
@@ -34,7 +34,7 @@ def types(answer: dict[str, Any]) -> list[str]:
 @pytest.mark.parametrize("path", ["recall", "context"])
 def test_a_conversation_of_one_turn_is_told_once(path: str, said: str, asked: str, talk: Talk) -> None:
     talk.say(said, "A nice name.")
-    assert close.sweep(now=LATER) == {"closed": 1, "left": 0}
+    assert conversations.sweep(now=LATER) == {"closed": 1, "left": 0}
     assert sorted(Entry.objects.live().values_list("type", flat=True)) == ["auto_capture", "chat_turn"]
     answer = ask(talk, asked, path=path)
     assert types(answer) == ["chat_turn"]
@@ -45,7 +45,7 @@ def test_a_conversation_of_one_turn_is_told_once(path: str, said: str, asked: st
 @pytest.mark.parametrize(("said", "asked"), SAID)
 def test_what_was_left_out_says_why(said: str, asked: str, talk: Talk) -> None:
     talk.say(said, "A nice name.")
-    close.sweep(now=LATER)
+    conversations.sweep(now=LATER)
     answer = ask(talk, asked)
     assert [(memory["type"], memory["reason"]) for memory in answer["left_out"]] == [("auto_capture", "duplicate")]
     assert len(RecallTrace.objects.get().served) == 1
@@ -55,14 +55,14 @@ def test_what_was_left_out_says_why(said: str, asked: str, talk: Talk) -> None:
 @pytest.mark.parametrize(("said", "asked"), SAID)
 def test_when_the_turn_is_gone_the_conversation_still_tells_it(said: str, asked: str, talk: Talk) -> None:
     talk.say(said, "A nice name.")
-    close.sweep(now=LATER)
+    conversations.sweep(now=LATER)
     assert types(ask(talk, asked, at=NOW + timedelta(days=29))) == ["chat_turn"]
     assert types(ask(talk, asked, at=NOW + timedelta(days=31))) == ["auto_capture"]
 
 
 def test_a_turn_people_took_out_is_not_told_by_the_conversation_instead(talk: Talk) -> None:
     talk.say("my cat is called Mochi", "A nice name.")
-    close.sweep(now=LATER)
+    conversations.sweep(now=LATER)
     turn = Entry.objects.get(type="chat_turn")
     assert talk.request("DELETE", f"entries/{turn.uid}").status_code in (200, 204)
     assert types(ask(talk, "what is my cat called?")) == []
@@ -71,7 +71,7 @@ def test_a_turn_people_took_out_is_not_told_by_the_conversation_instead(talk: Ta
 def test_of_a_long_conversation_the_whole_is_told_beside_some_of_its_turns(talk: Talk) -> None:
     for words in ("my cat is called Mochi", "Mochi is a cat of three years", "the cat Mochi likes tuna", "it rains"):
         talk.say(words, "I see.")
-    close.sweep(now=LATER)
+    conversations.sweep(now=LATER)
     assert "auto_capture" in types(ask(talk, "what is my cat called?"))
 
 
@@ -79,14 +79,14 @@ def test_what_was_only_reported_as_messages_has_no_turns_and_is_told(talk: Talk)
     talk.say("hello")
     session = Session.objects.get()
     talk.log(session, "user: my cat is called Mochi", "assistant: A nice name.")
-    close.sweep(now=LATER)
+    conversations.sweep(now=LATER)
     assert types(ask(talk, "what is my cat called?")) == ["auto_capture"]
 
 
 def test_in_a_group_each_hears_it_once(talk: Talk) -> None:
     address = {**GROUP, "peer": "ann"}
     talk.say("my cat is called Mochi", "A nice name.", address=address)
-    close.sweep(now=LATER)
+    conversations.sweep(now=LATER)
     assert Entry.objects.live().count() == 4  # hers and the chat's, of the turn and of the conversation
     assert types(ask(talk, "what is the cat called?", address=address)) == ["chat_turn"]
     assert types(ask(talk, "what is the cat called?", address={**GROUP, "peer": "ben"})) == ["chat_turn"]

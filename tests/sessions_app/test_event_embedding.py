@@ -73,7 +73,7 @@ def test_summaries_are_embedded_as_well(talk: Talk) -> None:
         talk.say(f"the ship number {n} sails to Odesa tomorrow", "a fine ship")
     session = Session.objects.get()
     talk.do(session, "compact", status=202)
-    from sessions_app.compaction import compaction
+    from sessions_app import compaction
 
     session.refresh_from_db()
     assert compaction.compact(session.pk, 1, session.cycle, session.max_tokens(), now=NOW, is_asked=True)

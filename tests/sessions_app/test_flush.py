@@ -7,7 +7,7 @@ from django_q.models import OrmQ
 
 from memories.batches import bulk_actions
 from memories.models import Entry, RefusedFact, Slot, Workspace
-from sessions_app.compaction import flush as flushing
+from sessions_app import flush as flushing
 from sessions_app.models import Flush, Session
 from tests.conftest import NOW, TELEGRAM, make_key
 from tests.sessions_app.conftest import Talk

@@ -8,9 +8,9 @@ from django_q.models import OrmQ
 
 from memories.batches import bulk_actions
 from memories.models import Batch, Entry, Scope, Slot, Spend, Workspace
-from sessions_app.compaction import flush as flushing
-from sessions_app.compaction.model import ConversationModel
-from sessions_app.lifecycle import close
+from sessions_app import conversations
+from sessions_app import flush as flushing
+from sessions_app.conversation_model import ConversationModel
 from sessions_app.models import Flush, Session
 from tests.conftest import GROUP, NOW
 from tests.memories.llm.fake_server import Asked, FakeModel, Reply
@@ -212,7 +212,7 @@ def test_it_goes_piece_by_piece_and_asks_for_none_again(
 def test_a_stop_and_a_close_ask_no_model(talk: Talk, direct: Session, model: FakeModel) -> None:
     assert flushing.flush_active(now=NOW) == {"flushed": 1, "left": 0}
     talk.say("and another")
-    assert close.sweep(now=LATER + timedelta(hours=1)) == {"closed": 1, "left": 0}
+    assert conversations.sweep(now=LATER + timedelta(hours=1)) == {"closed": 1, "left": 0}
     assert model.calls == 0
     assert set(Entry.objects.filter(type="auto_capture").values_list("subtype", flat=True)) == {
         "session_flush",

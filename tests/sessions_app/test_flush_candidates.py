@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from memories.models import Entry, RefusedFact
-from sessions_app.compaction import flush as flushing
-from sessions_app.compaction.model import ConversationModel
+from sessions_app import flush as flushing
+from sessions_app.conversation_model import ConversationModel
 from sessions_app.models import Flush, Session
 from tests.conftest import NOW
 from tests.memories.llm.fake_server import FakeModel, credulous

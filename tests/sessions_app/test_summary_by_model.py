@@ -7,7 +7,7 @@ import pytest
 from memories.language.sentences import cut_at_sentence
 from memories.language.text import count_tokens
 from memories.models import Entry, Spend, Workspace
-from sessions_app.compaction import model as asking
+from sessions_app import conversation_model as asking
 from sessions_app.models import Flush, Session
 from tests.conftest import GROUP
 from tests.memories.llm.fake_server import FakeModel, Reply, credulous

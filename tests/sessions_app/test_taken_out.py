@@ -9,11 +9,10 @@ from django.db import connection, connections
 from django.test.utils import CaptureQueriesContext
 
 from memories.models import Entry, Workspace
-from sessions_app.compaction import flush
-from sessions_app.compaction.model import ConversationModel
+from sessions_app import conversations, flush
+from sessions_app.conversation_model import ConversationModel
 from sessions_app.history import retention
 from sessions_app.history.replay import replay_messages
-from sessions_app.lifecycle import close
 from sessions_app.models import Session
 from tests.conftest import GROUP, NOW, TELEGRAM
 from tests.memories.llm.fake_server import Asked, FakeModel
@@ -98,7 +97,7 @@ def test_nothing_is_kept_of_a_conversation_of_which_all_was_taken_out(talk: Talk
     talk.say("my secret is zeppelin", "noted")
     assert talk.request("DELETE", f"entries/{Entry.objects.get().uid}").status_code == 200
     assert flush.flush_active(now=NOW)["flushed"] == 1
-    assert close.sweep(now=LATER) == {"closed": 1, "left": 0}
+    assert conversations.sweep(now=LATER) == {"closed": 1, "left": 0}
     assert not Entry.objects.live().exists()
 
 
@@ -145,7 +144,7 @@ def test_a_history_holds_the_neighbours_and_all_of_it_after_a_restore(secret: Se
 def test_restored_it_is_kept_again_when_the_conversation_closes(secret: Secret) -> None:
     secret.delete()
     secret.restore()
-    close.sweep(now=LATER)
+    conversations.sweep(now=LATER)
     assert secret.word in secret.kept("session_expired")
 
 
@@ -255,7 +254,7 @@ def test_in_a_group_each_may_take_out_their_own_and_the_others_stay(talk: Talk, 
     assert [content for _role, content in talk.history(session)] == said
     asked = {"address": {**GROUP, "peer": "ann"}, "message": "when do we meet?"}
     assert [message["content"] for message in talk.post("context", asked).json()["history"]] == said
-    close.sweep(now=LATER)
+    conversations.sweep(now=LATER)
     kept = {entry.scope.key: entry.content for entry in Entry.objects.live().filter(subtype="session_expired")}
     assert "cake" in kept["telegram:direct_ann"] and "齐柏林" not in str(kept)
 

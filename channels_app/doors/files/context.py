@@ -12,9 +12,8 @@ from memories.files import disk
 from memories.files.layout import ScopeFolder
 from memories.files.markdown import blocks
 from memories.language import quoting, text
-from sessions_app.lifecycle import close
-from sessions_app.lifecycle.conversations import BotDirective
-from sessions_app.messages import in_language
+from sessions_app.choices import in_language, is_reset_command, reset_reply
+from sessions_app.conversations import BotDirective
 
 #: Of the budget, what the long-term files may take before the notes of days.
 LONG_TERM_SHARE = 0.5
@@ -51,8 +50,8 @@ def context_from_files(
     the days longest ago go first. Raises ScopeNotFound.
     """
     folders, language = place.folders, place.caller.language
-    if close.is_reset_command(message):
-        return FileContext(reply=close.reset_reply(language))
+    if is_reset_command(message):
+        return FileContext(reply=reset_reply(language))
     page = SystemText(token_budget, language)
     told = [BotDirective("memory_tools", in_language(TOOLS_INSTRUCTION, language))] if tools else []
     page.put_fitting("directives", [directive.instruction for directive in told], page.left)

@@ -10,7 +10,7 @@ from channels_app.doors.files.place import place_of
 from memories.api.offline import Outage
 from memories.consolidation.capture import Turn
 from memories.tenancy.access import Caller
-from sessions_app.lifecycle import close
+from sessions_app.choices import is_reset_command, reset_reply
 
 
 @dataclass(frozen=True)
@@ -35,6 +35,6 @@ def keep_turn(caller: Caller, turn: Turn, outage: Outage, request: dict[str, Any
     if is_new:
         lines = transcripts.turn_lines(turn.user, turn.assistant, speaker=resolved.address.speaker, at=turn.at)
         transcripts.write(caller, place.scope_key, resolved.session_key, lines)
-    reply = close.reset_reply(caller.language) if close.is_reset_command(turn.user) else None
+    reply = reset_reply(caller.language) if is_reset_command(turn.user) else None
     session = cards.known_session_id(caller, resolved.session_key, now=now)
     return KeptTurn(resolved.session_key, session, reply, outage.degraded)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from channels_app.doors.tools.definition import Form
-from sessions_app.messages import in_language
+from sessions_app.choices import in_language
 
 NAME_CHARS = 100  # of what a model calls a tool, in an answer
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from channels_app.doors.tools.place import Place
 from memories.choices import Permission
-from sessions_app.messages import in_language
+from sessions_app.choices import in_language
 
 Words = dict[str, str]  # by language
 

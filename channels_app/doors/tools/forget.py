@@ -22,7 +22,7 @@ from memories.recall.eligibility import readable_entry
 from memories.recall.events import forgotten_day, readable_day
 from memories.recall.query import opening_of
 from memories.visibility import entry_for
-from sessions_app.messages import in_language
+from sessions_app.choices import in_language
 
 FORGOTTEN, RESTORED = "forgotten", "restored"
 OUTCOMES = (FORGOTTEN, RESTORED)

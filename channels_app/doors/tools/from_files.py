@@ -22,7 +22,7 @@ from memories.models import Scope
 from memories.notes.save import Target, append_line, path_of
 from memories.recall.answer import NONE
 from memories.tenancy.keys import kind_of_key
-from sessions_app.messages import in_language
+from sessions_app.choices import in_language
 
 ONLY_FILES = {
     "en": "Only the notes in files could be searched, by their words.",

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from channels_app.doors.tools.place import Place
-from sessions_app.messages import in_language
+from sessions_app.choices import in_language
 
 FILES_MOST = 100  # of one answer
 NOTE, TRANSCRIPT = "note", "transcript"

@@ -18,7 +18,7 @@ from memories.files.layout import ScopeFolder, read_reference, resolve_path
 from memories.models import Scope
 from memories.notes.save import AppendedLine, Target, path_of, save_note
 from memories.visibility import scope_to_write
-from sessions_app.messages import in_language
+from sessions_app.choices import in_language
 
 CREATED, BROUGHT_BACK, PENDING = "created", "brought_back", "pending"
 OUTCOMES = (CREATED, BROUGHT_BACK, PENDING)

@@ -14,7 +14,7 @@ from memories.recall.answer import CORRECTED, FOUND, NONE, WEAK, heading_of, wit
 from memories.recall.events import RecalledEvent
 from memories.recall.people import Said, attributed
 from memories.recall.ranking import Ranked
-from sessions_app.messages import in_language
+from sessions_app.choices import in_language
 
 NOTES, ENTRIES = "notes", "entries"
 #: Of events, by their kind.

@@ -27,7 +27,7 @@ from memories.notes.index import sync_file
 from memories.recall.eligibility import readable_entry
 from memories.recall.query import opening_of
 from memories.visibility import scope_to_write
-from sessions_app.messages import in_language
+from sessions_app.choices import in_language
 
 UPDATED, UNCHANGED = "updated", "unchanged"
 OUTCOMES = (UPDATED, UNCHANGED)

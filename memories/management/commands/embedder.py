@@ -56,10 +56,13 @@ class Command(BaseCommand):
                 continue
             wanted_in = min((work(now=timezone.now()) for work in self._more), default=PAUSE_SECONDS)
             if wanted_in > 0:
-                self._waiting = True
-                for _ in connection.connection.notifies(timeout=min(wanted_in, PAUSE_SECONDS), stop_after=1):
-                    break
-                self._waiting = False
+                self._wait(min(wanted_in, PAUSE_SECONDS))
+
+    def _wait(self, seconds: float) -> None:
+        self._waiting = True
+        for _ in connection.connection.notifies(timeout=seconds, stop_after=1):
+            break
+        self._waiting = False
 
     def _stop(self, signum: int, frame: FrameType | None) -> None:
         """Finish what is being indexed; leave at once when nothing is."""

@@ -36,7 +36,7 @@ from memplatform.processes.index_builder import IndexBuilder
 from memplatform.processes.supervisor import AlreadyRunning, Supervisor, pid_lock
 from memplatform.setup import demo, first_run
 from memplatform.setup.first_run import OPERATOR, FirstRun
-from sessions_app.compaction import flush
+from sessions_app import flush
 
 log = structlog.get_logger(__name__)
 

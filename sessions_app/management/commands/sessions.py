@@ -9,14 +9,13 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from memories.management import command_line
-from sessions_app.compaction import flush
+from sessions_app import conversations, flush
 from sessions_app.history import retention
-from sessions_app.lifecycle import close
 
 Work = Callable[..., dict[str, int]]
 #: What there is to do, and what counts it first.
 WORK: dict[str, tuple[Work, Work]] = {
-    "sweep": (close.sweep, close.count_stale),
+    "sweep": (conversations.sweep, conversations.count_stale),
     "flush": (flush.flush_active, flush.count_active),
     "clean": (retention.clean_events, retention.count_old),
 }

@@ -115,7 +115,7 @@ def test_a_busy_session_out_of_reach_is_not_waited_for(narrow: Api, monkeypatch:
     def wait(*place: Any) -> None:
         raise AssertionError("whoever waits learns that somebody speaks there")
 
-    monkeypatch.setattr("sessions_app.lifecycle.conversations.acquire_lock", wait)
+    monkeypatch.setattr("sessions_app.conversations.acquire_lock", wait)
     assert narrow.post("turns", {"address": TELEGRAM, "user": "a", "assistant": "b"}).status_code == 404
 
 

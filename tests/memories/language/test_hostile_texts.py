@@ -5,7 +5,7 @@ import time
 import pytest
 
 from memories.language.redaction import NOT_STORED, redact
-from sessions_app.lifecycle.close import is_reset_command
+from sessions_app.choices import is_reset_command
 
 
 @pytest.mark.parametrize("piece", ["<at>", "<at ", "<at></at", "@", "＠a", "/reset<at>"])

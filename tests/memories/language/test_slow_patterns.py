@@ -149,7 +149,7 @@ def test_a_pattern_reads_a_text_made_against_it_in_no_time(one: Used) -> None:
 def test_every_kind_of_pattern_is_found() -> None:
     """In a module, in a list, in an object, and where it is used."""
     found = {one.name for one in pumped.patterns()}
-    assert {"sessions_app.lifecycle.close._MENTION", "memories.language.redaction._FORMS[0]"} <= found
+    assert {"sessions_app.choices._MENTION", "memories.language.redaction._FORMS[0]"} <= found
     assert any(name.startswith("memories.language.compare._RELATIONS[0]") for name in found)
     assert any(re.fullmatch(r"memories\.tenancy\.keys:\d+", name) for name in found)
 

@@ -13,7 +13,7 @@ from memories.consolidation import day_notes, summaries
 from memories.consolidation.compression import daily, weekly
 from memories.consolidation.extraction import model as extraction
 from memories.models import Spend, Workspace
-from sessions_app.compaction.model import FLUSH, SUMMARY
+from sessions_app.conversation_model import FLUSH, SUMMARY
 from tests.memories.admin.conftest import dismiss_all, enter, make_user
 
 pytestmark = pytest.mark.django_db

@@ -10,8 +10,8 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from memories.models import Change, Entry, Workspace
+from sessions_app import compaction
 from sessions_app.admin.conversation import PAGE
-from sessions_app.compaction import compaction
 from sessions_app.models import Flush, Session
 from tests.conftest import NOW, TELEGRAM
 from tests.memories.admin.conftest import enter, make_user

@@ -11,8 +11,8 @@ import pytest
 from django.db import connection, connections
 
 from memories.models import Entry, Workspace
-from sessions_app.compaction import compaction
-from sessions_app.lifecycle.conversations import SESSION_LOCK
+from sessions_app import compaction
+from sessions_app.conversations import SESSION_LOCK
 from sessions_app.models import Flush, Session, SessionEvent
 from tests import ROOT
 from tests.conftest import NOW

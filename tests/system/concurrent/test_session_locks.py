@@ -12,7 +12,7 @@ from django.db import connection, transaction
 
 from memories.exceptions import SessionBusy
 from memories.models import Workspace
-from sessions_app.lifecycle import conversations
+from sessions_app import conversations
 from sessions_app.models import Session, SessionEvent
 from tests.conftest import TELEGRAM, make_key
 from tests.sessions_app.conftest import Talk

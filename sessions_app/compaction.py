@@ -11,12 +11,12 @@ from django.db.models import Sum
 from memories.conf import conf
 from memories.language import text
 from memories.language.sentences import cut_at_sentence
+from sessions_app import conversations
+from sessions_app import summaries as summaries
 from sessions_app.choices import EventKind
-from sessions_app.compaction import summary as summaries
-from sessions_app.compaction.flush import first_part, flush_by_platform, has_continuation
-from sessions_app.compaction.model import ConversationModel
+from sessions_app.conversation_model import ConversationModel
+from sessions_app.flush import first_part, flush_by_platform, has_continuation
 from sessions_app.history import retention
-from sessions_app.lifecycle import close, conversations
 from sessions_app.models import Flush, Session, SessionEvent
 from sessions_app.search import rows
 
@@ -80,7 +80,7 @@ def compact(
     for left in reversed(range(_PLANS)):
         if is_asked or up_to > session.compacted_to:
             cycle = session.cycle
-        is_over = session.open_cycle != (conversation, cycle) or close.is_stale(session, now=now)
+        is_over = session.open_cycle != (conversation, cycle) or session.is_stale(now=now)
         end = 0 if is_over else up_to or _whole(session, max_tokens, is_asked)
         if not end:
             return False
@@ -142,9 +142,9 @@ def _plan(session: Session, segment: Segment, max_tokens: int, model: Conversati
     if flush and not later:
         return CompactionPlan(segment.cut, cut_at_sentence(before, limit), flush.actor, flush.model, _version(flush))
     if written := model.summarise(session, later, limit, before=before):
-        return CompactionPlan(segment.cut, written.text, close.ACTOR, written.model, _version(flush))
+        return CompactionPlan(segment.cut, written.text, conversations.ACTOR, written.model, _version(flush))
     summary = summaries.summarise(summaries.turns_of(later), limit, before=before, names=session.is_group)
-    by = flush.actor if flush and segment.covered else close.ACTOR
+    by = flush.actor if flush and segment.covered else conversations.ACTOR
     return CompactionPlan(segment.cut, summary, by, "", _version(flush))
 
 

@@ -1,4 +1,8 @@
-"""The lives of a conversation: begun, written to by one at a time, within its budget, and what of it was erased."""
+"""The lives of a conversation: begun, written to by one at a time, within its budget, ended, and what of it was erased.
+
+It ends when it was idle for too long, is reset, or moves to another scope (B4, B6). What is closed stays stored; the
+next message begins another conversation, with no history and no metadata. Long-term memory stays.
+"""
 
 import hashlib
 import json
@@ -10,7 +14,8 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
 
-from django.db import OperationalError, connection, transaction
+import structlog
+from django.db import DatabaseError, OperationalError, connection, transaction
 from django.db.backends.utils import CursorWrapper
 from django.db.models import QuerySet
 from django_q.tasks import async_task
@@ -19,17 +24,20 @@ from psycopg.errors import LockNotAvailable
 from memories import prepared
 from memories.choices import GroupSessions
 from memories.conf import conf
+from memories.consolidation import buffer
 from memories.entries import suppression
-from memories.exceptions import InvalidAddress, SessionBusy
+from memories.exceptions import InvalidAddress, PlatformError, SessionBusy
 from memories.language.text import count_tokens
 from memories.models import Scope
+from memories.models.change import acting
 from memories.offline import database
 from memories.tenancy.resolver import Resolution
-from sessions_app.choices import EventKind
-from sessions_app.lifecycle import close
-from sessions_app.messages import FLUSH_INSTRUCTION, in_language
+from sessions_app import summaries
+from sessions_app.choices import FLUSH_INSTRUCTION, EventKind, in_language
 from sessions_app.models import Session, SessionEvent
 from sessions_app.search import rows
+
+log = structlog.get_logger(__name__)
 
 _OTHER_PEER = "This is the direct chat of another peer: their histories are not mixed. A chat of several is a group."
 
@@ -57,7 +65,7 @@ def get_or_create(
         )
     if problem := _mismatch(found, resolved):
         raise InvalidAddress(problem)
-    close.close_if_stale(found, now=now)
+    close_if_stale(found, now=now)
     _update(found, columns, now)
     return found
 
@@ -120,7 +128,7 @@ def _update(session: Session, columns: dict[str, Any], now: datetime) -> None:
     stored = {name: getattr(session, f"{name}_id") for name in ("user_scope", "chat_scope")}
     moved = [name for name, pk in stored.items() if pk != (columns[name] and columns[name].pk)]
     if any(stored[name] and columns[name] for name in moved):
-        close.close(session, close.MOVED, now=now)
+        close(session, MOVED, now=now)
     changed = [*moved, *(name for name in ("peer", "rules") if getattr(session, name) != columns[name])]
     if changed:
         for name in changed:
@@ -392,3 +400,90 @@ def queue_next_part(session: Session, max_tokens: int, *, now: datetime, up_to: 
     session.compaction_asked_at = now
     session.save(update_fields=["compaction_asked_at"])
     async_task(TASK, session.pk, *session.open_cycle, max_tokens, False, up_to, group="mem:sessions")
+
+
+#: Why conversations are closed.
+STALE, RESET, MOVED, CLOSED = "stale", "reset", "moved", "closed"
+#: The actor in the history where no one asked for it.
+ACTOR = "platform:sessions"
+_BEGINNING = {
+    "metadata": {},
+    "tokens": 0,
+    "next_position": 1,
+    "cycle": 1,
+    "flushed_to": 0,
+    "compacted_to": 0,
+    "flush_asked_at": None,
+    "compaction_asked_at": None,
+}
+
+
+def close_if_stale(session: Session, *, now: datetime) -> bool:
+    """Close a conversation that was idle for too long, once, and keep its last turns (B4). Needs the session's lock."""
+    return session.is_stale(now=now) and close(session, STALE, now=now)
+
+
+def close(session: Session, why: str, *, now: datetime) -> bool:
+    """End the open conversation; False when there is none, or another process was first. Needs the session's lock.
+
+    The session moves on first: the process that moves it is the one that keeps its last turns. If keeping them fails,
+    it is closed all the same.
+    """
+    ended = session.conversation
+    with acting(ACTOR) if why == STALE else transaction.atomic():
+        claimed = Session.objects.filter(
+            pk=session.pk, conversation=ended, last_at=session.last_at, next_position__gt=1
+        ).update(conversation=ended + 1, **_BEGINNING)
+        if not claimed:
+            session.refresh_from_db()
+            return False
+        kept = _keep_last_turns(session, ended, now) if why != RESET else 0
+    session.refresh_from_db()
+    log.info("session_closed", session=str(session.uid), conversation=ended, why=why, kept=kept)
+    return True
+
+
+def _keep_last_turns(session: Session, conversation: int, now: datetime) -> int:
+    """Store the last turns as memory; the number of entries."""
+    try:
+        with transaction.atomic():
+            newest = list(session.spoken(conversation).order_by("-position")[: summaries.TURNS * 20])
+            turns = summaries.turns_of(newest[::-1])[-summaries.TURNS :]
+            events = [event for turn in turns for event in turn.events]
+            return len(summaries.store_summary(session, events, summaries.EXPIRED, now=now, actor=ACTOR))
+    except (PlatformError, DatabaseError) as error:
+        log.warning("session_not_kept", session=str(session.uid), conversation=conversation, error=str(error))
+        return 0
+
+
+def reset(session: Session, *, now: datetime) -> bool:
+    """Close the open conversation and drop what of it waits to be extracted. Needs the session's lock."""
+    ended = session.conversation
+    is_closed = close(session, RESET, now=now)
+    if is_closed:
+        buffer.drop_conversation(session.uid, ended)
+    return is_closed
+
+
+def sweep(*, now: datetime) -> dict[str, int]:
+    """Close every conversation that was idle for too long; counts of the closed ones and of those in use."""
+    closed = busy = 0
+    for session in list(_stale(now)):
+        try:
+            with transaction.atomic():
+                lock_session(session)
+                closed += close_if_stale(session, now=now)
+        except PlatformError:  # in use, so not idle
+            busy += 1
+    return {"closed": closed, "left": busy}
+
+
+def count_stale(*, now: datetime) -> dict[str, int]:
+    """How many conversations a sweep would close, those in use included."""
+    return {"closed": _stale(now).count()}
+
+
+def _stale(now: datetime) -> QuerySet[Session]:
+    if not conf.SESSION_STALE_AFTER:
+        return Session.objects.none()
+    return Session.objects.filter(last_at__lt=now - conf.SESSION_STALE_AFTER, next_position__gt=1).order_by("last_at")

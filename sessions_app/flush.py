@@ -7,6 +7,7 @@ session means (D5, A3). The flush itself is recorded, once a compaction cycle.
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from typing import Any
@@ -16,18 +17,166 @@ from django.db import transaction
 from django.db.models import F, QuerySet
 from django_q.tasks import async_task
 
-from memories import llm
-from memories.choices import Reading
+from memories import entries, llm
+from memories.choices import EntryType, Reading, Source
 from memories.conf import conf
-from memories.exceptions import PlatformError
+from memories.consolidation import statements
+from memories.consolidation.statements import Refused
+from memories.entries.draft import Draft, QuotedWords
+from memories.exceptions import InvalidDraft, PlatformError
+from memories.models import Scope
 from memories.models.change import acting
-from sessions_app.compaction import closing_summary
-from sessions_app.compaction.candidates import CandidateResults, store_candidates
-from sessions_app.compaction.model import EMPTY_EXTRACTION, ConversationModel, FlushExtraction, parts_of
-from sessions_app.compaction.transcript import FlushCandidate, Transcript
+from sessions_app import conversations, summaries
+from sessions_app.choices import EventKind
+from sessions_app.conversation_model import (
+    EMPTY_EXTRACTION,
+    CheckedCandidate,
+    ConversationModel,
+    FlushCandidate,
+    FlushExtraction,
+    Transcript,
+    parts_of,
+)
 from sessions_app.history import retention
-from sessions_app.lifecycle import close, conversations
 from sessions_app.models import Flush, Session, SessionEvent
+
+NAME = "flush"
+#: Why a candidate was skipped that nothing is wrong with.
+_SKIPPED = frozenset({"no_scope", "out_of_reach", "taken_out"})
+
+
+@dataclass(frozen=True)
+class CandidateResults:
+    """The result of each candidate, in order; None for a skipped one, with the reason."""
+
+    written: list[entries.WriteResult | None]
+    reasons: list[str]
+    refused: int = 0
+
+    @property
+    def counts(self) -> Counter[str]:
+        skipped = Counter(reason for reason in self.reasons if reason in _SKIPPED)
+        return (
+            Counter(str(result.outcome) for result in self.written if result) + skipped + Counter(refused=self.refused)
+        )
+
+
+def store_candidates(
+    session: Session,
+    candidates: Sequence[CheckedCandidate],
+    *,
+    may_reach: Callable[[str], bool],
+    now: datetime,
+    actor: str,
+    model: str = "",
+) -> CandidateResults:
+    """Store each candidate in the scope its session means, if it means one. Needs the session's lock.
+
+    Candidates that rest on a redacted message are skipped (A15); the scopes are locked, so that nobody redacts
+    meanwhile. What was refused is recorded, as of `model` or else of whoever reported it. Raises InvalidDraft,
+    ScopeFrozen.
+    """
+    events = _events_at(session, [one.candidate for one in candidates])
+    resting = [[events[position] for position in one.candidate.rests_on] for one in candidates]
+    scopes = [_scope_for(session, some) for some in resting]
+    reasons = ["no_scope" if scope is None else "" if may_reach(scope.key) else "out_of_reach" for scope in scopes]
+    with transaction.atomic():
+        reached = [scope for scope, reason in zip(scopes, reasons, strict=True) if scope and not reason]
+        locked = entries.lock_scopes(reached)
+        redacted = retention.redacted_events(session)
+        drafts: list[Draft] = []
+        refused: list[Refused] = []
+        for n, (checked, scope, some) in enumerate(zip(candidates, scopes, resting, strict=True)):
+            if scope is None or reasons[n]:
+                continue
+            if any(event.pk in redacted for event in some):
+                reasons[n] = "taken_out"
+            elif checked.refusal:
+                reasons[n] = str(checked.refusal)
+                refused.append(_refused(session, checked, scope, some))
+            else:
+                drafts.append(_draft(session, checked, scope, some, now))
+        run = f"{NAME}:{session.uid}:{session.conversation}"
+        statements.record_refused(
+            refused, workspace_id=session.workspace_id, model=model or actor, purpose=NAME, run=run, now=now
+        )
+        written = iter(entries.remember_many(drafts, now=now, actor=actor, locked=locked))
+    return CandidateResults([None if reason else next(written) for reason in reasons], reasons, len(refused))
+
+
+def _events_at(session: Session, candidates: Sequence[FlushCandidate]) -> dict[int, SessionEvent]:
+    """The messages the candidates rest on, by position. Raises InvalidDraft for one that is not there."""
+    wanted = {position for candidate in candidates for position in candidate.rests_on}
+    events = {event.position: event for event in session.spoken().filter(position__in=wanted)}
+    for n, candidate in enumerate(candidates):
+        missing = [position for position in candidate.rests_on if position not in events]
+        if missing:
+            problem = f"The open conversation has no message at position {missing[0]}."
+            raise InvalidDraft(problem, field=f"candidates.{n}.rests_on")
+    return events
+
+
+def _scope_for(session: Session, resting: Sequence[SessionEvent]) -> Scope | None:
+    """The peer's scope; in a group that of the only speaker of these messages, else the chat's."""
+    if not session.is_group:
+        return session.user_scope
+    speakers = {event.sender_id for event in resting if event.kind == EventKind.USER}
+    if len(speakers) == 1 and (speaker := speakers.pop()):
+        return summaries.scope_of_speaker(session, speaker)
+    return session.chat_scope if session.channel_rules().capture_group_memory else None
+
+
+def _draft(
+    session: Session, checked: CheckedCandidate, scope: Scope, resting: Sequence[SessionEvent], now: datetime
+) -> Draft:
+    candidate = checked.candidate
+    senders = {event.sender_id for event in resting if event.sender_id} or {session.peer}
+    is_fact = candidate.type == EntryType.FACT
+    return Draft(
+        scope=scope,
+        type=candidate.type,
+        tier=2 if is_fact else None,
+        category=candidate.category,
+        importance=candidate.importance,
+        project=candidate.project,
+        topic=candidate.topic,
+        content=candidate.content,
+        source=Source.EXTRACTION,
+        at=max((event.at for event in resting), default=now),
+        slots={**candidate.slots, **summaries.slots_of(session, senders.pop() if len(senders) == 1 else "")},
+        chats=summaries.chats_of(session, scope),
+        origins=tuple(session.origin_of(event) for event in resting),
+        verification=checked.verification,
+        evidence=_evidence(session, checked, resting) if is_fact else (),
+    )
+
+
+def _evidence(session: Session, checked: CheckedCandidate, resting: Sequence[SessionEvent]) -> tuple[QuotedWords, ...]:
+    events = {str(event.position): event for event in resting}
+    return tuple(
+        QuotedWords(
+            origin=session.origin_of(events[quote.message.id]),
+            start=quote.span.start,
+            end=quote.span.end,
+            quote=quote.text,
+            at=events[quote.message.id].at,
+            speaker=quote.message.speaker,
+        )
+        for quote in checked.quotes
+    )
+
+
+def _refused(session: Session, checked: CheckedCandidate, scope: Scope, resting: Sequence[SessionEvent]) -> Refused:
+    if checked.refusal is None:
+        raise AssertionError("nothing is wrong with it")
+    return Refused(
+        scope=scope,
+        content=checked.content,
+        quote=" … ".join(checked.candidate.quote or [quote.text for quote in checked.quotes]),
+        reason=checked.refusal,
+        origins=tuple(session.origin_of(event) for event in resting),
+    )
+
 
 log = structlog.get_logger(__name__)
 
@@ -71,7 +220,7 @@ def flush_by_bot(
 
 
 def flush_by_platform(
-    session: Session, *, now: datetime, actor: str = close.ACTOR, model: ConversationModel | None = None
+    session: Session, *, now: datetime, actor: str = conversations.ACTOR, model: ConversationModel | None = None
 ) -> Flush | None:
     """Flush the next part of the messages since the last flush; None: there were none.
 
@@ -113,7 +262,7 @@ def flush_queued(
     process to itself for long, and the model that gave no answer is not asked again.
     """
     session = Session.objects.select_related("workspace", "user_scope", "chat_scope").get(pk=session_id)
-    if session.open_cycle != (conversation, cycle) or close.is_stale(session, now=now):
+    if session.open_cycle != (conversation, cycle) or session.is_stale(now=now):
         return False
     model = ConversationModel(session.workspace, now=now) if by_model else None
     flush = flush_by_platform(session, now=now, actor=actor, model=model)
@@ -203,7 +352,7 @@ def _store_extraction(
 
 
 def _store_summary(session: Session, events: Sequence[SessionEvent], now: datetime, actor: str) -> Counter[str]:
-    stored = closing_summary.store_summary(session, events, closing_summary.FLUSHED, now=now, actor=actor)
+    stored = summaries.store_summary(session, events, summaries.FLUSHED, now=now, actor=actor)
     return Counter(str(result.outcome) for result in stored)
 
 
@@ -288,7 +437,7 @@ def _unflushed_sessions() -> QuerySet[Session]:
 
 def count_active(*, now: datetime) -> dict[str, int]:
     """How many conversations go on and have unflushed messages."""
-    return {"flushed": sum(not close.is_stale(session, now=now) for session in _unflushed_sessions().iterator())}
+    return {"flushed": sum(not session.is_stale(now=now) for session in _unflushed_sessions().iterator())}
 
 
 def flush_active(*, now: datetime, seconds: float = 20.0) -> dict[str, int]:
@@ -299,7 +448,7 @@ def flush_active(*, now: datetime, seconds: float = 20.0) -> dict[str, int]:
     end = time.monotonic() + seconds
     flushed = left = 0
     for session in _unflushed_sessions().order_by("-last_at").select_related("user_scope", "chat_scope"):
-        if close.is_stale(session, now=now):  # older ones are stale too: the sweep closes them
+        if session.is_stale(now=now):  # older ones are stale too: the sweep closes them
             break
         try:
             has_flushed = False

@@ -1,1 +1,0 @@
-"""Shortening a conversation without losing what matters: flush, summary, closing summary."""
