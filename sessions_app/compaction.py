@@ -81,7 +81,9 @@ def compact(
         if is_asked or up_to > session.compacted_to:
             cycle = session.cycle
         is_over = session.open_cycle != (conversation, cycle) or session.is_stale(now=now)
-        end = 0 if is_over else up_to or _whole(session, max_tokens, is_asked)
+        end = 0 if is_over else up_to
+        if not (is_over or up_to) and (is_asked or _is_full(session, max_tokens)):
+            end = _end(session, kept=0 if is_asked else int(max_tokens * conf.SESSION_KEEP_SHARE))
         if not end:
             return False
         segment = _flushed_segment(session, end, model, now)
@@ -111,25 +113,23 @@ def queue_compaction(session: Session, *, now: datetime) -> bool:
 
 
 def _flushed_segment(session: Session, end: int, model: ConversationModel, now: datetime) -> Segment:
-    """The next part to replace, once flushed; it may go on from that flush, or from the bot's meanwhile."""
-    segment, is_going_on = _segment(session, end), True
-    while is_going_on and session.flushed_to < segment.cut:
+    """The first part of what compacting up to a position would replace, once flushed.
+
+    No more is read than that takes. It may go on from that flush, or from the bot's meanwhile.
+    """
+    is_going_on = True
+    while True:
+        redacted = retention.redacted_events(session)
+        summary, up_to = retention.latest_summary(session, redacted)
+        before, covered = summary.handed_out().content if summary else "", 0
+        flush = session.flush_of_cycle().first()
+        if flush and has_continuation(flush, redacted):
+            before, covered = flush.goes_on_with, flush.goes_on_to
+        part = first_part(session.spoken().filter(position__gt=max(up_to, covered), position__lte=end))
+        cut = part[-1].position if part else end
+        if not is_going_on or session.flushed_to >= cut:
+            return Segment(cut, retention.redact(part, redacted), before, flush, covered, redacted)
         is_going_on = flush_by_platform(session, now=now, model=model) is not None
-        segment = _segment(session, end)
-    return segment
-
-
-def _segment(session: Session, end: int) -> Segment:
-    """The first part of what compacting up to a position would replace; no more is read than that takes."""
-    redacted = retention.redacted_events(session)
-    summary, up_to = retention.latest_summary(session, redacted)
-    before, covered = summary.handed_out().content if summary else "", 0
-    flush = session.flush_of_cycle().first()
-    if flush and has_continuation(flush, redacted):
-        before, covered = flush.goes_on_with, flush.goes_on_to
-    part = first_part(session.spoken().filter(position__gt=max(up_to, covered), position__lte=end))
-    cut = part[-1].position if part else end
-    return Segment(cut, retention.redact(part, redacted), before, flush, covered, redacted)
 
 
 def _plan(session: Session, segment: Segment, max_tokens: int, model: ConversationModel) -> CompactionPlan:
@@ -155,13 +155,6 @@ def _version(flush: Flush | None) -> tuple[int, int]:
 
 def _is_full(session: Session, max_tokens: int) -> bool:
     return session.tokens >= max_tokens * conf.SESSION_COMPACT_SHARE
-
-
-def _whole(session: Session, max_tokens: int, is_asked: bool) -> int:
-    """Up to which position a compaction that begins now replaces messages; 0: none."""
-    if not (is_asked or _is_full(session, max_tokens)):
-        return 0
-    return _end(session, kept=0 if is_asked else int(max_tokens * conf.SESSION_KEEP_SHARE))
 
 
 def _end(session: Session, *, kept: int) -> int:

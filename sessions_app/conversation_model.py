@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 from pydantic import BaseModel
 
 from memories import llm
-from memories.choices import EntryType, Refusal, Verification
+from memories.choices import EntryType, Verification
 from memories.conf import conf
 from memories.consolidation import reading
 from memories.consolidation.statements import Objection, Statement, conversation_of
@@ -132,14 +132,11 @@ class Transcript:
         else:
             quotes = [Quote(one, Span(0, len(one.content))) for one in resting if one.content.strip()]
         checked = CheckedCandidate(candidate.content, quotes, candidate=candidate)
-        checked.take_fault(self._fault(checked, conversation, must_quote=must_quote))
+        if candidate.type != EntryType.FACT or not (quotes or candidate.quote or must_quote):
+            checked.take_fault(claims.invention(candidate.content, conversation))
+        else:
+            checked.take_fault(claims.fault(candidate.content, candidate.subject, quotes, conversation))
         return checked
-
-    def _fault(self, checked: CheckedCandidate, conversation: Conversation, *, must_quote: bool) -> Refusal | None:
-        candidate = checked.candidate
-        if candidate.type != EntryType.FACT or not (checked.quotes or candidate.quote or must_quote):
-            return claims.invention(candidate.content, conversation)
-        return claims.fault(candidate.content, candidate.subject, checked.quotes, conversation)
 
     @cached_property
     def _scope(self) -> Scope | None:

@@ -50,23 +50,41 @@ def get_or_create(
     `found` is what was read under the lock. Raises InvalidAddress for another peer in a direct chat, and for a chat
     that was a group and now is not, or the other way round.
     """
-    address, columns = resolved.address, _columns(resolved, scopes)
+    # What follows the address and the rules. A group's session has no user scope, unless each member has one (B8)
+    address = resolved.address
+    is_own = not address.is_group or resolved.rules.group_sessions == GroupSessions.PER_MEMBER
+    columns: dict[str, Any] = {
+        "peer": _peer_of(resolved),
+        "rules": asdict(resolved.rules),
+        "user_scope": scopes.get(resolved.user_scope or "") if is_own else None,
+        "chat_scope": scopes.get(resolved.chat_scope or ""),
+    }
     if found is None:
-        begun = {"chat_id": address.chat, "is_group": address.is_group, "started_at": now, "last_at": now}
         return Session.objects.create(
-            **{
-                "workspace_id": workspace_id,
-                "platform": resolved.session_platform,
-                "account": resolved.session_account,
-                "key": resolved.session_key,
-            },
-            **begun,
+            workspace_id=workspace_id,
+            platform=resolved.session_platform,
+            account=resolved.session_account,
+            key=resolved.session_key,
+            chat_id=address.chat,
+            is_group=address.is_group,
+            started_at=now,
+            last_at=now,
             **columns,
         )
     if problem := _mismatch(found, resolved):
         raise InvalidAddress(problem)
     close_if_stale(found, now=now)
-    _update(found, columns, now)
+    # The rules of today; a conversation whose messages belong to another scope is closed
+    columns["peer"] = found.peer or columns["peer"]
+    stored = {name: getattr(found, f"{name}_id") for name in ("user_scope", "chat_scope")}
+    moved = [name for name, pk in stored.items() if pk != (columns[name] and columns[name].pk)]
+    if any(stored[name] and columns[name] for name in moved):
+        close(found, MOVED, now=now)
+    changed = [*moved, *(name for name in ("peer", "rules") if getattr(found, name) != columns[name])]
+    for name in changed:
+        setattr(found, name, columns[name])
+    if changed:
+        found.save(update_fields=changed)
     return found
 
 
@@ -108,65 +126,6 @@ def check_speakers(session: Session, messages: Sequence[SessionEvent]) -> None:
             raise InvalidAddress(_OTHER_PEER, field=f"events.{n}.sender")
 
 
-def _columns(resolved: Resolution, scopes: dict[str, Scope]) -> dict[str, Any]:
-    """The columns of a session that follow its address and the rules: peer, rules and scopes.
-
-    The session of a group has no user scope, unless each member has a session (B8).
-    """
-    is_own = not resolved.address.is_group or resolved.rules.group_sessions == GroupSessions.PER_MEMBER
-    return {
-        "peer": _peer_of(resolved),
-        "rules": asdict(resolved.rules),
-        "user_scope": scopes.get(resolved.user_scope or "") if is_own else None,
-        "chat_scope": scopes.get(resolved.chat_scope or ""),
-    }
-
-
-def _update(session: Session, columns: dict[str, Any], now: datetime) -> None:
-    """Apply the rules of today; a conversation whose messages belong to another scope is closed."""
-    columns = {**columns, "peer": session.peer or columns["peer"]}
-    stored = {name: getattr(session, f"{name}_id") for name in ("user_scope", "chat_scope")}
-    moved = [name for name, pk in stored.items() if pk != (columns[name] and columns[name].pk)]
-    if any(stored[name] and columns[name] for name in moved):
-        close(session, MOVED, now=now)
-    changed = [*moved, *(name for name in ("peer", "rules") if getattr(session, name) != columns[name])]
-    if changed:
-        for name in changed:
-            setattr(session, name, columns[name])
-        session.save(update_fields=changed)
-
-
-def append(session: Session, messages: Sequence[SessionEvent], *, now: datetime) -> list[SessionEvent]:
-    """Append unsaved messages to the open conversation, in order. Needs the session's lock."""
-    if not messages:
-        return []
-    for position, message in enumerate(messages, start=session.next_position):
-        message.workspace_id, message.session = session.workspace_id, session
-        message.conversation, message.position = session.conversation, position
-        message.tokens = count_tokens(message.content)
-    spoken = [message for message in messages if message.kind != EventKind.AMBIENT]
-    session.tokens += sum(message.tokens for message in spoken)
-    session.next_position += len(messages)
-    session.last_at = max(session.last_at, now) if spoken else session.last_at
-    _insert(session, messages)
-    if len(spoken) < len(messages):
-        # Keep the last AMBIENT_KEPT of a chat
-        ambient = ambient_events(session)
-        oldest = ambient.order_by("-id").values_list("pk", flat=True)[conf.AMBIENT_KEPT - 1 : conf.AMBIENT_KEPT].first()
-        if oldest:
-            ambient.filter(pk__lt=oldest).delete()
-    return list(messages)
-
-
-def take_back(session: Session, messages: Sequence[SessionEvent], *, last_at: datetime) -> None:
-    """Take out the messages that were appended last, as though they had not come. Needs the session's lock."""
-    session.tokens -= sum(message.tokens for message in messages)
-    session.next_position -= len(messages)
-    session.last_at = last_at
-    SessionEvent.objects.filter(pk__in=[message.pk for message in messages]).delete()
-    session.save(update_fields=["tokens", "next_position", "last_at"])
-
-
 #: The messages, their search rows, and the counters of their session.
 _APPEND = """
     WITH new AS (
@@ -191,8 +150,19 @@ _APPEND = """
 """
 
 
-def _insert(session: Session, messages: Sequence[SessionEvent]) -> None:
-    """Store messages, found by their words at once, with the counters of their session; one statement."""
+def append(session: Session, messages: Sequence[SessionEvent], *, now: datetime) -> list[SessionEvent]:
+    """Append unsaved messages to the open conversation, in order. Needs the session's lock."""
+    if not messages:
+        return []
+    for position, message in enumerate(messages, start=session.next_position):
+        message.workspace_id, message.session = session.workspace_id, session
+        message.conversation, message.position = session.conversation, position
+        message.tokens = count_tokens(message.content)
+    spoken = [message for message in messages if message.kind != EventKind.AMBIENT]
+    session.tokens += sum(message.tokens for message in spoken)
+    session.next_position += len(messages)
+    session.last_at = max(session.last_at, now) if spoken else session.last_at
+    # Store them, found by their words at once, with the counters of their session, in one statement
     columns: dict[str, Any] = {
         name: [getattr(message, name) for message in messages]
         for name in ("position", "kind", "sender_id", "content", "tokens", "at")
@@ -211,6 +181,22 @@ def _insert(session: Session, messages: Sequence[SessionEvent]) -> None:
         cursor.execute(_APPEND, columns)
         for message, (pk,) in zip(messages, cursor.fetchall(), strict=True):
             message.pk, message._state.adding = pk, False
+    if len(spoken) < len(messages):
+        # Keep the last AMBIENT_KEPT of a chat
+        ambient = ambient_events(session)
+        oldest = ambient.order_by("-id").values_list("pk", flat=True)[conf.AMBIENT_KEPT - 1 : conf.AMBIENT_KEPT].first()
+        if oldest:
+            ambient.filter(pk__lt=oldest).delete()
+    return list(messages)
+
+
+def take_back(session: Session, messages: Sequence[SessionEvent], *, last_at: datetime) -> None:
+    """Take out the messages that were appended last, as though they had not come. Needs the session's lock."""
+    session.tokens -= sum(message.tokens for message in messages)
+    session.next_position -= len(messages)
+    session.last_at = last_at
+    SessionEvent.objects.filter(pk__in=[message.pk for message in messages]).delete()
+    session.save(update_fields=["tokens", "next_position", "last_at"])
 
 
 def ambient_events(session: Session) -> QuerySet[SessionEvent]:
@@ -437,23 +423,20 @@ def close(session: Session, why: str, *, now: datetime) -> bool:
         if not claimed:
             session.refresh_from_db()
             return False
-        kept = _keep_last_turns(session, ended, now) if why != RESET else 0
+        kept = 0
+        if why != RESET:
+            try:
+                with transaction.atomic():
+                    newest = list(session.spoken(ended).order_by("-position")[: summaries.TURNS * 20])
+                    turns = summaries.turns_of(newest[::-1])[-summaries.TURNS :]
+                    events = [event for turn in turns for event in turn.events]
+                    written = summaries.store_summary(session, events, summaries.EXPIRED, now=now, actor=ACTOR)
+                    kept = len(written)
+            except (PlatformError, DatabaseError) as error:
+                log.warning("session_not_kept", session=str(session.uid), conversation=ended, error=str(error))
     session.refresh_from_db()
     log.info("session_closed", session=str(session.uid), conversation=ended, why=why, kept=kept)
     return True
-
-
-def _keep_last_turns(session: Session, conversation: int, now: datetime) -> int:
-    """Store the last turns as memory; the number of entries."""
-    try:
-        with transaction.atomic():
-            newest = list(session.spoken(conversation).order_by("-position")[: summaries.TURNS * 20])
-            turns = summaries.turns_of(newest[::-1])[-summaries.TURNS :]
-            events = [event for turn in turns for event in turn.events]
-            return len(summaries.store_summary(session, events, summaries.EXPIRED, now=now, actor=ACTOR))
-    except (PlatformError, DatabaseError) as error:
-        log.warning("session_not_kept", session=str(session.uid), conversation=conversation, error=str(error))
-        return 0
 
 
 def reset(session: Session, *, now: datetime) -> bool:

@@ -40,6 +40,13 @@ from sessions_app.conversation_model import (
 from sessions_app.history import retention
 from sessions_app.models import Flush, Session, SessionEvent
 
+log = structlog.get_logger(__name__)
+
+#: Of the schema in which bots report; fields may be added to it, and never change their meaning (E4).
+VERSION = 1
+NO_REPLY = "NO_REPLY"
+TASK = "sessions_app.tasks.flush"
+_READ_AT_ONCE = 100  # messages
 NAME = "flush"
 #: Why a candidate was skipped that nothing is wrong with.
 _SKIPPED = frozenset({"no_scope", "out_of_reach", "taken_out"})
@@ -93,7 +100,15 @@ def store_candidates(
                 reasons[n] = "taken_out"
             elif checked.refusal:
                 reasons[n] = str(checked.refusal)
-                refused.append(_refused(session, checked, scope, some))
+                refused.append(
+                    Refused(
+                        scope=scope,
+                        content=checked.content,
+                        quote=" … ".join(checked.candidate.quote or [quote.text for quote in checked.quotes]),
+                        reason=checked.refusal,
+                        origins=tuple(session.origin_of(event) for event in some),
+                    )
+                )
             else:
                 drafts.append(_draft(session, checked, scope, some, now))
         run = f"{NAME}:{session.uid}:{session.conversation}"
@@ -132,6 +147,18 @@ def _draft(
     candidate = checked.candidate
     senders = {event.sender_id for event in resting if event.sender_id} or {session.peer}
     is_fact = candidate.type == EntryType.FACT
+    events = {str(event.position): event for event in resting}
+    words = (
+        QuotedWords(
+            origin=session.origin_of(events[quote.message.id]),
+            start=quote.span.start,
+            end=quote.span.end,
+            quote=quote.text,
+            at=events[quote.message.id].at,
+            speaker=quote.message.speaker,
+        )
+        for quote in checked.quotes
+    )
     return Draft(
         scope=scope,
         type=candidate.type,
@@ -147,44 +174,8 @@ def _draft(
         chats=summaries.chats_of(session, scope),
         origins=tuple(session.origin_of(event) for event in resting),
         verification=checked.verification,
-        evidence=_evidence(session, checked, resting) if is_fact else (),
+        evidence=tuple(words) if is_fact else (),
     )
-
-
-def _evidence(session: Session, checked: CheckedCandidate, resting: Sequence[SessionEvent]) -> tuple[QuotedWords, ...]:
-    events = {str(event.position): event for event in resting}
-    return tuple(
-        QuotedWords(
-            origin=session.origin_of(events[quote.message.id]),
-            start=quote.span.start,
-            end=quote.span.end,
-            quote=quote.text,
-            at=events[quote.message.id].at,
-            speaker=quote.message.speaker,
-        )
-        for quote in checked.quotes
-    )
-
-
-def _refused(session: Session, checked: CheckedCandidate, scope: Scope, resting: Sequence[SessionEvent]) -> Refused:
-    if checked.refusal is None:
-        raise AssertionError("nothing is wrong with it")
-    return Refused(
-        scope=scope,
-        content=checked.content,
-        quote=" … ".join(checked.candidate.quote or [quote.text for quote in checked.quotes]),
-        reason=checked.refusal,
-        origins=tuple(session.origin_of(event) for event in resting),
-    )
-
-
-log = structlog.get_logger(__name__)
-
-#: Of the schema in which bots report; fields may be added to it, and never change their meaning (E4).
-VERSION = 1
-NO_REPLY = "NO_REPLY"
-TASK = "sessions_app.tasks.flush"
-_READ_AT_ONCE = 100  # messages
 
 
 def flush_by_bot(
@@ -231,7 +222,15 @@ def flush_by_platform(
     flush = _flush_by_model(session, model, end, now, actor) if model else None
     if model and (session.open_cycle != cycle or not unflushed_events(session, before=end).exists()):
         return flush  # all is flushed; or the conversation has ended, or another process has compacted it
-    return _flush_by_summary(session, now, actor) or flush
+    with acting(actor):
+        conversations.lock_session(session)
+        part = first_part(unflushed_events(session))
+        if not part:
+            return flush
+        counts = _unless_refused(session, lambda: _store_summary(session, part, now, actor))
+        up_to = part[-1].position
+        is_last = not unflushed_events(session).filter(position__gt=up_to).exists()
+        return _record(session, counts, now=now, actor=actor, up_to=None if is_last else up_to)
 
 
 def flush_or_queue(session: Session, *, now: datetime, actor: str) -> tuple[Flush | None, bool]:
@@ -321,19 +320,13 @@ def _store_extraction(
 
     A continuation that was refused does not stand: the one before it tells of earlier messages only.
     """
-    counts = _unless_refused(
-        session,
-        lambda: (
-            store_candidates(
-                session,
-                extraction.candidates,
-                may_reach=lambda _key: True,
-                now=now,
-                actor=actor,
-                model=extraction.model,
-            ).counts
-        ),
-    )
+
+    def store() -> Counter[str]:
+        return store_candidates(
+            session, extraction.candidates, may_reach=lambda _key: True, now=now, actor=actor, model=extraction.model
+        ).counts
+
+    counts = _unless_refused(session, store)
     goes_on_with = extraction.goes_on_with
     if extraction.is_refused:
         counts += _unless_refused(session, lambda: _store_summary(session, part, now, actor))
@@ -354,18 +347,6 @@ def _store_extraction(
 def _store_summary(session: Session, events: Sequence[SessionEvent], now: datetime, actor: str) -> Counter[str]:
     stored = summaries.store_summary(session, events, summaries.FLUSHED, now=now, actor=actor)
     return Counter(str(result.outcome) for result in stored)
-
-
-def _flush_by_summary(session: Session, now: datetime, actor: str) -> Flush | None:
-    with acting(actor):
-        conversations.lock_session(session)
-        part = first_part(unflushed_events(session))
-        if not part:
-            return None
-        counts = _unless_refused(session, lambda: _store_summary(session, part, now, actor))
-        up_to = part[-1].position
-        is_last = not unflushed_events(session).filter(position__gt=up_to).exists()
-        return _record(session, counts, now=now, actor=actor, up_to=None if is_last else up_to)
 
 
 def _unless_refused(session: Session, store: Callable[[], Counter[str]]) -> Counter[str]:

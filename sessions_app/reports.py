@@ -41,8 +41,11 @@ def missing_messages(
     """
     claimed = [*history, *_client_messages(messages)]
     stored = _stored(session, history, claimed)
-    if not stored and history and _has_ended(session, history[0]):
-        raise _differs(0, len(history))
+    if not stored and history:
+        # An earlier conversation, which is not gone on with, may have its first message (B4, B6)
+        ended = SessionEvent.objects.filter(session=session, conversation__lt=session.conversation)
+        if ended.filter(kind=history[0].role, content=history[0].content).exists():
+            raise _differs(0, len(history))
     common = min(len(stored), len(claimed))
     if (first := _first_difference(stored, claimed)) is not None:
         raise _differs(first, len(history))
@@ -55,12 +58,6 @@ def missing_messages(
 
 def _client_messages(events: Sequence[SessionEvent]) -> list[ClientMessage]:
     return [ClientMessage(event.kind, event.content) for event in events]
-
-
-def _has_ended(session: Session, first: ClientMessage) -> bool:
-    """Whether an earlier conversation, which is not gone on with, has this message (B4, B6)."""
-    ended = SessionEvent.objects.filter(session=session, conversation__lt=session.conversation)
-    return ended.filter(kind=first.role, content=first.content).exists()
 
 
 def _differs(position: int, length: int) -> HistoryDiffers:

@@ -24,7 +24,6 @@ from memories.entries.draft import Draft
 from memories.language import quoting, text
 from memories.language.sentences import cut_at_sentence, spoken_sentences
 from memories.language.summary import Sentence, Utterance, choose, write
-from memories.language.text import smart_truncate
 from memories.language.turns import new_sentences, telling_sentences
 from memories.models import Scope
 from memories.tenancy.resolver import Resolution, resolve
@@ -157,8 +156,26 @@ def store_summary(
     with transaction.atomic():
         locked = entries.lock_scopes(scope for scope, _turns, _sender in _shares(session, turns_of(events)))
         left = retention.redact(events, retention.redacted_events(session, events[0].conversation))
-        shares = _shares(session, turns_of(left))
-        drafts = [_draft(session, scope, turns, subtype, sender) for scope, turns, sender in shares]
+        drafts = []
+        for scope, share, sender in _shares(session, turns_of(left)):
+            is_chat = scope.kind == ScopeKind.CHAT
+            turns = without_echoes(share)
+            if subtype == EXPIRED:
+                content = "\n".join(turn.text(turn.sender if is_chat else "") for turn in turns)
+            else:
+                content = summarise(turns, conf.HISTORY_SUMMARY_MAX_TOKENS, names=is_chat)
+            draft = Draft(
+                scope=scope,
+                type=EntryType.AUTO_CAPTURE,
+                subtype=subtype,
+                content=text.smart_truncate(content, conf.CONTENT_MAX_CHARS),
+                source=Source.MEMORY_CAPTURE,
+                at=max(event.at for turn in turns for event in turn.events),
+                slots=slots_of(session, sender),
+                chats=chats_of(session, scope),
+                origins=tuple(session.origin_of(event) for turn in turns for event in turn.events),
+            )
+            drafts.append(draft)
         return entries.remember_many(drafts, now=now, actor=actor, locked=locked)
 
 
@@ -175,26 +192,6 @@ def _shares(session: Session, turns: list[TurnEvents]) -> Iterator[tuple[Scope, 
             yield scope, [turn for turn in turns if turn.sender == sender], sender
     if session.chat_scope and session.channel_rules().capture_group_memory:
         yield session.chat_scope, turns, ""
-
-
-def _draft(session: Session, scope: Scope, turns: list[TurnEvents], subtype: str, sender: str) -> Draft:
-    is_chat = scope.kind == ScopeKind.CHAT
-    turns = without_echoes(turns)
-    if subtype == EXPIRED:
-        text = "\n".join(turn.text(turn.sender if is_chat else "") for turn in turns)
-    else:
-        text = summarise(turns, conf.HISTORY_SUMMARY_MAX_TOKENS, names=is_chat)
-    return Draft(
-        scope=scope,
-        type=EntryType.AUTO_CAPTURE,
-        subtype=subtype,
-        content=smart_truncate(text, conf.CONTENT_MAX_CHARS),
-        source=Source.MEMORY_CAPTURE,
-        at=max(event.at for turn in turns for event in turn.events),
-        slots=slots_of(session, sender),
-        chats=chats_of(session, scope),
-        origins=tuple(session.origin_of(event) for turn in turns for event in turn.events),
-    )
 
 
 def slots_of(session: Session, sender: str) -> dict[str, str]:

@@ -38,20 +38,17 @@ def session_for(caller: Caller, name: str, place: dict[str, str]) -> Session:
     """
     if not is_storable(name):
         raise SessionNotFound
-    named = Q(uid=name) if _is_id(name) else Q(key=name, **place)
+    try:
+        is_id = str(UUID(name)) == name.lower()
+    except ValueError:
+        is_id = False
+    named = Q(uid=name) if is_id else Q(key=name, **place)
     sessions = list(visible_sessions(caller).filter(named)[:2])
     if not sessions:
         raise SessionNotFound
     if len(sessions) > 1:
         raise SessionAmbiguous
     return sessions[0]
-
-
-def _is_id(name: str) -> bool:
-    try:
-        return str(UUID(name)) == name.lower()
-    except ValueError:
-        return False
 
 
 def check_reach_of_speakers(caller: Caller, session: Session, messages: Sequence[SessionEvent]) -> None:

@@ -110,24 +110,20 @@ def read_events(body: dict[str, Any], now: datetime) -> list[SessionEvent]:
     """The messages of a call, unsaved, without those in which there is nothing to see. Raises ValidationError."""
     for n, event in enumerate(body["events"]):
         check_past(f"events.{n}.at", event["at"], now)
-    return [
-        SessionEvent(
-            kind=EventKind(event["kind"]),
-            sender_id=event["sender_id"],
-            content=event["content"],
-            data=_data_of(event),
-            at=event["at"] or now,
+    messages = []
+    for event in body["events"]:
+        if not event["data"] and is_blank(event["content"]):
+            continue
+        # What came along, and the name of the sender: one without an id is nobody's to be erased with
+        name = " ".join((event["sender_name"] or "").split())
+        data = {key: value for key, value in event["data"].items() if key != SENDER_NAME}
+        if name and event["sender_id"]:
+            data[SENDER_NAME] = name
+        kind, at = EventKind(event["kind"]), event["at"] or now
+        messages.append(
+            SessionEvent(kind=kind, sender_id=event["sender_id"], content=event["content"], data=data, at=at)
         )
-        for event in body["events"]
-        if event["data"] or not is_blank(event["content"])
-    ]
-
-
-def _data_of(event: dict[str, Any]) -> dict[str, Any]:
-    """What came along with a message, and the name of its sender: one without an id is nobody's to be erased with."""
-    name = " ".join((event["sender_name"] or "").split())
-    data = {key: value for key, value in event["data"].items() if key != SENDER_NAME}
-    return {**data, SENDER_NAME: name} if name and event["sender_id"] else data
+    return messages
 
 
 class SessionHistoryView(SessionCall):

@@ -66,18 +66,19 @@ def replay_messages(session: Session, limit: int) -> list[ReplayedMessage]:
     }
     with connection.cursor() as cursor:
         cursor.execute(_SPOKEN, parameters)
-        spoken = [_replayed(*row) for row in cursor.fetchall()]
+        spoken = [
+            ReplayedMessage(
+                *(pk, position, kind, sender, name),
+                without(content, json.loads(secrets)) if secrets else content,
+                tokens,
+                datetime.fromisoformat(at),
+            )
+            for pk, position, kind, sender, name, content, tokens, at, secrets in cursor.fetchall()
+        ]
     if summary is None:
         return spoken
     values = [getattr(summary.handed_out(), name) for name in ReplayedMessage._fields]
     return [ReplayedMessage._make(values), *spoken]
-
-
-def _replayed(
-    pk: int, position: int, kind: str, sender: str, name: str, content: str, tokens: int, at: str, secrets: str | None
-) -> ReplayedMessage:
-    shown = without(content, json.loads(secrets)) if secrets else content
-    return ReplayedMessage(pk, position, kind, sender, name, shown, tokens, datetime.fromisoformat(at))
 
 
 @dataclass(frozen=True)

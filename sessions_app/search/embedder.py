@@ -131,7 +131,9 @@ class EventEmbedder:
                         _STORE, [model.pk, [claim.event_id for claim in some], [*map(dense_literal, vectors)]]
                     )
             elif alone:
-                _count_failure(some[0], now)
+                # After ATTEMPTS failures it is not tried until an embedder starts; its words still find it
+                log.info("message_not_embedded", session_event=some[0].event_id, failures=some[0].failures + 1)
+                EventIndex.objects.postpone([some[0].event_id], now=now, first=RETRY_FIRST, longest=RETRY_LONGEST)
             else:
                 claims = [*some, *claims]
             self._is_doubted = vectors is None
@@ -183,12 +185,6 @@ def _embedded(texts: list[str], model: EmbeddingModel, *, use_cache: bool = True
 
 def _release(claims: Sequence[EventClaim]) -> None:
     EventIndex.objects.filter(pk__in=[claim.event_id for claim in claims], model=None).update(retry_at=None)
-
-
-def _count_failure(claim: EventClaim, now: datetime) -> None:
-    """After ATTEMPTS failures it is not tried until an embedder process starts; it is still found by its words."""
-    log.info("message_not_embedded", session_event=claim.event_id, failures=claim.failures + 1)
-    EventIndex.objects.postpone([claim.event_id], now=now, first=RETRY_FIRST, longest=RETRY_LONGEST)
 
 
 #: Named in MEMORY_EMBEDDER_WORK.

@@ -121,7 +121,23 @@ def session_events(question: PastQuestion, places: Sequence[SearchScope], now: d
         if any(row.path not in question.history_paths for row in rows):
             break
     best = sorted(found.values(), key=lambda row: (-_score(row, question), -row.at.timestamp()))
-    return limit_events([_event(row, question, scopes[row.scope_id]) for row in best], question)
+    events = [
+        RecalledEvent(
+            kind=KIND,
+            path=row.path,
+            scope=scopes[row.scope_id],
+            role=row.kind,
+            sender_id=row.sender_id,
+            called=row.sender_name,
+            content=row.content,
+            at=row.at,
+            covered=row.covered if question.words else 1.0,
+            score=_score(row, question),
+            similarity=_similarity(row, question),
+        )
+        for row in best
+    ]
+    return limit_events(events, question)
 
 
 def _is_private_here(place: SearchScope) -> bool:
@@ -187,22 +203,6 @@ def _score(row: _EventRow, question: PastQuestion) -> float:
     share = OTHERS_FACTOR if is_anothers else 1.0
     matched = question.score(row.covered, row.near, on_named_days=row.on_named_days) if question.words else 1.0
     return min(share * (matched + question.core_boost(row.at)), row.cap)
-
-
-def _event(row: _EventRow, question: PastQuestion, scope: str) -> RecalledEvent:
-    return RecalledEvent(
-        kind=KIND,
-        path=row.path,
-        scope=scope,
-        role=row.kind,
-        sender_id=row.sender_id,
-        called=row.sender_name,
-        content=row.content,
-        at=row.at,
-        covered=row.covered if question.words else 1.0,
-        score=_score(row, question),
-        similarity=_similarity(row, question),
-    )
 
 
 @dataclass(frozen=True)
