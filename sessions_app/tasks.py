@@ -4,9 +4,10 @@ from datetime import datetime
 
 from django.utils import timezone
 
+from memories.consolidation import quoting_facts
 from sessions_app import compaction, conversations
 from sessions_app import flush as flushing
-from sessions_app.history import evidence, retention
+from sessions_app.history import retention
 
 #: Seconds one task takes at most: less than the timeout of the cluster. What is left is for the next night.
 LONGEST_SECONDS = 240
@@ -34,7 +35,11 @@ def clean_events() -> dict[str, int]:
 
 
 def find_evidence(workspace_id: int, *, now: datetime) -> dict[str, int]:
-    return evidence.find_evidence(workspace_id, now=now, seconds=LONGEST_SECONDS)
+    return quoting_facts.find_evidence(workspace_id, retention.MESSAGES, now=now, seconds=LONGEST_SECONDS)
+
+
+def count_without_evidence(workspace_id: int) -> dict[str, int]:
+    return quoting_facts.count_without(workspace_id, retention.MESSAGES)
 
 
 def flush_active() -> dict[str, int]:

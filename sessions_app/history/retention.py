@@ -6,7 +6,8 @@ from datetime import UTC, datetime
 from typing import Any, Protocol, TypeVar
 
 from django.db import connection, transaction
-from django.db.models import Q
+from django.db.models import BooleanField, Q
+from django.db.models.expressions import RawSQL
 
 from memories.choices import EntryType, ScopeKind, SecretsRule
 from memories.conf import conf
@@ -15,6 +16,7 @@ from memories.language.confidential import find_secrets, secret_spans
 from memories.models import Scope
 from memories.models.entry import LIVE_SQL
 from memories.models.policy import Policies
+from memories.recall.people import name_in
 from sessions_app.choices import EventKind
 from sessions_app.models import HIDDEN_SPANS, Session, SessionEvent, conversation_path, event_ids
 
@@ -212,3 +214,34 @@ def latest_summary(session: Session, redacted: Mapping[int, int]) -> tuple[Sessi
         if not reveals(redacted, up_to, summary.data.get("left_out", ())):
             return summary, up_to
     return None, 0
+
+
+#: Of an entry, whether a message of a user that it rests on is still there.
+_HAS_MESSAGE = """EXISTS (
+    SELECT 1 FROM unnest("memories_entry"."origins") named (origin)
+    JOIN sessions_app_sessionevent v ON v.id = substring(named.origin FROM '/event-([0-9]{1,18})$')::bigint
+    WHERE v.workspace_id = "memories_entry"."workspace_id" AND v.kind = %s
+)"""
+
+
+class Messages:
+    """What facts rest on, by path: the log of messages that their words are looked for in (`MessageLog`)."""
+
+    def has_message(self) -> RawSQL:
+        return RawSQL(_HAS_MESSAGE, (EventKind.USER.value,), BooleanField())  # noqa: S611 (constants)
+
+    def quotable(self, workspace_id: int, paths: Collection[str]) -> dict[str, SessionEvent]:
+        events = SessionEvent.objects.filter(workspace_id=workspace_id, pk__in=event_ids(paths), kind=EventKind.USER)
+        rows = list(events.select_related("session").select_for_update(of=("self",), no_key=True))
+        redacted = redacted_in(workspace_id, {path.rpartition("/")[0] for path in paths})
+        return {event.session.origin_of(event): event for event in redact(rows, redacted)}
+
+    def contents(self, workspace_id: int, paths: Collection[str]) -> dict[str, str]:
+        events = SessionEvent.objects.filter(pk__in=event_ids(paths), workspace_id=workspace_id)
+        return {event.session.origin_of(event): event.content for event in events.select_related("session")}
+
+    def name_of(self, scope: Scope, sender: str) -> str:
+        return name_in(scope, sender)
+
+
+MESSAGES = Messages()

@@ -7,8 +7,9 @@ import pytest
 
 from memories import entries
 from memories.choices import Reading, Verification
+from memories.consolidation import quoting_facts
 from memories.models import Change, Entry, Evidence, Scope, Workspace
-from sessions_app.history import evidence
+from sessions_app.history.retention import MESSAGES
 from sessions_app.models import Session, SessionEvent
 from tests.conftest import NOW, make_scope
 from tests.memories.consolidation.extraction.conftest import model as model
@@ -22,7 +23,7 @@ NUTS = "nuts make me swell up, so no pesto for me"
 
 
 def find(workspace: Workspace) -> dict[str, int]:
-    return evidence.find_evidence(workspace.pk, now=LATER, seconds=60)
+    return quoting_facts.find_evidence(workspace.pk, MESSAGES, now=LATER, seconds=60)
 
 
 def said(talk: Talk, *messages: str) -> list[str]:
@@ -63,7 +64,7 @@ def test_words_go_by_the_name_their_speaker_had(talk: Talk, workspace: Workspace
 def test_a_short_message_is_quoted_whole(talk: Talk, workspace: Workspace, message: str, content: str) -> None:
     (origin,) = said(talk, message)
     fact = of_before(content, origin)
-    assert evidence.count_without(workspace.pk) == {"entries": 1}
+    assert quoting_facts.count_without(workspace.pk, MESSAGES) == {"entries": 1}
     assert find(workspace)["entries"] == 1
     (row,) = Evidence.objects.filter(entry=fact)
     event = SessionEvent.objects.get(kind="user")
@@ -97,14 +98,14 @@ def test_again_it_finds_nothing_more_to_do(talk: Talk, workspace: Workspace) -> 
     (origin,) = said(talk, NUTS)
     of_before("Sam is allergic to nuts.", origin)
     find(workspace)
-    assert evidence.count_without(workspace.pk) == {"entries": 0}
+    assert quoting_facts.count_without(workspace.pk, MESSAGES) == {"entries": 0}
     assert find(workspace)["entries"] == 0 and Evidence.objects.count() == 1
 
 
 def test_it_goes_through_all_of_them_chunk_by_chunk(
     talk: Talk, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(evidence, "CHUNK", 2)
+    monkeypatch.setattr(quoting_facts, "CHUNK", 2)
     (origin,) = said(talk, NUTS)
     for what in ("walnuts", "hazel", "almonds", "pesto", "cashews"):
         of_before(f"Sam swells up from {what}.", origin)
@@ -144,7 +145,7 @@ def test_a_fact_that_was_never_read_is_read_and_verified(talk: Talk, workspace: 
     assert good.verification == Verification.VERIFIED
     assert doubtful.verification == Verification.QUOTED and doubtful.is_live()
     change = Change.objects.filter(table_name="memories_entry", row_id=good.pk, op="U").latest("pk")
-    assert change.actor == evidence.ACTOR and change.old["verification"] == "quoted"
+    assert change.actor == quoting_facts.ACTOR and change.old["verification"] == "quoted"
     assert "read" not in find(workspace) and len(model.readings) == 1
 
 
