@@ -233,7 +233,7 @@ REST_FRAMEWORK = {
     "DEFAULT_SCHEMA_CLASS": "memories.api.schema.CallSchema",
     "URL_FORMAT_OVERRIDE": None,  # «format» is no parameter of any call
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
-    "DEFAULT_PARSER_CLASSES": ["memories.api.parsing.StrictJSONParser"],
+    "DEFAULT_PARSER_CLASSES": ["memories.api.requests.StrictJSONParser"],
     "EXCEPTION_HANDLER": "drf_standardized_errors.handler.exception_handler",
     "UNAUTHENTICATED_USER": None,
 }

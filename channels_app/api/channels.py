@@ -13,7 +13,7 @@ from memories.api import fields
 from memories.api.access import method_of
 from memories.api.answers import Answer
 from memories.api.calls import Call, Method
-from memories.api.headers import etag, expected_version
+from memories.api.requests import etag, expected_version
 from memories.choices import (
     DmScope,
     GroupSessions,

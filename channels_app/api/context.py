@@ -26,7 +26,7 @@ from memories.api import fields
 from memories.api.answers import Answer
 from memories.api.calls import Call, Method
 from memories.api.offline import Outage
-from memories.api.recall_traces.answers import RecalledMemory
+from memories.api.recall_traces import RecalledMemory
 from memories.choices import Category, NeedMode, Permission
 from memories.conf import conf
 from memories.models import Scope

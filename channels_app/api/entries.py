@@ -10,9 +10,8 @@ from channels_app.api.addresses import AddressField
 from channels_app.entries import save
 from memories.api import fields
 from memories.api.calls import Method
-from memories.api.entries.answers import SavedEntry, entry_answer
-from memories.api.entries.list import EntryListView, NewAttributes
-from memories.api.headers import etag
+from memories.api.entries import EntryListView, NewAttributes, SavedEntry, entry_answer
+from memories.api.requests import etag
 from memories.choices import EntryType, Permission, ScopeKind, Source
 from memories.models import Entry, Policy
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 from channels_app.doors.files.recall import RecalledLine
-from memories.api.recall_traces.answers import RecalledMemory
+from memories.api.recall_traces import RecalledMemory
 from memories.choices import EntryType
 from memories.recall import traces
 from memories.recall.traces import CandidateRecord

@@ -21,9 +21,9 @@ from channels_app.doors.files.recall import recall_from_files
 from memories.api import fields
 from memories.api.answers import Answer, evidence_answers
 from memories.api.calls import Call, Method
-from memories.api.entries.answers import with_columns
+from memories.api.entries import with_columns
 from memories.api.offline import Outage
-from memories.api.recall_traces.answers import LeftOutMemory, RecalledMemory
+from memories.api.recall_traces import LeftOutMemory, RecalledMemory
 from memories.choices import EntryType, NeedMode, Permission
 from memories.conf import conf
 from memories.exceptions import InvalidMoment

@@ -16,7 +16,7 @@ from channels_app.doors.tools.calls import ModelCall
 from channels_app.doors.tools.definition import Tool
 from channels_app.doors.tools.place import Place
 from channels_app.doors.tools.registry import CALLABLE, TOOLS
-from memories.api.parsing import check_values
+from memories.api.requests import check_values
 from memories.exceptions import InvalidAddress, PlatformError, ScopeNotFound
 
 #: What an error is about no field of is under this name.

@@ -17,7 +17,7 @@ from memories.api import fields
 from memories.api.answers import Answer
 from memories.api.calls import Call, Method
 from memories.api.offline import Outage
-from memories.api.recall_traces.detail import USED_MAX
+from memories.api.recall_traces import USED_MAX
 from memories.choices import EntryType, Outcome, Permission
 from memories.consolidation.capture import Turn
 from memories.entries import ERASED, QUARANTINED, TAKEN_OUT

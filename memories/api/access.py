@@ -14,7 +14,7 @@ from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
 from rest_framework.throttling import BaseThrottle
 
-from memories.api.unavailable import DatabaseAway
+from memories.api.requests import DatabaseAway
 from memories.conf import conf
 from memories.models import BotKey
 from memories.offline import database, key_cache

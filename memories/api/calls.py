@@ -14,11 +14,9 @@ from rest_framework.views import APIView
 
 from memories.api.access import caller_of, method_of
 from memories.api.fields import StrictSerializer
-from memories.api.headers import now_of
 from memories.api.idempotency import repeatable
 from memories.api.offline import either, is_from_cache
-from memories.api.parsing import check_length
-from memories.api.unavailable import DatabaseAway
+from memories.api.requests import DatabaseAway, check_length, now_of
 from memories.choices import Permission
 from memories.offline import database
 from memories.tenancy.access import Caller

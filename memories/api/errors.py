@@ -17,8 +17,7 @@ from rest_framework.response import Response
 
 from memories import exceptions as own
 from memories.api.access import admit
-from memories.api.parsing import BodyTooLarge, LengthRequired, check_length
-from memories.api.unavailable import DatabaseAway, DiskIsFull
+from memories.api.requests import BodyTooLarge, DatabaseAway, DiskIsFull, LengthRequired, check_length
 from memories.exceptions import HistoryDiffers, PathNotAllowed, PlatformError
 from memories.offline import database
 

@@ -20,7 +20,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from memories.api.access import caller_of
-from memories.api.headers import now_of
+from memories.api.requests import now_of
 from memories.conf import conf
 from memories.models import IdempotencyKey
 

@@ -21,7 +21,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from memories.api import idempotency
-from memories.api.unavailable import DatabaseAway, DiskIsFull
+from memories.api.requests import DatabaseAway, DiskIsFull
 from memories.conf import conf
 from memories.models import BotKey
 from memories.offline import database

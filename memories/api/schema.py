@@ -11,8 +11,8 @@ from rest_framework import serializers
 
 from memories.api.calls import Call, Method
 from memories.api.fields import LongText, OpenChoice, Slots, StrictSerializer
-from memories.api.headers import VERSION
 from memories.api.idempotency import PRINTABLE
+from memories.api.requests import VERSION
 from memories.conf import conf
 
 

@@ -2,12 +2,10 @@
 
 from django.urls import path
 
-from memories.api.batches.actions import ApproveView, RefuseView, RowView, UndoView
-from memories.api.batches.list import BatchesView, BatchView
+from memories.api.batches import ApproveView, BatchesView, BatchView, RefuseView, RowView, UndoView
 from memories.api.daily_events import DailyEventsView
-from memories.api.entries.detail import EntryView, RestoreView, RevertView
-from memories.api.entries.history import EntryHistoryView
-from memories.api.recall_traces.detail import FeedbackView, RecallTraceView
+from memories.api.entries import EntryHistoryView, EntryView, RestoreView, RevertView
+from memories.api.recall_traces import FeedbackView, RecallTraceView
 
 urlpatterns = [
     path("entries/<uuid:uid>", EntryView.as_view(), name="entry"),

@@ -6,7 +6,7 @@ from django.utils.translation import gettext_lazy as _
 from rest_framework import serializers
 
 from memories.api import fields
-from memories.api.entries.list import NewAttributes
+from memories.api.entries import NewAttributes
 from memories.api.pagination import LimitQuery, PageQuery
 from memories.choices import EntryType
 from memories.llm.schemas import MAX_QUOTES, NAME_CHARS, SPEAKER

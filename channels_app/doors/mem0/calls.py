@@ -16,8 +16,7 @@ from memories.api import fields
 from memories.api.access import BotKeyAuthentication, caller_of
 from memories.api.calls import Call
 from memories.api.offline import is_switched_off
-from memories.api.parsing import check_length
-from memories.api.unavailable import DatabaseAway
+from memories.api.requests import DatabaseAway, check_length
 from memories.batches import bulk_actions
 from memories.conf import conf
 from memories.exceptions import EntryNotFound, ScopeFrozen

@@ -14,7 +14,7 @@ from channels_app.doors.mem0.filters import filtered, ids_filter, known_here
 from channels_app.doors.mem0.ids import IDS
 from memories.api import fields
 from memories.api.calls import Method
-from memories.api.parsing import check_values
+from memories.api.requests import check_values
 from memories.choices import Permission
 from memories.models import Slot
 

@@ -27,7 +27,7 @@ from channels_app.doors.openai.speaker import address_of, is_on
 from channels_app.doors.openai.tools import MemoryTools
 from memories.api.access import caller_of
 from memories.api.calls import Method
-from memories.api.parsing import LONE_SURROGATE, BodyTooLarge, check_length, check_values, too_deep
+from memories.api.requests import LONE_SURROGATE, BodyTooLarge, check_length, check_values, too_deep
 from memories.choices import Permission
 from memories.conf import conf
 

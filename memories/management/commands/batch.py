@@ -14,7 +14,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from memories import batches
-from memories.api.batches.answers import batch_answer, change_answer
+from memories.api.batches import batch_answer, change_answer
 from memories.choices import BatchState, BatchVerb, ChangeState
 from memories.exceptions import BatchNotFound, PlatformError
 from memories.models import Batch, Workspace

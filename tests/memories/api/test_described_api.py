@@ -18,7 +18,7 @@ from hypothesis import given
 from schemathesis.specs.openapi import checks
 
 from memories import entries as store
-from memories.api.entries.answers import entry_answer
+from memories.api.entries import entry_answer
 from memories.models import Batch, Policy, RecallTrace, Workspace
 from memplatform.wsgi import application
 from sessions_app.models import Session

@@ -2,8 +2,7 @@
 
 from dataclasses import fields
 
-from memories.api.entries.answers import EntryAnswer
-from memories.api.entries.detail import EntryChange
+from memories.api.entries import EntryAnswer, EntryChange
 from memories.entries.draft import Draft
 from memories.entries.fields import COLUMN_SLOTS, DRAFTED, FIELDS, FORM_FIELDS
 from memories.models import Entry

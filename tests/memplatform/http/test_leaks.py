@@ -30,7 +30,7 @@ def planted(workspace: Workspace) -> Workspace:
 def leak(monkeypatch: pytest.MonkeyPatch) -> None:
     """A call that forgot where it begins: it lists what anybody ever said."""
     everything = lambda caller, scope=None: Entry.objects.all()  # noqa: E731
-    monkeypatch.setattr("memories.api.entries.list.visible_entries", everything)
+    monkeypatch.setattr("memories.api.entries.visible_entries", everything)
 
 
 def test_a_call_that_forgets_the_wall_of_scopes_is_held_back_and_told_of(

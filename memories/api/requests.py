@@ -1,19 +1,29 @@
-"""Reading a body strictly: what cannot be stored or means two things is refused before any code sees it."""
+"""What a request says, read strictly: what cannot be stored or means two things is refused before any code sees it.
+
+Beside the body the headers: the version a change expects, and in tests the time. And the errors of a call that needs
+the database, which is away, or room on a disk.
+"""
 
 import json
 import math
 import re
 import sys
 from collections.abc import Mapping
+from datetime import datetime
 from typing import IO, Any
 
 from django.conf import settings
 from django.http import HttpRequest
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy as _lazy
+from django.utils import timezone
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 from rest_framework import status
 from rest_framework.exceptions import APIException, ErrorDetail, ParseError, ValidationError
 from rest_framework.parsers import BaseParser
+from rest_framework.request import Request
+
+from memories.api.fields import Moment
+from memories.models import Recorded
 
 DEEPEST = 20
 UNSTORABLE = re.compile("[\\0\ud800-\udfff]")
@@ -27,7 +37,7 @@ class BodyTooLarge(APIException):
 
 class LengthRequired(APIException):
     status_code = status.HTTP_411_LENGTH_REQUIRED
-    default_detail = _lazy("A body needs its Content-Length; in chunks it is not read.")
+    default_detail = _("A body needs its Content-Length; in chunks it is not read.")
     default_code = "length_required"
 
 
@@ -42,15 +52,15 @@ class StrictJSONParser(BaseParser):
         limit = settings.DATA_UPLOAD_MAX_MEMORY_SIZE or 0
         body = stream.read(limit + 1)
         if len(body) > limit:
-            raise BodyTooLarge(_("The body is larger than %(limit)d bytes.") % {"limit": limit})
+            raise BodyTooLarge(gettext("The body is larger than %(limit)d bytes.") % {"limit": limit})
         try:
             data = json.loads(body.decode("utf-8"), object_pairs_hook=_no_twins)
         except RecursionError as error:
             raise too_deep() from error
         except ValueError as error:
-            raise ParseError(_("This is not JSON: %(error)s") % {"error": error}) from error
+            raise ParseError(gettext("This is not JSON: %(error)s") % {"error": error}) from error
         if not isinstance(data, dict):
-            raise ParseError(_("The body is a JSON object."))
+            raise ParseError(gettext("The body is a JSON object."))
         check_values(data)
         return data
 
@@ -58,7 +68,7 @@ class StrictJSONParser(BaseParser):
 def _no_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     data = dict(pairs)
     if len(data) != len(pairs):
-        raise ValueError(_("a name is given twice"))
+        raise ValueError(gettext("a name is given twice"))
     return data
 
 
@@ -73,7 +83,7 @@ def check_values(
         raise too_deep(place)
     if isinstance(value, str):
         if refused.search(value):
-            raise _refused(place, _("This holds NUL or a lone surrogate."))
+            raise _refused(place, gettext("This holds NUL or a lone surrogate."))
     elif isinstance(value, dict):
         for name, inner in value.items():
             check_values(name, (*place, name[:40]), deepest=deepest, refused=refused)
@@ -82,12 +92,14 @@ def check_values(
         for n, inner in enumerate(value):
             check_values(inner, (*place, str(n)), deepest=deepest, refused=refused)
     elif isinstance(value, int | float) and not is_storable_number(value):
-        raise _refused(place, _("This is no number, or one that is too large."))
+        raise _refused(place, gettext("This is no number, or one that is too large."))
 
 
 def too_deep(place: tuple[str, ...] = ()) -> APIException:
     """An error about the field in which the nesting begins; about the body where nobody read that far."""
-    return _refused(place[:1], _("This is nested too deeply.") if place else _("The body is nested too deeply."))
+    return _refused(
+        place[:1], gettext("This is nested too deeply.") if place else gettext("The body is nested too deeply.")
+    )
 
 
 def _refused(place: tuple[str, ...], detail: str) -> APIException:
@@ -113,4 +125,49 @@ def check_length(request: HttpRequest, limit: int | None = None) -> None:
     limit = settings.DATA_UPLOAD_MAX_MEMORY_SIZE or 0 if limit is None else limit
     length = request.META.get("CONTENT_LENGTH") or "0"
     if not length.isdecimal() or int(length) > limit:
-        raise BodyTooLarge(_("The body is larger than %(limit)d bytes.") % {"limit": limit})
+        raise BodyTooLarge(gettext("The body is larger than %(limit)d bytes.") % {"limit": limit})
+
+
+VERSION = re.compile(r'"([0-9]{1,18})"|([0-9]{1,18})')
+
+
+def now_of(request: Request) -> datetime:
+    """The present; with MEMPLATFORM_TEST_CLOCK=1 the time in X-Memplatform-Now, when it is given."""
+    clock = request.headers.get("X-Memplatform-Now")
+    if not (clock and settings.TEST_CLOCK):
+        return timezone.now()
+    try:
+        return Moment().to_internal_value(clock)
+    except ValidationError as error:
+        raise ValidationError({"X-Memplatform-Now": error.detail}) from error
+
+
+def expected_version(request: Request) -> int | None:
+    """The version named in If-Match, quoted or bare; None when any will do. Raises ValidationError."""
+    version = request.headers.get("If-Match", "*").strip()
+    if version == "*":
+        return None
+    read = VERSION.fullmatch(version)
+    if read is None:
+        detail = ErrorDetail(str(_('If-Match names one version, such as "3".')), code="invalid")
+        raise ValidationError({"If-Match": [detail]})
+    return int(read[1] or read[2])
+
+
+def etag(row: Recorded) -> dict[str, str]:
+    """The header that names the version of a row."""
+    return {"ETag": f'"{row.version}"'}
+
+
+class DatabaseAway(APIException):
+    status_code = status.HTTP_503_SERVICE_UNAVAILABLE
+    default_detail = _("The database does not answer; try again shortly.")
+    default_code = "database_unavailable"
+    wait = 5
+
+
+class DiskIsFull(APIException):
+    status_code = status.HTTP_503_SERVICE_UNAVAILABLE
+    default_detail = _("The disk is full: nothing can be stored until there is room. Memories are read as before.")
+    default_code = "disk_full"
+    wait = 30
