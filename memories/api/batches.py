@@ -132,13 +132,20 @@ def change_answer(row: Description, caller: Caller | None = None) -> dict[str, A
     before = row.before
     if before is None:
         before = "\n".join(source.content for source in row.sources)
+    # What is created or changed, or the event of a day, with the chats the caller reaches
+    draft = None
+    is_shown = caller is None or not _is_quarantined(row)
+    if is_shown and change.verb in (BatchVerb.CREATE, BatchVerb.CHANGE, BatchVerb.TELL):
+        draft = row.step.as_json()
+        if caller and draft.get("chats"):
+            draft = draft | {"chats": reached_chats(caller, draft["chats"])}
     return BatchChangeAnswer.of(
         row,
         entry=change.entry.uid if change.entry else None,
         event=change.event.uid if change.event else None,
         note=note,
         note_details=RowNoteDetails.of(text=text, batches=batches.blocking_batches(change)) if note else None,
-        draft=None if caller is not None and _is_quarantined(row) else _draft(row, caller),
+        draft=draft,
         diff=None if row.after is None else history.word_diff(before, row.after),
         changes=[ColumnChange.of(column=name, old=old, new=new) for name, (old, new) in row.columns.items()],
         slots=slot_changes(row.slots),
@@ -151,14 +158,6 @@ def _is_quarantined(row: Description) -> bool:
     """Whether what a row tells of is in quarantine: no caller is given its words."""
     told = (row.change.entry, row.into, *row.sources)
     return any(entry is not None and entry.quarantined_at is not None for entry in told)
-
-
-def _draft(row: Description, caller: Caller | None) -> dict[str, Any] | None:
-    """What is created or changed, or the event of a day, with the chats the caller reaches."""
-    if row.change.verb not in (BatchVerb.CREATE, BatchVerb.CHANGE, BatchVerb.TELL):
-        return None
-    draft = row.step.as_json()
-    return draft | {"chats": reached_chats(caller, draft["chats"])} if caller and draft.get("chats") else draft
 
 
 #: Fields that belong to one verb alone.

@@ -30,7 +30,7 @@ from memories.entries import CONTRADICTED_BY, ERASED, QUARANTINED, TAKEN_OUT, hi
 from memories.entries.evidence import evidence_of
 from memories.entries.fields import COLUMN_SLOTS
 from memories.lifecycle import expiry
-from memories.models import Batch, Entry, EntryAccess, Evidence, Link, Policy
+from memories.models import Batch, Entry, EntryAccess, Link, Policy
 from memories.models.policy import Policies
 from memories.models.state import State, in_state, state_of
 from memories.tenancy.access import Caller
@@ -100,26 +100,19 @@ def entry_answers(
     """Entries as clients see them; the words they rest on are read at once, where a model stated any of them."""
     stated = {entry.pk: entry.workspace_id for entry in rows if entry.verification}
     quotes = evidence_of(stated, next(iter(stated.values()))) if stated else {}
-    return [_entry_answer(entry, quotes.get(entry.pk, ()), policies, now, kind, **more) for entry in rows]
-
-
-def _entry_answer(
-    entry: Entry,
-    quotes: Sequence[Evidence],
-    policies: Policies,
-    now: datetime,
-    kind: type[EntryAnswer],
-    **more: Any,
-) -> dict[str, Any]:
-    slots = slots_of(entry)
-    return kind.of(
-        entry,
-        slots=slots,
-        evidence=evidence_answers(quotes),
-        contradicted_by=slots.get(CONTRADICTED_BY),
-        state=state_of(entry, policies.end_of(entry), now),
-        **more,
-    )
+    answers = []
+    for entry in rows:
+        slots = slots_of(entry)
+        answer = kind.of(
+            entry,
+            slots=slots,
+            evidence=evidence_answers(quotes.get(entry.pk, ())),
+            contradicted_by=slots.get(CONTRADICTED_BY),
+            state=state_of(entry, policies.end_of(entry), now),
+            **more,
+        )
+        answers.append(answer)
+    return answers
 
 
 def slots_of(entry: Entry) -> dict[str, str]:
@@ -248,14 +241,13 @@ def _filtered(call: Call, policies: Policies) -> QuerySet[Entry]:
     for word in query.get("q", "").split():
         entries = entries.filter(content__icontains=word)
     for name, value in query["slot"].items():
-        entries = entries.filter(**_slot_filter(name, value))
+        if name in COLUMN_SLOTS or name in ("type", "source"):
+            entries = entries.filter(**{name: value})
+        elif name == "scope":
+            entries = entries.filter(scope__kind=value)
+        else:
+            entries = entries.filter(slots__name=name, slots__value=value)
     return entries.select_related("scope").prefetch_related("slots")
-
-
-def _slot_filter(name: str, value: str) -> dict[str, Any]:
-    if name in COLUMN_SLOTS or name in ("type", "source"):
-        return {name: value}
-    return {"scope__kind": value} if name == "scope" else {"slots__name": name, "slots__value": value}
 
 
 #: Relatives listed, newest first; more than these no batch names.
@@ -461,36 +453,28 @@ class EntryHistoryView(Call):
 
 
 def _answers(steps: list[history.Revision], caller: Caller) -> list[dict[str, Any]]:
+    # The ids clients know of the batches, and of the entries that took the place of this one
     pks = {step.batch_id for step in steps if step.batch_id}
     batches = dict(Batch.objects.filter(workspace_id=caller.workspace_id, pk__in=pks).values_list("pk", "uid"))
-    successors = _successors(steps, caller.workspace_id)
-    return [
-        RevisionAnswer.of(
+    newer = {pk for step in steps for pk in step.columns.get("superseded_by", ()) if pk}
+    rows = Entry.objects.filter(workspace_id=caller.workspace_id, pk__in=newer).values_list("pk", "uid")
+    successors = {pk: str(uid) for pk, uid in rows}
+    answers = []
+    for step in steps:
+        changes = []
+        for name, (old, new) in step.columns.items():
+            if name == "superseded_by":
+                old, new = (value and successors.get(value) for value in (old, new))
+            elif name == "chats":
+                old, new = (value and reached_chats(caller, value) for value in (old, new))
+            words = {"diff": step.wording} if name == "content" and step.wording else {}
+            changes.append(ColumnChange.of(column=name, old=old, new=new, **words))
+        answer = RevisionAnswer.of(
             step,
             operation=_OPERATIONS[step.operation],
             batch=batches.get(step.batch_id) if step.batch_id else None,
-            changes=[_column(name, old, new, step, successors, caller) for name, (old, new) in step.columns.items()],
+            changes=changes,
             slots=slot_changes(step.slots),
         )
-        for step in steps
-    ]
-
-
-def _column(
-    name: str, old: Any, new: Any, step: history.Revision, successors: dict[int, str], caller: Caller
-) -> dict[str, Any]:
-    if name == "superseded_by":
-        old, new = (value and successors.get(value) for value in (old, new))
-    elif name == "chats":
-        old, new = (value and reached_chats(caller, value) for value in (old, new))
-    words = {"diff": step.wording} if name == "content" and step.wording else {}
-    return ColumnChange.of(column=name, old=old, new=new, **words)
-
-
-def _successors(steps: list[history.Revision], workspace_id: int) -> dict[int, str]:
-    """The ids clients know of the entries that took the place of this one."""
-    pks = {pk for step in steps for pk in step.columns.get("superseded_by", ()) if pk}
-    if not pks:
-        return {}
-    rows = Entry.objects.filter(workspace_id=workspace_id, pk__in=pks).values_list("pk", "uid")
-    return {pk: str(uid) for pk, uid in rows}
+        answers.append(answer)
+    return answers

@@ -65,7 +65,11 @@ class ExceptionHandler(StandardHandler):
         if isinstance(exc, PlatformError):
             code = STATUSES[type(exc)]
             if code == status.HTTP_400_BAD_REQUEST:
-                return drf.ValidationError(_named(exc.field, drf.ErrorDetail(str(exc), code=exc.code)))
+                detail: Any = [drf.ErrorDetail(str(exc), code=exc.code)]
+                # under the name of its field; a dotted name is a field inside a field
+                for name in reversed(exc.field.split(".", 1)) if exc.field is not None else ():
+                    detail = {name: detail}
+                return drf.ValidationError(detail)
             answer = drf.APIException(str(exc), code=exc.code)
             answer.status_code = code
             if isinstance(exc, HistoryDiffers | PathNotAllowed):  # the client is to know where
@@ -87,15 +91,6 @@ class ExceptionHandler(StandardHandler):
         """What fails here is reported; a call nobody promised to answer is no failure."""
         if exc.status_code != status.HTTP_501_NOT_IMPLEMENTED:
             super().report_exception(exc, response)
-
-
-def _named(field: str | None, detail: drf.ErrorDetail) -> Any:
-    """The detail under the name of its field; a dotted name is a field inside a field."""
-    if field is None:
-        return [detail]
-    *outer, last = field.split(".", 1)
-    detail_of: Any = {last: [detail]}
-    return {outer[0]: detail_of} if outer else detail_of
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:

@@ -10,7 +10,6 @@ from functools import wraps
 from typing import Any
 
 from django.db import connection, transaction
-from django.db.models import QuerySet
 from django.utils.translation import gettext_lazy as _
 from rest_framework import status
 from rest_framework.exceptions import APIException, ErrorDetail, ValidationError
@@ -55,17 +54,17 @@ def repeatable(handler: Handler) -> Handler:
         name = _name(request)
         if name is None:
             return handler(view, request, **kwargs)
-        now = now_of(request)
+        caller, repeat, now = caller_of(request), Repeat(name, _fingerprint(request)), now_of(request)
         with transaction.atomic():
-            if not _claim(request, name, now):
-                earlier = _claimed(request, name).get()
-                if earlier.request_hash != _fingerprint(request):
+            if not claim_for(caller.workspace_id, caller.bot_id, repeat, now=now):
+                earlier = IdempotencyKey.objects.get(workspace_id=caller.workspace_id, bot=caller.bot_id, key=name)
+                if earlier.request_hash != repeat.fingerprint:
                     raise KeyTaken
                 kept: dict[str, str] = earlier.response or {}  # the claim and its answer are committed together
                 headers = {"Idempotent-Replayed": "true"} | ({"ETag": kept["etag"]} if kept["etag"] else {})
                 return Response(json.loads(kept["body"]), status=earlier.status, headers=headers)
             response = handler(view, request, **kwargs)
-            caller, etag = caller_of(request), response.headers.get("ETag")
+            etag = response.headers.get("ETag")
             keep_answer(caller.workspace_id, caller.bot_id, name, response.status_code, response.data, etag)
         return response
 
@@ -107,20 +106,9 @@ def _name(request: Request) -> str | None:
     raise ValidationError({HEADER: [detail]})
 
 
-def _claim(request: Request, name: str, now: datetime) -> bool:
-    """Whether this call is the first under its key; waits for another one that is not finished."""
-    caller = caller_of(request)
-    return claim_for(caller.workspace_id, caller.bot_id, Repeat(name, _fingerprint(request)), now=now)
-
-
 def _fingerprint(request: Request) -> str:
     """A hash of the request and of what its key may do: a narrower key of the bot must not read the answer."""
     caller = caller_of(request)
     parts = [request.method, request.path, sorted(request.query_params.lists()), request.data]
     parts += [request.headers.get("If-Match", "*"), sorted(caller.scope_patterns), sorted(caller.permissions)]
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
-
-
-def _claimed(request: Request, name: str) -> QuerySet[IdempotencyKey]:
-    caller = caller_of(request)
-    return IdempotencyKey.objects.filter(workspace_id=caller.workspace_id, bot=caller.bot_id, key=name)

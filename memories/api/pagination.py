@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from django.db.models import Model, Q, QuerySet
+from django.db.models import Q, QuerySet
 from django.utils.translation import gettext_lazy as _
 from rest_framework import serializers
 from rest_framework.response import Response
@@ -66,7 +66,11 @@ def paginated(
         earlier = Q(**{f"{by}__lt": moment}) | Q(**{by: moment}, pk__lt=row)
         rows = rows.filter(earlier, **{f"{by}__lte": moment})
     page, has_more = first_rows(rows.order_by(f"-{by}", "-id"), call.query["limit"])
-    return Response(page_answer(call, answers(page), _after(page[-1], by) if has_more else None))
+    cursor = None
+    if has_more:
+        micros = (getattr(page[-1], by) - _EPOCH) // timedelta(microseconds=1)
+        cursor = f"{micros:x}-{page[-1].pk:x}"
+    return Response(page_answer(call, answers(page), cursor))
 
 
 def first_rows(rows: QuerySet[Any], limit: int) -> tuple[list[Any], bool]:
@@ -79,8 +83,3 @@ def page_answer(call: Call, results: Iterable[Any], cursor: str | None) -> dict[
     """A page as every list gives it: `next` is the address of the following page, `cursor` what to ask it with."""
     following = cursor and replace_query_param(call.request.build_absolute_uri(), "cursor", cursor)
     return {"results": list(results), "next": following, "cursor": cursor}
-
-
-def _after(row: Model, by: str) -> str:
-    micros = (getattr(row, by) - _EPOCH) // timedelta(microseconds=1)
-    return f"{micros:x}-{row.pk:x}"

@@ -238,15 +238,18 @@ def _candidates(trace: RecallTrace, lines: Sequence[CandidateRecord], entries: d
         pk: _record(entries.get(pk), then.get(pk), is_out=pk in out)
         for pk in {*trace.served, *(line.entry for line in lines)}
     }
-    return {
-        "memories": [
-            RecordedMemory.of(**_memory(by_entry.get(pk, CandidateRecord(entry=pk)), entries, weights), **records[pk])
-            for pk in trace.served
-        ],
-        "left_out": [
-            _left_out(line, entries, weights, records[line.entry]) for line in lines if line.entry not in trace.served
-        ],
-    }
+    served = [
+        RecordedMemory.of(**_memory(by_entry.get(pk, CandidateRecord(entry=pk)), entries, weights), **records[pk])
+        for pk in trace.served
+    ]
+    left_out = []
+    for line in lines:
+        if line.entry not in trace.served:
+            record = records[line.entry]
+            memory = RecordedLeftOut.of(**_memory(line, entries, weights), **record, reason=line.reason)
+            withheld = record if line.reason == "other_scope" else ()
+            left_out.append(memory | dict.fromkeys((*withheld, *traces.WITHHELD.get(line.reason, ()))))
+    return {"memories": served, "left_out": left_out}
 
 
 def _memory(line: CandidateRecord, entries: dict[int, Entry], weights: dict[str, float]) -> dict[str, Any]:
@@ -265,14 +268,6 @@ def _memory(line: CandidateRecord, entries: dict[int, Entry], weights: dict[str,
         "superseded_by_newer": line.superseded_by,
         "why": traces.why(line, weights),
     }
-
-
-def _left_out(
-    line: CandidateRecord, entries: dict[int, Entry], weights: dict[str, float], record: dict[str, Any]
-) -> dict[str, Any]:
-    memory = RecordedLeftOut.of(**_memory(line, entries, weights), **record, reason=line.reason)
-    withheld = record if line.reason == "other_scope" else ()
-    return memory | dict.fromkeys((*withheld, *traces.WITHHELD.get(line.reason, ())))
 
 
 def _record(entry: Entry | None, then: ServedVersion | None, *, is_out: bool) -> dict[str, Any]:
