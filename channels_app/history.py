@@ -7,7 +7,7 @@ from datetime import datetime
 from memories.language import text
 from memories.language.confidential import mask
 from memories.language.references import ASSISTANT, MOST_MESSAGES, USER, RecentMessage
-from memories.recall.client_history import ClientHistory
+from memories.recall.query import ClientHistory
 from sessions_app.choices import EventKind
 from sessions_app.history.replay import MESSAGE_TOKENS, ReplayedMessage, newest_turns, replay_messages
 from sessions_app.models import Session

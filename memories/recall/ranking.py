@@ -31,10 +31,9 @@ from memories.models import Entry, Evidence, Scope
 from memories.models.entry import SECRET_SUBTYPE
 from memories.models.policy import Policies
 from memories.recall.candidates import Candidate, Match, full_text_ranks
-from memories.recall.client_history import ClientHistory
 from memories.recall.eligibility import asks_for_secrets
 from memories.recall.people import OTHERS_FACTOR, Authorship, Sender, attributed, sender_of
-from memories.recall.query import BY_MATCH_ALONE, Mode, ParsedQuery, Query, Words
+from memories.recall.query import BY_MATCH_ALONE, ClientHistory, Mode, ParsedQuery, Query, Words
 from memories.recall.vector import contrast, similarity
 
 if TYPE_CHECKING:
