@@ -161,21 +161,15 @@ def recall(
     result.timings["total"] = round((time.perf_counter() - begun) * 1000, 3)
     if recorded:
         with result.timed("trace"):
-            result.trace = _trace(query, result, now)
+            try:
+                result.trace = traces.write(query, result, now)
+            except OperationalError as error:  # a database without room keeps nobody from an answer
+                if connection.in_atomic_block or not database.is_disk_full(error):
+                    raise
+                result.degraded = [*result.degraded, DISK_FULL]  # the list may be that of a kept answer
         log_recall(query, result)
         keep_answer(key, result, now)
     return result
-
-
-def _trace(query: Query, result: Recall, now: datetime) -> RecallTrace | None:
-    """The trace of a recall; None where the database has no room for it, which keeps nobody from an answer."""
-    try:
-        return traces.write(query, result, now)
-    except OperationalError as error:
-        if connection.in_atomic_block or not database.is_disk_full(error):
-            raise
-        result.degraded = [*result.degraded, DISK_FULL]  # the list may be that of a kept answer
-        return None
 
 
 def _answer(query: Query, search: Search) -> tuple[Query, Recall, Hashable | None]:
@@ -183,12 +177,20 @@ def _answer(query: Query, search: Search) -> tuple[Query, Recall, Hashable | Non
     begun = time.perf_counter()
     message = query.message
     query = resolve(replace(query, message=searched_part(message)))
-    result = Recall(_need(query), past=query.past)
+    if query.need == NeedMode.OFF:
+        need = GateDecision(True, "off")
+    else:
+        # projects in which everything is kept that has none are no names
+        projects = (name for scope in query.scopes for name in scope.projects if not name.startswith("_"))
+        need = decide(query.message, projects=projects)
+        if query.resolved and not need.retrieve and has_question_mark_or_word(query.message):
+            need = GateDecision(True, "recent")
+    result = Recall(need, past=query.past)
     result.timings["need"] = round((time.perf_counter() - begun) * 1000, 3)
-    if query.is_index_pending and result.need.retrieve:
+    if query.is_index_pending and need.retrieve:
         result.degraded.append(INDEX_PENDING)
     key = None
-    if result.need.retrieve and query.places:
+    if need.retrieve and query.places:
         with result.timed("policies"):  # as traces have called this step from the first
             opening = opening_of(query, now=search.now)
         if query.adjusted is not None:
@@ -203,16 +205,6 @@ def _answer(query: Query, search: Search) -> tuple[Query, Recall, Hashable | Non
             uid = cached.trace.uid if cached.trace else None
             result = replace(cached, timings=result.timings, cached_from=uid, trace=None)
     return replace(query, message=message), result, key
-
-
-def _need(query: Query) -> GateDecision:
-    """Projects in which everything is kept that has none are no names."""
-    if query.need == NeedMode.OFF:
-        return GateDecision(True, "off")
-    projects = (name for scope in query.scopes for name in scope.projects if not name.startswith("_"))
-    need = decide(query.message, projects=projects)
-    is_follow_up = bool(query.resolved) and has_question_mark_or_word(query.message)
-    return GateDecision(True, "recent") if is_follow_up and not need.retrieve else need
 
 
 def _search(query: Query, result: Recall, search: Search) -> None:
@@ -272,7 +264,11 @@ def _find(query: Query, result: Recall, parsed: ParsedQuery, search: Search) -> 
             result.ranked = prefer_corrections(result.ranked)
     in_history = mark_repeated(result.ranked, history, repeated)
     with result.timed("quotas"):
-        result.served = _serve(query, result.ranked, policies)
+        result.served = serve(result.ranked, policies, limit=query.limit, quotas=query.quotas)
+        if not result.served and query.nearest:  # nothing is near enough, and what is nearest will do
+            for item in result.ranked:
+                item.reason = "limit" if item.reason == "floor" else item.reason
+            result.served = serve(result.ranked, policies, limit=query.limit, quotas=query.quotas)
     result.ends = min(filter(None, (policies.end_of(item.entry) for item in result.served)), default=None)
     known = best_first([*result.served, *in_history])
     result.in_history = bool(known) and known[0].reason != "served"
@@ -288,17 +284,6 @@ def _find(query: Query, result: Recall, parsed: ParsedQuery, search: Search) -> 
         result.served = [item for item in result.served if item.is_meant]
     if any(item.is_meant for item in result.served):
         result.answerability = at_least_weak(result.answerability)
-
-
-def _serve(query: Query, ranked: Sequence[Ranked], policies: Policies) -> list[Ranked]:
-    """What is near enough, within the quotas; or what is nearest, where nothing is and the query asks for that."""
-    served = serve(ranked, policies, limit=query.limit, quotas=query.quotas)
-    if served or not query.nearest:
-        return served
-    for item in ranked:
-        if item.reason == "floor":
-            item.reason = "limit"
-    return serve(ranked, policies, limit=query.limit, quotas=query.quotas)
 
 
 def _parse(query: Query, result: Recall, ranges: Sequence[DateRange], search: Search) -> ParsedQuery:

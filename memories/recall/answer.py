@@ -102,20 +102,33 @@ def assess_all(ranked: Sequence[Ranked], known: Sequence[Ranked], parsed: Parsed
     if not known:
         return Answerability(entries=entries)
     words = parsed.words
-    near = [item.similarity for item in ranked if item.similarity is not None]
-    contrasts = [item.contrast for item in ranked if item.contrast is not None]
+    of_named = [item for item in ranked if item.candidate.named]
+    of_rest = [item for item in ranked if not item.candidate.named]
+    lead, others = None, 0.0
+    if parsed.features:
+        # how much better the best of the named speakers score than the best of everybody else, on average
+        means = [sum(item.score for item in side[:BEST]) / len(side[:BEST] or [0]) for side in (of_named, of_rest)]
+        lead = means[0] - means[1]
+    elif words.named and of_named and of_rest:
+        # «What did Ann say of the piano?», when it was Bob who spoke of one: his words match better than any of hers
+        theirs, best = (max(item.candidate.keyword for item in side) for side in (of_named, of_rest))
+        others = min(max(best - theirs, 0.0), OTHERS_MOST)
     signs = Answerability(
-        contrast=max(contrasts, default=None),
-        similarity=max(near, default=None),
+        contrast=max((item.contrast for item in ranked if item.contrast is not None), default=None),
+        similarity=max((item.similarity for item in ranked if item.similarity is not None), default=None),
         words=max(words.coverage(_terms_of(item.entry.content)) for item in known[:BEST]),
         speaker=bool(words.named),
-        lead=_lead_of_named(ranked) if parsed.features else None,
-        others=_said_by_others(ranked) if words.named and not parsed.features else 0.0,
+        lead=lead,
+        others=others,
         date=any(item.candidate.date >= 1 for item in ranked),
         entries=entries,
     )
     strength = strength_of(signs)
-    verdict = _verdict(signs, strength)
+    verdict = NONE if strength is None else _graded(strength, conf.EVIDENCE_WEAK, conf.EVIDENCE_FOUND)
+    if strength is not None and verdict == NONE and lead is not None:
+        # what another said of it is a weak answer, not none
+        whoever = strength_of(replace(signs, lead=None))
+        verdict = WEAK if whoever is not None and whoever >= conf.EVIDENCE_WEAK else NONE
     if any(item.similarity is None for item in known[:BEST]):
         verdict = _better(verdict, _graded(signs.words, WORDS_WEAK, WORDS_FOUND))
     return replace(signs, verdict=verdict, strength=strength)
@@ -161,15 +174,6 @@ def strength_of(signs: Answerability) -> float | None:
     return near + 0.1 * signs.speaker + 0.15 * signs.date - 3 * signs.others + lead
 
 
-def _verdict(signs: Answerability, strength: float | None) -> str:
-    """By the strength; what another said of it is a weak answer, not none."""
-    if strength is None:
-        return NONE
-    verdict = _graded(strength, conf.EVIDENCE_WEAK, conf.EVIDENCE_FOUND)
-    whoever = strength_of(replace(signs, lead=None)) if verdict == NONE and signs.lead is not None else None
-    return WEAK if whoever is not None and whoever >= conf.EVIDENCE_WEAK else verdict
-
-
 def youth_of(entries: int) -> float:
     """How much of a verdict rests on the model's own questions: all with few entries, half with YOUNG, then none."""
     return 1 / (1 + (entries / YOUNG) ** 4)
@@ -210,22 +214,6 @@ def _terms_of(content: str) -> Counter[int]:
 
 def _of_asker(items: Sequence[Ranked]) -> list[Ranked]:
     return [item for item in items if item.sender.may_be_asker]
-
-
-def _lead_of_named(ranked: Sequence[Ranked]) -> float:
-    """How much better the best BEST of the named speakers score than the best of everybody else, on average."""
-    sides = ([item.score for item in ranked if item.candidate.named is named][:BEST] for named in (True, False))
-    named, others = (sum(scores) / len(scores) if scores else 0.0 for scores in sides)
-    return named - others
-
-
-def _said_by_others(ranked: Sequence[Ranked]) -> float:
-    """«What did Ann say of the piano?», when it was Bob who spoke of one: his words match better than any of hers."""
-    theirs = [item.candidate.keyword for item in ranked if item.candidate.named]
-    others = [item.candidate.keyword for item in ranked if not item.candidate.named]
-    if not theirs or not others:
-        return 0.0
-    return min(max(max(others) - max(theirs), 0.0), OTHERS_MOST)
 
 
 def _graded(value: float, weak: float, found: float) -> str:
@@ -349,28 +337,22 @@ def with_words(
     """
     if verification != Verification.QUOTED or not quotes:
         return content
-    newest = max(quotes, key=lambda one: one.at)
-    words = _shortened(content, [one for one in quotes if one.at == newest.at])
-    form = _FORMS.get(language, _FORMS["en"])
-    day = _day(newest.at.astimezone(zone), language, year)
-    return content.rstrip().rstrip(".。") + form.format(words=words, day=day)
+    newest = max(quote.at for quote in quotes)
 
+    # the quotes on one line; of long ones the sentence that says most of the memory
+    parts = list(dict.fromkeys(quoting.within(quote.quote, _MARKS) for quote in quotes if quote.at == newest))
+    words = _GAP.join(parts)
+    if len(words) > QUOTE_CHARS:
+        words = nearest_sentence(content, parts)
+    words = text.smart_truncate(words, QUOTE_CHARS)
 
-def _shortened(content: str, quotes: Sequence[Quotation]) -> str:
-    """The quotes on one line; of long ones the sentence that says most of the memory."""
-    parts = list(dict.fromkeys(quoting.within(one.quote, _MARKS) for one in quotes))
-    whole = _GAP.join(parts)
-    if len(whole) > QUOTE_CHARS:
-        whole = nearest_sentence(content, parts)
-    return text.smart_truncate(whole, QUOTE_CHARS)
-
-
-def _day(at: datetime, language: str, year: int) -> str:
+    at = newest.astimezone(zone)
     if language == "zh-hans":
-        day = f"{at.month}月{at.day}日"
-        return day if at.year == year else f"{at.year}年{day}"
-    day = f"{at.day} {at:%B}"
-    return day if at.year == year else f"{day} {at.year}"
+        day = f"{at.month}月{at.day}日" if at.year == year else f"{at.year}年{at.month}月{at.day}日"
+    else:
+        day = f"{at.day} {at:%B}" if at.year == year else f"{at.day} {at:%B} {at.year}"
+    form = _FORMS.get(language, _FORMS["en"])
+    return content.rstrip().rstrip(".。") + form.format(words=words, day=day)
 
 
 class ProfileFact(NamedTuple):
@@ -439,7 +421,6 @@ class _Line(NamedTuple):
     place: int  # in the file of the day
     content: str
     on: date
-    is_saved: bool  # on purpose, by whom a file or a note is written
 
 
 def notes_of(scope: Scope, policies: Policies, *, now: datetime, zone: tzinfo) -> list[Note]:
@@ -450,25 +431,32 @@ def notes_of(scope: Scope, policies: Policies, *, now: datetime, zone: tzinfo) -
     """
     today = now.astimezone(zone).date()
     both = [today, today - timedelta(days=1)]
-    lines = [*_daily_events(scope, both), *_saved_lines(scope, policies, both, now, zone)]
-    left, notes = conf.NOTES_CHARS, []
+    told, saved = _daily_events(scope, both), _saved_lines(scope, policies, both, now, zone)
+    left, notes = conf.NOTES_CHARS, list[Note]()
     for day in both:
-        newest = [line.content for line in sorted(_each_once([line for line in lines if line.on == day]), reverse=True)]
-        items, is_cut = _newest_items(newest, min(conf.NOTES_DAY_CHARS, left))
+        # what was saved, and what is told of the day beyond that
+        lines: dict[str, _Line] = {}
+        for line in sorted(line for line in saved if line.on == day):
+            lines.setdefault(text.normalise(line.content) or line.content, line)
+        words = "\n".join(lines)
+        new = [line for line in told if line.on == day and not daily_events.is_within(line.content, words)]
+        newest = [line.content for line in sorted([*lines.values(), *new], reverse=True)]
+
+        # as many of the newest as fit; a single one that does not is shortened
+        room, used = min(conf.NOTES_DAY_CHARS, left), -1
+        items: list[str] = []
+        for content in map(str.strip, newest):
+            if used + 1 + len(content) > room:
+                break
+            items.append(content)
+            used += 1 + len(content)
+        is_cut = len(items) < len(newest)
+        if newest and not items:
+            items = [text.smart_truncate(newest[0], room)]
         if any(items):
-            notes.append(Note(day, scope.key, items, is_cut))
+            notes.append(Note(day, scope.key, items[::-1], is_cut))
             left -= len(notes[-1].content)
     return notes
-
-
-def _each_once(lines: Sequence[_Line]) -> list[_Line]:
-    """The lines of a day without repeats: what was saved, and what is told of the day beyond that."""
-    saved: dict[str, _Line] = {}
-    for line in sorted(line for line in lines if line.is_saved):
-        saved.setdefault(text.normalise(line.content) or line.content, line)
-    known = "\n".join(saved)
-    told = [line for line in lines if not (line.is_saved or daily_events.is_within(line.content, known))]
-    return [*saved.values(), *told]
 
 
 def _daily_events(scope: Scope, on: Sequence[date]) -> list[_Line]:
@@ -477,7 +465,7 @@ def _daily_events(scope: Scope, on: Sequence[date]) -> list[_Line]:
     newest = daily_events.without_repeats(list(rows.order_by("-local_date", "-id")[: conf.NOTES_CHARS]))
     guard = credential_guard(scope.workspace_id, [scope])
     return [
-        _Line(event.created_at, 0, event.content, event.local_date, is_saved=False)
+        _Line(event.created_at, 0, event.content, event.local_date)
         for event in newest
         if not guard.reveals(event.content, event.origins)
     ]
@@ -494,34 +482,19 @@ def _saved_lines(scope: Scope, policies: Policies, on: Sequence[date], now: date
     newest = rows.order_by("-created_at", "-line_from", "-id")[: conf.NOTES_CHARS]
     guard = credential_guard(scope.workspace_id, [scope])
     lines = [
-        _Line(at, place or 0, content, files.get(path) or at.astimezone(zone).date(), is_saved=True)
+        _Line(at, place or 0, content, files.get(path) or at.astimezone(zone).date())
         for path, place, at, content, origins in newest.values_list(
             "path", "line_from", "created_at", "content", "origins"
         )
         if not guard.reveals(content, origins)
     ]
-    return [line for line in lines if not line.place] + _in_file_order([line for line in lines if line.place], zone)
 
-
-def _in_file_order(lines: Sequence[_Line], zone: tzinfo) -> list[_Line]:
-    """Lines of files, none before the one above it, whatever time it names."""
-    ordered: list[_Line] = []
-    for line in sorted(lines, key=lambda line: (line.on, line.place)):
+    # no line of a file comes before the one above it, whatever time it names
+    ordered = [line for line in lines if not line.place]
+    above: _Line | None = None
+    for line in sorted((line for line in lines if line.place), key=lambda line: (line.on, line.place)):
         begins = datetime.combine(line.on, time(), zone)
-        above = ordered[-1].at if ordered and ordered[-1].on == line.on else begins
-        ordered.append(line._replace(at=max(above, min(line.at, begins + timedelta(days=1)))))
+        earliest = above.at if above and above.on == line.on else begins
+        above = line._replace(at=max(earliest, min(line.at, begins + timedelta(days=1))))
+        ordered.append(above)
     return ordered
-
-
-def _newest_items(told: Sequence[str], limit: int) -> tuple[list[str], bool]:
-    """The items of a day in their order, as many of the newest as fit; a single one that does not is shortened."""
-    chosen: list[str] = []
-    used = -1
-    for said in (content.strip() for content in told):
-        if used + 1 + len(said) > limit:
-            break
-        chosen.append(said)
-        used += 1 + len(said)
-    if told and not chosen:
-        return [text.smart_truncate(told[0], limit)], True
-    return chosen[::-1], len(chosen) < len(told)

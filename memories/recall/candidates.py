@@ -194,38 +194,36 @@ def eligible_candidates(
 
 
 def _with_closest_secrets(matches: list[Match], query: Query) -> list[Match]:
-    """Of several secrets those that are meant, and what changes one of them since, whatever words it says so in."""
-    secrets = [match for match in matches if match[1].subtype.startswith(SECRET_SUBTYPE)]
-    meant = _meant(secrets, query)
-    others = {entry.pk for _candidate, entry in secrets}.difference(entry.pk for entry in meant)
-    return [
-        match for match in matches if match[1].pk not in others or any(_changes(match[1], entry) for entry in meant)
-    ]
+    """Of several secrets those that are meant, and what changes one of them since, whatever words it says so in.
 
-
-def _meant(secrets: Sequence[Match], query: Query) -> list[Entry]:
-    """The secrets that share most words with the question: «the wifi password» is no other password.
-
-    The more of them hold a word, the less it says; whose a key is counts as its word. Where no word is one's alone, the
-    best few of the kind that is named are meant, unless several are asked for. What is looked for by its value has to
-    hold it.
+    Meant are those that share most words with the question: «the wifi password» is no other password. The more of them
+    hold a word, the less it says; whose a key is counts as its word. Where no word is one's alone, the best few of the
+    kind that is named are meant, unless several are asked for. What is looked for by its value has to hold it.
     """
-    asked = set(text.terms(query.message))
+    secrets = [match for match in matches if match[1].subtype.startswith(SECRET_SUBTYPE)]
+    question_terms = set(text.terms(query.message))
     terms = {
-        entry.pk: asked & {*text.terms(entry.content), *text.terms(" ".join(vendors_of(entry.content)))}
+        entry.pk: question_terms & {*text.terms(entry.content), *text.terms(" ".join(vendors_of(entry.content)))}
         for _candidate, entry in secrets
     }
     holders = Counter(term for shared in terms.values() for term in shared)
     shares = {pk: sum(1 / holders[term] ** 2 for term in shared) for pk, shared in terms.items()}
     closest = max(shares.values(), default=0.0)
     if closest >= 1 or is_value_alone(query.message):
-        return [entry for _candidate, entry in secrets if shares[entry.pk] >= max(CLOSE_ENOUGH * closest, 0.01)]
-    if asks_for_several(query.message) or not asks_for_secrets(query):
-        return [entry for _candidate, entry in secrets]
-    named = named_kinds(query.message)
-    of_kind = [match for match in secrets if named & set(match[1].subtype.removeprefix(SECRET_SUBTYPE).split(","))]
-    best = sorted(of_kind or secrets, key=lambda match: (-shares[match[1].pk], -match[0].fused))
-    return [entry for _candidate, entry in best[:MEANT_AT_MOST]]
+        meant = [match for match in secrets if shares[match[1].pk] >= max(CLOSE_ENOUGH * closest, 0.01)]
+    elif asks_for_several(query.message) or not asks_for_secrets(query):
+        return matches
+    else:
+        kinds = named_kinds(query.message)
+        of_kind = [match for match in secrets if kinds & set(match[1].subtype.removeprefix(SECRET_SUBTYPE).split(","))]
+        best = sorted(of_kind or secrets, key=lambda match: (-shares[match[1].pk], -match[0].fused))
+        meant = best[:MEANT_AT_MOST]
+    others = {entry.pk for _candidate, entry in secrets}.difference(entry.pk for _candidate, entry in meant)
+    return [
+        match
+        for match in matches
+        if match[1].pk not in others or any(_changes(match[1], entry) for _candidate, entry in meant)
+    ]
 
 
 def _changes(secret: Entry, older: Entry) -> bool:
@@ -233,7 +231,7 @@ def _changes(secret: Entry, older: Entry) -> bool:
     if secret.stated_at < older.stated_at:
         return False
     sides = [(sides_of(entry.content) or (entry.content,))[0] for entry in (secret, older)]
-    return corrects(*("\n".join(telling_sentences(said)) for said in sides))
+    return corrects(*("\n".join(telling_sentences(side)) for side in sides))
 
 
 def search(
@@ -253,7 +251,12 @@ def search(
     `among`: the search rows of which any may be best. `is_leading`: only those of them are looked at that lead the
     ranking before anything is read of entries. `is_every`: also those that hold no word, where there is no vector.
     """
-    conditions, parameters = all_of(scope_filter(query), where, _own_terms_filter(parsed))
+    conditions, parameters = all_of(scope_filter(query), where)
+    if parsed.terms:  # one of them has to be a word of the entry's own, or one of the characters in its text
+        single = "".join(f" OR strpos(e.content, %(single{n})s) > 0" for n in range(len(parsed.substrings)))
+        conditions.append(f"(e.terms && %(terms)s::int[]{single})")
+        parameters |= {"terms": list(parsed.terms)}
+        parameters |= {f"single{n}": character for n, character in enumerate(parsed.substrings)}
     keyword, of_keyword = _keyword_sql(query, parsed)
     date, of_date = _date_sql(parsed)
     parameters |= {**of_date, **of_keyword, **among[1], **weights}
@@ -267,14 +270,8 @@ def search(
     if is_leading:
         echoes = " AND ".join(echo_filter(query)[0]) or "true"
         rows = _PARTS["leading_rows"].format(keyword=keyword, vector=vector, among=among[0], echoes=echoes)
-    scored = _PARTS["scored"].format(
-        keyword=keyword,
-        vector=vector,
-        named=_PARTS["named"] if parsed.words.named else "false",
-        date=date,
-        rows=rows,
-        conditions=" AND ".join(conditions),
-    )
+    parts = {"keyword": keyword, "vector": vector, "date": date, "rows": rows, "conditions": " AND ".join(conditions)}
+    scored = _PARTS["scored"].format(named=_PARTS["named"] if parsed.words.named else "false", **parts)
     with connection.cursor() as cursor:
         cursor.execute(_best_of(scored, parsed, passed_over), parameters)
         return [_match(row) for row in cursor.fetchall()]
@@ -363,31 +360,18 @@ def _keyword_sql(query: Query, parsed: ParsedQuery) -> tuple[str, dict[str, Any]
         return _PARTS["keyword_and_characters"], parameters
     if query.mode != Mode.KEYWORD:
         return _PARTS["keyword"], {"keywords": sparse_literal(shares)}
+
+    # patterns of PostgreSQL's for words that are no part of others: 42 of «#42», and not of «1420» or «4.2»
+    whole = []
+    for word in substrings:
+        before = r"(?<![a-z\d_])" if re.match(r"[a-z\d_]", word) else ""
+        after = r"(?![a-z\d_+#]|\.\d)" if re.search(r"[a-z\d_]$", word) else ""
+        whole.append(before + re.sub(r"([^a-z\d\u0080-\U0010ffff])", r"\\\1", word) + after)
     names_labels = any(word in label for word in substrings for label in ("user:", "assistant:"))
     content = _PARTS["content_without_labels"] if names_labels else "e.content"
     extra = 1 / (len(substrings) + 1)  # all of them whole are less than one more of them
-    parameters |= {
-        "whole": [_whole_word_pattern(word) for word in substrings],
-        "extra": extra,
-        "needed": max(len(substrings), 1) * (1 + extra),
-    }
+    parameters |= {"whole": whole, "extra": extra, "needed": max(len(substrings), 1) * (1 + extra)}
     return _PARTS["keyword_as_typed"].format(content=content), parameters
-
-
-def _whole_word_pattern(word: str) -> str:
-    """A pattern of PostgreSQL's for a word that is no part of another: 42 of «#42», and not of «1420» or «4.2»."""
-    escaped = re.sub(r"([^a-z\d\u0080-\U0010ffff])", r"\\\1", word)
-    before = r"(?<![a-z\d_])" if re.match(r"[a-z\d_]", word) else ""
-    after = r"(?![a-z\d_+#]|\.\d)" if re.search(r"[a-z\d_]$", word) else ""
-    return f"{before}{escaped}{after}"
-
-
-def _own_terms_filter(parsed: ParsedQuery) -> Condition:
-    if not parsed.terms:
-        return [], {}
-    single = "".join(f" OR strpos(e.content, %(single{n})s) > 0" for n in range(len(parsed.substrings)))
-    singles = {f"single{n}": character for n, character in enumerate(parsed.substrings)}
-    return [f"(e.terms && %(terms)s::int[]{single})"], {"terms": list(parsed.terms)} | singles
 
 
 def full_text_ranks(entries: Mapping[int, Entry], parsed: ParsedQuery) -> dict[int, float]:

@@ -5,7 +5,7 @@ own words come before what others say of them, and a user's before the bot's. De
 by rules: nothing is stored, and what is taken out of use corrects nothing.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 from functools import lru_cache
 
@@ -55,58 +55,50 @@ def _corrections(eligible: Sequence[Ranked]) -> Iterator[tuple[Ranked, Ranked]]:
     best = {item.entry.pk: item for item in eligible[:BEST]}
     texts = {pk: _statement(item.entry) for pk, item in best.items()}
     for newer in sorted(eligible, key=lambda item: _time(item.entry)):
-        taken_back = _taken_back(newer, best.values(), texts)
-        if taken_back and (before := _entry_before(newer.entry)) in taken_back:
+        entry = newer.entry
+        # what it would take back, had nothing else been said between: nearly always nothing
+        taken_back = {}
+        if entry.session_id and _begins_so(entry.content) and may_take_back(statement := _statement(entry)):
+            for pk, other in best.items():
+                is_just_before = (
+                    other.entry is not entry
+                    and entry.stated_at - MOMENT <= other.entry.stated_at <= entry.stated_at
+                    and _place(other.entry) == _place(entry)
+                    and _is_by_the_same_person(newer, other)
+                )
+                if is_just_before and takes_back(statement, texts[pk] or "\n".join(_answers(other.entry))):
+                    taken_back[pk] = other
+        if taken_back and (before := _entry_before(entry)) in taken_back:
             yield newer, taken_back[before]
-        if said := texts.get(newer.entry.pk, ""):
-            for older in best.values():
-                if (
-                    _is_older(older.entry, newer.entry)
-                    and _is_same_author(newer, older)
-                    and corrects(said, texts[older.entry.pk])
-                ):
+        if statement := texts.get(entry.pk, ""):
+            for pk, older in best.items():
+                is_before = _is_older(older.entry, entry) and _is_same_author(newer, older)
+                if is_before and corrects(statement, texts[pk]):
                     yield newer, older
-
-
-def _taken_back(newer: Ranked, others: Iterable[Ranked], texts: Mapping[int, str]) -> dict[int, Ranked]:
-    """What of these it would take back, had nothing else been said between: nearly always nothing."""
-    if not (newer.entry.session_id and _may_take_back(newer.entry)):
-        return {}
-    said = _statement(newer.entry)
-    before = [
-        other for other in others if _is_just_before(other.entry, newer.entry) and _is_by_the_same_person(newer, other)
-    ]
-    return {
-        other.entry.pk: other
-        for other in before
-        if takes_back(said, texts[other.entry.pk] or "\n".join(_answers(other.entry)))
-    }
 
 
 def _known_better(eligible: Sequence[Ranked]) -> Iterator[tuple[Ranked, Ranked]]:
     """Who knows better than whom: people of themselves than others do, and people than the bot."""
-    heard = [(item, said) for item in eligible[:HEARD] if (said := _statement(item.entry)) and not _is_bots(item.entry)]
+    heard = [
+        (item, statement)
+        for item in eligible[:HEARD]
+        if (statement := _statement(item.entry)) and not _is_bots(item.entry)
+    ]
     for item in eligible[:BEST]:
+        near = [(other, statement) for other, statement in heard if other.entry.scope_id == item.entry.scope_id]
         if answers := _answers(item.entry):
             sides = sides_of(item.entry.content)
-            for other, said in heard:
-                if other.entry.scope_id == item.entry.scope_id and any(
-                    contests_answer(one, sides[0] if sides else "", said) for one in answers
-                ):
+            for other, statement in near:
+                if any(contests_answer(answer, sides[0] if sides else "", statement) for answer in answers):
                     if _is_older(item.entry, other.entry) and _is_by_the_same_person(item, other):
                         item.superseded_by = other.entry.uid
                     yield other, item
         elif claim := _statement(item.entry):
-            for other, said in heard:
-                if _is_told_of(item, other, claim) and contests(told_of(other.sender.name, said), claim):
+            for other, statement in near:
+                # somebody tells of the author of another statement, by name
+                name = other.sender.name if item.sender.id != other.sender.id else ""
+                if name and names.fold(name) in names.fold(claim) and contests(told_of(name, statement), claim):
                     yield other, item
-
-
-def _is_told_of(claim: Ranked, own: Ranked, said: str) -> bool:
-    """Whether somebody tells of the author of another statement, by name."""
-    if claim.entry.scope_id != own.entry.scope_id or claim.sender.id == own.sender.id or not own.sender.name:
-        return False
-    return names.fold(own.sender.name) in names.fold(said)
 
 
 def _answers(entry: Entry) -> tuple[str, ...]:
@@ -128,19 +120,8 @@ def _is_bots(entry: Entry) -> bool:
     return entry.speaker.casefold() in _BOTS
 
 
-def _is_just_before(older: Entry, newer: Entry) -> bool:
-    """Whether it was said within a moment before another of its conversation."""
-    is_within = newer.stated_at - MOMENT <= older.stated_at <= newer.stated_at
-    return older is not newer and is_within and _place(older) == _place(newer)
-
-
 def _place(entry: Entry) -> tuple[int, str, str]:
     return entry.scope_id, entry.session_id, entry.chat_id
-
-
-def _may_take_back(entry: Entry) -> bool:
-    """Whether what is told of it may take back what was said before; most sentences show at once that they do not."""
-    return _begins_so(entry.content) and may_take_back(_statement(entry))
 
 
 @lru_cache(maxsize=READ_TEXTS)

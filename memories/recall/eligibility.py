@@ -19,7 +19,7 @@ from uuid import UUID
 
 from django.core.exceptions import EmptyResultSet
 from django.db import connection
-from django.db.models import Q, QuerySet
+from django.db.models import Q
 from django.utils.translation import gettext as _
 
 from memories import embeddings, entries
@@ -108,9 +108,26 @@ def scope_filter(query: Query) -> Condition:
 
 
 def eligible_filter(query: Query, policies: Policies, now: datetime) -> Condition:
-    """What may be served, and of facts those of the project that is named (D1)."""
+    """What may be served, and of facts those of the project that is named (D1); of all, when none is, or one is asked
+    for.
+
+    Only facts are kept by project. What nobody may see does not count among those that speak of it.
+    """
     servable = servable_filter(query, policies, now)
-    return all_of(servable, _project_filter(query, all_of(scope_filter(query), servable, request_filter(query))))
+    named = {scope.pk: projects_named(query.message, scope.projects) for scope in query.scopes}
+    projects = sorted({project for projects_here in named.values() for project in projects_here})
+    if not projects or query.project is not None or query.mode in BY_MATCH_ALONE:
+        return servable
+    where, parameters = all_of(scope_filter(query), servable, request_filter(query))
+    condition = _OF_PROJECT.format(fact=EntryType.FACT.value, where=" AND ".join(where), enough=ENOUGH_FACTS)
+    terms = set(text.terms(query.message))
+    parameters |= {
+        "project_scopes": [scope for scope, projects_here in named.items() if projects_here],
+        "own_projects": [*projects, *NO_PROJECT],
+        "own_words": sorted(terms),
+        "other_words": sorted(terms.difference(*(text.terms(project) for project in projects))),
+    }
+    return all_of(servable, ([condition], parameters))
 
 
 def ineligible_entries(
@@ -123,49 +140,25 @@ def ineligible_entries(
     conditions, parameters = eligible_filter(query, policies, now)
     if query.explain and echo_filter(query)[0]:
         conditions = [*conditions, f"e.echo IS DISTINCT FROM '{Echo.TURN}'"]
-    statement = _INELIGIBLE.replace("{eligible}", " AND ".join(conditions))
+    statement = _INELIGIBLE.format(eligible=" AND ".join(conditions))
     return statement, parameters | scope_filter(query)[1] | {"newest": newest}
 
 
-def _project_filter(query: Query, where: Condition) -> Condition:
-    """The condition that keeps facts of other projects out; none, when no project is named or one is asked for.
-
-    Only facts are kept by project. `where` says what may be served at all: what nobody may see does not count.
-    """
-    named = {scope.pk: projects_named(query.message, scope.projects) for scope in query.scopes}
-    projects = sorted({project for known in named.values() for project in known})
-    if not projects or query.project is not None or query.mode in BY_MATCH_ALONE:
-        return [], {}
-    condition = _OF_PROJECT
-    parts = {"fact": EntryType.FACT.value, "where": " AND ".join(where[0]), "enough": str(ENOUGH_FACTS)}
-    for name, part in parts.items():
-        condition = condition.replace(f"{{{name}}}", part)
-    terms = set(text.terms(query.message))
-    return [condition], where[1] | {
-        "project_scopes": [scope for scope, known in named.items() if known],
-        "own_projects": [*projects, *NO_PROJECT],
-        "own_words": sorted(terms),
-        "other_words": sorted(terms.difference(*(text.terms(project) for project in projects))),
-    }
-
-
 def servable_filter(query: Query, policies: Policies, now: datetime) -> Condition:
-    """What may be served: live, in time, no line that something newer makes untrue, and heard where it is asked for."""
-    return all_of(
-        ([LIVE_SQL, f"NOT {entries.CONTRADICTED_SQL}"], {}), _in_time(query, policies, now), audience_filter(query)
-    )
+    """What may be served: live, in time, no line that something newer makes untrue, and heard where it is asked for.
 
-
-def _in_time(query: Query, policies: Policies, now: datetime) -> Condition:
-    """Past its time to live nothing is served, even before any job ran (A9)."""
+    Past its time to live nothing is served, even before any job ran (A9).
+    """
     of_users, of_chats = _cutoff(ScopeKind.USER, policies, now), _cutoff(ScopeKind.CHAT, policies, now)
     cutoff = f"CASE WHEN i.scope_id = ANY(%(user_scopes)s::bigint[]) THEN {of_users[0]} ELSE {of_chats[0]} END"
     if len(kinds := {place.scope.kind for place in query.places}) == 1:
         cutoff = (of_users if ScopeKind.USER in kinds else of_chats)[0]
-    return [
+    in_time = (
         "CASE WHEN e.expires_at IS NOT NULL THEN e.expires_at > %(now)s WHEN e.pinned THEN true"
         f" ELSE coalesce(e.stated_at > {cutoff}, true) END"
-    ], {"now": now} | of_users[1] | of_chats[1]
+    )
+    conditions = [LIVE_SQL, f"NOT {entries.CONTRADICTED_SQL}", in_time]
+    return all_of((conditions, {"now": now} | of_users[1] | of_chats[1]), audience_filter(query))
 
 
 def _cutoff(kind: ScopeKind, policies: Policies, now: datetime) -> tuple[str, dict[str, Any]]:
@@ -211,22 +204,25 @@ def request_filter(query: Query) -> Condition:
             conditions.append(f"{column} {operator} %({name})s")
             parameters[name] = value
     for n, (slot, value) in enumerate(query.filters.items()):
-        conditions.append(_slot_filter(slot, n))
+        if slot in COLUMN_SLOTS or slot in ("type", "source"):
+            condition = f"e.{slot} = %(value{n})s"
+        elif slot == "scope":
+            condition = f"(%(value{n})s = 'user') = (i.scope_id = ANY(%(user_scopes)s::bigint[]))"
+        else:
+            of_entry = f"s.entry_id = e.id AND s.name = %(slot{n})s AND s.value = %(value{n})s"
+            condition = f"EXISTS (SELECT 1 FROM memories_slot s WHERE {of_entry})"  # noqa: S608 (n is a number of ours)
+        conditions.append(condition)
         parameters |= {f"slot{n}": slot, f"value{n}": value}
-    return all_of((conditions, parameters), _among(query.among))
-
-
-def _among(entries: QuerySet[Entry] | None) -> Condition:
-    """Entries of a set, by the statement that reads it, its parameters named."""
-    if entries is None:
-        return [], {}
-    try:
-        sql, values = entries.values("pk").order_by().query.sql_with_params()
-    except EmptyResultSet:
-        return ["false"], {}
-    names = {f"among{n}": value for n, value in enumerate(values)}
-    each = iter(names)
-    return [f"e.id IN ({re.sub('%s', lambda _: f'%({next(each)})s', sql)})"], names
+    if query.among is not None:  # by the statement that reads them, its parameters named
+        try:
+            sql, values = query.among.values("pk").order_by().query.sql_with_params()
+        except EmptyResultSet:
+            return [*conditions, "false"], parameters
+        names = {f"among{n}": value for n, value in enumerate(values)}
+        each = iter(names)
+        conditions.append(f"e.id IN ({re.sub('%s', lambda _: f'%({next(each)})s', sql)})")
+        parameters |= names
+    return conditions, parameters
 
 
 def secret_filter(query: Query) -> Condition:
@@ -252,17 +248,6 @@ def echo_filter(query: Query) -> Condition:
     """What was only asked and what was repeated is found by its words, and where it is asked what was asked."""
     is_asked_for = query.mode in BY_MATCH_ALONE or is_about_asking(query.message)
     return ([] if is_asked_for else ["NOT i.is_echo"]), {}
-
-
-def _slot_filter(slot: str, n: int) -> str:
-    if slot in COLUMN_SLOTS or slot in ("type", "source"):
-        return f"e.{slot} = %(value{n})s"
-    if slot == "scope":
-        return f"(%(value{n})s = 'user') = (i.scope_id = ANY(%(user_scopes)s::bigint[]))"
-    return (
-        "EXISTS (SELECT 1 FROM memories_slot s WHERE s.entry_id = e.id"  # noqa: S608 (n is a number of ours)
-        f" AND s.name = %(slot{n})s AND s.value = %(value{n})s)"
-    )
 
 
 @dataclass(frozen=True)
@@ -293,17 +278,15 @@ def credential_guard(workspace_id: int, scopes: Sequence[Scope]) -> CredentialGu
             "content", "origins"
         )
     )
+    wordings: set[str] = set()  # all of a credential, and what was recognised as a secret in it
+    for content, _origins in rows:
+        values = [secret.value for secret in find_secrets(content)]
+        wordings.update([content, *(value for value in values if len(value) >= _SECRET_CHARS)])
     return CredentialGuard(
         origins=frozenset(origin for _, origins in rows for origin in origins),
-        texts=tuple({f" {text.normalise(words)} " for content, _ in rows for words in _wordings(content)} - {"  "}),
+        texts=tuple({f" {text.normalise(wording)} " for wording in wordings} - {"  "}),
         secrets=frozenset(secret for content, _ in rows for secret in _secrets(content)),
     )
-
-
-def _wordings(content: str) -> list[str]:
-    """By which a copy of a credential is known: all of it, and what was recognised as a secret in it."""
-    values = [secret.value for secret in find_secrets(content)]
-    return [content, *(value for value in values if len(value) >= _SECRET_CHARS)]
 
 
 def _secrets(content: str) -> set[str]:
@@ -321,7 +304,7 @@ def readable_entry(query: Query, uid: UUID, policies: Policies, now: datetime) -
     """The entry with this id, if a question asked from here could be answered with it at this moment."""
     conditions, parameters = all_of(scope_filter(query), servable_filter(query, policies, now))
     with connection.cursor() as cursor:
-        cursor.execute(_SERVABLE.replace("{conditions}", " AND ".join(conditions)), parameters | {"uid": uid})
+        cursor.execute(_SERVABLE.format(conditions=" AND ".join(conditions)), parameters | {"uid": uid})
         found = cursor.fetchone()
     if found is None:
         return None
@@ -387,39 +370,36 @@ def check_moment(workspace_id: int, moment: datetime, *, now: datetime) -> None:
 
 
 @contextmanager
-def as_of(query: "Query", moment: datetime) -> Iterator["Query"]:
+def as_of(query: Query, moment: datetime) -> Iterator[Query]:
     """The query as of a moment; inside, memory is as it was then.
 
     Words of then are embedded before, if nobody remembers their vectors. The owner's reranker is asked inside, in a
     transaction that nobody waits for.
     """
+    # what may not be told today of these scopes, and how much is gone
+    given: dict[str, Any] = {"workspace": query.workspace_id, "scopes": query.scope_ids, "moment": moment}
+    conditions, parameters = audience_filter(query)
+    statement = _UNHEARD
+    if conditions:
+        statement += _NOT_HEARD_HERE.format(heard=" AND ".join(conditions))
+    with connection.cursor() as cursor:
+        cursor.execute(statement, parameters | given)
+        unheard = frozenset(pk for (pk,) in cursor.fetchall())
+        cursor.execute(_ERASED, given)
+        (erased,) = cursor.fetchone()
+    today = Past(moment, erased, unheard, credential_guard(query.workspace_id, query.scopes))
+
     model = models_in_use.searched_model(query.workspace_id)
-    known = _today(query, moment)
     vectors = _vectors_of_then(query, moment, model)
     with past.as_they_were(
         query.workspace_id, query.scope_ids, moment, model_id=model.pk if model else None, reworded=vectors
     ):
         scopes = Scope.objects.in_bulk(query.scope_ids)
         places = [replace(place, scope=scopes[place.scope.pk]) for place in query.places if place.scope.pk in scopes]
-        yield replace(query, places=places, opening=None, past=known, cache=False)
+        yield replace(query, places=places, opening=None, past=today, cache=False)
 
 
-def _today(query: "Query", moment: datetime) -> Past:
-    """What may not be told today of these scopes, and how much is gone."""
-    given: dict[str, Any] = {"workspace": query.workspace_id, "scopes": query.scope_ids, "moment": moment}
-    conditions, parameters = audience_filter(query)
-    statement = _UNHEARD
-    if conditions:
-        statement += _NOT_HEARD_HERE.replace("{heard}", " AND ".join(conditions))
-    with connection.cursor() as cursor:
-        cursor.execute(statement, parameters | given)
-        unheard = frozenset(pk for (pk,) in cursor.fetchall())
-        cursor.execute(_ERASED, given)
-        (erased,) = cursor.fetchone()
-    return Past(moment, erased, unheard, credential_guard(query.workspace_id, query.scopes))
-
-
-def _vectors_of_then(query: "Query", moment: datetime, model: EmbeddingModel | None) -> list[past.Reworded]:
+def _vectors_of_then(query: Query, moment: datetime, model: EmbeddingModel | None) -> list[past.Reworded]:
     """The vectors of what is worded otherwise today: remembered, or made now; none where nobody embeds in time."""
     if model is None:
         return []

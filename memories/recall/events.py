@@ -7,7 +7,7 @@ reaches further back than the messages themselves, which are kept for a month. I
 looked at: a person's are summaries of what was said elsewhere, too.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, time
 from functools import cache
@@ -25,7 +25,7 @@ from memories.choices import EntryType, ScopeKind, SecretsRule, Source
 from memories.conf import conf
 from memories.entries import daily_events as days
 from memories.language import text
-from memories.language.confidential import SecretKind, asked_kinds, find_secrets, mask
+from memories.language.confidential import asked_kinds, find_secrets, mask
 from memories.models import DailyEvent, Entry
 from memories.models.policy import Policies
 from memories.recall.eligibility import credential_guard
@@ -163,14 +163,26 @@ def retrieve_events(
     events = [event for event in events if not guard.reveals(event.content, [event.path, *event.rests_on])]
     paths = {event.path for event in events}  # summaries of what is there word for word are left out
     events = [event for event in events if not event.rests_on or not paths.issuperset(event.rests_on)]
-    chosen = limit_events(_best_first(events), question)
-    chosen = [_without_secrets(event, asked_kinds(query.message)) for event in chosen]
-    events = _best_first(_linked_to_memories(chosen, served))
-    shortened = [text.smart_truncate(event.content, conf.SESSION_EVENT_CHARS) for event in events]
-    return [
-        replace(event, content=short, is_cut=len(short) < len(event.content.strip()))
-        for event, short in zip(events, shortened, strict=True)
-    ]
+    events = limit_events(_best_first(events), question)
+
+    # the memory that rests on an event; of a day, the one that says the same words
+    uids = {item.entry.pk: str(item.entry.uid) for item in served}
+    same_words = {item.entry.content: str(item.entry.uid) for item in served}
+    memory: dict[str, str] = {}
+    if events and served:
+        resting = Entry.objects.filter(pk__in=uids, origins__overlap=[event.path for event in events])
+        memory = {origin: uids[pk] for pk, origins in resting.values_list("pk", "origins") for origin in origins}
+
+    # messages of a time when secrets stayed in them are told without those the question does not ask for
+    asked = asked_kinds(query.message)
+    chosen = []
+    for event in events:
+        secrets = {secret.kind for secret in find_secrets(event.content)} if conf.SECRETS != SecretsRule.OFF else set()
+        content = event.content if secrets.issubset(asked) else mask(event.content)
+        uid = memory.get(event.path) or (same_words.get(content) if event.rests_on else None)
+        short = text.smart_truncate(content, conf.SESSION_EVENT_CHARS)
+        chosen.append(replace(event, content=short, is_cut=len(short) < len(content.strip()), memory=uid))
+    return _best_first(chosen)
 
 
 @cache
@@ -191,25 +203,6 @@ def limit_events(events: Sequence[RecalledEvent], question: PastQuestion) -> lis
 
 def _best_first(events: Sequence[RecalledEvent]) -> list[RecalledEvent]:
     return sorted(events, key=lambda event: (event.score, event.at, event.path), reverse=True)
-
-
-def _linked_to_memories(events: list[RecalledEvent], served: Sequence[Ranked]) -> list[RecalledEvent]:
-    if not (events and served):
-        return events
-    uids = {item.entry.pk: str(item.entry.uid) for item in served}
-    resting = Entry.objects.filter(pk__in=uids, origins__overlap=[event.path for event in events])
-    memory = {origin: uids[pk] for pk, origins in resting.values_list("pk", "origins") for origin in origins}
-    same_words = {item.entry.content: str(item.entry.uid) for item in served}  # of the day it was said
-    return [
-        replace(event, memory=memory.get(event.path) or (same_words.get(event.content) if event.rests_on else None))
-        for event in events
-    ]
-
-
-def _without_secrets(event: RecalledEvent, asked: Collection[SecretKind]) -> RecalledEvent:
-    """A message of a time when secrets stayed in it, without those the question does not ask for."""
-    secrets = {secret.kind for secret in find_secrets(event.content)} if conf.SECRETS != SecretsRule.OFF else set()
-    return event if secrets.issubset(asked) else replace(event, content=mask(event.content))
 
 
 def suppressed_paths(places: Sequence[SearchScope], paths: Sequence[str]) -> set[str]:
@@ -236,28 +229,26 @@ def daily_events(question: PastQuestion, places: Sequence[SearchScope], now: dat
     if not (question.words or question.date_ranges):  # «last time» is a conversation, not a day
         return []
     own = _own_days(places)
-    rows = [row for row in days.without_repeats(_rows(question, own)) if _is_in_time(row, own, question.policies, now)]
+    asked_for = Q(pk__in=[])
+    for named in question.date_ranges:
+        asked_for |= Q(local_date__gte=named.start.date(), local_date__lt=named.end.date())
+    for word in question.words:
+        # as it begins whatever its ending: «deployed» and «deploys» begin alike
+        beginning = word[: max(3, len(text.stem(word)) - 1)] if word.isascii() else word
+        asked_for |= Q(folded__contains=beginning)
+    days_in_use = DailyEvent.objects.filter(
+        workspace_id=question.workspace_id, scope__in=list(own), expired_at__isnull=True
+    )
+    matching = days_in_use.annotate(folded=Lower("content")).filter(asked_for)
+    if question.since:
+        matching = matching.filter(local_date__gte=question.since.date())
+    if question.until:
+        matching = matching.filter(local_date__lte=question.until.date())
+    newest = days.without_repeats(list(matching.order_by("-local_date", "-pk")[:CANDIDATES]))
+    rows = [row for row in newest if _is_in_time(row, own, question.policies, now)]
     suppressed = suppressed_paths(list(own.values()), sorted({origin for row in rows for origin in row.origins}))
     events = [_event(row, own[row.scope_id], question) for row in rows if suppressed.isdisjoint(row.origins)]
     return limit_events(sorted(events, key=lambda event: (-event.score, -event.at.timestamp())), question)
-
-
-def _rows(question: PastQuestion, places: dict[int, SearchScope]) -> list[DailyEvent]:
-    of_days = Q(pk__in=[])
-    for named in question.date_ranges:
-        of_days |= Q(local_date__gte=named.start.date(), local_date__lt=named.end.date())
-    of_words = Q(pk__in=[])
-    for word in question.words:
-        of_words |= Q(folded__contains=_stem_prefix(word))
-    rows = DailyEvent.objects.filter(
-        workspace_id=question.workspace_id, scope__in=list(places), expired_at__isnull=True
-    )
-    rows = rows.annotate(folded=Lower("content")).filter(of_days | of_words)
-    if question.since:
-        rows = rows.filter(local_date__gte=question.since.date())
-    if question.until:
-        rows = rows.filter(local_date__lte=question.until.date())
-    return list(rows.order_by("-local_date", "-pk")[:CANDIDATES])
 
 
 def readable_day(uid: UUID, places: Sequence[SearchScope], policies: Policies, now: datetime) -> DailyEvent | None:
@@ -293,7 +284,15 @@ def _is_in_time(row: DailyEvent, places: dict[int, SearchScope], policies: Polic
 
 
 def _event(row: DailyEvent, place: SearchScope, question: PastQuestion) -> RecalledEvent:
-    covered = _coverage(row.content, question.words) if question.words else 1.0
+    covered, score = 1.0, 1.0
+    if words := question.words:
+        # the share of the words that are in a text: by their stems, Chinese ones as they stand
+        terms, folded = text.terms(row.content).keys(), row.content.casefold()
+        covered = sum(text.terms(word).keys() <= terms if word.isascii() else word in folded for word in words) / len(
+            words
+        )
+        on_named_days = any(day.start.date() <= row.local_date < day.end.date() for day in question.date_ranges)
+        score = question.score(covered, on_named_days=on_named_days) if covered or on_named_days else WORDLESS_SCORE
     zone = question.date_ranges[0].start.tzinfo if question.date_ranges else UTC
     noon = datetime.combine(row.local_date, time(12), zone)
     return RecalledEvent(
@@ -305,27 +304,7 @@ def _event(row: DailyEvent, place: SearchScope, question: PastQuestion) -> Recal
         content=row.content,
         at=datetime.combine(row.local_date, time(12), UTC),
         covered=covered,
-        score=WEIGHT * (_score(row, covered, question) + question.core_boost(noon)),
+        score=WEIGHT * (score + question.core_boost(noon)),
         rests_on=tuple(row.origins),
         version=row.version,
-    )
-
-
-def _score(row: DailyEvent, covered: float, question: PastQuestion) -> float:
-    if not question.words:
-        return 1.0
-    on_named_days = any(day.start.date() <= row.local_date < day.end.date() for day in question.date_ranges)
-    return question.score(covered, on_named_days=on_named_days) if covered or on_named_days else WORDLESS_SCORE
-
-
-def _stem_prefix(word: str) -> str:
-    """How a word begins whatever its ending: «deployed» and «deploys» begin alike."""
-    return word[: max(3, len(text.stem(word)) - 1)] if word.isascii() else word
-
-
-def _coverage(content: str, words: Sequence[str]) -> float:
-    """The share of the words that are in a text, 0–1: by their stems, Chinese ones as they stand."""
-    terms, folded = text.terms(content).keys(), content.casefold()
-    return sum(word in folded if not word.isascii() else text.terms(word).keys() <= terms for word in words) / len(
-        words
     )
