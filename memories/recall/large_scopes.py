@@ -13,7 +13,6 @@ from django.db import connection, transaction
 
 from memories.conf import conf
 from memories.index.large_scopes import ScopeIndex, indexes_of
-from memories.models import Scope
 from memories.recall.eligibility import Condition, all_of, scope_filter
 from memories.recall.query import BY_MATCH_ALONE, ParsedQuery, Query, term_frequencies
 from memories.recall.vector import CentredQuery
@@ -50,21 +49,30 @@ _NARROWED = """(
 def rows_to_rank(query: Query, parsed: ParsedQuery, where: Condition, *, least: int) -> Rows:
     """The rows a search compares: those of its scopes, of a large one only the candidates.
 
-    Where an index brings less than `least` that may be served, its scope is searched whole.
+    Where an index brings less than `least` that may be served, its scope is searched whole. Of scopes that are not
+    large nothing is asked.
     """
-    indexes = _indexes(query, parsed)
-    if not indexes or parsed.vector is None:
+    if (vector := parsed.vector) is None or query.mode in BY_MATCH_ALONE or not conf.LARGE_SCOPE_ENTRIES:
         return ALL_ROWS
+    large = [scope for scope in query.scopes if scope.entry_count >= conf.LARGE_SCOPE_ENTRIES / 4 and not scope.is_past]
+    indexes = indexes_of([scope.pk for scope in large], vector.model.pk) if large else {}
     candidates: set[int] = set()
     narrowed: set[int] = set()
-    for scope in query.scopes:
+    for scope in large:
         if (index := indexes.get(scope.pk)) is None:
             continue
-        words = _words_of(scope, parsed)
-        nearest = [] if words.are_common else _nearest(query, parsed, index, where)
-        if len(nearest) >= least:
-            narrowed.add(scope.pk)
-            candidates.update(nearest, _holding(scope, words))
+        counts = term_frequencies([scope], terms := sorted(parsed.words.shares))
+        words = rarest({term: counts[scope.pk, term] for term in terms}, scope.entry_count)
+        nearest = [] if words.are_common else _nearest(query, parsed, vector, index, where)
+        if len(nearest) < least:
+            continue
+        narrowed.add(scope.pk)
+        candidates.update(nearest)
+        if words.rare or words.pairs:  # entries that hold the rarest words of the question, or two of the others
+            pairs = [[first for first, _ in words.pairs], [second for _, second in words.pairs]]
+            with connection.cursor() as cursor:
+                cursor.execute(_HOLDING, [scope.workspace_id, scope.pk, words.rare, pairs, READ_FOR_ONE])
+                candidates.update(cursor.fetchone()[0])
     if not narrowed:
         return ALL_ROWS
     whole = [pk for pk in query.scope_ids if pk not in narrowed]
@@ -87,72 +95,33 @@ def on_one_processor(rows: Rows) -> Iterator[None]:
         transaction.set_rollback(True)  # of the setting
 
 
-def _indexes(query: Query, parsed: ParsedQuery) -> dict[int, ScopeIndex]:
-    """By scope; of scopes that are not large nothing is asked."""
-    if parsed.vector is None or query.mode in BY_MATCH_ALONE or not conf.LARGE_SCOPE_ENTRIES:
-        return {}
-    large = [
-        scope.pk for scope in query.scopes if scope.entry_count >= conf.LARGE_SCOPE_ENTRIES / 4 and not scope.is_past
-    ]
-    return indexes_of(large, parsed.vector.model.pk) if large else {}
-
-
-def _nearest(query: Query, parsed: ParsedQuery, index: ScopeIndex, where: Condition) -> list[int]:
-    """The entries of a scope nearest to the question; as many again of what is boosted. What may not be served is not
-    among them."""
-    assert parsed.vector
-    probes = max(round(index.lists * PROBED), min(PROBED_LEAST, index.lists))
-    found: list[int] = []
-    with transaction.atomic(), connection.cursor() as cursor:
-        cursor.execute(_SETTINGS, [str(probes), str(min(probes * PROBED_MOST, index.lists))])
-        for leg in _legs(parsed, index.scope_id):
-            statement, parameters = _nearest_sql(parsed.vector, index, all_of(scope_filter(query), where, leg))
-            cursor.execute(statement, parameters)
-            found += [entry for (entry,) in cursor.fetchall()]
-        transaction.set_rollback(True)  # of the settings; nothing was written
-    return found
-
-
-def _legs(parsed: ParsedQuery, scope_id: int) -> list[Condition]:
-    """All of a scope; and what is boosted there, by its speaker or its day, of which some has to be a candidate."""
+def _nearest(query: Query, parsed: ParsedQuery, vector: CentredQuery, index: ScopeIndex, where: Condition) -> list[int]:
+    """The entries of a scope nearest to the question; as many again of what is boosted there, by its speaker or its
+    day, of which some has to be a candidate. What may not be served is not among them."""
     legs: list[Condition] = [([], {})]
-    if speakers := [speaker for named_in, speaker in parsed.words.named if named_in == scope_id]:
+    if speakers := [speaker for named_in, speaker in parsed.words.named if named_in == index.scope_id]:
         legs.append((["e.speaker = ANY(%(asked_speakers)s::text[])"], {"asked_speakers": speakers}))
     for n, named in enumerate(parsed.date_ranges):
         days = f"e.created_at >= %(asked_from{n})s AND e.created_at < %(asked_to{n})s"
         legs.append(([days], {f"asked_from{n}": named.start, f"asked_to{n}": named.end}))
-    return legs
 
-
-def _nearest_sql(vector: CentredQuery, index: ScopeIndex, where: Condition) -> tuple[str, dict[str, Any]]:
-    conditions, parameters = where
-    parts = {
-        "scope": index.scope_id,
-        "model": index.model_id,
-        "dimension": vector.model.dimension,
-        "conditions": " AND ".join(conditions),
-        "most": NEAREST,
-    }
-    statement = _NEAREST
-    for name, part in parts.items():
-        statement = statement.replace(f"{{{name}}}", str(part))
-    return statement, parameters | vector.sql_parameters()
-
-
-def _words_of(scope: Scope, parsed: ParsedQuery) -> "QuestionWords":
-    terms = sorted(parsed.words.shares)
-    counts = term_frequencies([scope], terms)
-    return rarest({term: counts[scope.pk, term] for term in terms}, scope.entry_count)
-
-
-def _holding(scope: Scope, words: "QuestionWords") -> list[int]:
-    """Entries of a scope that hold the rarest words of the question, or two of the others together."""
-    if not (words.rare or words.pairs):
-        return []
-    pairs = [[one for one, _ in words.pairs], [other for _, other in words.pairs]]
-    with connection.cursor() as cursor:
-        cursor.execute(_HOLDING, [scope.workspace_id, scope.pk, words.rare, pairs, READ_FOR_ONE])
-        return list(cursor.fetchone()[0])
+    probes = max(round(index.lists * PROBED), min(PROBED_LEAST, index.lists))
+    nearest: list[int] = []
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute(_SETTINGS, [str(probes), str(min(probes * PROBED_MOST, index.lists))])
+        for leg in legs:
+            conditions, parameters = all_of(scope_filter(query), where, leg)
+            statement = _NEAREST.format(
+                scope=index.scope_id,
+                model=index.model_id,
+                dimension=vector.model.dimension,
+                conditions=" AND ".join(conditions),
+                most=NEAREST,
+            )
+            cursor.execute(statement, parameters | vector.sql_parameters())
+            nearest += [entry for (entry,) in cursor.fetchall()]
+        transaction.set_rollback(True)  # of the settings; nothing was written
+    return nearest
 
 
 @dataclass(frozen=True)
@@ -169,27 +138,25 @@ def rarest(counts: dict[int, int], entries: int) -> QuestionWords:
 
     `counts` tells in how many of so many entries a term occurs; of a pair it is guessed as if they met by chance.
     """
-    known = sorted(filter(counts.get, counts), key=lambda term: (counts[term], term))
-    if known and counts[known[0]] > READ_FOR_WORDS:
-        return QuestionWords(known[:1], [], counts[known[0]] > READ_FOR_ONE)
+    terms = sorted(filter(counts.get, counts), key=lambda term: (counts[term], term))
+    if terms and counts[terms[0]] > READ_FOR_WORDS:
+        return QuestionWords(terms[:1], [], counts[terms[0]] > READ_FOR_ONE)
     left, rare, common = READ_FOR_WORDS, list[int](), list[int]()
-    for term in known:
+    for term in terms:
         if counts[term] <= left:
             left -= counts[term]
             rare.append(term)
         else:
             common.append(term)
-    return QuestionWords(rare, _pairs(common[:_PAIRED], counts, entries, left))
 
-
-def _pairs(common: list[int], counts: dict[int, int], entries: int, left: int) -> list[tuple[int, int]]:
-    """The pairs of these terms of which so many entries hold one, the rarest first."""
-    pairs = [(one, other) for n, one in enumerate(common) for other in common[n + 1 :]]
-    by_chance = {(one, other): counts[one] * counts[other] / max(entries, 1) for one, other in pairs}
+    # of the others the pairs that the rest of the reading is enough for, the rarest first
+    others = common[:_PAIRED]
+    pairs = [(first, second) for n, first in enumerate(others) for second in others[n + 1 :]]
+    by_chance = {(first, second): counts[first] * counts[second] / max(entries, 1) for first, second in pairs}
     taken = []
     for pair in sorted(pairs, key=lambda pair: (by_chance[pair], pair)):
         if by_chance[pair] > left:
             break
         left -= round(by_chance[pair])
         taken.append(pair)
-    return taken
+    return QuestionWords(rare, taken)

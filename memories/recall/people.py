@@ -171,27 +171,25 @@ class _NameMatcher:
         return self._has(target) and (not is_ordinary(name) or any(name + says in self.folded for says in _SAYS))
 
     def _has(self, target: str) -> bool:
-        return occurs(self.words, target) or (target[0] in names.FAMILIAR and self._begins_a_guess(target))
-
-    def _begins_a_guess(self, target: str) -> bool:
-        """«小李有什么» is cut as 小 and 李有."""
-        return any(
-            one + other[:1] == target and len(other) == 2 and other[1] in _AFTER_NAMES
-            for one, other in pairwise(self.words)
+        if occurs(self.words, target):
+            return True
+        return (
+            target[0] in names.FAMILIAR
+            and any(  # «小李有什么» is cut as 小 and 李有
+                word + after[:1] == target and len(after) == 2 and after[1] in _AFTER_NAMES
+                for word, after in pairwise(self.words)
+            )
         )
 
     def _is_written_as_name(self, name: str) -> bool:
+        """Whether it is written as names are, and not because it begins a sentence or is a month."""
         for match in re.finditer(rf"\b{re.escape(name.title())}\b(['’]s\b)?", self.plain):
             before = self.plain[: match.start()]
-            if match[1] or not (_begins_a_sentence(before) or _OF_TIME.search(before[-_CLOSE_CHARS:])):
+            bare = before.rstrip()
+            begins_sentence = not bare or bare[-1] in _BEGINS_AFTER or "\n" in before[len(bare) :]
+            if match[1] or not (begins_sentence or _OF_TIME.search(before[-_CLOSE_CHARS:])):
                 return True
         return False
-
-
-def _begins_a_sentence(before: str) -> bool:
-    """Whether what follows this text begins a sentence."""
-    bare = before.rstrip()
-    return not bare or bare[-1] in _BEGINS_AFTER or "\n" in before[len(bare) :]
 
 
 def occurs(words: Sequence[str], target: str) -> bool:
@@ -223,18 +221,13 @@ def projects_named(message: str, known: Iterable[str]) -> list[str]:
 def _is_named(message: str, project: str) -> bool:
     if not names_project(message, project):
         return False
-    if _is_called_project(message, project):
+    name = re.escape(project)  # «the project now», «go项目»: a name that is a word like others
+    if re.search(rf"project {name}\b|\b{name} project|项目{name}|{name}\s?(?:项目|系统|工程)", message):
         return True
     if project in stopwords.ENGLISH:
         return False
     is_part = has_han(project) and len(project) < _SURE_CHARS
     return not is_part or occurs(text.words(message), names.words_of_name(project))
-
-
-def _is_called_project(message: str, project: str) -> bool:
-    """«The project now», «go项目»: a name that is a word like others."""
-    name = re.escape(project)
-    return re.search(rf"project {name}\b|\b{name} project|项目{name}|{name}\s?(?:项目|系统|工程)", message) is not None
 
 
 ASKER = "User"
@@ -315,10 +308,27 @@ def name_in(scope: Scope, sender: str) -> str:
 
 
 def _sender(sender: str, name: str, scope: Scope, asker: str, *, called: str = "") -> Sender:
-    """Whose words they are goes by the latest `name` of a sender; the label is what they were `called` at the time."""
+    """Whose words they are goes by the latest `name` of a sender; the label is what they were `called` at the time.
+
+    In a chat several people speak: without a sender it is nobody's in particular. A person's memory is that person's,
+    by whichever id they write, unless two names speak in it: so it is where a conversation of several was imported into
+    one scope, and where one bot has one memory for all.
+    """
     name = name or called
     in_chat = scope.kind == ScopeKind.CHAT
-    authorship = (_authorship_in_chat if in_chat else _authorship_in_person)(sender, name, scope, asker)
+    is_own: bool | None
+    if in_chat and sender:
+        is_own = sender == asker
+    elif in_chat:
+        is_own = names.fold(name) in {names.fold(asker), names.fold(name_in(scope, asker))} - {""} if name else None
+    elif not name or (sender and sender == asker):
+        is_own = True
+    elif own_name := names.fold(name_in(scope, asker)):
+        is_own = names.fold(name) == own_name
+    else:
+        is_own = None if not sender and len(scope.speakers) > 1 else True
+    authorship = Authorship.UNKNOWN if is_own is None else Authorship.OWN if is_own else Authorship.OTHER
+
     label = called or name
     alike = quoting.skeleton(label)
     others = (
@@ -327,29 +337,6 @@ def _sender(sender: str, name: str, scope: Scope, asker: str, *, called: str = "
         if other != sender and alike in (quoting.skeleton(theirs), quoting.skeleton(other))
     )
     return Sender(sender, label, authorship, in_chat, is_shared=bool(alike) and any(True for _ in others))
-
-
-def _authorship_in_chat(sender: str, name: str, scope: Scope, asker: str) -> Authorship:
-    """In a chat several people speak: without a sender it is nobody's in particular."""
-    if sender:
-        return Authorship.OWN if sender == asker else Authorship.OTHER
-    if not name:
-        return Authorship.UNKNOWN
-    own = {names.fold(asker), names.fold(name_in(scope, asker))} - {""}
-    return Authorship.OWN if names.fold(name) in own else Authorship.OTHER
-
-
-def _authorship_in_person(sender: str, name: str, scope: Scope, asker: str) -> Authorship:
-    """A person's memory is that person's, by whichever id they write, unless two names speak in it.
-
-    So it is where a conversation of several was imported into one scope, and where one bot has one memory for all.
-    """
-    if not name or (sender and sender == asker):
-        return Authorship.OWN
-    own = names.fold(name_in(scope, asker))
-    if own:
-        return Authorship.OWN if names.fold(name) == own else Authorship.OTHER
-    return Authorship.UNKNOWN if not sender and len(scope.speakers) > 1 else Authorship.OWN
 
 
 LOOK_CHARS = 2_000  # of a long message its end, where people ask
@@ -407,9 +394,14 @@ class Said(NamedTuple):
 def attributed(entry: Attributable, sender: Sender) -> str:
     """A text on one line, under the name of who said it wherever it could be taken for somebody else's.
 
-    Only what the platform wrote down of a conversation has more speakers than one.
+    Only what the platform wrote down of a conversation has more speakers than one: a turn, or the last turns of one.
     """
-    if parts := _parts_of(entry):
+    parts: list[tuple[str, str]] = []
+    if entry.type == EntryType.CHAT_TURN or entry.source == Source.CONVERSATION_CAPTURE:
+        parts = spoken_parts(entry.content)
+    elif entry.subtype == SESSION_EXPIRED:
+        parts = spoken_parts(entry.content, names=True)
+    if parts:
         speaker = sender.label or unnamed(sender)
         called = {USER_LABEL: speaker, ASSISTANT_LABEL: ASSISTANT_LABEL}
         sides = ((called.get(label) or quoting.label_of(label), quoting.as_item(words)) for label, words in parts)
@@ -418,15 +410,6 @@ def attributed(entry: Attributable, sender: Sender) -> str:
     if is_plain:
         return quoting.as_item(entry.content)
     return f"{sender.label}: {quoting.as_item(entry.content.removeprefix(f'{sender.label}:').lstrip())}"
-
-
-def _parts_of(entry: Attributable) -> list[tuple[str, str]]:
-    """Who says what in a turn, or in the last turns of a conversation; of any other memory nothing."""
-    if entry.type == EntryType.CHAT_TURN or entry.source == Source.CONVERSATION_CAPTURE:
-        return spoken_parts(entry.content)
-    if entry.subtype != SESSION_EXPIRED:
-        return []
-    return spoken_parts(entry.content, names=True)
 
 
 def unnamed(sender: Sender) -> str:

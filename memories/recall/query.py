@@ -322,24 +322,18 @@ def read_opening(workspace_id: int, keys: Collection[str], *, message: str, now:
         cursor.execute(_OPENING, parameters)
         rows = cursor.fetchall()
     scopes = {}
-    for _policies, found, _pending, *columns in rows:
-        scope = _scope(columns[len(_MODEL_COLUMNS) :])
-        if scope is not None:
-            scopes[scope.key] = scope
-            learn_frequencies(scope, terms, {int(term): count for term, count in json.loads(found or "{}").items()})
-    policies, _found, _pending, *columns = rows[0]
+    for _policies, counts, _pending, *columns in rows:
+        of_scope = dict(zip(_SCOPE_COLUMNS, columns[len(_MODEL_COLUMNS) :], strict=True))
+        if of_scope["id"] is None:
+            continue
+        values = [json.loads(value) if name in _SCOPE_JSON else value for name, value in of_scope.items()]
+        scope = Scope.from_db(connection.alias, _SCOPE_COLUMNS, values)
+        scopes[scope.key] = scope
+        learn_frequencies(scope, terms, {int(term): count for term, count in json.loads(counts or "{}").items()})
+    policies, _counts, _pending, *columns = rows[0]
     model = None
     if columns[0] is not None:
         model = EmbeddingModel.from_db(connection.alias, _MODEL_COLUMNS, columns[: len(_MODEL_COLUMNS)])
     numbers = [Policy(**dict(zip(_POLICY_COLUMNS, row, strict=True))) for row in json.loads(policies or "[]")]
     may_be_pending = model is None or any(pending for _, _, pending, *_ in rows)
     return Opening(scopes, Policies(numbers), model, may_be_pending)
-
-
-def _scope(columns: Sequence[Any]) -> Scope | None:
-    if columns[0] is None:
-        return None
-    values = [
-        json.loads(value) if name in _SCOPE_JSON else value for name, value in zip(_SCOPE_COLUMNS, columns, strict=True)
-    ]
-    return Scope.from_db(connection.alias, _SCOPE_COLUMNS, values)

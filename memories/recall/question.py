@@ -13,7 +13,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime, time, timedelta, tzinfo
 from functools import partial
-from typing import TYPE_CHECKING
 
 from django.db.models import Max, Min
 
@@ -27,10 +26,6 @@ from memories.models import Entry, Scope
 from memories.recall.gate import LOOK_CHARS, is_question, is_question_about_past
 from memories.recall.people import is_about_asker, people_named, relations_named
 from memories.recall.query import BY_MATCH_ALONE, Mode, ParsedQuery, Query, Words, is_group, term_frequencies
-
-if TYPE_CHECKING:
-    pass
-
 
 MAX_SUBSTRINGS = 32  # of one question
 ADDED_SHARE, RELATION_SHARE = 0.5, 0.3  # of the weight of a word, for one the message does not say
@@ -48,24 +43,28 @@ _STOPWORDS = stopwords.ENGLISH | stopwords.CHINESE
 def words_of(query: Query) -> Words:
     """Terms weighed by how rare they are in the scopes; names of speakers stand aside and boost what they said."""
     people = people_named(query.message, query.scopes)
-    terms = set(text.terms(query.message)) - people.name_terms
+    in_message = text.terms(query.message)
+    terms = set(in_message) - people.name_terms
+
+    # what the terms count for that the message does not say; «my sister» and Lena are one, and count half each
+    meant_terms = (term for _said, meant in query.resolved for term in text.terms(" ".join(meant)))
+    added = {term: ADDED_SHARE for term in meant_terms if term not in in_message}
+    for said, meant in query.relations:
+        added |= dict.fromkeys(text.terms(" ".join([said, *meant])), RELATION_SHARE)
+
+    # how rare each term is; those that do not occur in these scopes say nothing and are left out
     total = sum(scope.entry_count for scope in query.scopes)
-    added = _added_terms(query)
-    idf = _idf(query.scopes, sorted(terms | people.alias_terms | added.keys()), total)
-    idf = {term: weight * added.get(term, 1.0) for term, weight in idf.items()}
+    looked_up = sorted(terms | people.alias_terms | added.keys())
+    frequencies = term_frequencies(query.scopes, looked_up)
+    idf = {}
+    for term in looked_up:
+        entries = min(sum(frequencies[scope.pk, term] for scope in query.scopes), total)
+        if entries > 0:
+            idf[term] = _rarity(entries, total) * added.get(term, 1.0)
     full = full_match(sum(sorted(idf.values(), reverse=True)[: conf.FULL_TERMS]))
     shares = {term: weight / full for term, weight in idf.items()}
     unheard = len(terms - idf.keys()) * _rarity(0, total)
     return Words(shares, people.named, idf, unheard, people.forms, people.name_terms)
-
-
-def _added_terms(query: Query) -> dict[int, float]:
-    """What the terms count for that the message does not say; «my sister» and Lena are one, and count half each."""
-    added = {term: ADDED_SHARE for _said, meant in query.resolved for term in text.terms(" ".join(meant))}
-    added = {term: share for term, share in added.items() if term not in text.terms(query.message)}
-    return added | {
-        term: RELATION_SHARE for said, meant in query.relations for term in text.terms(" ".join([said, *meant]))
-    }
 
 
 def parse_for_match(query: Query, words: Words) -> ParsedQuery:
@@ -92,29 +91,17 @@ def typed_words(message: str) -> list[str]:
     Stopwords count only where there is nothing else.
     """
     folded = unicodedata.normalize("NFKC", message).casefold().replace("’", "'")
-    words = [word for run in _RUN.findall(_PUNCTUATION.sub(" ", folded)) for word in _words_of_run(run)]
+    words: list[str] = []
+    for run in _RUN.findall(_PUNCTUATION.sub(" ", folded)):
+        word = run.lstrip(_BEFORE).rstrip(_AFTER).removesuffix("'s")
+        if re.match(f"[{COMMON_CJK}]", run):
+            words += text.words(run)
+        elif _LETTER_OR_DIGIT.search(word) or any(map(str.isalnum, word)):
+            words.append(word)
+        elif run in ("_", "%", "+", "#", "@", "&", "$"):
+            words.append(run)
     content = [word for word in words if word not in _STOPWORDS]
     return list(dict.fromkeys(content or words))[:MAX_SUBSTRINGS]
-
-
-def _words_of_run(run: str) -> list[str]:
-    if re.match(f"[{COMMON_CJK}]", run):
-        return text.words(run)
-    word = run.lstrip(_BEFORE).rstrip(_AFTER).removesuffix("'s")
-    if _LETTER_OR_DIGIT.search(word) is None and not any(map(str.isalnum, word)):
-        return [run] if run in ("_", "%", "+", "#", "@", "&", "$") else []
-    return [word]
-
-
-def _idf(scopes: Sequence[Scope], terms: Sequence[int], total: int) -> dict[int, float]:
-    """How rare each term is among `total` entries; terms that do not occur there say nothing and are left out."""
-    known = term_frequencies(scopes, terms)
-    rare = {}
-    for term in terms:
-        entries = min(sum(known[scope.pk, term] for scope in scopes), total)
-        if entries > 0:
-            rare[term] = _rarity(entries, total)
-    return rare
 
 
 def _rarity(entries: int, total: int) -> float:
@@ -227,47 +214,45 @@ def date_ranges_of(message: str, scopes: Sequence[Scope], now: datetime, zone: t
     """
     end = text.last_tokens(message, conf.EMBED_QUERY_TOKENS)
     is_short = text.count_tokens(message) <= QUESTION_TOKENS
-    today = now.astimezone(zone).date() if is_short and is_question(message) else None
+    local_now = now.astimezone(zone)
+    today = local_now.date() if is_short and is_question(message) else None
     named = {
         (window.start, window.end): window for window in windows(end, asked=today, years=partial(_years, scopes, zone))
     }
     latest = sorted(named.values(), key=lambda window: (window.start, window.end), reverse=True)[:MAX_WINDOWS]
     is_past = is_short and PAST_TENSE.search(end) is not None
-    ranges = [_date_range(window, end, zone, is_asked=is_past and _is_asked_about(window, end)) for window in latest]
-    return ranges + (list(_recent_hours(end, now.astimezone(zone))) if today else [])
+    ranges = [_date_range(window, end, zone, is_past=is_past) for window in latest]
+
+    # a stretch of the last hours, from «just now» or «two hours ago»
+    if today and (match := _HOURS_AGO.search(end)):
+        count = (match["count"] or match["zh"]).lower()
+        number = float(count) if count.isdecimal() else _NUMBERS[count]
+        unit = (match["unit"] or match["zh_unit"]).lower()
+        back = timedelta(hours=number) if unit[0] in "h小钟鐘" else timedelta(minutes=number)
+        around = max(back / 2, timedelta(minutes=10))
+        ranges.append(DateRange(local_now - back - around, local_now - back + around, match.group(), ASKED_ABOUT))
+    elif today and (match := _JUST_NOW.search(end)):
+        until = local_now + timedelta(seconds=1)
+        ranges.append(DateRange(local_now - JUST_NOW, until, match.group(), ASKED_ABOUT))
+    return ranges
 
 
-def _is_asked_about(window: Window, message: str) -> bool:
-    """Whether some days are what is asked about: «the Monday before 4 May» is another day."""
-    other = rf"\b(?:before|after|by|since|until|till)\s+(?:the\s+)?{re.escape(window.words)}"
-    content = set(text.words(message)) - _STOPWORDS - set(text.words(window.words))
-    if len({word for word in content if not word.isdecimal()}) > FEW_WORDS:
-        return False
-    return window.end - window.start <= FEW_DAYS and re.search(other, message, re.IGNORECASE) is None
-
-
-def _date_range(window: Window, message: str, zone: tzinfo, *, is_asked: bool) -> DateRange:
+def _date_range(window: Window, message: str, zone: tzinfo, *, is_past: bool) -> DateRange:
+    """A stretch the message names; it counts for more where those days are what is asked about: «the Monday before
+    4 May» is another day."""
     nearest = window.nearest
     core = (_midnight(nearest[0], zone), _midnight(nearest[1], zone)) if nearest else None
     start = core[0] if core and core[1] - core[0] <= timedelta(days=1) else _midnight(window.start, zone)
     hours = next((hours for pattern, hours in _PARTS if pattern.search(message)), None)
     if hours and (core or window.end - window.start == timedelta(days=1)):
         core = start + timedelta(hours=hours[0]), start + timedelta(hours=hours[1])
-    weight = ASKED_ABOUT if is_asked else 1.0
+    weight = 1.0
+    if is_past and window.end - window.start <= FEW_DAYS:
+        other = rf"\b(?:before|after|by|since|until|till)\s+(?:the\s+)?{re.escape(window.words)}"
+        content = set(text.words(message)) - _STOPWORDS - set(text.words(window.words))
+        few = len({word for word in content if not word.isdecimal()}) <= FEW_WORDS
+        weight = ASKED_ABOUT if few and re.search(other, message, re.IGNORECASE) is None else 1.0
     return DateRange(_midnight(window.start, zone), _midnight(window.end, zone), window.words, weight, core)
-
-
-def _recent_hours(message: str, now: datetime) -> Iterable[DateRange]:
-    """A stretch of the last hours, from «just now» or «two hours ago»."""
-    if match := _HOURS_AGO.search(message):
-        count = (match["count"] or match["zh"]).lower()
-        number = float(count) if count.isdecimal() else _NUMBERS[count]
-        unit = (match["unit"] or match["zh_unit"]).lower()
-        back = timedelta(hours=number) if unit[0] in "h小钟鐘" else timedelta(minutes=number)
-        around = max(back / 2, timedelta(minutes=10))
-        yield DateRange(now - back - around, now - back + around, match.group(), ASKED_ABOUT)
-    elif match := _JUST_NOW.search(message):
-        yield DateRange(now - JUST_NOW, now + timedelta(seconds=1), match.group(), ASKED_ABOUT)
 
 
 def _years(scopes: Iterable[Scope], zone: tzinfo) -> Iterable[int]:
@@ -322,17 +307,12 @@ def has_question_mark_or_word(message: str) -> bool:
 
 
 def event_words(message: str, ranges: Sequence[DateRange] = ()) -> list[str]:
-    """The words of a question an event can be found by: not those that only ask, nor those that name the days."""
+    """The words of a question an event can be found by, at most MAX_WORDS: not those that only ask, nor those that name
+    the days; stopwords count only where there is nothing else."""
     if asks_what_came_before(message):
         return []
-    days = {word for named in ranges for word in text.words(named.words)}
-    return [
-        word for word in _content_words(message) if word not in _ASKING and word not in days and not word.isdecimal()
-    ]
-
-
-def _content_words(message: str) -> list[str]:
-    """The words of a message, folded, at most MAX_WORDS; stopwords count only where there is nothing else."""
     words = [word.replace("’", "'").removesuffix("'s") for word in text.words(message)]
     content = [word for word in words if word not in _STOPWORDS]
-    return list(dict.fromkeys(content or words))[:MAX_WORDS]
+    distinct = list(dict.fromkeys(content or words))[:MAX_WORDS]
+    days = {word for named in ranges for word in text.words(named.words)}
+    return [word for word in distinct if word not in _ASKING and word not in days and not word.isdecimal()]

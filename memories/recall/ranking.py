@@ -118,7 +118,11 @@ def score(
             item.contrast = contrast(parsed.vector, candidate.cosine, candidate.typical, entry.content, is_turn=of_turn)
         ranked.append(item)
     if parsed.features:
-        _add_features(ranked, query.message, parsed)
+        question = Question.of(query.message, parsed)
+        for item in ranked:
+            row = Row(item.candidate, item.entry, item.entry.scope.index_length)
+            item.features = contributions(row, question, parsed.features)
+            item.score += sum(item.features.values())
     if parsed.about_asker and has_words_of_others(ranked):
         for item in ranked:
             if item.sender.authorship == Authorship.OTHER and item.score > 0:
@@ -130,14 +134,6 @@ def score(
             item.reason = "floor"
     _rank_by_retriever(ranked)
     return best_first(ranked)
-
-
-def _add_features(ranked: Sequence[Ranked], message: str, parsed: ParsedQuery) -> None:
-    question = Question.of(message, parsed)
-    for item in ranked:
-        row = Row(item.candidate, item.entry, item.entry.scope.index_length)
-        item.features = contributions(row, question, parsed.features)
-        item.score += sum(item.features.values())
 
 
 def has_words_of_others(items: Sequence[Ranked]) -> bool:
@@ -211,15 +207,29 @@ def serve(ranked: Sequence[Ranked], policies: Policies, *, limit: int, quotas: b
 
     The user's copy of a turn and the chat's are one memory, at the place of the better one. The user's is served; when
     its quota is full, the chat's may be, within the quota of the chat. What only tells again turns that are all served
-    gives up its place.
+    gives up its place: to take it out moves others up, and none out, for the turns are chosen without it as well.
     """
-    left = _without_repeats([item for item in ranked if item.reason not in _DECIDED])
+    # of turns of one kind in which the same was told beside an unanswered question, the best alone
+    left: list[Ranked] = []
+    answers: set[tuple[int, str, str]] = set()
+    for item in (item for item in ranked if item.reason not in _DECIDED):
+        entry = item.entry
+        if entry.echo == Echo.ANSWER:
+            answer = (entry.scope_id, entry.type, substance_of(entry.content, entry.echo))
+            if answer in answers:
+                continue
+            answers.add(answer)
+        left.append(item)
+
     while True:
         for item in left:
             item.reason = "limit"
         pool = _Duplicates(left)
         chosen = _within_quotas(pool, policies, limit) if quotas else pool.without_copies()[:limit]
-        redundant = _redundant_summaries(chosen)
+        turns = [item.entry for item in chosen if is_turn(item.entry.type, item.entry.content)]
+        origins = {origin for turn in turns for origin in turn.origins}
+        summaries = [item.entry for item in chosen if item.entry.subtype in SUMMARY_SUBTYPES and item.entry.origins]
+        redundant = {entry.pk for entry in summaries if origins.issuperset(entry.origins)}
         if not redundant:
             break
         left = [item for item in left if item.entry.pk not in redundant]
@@ -232,31 +242,6 @@ def serve(ranked: Sequence[Ranked], policies: Policies, *, limit: int, quotas: b
         if item.reason not in _DECIDED and item.entry.pk not in kept:
             item.reason = "duplicate"
     return best_first(chosen)
-
-
-def _without_repeats(items: Sequence[Ranked]) -> list[Ranked]:
-    """Of turns of one kind in which the same was told beside an unanswered question, the best alone."""
-    if all(item.entry.echo != Echo.ANSWER for item in items):
-        return list(items)
-    told: set[tuple[int, str, str]] = set()
-    kept = []
-    for item in items:
-        entry = item.entry
-        key = (entry.scope_id, entry.type, substance_of(entry.content, entry.echo))
-        if entry.echo != Echo.ANSWER or key not in told:
-            kept.append(item)
-            told.add(key)
-    return kept
-
-
-def _redundant_summaries(chosen: Sequence[Ranked]) -> set[int]:
-    """What tells again turns of a conversation, each of which is chosen itself.
-
-    To take it out moves others up, and none out: the turns are chosen without it as well.
-    """
-    turns = {origin for item in chosen if is_turn(item.entry.type, item.entry.content) for origin in item.entry.origins}
-    summaries = [item.entry for item in chosen if item.entry.subtype in SUMMARY_SUBTYPES and item.entry.origins]
-    return {entry.pk for entry in summaries if turns.issuperset(entry.origins)}
 
 
 class _Duplicates:
@@ -382,9 +367,7 @@ class Statement:
         return _TIME_WORDS.search(self.said) is not None
 
 
-@lru_cache(maxsize=READ_TEXTS)
-def _statement_in(content: str) -> Statement:
-    return Statement(content)
+_statement_of = lru_cache(maxsize=READ_TEXTS)(Statement)
 
 
 @dataclass(frozen=True)
@@ -397,7 +380,7 @@ class Row:
 
     @cached_property
     def statement(self) -> Statement:
-        return _statement_in(self.entry.content)
+        return _statement_of(self.entry.content)
 
 
 def _words_of_others(row: Row, question: Question) -> float:
@@ -409,18 +392,9 @@ def _words_of_others(row: Row, question: Question) -> float:
     return -2 * sum(shares[term] * weight for term, weight in own.items())
 
 
-def _own_vector(row: Row, question: Question) -> float:
-    near = row.candidate.own_vector
-    return 0.0 if near is None or row.statement.is_asking else near
-
-
 def _answers_previous(row: Row, question: Question) -> float:
     asked = _asked_last(row.candidate.previous) if row.candidate.previous else None
     return question.words.coverage(asked) if asked else 0.0
-
-
-def _word_pairs(row: Row, question: Question) -> float:
-    return len(question.pairs & row.statement.pairs) / len(question.pairs) if question.pairs else 0.0
 
 
 def _vector_rank(row: Row, question: Question) -> float:
@@ -432,11 +406,11 @@ def _vector_rank(row: Row, question: Question) -> float:
 FEATURES: Mapping[str, Callable[[Row, Question], float]] = {
     "first_person": lambda row, _: float(row.statement.has_first_person),
     "time_words": lambda row, _: float(row.statement.has_time_words),
-    "own_vector": _own_vector,  # without its neighbours
+    "own_vector": lambda row, _: 0.0 if row.statement.is_asking else row.candidate.own_vector or 0.0,  # itself alone
     "words_of_others": _words_of_others,  # the question's words, said by somebody who is not named
     "answers_previous": _answers_previous,  # the line before asks for it
     "mentions_speaker": lambda row, question: -float(not question.words.name_terms.isdisjoint(row.statement.counts)),
-    "word_pairs": _word_pairs,  # pairs of words in the order of the question
+    "word_pairs": lambda row, question: len(question.pairs & row.statement.pairs) / (len(question.pairs) or 1),
     "vector_rank": _vector_rank,
 }
 
@@ -480,7 +454,8 @@ _HEAD, _GAP = 0.6, " … "  # of what is kept of a long text, as of a long turn
 def rerank(query: Query, result: "Recall") -> None:
     """Put the candidates that may be served into the reranker's order; those it is not asked about come after them.
 
-    What is below the floor is not shown to it, and so is not served for its sake.
+    What is below the floor is not shown to it, and so is not served for its sake. Of a long text it is shown the head
+    and the tail: most rerankers read 512 tokens, the question included.
     """
     if query.mode in BY_MATCH_ALONE or not reranker.is_configured():
         return
@@ -488,7 +463,14 @@ def rerank(query: Query, result: "Recall") -> None:
     if len(items) < 2:
         return
     question = text.last_tokens(query.message, conf.EMBED_QUERY_TOKENS)
-    texts = [_shortened(attributed(item.entry, item.sender)) for item in items]
+    limit, head = conf.RERANK_TEXT_TOKENS, round(conf.RERANK_TEXT_TOKENS * _HEAD)
+    texts = [attributed(item.entry, item.sender) for item in items]
+    texts = [
+        content
+        if text.count_tokens(content) <= limit
+        else f"{text.first_tokens(content, head)}{_GAP}{text.last_tokens(content, limit - head)}"
+        for content in texts
+    ]
     with result.timed("rerank"):
         scores = reranker.scores(question, texts, seconds=conf.RERANK_SECONDS)
     if scores is None:
@@ -498,12 +480,3 @@ def rerank(query: Query, result: "Recall") -> None:
     for rank, place in enumerate(order, start=1):
         items[place].reranked = Reranked(place + 1, rank, round(scores[place], 4))
     result.ranked = best_first(result.ranked)
-
-
-def _shortened(content: str) -> str:
-    """Its head and its tail: most rerankers read 512 tokens, the question included."""
-    limit = conf.RERANK_TEXT_TOKENS
-    if text.count_tokens(content) <= limit:
-        return content
-    head = round(limit * _HEAD)
-    return f"{text.first_tokens(content, head)}{_GAP}{text.last_tokens(content, limit - head)}"

@@ -14,7 +14,7 @@ from uuid import UUID
 
 import structlog
 from django.db import connection
-from django.db.models import Field, JSONField
+from django.db.models import JSONField
 
 from memories import entries, metrics
 from memories.choices import Echo, ScopeKind
@@ -96,17 +96,15 @@ def write(query: Query, result: "Recall", now: datetime) -> RecallTrace:
         tokens=result.tokens,
         created_at=now,
     )
+    values = {field: getattr(trace, field.attname) for field in _FIELDS}
+    for field, value in values.items():  # the driver takes all but JSON as it is
+        if isinstance(field, JSONField) and value is not None:
+            values[field] = connection.ops.adapt_json_value(value, None)
     with connection.cursor() as cursor:
-        cursor.execute(_INSERT, [_column(field, getattr(trace, field.attname)) for field in _FIELDS])
+        cursor.execute(_INSERT, list(values.values()))
         (trace.pk,) = cursor.fetchone()
     trace._state.adding = False
     return trace
-
-
-def _column(field: Field[Any, Any], value: Any) -> Any:
-    """A value as the driver takes it: all but JSON as it is."""
-    is_json = isinstance(field, JSONField) and value is not None
-    return connection.ops.adapt_json_value(value, None) if is_json else value
 
 
 def question_terms(message: str) -> list[int]:
@@ -180,11 +178,23 @@ def _answerability_json(result: "Recall") -> dict[str, Any]:
 
 def query_of(trace: RecallTrace) -> Query:
     """What a trace says was asked, under the same walls; scopes that are gone are not asked again."""
+    scopes = Scope.objects.in_workspace(trace.workspace_id).in_bulk(trace.scopes)
+    left = [scopes[pk] for pk in trace.scopes if pk in scopes]
+    chat = next((scope.key for scope in left if scope.kind == ScopeKind.CHAT), None)
+    heard = trace.query.get("heard")
+    places = []
+    for scope in left:
+        if heard is None:  # traces of before do not tell: what a group hears by default
+            only_chat, in_group = chat if scope.kind == ScopeKind.USER else None, chat is not None
+        else:
+            only_chat, in_group = heard.get(str(scope.pk)), str(scope.pk) in heard
+        ref = ScopeRef(key=scope.key, kind=scope.kind, only_chat=only_chat, in_group=in_group)
+        places.append(SearchScope(scope, ref))
     return query_from(
         trace.query,
         served=trace.served,
         workspace_id=trace.workspace_id,
-        places=_places(trace),
+        places=places,
         message=trace.message,
         session_key=trace.session_key,
         scope_keys=trace.scope_keys,
@@ -223,23 +233,6 @@ def rank_changes(trace: RecallTrace, served: Sequence[Ranked]) -> list[RankChang
     before = {entry: place for place, entry in enumerate(trace.served, start=1)}
     now = {item.entry.pk: place for place, item in enumerate(served, start=1)}
     return [RankChange(entry, before.get(entry), now.get(entry)) for entry in dict.fromkeys([*now, *before])]
-
-
-def _places(trace: RecallTrace) -> list[SearchScope]:
-    scopes = Scope.objects.in_workspace(trace.workspace_id).in_bulk(trace.scopes)
-    known = [scopes[pk] for pk in trace.scopes if pk in scopes]
-    chat = next((scope.key for scope in known if scope.kind == ScopeKind.CHAT), None)
-    return [SearchScope(scope, _ref(scope, trace, chat)) for scope in known]
-
-
-def _ref(scope: Scope, trace: RecallTrace, chat: str | None) -> ScopeRef:
-    """What of a scope was heard; of traces that do not tell, what a group hears by default."""
-    heard = trace.query.get("heard")
-    if heard is None:
-        only_chat = chat if scope.kind == ScopeKind.USER else None
-        return ScopeRef(key=scope.key, kind=scope.kind, only_chat=only_chat, in_group=chat is not None)
-    guarded = str(scope.pk) in heard
-    return ScopeRef(key=scope.key, kind=scope.kind, only_chat=heard.get(str(scope.pk)), in_group=guarded)
 
 
 def moment_from(iso: str | None) -> datetime | None:
@@ -416,13 +409,12 @@ def _values(item: Ranked) -> tuple[Any, ...]:
 
 
 def compact(items: Iterable[Ranked], weights: Mapping[str, float]) -> dict[str, Any]:
-    """Candidates as a trace keeps them: the names of the columns once, a row each, and what each part counted for."""
-    return {
-        "version": VERSION,
-        "columns": COLUMNS,
-        "weights": dict(weights),
-        "rows": [[_cell(value) for value in _values(item)] for item in items],
-    }
+    """Candidates as a trace keeps them: the names of the columns once, a row each, and what each part counted for.
+
+    A yes or no takes one character.
+    """
+    rows = [[int(value) if isinstance(value, bool) else value for value in _values(item)] for item in items]
+    return {"version": VERSION, "columns": COLUMNS, "weights": dict(weights), "rows": rows}
 
 
 def records_of(kept: Any) -> list[CandidateRecord]:
@@ -479,17 +471,16 @@ def _short(value: float | None) -> float | None:
     return None if value is None else round(value, 4)
 
 
-def _cell(value: Any) -> Any:
-    """A yes or no takes one character."""
-    return int(value) if isinstance(value, bool) else value
-
-
 # -- excluded candidates: what would have been served, were it live, in time and heard here. A second, small search over
 # the newest entries that may not be served. Nobody is answered with what it finds: it goes into the trace, and what a
 # bot is told of it has no words.
 
 MAX_EXCLUDED = 5
 _CLOSE = 20  # candidates of which the best are told
+_UNHEARD = """
+SELECT i.entry_id FROM memories_entryindex i JOIN memories_entry e ON e.id = i.entry_id
+WHERE i.entry_id = ANY(%(excluded)s::bigint[]) AND NOT ({heard})
+"""
 
 
 def excluded_candidates(
@@ -508,7 +499,17 @@ def excluded_candidates(
     least = min((item.score for item in served), default=0.0) if len(served) >= query.limit else 0.0
     ranked = score(matches, query, parsed, weights, now)
     excluded = [item for item in ranked if item.reason != "floor" and item.score >= least][:MAX_EXCLUDED]
-    unheard = _not_heard_here(query, excluded)
+
+    # a person's own memories that the group where it is asked may not hear
+    unheard: set[int] = set()
+    conditions, parameters = audience_filter(query)
+    if conditions and excluded:
+        with connection.cursor() as cursor:
+            cursor.execute(
+                _UNHEARD.format(heard=" AND ".join(conditions)),
+                parameters | {"excluded": [item.entry.pk for item in excluded]},
+            )
+            unheard = {entry for (entry,) in cursor.fetchall()}
     for item in excluded:
         item.ranks = {}  # among others than what was looked at
         item.reason = "other_scope" if item.entry.pk in unheard else _reason(item.entry, policies, now)
@@ -523,17 +524,3 @@ def _reason(entry: Entry, policies: Policies, now: datetime) -> str:
         return State.EXPIRED.value if state == State.DUE else state.value
     is_outdated = entry.tier == 1 and entry.slots.filter(name=entries.CONTRADICTED_BY).exists()
     return "superseded" if is_outdated else "other_project"
-
-
-def _not_heard_here(query: Query, items: Sequence[Ranked]) -> set[int]:
-    """Those of a person's own memories that the group where it is asked may not hear."""
-    conditions, parameters = audience_filter(query)
-    if not (conditions and items):
-        return set()
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT i.entry_id FROM memories_entryindex i JOIN memories_entry e ON e.id = i.entry_id"  # noqa: S608 (conditions of ours)
-            f" WHERE i.entry_id = ANY(%(missed)s::bigint[]) AND NOT ({' AND '.join(conditions)})",
-            parameters | {"missed": [item.entry.pk for item in items]},
-        )
-        return {entry for (entry,) in cursor.fetchall()}

@@ -7,7 +7,7 @@ in common (the negative half of Rocchio 1971), which costs nothing a row.
 
 import re
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
@@ -179,9 +179,7 @@ def is_cjk(text: str) -> bool:
     return not text.isascii() and 2 * len(_CJK.findall(text)) > len(_LATIN.findall(text))
 
 
-@lru_cache(maxsize=8)  # one a script and provider
-def _literal_of_typical(vector: tuple[float, ...]) -> str:
-    return dense_literal(vector)
+_literal_of_typical = lru_cache(maxsize=8)(dense_literal)  # one a script and provider
 
 
 def _dot(one: Sequence[float], other: Sequence[float]) -> float:
@@ -214,37 +212,33 @@ _lock = Lock()
 
 
 def centroid_of(scopes: Sequence[Scope], model: EmbeddingModel) -> Centroid:
-    """The mean over all rows of these scopes; of no rows it is all zeros."""
+    """The mean over all rows of these scopes, each counting by its rows; of no rows it is all zeros."""
     with _lock:
         cached = {scope.pk: None if scope.is_past else _centroids.get((model.pk, scope.pk)) for scope in scopes}
-    known = {scope.pk: kept.centroid for scope in scopes if (kept := cached[scope.pk]) and kept.is_current(scope)}
-    if unread := [scope for scope in scopes if scope.pk not in known]:
+    by_scope = {scope.pk: kept.centroid for scope in scopes if (kept := cached[scope.pk]) and kept.is_current(scope)}
+    if unread := [scope for scope in scopes if scope.pk not in by_scope]:
         with connection.cursor() as cursor:
             cursor.execute(_CENTROIDS, [[scope.pk for scope in unread], model.pk, CENTROID_ROWS])
-            known |= {pk: Centroid(rows, vector or []) for pk, rows, vector in cursor.fetchall()}
+            by_scope |= {pk: Centroid(rows, vector or []) for pk, rows, vector in cursor.fetchall()}
         with _lock:
             for scope in (scope for scope in unread if not scope.is_past):
-                _centroids[model.pk, scope.pk] = _CachedCentroid(known[scope.pk], scope.entry_count, time.monotonic())
-    return _weighted_mean(known.values(), model.dimension)
+                centroid = by_scope[scope.pk]
+                _centroids[model.pk, scope.pk] = _CachedCentroid(centroid, scope.entry_count, time.monotonic())
+    some = [centroid for centroid in by_scope.values() if centroid.rows]
+    rows = sum(centroid.rows for centroid in some)
+    if not rows:
+        return Centroid(0, [0.0] * model.dimension)
+    if len(some) == 1:
+        return some[0]
+    columns = zip(*(centroid.vector for centroid in some), strict=True)
+    weights = [centroid.rows / rows for centroid in some]
+    return Centroid(rows, [sum(w * x for w, x in zip(weights, column, strict=True)) for column in columns])
 
 
 def forget_centroids() -> None:
     """Read every centroid anew (tests, search rows that were made anew)."""
     with _lock:
         _centroids.clear()
-
-
-def _weighted_mean(centroids: Iterable[Centroid], dimension: int) -> Centroid:
-    """One mean of several, each counting by its rows."""
-    some = [centroid for centroid in centroids if centroid.rows]
-    rows = sum(centroid.rows for centroid in some)
-    if not rows:
-        return Centroid(0, [0.0] * dimension)
-    if len(some) == 1:
-        return some[0]
-    columns = zip(*(centroid.vector for centroid in some), strict=True)
-    weights = [centroid.rows / rows for centroid in some]
-    return Centroid(rows, [sum(w * x for w, x in zip(weights, column, strict=True)) for column in columns])
 
 
 class PendingWait:

@@ -79,13 +79,19 @@ def ask_again(
     A question that was asked several times in the same places is asked once, and counts as often as it was asked.
     """
     begun, result = time.monotonic(), AskedAgain()
-    groups = _groups(workspace_id)
-    result.found = sum(map(len, groups))
+    last = RecallTrace.objects.filter(workspace_id=workspace_id).exclude(query={}).order_by("-created_at", "-id")
+    groups: dict[tuple[str, str, tuple[int, ...]], list[RecallTrace]] = {}
+    for trace in last.defer("candidates")[:MOST]:
+        key = trace.message, json.dumps(trace.query, sort_keys=True), tuple(trace.scopes)
+        groups.setdefault(key, []).append(trace)
+    result.found = sum(map(len, groups.values()))
     with _read_only():
-        for group in groups:
+        for group in groups.values():
             if time.monotonic() - begun > seconds:
                 break
-            query = _question_alone(group[0])
+            # what was said then, which stands beside the memories, changes none of them
+            query = traces.query_of(group[0])
+            query = replace(query, explain=False, include_session_events=False, always_events=False)
             opening = read_opening(workspace_id, [scope.key for scope in query.scopes], message=query.message, now=now)
             was, would = (
                 _answer(query, replace(opening, policies=policies, may_be_pending=False), before, now, zone)
@@ -99,21 +105,6 @@ def ask_again(
                 result.others.append(OtherAnswer(group[0], served, would_be, len(group)))
     result.seconds = time.monotonic() - begun
     return result
-
-
-def _groups(workspace_id: int) -> list[list[RecallTrace]]:
-    """The last recalls that can be asked again, those of one question together."""
-    last = RecallTrace.objects.filter(workspace_id=workspace_id).exclude(query={}).order_by("-created_at", "-id")
-    groups: dict[tuple[str, str, tuple[int, ...]], list[RecallTrace]] = {}
-    for trace in last.defer("candidates")[:MOST]:
-        key = trace.message, json.dumps(trace.query, sort_keys=True), tuple(trace.scopes)
-        groups.setdefault(key, []).append(trace)
-    return list(groups.values())
-
-
-def _question_alone(trace: RecallTrace) -> Query:
-    """What was asked; what was said then, which stands beside the memories, changes none of them."""
-    return replace(traces.query_of(trace), explain=False, include_session_events=False, always_events=False)
 
 
 def _answer(query: Query, opening: Opening, present: Policies, now: datetime, zone: tzinfo) -> recall.Recall:
