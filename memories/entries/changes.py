@@ -97,7 +97,15 @@ def restore_many(scope: Scope, expected: Expected, *, now: datetime, term: timed
     outcome.skip((pk for pk, entry in entries.items() if entry.quarantined_at), SkipReason.QUARANTINED)
     if outcome.applied:
         restored = [entries[pk] for pk in outcome.applied]
-        for expires_at, ids in _group_by_end(locked, restored, now, term).items():
+        by_end: defaultdict[datetime | None, list[int]] = defaultdict(list)
+        if term is not None:
+            by_end[now + term] = outcome.applied
+        else:
+            policies = Policy.objects.of(locked.workspace_id)
+            for entry in restored:
+                entry.scope = locked
+                by_end[policies.end_of_restored(entry, now)].append(entry.pk)
+        for expires_at, ids in by_end.items():
             rows_of(locked, ids).update(**without_marks(), expires_at=expires_at, updated_at=now)
         suppression.release(locked, restored, now=now)
         search_rows.enqueue(outcome.applied)
@@ -126,20 +134,6 @@ def raise_skipped(entry: Entry, outcome: BulkOutcome) -> None:
         raise EntryNotFound if reason == SkipReason.GONE else VersionConflict
 
 
-def _group_by_end(
-    scope: Scope, entries: Sequence[Entry], now: datetime, term: timedelta | None
-) -> dict[datetime | None, list[int]]:
-    """The ids of restored entries by the end of their new term."""
-    if term is not None:
-        return {now + term: [entry.pk for entry in entries]}
-    policies = Policy.objects.of(scope.workspace_id)
-    ends: defaultdict[datetime | None, list[int]] = defaultdict(list)
-    for entry in entries:
-        entry.scope = scope
-        ends[policies.end_of_restored(entry, now)].append(entry.pk)
-    return dict(ends)
-
-
 def merge(scope: Scope, keeper_id: int, expected: Expected, *, now: datetime) -> BulkOutcome:
     """Archive entries that became part of another, which names them as its sources.
 
@@ -164,7 +158,16 @@ def _replace(scope: Scope, successor_id: int, expected: Expected, kind: LinkKind
         return outcome
     replaced, changed = [entries[pk] for pk in outcome.applied], outcome.applied
     if kind == LinkKind.MERGED_FROM:
-        _inherit(successor, replaced, now)
+        # what they have counts for the successor; where the chat of one is unknown, no chat may hear it
+        everyone = [successor, *replaced]
+        all_chats = sorted({chat for entry in everyone for chat in entry.chats})
+        successor.chats = all_chats if all(entry.chats for entry in everyone) else []
+        successor.origins = list(dict.fromkeys(origin for entry in everyone for origin in entry.origins))
+        successor.importance = max(entry.importance for entry in everyone)
+        successor.stated_at = max(entry.stated_at for entry in everyone)
+        successor.updated_at = now
+        successor.save(update_fields=["chats", "origins", "importance", "stated_at", "updated_at"])
+        evidence.inherit(successor, replaced)
         rows_of(locked, outcome.applied).update(archived_at=now, updated_at=now)
         changed = [successor.pk, *changed]
     else:
@@ -177,18 +180,6 @@ def _replace(scope: Scope, successor_id: int, expected: Expected, kind: LinkKind
     scope_statistics.raise_version(locked)
     files.strike_lines(locked, replaced, now=now)
     return outcome
-
-
-def _inherit(keeper: Entry, merged: Sequence[Entry], now: datetime) -> None:
-    everyone = [keeper, *merged]
-    known = all(entry.chats for entry in everyone)  # where the chat of one is unknown, no chat may hear the keeper
-    keeper.chats = sorted({chat for entry in everyone for chat in entry.chats}) if known else []
-    keeper.origins = list(dict.fromkeys(origin for entry in everyone for origin in entry.origins))
-    keeper.importance = max(entry.importance for entry in everyone)
-    keeper.stated_at = max(entry.stated_at for entry in everyone)
-    keeper.updated_at = now
-    keeper.save(update_fields=["chats", "origins", "importance", "stated_at", "updated_at"])
-    evidence.inherit(keeper, merged)
 
 
 def link_sources(scope: Scope, entry_id: int, sources: Iterable[int], *, now: datetime) -> None:
@@ -239,12 +230,18 @@ def update_many(scope: Scope, columns: Mapping[str, Any], expected: Expected, *,
 
 
 def update(entry: Entry, edit: Edit, *, now: datetime, actor: str, expected_version: int | None = None) -> Entry:
-    """Change an entry on behalf of a person or bot.
+    """Change an entry on behalf of a person or bot; it passes the checks of a draft.
 
     Raises InvalidDraft, VersionConflict, ScopeFrozen or EntryNotFound; of a line of a file LineChanged.
     """
     with _locked(entry, actor, expected_version) as (stored, scope):
-        _check_edit(stored, edit)
+        slots = {name: getattr(stored, name) for name in COLUMN_SLOTS if getattr(stored, name)}
+        slots |= {slot.name: slot.value for slot in stored.slots.all()}
+        slots = {name: value for name, value in {**slots, **edit.slots}.items() if value is not None}
+        values = {name: getattr(stored, name) for name in (*DRAFTED, "importance")}
+        values |= {name: value for name, value in edit.columns.items() if name in values}
+        check(Draft(scope=stored.scope, at=stored.created_at, slots=slots, **values))
+
         before, columns = stored.content, dict(edit.columns)
         if "content" in columns and "category" not in columns:
             columns |= marks_of(stored, columns["content"])
@@ -300,16 +297,6 @@ def _locked(entry: Entry, actor: str, expected_version: int | None) -> Iterator[
         stored.scope = scope
         yield stored, scope
         scope_statistics.raise_version(scope)
-
-
-def _check_edit(stored: Entry, edit: Edit) -> None:
-    """Raise InvalidDraft unless the edited entry passes the checks of a draft."""
-    free = {slot.name: slot.value for slot in stored.slots.all()}
-    slots = {name: getattr(stored, name) for name in COLUMN_SLOTS if getattr(stored, name)} | free
-    changed = {name: value for name, value in {**slots, **edit.slots}.items() if value is not None}
-    columns = {name: getattr(stored, name) for name in (*DRAFTED, "importance")}
-    known = {name: value for name, value in edit.columns.items() if name in columns}
-    check(Draft(scope=stored.scope, at=stored.created_at, slots=changed, **{**columns, **known}))
 
 
 def _save(stored: Entry, scope: Scope, now: datetime, columns: list[str], slots: Mapping[str, str | None]) -> None:
@@ -374,28 +361,27 @@ def copies_of(entries: Iterable[Entry], reach: Reach = anywhere) -> list[Entry]:
     by_workspace: defaultdict[int, list[Entry]] = defaultdict(list)
     for entry in entries:
         by_workspace[entry.workspace_id].append(entry)
-    found = [copy for group in by_workspace.values() for copy in _copies_in_workspace(group)]
-    return sorted((copy for copy in found if reach(copy.scope.key)), key=lambda copy: copy.pk)
+    copies: list[Entry] = []
+    for workspace, group in by_workspace.items():
+        origins = sorted({origin for entry in group for origin in entry.origins})
+        if not origins:
+            continue
+        others = Entry.objects.filter(workspace_id=workspace, origins__overlap=origins)
+        others = others.exclude(pk__in=[entry.pk for entry in group]).select_related("scope")
+        own = {entry.scope_id for entry in group}
+        here = list(others.filter(scope__in=own))
+        copies += here
 
-
-def _copies_in_workspace(entries: Sequence[Entry]) -> list[Entry]:
-    origins = sorted({origin for entry in entries for origin in entry.origins})
-    if not origins:
-        return []
-    others = Entry.objects.filter(workspace_id=entries[0].workspace_id, origins__overlap=origins)
-    others = others.exclude(pk__in=[entry.pk for entry in entries]).select_related("scope")
-    own = {entry.scope_id for entry in entries}
-    here = list(others.filter(scope__in=own))
-    keys = _scope_keys_written([*entries, *here])
-    elsewhere = others.filter(scope__key__in=keys).exclude(scope__in=own) if keys else others.none()
-    return [*here, *elsewhere]
-
-
-def _scope_keys_written(entries: Sequence[Entry]) -> set[str]:
-    """The keys of the other scopes that statements in a group were written to."""
-    keys = {chat for entry in entries for chat in entry.chats if entry.chats != [entry.scope.key]}
-    spoken = (entry for entry in entries if entry.scope.kind == ScopeKind.CHAT and entry.sender_id)
-    return keys | {key_of_speaker(entry.channel, entry.sender_id) for entry in spoken}
+        # the other scopes that statements in a group were written to
+        keys = set()
+        for entry in [*group, *here]:
+            if entry.chats != [entry.scope.key]:
+                keys.update(entry.chats)
+            if entry.scope.kind == ScopeKind.CHAT and entry.sender_id:
+                keys.add(key_of_speaker(entry.channel, entry.sender_id))
+        if keys:
+            copies += others.filter(scope__key__in=keys).exclude(scope__in=own)
+    return sorted((copy for copy in copies if reach(copy.scope.key)), key=lambda copy: copy.pk)
 
 
 def is_own_statement(entry: Entry) -> bool:

@@ -83,13 +83,7 @@ def contradict(line: Entry, by: Entry, *, now: datetime, actor: str) -> bool:
 
 
 def mark_contradicted(newer: Sequence[Entry], *, now: datetime, actor: str) -> None:
-    """Mark what these statements contradict, in the change that wrote the statements."""
-    for line, entry in _contradicted(newer):
-        contradict(line, entry, now=now, actor=actor)
-
-
-def _contradicted(newer: Sequence[Entry]) -> list[tuple[Entry, Entry]]:
-    """What these statements contradict, each with the statement; not what is pinned or was verified since.
+    """Mark what these statements contradict, in the change that wrote them; not what is pinned or was verified since.
 
     Words of a model that nobody read a second time contradict nothing.
     """
@@ -102,24 +96,24 @@ def _contradicted(newer: Sequence[Entry]) -> list[tuple[Entry, Entry]]:
         and entry.verification != Verification.QUOTED
     ]
     if not statements:
-        return []
-    scopes = {entry.scope_id for entry in statements}
-    lines = Entry.objects.live().filter(_MARKED, scope__in=scopes, pinned=False)
-    found: dict[int, tuple[Entry, Entry]] = {}
-    for line in lines.select_related("scope").order_by(
-        F("tier").asc(nulls_last=True), "-importance", "-stated_at", "-id"
-    )[:_MOST]:
+        return
+    words = {}
+    for entry in statements:  # of a turn that is kept the user's side
+        sides = sides_of(entry.content) if entry.type == EntryType.USER_EXPLICIT else None
+        words[entry.pk] = sides[0] if sides else entry.content
+    lines = Entry.objects.live().filter(_MARKED, scope__in={entry.scope_id for entry in statements}, pinned=False)
+    in_order = lines.order_by(F("tier").asc(nulls_last=True), "-importance", "-stated_at", "-id")
+    contradicted: dict[int, tuple[Entry, Entry]] = {}
+    for line in in_order.select_related("scope")[:_MOST]:
         for entry in statements:
-            if entry.scope_id == line.scope_id and _is_newer(entry, line) and outdates(_statement(entry), line.content):
-                found[line.pk] = (line, entry)
-    marked = dict(Slot.objects.filter(entry__in=list(found), name=CONTRADICTED_BY).values_list("entry_id", "value"))
-    return [pair for pk, pair in found.items() if marked.get(pk) != str(pair[1].uid)]
-
-
-def _statement(entry: Entry) -> str:
-    """What somebody stated; of a turn that is kept the user's side."""
-    sides = sides_of(entry.content) if entry.type == EntryType.USER_EXPLICIT else None
-    return sides[0] if sides else entry.content
+            is_newer = entry.scope_id == line.scope_id and _is_newer(entry, line)
+            if is_newer and outdates(words[entry.pk], line.content):
+                contradicted[line.pk] = (line, entry)
+    marks = Slot.objects.filter(entry__in=list(contradicted), name=CONTRADICTED_BY)
+    marked = dict(marks.values_list("entry_id", "value"))
+    for line, entry in contradicted.values():
+        if marked.get(line.pk) != str(entry.uid):
+            contradict(line, entry, now=now, actor=actor)
 
 
 def _is_newer(entry: Entry, line: Entry) -> bool:

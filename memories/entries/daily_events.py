@@ -2,7 +2,7 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Any
@@ -240,7 +240,10 @@ def rollback(scope: Scope, events: Sequence[int], *, of: int, by: int, force: bo
     Inside the caller's transaction.
     """
     prior = history.rows_before(of, _TABLE, events) or {}
-    prior |= _notes_since(of, set(events) - prior.keys())
+    untouched = Change.objects.filter(
+        table_name=_TABLE, row_id__in=set(events) - prior.keys(), op=Operation.INSERT
+    )  # made since
+    prior |= {row: history.PriorRow(is_new=True, last_change=pk) for row, pk in untouched.values_list("row_id", "pk")}
     found = DailyEvent.objects.filter(scope=scope).select_for_update().in_bulk(list(events))
     outcome = BulkOutcome()
     outcome.skip(set(events) - found.keys(), SkipReason.GONE)
@@ -256,26 +259,18 @@ def rollback(scope: Scope, events: Sequence[int], *, of: int, by: int, force: bo
         if columns:
             DailyEvent.objects.filter(pk=pk).update(**columns, updated_at=now)
         if found[pk].source == files.DAY_NOTE and found[pk].expired_at and not columns.get("expired_at", now):
-            _take_out_newer(found[pk], now)
+            note = found[pk]  # is back, and those written of its day meanwhile are taken out
+            others = DailyEvent.objects.in_use().filter(
+                scope_id=note.scope_id, local_date=note.local_date, source=note.source
+            )
+            others.exclude(pk=note.pk).update(**_taken_out(note, now), updated_at=now)
     files.follow(files.places_of(found[pk] for pk in outcome.applied))
     return outcome
-
-
-def _notes_since(batch: int, events: Collection[int]) -> dict[int, history.PriorRow]:
-    """Events that a batch did not touch, as made since."""
-    made = Change.objects.filter(table_name=_TABLE, row_id__in=list(events), op=Operation.INSERT)
-    return {row: history.PriorRow(is_new=True, last_change=pk) for row, pk in made.values_list("row_id", "pk")}
 
 
 def _taken_out(event: DailyEvent, now: datetime) -> dict[str, datetime | None]:
     """What marks an event as out of use by an undo; of a note also that its day is to be condensed anew."""
     return {"expired_at": now} | ({"compressed_at": None} if event.source == files.DAY_NOTE else {})
-
-
-def _take_out_newer(note: DailyEvent, now: datetime) -> None:
-    """Of a note that is back, take out those written of its day meanwhile."""
-    others = DailyEvent.objects.in_use().filter(scope_id=note.scope_id, local_date=note.local_date, source=note.source)
-    others.exclude(pk=note.pk).update(**_taken_out(note, now), updated_at=now)
 
 
 def condensed_days(events: QuerySet[DailyEvent]) -> QuerySet[DailyEvent]:

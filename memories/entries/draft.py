@@ -97,14 +97,13 @@ def serialize(draft: UnscopedDraft) -> dict[str, Any]:
             case datetime():
                 values[name] = value.isoformat()
             case tuple():
-                values[name] = [_as_row(one) for one in value]
+                values[name] = [
+                    {**vars(item), "at": item.at.isoformat()} if isinstance(item, QuotedWords) else item
+                    for item in value
+                ]
             case Mapping():
                 values[name] = dict(value)
     return values
-
-
-def _as_row(value: Any) -> Any:
-    return {**vars(value), "at": value.at.isoformat()} if isinstance(value, QuotedWords) else value
 
 
 #: What each of these may be. Made once: an enumeration makes its values anew each time it is asked.
@@ -118,7 +117,15 @@ _WORDS = {
 
 def check(draft: Draft) -> None:
     """Raise InvalidDraft, naming the field, unless the draft can be stored."""
-    _check_words(draft)
+    for name, choices in _WORDS.items():
+        if (value := getattr(draft, name)) not in choices:
+            message = _("“%(value)s” is not a %(name)s; it is one of %(known)s.")
+            words = {"value": value, "name": name, "known": ", ".join(filter(None, choices))}
+            raise InvalidDraft(message % words, field=name)
+    if (draft.type == EntryType.FACT) != (draft.tier in (1, 2)):
+        raise InvalidDraft(_("A fact has tier 1 or 2; other entries have none."), field="tier")
+    if not (math.isfinite(draft.weight) and 0 <= draft.weight <= 1):
+        raise InvalidDraft(_("Importance lies between 0 and 1."), field="importance")
     check_content(draft.content)
     for name, limit in _FIELD_CHARS.items():
         value = getattr(draft, name)
@@ -136,18 +143,6 @@ def check_is_read(draft: Draft) -> None:
             "A group is never told a credential, not even its own: save it for a person, or without this category."
         )
         raise InvalidDraft(message, field="category")
-
-
-def _check_words(draft: Draft) -> None:
-    for name, known in _WORDS.items():
-        if (value := getattr(draft, name)) not in known:
-            message = _("“%(value)s” is not a %(name)s; it is one of %(known)s.")
-            words = {"value": value, "name": name, "known": ", ".join(filter(None, known))}
-            raise InvalidDraft(message % words, field=name)
-    if (draft.type == EntryType.FACT) != (draft.tier in (1, 2)):
-        raise InvalidDraft(_("A fact has tier 1 or 2; other entries have none."), field="tier")
-    if not (math.isfinite(draft.weight) and 0 <= draft.weight <= 1):
-        raise InvalidDraft(_("Importance lies between 0 and 1."), field="importance")
 
 
 def check_content(content: str) -> None:

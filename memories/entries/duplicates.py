@@ -5,7 +5,7 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import datetime
 from functools import cached_property
 from itertools import islice
 
@@ -145,19 +145,34 @@ def stored_candidates(
     """
     merged = ((n, write) for n, write in enumerate(writes) if type_rule(write.draft.type).is_merged)
     wanted = [(len(write.content), _probe_row(n, write)) for n, write in merged]
-    found: dict[int, list[DuplicateCandidate]] = defaultdict(list)
+    candidates: dict[int, list[DuplicateCandidate]] = defaultdict(list)
     if not wanted:
-        return found
+        return candidates
     ttls = [policies.ttl(write.draft.type, write.draft.scope.kind) for write in writes]
     least = min(conf.DEDUPE_THRESHOLD, conf.DEDUPE_TURN_THRESHOLD) - TERM_SLACK
     asked = {"workspace": writes[0].draft.scope.workspace_id, "most": conf.DEDUPE_CANDIDATES}
     for part in _parts(wanted):
         for n, is_same, terms, *columns in prepared.rows(_CANDIDATES, asked | {"wanted": json.dumps(part)}):
-            if is_same or _share(terms, writes[n].counts) >= least:
-                candidate, expires_at = _candidate(terms, *columns)
-                if not _is_over(candidate, expires_at, ttls[n], now):
-                    found[n].append(candidate)
-    return found
+            if not is_same and _share(terms, writes[n].counts) < least:
+                continue
+            pk, content, fingerprint, pinned, echo, verification, stated_at, expires_at = columns
+            candidate = DuplicateCandidate(
+                content=content,
+                fingerprint=fingerprint,
+                terms=frozenset(terms),
+                stated_at=datetime.fromisoformat(stated_at),
+                pinned=pinned,
+                echo=echo,
+                verification=verification,
+                entry_id=pk,
+            )
+            # once its time is up it is not served any more
+            ends_at, ttl = datetime.fromisoformat(expires_at) if expires_at else None, ttls[n]
+            if ends_at is None and ttl is not None and not pinned:
+                ends_at = candidate.stated_at + ttl
+            if ends_at is None or ends_at > now:
+                candidates[n].append(candidate)
+    return candidates
 
 
 def _parts(wanted: Iterable[tuple[int, dict[str, object]]]) -> Iterator[list[dict[str, object]]]:
@@ -171,36 +186,6 @@ def _parts(wanted: Iterable[tuple[int, dict[str, object]]]) -> Iterator[list[dic
         part.append(row)
         room -= chars
     yield part
-
-
-def _candidate(
-    terms: list[int],
-    pk: int,
-    content: str,
-    fingerprint: str,
-    pinned: bool,
-    echo: str | None,
-    verification: str,
-    stated_at: str,
-    expires_at: str | None,
-) -> tuple[DuplicateCandidate, datetime | None]:
-    candidate = DuplicateCandidate(
-        content=content,
-        fingerprint=fingerprint,
-        terms=frozenset(terms),
-        stated_at=datetime.fromisoformat(stated_at),
-        pinned=pinned,
-        echo=echo,
-        verification=verification,
-        entry_id=pk,
-    )
-    return candidate, datetime.fromisoformat(expires_at) if expires_at else None
-
-
-def _is_over(candidate: DuplicateCandidate, expires_at: datetime | None, ttl: timedelta | None, now: datetime) -> bool:
-    """Whether the time of an entry is up, so that it is not served any more; `ttl` is that of its kind."""
-    ends_at = expires_at or (candidate.stated_at + ttl if ttl is not None else None)
-    return ends_at is not None and ends_at <= now and not (candidate.pinned and expires_at is None)
 
 
 def _probe_row(n: int, write: PendingWrite) -> dict[str, object]:
@@ -358,46 +343,35 @@ def find_echoes(
 
     An answer is compared with the memories that share its rarest terms, the texts before it included.
     """
-    found: list[Echo] = []
+    echoes: list[Echo] = []
     unclear: dict[int, EchoCandidate] = {}
     earlier: dict[tuple[int, int], list[str]] = defaultdict(list)
-    for n, one in enumerate(texts):
-        echo = one.echo
-        if one.sides and echo == Echo.NONE and _choose_probe(one, frequency, earlier):
-            unclear[n] = one
+    for n, candidate in enumerate(texts):
+        scope, echo = candidate.scope_id, candidate.echo
+        if candidate.sides and echo == Echo.NONE:
+            # the rarest terms of what is new in the answer that are in any memory
+            new = text.terms("\n".join(candidate.unasked)).keys() - text.terms(candidate.sides[0]).keys()
+            pending = {term: earlier.get((scope, term), []) for term in new}
+            counts = {term: frequency.get((scope, term), 0) + len(pending[term]) for term in new}
+            probe = sorted((term for term in counts if counts[term]), key=lambda term: (counts[term], term))[:PROBES]
+            candidate.probe = probe
+            candidate.memories = [StoredMemory(content) for term in probe for content in pending[term][-CANDIDATES:]]
+            if probe:
+                unclear[n] = candidate
         if echo != Echo.TURN and len(texts) > 1:
-            for term in one.terms:
-                earlier[one.scope_id, term].append(one.content)
-        found.append(echo)
-    _read_memories(unclear, workspace_id)
-    for n, one in unclear.items():
-        found[n] = one.echo
-    return found
-
-
-def _choose_probe(
-    one: EchoCandidate, frequency: Mapping[tuple[int, int], int], earlier: Mapping[tuple[int, int], list[str]]
-) -> bool:
-    """Choose the rarest known terms of what is new in an answer; whether there are any."""
-    user, _answer = one.sides or ("", "")
-    new = text.terms("\n".join(one.unasked)).keys() - text.terms(user).keys()
-    pending = {term: earlier.get((one.scope_id, term), []) for term in new}
-    counts = {term: frequency.get((one.scope_id, term), 0) + len(pending[term]) for term in new}
-    one.probe = sorted((term for term in counts if counts[term]), key=lambda term: (counts[term], term))[:PROBES]
-    one.memories = [StoredMemory(content) for term in one.probe for content in pending[term][-CANDIDATES:]]
-    return bool(one.probe)
-
-
-def _read_memories(texts: Mapping[int, EchoCandidate], workspace_id: int) -> None:
-    if not texts:
-        return
+            for term in candidate.terms:
+                earlier[scope, term].append(candidate.content)
+        echoes.append(echo)
     wanted = [
         {"n": n, "scope": one.scope_id, "before": one.before, "probe": one.probe, "echo": Echo.TURN}
-        for n, one in texts.items()
+        for n, one in unclear.items()
     ]
-    rows = prepared.rows(_REPEATABLE, [workspace_id, json.dumps(wanted), CANDIDATES])
+    rows = prepared.rows(_REPEATABLE, [workspace_id, json.dumps(wanted), CANDIDATES]) if wanted else []
     for n, entry, content, echo in sorted(rows, key=lambda row: row[3] == Echo.ANSWER):  # last what repeats as well
-        texts[n].memories.append(StoredMemory(content, 0 if echo == Echo.ANSWER else entry))
+        unclear[n].memories.append(StoredMemory(content, 0 if echo == Echo.ANSWER else entry))
+    for n, candidate in unclear.items():
+        echoes[n] = candidate.echo
+    return echoes
 
 
 def count_uses(used: Iterable[tuple[int, datetime]], *, workspace_id: int) -> None:

@@ -4,7 +4,7 @@ The one exception to «nothing is destroyed by a machine»: an operator ordered 
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -49,8 +49,21 @@ def erase_entries(workspace_id: int, entries: Collection[int], *, now: datetime)
     """
     erased = sorted(entries)
     _forget_plans(workspace_id, Q(entry__in=erased))
-    hanging = [(model, _hanging(workspace_id, model, column, erased)) for model, column in _NAMED_BY]
-    _release_sources(workspace_id, erased, now)
+    hanging: list[tuple[Any, list[int]]] = []
+    with connection.cursor() as cursor:
+        for model, column in _NAMED_BY:
+            statement = _HANGING.format(table=model._meta.db_table, column=column)
+            cursor.execute(statement, {"entries": erased, "workspace": workspace_id})
+            hanging.append((model, [row[0] for row in cursor.fetchall()]))
+
+    # what others said and what had been merged into something that goes is in use again
+    merged = Link.objects.filter(workspace_id=workspace_id, kind=LinkKind.MERGED_FROM, from_entry__in=erased)
+    sources = set(merged.exclude(to_entry__in=erased).values_list("to_entry_id", flat=True))
+    held = Entry.objects.filter(workspace_id=workspace_id, pk__in=sources, superseded_by__in=[*erased])
+    back = list(held.filter(expired_at=None, suppressed_at=None).values_list("pk", flat=True))
+    Entry.objects.filter(pk__in=back).update(superseded_by=None, archived_at=None, updated_at=now)
+    search_rows.enqueue(back)
+
     replaced = Entry.objects.filter(workspace_id=workspace_id, superseded_by__in=erased)
     replaced.update(superseded_by=None, archived_at=Coalesce("archived_at", Value(now)), updated_at=now)
     Suppression.objects.filter(workspace_id=workspace_id, entry__in=erased).delete()
@@ -77,28 +90,10 @@ def erase_days(workspace_id: int, events: Collection[int], *, now: datetime) -> 
     return count
 
 
-def _hanging(workspace_id: int, model: Any, column: str, entries: list[int]) -> list[int]:
-    with connection.cursor() as cursor:
-        cursor.execute(
-            _HANGING.format(table=model._meta.db_table, column=column), {"entries": entries, "workspace": workspace_id}
-        )
-        return [row[0] for row in cursor.fetchall()]
-
-
 def _forget_plans(workspace_id: int, about: Q) -> None:
     changes = BatchChange.objects.filter(about, workspace_id=workspace_id)
     changes.filter(state=ChangeState.PLANNED).update(state=ChangeState.LEFT, note=SkipReason.GONE)
     changes.update(entry=None, event=None, draft={})
-
-
-def _release_sources(workspace_id: int, erased: Sequence[int], now: datetime) -> None:
-    """Bring back into use what others said and what had been merged into something that goes."""
-    merged = Link.objects.filter(workspace_id=workspace_id, kind=LinkKind.MERGED_FROM, from_entry__in=erased)
-    sources = set(merged.exclude(to_entry__in=erased).values_list("to_entry_id", flat=True))
-    held = Entry.objects.filter(workspace_id=workspace_id, pk__in=sources, superseded_by__in=[*erased])
-    back = list(held.filter(expired_at=None, suppressed_at=None).values_list("pk", flat=True))
-    Entry.objects.filter(pk__in=back).update(superseded_by=None, archived_at=None, updated_at=now)
-    search_rows.enqueue(back)
 
 
 def others_versions(workspace_id: int, entries: Collection[int], origins: Collection[str]) -> dict[int, dict[str, Any]]:
@@ -168,25 +163,34 @@ def purge(scope: Scope, expected: Expected, *, now: datetime) -> BulkOutcome:
     locked, outcome, entries = lock_entries(scope, expected)
     kept = set(Suppression.objects.filter(entry__in=outcome.applied).values_list("entry_id", flat=True))
     outcome.skip((pk for pk in outcome.applied if pk in kept or not entries[pk].expired_at), SkipReason.CHANGED)
-    if outcome.applied:
-        last_used = max(entries[pk].expired_at or now for pk in outcome.applied)
-        _forget_words(locked, outcome.applied, last_used)
-        _forget_quotes(locked, outcome.applied)
-        _remove(locked, outcome.applied, now)
-        files.forget_lines(locked, [entries[pk] for pk in outcome.applied])
-        scope_statistics.raise_version(locked)
-    return outcome
+    if not (purged := outcome.applied):
+        return outcome
 
-
-def _forget_words(scope: Scope, purged: list[int], last_used: datetime) -> None:
-    """Clear what plans of batches say of these entries, and the recall traces that served them."""
-    changes = BatchChange.objects.filter(workspace_id=scope.workspace_id, entry__in=purged)
+    # what plans of batches say of these entries, and the recall traces that served them
+    changes = BatchChange.objects.filter(workspace_id=locked.workspace_id, entry__in=purged)
     changes.filter(state=ChangeState.PLANNED).update(state=ChangeState.LEFT, note=SkipReason.GONE)
     changes.update(entry=None, draft={})
-    traces = RecallTrace.objects.filter(workspace_id=scope.workspace_id, created_at__lte=last_used)
+    last_used = max(entries[pk].expired_at or now for pk in purged)
+    traces = RecallTrace.objects.filter(workspace_id=locked.workspace_id, created_at__lte=last_used)
     traces.filter(served__overlap=purged).update(
         message="", terms=[], note="", query={}, evidence=_VERDICT, candidates=None
     )
+    _forget_quotes(locked, purged)
+
+    # the rows, which is itself recorded as history, then their history
+    replaced = Entry.objects.filter(workspace_id=locked.workspace_id, superseded_by__in=purged)
+    replaced.update(superseded_by=None, archived_at=Coalesce("archived_at", Value(now)), updated_at=now)
+    linked = Link.objects.filter(Q(from_entry__in=purged) | Q(to_entry__in=purged))
+    links = list(linked.values_list("pk", flat=True))
+    Entry.objects.in_scope(locked).filter(pk__in=purged).delete()
+    with connection.cursor() as cursor:
+        cursor.execute(_REMOVED_SLOTS, [purged])
+        slots = [row[0] for row in cursor.fetchall()]
+    for model, rows in ((Entry, purged), (Slot, slots), (Link, links)):
+        forget_history(locked.workspace_id, model._meta.db_table, rows)
+    files.forget_lines(locked, [entries[pk] for pk in purged])
+    scope_statistics.raise_version(locked)
+    return outcome
 
 
 def _forget_quotes(scope: Scope, purged: list[int]) -> None:
@@ -200,17 +204,3 @@ def _forget_quotes(scope: Scope, purged: list[int]) -> None:
     if quoted:
         kept = turns.exclude(pk__in=purged).filter(origins__overlap=sorted(quoted)).values_list("origins", flat=True)
         evidence.forget(scope.workspace_id, sorted(quoted.difference(*kept)))
-
-
-def _remove(scope: Scope, purged: list[int], now: datetime) -> None:
-    """Remove the rows, which is itself recorded as history, then their history."""
-    replaced = Entry.objects.filter(workspace_id=scope.workspace_id, superseded_by__in=purged)
-    replaced.update(superseded_by=None, archived_at=Coalesce("archived_at", Value(now)), updated_at=now)
-    linked = Link.objects.filter(Q(from_entry__in=purged) | Q(to_entry__in=purged))
-    links = list(linked.values_list("pk", flat=True))
-    Entry.objects.in_scope(scope).filter(pk__in=purged).delete()
-    with connection.cursor() as cursor:
-        cursor.execute(_REMOVED_SLOTS, [purged])
-        slots = [row[0] for row in cursor.fetchall()]
-    for model, rows in ((Entry, purged), (Slot, slots), (Link, links)):
-        forget_history(scope.workspace_id, model._meta.db_table, rows)

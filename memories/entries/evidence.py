@@ -49,37 +49,25 @@ def evidence_of(entries: Collection[int], workspace_id: int) -> dict[int, list[E
 
     One statement, none of nothing, another where days are quoted.
     """
-    found: dict[int, list[Evidence]] = {}
-    if entries:
-        rows = list(Evidence.objects.filter(~_is_redacted(), workspace_id=workspace_id, entry__in=list(entries)))
-        gone = _gone_days(workspace_id, rows)
-        for row in (row for row in rows if row.origin not in gone):
-            found.setdefault(row.entry_id, []).append(row)
-    return found
-
-
-def _is_redacted() -> Exists:
-    """Whether something rests on its message that people suppressed."""
+    if not entries:
+        return {}
     conversation = Func(OuterRef("origin"), Value("/[^/]*$"), Value(""), function="regexp_replace")
-    return Exists(
-        Suppression.objects.filter(
-            Q(conversation=conversation) | Q(conversation="*"),
-            workspace_id=OuterRef("workspace_id"),
-            origins__contains=[OuterRef("origin")],
-        )
+    redacted = Suppression.objects.filter(  # something rests on its message that people suppressed
+        Q(conversation=conversation) | Q(conversation="*"),
+        workspace_id=OuterRef("workspace_id"),
+        origins__contains=[OuterRef("origin")],
     )
-
-
-def _gone_days(workspace_id: int, rows: Sequence[Evidence]) -> set[str]:
-    """Notes of days that are out of use, or say no more what is quoted."""
-    quoted = [row for row in rows if row.origin.startswith(_DAY)]
-    if not quoted:
-        return set()
-    events = DailyEvent.objects.in_use().filter(
-        workspace_id=workspace_id, uid__in={row.origin.removeprefix(_DAY) for row in quoted}
-    )
-    content = {of_day(event): event.content for event in events}
-    return {row.origin for row in quoted if row.quote not in content.get(row.origin, "")}
+    rows = list(Evidence.objects.filter(~Exists(redacted), workspace_id=workspace_id, entry__in=list(entries)))
+    gone: set[str] = set()  # notes of days that are out of use, or say no more what is quoted
+    if of_days := [row for row in rows if row.origin.startswith(_DAY)]:
+        uids = {row.origin.removeprefix(_DAY) for row in of_days}
+        events = DailyEvent.objects.in_use().filter(workspace_id=workspace_id, uid__in=uids)
+        content = {of_day(event): event.content for event in events}
+        gone = {row.origin for row in of_days if row.quote not in content.get(row.origin, "")}
+    quotes: dict[int, list[Evidence]] = {}
+    for row in (row for row in rows if row.origin not in gone):
+        quotes.setdefault(row.entry_id, []).append(row)
+    return quotes
 
 
 def verify(scope: Scope, versions: Mapping[int, int], *, now: datetime, actor: str) -> int:

@@ -57,38 +57,34 @@ def bring_in(scope: Scope, exported: Sequence[ExportedEntry]) -> list[Entry | No
     Inside the caller's transaction, which says who acts. Raises ScopeFrozen.
     """
     locked = lock_scopes([scope])[scope.pk]
-    writes = [PendingWrite.of(_draft(locked, one)) for one in exported]
+    writes = []
+    for item in exported:  # as a machine would write it, which no suppression lets through
+        columns = item.columns
+        draft = Draft(
+            scope=locked,
+            type=columns["type"],
+            content=columns["content"],
+            source=Source.MIGRATION,
+            at=columns["stated_at"],
+            origins=tuple(columns["origins"]),
+            path=columns["path"],
+            heading=columns["heading"],
+        )
+        writes.append(PendingWrite.of(draft))
     suppressions = Suppressions([locked.pk], writes, are_any=True)
-    kept = [
-        (one, write)
-        for one, write, erased in zip(exported, writes, Tombstones([locked]).covering_writes(writes), strict=True)
-        if not erased and not (one.is_live and suppressions.against(write))
-    ]
-    made = {id(one): _entry(locked, one, write) for one, write in kept}
-    entries = list(made.values())
-    for entry, pk in zip(entries, _new_ids(Entry, len(entries)), strict=True):
+    erased = Tombstones([locked]).covering_writes(writes)
+    made: dict[int, Entry] = {}  # by its place among the exported
+    for n, (item, write) in enumerate(zip(exported, writes, strict=True)):
+        if not erased[n] and not (item.is_live and suppressions.against(write)):
+            made[n] = _entry(locked, item, write)
+    for entry, pk in zip(made.values(), _new_ids(Entry, len(made)), strict=True):
         entry.pk = pk
-    _write_related([(made[id(one)], one) for one, _write in kept])
-    live = [made[id(one)] for one, _write in kept if one.is_live]
+    _write_related([(entry, exported[n]) for n, entry in made.items()])
+    live = [entry for n, entry in made.items() if exported[n].is_live]
     scope_statistics.count_new({locked.pk: locked}, live)
     search_rows.write_keywords([search_rows.keyword_row(entry) for entry in live], {locked.pk: locked.index_length})
     search_rows.enqueue([], new=[entry.pk for entry in live])
-    return [made.get(id(one)) for one in exported]
-
-
-def _draft(scope: Scope, one: ExportedEntry) -> Draft:
-    """As a machine would write it, which no suppression lets through."""
-    told = one.columns
-    return Draft(
-        scope=scope,
-        type=told["type"],
-        content=told["content"],
-        source=Source.MIGRATION,
-        at=told["stated_at"],
-        origins=tuple(told["origins"]),
-        path=told["path"],
-        heading=told["heading"],
-    )
+    return [made.get(n) for n in range(len(exported))]
 
 
 def _entry(scope: Scope, one: ExportedEntry, write: PendingWrite) -> Entry:
@@ -116,18 +112,23 @@ def _new_ids(model: type[Entry] | type[Slot], count: int) -> list[int]:
 
 
 def _write_related(pairs: Sequence[tuple[Entry, ExportedEntry]]) -> None:
-    numbers = [number for _entry, one in pairs for number in _slot_numbers(one)]
-    ids = iter(_new_ids(Slot, len(numbers)))
+    """Write the history of these entries, then the entries, then what hangs on them."""
+    ids = iter(_new_ids(Slot, sum(len(_slot_numbers(exported)) for _entry, exported in pairs)))
     slots, changes, evidence, accesses = [], [], [], []
-    for entry, one in pairs:
+    for entry, exported in pairs:
         place: dict[str, Any] = {"workspace_id": entry.workspace_id}
-        known = dict(zip(_slot_numbers(one), ids, strict=False))
-        slots += [Slot(id=known[number], entry=entry, **place, **slot) for number, slot in one.slots.items()]
-        changes += [_change(entry, change, known) for change in one.history]
-        evidence += [Evidence(entry=entry, **place, **words) for words in one.evidence]
-        accesses += [EntryAccess(entry=entry, **place, **one.access)] if one.access else []
+        slot_ids = dict(zip(_slot_numbers(exported), ids, strict=False))
+        slots += [Slot(id=slot_ids[number], entry=entry, **place, **slot) for number, slot in exported.slots.items()]
+        for change in exported.history:
+            model, row = (Entry, entry.pk) if change.slot is None else (Slot, slot_ids[change.slot])
+            own = {**place, "id": row, "entry_id": entry.pk, "scope_id": entry.scope_id}
+            old = {name: own.get(name, value) for name, value in change.columns["old"].items()}
+            columns = {**change.columns, **place, "old": old}
+            changes.append(Change(table_name=model._meta.db_table, row_id=row, **columns))
+        evidence += [Evidence(entry=entry, **place, **words) for words in exported.evidence]
+        accesses += [EntryAccess(entry=entry, **place, **exported.access)] if exported.access else []
     Change.objects.bulk_create(changes)
-    Entry.objects.bulk_create(entry for entry, _one in pairs)
+    Entry.objects.bulk_create(entry for entry, _exported in pairs)
     Slot.objects.bulk_create(slots)
     Evidence.objects.bulk_create(evidence)
     EntryAccess.objects.bulk_create(accesses)
@@ -136,14 +137,6 @@ def _write_related(pairs: Sequence[tuple[Entry, ExportedEntry]]) -> None:
 def _slot_numbers(one: ExportedEntry) -> list[int]:
     """The numbers of its slots there, also of those that are gone."""
     return list(dict.fromkeys([*one.slots, *(change.slot for change in one.history if change.slot is not None)]))
-
-
-def _change(entry: Entry, change: PastChange, slots: Mapping[int, int]) -> Change:
-    model, row = (Entry, entry.pk) if change.slot is None else (Slot, slots[change.slot])
-    own = {"id": row, "workspace_id": entry.workspace_id, "entry_id": entry.pk, "scope_id": entry.scope_id}
-    old = {name: own.get(name, value) for name, value in change.columns["old"].items()}
-    columns = {**change.columns, "old": old}
-    return Change(workspace_id=entry.workspace_id, table_name=model._meta.db_table, row_id=row, **columns)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -212,29 +205,22 @@ def reserve_ids(model: type[models.Model], count: int) -> int:
 
 def copy_rows(model: type[models.Model], rows: Iterable[Mapping[str, Any]], *, actor: str) -> Iterator[int]:
     """Write rows given by attribute, the others as a new row has them; after each transaction how many it wrote."""
-    columns = [column for column in model._meta.concrete_fields if column.attname == "id" or _is_written(column)]
+    columns = [
+        column
+        for column in model._meta.concrete_fields
+        if column.attname == "id" or column.db_default is NOT_PROVIDED or column.has_default()
+    ]
     blank = {column.attname: column.get_default() for column in columns}
     pending = iter(rows)
     while chunk := list(islice(pending, CHUNK)):
         named = [column for column in columns if column.attname in chunk[0] or not column.primary_key]
-        lines = ([row.get(column.attname, blank[column.attname]) for column in named] for row in chunk)
-        with acting(actor), connection.cursor() as cursor:
-            _copy(cursor, model._meta.db_table, [str(column.column) for column in named], lines)
+        names = ", ".join(str(column.column) for column in named)
+        statement = f"COPY {model._meta.db_table} ({names}) FROM STDIN"
+        with acting(actor), connection.cursor() as cursor, cursor.copy(statement) as copy:
+            for row in chunk:
+                values = (row.get(column.attname, blank[column.attname]) for column in named)
+                copy.write_row([str(value) if isinstance(value, models.Choices) else value for value in values])
         yield len(chunk)
-
-
-def _is_written(column: Any) -> bool:
-    return column.db_default is NOT_PROVIDED or column.has_default()
-
-
-def _copy(cursor: Any, table: str, columns: Sequence[str], lines: Iterable[Sequence[Any]]) -> None:
-    with cursor.copy(f"COPY {table} ({', '.join(columns)}) FROM STDIN") as copy:
-        for line in lines:
-            copy.write_row([_written(value) for value in line])
-
-
-def _written(value: Any) -> Any:
-    return str(value) if isinstance(value, models.Choices) else value
 
 
 def count_scopes(workspace_id: int) -> None:

@@ -35,7 +35,9 @@ def reword_line(scope: Scope, entry: Entry, before: str) -> None:
     def change(text: str) -> str:
         same = [block for block in markdown.blocks(text) if block.text == before]
         if not same:
-            raise LineChanged(known=before, found=_says_now(text, entry))
+            stood = entry.line_from or 1
+            blocks = [block.text for block in markdown.blocks(text) if block.line_from <= stood <= block.line_to]
+            raise LineChanged(known=before, found="\n".join(blocks))
         nearest = min(same, key=lambda block: abs(block.line_from - (entry.line_from or 0)))
         return markdown.replaced(text, nearest, entry.content)
 
@@ -50,7 +52,17 @@ def strike_lines(scope: Scope, entries: Iterable[Entry], *, now: datetime, must:
     refused: list[InvalidDraft] = []
 
     def strike(text: str, gone: Sequence[Entry]) -> str:
-        text, refused[:] = markdown.struck_all(text, _blocks_of(text, gone), now)
+        # the blocks that say what these entries say: of several the nearest to where an entry stood, each for one
+        free: defaultdict[str, list[markdown.Block]] = defaultdict(list)
+        for block in markdown.blocks(text):
+            free[block.text].append(block)
+        struck = []
+        for entry in gone:
+            if same := free[entry.content]:
+                nearest = min(same, key=lambda block: abs(block.line_from - (entry.line_from or 0)))
+                same.remove(nearest)
+                struck.append(nearest)
+        text, refused[:] = markdown.struck_all(text, struck, now)
         if refused and must:
             raise refused[0]
         return text
@@ -80,7 +92,9 @@ def restore_lines(scope: Scope, entries: Iterable[Entry], *, now: datetime) -> N
         wanted = [content for content, same in missing.items() for _entry in same]
         text, new = markdown.unstruck_all(text, wanted)
         for content in new:
-            text = _with_line(text, missing[content].pop())
+            entry = missing[content].pop()
+            gap = "" if not text or text.endswith("\n") else "\n"
+            text += gap + markdown.rendered(entry.content, at=entry.stated_at)
         return text
 
     for path, of_file in _by_path(entries).items():
@@ -121,31 +135,6 @@ def _by_path(entries: Iterable[Entry]) -> dict[str, list[Entry]]:
     return by_path
 
 
-def _blocks_of(text: str, entries: Sequence[Entry]) -> list[markdown.Block]:
-    """The blocks that say what these entries say: of several the nearest to where an entry stood, each for one."""
-    free: defaultdict[str, list[markdown.Block]] = defaultdict(list)
-    for block in markdown.blocks(text):
-        free[block.text].append(block)
-    found = []
-    for entry in entries:
-        if same := free[entry.content]:
-            nearest = min(same, key=lambda block: abs(block.line_from - (entry.line_from or 0)))
-            same.remove(nearest)
-            found.append(nearest)
-    return found
-
-
-def _with_line(text: str, entry: Entry) -> str:
-    gap = "" if not text or text.endswith("\n") else "\n"
-    return text + gap + markdown.rendered(entry.content, at=entry.stated_at)
-
-
-def _says_now(text: str, entry: Entry) -> str:
-    """What a file says where an entry stood."""
-    stood = entry.line_from or 1
-    return "\n".join(one.text for one in markdown.blocks(text) if one.line_from <= stood <= one.line_to)
-
-
 #: What is told of a day with this source is its note: nothing else has it.
 DAY_NOTE = Source.COMPRESSION
 Place = tuple[int, date]  # the scope and the day
@@ -184,7 +173,8 @@ def write(scope: Scope, day: date) -> bool | None:
 
     def change(text: str) -> str:
         nonlocal changed
-        content = _content_of(scope, day)
+        notes = DailyEvent.objects.in_use().filter(workspace_id=scope.workspace_id, scope=scope, local_date=day)
+        content = notes.filter(source=DAY_NOTE).order_by("-pk").values_list("content", flat=True).first() or ""
         if content and not conf.ARCHIVE_TO_FILES:
             return text
         wanted = archive.archived(text, day, content)
@@ -198,9 +188,3 @@ def write(scope: Scope, day: date) -> bool | None:
         log.warning("day_note.not_in_file", scope=scope.key, day=day.isoformat(), problem=str(problem))
         return None
     return changed
-
-
-def _content_of(scope: Scope, day: date) -> str:
-    """What the note of a day says; nothing where there is none in use."""
-    notes = DailyEvent.objects.in_use().filter(workspace_id=scope.workspace_id, scope=scope, local_date=day)
-    return notes.filter(source=DAY_NOTE).order_by("-pk").values_list("content", flat=True).first() or ""

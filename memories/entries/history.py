@@ -4,7 +4,7 @@ import difflib
 import json
 import re
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
@@ -338,7 +338,7 @@ def blocked_by_dependents(
     not put back what it replaced, because that was changed since. Entries replaced before the batch do not count: they
     were out of use then, nor do those `restored` before. `by` is the undo; None: an undo of everything.
     """
-    dependents = _replaced_since(_dependents(scope, expiring), of, by)
+    dependents = _replaced_since(scope, expiring, of, by)
     if not dependents:
         return {}
     back, changed = _restored_by_undo({other for others in dependents.values() for other in others}, of, by, force)
@@ -353,23 +353,20 @@ def blocked_by_dependents(
     }
 
 
-def _dependents(scope: Scope, expiring: Collection[int]) -> dict[int, set[int]]:
-    """By entry, those out of use only because it replaced them."""
+def _replaced_since(scope: Scope, expiring: Collection[int], of: int, by: int | None) -> dict[int, set[int]]:
+    """By entry, those out of use only because it replaced them, in batch `of` or after it."""
     dependents: defaultdict[int, set[int]] = defaultdict(set)
     rows = Entry.objects.in_scope(scope).filter(expired_at=None, suppressed_at=None)
-    for other, entry in rows.filter(superseded_by__in=expiring, archived_at=None).values_list("pk", "superseded_by"):
+    superseded = rows.filter(superseded_by__in=expiring, archived_at=None)
+    for other, entry in superseded.values_list("pk", "superseded_by"):
         dependents[entry or 0].add(other)
     merged = Link.objects.filter(workspace_id=scope.workspace_id, kind=LinkKind.MERGED_FROM, from_entry__in=expiring)
     archived = rows.filter(archived_at__isnull=False, superseded_by=None)
     for entry, other in merged.filter(to_entry__in=archived).values_list("from_entry", "to_entry"):
         dependents[entry].add(other)
-    return dict(dependents)
 
-
-def _replaced_since(dependents: dict[int, set[int]], of: int, by: int | None) -> dict[int, set[int]]:
-    """Only those replaced in batch `of`, or after it."""
-    rows = Change.objects.filter(batch_id=of, table_name=ENTRIES, row_id__in=dependents).order_by()
-    began = dict(rows.values_list("row_id").annotate(first=Min("id")))
+    changes = Change.objects.filter(batch_id=of, table_name=ENTRIES, row_id__in=dependents).order_by()
+    began = dict(changes.values_list("row_id").annotate(first=Min("id")))
     before_batch: dict[int, int] = {}
     for entry, others in dependents.items():
         for other in others:
@@ -438,8 +435,20 @@ class Revision:
 
 
 def history_of(entry: Entry) -> list[Revision]:
-    """The revisions of an entry, oldest first."""
-    return _joined(_entry_steps(entry), _slot_steps(entry))
+    """The revisions of an entry, oldest first; changes of slots join the one they were written with, or its version."""
+    revisions: list[Revision] = []
+    for step in sorted([*_entry_steps(entry), *_slot_steps(entry)], key=lambda step: step.at):
+        last = revisions[-1] if revisions else None
+        if step.version or last is None:
+            revisions.append(step)
+            continue
+        is_same_act = (last.actor, last.batch_id, last.run) == (step.actor, step.batch_id, step.run)
+        if is_same_act and step.at - last.at <= TOGETHER:
+            last.slots.update(step.slots)
+        else:
+            step.version = last.version
+            revisions.append(step)
+    return revisions
 
 
 def word_diff(old: str, new: str) -> list[tuple[str, str]]:
@@ -474,23 +483,17 @@ def _entry_steps(entry: Entry) -> list[Revision]:
     row = stored_columns(entry)
     for change in changes_of(entry).order_by("-version", "-id"):
         created = change.op == Operation.INSERT
-        old = dict.fromkeys(row) if created else change.old
         step = _step(change, change.version)
-        step.columns = _shown({name: (value, row.get(name)) for name, value in old.items()}, created=created)
+        for attname, before in (dict.fromkeys(row) if created else change.old).items():
+            column, after = _COLUMNS.get(attname), row.get(attname)
+            if column is None or Use.SHOW not in FIELDS[column.name] or (created and after in (None, "", [], False)):
+                continue
+            is_time = isinstance(column, models.DateTimeField)
+            values = (column.to_python(before), column.to_python(after)) if is_time else (before, after)
+            step.columns[column.name] = values
         steps.append(step)
         row.update(change.old)
     return steps[::-1]
-
-
-def _shown(differing: dict[str, tuple[Before, After]], *, created: bool) -> dict[str, tuple[Before, After]]:
-    shown = {}
-    for attname, (before, after) in differing.items():
-        column = _COLUMNS.get(attname)
-        if column is None or Use.SHOW not in FIELDS[column.name] or (created and after in (None, "", [], False)):
-            continue
-        is_time = isinstance(column, models.DateTimeField)
-        shown[column.name] = (column.to_python(before), column.to_python(after)) if is_time else (before, after)
-    return shown
 
 
 def _slot_steps(entry: Entry) -> list[Revision]:
@@ -505,20 +508,11 @@ def _slot_steps(entry: Entry) -> list[Revision]:
         undo(change, slots)
         before = slots.get(change.row_id, {})
         step = _step(change, 0)
-        step.slots = _slot_values(before, after)
+        for name in filter(None, [before.get("name"), after.get("name")]):
+            was, became = (side["value"] if side.get("name") == name else None for side in (before, after))
+            step.slots[name] = was, became
         steps.append(step)
     return steps[::-1]
-
-
-def _slot_values(before: dict[str, str], after: dict[str, str]) -> dict[str, tuple[str | None, str | None]]:
-    names = dict.fromkeys(filter(None, [before.get("name"), after.get("name")]))
-    return {
-        name: (
-            before["value"] if before.get("name") == name else None,
-            after["value"] if after.get("name") == name else None,
-        )
-        for name in names
-    }
 
 
 def _step(change: Change, version: int) -> Revision:
@@ -530,22 +524,3 @@ def _step(change: Change, version: int) -> Revision:
         batch_id=change.batch_id,
         run=change.run,
     )
-
-
-def _joined(steps: list[Revision], slots: Iterable[Revision]) -> list[Revision]:
-    """Revisions in order of time; changes of slots join the revision they were written with, or take its version."""
-    joined: list[Revision] = []
-    for step in sorted([*steps, *slots], key=lambda step: step.at):
-        last = joined[-1] if joined else None
-        if step.version or last is None:
-            joined.append(step)
-        elif _actor_of(last) == _actor_of(step) and step.at - last.at <= TOGETHER:
-            last.slots.update(step.slots)
-        else:
-            step.version = last.version
-            joined.append(step)
-    return joined
-
-
-def _actor_of(step: Revision) -> tuple[str, int | None, str]:
-    return step.actor, step.batch_id, step.run

@@ -51,27 +51,25 @@ def reword_lines(scope: Scope, lines: Mapping[int, FileLine], *, now: datetime, 
     with acting(actor):
         locked = lock_scopes([scope])[scope.pk]
         entries = Entry.objects.in_scope(locked).select_for_update().in_bulk(list(lines))
-        turned = [pk for pk, entry in entries.items() if _has_other_heading(entry, lines[pk])]
+        turned = [
+            pk
+            for pk, entry in entries.items()
+            if heading_of(entry.path, entry.heading) != heading_of(entry.path, lines[pk].heading)
+        ]
         EntryVector.objects.filter(entry__in=turned).delete()  # made of other words, under the same fingerprint
-        rows = [_reword(entry, lines[pk], now) for pk, entry in sorted(entries.items())]
+        rows = []
+        for pk, entry in sorted(entries.items()):
+            line = lines[pk]
+            entry.heading, entry.created_at, entry.stated_at, entry.updated_at = line.heading, line.at, line.at, now
+            entry.line_from, entry.line_to = line.line_from, line.line_to
+            counts = text.terms(indexed_text(line.content, Echo.NONE, entry.path, line.heading))
+            rows.append(reword(entry, line.content, counts))
+            columns = ("content", "fingerprint", "terms", "length", "echo", "heading", "line_from", "line_to")
+            entry.save(update_fields=[*columns, "created_at", "stated_at", "updated_at"])
         search_rows.write_keywords(rows, {locked.pk: locked.index_length})
         search_rows.enqueue(sorted(entries))
         scope_statistics.learn_names(locked, list(entries.values()))
         scope_statistics.raise_version(locked)
-
-
-def _has_other_heading(entry: Entry, line: FileLine) -> bool:
-    return heading_of(entry.path, entry.heading) != heading_of(entry.path, line.heading)
-
-
-def _reword(entry: Entry, line: FileLine, now: datetime) -> search_rows.KeywordRow:
-    entry.heading, entry.created_at, entry.stated_at, entry.updated_at = line.heading, line.at, line.at, now
-    entry.line_from, entry.line_to = line.line_from, line.line_to
-    counts = text.terms(indexed_text(line.content, Echo.NONE, entry.path, line.heading))
-    row = reword(entry, line.content, counts)
-    columns = ("content", "fingerprint", "terms", "length", "echo", "heading", "line_from", "line_to")
-    entry.save(update_fields=[*columns, "created_at", "stated_at", "updated_at"])
-    return row
 
 
 def move_lines(scope: Scope, moves: Mapping[int, tuple[int, int]]) -> None:

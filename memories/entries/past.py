@@ -190,6 +190,26 @@ CREATE TEMP VIEW memories_entryvector AS
     WHERE NOT EXISTS (SELECT FROM pg_temp.past_vector p WHERE p.entry_id = v.entry_id)
     UNION ALL SELECT * FROM pg_temp.past_vector
 """
+_PAST_VECTORS = """
+INSERT INTO pg_temp.past_vector (workspace_id, entry_id, model_id, fingerprint, embedding)
+SELECT %(workspace)s, entry, %(model)s, words, vector::halfvec
+FROM unnest(%(entries)s::bigint[], %(words)s::text[], %(vectors)s::text[]) AS r (entry, words, vector)
+"""
+#: Entries of the scopes that were made since, or changed in what search rows and counts are made of.
+_CHANGED = """
+SELECT e.id FROM memories_entry e WHERE e.workspace_id = %(workspace)s
+    AND e.scope_id = ANY(%(scopes)s::bigint[]) AND EXISTS (SELECT FROM memories_change c
+    WHERE c.table_name = 'memories_entry' AND c.row_id = e.id AND c.at > %(moment)s
+        AND (c.op = 'I' OR c.old ?| %(counting)s::text[]))
+UNION
+SELECT e.id FROM memories_change c CROSS JOIN LATERAL (
+    SELECT l.from_entry_id, l.to_entry_id FROM memories_link l WHERE l.id = c.row_id
+    UNION ALL SELECT (c.old ->> 'from_entry_id')::bigint, (c.old ->> 'to_entry_id')::bigint
+    WHERE c.op = 'D'
+) l JOIN memories_entry e ON e.id IN (l.from_entry_id, l.to_entry_id)
+WHERE c.workspace_id = %(workspace)s AND c.at > %(moment)s AND c.table_name = 'memories_link'
+    AND e.scope_id = ANY(%(scopes)s::bigint[])
+"""
 _SCOPES_OF = "SELECT DISTINCT scope_id FROM {schema}.memories_entry WHERE id = ANY(%(ids)s)"
 #: Who spoke is remembered by a scope for good: of these, who had spoken by then, and by which name.
 _SPEAKERS = "SELECT DISTINCT speaker FROM memories_entry WHERE scope_id = %s AND speaker <> ''"
@@ -240,7 +260,7 @@ class _Past:
             (self.schema,) = cursor.fetchone()
 
     def build(self, reworded: Sequence[Reworded]) -> None:
-        changed = self._changed_now()
+        changed = {pk for (pk,) in self._run(_CHANGED, counting=[*_COUNTING])}
         beside = _with_relatives(changed) if changed else set()
         for table, rows in _DERIVED.items():
             self._create(table, "INCLUDING DEFAULTS INCLUDING IDENTITY INCLUDING INDEXES")
@@ -248,11 +268,24 @@ class _Past:
         for table in _PLAIN:
             self._create(table, "INCLUDING DEFAULTS")
         for table, where, removed in _RECORDED_TABLES:
-            self._fill_recorded(table, where, removed)
+            gone = f"{_REMOVED.format(name=table)} AND {removed}" if removed else "SELECT NULL::bigint WHERE false"
+            stored = f"{self.schema}.{table}"
+            self._run(_RECORDED.format(stored=stored, name=table, where=where, removed=gone))
         self._run(_INDEXES)
         self._run(_ACCESS.format(schema=self.schema))
-        self._put_vectors(reworded)
-        self._run("UPDATE pg_temp.memories_scope SET frozen = false, version = %(version)s", version=_version())
+
+        # raw vectors: the stored ones, except of what had other words then
+        self._run(_VECTORS.format(schema=self.schema))
+        if reworded:
+            self._run(
+                _PAST_VECTORS,
+                model=self.model_id,
+                entries=[one.entry for one in reworded],
+                words=[one.fingerprint for one in reworded],
+                vectors=[dense_literal(one.vector) for one in reworded],
+            )
+        version = -1 - secrets.randbits(60)  # that no scope has at any moment, so that nothing kept of them is taken
+        self._run("UPDATE pg_temp.memories_scope SET frozen = false, version = %(version)s", version=version)
         _forget_plans()
         self._run("SET TRANSACTION READ ONLY")
         if changed:
@@ -260,46 +293,6 @@ class _Past:
 
     def _create(self, table: str, like: str) -> None:
         self._run(f"CREATE TEMP TABLE {table} (LIKE {self.schema}.{table} {like}) ON COMMIT DROP")
-
-    def _fill_recorded(self, table: str, where: str, removed: str | None) -> None:
-        gone = "SELECT NULL::bigint WHERE false" if removed is None else f"{_REMOVED.format(name=table)} AND {removed}"
-        stored = f"{self.schema}.{table}"
-        self._run(_RECORDED.format(stored=stored, name=table, where=where, removed=gone))
-
-    def _changed_now(self) -> set[int]:
-        """Entries of the scopes that were made since, or changed in what search rows and counts are made of."""
-        rows = self._run(
-            """
-            SELECT e.id FROM memories_entry e WHERE e.workspace_id = %(workspace)s
-                AND e.scope_id = ANY(%(scopes)s::bigint[]) AND EXISTS (SELECT FROM memories_change c
-                WHERE c.table_name = 'memories_entry' AND c.row_id = e.id AND c.at > %(moment)s
-                    AND (c.op = 'I' OR c.old ?| %(counting)s::text[]))
-            UNION
-            SELECT e.id FROM memories_change c CROSS JOIN LATERAL (
-                SELECT l.from_entry_id, l.to_entry_id FROM memories_link l WHERE l.id = c.row_id
-                UNION ALL SELECT (c.old ->> 'from_entry_id')::bigint, (c.old ->> 'to_entry_id')::bigint
-                WHERE c.op = 'D'
-            ) l JOIN memories_entry e ON e.id IN (l.from_entry_id, l.to_entry_id)
-            WHERE c.workspace_id = %(workspace)s AND c.at > %(moment)s AND c.table_name = 'memories_link'
-                AND e.scope_id = ANY(%(scopes)s::bigint[])
-            """,
-            counting=[*_COUNTING],
-        )
-        return {pk for (pk,) in rows}
-
-    def _put_vectors(self, reworded: Sequence[Reworded]) -> None:
-        """Raw vectors: the stored ones, except of what had other words then."""
-        self._run(_VECTORS.format(schema=self.schema))
-        if reworded:
-            self._run(
-                "INSERT INTO pg_temp.past_vector (workspace_id, entry_id, model_id, fingerprint, embedding)"
-                " SELECT %(workspace)s, entry, %(model)s, words, vector::halfvec FROM"
-                " unnest(%(entries)s::bigint[], %(words)s::text[], %(vectors)s::text[]) AS r (entry, words, vector)",
-                model=self.model_id,
-                entries=[one.entry for one in reworded],
-                words=[one.fingerprint for one in reworded],
-                vectors=[dense_literal(one.vector) for one in reworded],
-            )
 
     def _derive(self, changed: set[int], beside: set[int]) -> None:
         """Count the scopes anew, and make the search rows of what was not as it is, and of what stands beside it."""
@@ -321,11 +314,6 @@ class _Past:
             is_plain = "%(" not in statement
             cursor.execute(statement, None if is_plain else {**self.given, **more})
             return cursor.fetchall() if cursor.description else []
-
-
-def _version() -> int:
-    """Of a scope as it was: no stored one has it, nor one of another moment, so that nothing kept of them is taken."""
-    return -1 - secrets.randbits(60)
 
 
 def _with_relatives(entries: set[int]) -> set[int]:

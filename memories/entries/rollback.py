@@ -46,8 +46,9 @@ def rollback(scope: Scope, entries: Sequence[int], *, of: int, by: int, force: b
     if not force:
         changed = changed_since_batch(prior, by=by)
         outcome.skip(changed & current.keys(), SkipReason.CHANGED)
-    held = (pk for pk, entry in current.items() if entry.quarantined_at and not _lets_back(prior.get(pk)))
-    outcome.skip(held, SkipReason.QUARANTINED)
+    # what is in quarantine is let back by the undo of the batch that put it there
+    let_back = {pk for pk, row in prior.items() if "quarantined_at" in row.columns}
+    outcome.skip((pk for pk in current.keys() - let_back if current[pk].quarantined_at), SkipReason.QUARANTINED)
     expiring = {pk for pk in outcome.applied if pk in prior and _is_expired_by_undo(current[pk], prior[pk])}
     for pk, (reason, detail) in blocked_by_dependents(locked, expiring, of=of, by=by, force=force).items():
         outcome.skip([pk], reason)
@@ -107,11 +108,6 @@ def needed_replacements(
     return {pk: detail for pk, (reason, detail) in blocked.items() if reason == SkipReason.STANDS}
 
 
-def _lets_back(prior: PriorRow | None) -> bool:
-    """Whether the batch that is undone is the one that put an entry into quarantine."""
-    return prior is not None and "quarantined_at" in prior.columns
-
-
 def _is_expired_by_undo(entry: Entry, prior: PriorRow) -> bool:
     """Whether an entry in use would be out of use when it is put back."""
     return entry.is_live() and (prior.is_new or any(prior.columns.get(column) for column in MARKS.values()))
@@ -133,30 +129,25 @@ def _restore_entries(scope: Scope, prior: dict[int, PriorRow], current: dict[int
         return
     with connection.cursor() as cursor:
         cursor.execute(_POPULATE, [now, list(changed), [json.dumps(columns) for columns in changed.values()]])
-    _renew_terms(scope, [pk for pk in changed if current[pk].expired_at], now)
-    reworded = [current[pk] for pk, columns in changed.items() if "terms" in columns or "content" in columns]
-    if reworded:
-        _reindex(scope, reworded)
 
-
-def _renew_terms(scope: Scope, expired: Sequence[int], now: datetime) -> None:
-    """Give expired entries that are in use again a new term where their time is over, or the next run takes them."""
+    # expired entries in use again get a new term where their time is over, or the next run takes them
+    expired = [pk for pk in changed if current[pk].expired_at]
     policies = Policy.objects.of(scope.workspace_id)
     over = policies.over(now, scope_kind=scope.kind)
     for entry in Entry.objects.in_scope(scope).live().filter(over, pk__in=expired).only("type", "scope"):
         entry.scope = scope
         Entry.objects.filter(pk=entry.pk).update(expires_at=policies.end_of_undone(entry, now))
 
-
-def _reindex(scope: Scope, reworded: Sequence[Entry]) -> None:
-    """Count and index the restored words; `reworded` are the entries as they were before."""
-    counted: Counter[int] = Counter()
-    restored = Entry.objects.in_scope(scope).in_bulk([entry.pk for entry in reworded])
-    for entry in reworded:
-        counted.subtract(scope_statistics.counted_terms(entry))
-        counted.update(scope_statistics.counted_terms(restored[entry.pk]))
-    scope_statistics.count_terms(scope.workspace_id, {scope.pk: counted})
-    search_rows.write_keywords(search_rows.keyword_rows(restored.values()), {scope.pk: scope.index_length})
+    # the restored words are counted and indexed
+    reworded = [current[pk] for pk, columns in changed.items() if "terms" in columns or "content" in columns]
+    if reworded:
+        counted: Counter[int] = Counter()
+        restored = Entry.objects.in_scope(scope).in_bulk([entry.pk for entry in reworded])
+        for entry in reworded:
+            counted.subtract(scope_statistics.counted_terms(entry))
+            counted.update(scope_statistics.counted_terms(restored[entry.pk]))
+        scope_statistics.count_terms(scope.workspace_id, {scope.pk: counted})
+        search_rows.write_keywords(search_rows.keyword_rows(restored.values()), {scope.pk: scope.index_length})
 
 
 def _restore_related(table: str, rows: dict[int, PriorRow], entries: set[int]) -> None:

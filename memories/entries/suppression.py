@@ -57,8 +57,13 @@ class Suppressions:
         row = next((row for row in self._rows if _matches(row, write)), None)
         if row is None:
             return None
-        if write.draft.source in REPLAYED_SOURCES:
-            _add_origins(row, write.draft.origins)
+        added = [origin for origin in write.draft.origins if origin not in row.origins]
+        if write.draft.source in REPLAYED_SOURCES and added and len(row.origins) < ORIGINS_MOST:
+            # the messages in which the words were repeated are covered, too
+            row.origins = [*row.origins, *added]
+            conversations = {origin.rpartition("/")[0] for origin in row.origins}
+            row.conversation = conversations.pop() if len(conversations) == 1 else SEVERAL
+            row.save(update_fields=["origins", "conversation"])
         return row.entry
 
     def lift(self, write: PendingWrite) -> bool:
@@ -97,16 +102,6 @@ def _matches(row: Suppression, write: PendingWrite) -> bool:
         return False
     rests_on = row.scope_id == write.draft.scope.pk and bool(origins) and origins <= set(row.origins)
     return rests_on or _has_same_words(row, write)
-
-
-def _add_origins(row: Suppression, origins: Iterable[str]) -> None:
-    """Cover the messages in which the words were repeated, too."""
-    added = [origin for origin in origins if origin not in row.origins]
-    if added and len(row.origins) < ORIGINS_MOST:
-        row.origins = [*row.origins, *added]
-        conversations = {origin.rpartition("/")[0] for origin in row.origins}
-        row.conversation = conversations.pop() if len(conversations) == 1 else SEVERAL
-        row.save(update_fields=["origins", "conversation"])
 
 
 def suppress(scope: Scope, entries: Sequence[Entry], *, now: datetime, actor: str) -> None:
@@ -312,13 +307,18 @@ class Tombstones:
 
         `everywhere`: also words that were erased from another scope, as of what is imported.
         """
-        if self._workspace is None or not texts:
+        if (workspace := self._workspace) is None or not texts:
             return [False] * len(texts)
-        marks = [self._marks(*one, everywhere=everywhere) for one in texts]
-        wanted = {mark for words, origins in marks for mark in (*words, *origins)}
-        rows = Tombstone.objects.filter(workspace_id=self._workspace, digest__in=sorted(wanted))
-        known = set(rows.values_list("digest", flat=True))
-        return [bool(known & words) or (bool(origins) and origins <= known) for words, origins in marks]
+        marks = []
+        for content, scope_key, origins in texts:
+            words = text.fingerprint(content)
+            places = [scope_key, ""] if everywhere and is_telling(content) else [scope_key]
+            of_words = {digest(workspace, _WORDS, place, words) for place in places}
+            marks.append((of_words, {of_origin(workspace, origin) for origin in origins}))
+        erased = known(workspace, (mark for of_words, of_origins in marks for mark in of_words | of_origins))
+        return [
+            bool(erased & of_words) or (bool(of_origins) and of_origins <= erased) for of_words, of_origins in marks
+        ]
 
     def covering_writes(self, writes: Sequence[PendingWrite]) -> list[bool]:
         """The same of drafts."""
@@ -329,13 +329,3 @@ class Tombstones:
             return here
         there = self.covering(texts, everywhere=True)
         return [one or (is_imported and other) for one, other, is_imported in zip(here, there, imported, strict=True)]
-
-    def _marks(
-        self, content: str, scope_key: str, origins: Sequence[str], *, everywhere: bool
-    ) -> tuple[set[str], set[str]]:
-        workspace = self._workspace or 0
-        words = text.fingerprint(content)
-        places = [scope_key, ""] if everywhere and is_telling(content) else [scope_key]
-        return {digest(workspace, _WORDS, place, words) for place in places}, {
-            of_origin(workspace, origin) for origin in origins
-        }

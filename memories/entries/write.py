@@ -127,6 +127,12 @@ def insert_links(links: Sequence[Link]) -> None:
 
 log = structlog.get_logger(__name__)
 _MOMENT = timedelta(microseconds=1)
+_COUNT_REPEAT = """
+    INSERT INTO memories_entryaccess (entry_id, workspace_id, access_count, repeat_count, last_seen)
+    VALUES (%s, %s, 0, 1, %s) ON CONFLICT (entry_id) DO UPDATE
+    SET repeat_count = memories_entryaccess.repeat_count + 1,
+        last_seen = greatest(memories_entryaccess.last_seen, excluded.last_seen)
+"""
 #: What a rewording changes.
 _TEXT_COLUMNS = ("content", "fingerprint", "terms", "length", "echo")
 
@@ -165,7 +171,9 @@ def remember_many(
     if not drafts:
         return []
     with acting(actor, savepoint=savepoint and locked is None):
-        results = _write([PendingWrite.of(draft) for draft in drafts], now, locked)
+        writes = [PendingWrite.of(draft) for draft in drafts]
+        known = begin_write(writes)
+        results = _Writer(locked or known.scopes, known, now).write(writes)
         changed = [result.entry for result in results if result.outcome in (Outcome.CREATED, Outcome.MERGED)]
         mark_contradicted(changed, now=now, actor=actor)
         evidence.store([(result.entry, draft) for result, draft in zip(results, drafts, strict=True) if result.is_kept])
@@ -181,11 +189,6 @@ def remember_many(
         )
         metrics.count_capture(result.outcome, text.count_tokens(result.entry.content))
     return results
-
-
-def _write(writes: Sequence[PendingWrite], now: datetime, locked: dict[int, Scope] | None) -> list[WriteResult]:
-    known = begin_write(writes)
-    return _Writer(locked or known.scopes, known, now).write(writes)
 
 
 @dataclass
@@ -255,7 +258,8 @@ class _Writer:
             return None, Outcome.CREATED
         entry = self._entry_of(candidate, write.draft.scope)
         if likeness is Likeness.SAME:
-            _count_repeat(entry, write.draft.at)
+            with connection.cursor() as cursor:
+                cursor.execute(_COUNT_REPEAT, [entry.pk, entry.workspace_id, write.draft.at])
         elif _is_weaker(entry, write) or not says_all(entry.content, write.draft.content):
             self.rows[entry.pk] = reword(entry, write.draft.content, write.counts, write.echo)
             candidate.content, candidate.fingerprint = write.draft.content, write.fingerprint
@@ -281,18 +285,7 @@ class _Writer:
         entry.stated_at = max(entry.stated_at, draft.at)
         entry.verification = max(entry.verification, draft.verification, key=_strength)
         before, entry.updated_at = entry.updated_at, self.now
-        columns = [
-            "content",
-            "verification",
-            "fingerprint",
-            "terms",
-            "length",
-            "echo",
-            "chats",
-            "origins",
-            "importance",
-            "stated_at",
-        ]
+        columns = [*_TEXT_COLUMNS, "verification", "chats", "origins", "importance", "stated_at"]
         slots = draft.free_slots()
         had = dict(entry.slots.values_list("name", "value")) if slots else {}
         differing = {name: value for name, value in slots.items() if had.get(name) != value}
@@ -372,14 +365,3 @@ def _is_weaker(one: Entry | DuplicateCandidate, other: DuplicateCandidate) -> bo
 
 def _union(one: Sequence[str], other: Sequence[str]) -> list[str]:
     return list(dict.fromkeys([*one, *other]))
-
-
-def _count_repeat(entry: Entry, at: datetime) -> None:
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "INSERT INTO memories_entryaccess (entry_id, workspace_id, access_count, repeat_count, last_seen)"
-            " VALUES (%s, %s, 0, 1, %s) ON CONFLICT (entry_id) DO UPDATE"
-            " SET repeat_count = memories_entryaccess.repeat_count + 1,"
-            " last_seen = greatest(memories_entryaccess.last_seen, excluded.last_seen)",
-            [entry.pk, entry.workspace_id, at],
-        )
