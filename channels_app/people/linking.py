@@ -19,7 +19,7 @@ from channels_app.models import Channel, Consent, Identity, Person
 from channels_app.people.peers import Peer, PeopleUnclear, identities_of, with_linked
 from memories import batches
 from memories.batches import changed_since
-from memories.batches.carrying import Carrying, carry_over
+from memories.batches.moving import Carrying, carry_over
 from memories.choices import BatchState, BatchVerb, ChangeState, DmScope, ScopeKind
 from memories.conf import conf
 from memories.entries import suppression

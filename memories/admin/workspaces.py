@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy as _
 
 from memories.admin.access import RestrictedAdmin, actor_of
 from memories.admin.members import MemberInline
-from memories.entries import canaries
+from memories.entries import exported
 from memories.models import Workspace
 from memories.staff.rights import VIEW, Needs, workspaces_of
 from memories.staff.roles import Right
@@ -54,5 +54,5 @@ class WorkspaceAdmin(RestrictedAdmin):
         if not change:
             row_level_security.widen(obj.pk)  # its members are saved next
         if "has_canaries" in form.changed_data:
-            switch = canaries.plant if obj.has_canaries else canaries.take_out
+            switch = exported.plant if obj.has_canaries else exported.take_out
             switch(obj.pk, now=timezone.now(), actor=actor_of(request))

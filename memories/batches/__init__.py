@@ -5,10 +5,14 @@ plan → (safety limit) → proposed → applying → applied → undone, or ref
 
 from memories.batches.apply import CHUNK, apply_batch, progress, resume, start, unfinished
 from memories.batches.approval import (
+    BY_PEOPLE,
+    OverruledReplacements,
+    Question,
     approve,
     edit_step,
     of_run,
     open_proposals,
+    open_questions,
     put_back_steps,
     refuse,
     remove_steps,
@@ -18,9 +22,6 @@ from memories.batches.approval import (
     supersede_proposals,
 )
 from memories.batches.descriptions import Description, blocking_batches, describe, note_of
-from memories.batches.overruled import BY_PEOPLE, OverruledReplacements
-from memories.batches.planning import StepForAll, add_applied, begin_applied, plan
-from memories.batches.questions import Question, open_questions
-from memories.batches.safety_limit import approval_reasons
+from memories.batches.planning import StepForAll, add_applied, approval_reasons, begin_applied, plan
 from memories.batches.steps import PlanRow
 from memories.batches.undo import changed_since, plan_undo, undo_blockers, with_effect

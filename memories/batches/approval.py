@@ -1,22 +1,30 @@
-"""Approval: proposals that wait for a person, approved or refused as a whole or row by row (F4)."""
+"""Approval: proposals that wait for a person, approved or refused as a whole or row by row (F4).
 
-from collections.abc import Iterable, Iterator
+Those that would do most harm if they were wrong are asked first. What people have decided against is not proposed to
+them again.
+"""
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 from uuid import NAMESPACE_OID, uuid5
 
-from django.db import transaction
+from django.db import connection, transaction
 from django.db.models import Q, QuerySet
 from django.utils.translation import gettext as _
 
-from memories.batches.planning import counts_of
-from memories.batches.steps import CreateStep, EditStep, replaced_by_rows, step_of
-from memories.choices import BatchState, ChangeState, HoldReason, SkipReason
+from memories.batches.planning import RETIRING, counts_of
+from memories.batches.steps import CreateStep, EditStep, ReplaceStep, replaced_by_rows, step_of
+from memories.choices import BatchState, BatchVerb, ChangeState, HoldReason, SkipReason, Source
+from memories.conf import conf
 from memories.entries import draft
 from memories.exceptions import BatchSettled, InvalidDraft, ScopeFrozen
-from memories.models import Batch, BatchChange, Scope
+from memories.language.similarity import Likeness, compare
+from memories.models import Batch, BatchChange, Entry, Scope
+from memories.models.entry import LIVE_SQL
 
 _RUN_CHARS = 64
 
@@ -136,3 +144,120 @@ def run_part(run: str, part: str | int) -> str:
 def of_run(run: str) -> Q:
     """The condition that a batch belongs to a run or to one of its parts."""
     return Q(run=run) | Q(run__startswith=f"{run}:") | Q(run__startswith=f"{uuid5(NAMESPACE_OID, run).hex}:")
+
+
+#: Rows that were undone, taken out of a plan, or refused with it; a job that takes back its own proposal is nobody.
+BY_PEOPLE = (
+    Q(state=ChangeState.UNDONE)
+    | Q(state=ChangeState.LEFT, note=SkipReason.REMOVED)
+    | (Q(batch__state=BatchState.REFUSED) & ~Q(batch__decided_by__startswith="job:"))
+)
+
+
+class OverruledReplacements:
+    """What people would not have take the place of some entries, read once for all of them."""
+
+    def __init__(self, scope: Scope, entries: Collection[int]) -> None:
+        self._words = _overruled_successors(scope, entries) if entries else {}
+
+    def forbid(self, entry: int, content: str) -> bool:
+        """Whether people decided against these words in place of an entry, or against words that say the same."""
+        return any(
+            compare(refused, content, threshold=conf.DEDUPE_THRESHOLD)[0] in (Likeness.SAME, Likeness.ALIKE)
+            for refused in self._words.get(entry, ())
+        )
+
+
+def _overruled_successors(scope: Scope, entries: Collection[int]) -> dict[int, list[str]]:
+    """By entry, the words of what people would not have take its place."""
+    rows = BatchChange.objects.filter(BY_PEOPLE, workspace_id=scope.workspace_id, entry__in=list(entries))
+    steps = [
+        (change, step)
+        for change in rows.filter(batch__scope=scope)
+        if isinstance(step := step_of(change), ReplaceStep) and change.entry_id
+    ]
+    stored = Entry.objects.in_scope(scope).in_bulk({step.into.entry for _row, step in steps if step.into.entry})
+    created = _created({(change.batch_id, step.into.position) for change, step in steps if step.into.position})
+    found: defaultdict[int, list[str]] = defaultdict(list)
+    for change, step in steps:
+        if entry := stored.get(step.into.entry or 0):
+            found[change.entry_id or 0].append(entry.content)
+        elif content := created.get((change.batch_id, step.into.position or 0)):
+            found[change.entry_id or 0].append(content)
+    return found
+
+
+def _created(rows: Collection[tuple[int, int]]) -> dict[tuple[int, int], str]:
+    """By batch and position, the words a row of a plan creates."""
+    if not rows:
+        return {}
+    batches, positions = {batch for batch, _position in rows}, {position for _batch, position in rows}
+    makers = BatchChange.objects.filter(batch__in=batches, position__in=positions)
+    return {
+        (maker.batch_id, maker.position): step.draft.content
+        for maker in makers
+        if isinstance(step := step_of(maker), CreateStep)
+    }
+
+
+#: Proposals that are ranked, and rows looked at of each: whatever waits, a page costs no more.
+MOST, _ROWS = 1_000, 1_000
+#: Sources of what people wrote, brought along or had saved on purpose.
+_OF_PEOPLE = (Source.MANUAL, Source.MIGRATION, Source.TOOL)
+#: Verbs after which the words of an entry stand elsewhere, or otherwise.
+_REWRITING = (BatchVerb.MERGE, BatchVerb.CHANGE)
+
+
+@dataclass(frozen=True)
+class Question:
+    """A proposal nobody has decided on, and what approving it would do to entries that still are as it found them."""
+
+    batch: int
+    purged: int  # removed for good
+    protected: int  # taken out of use or changed, though a person pinned, checked or wrote them
+    retired: int  # taken out of use
+    retired_importance: float
+    rewritten: int  # merged or changed
+    rewritten_importance: float
+
+
+#: The order: what cannot be undone; what people cared for; what takes most out of use, by importance; what rewrites
+#: most; and what has waited longest.
+_OPEN = f"""
+    SELECT b.id, harm.* FROM memories_batch b CROSS JOIN LATERAL (
+        SELECT count(*) FILTER (WHERE c.verb = 'purge') AS purged,
+            count(*) FILTER (WHERE c.verb = ANY(%(touching)s)
+                AND (e.pinned OR e.verified_at IS NOT NULL OR e.source = ANY(%(people)s))) AS protected,
+            count(*) FILTER (WHERE c.verb = ANY(%(retiring)s)) AS retired,
+            coalesce(sum(e.importance) FILTER (WHERE c.verb = ANY(%(retiring)s)), 0) AS retired_importance,
+            count(*) FILTER (WHERE c.verb = ANY(%(rewriting)s)) AS rewritten,
+            coalesce(sum(e.importance) FILTER (WHERE c.verb = ANY(%(rewriting)s)), 0) AS rewritten_importance
+        FROM (
+            SELECT verb, entry_id, expected_version FROM memories_batchchange
+            WHERE batch_id = b.id AND state = %(planned)s ORDER BY position LIMIT %(rows)s
+        ) c JOIN memories_entry e ON e.id = c.entry_id
+            AND (c.verb = 'purge' OR ({LIVE_SQL} AND e.version = coalesce(c.expected_version, e.version)))
+    ) harm
+    WHERE b.state = %(proposed)s AND (%(seen)s::bigint[] IS NULL OR b.workspace_id = ANY(%(seen)s::bigint[]))
+    ORDER BY harm.purged DESC, harm.protected DESC, harm.retired_importance DESC, harm.rewritten_importance DESC,
+        b.created_at, b.id
+    LIMIT %(most)s
+"""  # noqa: S608 (constants)
+
+
+def open_questions(workspaces: Collection[int] | None) -> list[Question]:
+    """The proposals of these workspaces that wait, None: of all; the most harmful first, at most MOST."""
+    values: dict[str, Any] = {
+        "touching": [*RETIRING, *_REWRITING, BatchVerb.PURGE],
+        "retiring": list(RETIRING),
+        "rewriting": list(_REWRITING),
+        "people": list(_OF_PEOPLE),
+        "planned": ChangeState.PLANNED,
+        "proposed": BatchState.PROPOSED,
+        "seen": None if workspaces is None else sorted(workspaces),
+        "rows": _ROWS,
+        "most": MOST,
+    }
+    with connection.cursor() as cursor:
+        cursor.execute(_OPEN, values)
+        return [Question(*row) for row in cursor.fetchall()]

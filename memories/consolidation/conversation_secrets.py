@@ -10,8 +10,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from memories.choices import EntryType, SecretsRule, Source
-from memories.entries.confidential import as_credential
-from memories.entries.draft import Draft
+from memories.entries.draft import Draft, as_credential
 from memories.language.confidential import FoundSecret, SecretKind, asked_kinds, find_secrets, mask
 
 if TYPE_CHECKING:

@@ -14,9 +14,8 @@ from memories import metrics, prepared
 from memories.choices import MACHINE_SOURCES, Echo, LinkKind, Outcome, Verification
 from memories.entries import evidence
 from memories.entries.changes import reword, write_slots
-from memories.entries.confidential import guarded
 from memories.entries.contradictions import mark_contradicted
-from memories.entries.draft import Draft, WriteResult, check, check_is_read
+from memories.entries.draft import Draft, WriteResult, check, check_is_read, guarded
 from memories.entries.duplicates import (
     DuplicateCandidate,
     EchoCandidate,

@@ -17,7 +17,7 @@ from memories import batches
 from memories.batches.steps import EditStep, PlanRow
 from memories.choices import Category, SecretsRule
 from memories.conf import conf
-from memories.entries.confidential import subtype_of
+from memories.entries.draft import subtype_of
 from memories.exceptions import ScopeFrozen
 from memories.kinds import SECRET
 from memories.language.confidential import find_secrets

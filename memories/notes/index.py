@@ -23,9 +23,9 @@ from django.utils.translation import gettext as _
 from memories import entries
 from memories.choices import EntryType, Outcome, Source
 from memories.conf import conf
+from memories.entries.changes import FileLine, end_lines, lines_of, move_files, move_lines, reword_lines
 from memories.entries.draft import Draft
 from memories.entries.files import folder_of
-from memories.entries.lines import FileLine, end_lines, lines_of, move_files, move_lines, reword_lines
 from memories.entries.locks import lock_scopes
 from memories.exceptions import FileUnreadable, PathNotAllowed, ScopeFrozen
 from memories.files import disk, markdown

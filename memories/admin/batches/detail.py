@@ -22,7 +22,7 @@ from memories.admin.quarantine.address import quarantine_url
 from memories.admin.return_link import return_url, with_return_url
 from memories.batches import Description
 from memories.batches.descriptions import ATTRIBUTES
-from memories.batches.safety_limit import RETIRING
+from memories.batches.planning import RETIRING
 from memories.batches.steps import RestoreStep, UndoStep
 from memories.choices import BatchState, BatchVerb, ChangeState
 from memories.entries.history import word_diff

@@ -7,7 +7,7 @@ from typing import Any
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from memories.batches.safety_limit import RETIRING
+from memories.batches.planning import RETIRING
 from memories.choices import BatchState, BatchVerb, HoldReason
 from memories.models import Batch
 

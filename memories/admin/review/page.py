@@ -20,7 +20,7 @@ from memories.admin.review.decisions import LABELS, Decided
 from memories.admin.review.due import due_rows
 from memories.admin.review.statements import pairs_of
 from memories.batches import Question
-from memories.batches.questions import MOST
+from memories.batches.approval import MOST
 from memories.choices import BatchState, BatchVerb
 from memories.exceptions import PlatformError
 from memories.models import Batch

@@ -10,7 +10,7 @@ from channels_app.models import Channel
 from channels_app.people import linking
 from channels_app.people.peers import Peer, PeopleUnclear
 from memories import batches, entries
-from memories.batches import carrying
+from memories.batches import moving
 from memories.models import Batch, Entry, Scope, Workspace
 from tests.channels_app.people.conftest import (
     ANN_LARK,
@@ -72,7 +72,7 @@ def test_what_lands_in_the_unused_memory_after_the_link_is_carried_over(office: 
 def test_killed_between_two_transactions_the_next_look_goes_on(
     office: Api, workspace: Workspace, step: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    apply, left = carrying.apply_batch, [step]
+    apply, left = moving.apply_batch, [step]
 
     def killed(batch: Batch, **kwargs: Any) -> Batch:
         left[0] -= 1
@@ -82,7 +82,7 @@ def test_killed_between_two_transactions_the_next_look_goes_on(
 
     person = linking.link(workspace, (ANN_TG, ANN_LARK), actor="user:ops", now=NOW)
     with monkeypatch.context() as patch:
-        patch.setattr(carrying, "apply_batch", killed)
+        patch.setattr(moving, "apply_batch", killed)
         with pytest.raises(KeyboardInterrupt):
             linking.unite_waiting(now=NOW)
     batches.resume(now=NOW)

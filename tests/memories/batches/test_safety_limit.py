@@ -6,7 +6,7 @@ import pytest
 from django.utils import translation
 
 from memories import batches
-from memories.batches import safety_limit
+from memories.batches import planning
 from memories.choices import BatchState, BatchVerb
 from memories.exceptions import BatchSettled
 from memories.models import Batch, Entry, Scope
@@ -85,9 +85,9 @@ def test_what_people_and_time_take_out_passes(scope: Scope) -> None:
 
 def test_it_says_why_in_the_reader_s_language(scope: Scope) -> None:
     plan = judged(scope, BatchVerb.ARCHIVE, crowd(scope)[:13])
-    assert safety_limit.approval_reasons(plan) == ["It would take 13 of 60 memories out of use, more than 20 %."]
+    assert planning.approval_reasons(plan) == ["It would take 13 of 60 memories out of use, more than 20 %."]
     with translation.override("zh-hans"):
-        assert safety_limit.approval_reasons(plan) == ["它会让 60 条记忆中的 13 条停用，超过 20%。"]
+        assert planning.approval_reasons(plan) == ["它会让 60 条记忆中的 13 条停用，超过 20%。"]
 
 
 def test_a_person_may_approve_it(scope: Scope) -> None:
@@ -123,7 +123,7 @@ def test_many_weeks_together_are_held_though_each_takes_little(scope: Scope) -> 
     assert weeks[2].held_because == [{"code": "drained", "retired": 36, "live": 100, "percent": 30, "days": 30}]
     assert len(live(scope)) == 76
     with translation.override("zh-hans"):
-        assert safety_limit.approval_reasons(weeks[2]) == [
+        assert planning.approval_reasons(weeks[2]) == [
             "连同本批次，机器将在 30 天内让 100 条记忆中的 36 条停用，超过 30%。"
         ]
 

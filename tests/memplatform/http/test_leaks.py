@@ -9,7 +9,7 @@ from django.test import RequestFactory
 from django.urls import reverse
 
 from memories.audit.models import AuditEvent, AuditRecord
-from memories.entries import canaries as planting
+from memories.entries import exported as planting
 from memories.models import Entry, WebhookDelivery, Workspace
 from memories.staff.roles import Role
 from memories.tenancy.canaries import LONGEST, SUBTYPE, planted_in, token_of
