@@ -54,5 +54,5 @@ class WorkspaceAdmin(RestrictedAdmin):
         if not change:
             row_level_security.widen(obj.pk)  # its members are saved next
         if "has_canaries" in form.changed_data:
-            switch = exported.plant if obj.has_canaries else exported.take_out
+            switch = exported.plant_canaries if obj.has_canaries else exported.take_out_canaries
             switch(obj.pk, now=timezone.now(), actor=actor_of(request))

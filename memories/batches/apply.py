@@ -130,9 +130,15 @@ def _save_states(changes: Sequence[BatchChange]) -> None:
 
 
 def _create(work: _Work, rows: list[_PlannedRow[steps.CreateStep]]) -> None:
-    ready, outdated = [], _outdated(work.scope, rows)
+    # entries that rows rest on may have been changed or expired since the plan was made
+    wanted = {entry for row in rows for entry in row.step.rests_on}
+    versions: dict[int, int] = {}
+    if wanted:
+        live = Entry.objects.in_scope(lock_scopes([work.scope])[work.scope.pk]).live()
+        versions = dict(live.filter(pk__in=wanted).values_list("pk", "version"))
+    ready = []
     for row in rows:
-        if row.change.pk in outdated:
+        if any(versions.get(entry) != version for entry, version in row.step.rests_on.items()):
             row.change.skip(SkipReason.CHANGED)
             continue
         draft = row.step.draft.in_scope(work.scope)
@@ -154,45 +160,30 @@ def _create(work: _Work, rows: list[_PlannedRow[steps.CreateStep]]) -> None:
         entries.link_sources(work.scope, answer.entry.pk, row.step.sources, now=work.now)
 
 
-def _outdated(scope: Scope, rows: Iterable[_PlannedRow[steps.CreateStep]]) -> set[int]:
-    """Rows that rest on entries changed or expired since the plan was made."""
-    resting = {row.change.pk: row.step.rests_on for row in rows if row.step.rests_on}
-    if not resting:
-        return set()
-    wanted = {entry for versions in resting.values() for entry in versions}
-    live = Entry.objects.in_scope(lock_scopes([scope])[scope.pk]).live()
-    found = dict(live.filter(pk__in=wanted).values_list("pk", "version"))
-    return {pk for pk, versions in resting.items() if any(found.get(entry) != v for entry, v in versions.items())}
-
-
 def _edit(work: _Work, rows: list[_PlannedRow[steps.EditStep]]) -> None:
     """Change columns that nothing is derived from together; content and slots entry by entry."""
     together: defaultdict[str, list[_PlannedRow[steps.EditStep]]] = defaultdict(list)
     for row in rows:
-        if row.step.slots or not entries.BULK_EDITABLE.issuperset(row.step.columns):
-            _edit_one(work, row)
+        change, step = row.change, row.step
+        if not step.slots and entries.BULK_EDITABLE.issuperset(step.columns):
+            together[repr(sorted(step.columns.items()))].append(row)
+            continue
+        edit, version = Edit(columns=step.values, slots=step.slots), change.expected_version
+        try:
+            if change.entry is None:
+                raise EntryNotFound
+            entries.update(change.entry, edit, now=work.now, actor=work.batch.actor, expected_version=version)
+        except EntryNotFound:
+            change.skip(SkipReason.GONE)
+        except VersionConflict:
+            change.skip(SkipReason.CHANGED)
+        except InvalidDraft as problem:
+            change.skip(SkipReason.UNSTORABLE, str(problem))
         else:
-            together[repr(sorted(row.step.columns.items()))].append(row)
+            change.state = ChangeState.APPLIED
     for group in together.values():
         changes = [row.change for row in group]
         _mark(changes, entries.update_many(work.scope, group[0].step.values, _expected(changes), now=work.now))
-
-
-def _edit_one(work: _Work, row: _PlannedRow[steps.EditStep]) -> None:
-    change, edit = row.change, Edit(columns=row.step.values, slots=row.step.slots)
-    try:
-        if change.entry is None:
-            raise EntryNotFound
-        version = change.expected_version
-        entries.update(change.entry, edit, now=work.now, actor=work.batch.actor, expected_version=version)
-    except EntryNotFound:
-        change.skip(SkipReason.GONE)
-    except VersionConflict:
-        change.skip(SkipReason.CHANGED)
-    except InvalidDraft as problem:
-        change.skip(SkipReason.UNSTORABLE, str(problem))
-    else:
-        change.state = ChangeState.APPLIED
 
 
 def _quarantine(work: _Work, rows: list[_PlannedRow[steps.QuarantineStep]]) -> None:
@@ -204,24 +195,21 @@ def _quarantine(work: _Work, rows: list[_PlannedRow[steps.QuarantineStep]]) -> N
 
 
 def _write_events(work: _Work, rows: list[_PlannedRow[steps.EventStep]]) -> None:
+    """Give the events that are there their new content, and write the others."""
+    actor = work.batch.actor
+    if growing := [row for row in rows if row.change.event_id is not None]:
+        contents = {row.change.event_id or 0: row.step.content for row in growing}
+        versions = {row.change.event_id or 0: row.change.expected_version for row in growing}
+        outcome = daily_events.grow(work.scope, contents, versions, now=work.now, actor=actor)
+        _mark([row.change for row in growing], outcome, "event_id")
     new = [row for row in rows if row.change.event_id is None]
-    _grow_events(work, [row for row in rows if row.change.event_id is not None])
-    drafts = [row.step.event(work.scope) for row in new]
-    events = daily_events.write_each(drafts, now=work.now, actor=work.batch.actor)
+    events = daily_events.write_each([row.step.event(work.scope) for row in new], now=work.now, actor=actor)
     for row, event in zip(new, events, strict=True):
         if event is None:
             row.change.skip(SkipReason.SUPPRESSED)
             continue
         row.change.event, row.change.state = event, ChangeState.APPLIED
         row.change.save(update_fields=["event", "state"])
-
-
-def _grow_events(work: _Work, rows: list[_PlannedRow[steps.EventStep]]) -> None:
-    if rows:
-        contents = {row.change.event_id or 0: row.step.content for row in rows}
-        versions = {row.change.event_id or 0: row.change.expected_version for row in rows}
-        outcome = daily_events.grow(work.scope, contents, versions, now=work.now, actor=work.batch.actor)
-        _mark([row.change for row in rows], outcome, "event_id")
 
 
 #: Steps that differ from row to row; rows of other kinds are applied together where their steps are equal.
@@ -238,25 +226,30 @@ def _apply_alike(work: _Work, rows: Iterable[_PlannedRow[steps.Step]]) -> None:
     for row in rows:
         groups[row.step].append(row.change)
     for step, changes in groups.items():
-        if isinstance(step, steps.UndoStep):
-            _undo(work, step, changes)
-        else:
+        if not isinstance(step, steps.UndoStep):
             _mark(changes, _outcome(work, step, _expected(changes)))
+            continue
+        of, by = step.of or work.batch.undoes_id or 0, work.batch.pk
+        for rollback, column in ((entries.rollback, "entry_id"), (daily_events.rollback, "event_id")):
+            named = [change for change in changes if getattr(change, column) is not None]
+            if ids := [getattr(change, column) for change in named]:
+                _mark(named, rollback(work.scope, ids, of=of, by=by, force=step.force, now=work.now), column)
 
 
 def _outcome(work: _Work, step: steps.Step, expected: dict[int, int | None]) -> BulkOutcome:
     scope, now, actor = work.scope, work.now, work.batch.actor
     match step:
-        case steps.ExpireStep():
-            return entries.expire_many(
-                scope, expected, now=now, actor=actor, suppress=step.suppress, only_live=step.only_live
-            )
+        case steps.ExpireStep(suppress=suppress, only_live=only_live):
+            return entries.expire_many(scope, expected, now=now, actor=actor, suppress=suppress, only_live=only_live)
         case steps.ArchiveStep():
             return entries.expire_many(scope, expected, now=now, actor=actor, column="archived_at")
         case steps.RestoreStep():
             return entries.restore_many(scope, expected, now=now, term=step.term)
         case steps.ReplaceStep():
-            successor = step.into.entry or _created_by(work.batch, step.into.position)
+            successor = step.into.entry
+            if not successor:  # the entry that the row at a position created
+                made = BatchChange.objects.filter(batch=work.batch, position=step.into.position or 0)
+                successor = made.filter(state=ChangeState.APPLIED).values_list("entry_id", flat=True).first()
             if successor is None:
                 return BulkOutcome(skipped=dict.fromkeys(expected, SkipReason.NO_SUCCESSOR))
             replace = entries.merge if isinstance(step, steps.MergeStep) else entries.supersede
@@ -265,20 +258,6 @@ def _outcome(work: _Work, step: steps.Step, expected: dict[int, int | None]) -> 
             return entries.purge(scope, expected, now=now)
         case _:
             return BulkOutcome(skipped=dict.fromkeys(expected, SkipReason.GONE))
-
-
-def _created_by(batch: Batch, position: int | None) -> int | None:
-    """The entry that the row at a position created."""
-    rows = BatchChange.objects.filter(batch=batch, position=position or 0, state=ChangeState.APPLIED)
-    return rows.values_list("entry_id", flat=True).first()
-
-
-def _undo(work: _Work, step: steps.UndoStep, changes: Iterable[BatchChange]) -> None:
-    of, by = step.of or work.batch.undoes_id or 0, work.batch.pk
-    for rollback, column in ((entries.rollback, "entry_id"), (daily_events.rollback, "event_id")):
-        named = [change for change in changes if getattr(change, column) is not None]
-        if ids := [getattr(change, column) for change in named]:
-            _mark(named, rollback(work.scope, ids, of=of, by=by, force=step.force, now=work.now), column)
 
 
 def _expected(changes: Iterable[BatchChange]) -> dict[int, int | None]:

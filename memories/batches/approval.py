@@ -169,7 +169,7 @@ class OverruledReplacements:
 
 
 def _overruled_successors(scope: Scope, entries: Collection[int]) -> dict[int, list[str]]:
-    """By entry, the words of what people would not have take its place."""
+    """By entry, the words of what people would not have take its place: stored, or created by a row of a plan."""
     rows = BatchChange.objects.filter(BY_PEOPLE, workspace_id=scope.workspace_id, entry__in=list(entries))
     steps = [
         (change, step)
@@ -177,27 +177,22 @@ def _overruled_successors(scope: Scope, entries: Collection[int]) -> dict[int, l
         if isinstance(step := step_of(change), ReplaceStep) and change.entry_id
     ]
     stored = Entry.objects.in_scope(scope).in_bulk({step.into.entry for _row, step in steps if step.into.entry})
-    created = _created({(change.batch_id, step.into.position) for change, step in steps if step.into.position})
-    found: defaultdict[int, list[str]] = defaultdict(list)
+    places = {(change.batch_id, step.into.position) for change, step in steps if step.into.position}
+    created: dict[tuple[int, int | None], str] = {}
+    if places:
+        makers = BatchChange.objects.filter(
+            batch__in={batch for batch, _position in places}, position__in={position for _batch, position in places}
+        )
+        for maker in makers:
+            if isinstance(step := step_of(maker), CreateStep):
+                created[maker.batch_id, maker.position] = step.draft.content
+    words: defaultdict[int, list[str]] = defaultdict(list)
     for change, step in steps:
         if entry := stored.get(step.into.entry or 0):
-            found[change.entry_id or 0].append(entry.content)
+            words[change.entry_id or 0].append(entry.content)
         elif content := created.get((change.batch_id, step.into.position or 0)):
-            found[change.entry_id or 0].append(content)
-    return found
-
-
-def _created(rows: Collection[tuple[int, int]]) -> dict[tuple[int, int], str]:
-    """By batch and position, the words a row of a plan creates."""
-    if not rows:
-        return {}
-    batches, positions = {batch for batch, _position in rows}, {position for _batch, position in rows}
-    makers = BatchChange.objects.filter(batch__in=batches, position__in=positions)
-    return {
-        (maker.batch_id, maker.position): step.draft.content
-        for maker in makers
-        if isinstance(step := step_of(maker), CreateStep)
-    }
+            words[change.entry_id or 0].append(content)
+    return words
 
 
 #: Proposals that are ranked, and rows looked at of each: whatever waits, a page costs no more.

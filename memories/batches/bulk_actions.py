@@ -122,16 +122,14 @@ class Verb:
     lacks: Callable[[Data], dict[str, str]] = lambda data: {}  # what is missing, by field
 
 
-def _restore(data: Data) -> BulkAction:
-    days = data.get("term_days")
-    return restore(None if days is None else timedelta(days=days))
-
-
 #: In the order clients read them; `into` of a merge is the entry itself.
 VERBS: Mapping[BatchVerb, Verb] = {
     BatchVerb.EXPIRE: Verb(build=lambda data: expire()),
     BatchVerb.ARCHIVE: Verb(build=lambda data: archive()),
-    BatchVerb.RESTORE: Verb(build=_restore, takes=("term_days",)),
+    BatchVerb.RESTORE: Verb(
+        build=lambda data: restore(None if data.get("term_days") is None else timedelta(days=data["term_days"])),
+        takes=("term_days",),
+    ),
     BatchVerb.MERGE: Verb(
         build=lambda data: merge(data["into"], data.get("content")),
         takes=("into", "content"),

@@ -26,6 +26,8 @@ from memories.entries.fields import COLUMN_SLOTS, DRAFTED
 from memories.exceptions import PlatformError
 from memories.models import Batch, BatchChange, DailyEvent, Entry, Scope, Slot
 
+_QUOTED = ("origin", "start", "end", "quote", "at", "speaker")
+
 
 def move(entries: Sequence[Entry], target: Scope, *, now: datetime, actor: str, reason: str) -> BulkResult:
     """Move entries in use to a scope of their workspace: a batch for what is written there, then one for each source.
@@ -33,43 +35,33 @@ def move(entries: Sequence[Entry], target: Scope, *, now: datetime, actor: str, 
     Only what was written there is archived where it was; killed between the two, it is in both. Entries of the target,
     out of use, of another workspace, or of files are left alone.
     """
-    movable = [entry for entry in entries if _is_movable(entry, target)]
-    result = BulkResult(skipped=len(entries) - len(movable))
-    if not movable:
-        return result
-    try:
-        written, kept = _write(movable, target, now=now, actor=actor, reason=reason)
-    except PlatformError as refusal:
-        result.refused.append((target, str(refusal)))
-        return result
-    archived = plan_for_each_scope(kept, archive(), now=now, actor=actor, reason=reason)
-    result.batches, result.refused = [written, *archived.batches], archived.refused
-    result.skipped += len(movable) - len(kept)
-    for batch in archived.batches:
-        done = sum(apply_batch(batch, now=now).counts.values())
-        result.changed += done
-    return result
-
-
-def _is_movable(entry: Entry, target: Scope) -> bool:
-    return (
-        entry.is_live()
+    movable = [
+        entry
+        for entry in entries
+        if entry.is_live()
         and not entry.path
         and not entry.scope.frozen
         and entry.scope_id != target.pk
         and entry.workspace_id == target.workspace_id
-    )
-
-
-def _write(
-    entries: Sequence[Entry], target: Scope, *, now: datetime, actor: str, reason: str
-) -> tuple[Batch, list[Entry]]:
-    """The batch that writes entries in a scope, and those of them that it wrote."""
-    rows = [PlanRow(step=CreateStep(draft=draft)) for draft in drafts_of(entries, target)]
-    batch = plan(target, rows, name="move", run=f"move:{uuid4()}", actor=actor, now=now, reason=reason)
-    apply_batch(batch, now=now)
-    applied = set(batch.changes.filter(state=ChangeState.APPLIED).values_list("position", flat=True))
-    return batch, [entry for n, entry in enumerate(entries, start=1) if n in applied]
+    ]
+    result = BulkResult(skipped=len(entries) - len(movable))
+    if not movable:
+        return result
+    try:
+        rows = [PlanRow(step=CreateStep(draft=draft)) for draft in drafts_of(movable, target)]
+        written = plan(target, rows, name="move", run=f"move:{uuid4()}", actor=actor, now=now, reason=reason)
+        apply_batch(written, now=now)
+    except PlatformError as refusal:
+        result.refused.append((target, str(refusal)))
+        return result
+    applied = set(written.changes.filter(state=ChangeState.APPLIED).values_list("position", flat=True))
+    kept = [entry for n, entry in enumerate(movable, start=1) if n in applied]
+    archived = plan_for_each_scope(kept, archive(), now=now, actor=actor, reason=reason)
+    result.batches, result.refused = [written, *archived.batches], archived.refused
+    result.skipped += len(movable) - len(kept)
+    for batch in archived.batches:
+        result.changed += sum(apply_batch(batch, now=now).counts.values())
+    return result
 
 
 def drafts_of(entries: Sequence[Entry], target: Scope) -> list[UnscopedDraft]:
@@ -78,24 +70,22 @@ def drafts_of(entries: Sequence[Entry], target: Scope) -> list[UnscopedDraft]:
     slots: defaultdict[int, dict[str, str]] = defaultdict(dict)
     for slot in Slot.objects.filter(workspace_id=target.workspace_id, entry__in=entries):
         slots[slot.entry_id][slot.name] = slot.value
-    return [_draft(entry, slots[entry.pk], [_words(row) for row in quotes.get(entry.pk, [])]) for entry in entries]
-
-
-def _draft(entry: Entry, slots: dict[str, str], words: Sequence[QuotedWords]) -> UnscopedDraft:
-    address = {name: getattr(entry, name) for name in COLUMN_SLOTS if getattr(entry, name)}
-    return UnscopedDraft(
-        at=entry.stated_at,
-        importance=entry.importance,
-        slots={**address, **slots},
-        chats=tuple(entry.chats),
-        origins=tuple(entry.origins),
-        evidence=tuple(words),
-        **{name: getattr(entry, name) for name in DRAFTED},
-    )
-
-
-def _words(row: object) -> QuotedWords:
-    return QuotedWords(**{name: getattr(row, name) for name in ("origin", "start", "end", "quote", "at", "speaker")})
+    drafts = []
+    for entry in entries:
+        address = {name: getattr(entry, name) for name in COLUMN_SLOTS if getattr(entry, name)}
+        words = [{name: getattr(row, name) for name in _QUOTED} for row in quotes.get(entry.pk, [])]
+        drafts.append(
+            UnscopedDraft(
+                at=entry.stated_at,
+                importance=entry.importance,
+                slots={**address, **slots[entry.pk]},
+                chats=tuple(entry.chats),
+                origins=tuple(entry.origins),
+                evidence=tuple(QuotedWords(**columns) for columns in words),
+                **{name: getattr(entry, name) for name in DRAFTED},
+            )
+        )
+    return drafts
 
 
 #: Of rows that were not written: taken out there by people, or of somebody erased. Then they go where they were, too.
@@ -126,46 +116,31 @@ def carry_over(entries: Sequence[Entry], days: Sequence[DailyEvent], target: Sco
 
     Lines of files are copied, and stay as their files say. How many went over. Raises ScopeFrozen.
     """
-    new_days = _unknown(days, target, carrying.since)
     rows = [PlanRow(step=CreateStep(draft=draft)) for draft in drafts_of(entries, target)]
-    rows += [PlanRow(step=EventStep.of(_rewritten(day, target))) for day in new_days]
+    if dates := {day.local_date for day in days}:  # the days of which the target does not tell the same
+        here = DailyEvent.objects.filter(workspace_id=target.workspace_id, scope=target, local_date__in=dates)
+        in_use = here.filter(Q(expired_at=None) | Q(expired_at__gte=carrying.since))
+        told = set(in_use.values_list("local_date", "content"))
+        for day in (day for day in days if (day.local_date, day.content) not in told):
+            event = EventDraft(
+                scope=target,
+                local_date=day.local_date,
+                content=day.content,
+                source=day.source,
+                chats=tuple(day.chats),
+                origins=tuple(day.origins),
+            )
+            rows.append(PlanRow(step=EventStep.of(event)))
     if not rows:
         return 0
-    there = _settled(apply_batch(carrying.begin(target, rows), now=carrying.now))
+    batch = apply_batch(carrying.begin(target, rows), now=carrying.now)
+    there = {  # it was written, was known already, or may not be there
+        position
+        for position, state, note in BatchChange.objects.filter(batch=batch).values_list("position", "state", "note")
+        if state == ChangeState.APPLIED or note.partition(":")[0] in _GONE_THERE
+    }
     archived = [entry for n, entry in enumerate(entries, start=1) if n in there and not entry.path]
     if archived:
         going = [PlanRow.of(entry, ArchiveStep()) for entry in archived]
         apply_batch(carrying.begin(archived[0].scope, going), now=carrying.now)
     return len(there)
-
-
-def _settled(batch: Batch) -> set[int]:
-    """The positions of what was written, was known already, or may not be there."""
-    changes = BatchChange.objects.filter(batch=batch).values_list("position", "state", "note")
-    return {
-        position
-        for position, state, note in changes
-        if state == ChangeState.APPLIED or note.partition(":")[0] in _GONE_THERE
-    }
-
-
-def _rewritten(day: DailyEvent, target: Scope) -> EventDraft:
-    return EventDraft(
-        scope=target,
-        local_date=day.local_date,
-        content=day.content,
-        source=day.source,
-        chats=tuple(day.chats),
-        origins=tuple(day.origins),
-    )
-
-
-def _unknown(days: Sequence[DailyEvent], target: Scope, since: datetime) -> list[DailyEvent]:
-    """The days of which the target does not tell the same."""
-    dates = {day.local_date for day in days}
-    here = DailyEvent.objects.filter(workspace_id=target.workspace_id, scope=target, local_date__in=dates)
-    told = here.filter(Q(expired_at=None) | Q(expired_at__gte=since))
-    known: defaultdict[object, set[str]] = defaultdict(set)
-    for date, content in told.values_list("local_date", "content") if dates else ():
-        known[date].add(content)
-    return [day for day in days if day.content not in known[day.local_date]]

@@ -211,15 +211,12 @@ def _change(batch: Batch, row: PlanRow, position: int, state: ChangeState = Chan
 
 
 def _write_rows(batch: Batch, scope: Scope, rows: Iterable[PlanRow] | StepForAll) -> None:
-    if isinstance(rows, StepForAll):
-        _write_all(batch, rows.entries.filter(scope=scope, workspace_id=scope.workspace_id), rows.step)
+    if not isinstance(rows, StepForAll):
+        changes = (_change(batch, row, position) for position, row in enumerate(rows, start=1))
+        while some := list(islice(changes, ROWS_AT_ONCE)):
+            BatchChange.objects.bulk_create(some)
         return
-    changes = (_change(batch, row, position) for position, row in enumerate(rows, start=1))
-    while some := list(islice(changes, ROWS_AT_ONCE)):
-        BatchChange.objects.bulk_create(some)
-
-
-def _write_all(batch: Batch, chosen: EntryQuerySet, step: PlannedStep) -> None:
+    step, chosen = rows.step, rows.entries.filter(scope=scope, workspace_id=scope.workspace_id)
     query, parameters = chosen.order_by().values_list("pk", "version").query.sql_with_params()
     with connection.cursor() as cursor:
         cursor.execute(

@@ -123,7 +123,10 @@ def quarantine(affected: Affected, *, reason: str, now: datetime, actor: str) ->
     if not by_scope:  # its reason and who ordered it stand in a batch all the same
         by_scope.update({scope: [] for scope in Scope.objects.filter(pk__in=sorted(affected.scopes)[:1])})
     for scope, group in by_scope.items():
-        rows = [PlanRow(step=_step(entry, suspect.origins), entry_id=entry.pk) for entry in group]
+        rows = []
+        for entry in group:
+            origins = tuple(path for path in entry.origins if path in suspect.origins)
+            rows.append(PlanRow(step=QuarantineStep(origins=origins), entry_id=entry.pk))
         try:
             batch = plan(scope, rows, name=NAME, run=done.run, actor=actor, now=now, reason=reason)
             done.entries += sum(apply_batch(batch, now=now).counts.values())
@@ -135,10 +138,6 @@ def quarantine(affected: Affected, *, reason: str, now: datetime, actor: str) ->
         suspect.workspace_id, affected.scopes, suspect.origins, run=done.run, now=now, actor=actor
     )
     return done
-
-
-def _step(entry: Entry, origins: Collection[str]) -> QuarantineStep:
-    return QuarantineStep(origins=tuple(path for path in entry.origins if path in origins))
 
 
 def let_back(

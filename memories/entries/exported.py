@@ -249,7 +249,7 @@ _WORDS = {
 }
 
 
-def plant(workspace_id: int, *, now: datetime, actor: str) -> int:
+def plant_canaries(workspace_id: int, *, now: datetime, actor: str) -> int:
     """Plant the canaries of a workspace, unless they are there; how many there are."""
     scope = Scope.objects.begin(workspace_id, SCOPE_KEY, ScopeKind.USER)
     drafts = [
@@ -268,7 +268,7 @@ def plant(workspace_id: int, *, now: datetime, actor: str) -> int:
     return len(remember_many(drafts, now=now, actor=actor))
 
 
-def take_out(workspace_id: int, *, now: datetime, actor: str) -> int:
+def take_out_canaries(workspace_id: int, *, now: datetime, actor: str) -> int:
     """Take the canaries of a workspace out of use; how many."""
     rows = Entry.objects.live().filter(workspace_id=workspace_id, subtype=SUBTYPE)
     expected: dict[int, int | None] = dict.fromkeys(rows.values_list("pk", flat=True))

@@ -9,7 +9,7 @@ from django.test import RequestFactory
 from django.urls import reverse
 
 from memories.audit.models import AuditEvent, AuditRecord
-from memories.entries import exported as planting
+from memories.entries.exported import plant_canaries
 from memories.models import Entry, WebhookDelivery, Workspace
 from memories.staff.roles import Role
 from memories.tenancy.canaries import LONGEST, SUBTYPE, planted_in, token_of
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def planted(workspace: Workspace) -> Workspace:
-    planting.plant(workspace.pk, now=NOW, actor="user:alice")
+    plant_canaries(workspace.pk, now=NOW, actor="user:alice")
     return workspace
 
 
