@@ -4,7 +4,7 @@ import random
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from memories.evaluation import dataset
+from evals import dataset
 
 #: An English and a Chinese name of each thing; a question may be in either language.
 PEOPLE = (("Ida", "小伊"), ("Omar", "小奥"), ("Lena", "小莲"), ("Piotr", "小彼"), ("Mei", "小梅"), ("Juan", "小胡"))

@@ -19,7 +19,7 @@ from typing import Any
 from memories import embeddings, entries
 from memories.choices import EntryType, ScopeKind, Source
 from memories.entries.draft import Draft
-from memories.evaluation.workspace import throwaway_workspace
+from memories.evaluation.throwaway import throwaway_workspace
 from memories.index import worker
 from memories.index.contextual import normalise
 from memories.models import Scope

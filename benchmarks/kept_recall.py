@@ -24,11 +24,11 @@ from typing import Any
 
 from benchmarks.compression import model, successors
 from benchmarks.simulated_facts import at_random, merging_twins
+from evals import dataset
 from memories import batches, embeddings, entries
 from memories.consolidation import compression
 from memories.entries.draft import Draft
-from memories.evaluation import dataset
-from memories.evaluation.workspace import remove
+from memories.evaluation.throwaway import remove
 from memories.index import worker
 from memories.models import Batch, Entry, Scope, Workspace
 from memories.recall import Query, SearchScope, recall

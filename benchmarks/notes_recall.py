@@ -6,12 +6,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from benchmarks.files import files_root
+from evals import dataset
+from evals.dataset import CorpusText
+from evals.report import AnswerScore, figures
+from evals.run import ask_all
+from evals.workspace import UNDATED, IngestedScope, index_all, ingest
 from memories.choices import ScopeKind
-from memories.evaluation import dataset
-from memories.evaluation.dataset import CorpusText
-from memories.evaluation.report import AnswerScore, figures
-from memories.evaluation.run import ask_all
-from memories.evaluation.workspace import UNDATED, IngestedScope, index_all, ingest, throwaway_workspace
+from memories.evaluation.throwaway import throwaway_workspace
 from memories.files.layout import scope_folder
 from memories.models import Entry, Scope, Workspace
 from memories.notes.index import sync_scope

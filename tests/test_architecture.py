@@ -16,7 +16,7 @@ import pytest
 
 from tests import ROOT
 
-PACKAGES = ["memories", "sessions_app", "channels_app", "memplatform"]  # bottom to top
+PACKAGES = ["memories", "sessions_app", "channels_app", "memplatform", "evals"]  # bottom to top
 #: Six layers, lowest first, and in each its packages in order: a package uses those named before it, and nothing else.
 #: Verbs are strangers to one another.
 LAYERS = {
@@ -68,8 +68,8 @@ class Source:
 
     @property
     def is_face(self) -> bool:
-        """Whether it meets the world; all of memplatform does: it starts, watches and wires."""
-        return self.package == "memplatform" or self.unit in FACES
+        """Whether it meets the world; all of memplatform does: it starts, watches and wires. So does what measures."""
+        return self.package in ("memplatform", "evals") or self.unit in FACES
 
     def imports(self) -> Iterator[str]:
         """Everything imported anywhere in the module, deferred, relative or by a dotted path in a string."""

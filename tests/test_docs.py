@@ -25,7 +25,7 @@ from tests.conftest import Api, make_key
 from tests.test_architecture import LAYERS
 
 REFERENCE = ROOT / "docs" / "reference"
-APPS = ("memories", "sessions_app", "channels_app", "memplatform")
+APPS = ("memories", "sessions_app", "channels_app", "memplatform", "evals")
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
 BEHAVIOURS = [
     f"{group}{n}"

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
+from evals import dataset
+from evals.report import figures
+from evals.run import evaluate
 from examples import replay
-from memories.evaluation import dataset
-from memories.evaluation.report import figures
-from memories.evaluation.run import evaluate
 from memories.index.worker import drain
 from memories.models import Workspace
 from tests.conftest import make_key

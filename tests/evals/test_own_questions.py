@@ -12,7 +12,7 @@ from django.core.management import CommandError
 from memories.index.worker import drain
 from memories.models import Entry, RecallTrace, Workspace
 from tests.conftest import Api, make_key
-from tests.memories.evaluation.conftest import evaluate, measured, rows_of_every_table
+from tests.evals.conftest import evaluate, measured, rows_of_every_table
 
 pytestmark = pytest.mark.django_db
 SAID = ("my cat is called Mochi", "the train to Lisbon leaves at noon", "我家的猫叫麻薯", "牙医把我的预约改到了星期四")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
 
-from memories.evaluation.dataset import Dataset, Question
+from evals.dataset import Dataset, Question
 from memories.models import Entry
 from memories.recall import Recall
 

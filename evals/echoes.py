@@ -6,11 +6,11 @@ from datetime import timedelta
 from itertools import product
 from typing import Any
 
+from evals.comparison import format_comparison, format_latency
+from evals.dataset import CorpusText, Dataset, Question
+from evals.report import format_unasked
+from evals.workspace import IngestedScope
 from memories.choices import Echo
-from memories.evaluation.comparison import format_comparison, format_latency
-from memories.evaluation.dataset import CorpusText, Dataset, Question
-from memories.evaluation.report import format_unasked
-from memories.evaluation.workspace import IngestedScope
 from memories.language.scripts import has_han
 from memories.language.turns import turn_of
 from memories.models import Entry, Workspace

@@ -1,10 +1,12 @@
-"""The same questions asked twice, side by side: without something and with it."""
+"""The same questions asked twice, side by side: without something, as the owner's reranker, and with it."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from memories.evaluation.report import AnswerScore, figures, first_right_rank, format_heading, verdicts
+from evals.report import AnswerScore, figures, first_right_rank, format_heading, percentile, verdicts
+from evals.run import override_settings
+from memories.conf import conf
 
 VERDICTS = ("found", "weak", "none")
 #: Headings of the two columns.
@@ -71,3 +73,42 @@ def _shares(report: Mapping[str, Any], kind: str) -> list[str]:
 
 def _column(categories: Mapping[str, Mapping[str, float]], measure: str) -> dict[str, float]:
     return {name: row[measure] for name, row in categories.items()}
+
+
+#: Without it figures are those of the ranking, whatever is configured.
+OFF = {"RERANK_BASE_URL": ""}
+#: A slow one is measured, too; how many of its answers would have been in time is reported.
+PATIENT = {"RERANK_SECONDS": 60.0}
+
+
+def compare_reranking(ask: Callable[[], Sequence[AnswerScore]], name: str) -> dict[str, Any]:
+    """The report on questions asked twice, first without the reranker."""
+    with override_settings(OFF):
+        without = ask()
+    with override_settings(PATIENT):
+        reranked = ask()
+    took = sorted(answer.rerank_milliseconds for answer in reranked if answer.rerank_milliseconds is not None)
+    limit = conf.RERANK_SECONDS
+    return compare(without, reranked, name) | {
+        "reranked": len(took),
+        "rerank_ms": {"p50": percentile(took, 50), "p95": percentile(took, 95)},
+        "limit_seconds": limit,
+        "in_time": round(sum(one <= limit * 1000 for one in took) / len(took), 4) if took else None,
+    }
+
+
+def format_reranking(report: Mapping[str, Any]) -> str:
+    """The figures in two columns with what changed, and whether it is fast enough."""
+    heading = f"{report['dataset']}: {report['questions']} questions"
+    return "\n".join([heading, "", *format_comparison(report), *_times(report)])
+
+
+def _times(report: Mapping[str, Any]) -> list[str]:
+    if report["in_time"] is None:
+        return ["the reranker was not asked: no question had two candidates"]
+    took, limit = report["rerank_ms"], report["limit_seconds"]
+    within = f"{report['in_time']:.0%} within MEMORY_RERANK_SECONDS ({limit:g})"
+    return [
+        f"reranker: p50 {took['p50']:.0f} ms, p95 {took['p95']:.0f} ms; {within}",
+        format_latency(report),
+    ]

@@ -12,19 +12,11 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
+from evals import comparison, dataset, echoes, judgements, live
+from evals.report import AnswerScore, figures, format_heading, format_report, format_row, unasked, verdicts
+from evals.run import ablate, ask_all, move_elsewhere, override_settings
+from evals.workspace import IngestedScope, remove_kept, reuse_or_ingest, workspace_for
 from memories import embeddings, reranker
-from memories.evaluation import comparison, dataset, echoes, judgements, live, reranking
-from memories.evaluation.report import (
-    AnswerScore,
-    figures,
-    format_heading,
-    format_report,
-    format_row,
-    unasked,
-    verdicts,
-)
-from memories.evaluation.run import ablate, ask_all, move_elsewhere, override_settings
-from memories.evaluation.workspace import IngestedScope, remove_kept, reuse_or_ingest, workspace_for
 from memories.exceptions import EmbedderFailed
 from memories.models import Workspace
 
@@ -86,7 +78,7 @@ class Command(BaseCommand):
                     raise CommandError("There is no reranker to measure: set MEMORY_RERANK_BASE_URL.")
                 if reranker.scores("warm up", ["one text", "another"], seconds=WARM_UP_SECONDS) is None:
                     raise CommandError("The reranker gives no answer that can be used; the line above says why.")
-            with override_settings({} if options["rerank"] else reranking.OFF):
+            with override_settings({} if options["rerank"] else comparison.OFF):
                 if target.is_file():
                     self._live(target, _workspace(workspace), **options)
                 else:
@@ -160,7 +152,7 @@ class Command(BaseCommand):
         rows = judgements.read(path)
         _need_embedder()
         if options["pool"]:
-            with override_settings(reranking.PATIENT):
+            with override_settings(comparison.PATIENT):
                 judgements.write(options["pool"], live.pool(rows, workspace))
             self.stdout.write(f"{len(rows)} questions in {options['pool']}, with what is found today.")
             return
@@ -190,8 +182,8 @@ class Command(BaseCommand):
             self.stdout.write(json.dumps({"dataset": name, "ablation": report}))
 
     def _compare(self, ask: Callable[[], list[AnswerScore]], name: str, *, as_json: bool) -> None:
-        report = reranking.compare(ask, name)
-        self.stdout.write(json.dumps(report) if as_json else reranking.format_comparison(report))
+        report = comparison.compare_reranking(ask, name)
+        self.stdout.write(json.dumps(report) if as_json else comparison.format_reranking(report))
         _refuse_degraded(report)
 
     def _tell(self, report: dict[str, Any], *, as_json: bool) -> None:

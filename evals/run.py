@@ -12,10 +12,10 @@ from typing import Any
 
 from django.conf import settings
 
+from evals.dataset import Dataset, Question
+from evals.report import AnswerScore
+from evals.workspace import IngestedScope, Progress, ingest, rebuild_rows
 from memories.choices import NeedMode, ScopeKind
-from memories.evaluation.dataset import Dataset, Question
-from memories.evaluation.report import AnswerScore
-from memories.evaluation.workspace import IngestedScope, Progress, ingest, rebuild_rows
 from memories.models import Workspace
 from memories.recall import Query, SearchScope, recall
 from memories.recall.ranking import FEATURES

@@ -13,13 +13,13 @@ from django.utils import timezone
 from pytest_httpserver import HTTPServer
 from werkzeug import Request, Response
 
+from evals.judgements import read
 from memories import reranker
-from memories.evaluation.judgements import read
 from memories.index.worker import drain
 from memories.models import Workspace
 from tests import ROOT
 from tests.conftest import Api, make_key
-from tests.memories.evaluation.conftest import evaluate, measured
+from tests.evals.conftest import evaluate, measured
 from tests.support import rerank_server
 
 pytestmark = pytest.mark.django_db

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
+from evals.run import INGREDIENTS
 from memories import embeddings
 from memories.embeddings.deterministic import Deterministic
-from memories.evaluation.run import INGREDIENTS
 from memories.index import search_rows
 from memories.models import Entry, EntryIndex, RecallTrace, Workspace
-from tests.memories.evaluation.conftest import CORPUS, QUERIES, evaluate, measured, rows_of_every_table
+from tests.evals.conftest import CORPUS, QUERIES, evaluate, measured, rows_of_every_table
 
 pytestmark = pytest.mark.django_db
 SetOf = Callable[..., Path]

@@ -11,10 +11,10 @@ import pytest
 from django.apps import apps
 from django.core.management import CommandError, call_command
 
+from evals import run
+from evals.dataset import load, parse_time
 from memories import embeddings
 from memories.embeddings.deterministic import Deterministic
-from memories.evaluation import run
-from memories.evaluation.dataset import load, parse_time
 from memories.index import models_in_use, worker
 from memories.models import EmbeddingCache, Entry, RecallTrace
 

@@ -4,24 +4,21 @@ Every text goes in through the same door as everybody's.
 """
 
 import time
-import uuid
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from django.db import connection, transaction
-
+from evals.dataset import CorpusText, Dataset
 from memories import entries
 from memories.choices import EntryType, ScopeKind, Source
 from memories.conf import conf
 from memories.entries.draft import Draft
-from memories.evaluation.dataset import CorpusText, Dataset
+from memories.evaluation.throwaway import empty, remove, throwaway_workspace
 from memories.exceptions import EmbedderFailed
 from memories.index import models_in_use, search_rows, worker
-from memories.models import Change, EmbeddingCache, Entry, IndexQueueItem, RecallTrace, Scope, Workspace
-from memories.models.table import Fate, children_first, tables
+from memories.models import EmbeddingCache, Entry, IndexQueueItem, RecallTrace, Scope, Workspace
 from memories.recall import vector
 
 
@@ -50,36 +47,6 @@ def remove_kept(keep: str, variant: str = "") -> None:
 
 def _kept_name(keep: str, variant: str) -> str:
     return f"evaluation: {keep}"[: 100 - len(variant)] + variant
-
-
-@contextmanager
-def throwaway_workspace(language: str = "en") -> Iterator[Workspace]:
-    """A new workspace, removed with all it holds when the block ends, however it ends."""
-    workspace = Workspace.objects.create(name=f"evaluation-{uuid.uuid4().hex[:12]}", language=language)
-    try:
-        yield workspace
-    finally:
-        remove(workspace)
-
-
-def remove(workspace: Workspace) -> None:
-    """Remove a workspace of ours and every row of it."""
-    with transaction.atomic():
-        empty(workspace)
-        workspace.delete()
-
-
-def empty(workspace: Workspace) -> None:
-    """Remove every row of a workspace of ours; the history last, which the removal of the others is written to."""
-    models = [
-        model
-        for model, table in tables()
-        if table.fate is not Fate.KEPT and "workspace_id" in {column.attname for column in model._meta.concrete_fields}
-    ]
-    with transaction.atomic(), connection.cursor() as cursor:
-        for model in sorted(children_first(models), key=lambda model: model is Change):
-            table = model._meta.db_table
-            cursor.execute(f"DELETE FROM {table} WHERE workspace_id = %s", [workspace.pk])  # noqa: S608 (a constant)
 
 
 CHUNK = 500

@@ -6,11 +6,11 @@ from statistics import fmean
 from typing import Any
 from uuid import UUID
 
+from evals.dataset import Question
+from evals.judgements import JudgedMemory, JudgedQuestion
+from evals.report import AnswerScore, figures, verdicts
+from evals.run import EMBED_SECONDS, INGREDIENTS, LIMIT, Ingredient, override_settings
 from memories.choices import NeedMode, ScopeKind
-from memories.evaluation.dataset import Question
-from memories.evaluation.judgements import JudgedMemory, JudgedQuestion
-from memories.evaluation.report import AnswerScore, figures, verdicts
-from memories.evaluation.run import EMBED_SECONDS, INGREDIENTS, LIMIT, Ingredient, override_settings
 from memories.models import Entry, Scope, Workspace
 from memories.recall import Query, Recall, SearchScope, recall
 from memories.tenancy.resolver import ScopeRef

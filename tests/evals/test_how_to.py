@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from memories.evaluation.judgements import JudgedMemory, JudgedQuestion, read
+from evals.judgements import JudgedMemory, JudgedQuestion, read
 from memories.index.worker import drain
 from memories.models import Workspace
 from tests import ROOT
 from tests.conftest import Api, make_key
-from tests.memories.evaluation.conftest import evaluate
+from tests.evals.conftest import evaluate
 
 pytestmark = pytest.mark.django_db
 PAGE = (ROOT / "docs" / "howto" / "evaluate.md").read_text()

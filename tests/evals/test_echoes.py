@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 from django.core.management import CommandError
 
+from evals.dataset import Dataset, load
+from evals.echoes import REPLIES, with_echoes
 from memories.choices import Echo
-from memories.evaluation.dataset import Dataset, load
-from memories.evaluation.echoes import REPLIES, with_echoes
 from memories.language.turns import sides_of
 from memories.models import Entry, Workspace
-from tests.memories.evaluation.conftest import CORPUS, QUERIES, evaluate, measured, rows_of_every_table
+from tests.evals.conftest import CORPUS, QUERIES, evaluate, measured, rows_of_every_table
 
 SetOf = Callable[..., Path]
 
