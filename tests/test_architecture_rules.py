@@ -96,7 +96,7 @@ KEPT: list[tuple[Rule, str, str]] = [
     (broken_layers, "memories.tenancy.resolver", "from memories.language.text import is_storable"),
     (broken_layers, "memories.entries.write", "from memories.index import worker\nfrom memories.entries import locks"),
     (broken_layers, "memories.recall.traces", "from memories.recall.query import Query"),
-    (broken_layers, "memories.evaluation.pinned", "from memories.index import worker\nfrom memories.recall import recall"),
+    (broken_layers, "memories.evaluation.a", "from memories.index import worker\nfrom memories.recall import recall"),
     (broken_layers, "memories", "x = 1"),
     (read_clocks, "memories.api.requests", "timezone.now()"),
     (read_clocks, "channels_app.api.recall", "timezone.now()"),
