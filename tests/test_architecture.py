@@ -104,8 +104,8 @@ def is_module(path: str) -> bool:
 @cache
 def sources() -> list[Source]:
     """Every module of the four packages; migrations are written by Django."""
-    paths = [path for package in PACKAGES for path in (ROOT / package).rglob("*.py") if "migrations" not in path.parts]
-    return [_read(path) for path in sorted(paths)]
+    paths = sorted(path for package in PACKAGES for path in (ROOT / package).rglob("*.py"))
+    return [_read(path) for path in paths if "migrations" not in path.relative_to(ROOT).parts]
 
 
 @cache
