@@ -9,6 +9,7 @@ from memories.conf import conf
 from memories.models import Recorded, Workspace, record_changes
 from memories.models.ids import uuid7
 from memories.models.table import Chapter, Export, Fate, Table
+from memories.models.walls import InsideWorkspace, WorkspacePolicy
 from memories.tenancy.keys import key_of_peer, key_of_person
 from memories.tenancy.resolver import ChannelRules
 
@@ -83,6 +84,7 @@ class Channel(Recorded):
             models.CheckConstraint(
                 condition=Q(max_tokens__isnull=True) | Q(max_tokens__gte=100), name="channel_history_has_room"
             ),
+            WorkspacePolicy(name="channel_of_the_workspaces"),
         ]
 
     def __str__(self) -> str:
@@ -143,7 +145,8 @@ class ReplayedRecord(models.Model):
         verbose_name = _("replayed call")
         verbose_name_plural = _("replayed calls")
         constraints = [
-            models.CheckConstraint(condition=Q(outcome__in=ReplayOutcome.values), name="replayedrecord_outcome_known")
+            models.CheckConstraint(condition=Q(outcome__in=ReplayOutcome.values), name="replayedrecord_outcome_known"),
+            WorkspacePolicy(name="replayedrecord_of_the_workspaces"),
         ]
         indexes = [
             models.Index(fields=["workspace", "-accepted_at", "-id"], name="replayedrecord_by_time"),
@@ -176,6 +179,9 @@ class PathComparison(models.Model):
     class Meta:
         verbose_name = _("comparison")
         verbose_name_plural = _("comparisons")
+        constraints = [
+            WorkspacePolicy(name="pathcomparison_of_the_workspaces"),
+        ]
         indexes = [models.Index(fields=["workspace", "-created_at", "-id"], name="pathcomparison_by_time")]
 
     def __str__(self) -> str:
@@ -207,6 +213,7 @@ class Person(Recorded):
         constraints = [
             models.UniqueConstraint(fields=["workspace", "key"], name="person_key_once_in_workspace"),
             models.UniqueConstraint(fields=["id", "workspace"], name="person_in_workspace"),
+            WorkspacePolicy(name="person_of_the_workspaces"),
         ]
 
     def __str__(self) -> str:
@@ -247,6 +254,8 @@ class Identity(Recorded):
             models.UniqueConstraint(fields=["workspace", "platform", "peer"], name="identity_once_in_workspace"),
             models.UniqueConstraint(fields=["id", "workspace"], name="identity_in_workspace"),
             models.CheckConstraint(condition=~Q(platform="") & ~Q(peer=""), name="identity_names_a_peer"),
+            InsideWorkspace("person", name="identity_person_in_its_workspace", cascade=True),
+            WorkspacePolicy(name="identity_of_the_workspaces"),
         ]
 
     def __str__(self) -> str:
@@ -296,7 +305,9 @@ class Consent(Recorded):
         verbose_name_plural = _("consents")
         triggers = record_changes()
         constraints = [
-            models.CheckConstraint(condition=Q(subject__in=ConsentSubject.values), name="consent_subject_known")
+            models.CheckConstraint(condition=Q(subject__in=ConsentSubject.values), name="consent_subject_known"),
+            InsideWorkspace("person", name="consent_person_in_its_workspace", cascade=True),
+            WorkspacePolicy(name="consent_of_the_workspaces"),
         ]
 
     def __str__(self) -> str:

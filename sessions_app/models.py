@@ -18,6 +18,7 @@ from memories.models.ids import uuid7
 from memories.models.index import embedding_has_a_model
 from memories.models.lease import RetryQuerySet
 from memories.models.table import Chapter, Export, Fate, Table
+from memories.models.walls import InsideWorkspace, WorkspacePolicy
 from memories.tenancy.resolver import Address, ChannelRules
 from sessions_app.choices import SPOKEN, EventKind
 
@@ -123,6 +124,9 @@ class Session(Recorded):
                 condition=Q(flushed_to__lt=models.F("next_position"), compacted_to__lt=models.F("next_position")),
                 name="session_marks_lie_in_its_conversation",
             ),
+            InsideWorkspace("user_scope", name="session_user_scope_in_its_workspace"),
+            InsideWorkspace("chat_scope", name="session_chat_scope_in_its_workspace"),
+            WorkspacePolicy(name="session_of_the_workspaces"),
         ]
         indexes = [
             models.Index(fields=["workspace", "-last_at", "-id"], name="session_by_time"),
@@ -210,6 +214,8 @@ class SessionEvent(models.Model):
             models.UniqueConstraint(fields=["session", "conversation", "position"], name="sessionevent_position_once"),
             models.UniqueConstraint(fields=["id", "workspace"], name="sessionevent_in_workspace"),
             models.CheckConstraint(condition=Q(kind__in=EventKind.values), name="sessionevent_kind_known"),
+            InsideWorkspace("session", name="sessionevent_session_in_its_workspace", cascade=True),
+            WorkspacePolicy(name="sessionevent_of_the_workspaces"),
         ]
         indexes = [
             models.Index(fields=["at"], name="sessionevent_by_age"),
@@ -264,7 +270,12 @@ class EventIndex(models.Model):
     class Meta:
         verbose_name = _("search row of a message")
         verbose_name_plural = _("search rows of messages")
-        constraints = [embedding_has_a_model("eventindex_embedding_has_a_model")]
+        constraints = [
+            embedding_has_a_model("eventindex_embedding_has_a_model"),
+            InsideWorkspace("event", name="eventindex_event_in_its_workspace", cascade=True),
+            InsideWorkspace("session", name="eventindex_session_in_its_workspace", cascade=True),
+            WorkspacePolicy(name="eventindex_of_the_workspaces"),
+        ]
         indexes = [
             models.Index(fields=["session", "at"], name="eventindex_of_session"),
             models.Index(
@@ -305,6 +316,8 @@ class Flush(models.Model):
         verbose_name_plural = _("flushes")
         constraints = [
             models.UniqueConstraint(fields=["session", "conversation", "cycle"], name="flush_once_a_cycle"),
+            InsideWorkspace("session", name="flush_session_in_its_workspace", cascade=True),
+            WorkspacePolicy(name="flush_of_the_workspaces"),
         ]
 
     def __str__(self) -> str:

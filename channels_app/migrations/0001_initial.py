@@ -1,26 +1,16 @@
-"""The tables of channels as of the first release, with their walls. What was before is in before_release/."""
+"""The tables of channels and of people."""
 
 import django.db.models.deletion
 import memories.models.ids
+import memories.models.walls
 import pgtrigger.compiler
 import pgtrigger.migrations
 from django.db import migrations, models
-
-from memories.migrations._walls import row_level_security
-
 
 
 class Migration(migrations.Migration):
 
     initial = True
-
-    #: A database of before the first release has these, in before_release/, and goes on from any of them.
-    replaces = [
-        ("channels_app", "0001_tables"),
-        ("channels_app", "0002_row_level_walls"),
-        ("channels_app", "0003_budget_of_a_history"),
-        ("channels_app", "0004_a_version_alone"),
-    ]
 
     dependencies = [
         ('memories', '0001_initial'),
@@ -33,6 +23,7 @@ class Migration(migrations.Migration):
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('version', models.PositiveIntegerField(default=1, editable=False, verbose_name='version')),
                 ('uid', models.UUIDField(default=memories.models.ids.uuid7, editable=False, unique=True, verbose_name='id')),
+                ('workspace', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='channels', to='memories.workspace')),
                 ('platform', models.CharField(max_length=40, verbose_name='platform')),
                 ('account', models.CharField(blank=True, default='', max_length=200, verbose_name='account')),
                 ('label', models.CharField(blank=True, default='', max_length=200, verbose_name='label')),
@@ -43,20 +34,158 @@ class Migration(migrations.Migration):
                 ('group_prefix', models.CharField(default='group_', max_length=30, verbose_name='group prefix')),
                 ('capture_group_memory', models.BooleanField(blank=True, null=True, verbose_name='remember for the group')),
                 ('group_user_recall', models.CharField(blank=True, choices=[('none', 'Nothing'), ('same_chat', 'Only what was said in that chat'), ('all', 'Everything')], default='', max_length=10, verbose_name='what a group may hear of a person')),
+                ('secrets', models.CharField(blank=True, choices=[('keep', 'Kept apart, for its owner'), ('mask', 'Not stored'), ('off', 'Stored as it was said')], default='', max_length=4, verbose_name='secrets that are told')),
                 ('need', models.CharField(choices=[('auto', 'By rules'), ('off', 'Always recall')], default='auto', max_length=4, verbose_name='ask whether memory is needed')),
                 ('max_tokens', models.PositiveIntegerField(blank=True, null=True, verbose_name='tokens of a history')),
+                ('path_mode', models.CharField(choices=[('hooks_only', 'The database'), ('legacy_only', 'The files'), ('dual_write', 'Both store, the database answers')], default='hooks_only', max_length=12, verbose_name='answered and stored by')),
+                ('transcripts', models.BooleanField(blank=True, null=True, verbose_name='transcripts in files')),
                 ('created_at', models.DateTimeField(auto_now_add=True, verbose_name='created')),
-                ('workspace', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='channels', to='memories.workspace')),
             ],
             options={
                 'verbose_name': 'channel',
                 'verbose_name_plural': 'channels',
-                'constraints': [models.UniqueConstraint(fields=('workspace', 'platform', 'account'), name='channel_account_once'), models.UniqueConstraint(fields=('id', 'workspace'), name='channel_in_workspace'), models.CheckConstraint(condition=models.Q(('platform', ''), _negated=True), name='channel_has_a_platform'), models.CheckConstraint(condition=models.Q(('dm_scope__in', ['', 'main', 'per-peer', 'per-channel-peer', 'per-account-channel-peer'])), name='channel_dm_scope_known'), models.CheckConstraint(condition=models.Q(('group_user_recall__in', ['', 'none', 'same_chat', 'all'])), name='channel_group_recall_known'), models.CheckConstraint(condition=models.Q(('session_mode__in', ['stable', 'fresh'])), name='channel_session_mode_known'), models.CheckConstraint(condition=models.Q(('group_sessions__in', ['shared', 'per_member'])), name='channel_group_sessions_known'), models.CheckConstraint(condition=models.Q(models.Q(('group_prefix', ''), _negated=True), models.Q(('group_prefix__startswith', 'direct_'), _negated=True)), name='channel_group_prefix_not_that_of_direct_chats'), models.CheckConstraint(condition=models.Q(('max_tokens__isnull', True), ('max_tokens__gte', 100), _connector='OR'), name='channel_history_has_room')],
+                'constraints': [
+                    models.UniqueConstraint(fields=('workspace', 'platform', 'account'), name='channel_account_once'),
+                    models.UniqueConstraint(fields=('id', 'workspace'), name='channel_in_workspace'),
+                    models.CheckConstraint(condition=models.Q(('platform', ''), _negated=True), name='channel_has_a_platform'),
+                    models.CheckConstraint(condition=models.Q(('dm_scope__in', ['', 'main', 'per-peer', 'per-channel-peer', 'per-account-channel-peer'])), name='channel_dm_scope_known'),
+                    models.CheckConstraint(condition=models.Q(('group_user_recall__in', ['', 'none', 'same_chat', 'all'])), name='channel_group_recall_known'),
+                    models.CheckConstraint(condition=models.Q(('secrets__in', ['', 'keep', 'mask', 'off'])), name='channel_secrets_rule_known'),
+                    models.CheckConstraint(condition=models.Q(('session_mode__in', ['stable', 'fresh'])), name='channel_session_mode_known'),
+                    models.CheckConstraint(condition=models.Q(('group_sessions__in', ['shared', 'per_member'])), name='channel_group_sessions_known'),
+                    models.CheckConstraint(condition=models.Q(models.Q(('group_prefix', ''), _negated=True), models.Q(('group_prefix__startswith', 'direct_'), _negated=True)), name='channel_group_prefix_not_that_of_direct_chats'),
+                    models.CheckConstraint(condition=models.Q(('path_mode__in', ['hooks_only', 'legacy_only', 'dual_write'])), name='channel_path_mode_known'),
+                    models.CheckConstraint(condition=models.Q(('max_tokens__isnull', True), ('max_tokens__gte', 100), _connector='OR'), name='channel_history_has_room'),
+                    memories.models.walls.WorkspacePolicy(name='channel_of_the_workspaces'),
+                ],
+            },
+        ),
+        migrations.CreateModel(
+            name='ReplayedRecord',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('uid', models.UUIDField(editable=False, unique=True, verbose_name='id')),
+                ('workspace', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', to='memories.workspace')),
+                ('platform', models.CharField(max_length=40, verbose_name='platform')),
+                ('account', models.CharField(blank=True, default='', max_length=200, verbose_name='account')),
+                ('kind', models.CharField(max_length=40, verbose_name='call')),
+                ('outcome', models.CharField(choices=[('applied', 'Applied'), ('known', 'Was stored already'), ('parked', 'Could not be applied'), ('discarded', 'Given up by a person')], max_length=10, verbose_name='outcome')),
+                ('reason', models.TextField(blank=True, default='', verbose_name='reason')),
+                ('body', models.JSONField(blank=True, help_text='Of what could not be applied.', null=True, verbose_name='body')),
+                ('accepted_at', models.DateTimeField(verbose_name='accepted')),
+                ('replayed_at', models.DateTimeField(verbose_name='replayed')),
+            ],
+            options={
+                'verbose_name': 'replayed call',
+                'verbose_name_plural': 'replayed calls',
+                'indexes': [
+                    models.Index(fields=['workspace', '-accepted_at', '-id'], name='replayedrecord_by_time'),
+                    models.Index(condition=models.Q(('outcome', 'parked')), fields=['workspace', 'accepted_at'], name='replayedrecord_parked'),
+                ],
+                'constraints': [
+                    models.CheckConstraint(condition=models.Q(('outcome__in', ['applied', 'known', 'parked', 'discarded'])), name='replayedrecord_outcome_known'),
+                    memories.models.walls.WorkspacePolicy(name='replayedrecord_of_the_workspaces'),
+                ],
+            },
+        ),
+        migrations.CreateModel(
+            name='PathComparison',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('workspace', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', to='memories.workspace')),
+                ('platform', models.CharField(max_length=40, verbose_name='platform')),
+                ('account', models.CharField(blank=True, default='', max_length=200, verbose_name='account')),
+                ('trace', models.UUIDField(blank=True, null=True, verbose_name='recall')),
+                ('message', models.TextField(blank=True, default='', verbose_name='message')),
+                ('both', models.PositiveSmallIntegerField(default=0, verbose_name='found by both')),
+                ('only_database', models.JSONField(default=list, verbose_name='found only by the database')),
+                ('only_files', models.JSONField(default=list, verbose_name='found only in the files')),
+                ('created_at', models.DateTimeField(verbose_name='at')),
+            ],
+            options={
+                'verbose_name': 'comparison',
+                'verbose_name_plural': 'comparisons',
+                'indexes': [
+                    models.Index(fields=['workspace', '-created_at', '-id'], name='pathcomparison_by_time'),
+                ],
+                'constraints': [
+                    memories.models.walls.WorkspacePolicy(name='pathcomparison_of_the_workspaces'),
+                ],
+            },
+        ),
+        migrations.CreateModel(
+            name='Person',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('version', models.PositiveIntegerField(default=1, editable=False, verbose_name='version')),
+                ('workspace', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='people', to='memories.workspace')),
+                ('key', models.UUIDField(default=memories.models.ids.uuid7, editable=False, verbose_name='key')),
+                ('name', models.CharField(blank=True, default='', max_length=200, verbose_name='name')),
+                ('note', models.TextField(blank=True, default='', max_length=2000, verbose_name='note')),
+                ('united_at', models.DateTimeField(blank=True, editable=False, null=True, verbose_name='linked')),
+                ('created_at', models.DateTimeField(auto_now_add=True, verbose_name='created')),
+            ],
+            options={
+                'verbose_name': 'person',
+                'verbose_name_plural': 'people',
+                'constraints': [
+                    models.UniqueConstraint(fields=('workspace', 'key'), name='person_key_once_in_workspace'),
+                    models.UniqueConstraint(fields=('id', 'workspace'), name='person_in_workspace'),
+                    memories.models.walls.WorkspacePolicy(name='person_of_the_workspaces'),
+                ],
+            },
+        ),
+        migrations.CreateModel(
+            name='Identity',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('version', models.PositiveIntegerField(default=1, editable=False, verbose_name='version')),
+                ('workspace', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', to='memories.workspace')),
+                ('person', models.ForeignKey(db_constraint=False, on_delete=django.db.models.deletion.DO_NOTHING, related_name='identities', to='channels_app.person')),
+                ('platform', models.CharField(max_length=40, verbose_name='platform')),
+                ('peer', models.CharField(max_length=200, verbose_name='peer')),
+                ('unused_key', models.CharField(blank=True, default='', editable=False, max_length=255)),
+                ('carried_version', models.PositiveBigIntegerField(editable=False, null=True)),
+                ('since', models.DateTimeField(editable=False, help_text="Of that memory's end.", null=True)),
+            ],
+            options={
+                'verbose_name': 'identity',
+                'verbose_name_plural': 'identities',
+                'constraints': [
+                    models.UniqueConstraint(fields=('workspace', 'platform', 'peer'), name='identity_once_in_workspace'),
+                    models.UniqueConstraint(fields=('id', 'workspace'), name='identity_in_workspace'),
+                    models.CheckConstraint(condition=models.Q(models.Q(('platform', ''), _negated=True), models.Q(('peer', ''), _negated=True)), name='identity_names_a_peer'),
+                    memories.models.walls.InsideWorkspace('person', cascade=True, name='identity_person_in_its_workspace'),
+                    memories.models.walls.WorkspacePolicy(name='identity_of_the_workspaces'),
+                ],
+            },
+        ),
+        migrations.CreateModel(
+            name='Consent',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('version', models.PositiveIntegerField(default=1, editable=False, verbose_name='version')),
+                ('workspace', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', to='memories.workspace')),
+                ('person', models.ForeignKey(db_constraint=False, on_delete=django.db.models.deletion.DO_NOTHING, related_name='consents', to='channels_app.person')),
+                ('subject', models.CharField(choices=[('memory', 'Being remembered'), ('model', 'Their words going to a model'), ('linking', 'Their identities being linked'), ('sharing', 'Being heard of in groups')], max_length=10, verbose_name='what for')),
+                ('is_given', models.BooleanField(verbose_name='given')),
+                ('note', models.CharField(blank=True, default='', max_length=500, verbose_name='note')),
+                ('actor', models.CharField(max_length=200, verbose_name='by')),
+                ('at', models.DateTimeField(verbose_name='at')),
+            ],
+            options={
+                'verbose_name': 'consent',
+                'verbose_name_plural': 'consents',
+                'constraints': [
+                    models.CheckConstraint(condition=models.Q(('subject__in', ['memory', 'model', 'linking', 'sharing'])), name='consent_subject_known'),
+                    memories.models.walls.InsideWorkspace('person', cascade=True, name='consent_person_in_its_workspace'),
+                    memories.models.walls.WorkspacePolicy(name='consent_of_the_workspaces'),
+                ],
             },
         ),
         pgtrigger.migrations.AddTrigger(
             model_name='channel',
-            trigger=pgtrigger.compiler.Trigger(name='raise_version', sql=pgtrigger.compiler.UpsertTriggerSql(condition='WHEN (OLD."account" IS DISTINCT FROM (NEW."account") OR OLD."capture_group_memory" IS DISTINCT FROM (NEW."capture_group_memory") OR OLD."created_at" IS DISTINCT FROM (NEW."created_at") OR OLD."dm_scope" IS DISTINCT FROM (NEW."dm_scope") OR OLD."group_prefix" IS DISTINCT FROM (NEW."group_prefix") OR OLD."group_sessions" IS DISTINCT FROM (NEW."group_sessions") OR OLD."group_user_recall" IS DISTINCT FROM (NEW."group_user_recall") OR OLD."id" IS DISTINCT FROM (NEW."id") OR OLD."label" IS DISTINCT FROM (NEW."label") OR OLD."max_tokens" IS DISTINCT FROM (NEW."max_tokens") OR OLD."need" IS DISTINCT FROM (NEW."need") OR OLD."platform" IS DISTINCT FROM (NEW."platform") OR OLD."session_mode" IS DISTINCT FROM (NEW."session_mode") OR OLD."session_prefix" IS DISTINCT FROM (NEW."session_prefix") OR OLD."uid" IS DISTINCT FROM (NEW."uid") OR OLD."workspace_id" IS DISTINCT FROM (NEW."workspace_id"))', func='NEW.version = OLD.version + 1; RETURN NEW;', hash='cf1b065e7cb5cc54577121b9170950d19aad08a8', operation='UPDATE', pgid='pgtrigger_raise_version_c009b', table='channels_app_channel', when='BEFORE')),
+            trigger=pgtrigger.compiler.Trigger(name='raise_version', sql=pgtrigger.compiler.UpsertTriggerSql(condition='WHEN (OLD."account" IS DISTINCT FROM (NEW."account") OR OLD."capture_group_memory" IS DISTINCT FROM (NEW."capture_group_memory") OR OLD."created_at" IS DISTINCT FROM (NEW."created_at") OR OLD."dm_scope" IS DISTINCT FROM (NEW."dm_scope") OR OLD."group_prefix" IS DISTINCT FROM (NEW."group_prefix") OR OLD."group_sessions" IS DISTINCT FROM (NEW."group_sessions") OR OLD."group_user_recall" IS DISTINCT FROM (NEW."group_user_recall") OR OLD."id" IS DISTINCT FROM (NEW."id") OR OLD."label" IS DISTINCT FROM (NEW."label") OR OLD."max_tokens" IS DISTINCT FROM (NEW."max_tokens") OR OLD."need" IS DISTINCT FROM (NEW."need") OR OLD."path_mode" IS DISTINCT FROM (NEW."path_mode") OR OLD."platform" IS DISTINCT FROM (NEW."platform") OR OLD."secrets" IS DISTINCT FROM (NEW."secrets") OR OLD."session_mode" IS DISTINCT FROM (NEW."session_mode") OR OLD."session_prefix" IS DISTINCT FROM (NEW."session_prefix") OR OLD."transcripts" IS DISTINCT FROM (NEW."transcripts") OR OLD."uid" IS DISTINCT FROM (NEW."uid") OR OLD."workspace_id" IS DISTINCT FROM (NEW."workspace_id"))', func='NEW.version = OLD.version + 1; RETURN NEW;', hash='4809ec27655b4b94f80156ba52b992ca0abae244', operation='UPDATE', pgid='pgtrigger_raise_version_c009b', table='channels_app_channel', when='BEFORE')),
         ),
         pgtrigger.migrations.AddTrigger(
             model_name='channel',
@@ -70,5 +199,52 @@ class Migration(migrations.Migration):
             model_name='channel',
             trigger=pgtrigger.compiler.Trigger(name='record_delete', sql=pgtrigger.compiler.UpsertTriggerSql(func="\nINSERT INTO memories_change (workspace_id, table_name, row_id, version, op, old, actor, batch_id, run, at)\nSELECT o.workspace_id, TG_TABLE_NAME, o.id, o.version, 'D', to_jsonb(o), \n    coalesce(nullif(current_setting('memplatform.actor', true), ''), 'sql:' || session_user),\n    nullif(current_setting('memplatform.batch', true), '')::bigint,\n    coalesce(current_setting('memplatform.run', true), ''),\n    clock_timestamp()\n FROM old_rows o;\nRETURN NULL;\n", hash='f5da8fbf4edc16bc683aaed4a2b9d3c323126048', level='STATEMENT', operation='DELETE', pgid='pgtrigger_record_delete_349ee', referencing='REFERENCING OLD TABLE AS old_rows ', table='channels_app_channel', when='AFTER')),
         ),
-        row_level_security("channels_app_channel", "channel"),
+        pgtrigger.migrations.AddTrigger(
+            model_name='person',
+            trigger=pgtrigger.compiler.Trigger(name='raise_version', sql=pgtrigger.compiler.UpsertTriggerSql(condition='WHEN (OLD."id" IS DISTINCT FROM (NEW."id") OR OLD."key" IS DISTINCT FROM (NEW."key") OR OLD."name" IS DISTINCT FROM (NEW."name") OR OLD."note" IS DISTINCT FROM (NEW."note") OR OLD."united_at" IS DISTINCT FROM (NEW."united_at") OR OLD."workspace_id" IS DISTINCT FROM (NEW."workspace_id"))', func='NEW.version = OLD.version + 1; RETURN NEW;', hash='4cc3bf7205612c9426d1227eb1ab99f1f5aca804', operation='UPDATE', pgid='pgtrigger_raise_version_2de9c', table='channels_app_person', when='BEFORE')),
+        ),
+        pgtrigger.migrations.AddTrigger(
+            model_name='person',
+            trigger=pgtrigger.compiler.Trigger(name='record_insert', sql=pgtrigger.compiler.UpsertTriggerSql(func="\nINSERT INTO memories_change (workspace_id, table_name, row_id, version, op, old, actor, batch_id, run, at)\nSELECT n.workspace_id, TG_TABLE_NAME, n.id, n.version, 'I', '{}'::jsonb, \n    coalesce(nullif(current_setting('memplatform.actor', true), ''), 'sql:' || session_user),\n    nullif(current_setting('memplatform.batch', true), '')::bigint,\n    coalesce(current_setting('memplatform.run', true), ''),\n    clock_timestamp()\n FROM new_rows n;\nRETURN NULL;\n", hash='cb190f4d9961cc061176afda885b195396b1db37', level='STATEMENT', operation='INSERT', pgid='pgtrigger_record_insert_af397', referencing='REFERENCING NEW TABLE AS new_rows ', table='channels_app_person', when='AFTER')),
+        ),
+        pgtrigger.migrations.AddTrigger(
+            model_name='person',
+            trigger=pgtrigger.compiler.Trigger(name='record_update', sql=pgtrigger.compiler.UpsertTriggerSql(func="\nINSERT INTO memories_change (workspace_id, table_name, row_id, version, op, old, actor, batch_id, run, at)\nSELECT n.workspace_id, TG_TABLE_NAME, n.id, n.version, 'U', before.columns, \n    coalesce(nullif(current_setting('memplatform.actor', true), ''), 'sql:' || session_user),\n    nullif(current_setting('memplatform.batch', true), '')::bigint,\n    coalesce(current_setting('memplatform.run', true), ''),\n    clock_timestamp()\n\nFROM old_rows o\nJOIN new_rows n ON n.id = o.id AND n.version <> o.version\nCROSS JOIN LATERAL (SELECT to_jsonb(o) AS was, to_jsonb(n) AS now OFFSET 0) row\nCROSS JOIN LATERAL (\n    SELECT coalesce(jsonb_object_agg(key, value), '{}') AS columns FROM jsonb_each(row.was)\n    WHERE key <> ALL (ARRAY['version', 'created_at']) AND value IS DISTINCT FROM row.now -> key\n) before;\nRETURN NULL;\n", hash='057e6035abbcf3e8759d1932fb141c27894ab0e8', level='STATEMENT', operation='UPDATE', pgid='pgtrigger_record_update_dd71d', referencing='REFERENCING OLD TABLE AS old_rows  NEW TABLE AS new_rows ', table='channels_app_person', when='AFTER')),
+        ),
+        pgtrigger.migrations.AddTrigger(
+            model_name='person',
+            trigger=pgtrigger.compiler.Trigger(name='record_delete', sql=pgtrigger.compiler.UpsertTriggerSql(func="\nINSERT INTO memories_change (workspace_id, table_name, row_id, version, op, old, actor, batch_id, run, at)\nSELECT o.workspace_id, TG_TABLE_NAME, o.id, o.version, 'D', to_jsonb(o), \n    coalesce(nullif(current_setting('memplatform.actor', true), ''), 'sql:' || session_user),\n    nullif(current_setting('memplatform.batch', true), '')::bigint,\n    coalesce(current_setting('memplatform.run', true), ''),\n    clock_timestamp()\n FROM old_rows o;\nRETURN NULL;\n", hash='a185070c3bfc42e2a249e0987ce12aac45f21b1a', level='STATEMENT', operation='DELETE', pgid='pgtrigger_record_delete_a53eb', referencing='REFERENCING OLD TABLE AS old_rows ', table='channels_app_person', when='AFTER')),
+        ),
+        pgtrigger.migrations.AddTrigger(
+            model_name='identity',
+            trigger=pgtrigger.compiler.Trigger(name='raise_version', sql=pgtrigger.compiler.UpsertTriggerSql(condition='WHEN (OLD."id" IS DISTINCT FROM (NEW."id") OR OLD."peer" IS DISTINCT FROM (NEW."peer") OR OLD."person_id" IS DISTINCT FROM (NEW."person_id") OR OLD."platform" IS DISTINCT FROM (NEW."platform") OR OLD."since" IS DISTINCT FROM (NEW."since") OR OLD."unused_key" IS DISTINCT FROM (NEW."unused_key") OR OLD."workspace_id" IS DISTINCT FROM (NEW."workspace_id"))', func='NEW.version = OLD.version + 1; RETURN NEW;', hash='c860f179ffdd81f6951e49580934827f7276e364', operation='UPDATE', pgid='pgtrigger_raise_version_61e92', table='channels_app_identity', when='BEFORE')),
+        ),
+        pgtrigger.migrations.AddTrigger(
+            model_name='identity',
+            trigger=pgtrigger.compiler.Trigger(name='record_insert', sql=pgtrigger.compiler.UpsertTriggerSql(func="\nINSERT INTO memories_change (workspace_id, table_name, row_id, version, op, old, actor, batch_id, run, at)\nSELECT n.workspace_id, TG_TABLE_NAME, n.id, n.version, 'I', '{}'::jsonb, \n    coalesce(nullif(current_setting('memplatform.actor', true), ''), 'sql:' || session_user),\n    nullif(current_setting('memplatform.batch', true), '')::bigint,\n    coalesce(current_setting('memplatform.run', true), ''),\n    clock_timestamp()\n FROM new_rows n;\nRETURN NULL;\n", hash='751b94ebe1ce0a7cbf2a85c71fbb2fe7902fa221', level='STATEMENT', operation='INSERT', pgid='pgtrigger_record_insert_bfa55', referencing='REFERENCING NEW TABLE AS new_rows ', table='channels_app_identity', when='AFTER')),
+        ),
+        pgtrigger.migrations.AddTrigger(
+            model_name='identity',
+            trigger=pgtrigger.compiler.Trigger(name='record_update', sql=pgtrigger.compiler.UpsertTriggerSql(func="\nINSERT INTO memories_change (workspace_id, table_name, row_id, version, op, old, actor, batch_id, run, at)\nSELECT n.workspace_id, TG_TABLE_NAME, n.id, n.version, 'U', before.columns, \n    coalesce(nullif(current_setting('memplatform.actor', true), ''), 'sql:' || session_user),\n    nullif(current_setting('memplatform.batch', true), '')::bigint,\n    coalesce(current_setting('memplatform.run', true), ''),\n    clock_timestamp()\n\nFROM old_rows o\nJOIN new_rows n ON n.id = o.id AND n.version <> o.version\nCROSS JOIN LATERAL (SELECT to_jsonb(o) AS was, to_jsonb(n) AS now OFFSET 0) row\nCROSS JOIN LATERAL (\n    SELECT coalesce(jsonb_object_agg(key, value), '{}') AS columns FROM jsonb_each(row.was)\n    WHERE key <> ALL (ARRAY['version', 'carried_version']) AND value IS DISTINCT FROM row.now -> key\n) before;\nRETURN NULL;\n", hash='fcfc329ce34044f25bf5438976ca779f4a0aaf6c', level='STATEMENT', operation='UPDATE', pgid='pgtrigger_record_update_7d11f', referencing='REFERENCING OLD TABLE AS old_rows  NEW TABLE AS new_rows ', table='channels_app_identity', when='AFTER')),
+        ),
+        pgtrigger.migrations.AddTrigger(
+            model_name='identity',
+            trigger=pgtrigger.compiler.Trigger(name='record_delete', sql=pgtrigger.compiler.UpsertTriggerSql(func="\nINSERT INTO memories_change (workspace_id, table_name, row_id, version, op, old, actor, batch_id, run, at)\nSELECT o.workspace_id, TG_TABLE_NAME, o.id, o.version, 'D', to_jsonb(o), \n    coalesce(nullif(current_setting('memplatform.actor', true), ''), 'sql:' || session_user),\n    nullif(current_setting('memplatform.batch', true), '')::bigint,\n    coalesce(current_setting('memplatform.run', true), ''),\n    clock_timestamp()\n FROM old_rows o;\nRETURN NULL;\n", hash='500830d2baf5635d8d3725bab354c55996edc007', level='STATEMENT', operation='DELETE', pgid='pgtrigger_record_delete_a3b68', referencing='REFERENCING OLD TABLE AS old_rows ', table='channels_app_identity', when='AFTER')),
+        ),
+        pgtrigger.migrations.AddTrigger(
+            model_name='consent',
+            trigger=pgtrigger.compiler.Trigger(name='raise_version', sql=pgtrigger.compiler.UpsertTriggerSql(condition='WHEN (OLD."actor" IS DISTINCT FROM (NEW."actor") OR OLD."at" IS DISTINCT FROM (NEW."at") OR OLD."id" IS DISTINCT FROM (NEW."id") OR OLD."is_given" IS DISTINCT FROM (NEW."is_given") OR OLD."note" IS DISTINCT FROM (NEW."note") OR OLD."person_id" IS DISTINCT FROM (NEW."person_id") OR OLD."subject" IS DISTINCT FROM (NEW."subject") OR OLD."workspace_id" IS DISTINCT FROM (NEW."workspace_id"))', func='NEW.version = OLD.version + 1; RETURN NEW;', hash='5528d637ce6db6d0e2fc367aed1663a1fcdf94c2', operation='UPDATE', pgid='pgtrigger_raise_version_b80ad', table='channels_app_consent', when='BEFORE')),
+        ),
+        pgtrigger.migrations.AddTrigger(
+            model_name='consent',
+            trigger=pgtrigger.compiler.Trigger(name='record_insert', sql=pgtrigger.compiler.UpsertTriggerSql(func="\nINSERT INTO memories_change (workspace_id, table_name, row_id, version, op, old, actor, batch_id, run, at)\nSELECT n.workspace_id, TG_TABLE_NAME, n.id, n.version, 'I', '{}'::jsonb, \n    coalesce(nullif(current_setting('memplatform.actor', true), ''), 'sql:' || session_user),\n    nullif(current_setting('memplatform.batch', true), '')::bigint,\n    coalesce(current_setting('memplatform.run', true), ''),\n    clock_timestamp()\n FROM new_rows n;\nRETURN NULL;\n", hash='7778c5d2162090bd74c6f3e72ccc9ebd2bbeec0f', level='STATEMENT', operation='INSERT', pgid='pgtrigger_record_insert_a5968', referencing='REFERENCING NEW TABLE AS new_rows ', table='channels_app_consent', when='AFTER')),
+        ),
+        pgtrigger.migrations.AddTrigger(
+            model_name='consent',
+            trigger=pgtrigger.compiler.Trigger(name='record_update', sql=pgtrigger.compiler.UpsertTriggerSql(func="\nINSERT INTO memories_change (workspace_id, table_name, row_id, version, op, old, actor, batch_id, run, at)\nSELECT n.workspace_id, TG_TABLE_NAME, n.id, n.version, 'U', before.columns, \n    coalesce(nullif(current_setting('memplatform.actor', true), ''), 'sql:' || session_user),\n    nullif(current_setting('memplatform.batch', true), '')::bigint,\n    coalesce(current_setting('memplatform.run', true), ''),\n    clock_timestamp()\n\nFROM old_rows o\nJOIN new_rows n ON n.id = o.id AND n.version <> o.version\nCROSS JOIN LATERAL (SELECT to_jsonb(o) AS was, to_jsonb(n) AS now OFFSET 0) row\nCROSS JOIN LATERAL (\n    SELECT coalesce(jsonb_object_agg(key, value), '{}') AS columns FROM jsonb_each(row.was)\n    WHERE key <> ALL (ARRAY['version']) AND value IS DISTINCT FROM row.now -> key\n) before;\nRETURN NULL;\n", hash='4eebdef8dd76733e2bd301c994ebc7c9d45b7081', level='STATEMENT', operation='UPDATE', pgid='pgtrigger_record_update_d8c2b', referencing='REFERENCING OLD TABLE AS old_rows  NEW TABLE AS new_rows ', table='channels_app_consent', when='AFTER')),
+        ),
+        pgtrigger.migrations.AddTrigger(
+            model_name='consent',
+            trigger=pgtrigger.compiler.Trigger(name='record_delete', sql=pgtrigger.compiler.UpsertTriggerSql(func="\nINSERT INTO memories_change (workspace_id, table_name, row_id, version, op, old, actor, batch_id, run, at)\nSELECT o.workspace_id, TG_TABLE_NAME, o.id, o.version, 'D', to_jsonb(o), \n    coalesce(nullif(current_setting('memplatform.actor', true), ''), 'sql:' || session_user),\n    nullif(current_setting('memplatform.batch', true), '')::bigint,\n    coalesce(current_setting('memplatform.run', true), ''),\n    clock_timestamp()\n FROM old_rows o;\nRETURN NULL;\n", hash='464334fb3dfae6b3b3c4c4d3df99cf16c57186a0', level='STATEMENT', operation='DELETE', pgid='pgtrigger_record_delete_7b841', referencing='REFERENCING OLD TABLE AS old_rows ', table='channels_app_consent', when='AFTER')),
+        ),
     ]

@@ -13,6 +13,7 @@ from django.utils.translation import gettext_lazy as _
 from memories.models.ids import uuid7
 from memories.models.table import Chapter, Fate, Table
 from memories.models.tenancy import Workspace
+from memories.models.walls import WorkspacePolicy
 
 #: Younger rows are removed by nobody, whatever is asked.
 KEPT_AT_LEAST_DAYS = 30
@@ -91,7 +92,11 @@ class AuditRecord(models.Model):
     class Meta:
         verbose_name = _("record of the audit log")
         verbose_name_plural = _("audit log")
-        constraints = [models.CheckConstraint(condition=Q(event__in=AuditEvent.values), name="auditrecord_event_known")]
+        constraints = [
+            models.CheckConstraint(condition=Q(event__in=AuditEvent.values), name="auditrecord_event_known"),
+            WorkspacePolicy(name="auditrecord_of_the_workspaces", of_all=True, command="SELECT"),
+            WorkspacePolicy(name="auditrecord_written", of_all=True, command="INSERT"),
+        ]
         indexes = [
             models.Index(fields=["workspace", "-at"], name="auditrecord_by_time"),
             models.Index(fields=["user", "-at"], name="auditrecord_by_person"),

@@ -13,6 +13,7 @@ from memories.models.policy import ttls_in_words
 from memories.models.scope import Scope
 from memories.models.table import Chapter, Fate, Table
 from memories.models.tenancy import Workspace
+from memories.models.walls import InsideWorkspace, WorkspacePolicy
 
 
 class Batch(models.Model):
@@ -72,6 +73,8 @@ class Batch(models.Model):
             models.UniqueConstraint(fields=["id", "workspace"], name="batch_in_workspace"),
             models.UniqueConstraint(fields=["run", "scope"], nulls_distinct=False, name="batch_once_a_run_and_scope"),
             models.CheckConstraint(condition=Q(state__in=BatchState.values), name="batch_state_known"),
+            InsideWorkspace("scope", name="batch_scope_in_its_workspace"),
+            WorkspacePolicy(name="batch_of_the_workspaces"),
         ]
         indexes = [
             models.Index(fields=["workspace", "-created_at", "-id"], name="batch_by_time"),
@@ -127,6 +130,10 @@ class BatchChange(models.Model):
                 | ~Q(state=ChangeState.PLANNED),
                 name="batchchange_names_its_entry",
             ),
+            InsideWorkspace("batch", name="batchchange_batch_in_its_workspace", cascade=True),
+            InsideWorkspace("entry", name="batchchange_entry_in_its_workspace"),
+            InsideWorkspace("event", name="batchchange_event_in_its_workspace"),
+            WorkspacePolicy(name="batchchange_of_the_workspaces"),
         ]
         indexes = [
             models.Index(fields=["batch", "position"], condition=Q(state="planned"), name="batchchange_to_do"),

@@ -17,6 +17,7 @@ from memories.models.scope import Scope
 from memories.models.suppression import Suppression
 from memories.models.table import Chapter, Export, Fate, Table
 from memories.models.tenancy import Workspace
+from memories.models.walls import InsideWorkspace, WorkspacePolicy
 
 
 class ExtractionBatch(models.Model):
@@ -68,6 +69,7 @@ class ExtractionBatch(models.Model):
             models.CheckConstraint(
                 condition=Q(state=BufferState.WAITING) | Q(sealed=True), name="extraction_sealed_when_taken"
             ),
+            WorkspacePolicy(name="extraction_of_the_workspaces"),
         ]
         indexes = [
             models.Index(fields=["due_at", "id"], condition=~Q(state=BufferState.PARKED), name="extraction_by_due"),
@@ -120,6 +122,10 @@ class BufferedTurn(models.Model):
             models.CheckConstraint(
                 condition=Q(user_scope__isnull=False) | Q(chat_scope__isnull=False), name="bufferedturn_has_a_scope"
             ),
+            InsideWorkspace("batch", name="bufferedturn_extraction_in_its_workspace", cascade=True),
+            InsideWorkspace("user_scope", name="bufferedturn_user_scope_in_its_workspace"),
+            InsideWorkspace("chat_scope", name="bufferedturn_chat_scope_in_its_workspace"),
+            WorkspacePolicy(name="bufferedturn_of_the_workspaces"),
         ]
         indexes = [models.Index(fields=["batch", "said_at", "id"], name="bufferedturn_of_batch")]
 
@@ -171,6 +177,8 @@ class DailyEvent(Sourced):
             models.UniqueConstraint(fields=["id", "workspace"], name="dailyevent_in_workspace"),
             models.CheckConstraint(condition=Q(source__in=Source.values), name="dailyevent_source_known"),
             models.CheckConstraint(condition=~Q(content=""), name="dailyevent_content_not_empty"),
+            InsideWorkspace("scope", name="dailyevent_scope_in_its_workspace"),
+            WorkspacePolicy(name="dailyevent_of_the_workspaces"),
         ]
         indexes = [
             models.Index(fields=["scope", "-local_date", "-id"], name="dailyevent_of_scope_by_date"),

@@ -14,6 +14,7 @@ from django.utils.translation import gettext_lazy as _
 from memories.choices import Operation
 from memories.models.outbox import tells_of_entries
 from memories.models.table import Chapter, Export, Fate, Table
+from memories.models.walls import WorkspacePolicy
 from memories.tenancy import row_level_security
 
 _WHO = """
@@ -125,6 +126,7 @@ class Change(models.Model):
         triggers = [tells_of_entries()]
         constraints = [
             models.CheckConstraint(condition=models.Q(op__in=Operation.values), name="change_operation_known"),
+            WorkspacePolicy(name="change_of_the_workspaces"),
         ]
         indexes = [
             models.Index(fields=["table_name", "row_id", "version"], name="change_by_row"),

@@ -17,6 +17,7 @@ from memories.models.scope import Scope
 from memories.models.state import LIVE, live_sql, mark_of
 from memories.models.table import Chapter, Export, Fate, Table
 from memories.models.tenancy import Workspace
+from memories.models.walls import InsideWorkspace, WorkspacePolicy
 
 #: How the subtype of a memory begins in which a secret was recognised; the kinds of it follow.
 SECRET_SUBTYPE = "secret:"  # noqa: S105 (a mark)
@@ -198,6 +199,9 @@ class Entry(Sourced):
                 | Q(line_from__isnull=False, line_to__isnull=False, line_from__lte=F("line_to")),
                 name="entry_lines_in_order",
             ),
+            InsideWorkspace("scope", name="entry_scope_in_its_workspace"),
+            InsideWorkspace("superseded_by", name="entry_superseded_by_in_its_workspace"),
+            WorkspacePolicy(name="entry_of_the_workspaces"),
         ]
         indexes = [
             models.Index(fields=["workspace", "-created_at", "-id"], name="entry_by_time"),
@@ -287,6 +291,10 @@ class EntryAccess(models.Model):
     class Meta:
         verbose_name = _("access")
         verbose_name_plural = _("accesses")
+        constraints = [
+            InsideWorkspace("entry", name="entryaccess_entry_in_its_workspace", cascade=True),
+            WorkspacePolicy(name="entryaccess_of_the_workspaces"),
+        ]
 
     def __str__(self) -> str:
         return f"{self.entry_id}: {self.access_count}"

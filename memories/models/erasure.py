@@ -8,6 +8,7 @@ from django.utils.translation import gettext_lazy as _
 from memories.models.ids import uuid7
 from memories.models.table import Chapter, Fate, Table
 from memories.models.tenancy import Workspace
+from memories.models.walls import InsideWorkspace, WorkspacePolicy
 
 
 class ErasureState(models.TextChoices):
@@ -60,6 +61,7 @@ class Erasure(models.Model):
                 | ~Q(state=ErasureState.DONE),
                 name="erasure_forgets_whom_it_erased",
             ),
+            WorkspacePolicy(name="erasure_of_the_workspaces"),
         ]
         indexes = [models.Index(fields=["workspace", "-created_at", "-id"], name="erasure_by_time")]
 
@@ -85,6 +87,8 @@ class ErasureTarget(models.Model):
         verbose_name_plural = _("rows to erase")
         constraints = [
             models.UniqueConstraint(fields=["erasure", "table_name", "row_id"], name="erasuretarget_once"),
+            InsideWorkspace("erasure", name="erasuretarget_erasure_in_its_workspace", cascade=True),
+            WorkspacePolicy(name="erasuretarget_of_the_workspaces"),
         ]
 
     def __str__(self) -> str:
@@ -108,7 +112,11 @@ class Tombstone(models.Model):
     class Meta:
         verbose_name = _("tombstone")
         verbose_name_plural = _("tombstones")
-        constraints = [models.UniqueConstraint(fields=["workspace", "digest"], name="tombstone_once")]
+        constraints = [
+            models.UniqueConstraint(fields=["workspace", "digest"], name="tombstone_once"),
+            InsideWorkspace("erasure", name="tombstone_erasure_in_its_workspace"),
+            WorkspacePolicy(name="tombstone_of_the_workspaces"),
+        ]
 
     def __str__(self) -> str:
         return self.digest[:12]

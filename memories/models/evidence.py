@@ -10,6 +10,7 @@ from memories.models.entry import Entry
 from memories.models.scope import Scope
 from memories.models.table import Chapter, Export, Fate, Table
 from memories.models.tenancy import Workspace
+from memories.models.walls import InsideWorkspace, WorkspacePolicy
 
 
 class Evidence(models.Model):
@@ -40,6 +41,8 @@ class Evidence(models.Model):
             models.UniqueConstraint(fields=["entry", "origin", "start", "end"], name="evidence_once_an_entry"),
             models.CheckConstraint(condition=Q(start__lt=F("end")), name="evidence_has_characters"),
             models.CheckConstraint(condition=~Q(quote=""), name="evidence_has_words"),
+            InsideWorkspace("entry", name="evidence_entry_in_its_workspace", cascade=True),
+            WorkspacePolicy(name="evidence_of_the_workspaces"),
         ]
         indexes = [models.Index(fields=["workspace", "origin"], name="evidence_by_message")]
 
@@ -75,6 +78,7 @@ class RefusedFact(models.Model):
         ordering = ("-created_at", "-id")
         constraints = [
             models.CheckConstraint(condition=Q(reason__in=Refusal.values), name="refusedfact_reason_known"),
+            WorkspacePolicy(name="refusedfact_of_the_workspaces"),
         ]
         indexes = [
             models.Index(fields=["workspace", "-created_at", "-id"], name="refusedfact_by_time"),

@@ -7,6 +7,7 @@ from django.utils.translation import gettext_lazy as _
 from memories.models.scope import Scope
 from memories.models.table import Chapter, Fate, Table
 from memories.models.tenancy import Workspace
+from memories.models.walls import InsideWorkspace, WorkspacePolicy
 
 
 class FileProblem(models.TextChoices):
@@ -47,6 +48,8 @@ class FileState(models.Model):
             models.UniqueConstraint(fields=["scope", "path"], name="filestate_once_a_path"),
             models.CheckConstraint(condition=Q(problem__in=FileProblem.values), name="filestate_problem_known"),
             models.CheckConstraint(condition=~Q(path=""), name="filestate_has_a_path"),
+            InsideWorkspace("scope", name="filestate_scope_in_its_workspace", cascade=True),
+            WorkspacePolicy(name="filestate_of_the_workspaces"),
         ]
         indexes = [models.Index(fields=["workspace", "path"], name="filestate_by_path")]
 

@@ -12,6 +12,7 @@ from memories.models.lease import RetryQuerySet
 from memories.models.scope import Scope
 from memories.models.table import Chapter, Fate, Table
 from memories.models.tenancy import Workspace
+from memories.models.walls import InsideWorkspace, WorkspacePolicy
 
 
 class EmbeddingModel(models.Model):
@@ -85,7 +86,11 @@ class EntryVector(models.Model):
     class Meta:
         verbose_name = _("vector")
         verbose_name_plural = _("vectors")
-        constraints = [models.UniqueConstraint(fields=["entry", "model"], name="entryvector_once_a_model")]
+        constraints = [
+            models.UniqueConstraint(fields=["entry", "model"], name="entryvector_once_a_model"),
+            InsideWorkspace("entry", name="entryvector_entry_in_its_workspace", cascade=True),
+            WorkspacePolicy(name="entryvector_of_the_workspaces"),
+        ]
 
     def __str__(self) -> str:
         return f"{self.entry_id} · {self.model_id}"
@@ -118,7 +123,12 @@ class EntryIndex(models.Model):
     class Meta:
         verbose_name = _("search row")
         verbose_name_plural = _("search rows")
-        constraints = [embedding_has_a_model("entryindex_embedding_has_a_model")]
+        constraints = [
+            embedding_has_a_model("entryindex_embedding_has_a_model"),
+            InsideWorkspace("entry", name="entryindex_entry_in_its_workspace", cascade=True),
+            InsideWorkspace("scope", name="entryindex_scope_in_its_workspace", cascade=True),
+            WorkspacePolicy(name="entryindex_of_the_workspaces"),
+        ]
 
     def __str__(self) -> str:
         return str(self.entry_id)
@@ -141,7 +151,11 @@ class StagedVector(models.Model):
     class Meta:
         verbose_name = _("staged vector")
         verbose_name_plural = _("staged vectors")
-        constraints = [models.UniqueConstraint(fields=["entry", "model"], name="stagedvector_once_a_model")]
+        constraints = [
+            models.UniqueConstraint(fields=["entry", "model"], name="stagedvector_once_a_model"),
+            InsideWorkspace("entry", name="stagedvector_entry_in_its_workspace", cascade=True),
+            WorkspacePolicy(name="stagedvector_of_the_workspaces"),
+        ]
         indexes = [models.Index(fields=["workspace", "model"], name="stagedvector_of_workspace")]
 
     def __str__(self) -> str:
@@ -177,6 +191,10 @@ class IndexQueueItem(models.Model):
     class Meta:
         verbose_name = _("entry to index")
         verbose_name_plural = _("index queue")
+        constraints = [
+            InsideWorkspace("entry", name="indexqueue_entry_in_its_workspace", cascade=True),
+            WorkspacePolicy(name="indexqueue_of_the_workspaces"),
+        ]
         indexes = [models.Index(fields=["since", "entry"], name="indexqueue_in_order_of_arrival")]
 
     def __str__(self) -> str:
@@ -200,6 +218,10 @@ class ScopeTerm(models.Model):
     class Meta:
         verbose_name = _("scope term")
         verbose_name_plural = _("scope terms")
+        constraints = [
+            InsideWorkspace("scope", name="scopeterm_scope_in_its_workspace", cascade=True),
+            WorkspacePolicy(name="scopeterm_of_the_workspaces"),
+        ]
 
     def __str__(self) -> str:
         return f"{self.scope_id}: {self.term}"

@@ -9,6 +9,7 @@ from memories.models.lease import LeaseQuerySet
 from memories.models.outbox import WebhookEvent, tells_of_row
 from memories.models.table import Chapter, Fate, Table
 from memories.models.tenancy import BotKey, Workspace
+from memories.models.walls import WorkspacePolicy
 
 
 class JobRun(models.Model):
@@ -59,6 +60,7 @@ class JobRun(models.Model):
                 name="jobrun_once_a_local_date",
             ),
             models.CheckConstraint(condition=Q(state__in=JobState.values), name="jobrun_state_known"),
+            WorkspacePolicy(name="jobrun_of_the_workspaces", of_all=True),
         ]
         indexes = [models.Index(fields=["-started_at"], name="jobrun_by_time")]
 
@@ -135,6 +137,7 @@ class Spend(models.Model):
                 fields=["workspace", "local_date", "purpose", "model"], name="spend_once_a_day_and_purpose"
             ),
             models.CheckConstraint(condition=~Q(purpose=""), name="spend_has_a_purpose"),
+            WorkspacePolicy(name="spend_of_the_workspaces"),
         ]
 
     def __str__(self) -> str:

@@ -11,6 +11,7 @@ from memories.models.change import Recorded, record_changes
 from memories.models.ids import uuid7
 from memories.models.table import Chapter, Fate, Table
 from memories.models.tenancy import Workspace
+from memories.models.walls import WorkspacePolicy
 
 
 class PinnedState(TextChoices):
@@ -73,6 +74,7 @@ class PinnedTest(Recorded):
                 condition=~Q(must_entries=[], must_not_entries=[], must_words=[], must_not_words=[]),
                 name="pinnedtest_wants_something",
             ),
+            WorkspacePolicy(name="pinnedtests_of_the_workspaces"),
         ]
         indexes = [models.Index(fields=["workspace", "-created_at", "-id"], name="pinnedtest_by_time")]
 

@@ -16,6 +16,7 @@ from memories.models.change import Recorded, record_changes
 from memories.models.entry import Entry
 from memories.models.table import Chapter, Export, Fate, Table
 from memories.models.tenancy import Workspace
+from memories.models.walls import WorkspacePolicy
 
 #: Weights an operator may set for a workspace, by the setting that holds their default.
 WEIGHTS = ("ALPHA", "MIN_SIMILARITY", "SPEAKER_BOOST", "DATE_BOOST", "RECENCY", "MAX_RECALLS")
@@ -239,6 +240,7 @@ class Policy(Recorded):
                 name="policy_says_what_it_is_about",
             ),
             models.CheckConstraint(condition=Q(value__isnull=True) | Q(value__gte=0), name="policy_value_not_negative"),
+            WorkspacePolicy(name="policy_of_the_workspaces"),
         ]
 
     @property

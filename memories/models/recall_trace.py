@@ -9,6 +9,7 @@ from django.utils.translation import gettext_lazy as _
 from memories.models.ids import uuid7
 from memories.models.table import Chapter, Fate, Table
 from memories.models.tenancy import Bot, Workspace
+from memories.models.walls import InsideWorkspace, WorkspacePolicy
 
 #: Recalls that were asked to be answered, and not to look back: those that count in figures.
 NOT_LOOKING_BACK = ~Q(query__has_key="as_of")
@@ -77,6 +78,8 @@ class RecallTrace(models.Model):
         verbose_name_plural = _("recall traces")
         constraints = [
             models.CheckConstraint(condition=~Q(message="") | Q(terms=[]), name="trace_without_words_has_no_terms"),
+            InsideWorkspace("bot", name="trace_bot_in_its_workspace"),
+            WorkspacePolicy(name="trace_of_the_workspaces"),
         ]
         indexes = [
             models.Index(fields=["workspace", "-created_at", "-id"], name="trace_by_time"),

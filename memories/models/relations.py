@@ -9,6 +9,7 @@ from memories.models.change import Recorded, record_changes
 from memories.models.entry import Entry
 from memories.models.table import Chapter, Export, Fate, Table
 from memories.models.tenancy import Workspace
+from memories.models.walls import InsideWorkspace, WorkspacePolicy
 
 
 class Slot(Recorded):
@@ -28,6 +29,8 @@ class Slot(Recorded):
         constraints = [
             models.UniqueConstraint(fields=["entry", "name"], name="slot_name_once_on_entry"),
             models.CheckConstraint(condition=~Q(name=""), name="slot_has_a_name"),
+            InsideWorkspace("entry", name="slot_entry_in_its_workspace", cascade=True),
+            WorkspacePolicy(name="slot_of_the_workspaces"),
         ]
         indexes = [models.Index(fields=["workspace", "name", "value"], name="slot_by_value")]
 
@@ -63,6 +66,9 @@ class Link(Recorded):
             models.UniqueConstraint(fields=["from_entry", "to_entry", "kind"], name="link_once_of_a_kind"),
             models.CheckConstraint(condition=Q(kind__in=LinkKind.values), name="link_kind_known"),
             models.CheckConstraint(condition=~Q(from_entry=F("to_entry")), name="link_between_two_entries"),
+            InsideWorkspace("from_entry", name="link_from_entry_in_its_workspace", cascade=True),
+            InsideWorkspace("to_entry", name="link_to_entry_in_its_workspace", cascade=True),
+            WorkspacePolicy(name="link_of_the_workspaces"),
         ]
 
     def __str__(self) -> str:

@@ -11,6 +11,7 @@ from pgvector.django import VectorField
 
 from memories.models.table import Chapter, Fate, Table
 from memories.models.tenancy import Workspace
+from memories.models.walls import WorkspacePolicy
 
 #: Buckets of a histogram (memplatform.operations.rollups says what each holds).
 BUCKETS = 64
@@ -53,7 +54,10 @@ class HourlyCount(Rollup):
     class Meta:
         verbose_name = _("counts of an hour")
         verbose_name_plural = _("counts by hour")
-        constraints = [models.UniqueConstraint(fields=["hour", "workspace", "channel"], name="hourlycount_once")]
+        constraints = [
+            models.UniqueConstraint(fields=["hour", "workspace", "channel"], name="hourlycount_once"),
+            WorkspacePolicy(name="hourlycount_of_the_workspaces"),
+        ]
 
     def __str__(self) -> str:
         return f"{self.hour:%Y-%m-%d %H} {self.channel}"
@@ -73,7 +77,10 @@ class HourlyTime(Rollup):
     class Meta:
         verbose_name = _("times of an hour")
         verbose_name_plural = _("times by hour")
-        constraints = [models.UniqueConstraint(fields=["hour", "workspace", "channel", "step"], name="hourlytime_once")]
+        constraints = [
+            models.UniqueConstraint(fields=["hour", "workspace", "channel", "step"], name="hourlytime_once"),
+            WorkspacePolicy(name="hourlytime_of_the_workspaces"),
+        ]
 
     def __str__(self) -> str:
         return f"{self.hour:%Y-%m-%d %H} {self.channel} {self.step}"
@@ -120,6 +127,7 @@ class EntryStock(Rollup):
         constraints = [
             models.UniqueConstraint(fields=["at", "workspace", "channel", "type", "state"], name="entrystock_once"),
             models.CheckConstraint(condition=Q(never_recalled__lte=models.F("entries")), name="entrystock_adds_up"),
+            WorkspacePolicy(name="entrystock_of_the_workspaces"),
         ]
 
     def __str__(self) -> str:
@@ -141,6 +149,9 @@ class MostRecalled(models.Model):
     class Meta:
         verbose_name = _("most recalled")
         verbose_name_plural = _("most recalled")
+        constraints = [
+            WorkspacePolicy(name="mostrecalled_of_the_workspaces"),
+        ]
 
     def __str__(self) -> str:
         return f"{self.workspace_id}"

@@ -11,6 +11,7 @@ from memories.choices import ScopeKind
 from memories.models.ids import uuid7
 from memories.models.table import Chapter, Export, Fate, Table
 from memories.models.tenancy import Workspace
+from memories.models.walls import WorkspacePolicy
 
 #: Of the rules by which secrets are recognised: raised, all memories are looked through once more.
 SECRETS_VERSION = 2
@@ -108,6 +109,7 @@ class Scope(models.Model):
             models.UniqueConstraint(fields=["id", "workspace"], name="scope_in_workspace"),
             models.CheckConstraint(condition=Q(kind__in=ScopeKind.values), name="scope_kind_known"),
             models.CheckConstraint(condition=~Q(key=""), name="scope_has_a_key"),
+            WorkspacePolicy(name="scope_of_the_workspaces"),
         ]
 
     def __str__(self) -> str:

@@ -11,6 +11,7 @@ from memories.models.entry import Entry
 from memories.models.scope import Scope
 from memories.models.table import Chapter, Export, Fate, Table
 from memories.models.tenancy import Workspace
+from memories.models.walls import InsideWorkspace, WorkspacePolicy
 
 #: A column of its own, because row-level security lets no index of arrays be used.
 _NAME_CONVERSATION = """
@@ -62,6 +63,9 @@ class Suppression(Recorded):
             models.CheckConstraint(
                 condition=Q(entry__isnull=False) | ~Q(quarantine=""), name="suppression_of_an_entry_or_quarantine"
             ),
+            InsideWorkspace("scope", name="suppression_scope_in_its_workspace", cascade=True),
+            InsideWorkspace("entry", name="suppression_entry_in_its_workspace", cascade=True),
+            WorkspacePolicy(name="suppression_of_the_workspaces"),
         ]
         indexes = [
             models.Index(fields=["scope", "fingerprint"], name="suppression_by_words"),

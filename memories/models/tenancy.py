@@ -18,6 +18,7 @@ from django.utils.translation import gettext_lazy as _
 from memories.choices import Permission
 from memories.models.ids import uuid7
 from memories.models.table import Chapter, Export, Fate, Table
+from memories.models.walls import InsideWorkspace, WorkspacePolicy
 from memories.tenancy import row_level_security
 from memories.tenancy.access import Caller
 
@@ -152,6 +153,7 @@ class Bot(models.Model):
             models.UniqueConstraint(fields=["workspace", "name"], name="bot_name_once_in_workspace"),
             models.UniqueConstraint(fields=["id", "workspace"], name="bot_in_workspace"),
             models.CheckConstraint(condition=~Q(name=""), name="bot_has_a_name"),
+            WorkspacePolicy(name="bot_of_the_workspaces"),
         ]
 
     def __str__(self) -> str:
@@ -214,6 +216,8 @@ class BotKey(models.Model):
                 condition=Q(permissions__contained_by=Permission.values) & ~Q(permissions=[]),
                 name="botkey_permissions_known",
             ),
+            InsideWorkspace("bot", name="botkey_bot_in_its_workspace", cascade=True),
+            WorkspacePolicy(name="botkey_of_the_workspaces"),
         ]
 
     def __str__(self) -> str:
@@ -287,7 +291,11 @@ class IdempotencyKey(models.Model):
     class Meta:
         verbose_name = _("idempotency key")
         verbose_name_plural = _("idempotency keys")
-        constraints = [models.UniqueConstraint(fields=["bot", "key"], name="idempotencykey_once_a_bot")]
+        constraints = [
+            models.UniqueConstraint(fields=["bot", "key"], name="idempotencykey_once_a_bot"),
+            InsideWorkspace("bot", name="idempotencykey_bot_in_its_workspace", cascade=True),
+            WorkspacePolicy(name="idempotencykey_of_the_workspaces"),
+        ]
         indexes = [models.Index(fields=["created_at"], name="idempotencykey_by_age")]
 
     def __str__(self) -> str:
@@ -310,6 +318,7 @@ class Secret(models.Model):
         constraints = [
             models.UniqueConstraint(fields=["workspace", "name"], nulls_distinct=False, name="secret_name_once"),
             models.CheckConstraint(condition=~Q(name=""), name="secret_has_a_name"),
+            WorkspacePolicy(name="secret_of_the_workspaces", of_all=True),
         ]
 
     def __str__(self) -> str:

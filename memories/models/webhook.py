@@ -15,6 +15,7 @@ from memories.models.lease import RetryQuerySet
 from memories.models.outbox import WebhookEvent
 from memories.models.table import Chapter, Fate, Table
 from memories.models.tenancy import Workspace
+from memories.models.walls import InsideWorkspace, WorkspacePolicy
 
 
 class DeliveryState(TextChoices):
@@ -91,6 +92,7 @@ class Webhook(models.Model):
             models.CheckConstraint(
                 condition=Q(events__contained_by=WebhookEvent.values) & ~Q(events=[]), name="webhook_events_known"
             ),
+            WorkspacePolicy(name="webhook_of_the_workspaces"),
         ]
 
     def __str__(self) -> str:
@@ -156,6 +158,8 @@ class WebhookDelivery(models.Model):
             models.UniqueConstraint(
                 fields=["webhook", "row_id", "at"], condition=Q(event="review.due"), name="webhookdelivery_review_once"
             ),
+            InsideWorkspace("webhook", name="webhookdelivery_webhook_in_its_workspace", cascade=True),
+            WorkspacePolicy(name="webhookdelivery_of_the_workspaces"),
         ]
         indexes = [
             models.Index(fields=["webhook", "id"], condition=Q(state="waiting"), name="webhookdelivery_to_do"),

@@ -15,6 +15,7 @@ from django.utils.translation import gettext_lazy as _
 from memories.models.change import Recorded, record_changes
 from memories.models.table import Chapter, Fate, Table
 from memories.models.tenancy import Workspace
+from memories.models.walls import WorkspacePolicy
 from memories.staff.roles import Right, Role, rights_of
 from memories.tenancy import row_level_security
 
@@ -55,6 +56,7 @@ class Member(Recorded):
         constraints = [
             models.UniqueConstraint(fields=["workspace", "user"], name="member_once_in_workspace"),
             models.CheckConstraint(condition=Q(role__in=Role.values), name="member_role_known"),
+            WorkspacePolicy(name="member_of_the_workspaces"),
         ]
         triggers = [
             *record_changes(),
@@ -99,6 +101,7 @@ class Invitation(models.Model):
             models.CheckConstraint(
                 condition=Q(accepted_at=None) | Q(withdrawn_at=None), name="invitation_accepted_or_withdrawn"
             ),
+            WorkspacePolicy(name="invitation_of_the_workspaces"),
         ]
 
     def __str__(self) -> str:

@@ -12,13 +12,17 @@ from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
 from django.utils.translation import gettext as _
 
+#: Every database whose tables were made by the migrations of before has this one; there is none of its name any more.
+_FIRST_OF_BEFORE = "memories.0001_vector_extension"
+_PAGE = "docs/howto/upgrade.md"
+
 
 def explanation(problem: Error) -> str | None:
     """One sentence for a database that does not answer or whose tables are missing or old; None if it is neither."""
     if isinstance(problem, OperationalError) and not _answers():
         return _("The database does not answer: %s") % " ".join(str(problem).split())
-    if _answers() and (unknown := unknown_migrations()):
-        return newer(unknown)
+    if _answers() and (refusal := refused()):
+        return refusal
     if _answers() and has_pending_migrations():
         return _("The tables are missing or of an older version: run `make run`, or `manage.py migrate`, first.")
     return None
@@ -36,25 +40,27 @@ def has_pending_migrations() -> bool:
 
 
 def unknown_migrations() -> list[str]:
-    """The migrations of ours that were applied by a newer version of the code. Raises django.db.Error."""
+    """The migrations of ours that were applied and that this version does not have. Raises django.db.Error."""
     ours = {app.label for app in apps.get_app_configs() if Path(app.path).parent == settings.BASE_DIR}
-    return sorted(f"{label}.{name}" for label, name in _applied() - _ever_named() if label in ours)
+    return sorted(f"{label}.{name}" for label, name in _applied() - _named() if label in ours)
 
 
-def newer(unknown: list[str]) -> str:
-    """What to tell whoever starts an older version of the code on newer tables."""
-    sentence = _(
-        "The tables are of a newer version: the migration %(name)s was applied, and this version does not have it."
-        " Start the newer version again, or restore the backup of before the upgrade. Nothing was changed."
-    )
-    return sentence % {"name": unknown[-1]}
-
-
-@cache
-def _ever_named() -> set[tuple[str, str]]:
-    """The same with those of before the first release, whose names are still among the applied ones."""
-    labels = (app.label for app in apps.get_app_configs())
-    return {(label, file.stem) for label in labels for folder in _folders(label) for file in folder.rglob("[!_]*.py")}
+def refused() -> str | None:
+    """What to tell whoever starts this version on tables of another one; None where it may. Raises django.db.Error."""
+    unknown = unknown_migrations()
+    if _FIRST_OF_BEFORE in unknown:
+        sentence = _(
+            "The tables are of an older version, which this one cannot bring up to date: export with the version that"
+            " made them, and import into a new database, as %(page)s tells. Nothing was changed."
+        )
+        return sentence % {"page": _PAGE}
+    if unknown:
+        sentence = _(
+            "The tables are of a newer version: the migration %(name)s was applied, and this version does not have it."
+            " Start the newer version again, or restore the backup of before the upgrade. Nothing was changed."
+        )
+        return sentence % {"name": unknown[-1]}
+    return None
 
 
 @cache

@@ -1,44 +1,24 @@
-"""The tables of conversations as of the first release, with their walls. What was before is in before_release/."""
+"""The tables of conversations; what Django cannot say of them stands in sql/."""
+
+from pathlib import Path
 
 import django.db.models.deletion
 import memories.models.ids
+import memories.models.walls
 import pgtrigger.compiler
 import pgtrigger.migrations
 import pgvector.django.halfvec
 import pgvector.django.sparsevec
 from django.db import migrations, models
 
-from memories.migrations._walls import in_the_row, inside_workspace, row_level_security
+from memories.migrations import _sql
 
-#: Name, table, column, the table it points to; whether the row goes with what it points to.
-POINTERS = [
-    ("eventindex_event", "sessions_app_eventindex", "event_id", "sessions_app_sessionevent", True),
-    ("eventindex_session", "sessions_app_eventindex", "session_id", "sessions_app_session", True),
-    ("flush_session", "sessions_app_flush", "session_id", "sessions_app_session", True),
-    ("session_chat_scope", "sessions_app_session", "chat_scope_id", "memories_scope", False),
-    ("session_user_scope", "sessions_app_session", "user_scope_id", "memories_scope", False),
-    ("sessionevent_session", "sessions_app_sessionevent", "session_id", "sessions_app_session", True),
-]
+SQL = Path(__file__).with_name("sql")
 
 
 class Migration(migrations.Migration):
 
     initial = True
-
-    #: A database of before the first release has these, in before_release/, and goes on from any of them.
-    replaces = [
-        ("sessions_app", "0001_tables"),
-        ("sessions_app", "0002_walls_between_workspaces"),
-        ("sessions_app", "0003_row_level_walls"),
-        ("sessions_app", "0004_budgets_and_flushes"),
-        ("sessions_app", "0005_walls_around_flushes"),
-        ("sessions_app", "0006_where_a_continuation_was_made"),
-        ("sessions_app", "0007_a_version_alone"),
-        ("sessions_app", "0008_the_model_of_a_flush"),
-        ("sessions_app", "0009_search_rows_of_events"),
-        ("sessions_app", "0010_walls_around_search_rows"),
-        ("sessions_app", "0011_plain_help_texts"),
-    ]
 
     dependencies = [
         ('memories', '0001_initial'),
@@ -51,6 +31,7 @@ class Migration(migrations.Migration):
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('version', models.PositiveIntegerField(default=1, editable=False, verbose_name='version')),
                 ('uid', models.UUIDField(default=memories.models.ids.uuid7, editable=False, unique=True, verbose_name='id')),
+                ('workspace', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='sessions', to='memories.workspace')),
                 ('key', models.CharField(max_length=100, verbose_name='key')),
                 ('platform', models.CharField(blank=True, default='', max_length=40, verbose_name='platform')),
                 ('account', models.CharField(blank=True, default='', max_length=200, verbose_name='account')),
@@ -59,6 +40,8 @@ class Migration(migrations.Migration):
                 ('is_group', models.BooleanField(default=False, verbose_name='group')),
                 ('conversation', models.PositiveIntegerField(default=1, verbose_name='conversation')),
                 ('rules', models.JSONField(default=dict, help_text="The channel's rules when it was last used.", verbose_name='rules')),
+                ('user_scope', models.ForeignKey(blank=True, db_constraint=False, db_index=False, null=True, on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', to='memories.scope')),
+                ('chat_scope', models.ForeignKey(blank=True, db_constraint=False, db_index=False, null=True, on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', to='memories.scope')),
                 ('metadata', models.JSONField(blank=True, default=dict, verbose_name='metadata')),
                 ('tokens', models.PositiveIntegerField(default=0, help_text='Of the open conversation, as it is handed out.', verbose_name='tokens')),
                 ('next_position', models.PositiveIntegerField(default=1, editable=False)),
@@ -69,19 +52,35 @@ class Migration(migrations.Migration):
                 ('compaction_asked_at', models.DateTimeField(blank=True, null=True, verbose_name='compaction asked for')),
                 ('started_at', models.DateTimeField(verbose_name='started')),
                 ('last_at', models.DateTimeField(verbose_name='last message')),
-                ('chat_scope', models.ForeignKey(blank=True, db_constraint=False, db_index=False, null=True, on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', to='memories.scope')),
-                ('user_scope', models.ForeignKey(blank=True, db_constraint=False, db_index=False, null=True, on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', to='memories.scope')),
-                ('workspace', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='sessions', to='memories.workspace')),
             ],
             options={
                 'verbose_name': 'session',
                 'verbose_name_plural': 'sessions',
-            "indexes": [models.Index(fields=['workspace', '-last_at', '-id'], name='session_by_time'), models.Index(condition=models.Q(('next_position__gt', 1)), fields=['last_at'], name='session_to_be_closed'), models.Index(condition=models.Q(('is_group', True)), fields=['workspace', 'chat_id'], name='session_of_group'), models.Index(condition=models.Q(('is_group', False)), fields=['user_scope'], name='session_of_user'), models.Index(condition=models.Q(('is_group', True)), fields=['chat_scope'], name='session_of_chat')], "constraints": [models.UniqueConstraint(fields=('workspace', 'platform', 'account', 'key'), name='session_key_once_in_channel'), models.UniqueConstraint(fields=('id', 'workspace'), name='session_in_workspace'), models.CheckConstraint(condition=models.Q(('key', ''), _negated=True), name='session_has_a_key'), models.CheckConstraint(condition=models.Q(('conversation__gte', 1)), name='session_conversations_count_from_one'), models.CheckConstraint(condition=models.Q(('compacted_to__lt', models.F('next_position')), ('flushed_to__lt', models.F('next_position'))), name='session_marks_lie_in_its_conversation')], },
+                'indexes': [
+                    models.Index(fields=['workspace', '-last_at', '-id'], name='session_by_time'),
+                    models.Index(condition=models.Q(('next_position__gt', 1)), fields=['last_at'], name='session_to_be_closed'),
+                    models.Index(condition=models.Q(('is_group', True)), fields=['workspace', 'chat_id'], name='session_of_group'),
+                    models.Index(condition=models.Q(('is_group', False)), fields=['user_scope'], name='session_of_user'),
+                    models.Index(condition=models.Q(('is_group', True)), fields=['chat_scope'], name='session_of_chat'),
+                ],
+                'constraints': [
+                    models.UniqueConstraint(fields=('workspace', 'platform', 'account', 'key'), name='session_key_once_in_channel'),
+                    models.UniqueConstraint(fields=('id', 'workspace'), name='session_in_workspace'),
+                    models.CheckConstraint(condition=models.Q(('key', ''), _negated=True), name='session_has_a_key'),
+                    models.CheckConstraint(condition=models.Q(('conversation__gte', 1)), name='session_conversations_count_from_one'),
+                    models.CheckConstraint(condition=models.Q(('compacted_to__lt', models.F('next_position')), ('flushed_to__lt', models.F('next_position'))), name='session_marks_lie_in_its_conversation'),
+                    memories.models.walls.InsideWorkspace('user_scope', name='session_user_scope_in_its_workspace'),
+                    memories.models.walls.InsideWorkspace('chat_scope', name='session_chat_scope_in_its_workspace'),
+                    memories.models.walls.WorkspacePolicy(name='session_of_the_workspaces'),
+                ],
+            },
         ),
         migrations.CreateModel(
             name='SessionEvent',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('workspace', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', to='memories.workspace')),
+                ('session', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.DO_NOTHING, related_name='events', to='sessions_app.session')),
                 ('conversation', models.PositiveIntegerField(verbose_name='conversation')),
                 ('position', models.PositiveIntegerField(verbose_name='position')),
                 ('kind', models.CharField(choices=[('user', 'User'), ('assistant', 'Assistant'), ('tool', 'Tool'), ('summary', 'Summary'), ('ambient', 'Ambient')], max_length=10, verbose_name='kind')),
@@ -90,19 +89,61 @@ class Migration(migrations.Migration):
                 ('data', models.JSONField(blank=True, default=dict, help_text='Tool calls and what else came along.', verbose_name='data')),
                 ('tokens', models.PositiveIntegerField(default=0, verbose_name='tokens')),
                 ('at', models.DateTimeField(verbose_name='at')),
-                ('workspace', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', to='memories.workspace')),
-                ('session', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.DO_NOTHING, related_name='events', to='sessions_app.session')),
             ],
             options={
                 'verbose_name': 'session event',
                 'verbose_name_plural': 'session events',
-            "indexes": [models.Index(fields=['at'], name='sessionevent_by_age'), models.Index(condition=models.Q(('kind', 'ambient')), fields=['session', '-id'], name='sessionevent_ambient')], "constraints": [models.UniqueConstraint(fields=('session', 'conversation', 'position'), name='sessionevent_position_once'), models.UniqueConstraint(fields=('id', 'workspace'), name='sessionevent_in_workspace'), models.CheckConstraint(condition=models.Q(('kind__in', ['user', 'assistant', 'tool', 'summary', 'ambient'])), name='sessionevent_kind_known')], },
+                'indexes': [
+                    models.Index(fields=['at'], name='sessionevent_by_age'),
+                    models.Index(condition=models.Q(('kind', 'ambient')), fields=['session', '-id'], name='sessionevent_ambient'),
+                    models.Index(condition=models.Q(('sender_id', ''), _negated=True), fields=['workspace', 'sender_id', 'session'], name='sessionevent_by_sender'),
+                ],
+                'constraints': [
+                    models.UniqueConstraint(fields=('session', 'conversation', 'position'), name='sessionevent_position_once'),
+                    models.UniqueConstraint(fields=('id', 'workspace'), name='sessionevent_in_workspace'),
+                    models.CheckConstraint(condition=models.Q(('kind__in', ['user', 'assistant', 'tool', 'summary', 'ambient'])), name='sessionevent_kind_known'),
+                    memories.models.walls.InsideWorkspace('session', cascade=True, name='sessionevent_session_in_its_workspace'),
+                    memories.models.walls.WorkspacePolicy(name='sessionevent_of_the_workspaces'),
+                ],
+            },
+        ),
+        migrations.CreateModel(
+            name='EventIndex',
+            fields=[
+                ('event', models.OneToOneField(db_constraint=False, on_delete=django.db.models.deletion.DO_NOTHING, primary_key=True, related_name='index', serialize=False, to='sessions_app.sessionevent')),
+                ('workspace', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', to='memories.workspace')),
+                ('session', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', to='sessions_app.session')),
+                ('conversation', models.PositiveIntegerField(verbose_name='conversation')),
+                ('kind', models.CharField(choices=[('user', 'User'), ('assistant', 'Assistant'), ('tool', 'Tool'), ('summary', 'Summary'), ('ambient', 'Ambient')], max_length=10, verbose_name='kind')),
+                ('at', models.DateTimeField(verbose_name='at')),
+                ('keywords', pgvector.django.sparsevec.SparseVectorField(help_text='Its terms, each once.')),
+                ('model', models.ForeignKey(db_index=False, null=True, on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', to='memories.embeddingmodel')),
+                ('embedding', pgvector.django.halfvec.HalfVectorField(null=True)),
+                ('failures', models.PositiveSmallIntegerField(default=0, verbose_name='failures')),
+                ('retry_at', models.DateTimeField(help_text='Also the lease of who embeds it now.', null=True, verbose_name='next try')),
+            ],
+            options={
+                'verbose_name': 'search row of a message',
+                'verbose_name_plural': 'search rows of messages',
+                'indexes': [
+                    models.Index(fields=['session', 'at'], name='eventindex_of_session'),
+                    models.Index(condition=models.Q(('failures__lt', 5), ('model__isnull', True)), fields=['event'], name='eventindex_waiting'),
+                ],
+                'constraints': [
+                    models.CheckConstraint(condition=models.Q(models.Q(('embedding__isnull', True), ('model__isnull', True)), models.Q(('embedding__isnull', False), ('model__isnull', False)), _connector='OR'), name='eventindex_embedding_has_a_model'),
+                    memories.models.walls.InsideWorkspace('event', cascade=True, name='eventindex_event_in_its_workspace'),
+                    memories.models.walls.InsideWorkspace('session', cascade=True, name='eventindex_session_in_its_workspace'),
+                    memories.models.walls.WorkspacePolicy(name='eventindex_of_the_workspaces'),
+                ],
+            },
         ),
         migrations.CreateModel(
             name='Flush',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('uid', models.UUIDField(default=memories.models.ids.uuid7, editable=False, unique=True, verbose_name='id')),
+                ('workspace', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', to='memories.workspace')),
+                ('session', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.DO_NOTHING, related_name='flushes', to='sessions_app.session')),
                 ('conversation', models.PositiveIntegerField(verbose_name='conversation')),
                 ('cycle', models.PositiveIntegerField(verbose_name='compaction cycle')),
                 ('up_to', models.PositiveIntegerField(help_text='The position of the last message it knew.', verbose_name='up to')),
@@ -113,33 +154,16 @@ class Migration(migrations.Migration):
                 ('model', models.CharField(blank=True, default='', help_text='Empty: none was asked.', max_length=200, verbose_name='model')),
                 ('counts', models.JSONField(default=dict, help_text='Candidates by what became of them.', verbose_name='counts')),
                 ('at', models.DateTimeField(verbose_name='at')),
-                ('workspace', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', to='memories.workspace')),
-                ('session', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.DO_NOTHING, related_name='flushes', to='sessions_app.session')),
             ],
             options={
                 'verbose_name': 'flush',
                 'verbose_name_plural': 'flushes',
-            "constraints": [models.UniqueConstraint(fields=('session', 'conversation', 'cycle'), name='flush_once_a_cycle')], },
-        ),
-        migrations.CreateModel(
-            name='EventIndex',
-            fields=[
-                ('event', models.OneToOneField(db_constraint=False, on_delete=django.db.models.deletion.DO_NOTHING, primary_key=True, related_name='index', serialize=False, to='sessions_app.sessionevent')),
-                ('conversation', models.PositiveIntegerField(verbose_name='conversation')),
-                ('kind', models.CharField(choices=[('user', 'User'), ('assistant', 'Assistant'), ('tool', 'Tool'), ('summary', 'Summary'), ('ambient', 'Ambient')], max_length=10, verbose_name='kind')),
-                ('at', models.DateTimeField(verbose_name='at')),
-                ('keywords', pgvector.django.sparsevec.SparseVectorField(help_text='Its terms, each once.')),
-                ('embedding', pgvector.django.halfvec.HalfVectorField(null=True)),
-                ('failures', models.PositiveSmallIntegerField(default=0, verbose_name='failures')),
-                ('retry_at', models.DateTimeField(help_text='Also the lease of who embeds it now.', null=True, verbose_name='next try')),
-                ('model', models.ForeignKey(db_index=False, null=True, on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', to='memories.embeddingmodel')),
-                ('session', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', to='sessions_app.session')),
-                ('workspace', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', to='memories.workspace')),
-            ],
-            options={
-                'verbose_name': 'search row of a message',
-                'verbose_name_plural': 'search rows of messages',
-            "indexes": [models.Index(fields=['session', 'at'], name='eventindex_of_session'), models.Index(condition=models.Q(('failures__lt', 5), ('model__isnull', True)), fields=['event'], name='eventindex_waiting')], "constraints": [models.CheckConstraint(condition=models.Q(models.Q(('embedding__isnull', True), ('model__isnull', True)), models.Q(('embedding__isnull', False), ('model__isnull', False)), _connector='OR'), name='eventindex_embedding_has_a_model')], },
+                'constraints': [
+                    models.UniqueConstraint(fields=('session', 'conversation', 'cycle'), name='flush_once_a_cycle'),
+                    memories.models.walls.InsideWorkspace('session', cascade=True, name='flush_session_in_its_workspace'),
+                    memories.models.walls.WorkspacePolicy(name='flush_of_the_workspaces'),
+                ],
+            },
         ),
         pgtrigger.migrations.AddTrigger(
             model_name='session',
@@ -157,10 +181,6 @@ class Migration(migrations.Migration):
             model_name='session',
             trigger=pgtrigger.compiler.Trigger(name='record_delete', sql=pgtrigger.compiler.UpsertTriggerSql(func="\nINSERT INTO memories_change (workspace_id, table_name, row_id, version, op, old, actor, batch_id, run, at)\nSELECT o.workspace_id, TG_TABLE_NAME, o.id, o.version, 'D', to_jsonb(o), \n    coalesce(nullif(current_setting('memplatform.actor', true), ''), 'sql:' || session_user),\n    nullif(current_setting('memplatform.batch', true), '')::bigint,\n    coalesce(current_setting('memplatform.run', true), ''),\n    clock_timestamp()\n FROM old_rows o;\nRETURN NULL;\n", hash='755463ddd08e5bb0d454eee02d7c8e9dd2a21c22', level='STATEMENT', operation='DELETE', pgid='pgtrigger_record_delete_64a13', referencing='REFERENCING OLD TABLE AS old_rows ', table='sessions_app_session', when='AFTER')),
         ),
-        *(inside_workspace(*row, cascade=cascade) for *row, cascade in POINTERS),
-        row_level_security("sessions_app_eventindex", "eventindex"),
-        row_level_security("sessions_app_flush", "flush"),
-        row_level_security("sessions_app_session", "session"),
-        row_level_security("sessions_app_sessionevent", "sessionevent"),
-        in_the_row("sessions_app_eventindex", "embedding", "keywords"),
+        _sql.run(SQL / "functions.sql"),
+        _sql.run(SQL / "tables.sql"),
     ]

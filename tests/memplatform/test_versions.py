@@ -3,11 +3,12 @@
 from typing import Any
 
 import pytest
+from django.core.management import CommandError, call_command
 from django.db import connection
 from django.db.migrations.recorder import MigrationRecorder
 
-from memplatform.database import state
 from memplatform.management.commands import up
+from tests import ROOT
 from tests.conftest import Api
 
 pytestmark = pytest.mark.django_db
@@ -27,9 +28,16 @@ def test_it_does_not_start_on_tables_of_a_newer_version(tmp_path: Any, monkeypat
     assert f"memories.{LATER}" in told and "newer version" in told and "backup" in told
 
 
-def test_tables_that_went_on_from_before_the_first_release_are_known() -> None:
+def test_tables_of_an_older_version_are_told_to_be_exported_and_stay_as_they_are(tmp_path: Any) -> None:
     MigrationRecorder(connection).record_applied("memories", "0001_vector_extension")
-    assert state.unknown_migrations() == []
+    with pytest.raises(SystemExit) as start:
+        up.Command()._seed(tmp_path)
+    with pytest.raises(CommandError) as migrating:
+        call_command("migrate", verbosity=0)
+    for sentence in (str(start.value), str(migrating.value)):
+        assert "older version" in sentence and "export" in sentence and "import" in sentence
+        assert (ROOT / "docs/howto/upgrade.md").exists() and "docs/howto/upgrade.md" in sentence
+    assert "memories_entry" in connection.introspection.table_names()
 
 
 TEA = {"scope": "telegram:direct_u42", "type": "fact", "content": "tea"}

@@ -19,7 +19,7 @@ from memplatform import postgres
 from tests import ROOT
 
 #: What decides on the tables, and on the rows that migrations write.
-SOURCES = ("requirements.txt", "*/migrations/**/*.py", "*/models.py", "*/models/*.py")
+SOURCES = ("requirements.txt", "*/migrations/**/*.py", "*/migrations/**/*.sql", "*/models.py", "*/models/*.py")
 
 
 def pattern(data: Path) -> str:

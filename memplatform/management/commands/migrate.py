@@ -5,10 +5,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from django.core.management.base import CommandError
 from django.core.management.commands import migrate
 from django.db import connections
 
-from memplatform.database import roles
+from memplatform.database import roles, state
 
 _MIGRATING = 7_305_116  # a lock; any number nobody else uses
 _LOOK_EVERY = 0.2
@@ -17,6 +18,8 @@ _LOOK_EVERY = 0.2
 class Command(migrate.Command):
     def handle(self, *args: Any, **options: Any) -> None:
         with _alone(options["database"]):
+            if refusal := state.refused():
+                raise CommandError(refusal)
             if options["plan"] or options["check_unapplied"]:
                 super().handle(*args, **options)
                 return

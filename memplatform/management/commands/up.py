@@ -114,8 +114,8 @@ class Command(BaseCommand):
         try:
             with connection.cursor() as cursor:
                 cursor.execute("SELECT pg_advisory_lock(%s)", [_SEEDING])
-                if unknown := state.unknown_migrations():
-                    sys.exit(state.newer(unknown))
+                if refusal := state.refused():
+                    sys.exit(refusal)
                 if state.has_pending_migrations() or any(database_checks.problems()):
                     call_command("migrate", interactive=False, verbosity=0)
                 made = first_run.ensure(data, now=timezone.now())

@@ -1,9 +1,5 @@
-"""A session is locked and read in one statement."""
-
-from django.db import migrations
-
-#: Each statement of a function sees what was committed before it: what is read here is read under the lock.
-OPEN = """
+-- A session is locked and read in one statement. Each statement of a function sees what was committed before it: what
+-- is read here is read under the lock.
 CREATE FUNCTION memplatform_open_session(
     lock bigint, of_workspace bigint, on_platform text, of_account text, with_key text
 ) RETURNS TABLE (is_locked boolean, transaction text, session sessions_app_session)
@@ -17,16 +13,4 @@ BEGIN
             AND s.key = with_key;
     END IF;
     RETURN NEXT;
-END $$
-"""
-
-
-class Migration(migrations.Migration):
-
-    dependencies = [
-        ('sessions_app', '0001_initial'),
-    ]
-
-    operations = [
-        migrations.RunSQL(OPEN, "DROP FUNCTION memplatform_open_session(bigint, bigint, text, text, text)"),
-    ]
+END $$;
