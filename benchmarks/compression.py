@@ -21,12 +21,12 @@ from django.conf import settings
 from benchmarks.ground import begun, scope_of
 from benchmarks.simulated_facts import at_random, merging_twins, texts
 from memories import batches, entries
-from memories.consolidation import compression, day_notes
+from memories.consolidation import compression, summaries
 from memories.entries import daily_events
 from memories.entries.daily_events import EventDraft
 from memories.entries.draft import Draft
 from memories.index import worker
-from memories.lifecycle import access_counting, capacity, expiry
+from memories.lifecycle import access_counting, expiry
 from memories.llm import client
 from memories.models import Batch, DailyEvent, Entry, Link
 from memories.recall import recall as recall_entries
@@ -190,8 +190,8 @@ def a_week(fake: Any, turns: int) -> None:
         workspace, run = scope.workspace_id, f"{scope.workspace_id}:{night.date()}"
         compression.compress_days(workspace, clock=lambda now=night: now, run=f"compress-days:{run}")
         expiry.expire_due(workspace, now=night, run=f"expire:{run}")
-        capacity.enforce_capacity(workspace, now=night, run=f"capacity:{run}")
-        day_notes.archive_day(workspace, now=night)
+        expiry.enforce_capacity(workspace, now=night, run=f"capacity:{run}")
+        summaries.archive_day(workspace, now=night)
         access_counting.count_served(now=night)
         print(f"week, day {n + 1}: {sizes(scope)}")
     counts = compress(scope, 0)

@@ -11,8 +11,16 @@ from django_q.tasks import async_task
 
 from channels_app import addresses
 from channels_app.doors.files import modes
-from memories.consolidation import buffer, conversation_secrets, summaries
-from memories.consolidation.capture import EarlierTurn, Turn, capture, capturing_scopes, is_kept, source_slots
+from memories.consolidation import buffer, summaries
+from memories.consolidation.capture import (
+    EarlierTurn,
+    Turn,
+    capture,
+    capturing_scopes,
+    is_kept,
+    source_slots,
+    turn_without_secrets,
+)
 from memories.entries import ERASED, WriteResult
 from memories.language.redaction import redact
 from memories.language.text import is_blank
@@ -77,7 +85,7 @@ def take_turn(caller: Caller, turn: Turn, *, now: datetime, is_replay: bool = Fa
         if is_reset_command(turn.user):
             conversations.reset(session, now=now)
             return TurnResult(session, resolved, reply=reset_reply(language))
-        turn, secrets = conversation_secrets.of_turn(turn, resolved.rules.secrets)
+        turn, secrets = turn_without_secrets(turn, resolved.rules.secrets)
         turn = _with_what_it_keeps(turn, session, resolved.address.speaker)
         last_at = session.last_at
         events = _append(session, turn, resolved.address.speaker, now)

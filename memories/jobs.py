@@ -13,10 +13,10 @@ from django.utils.translation import gettext_noop as _
 from memories import batches, tasks, webhooks
 from memories.choices import BufferState
 from memories.conf import switch
-from memories.consolidation import compression, day_notes, extraction
+from memories.consolidation import compression, extraction, summaries
 from memories.evaluation import pinned
 from memories.index import large_scopes
-from memories.lifecycle import access_counting, capacity, echoes, expiry, maintenance, old_secrets
+from memories.lifecycle import access_counting, expiry, maintenance, old_entries
 from memories.models import ExtractionBatch, Workspace
 
 #: What a job does, or counts. Of (workspace_id, now, run, report, so_far) it is given what it names; it answers with
@@ -70,7 +70,7 @@ def preview_compress_days(workspace_id: int, *, now: datetime) -> dict[str, int]
 
 
 def preview_archive(workspace_id: int, *, now: datetime) -> dict[str, int]:
-    return {"notes": day_notes.count_days(workspace_id, now=now)}
+    return {"notes": summaries.count_days(workspace_id, now=now)}
 
 
 def purge(workspace_id: int, *, now: datetime, run: str) -> dict[str, int]:
@@ -115,7 +115,7 @@ JOBS = (
     Job("expire", _("takes out of use what has lived its time"), "A9", at=time(3, 30),
         run=tasks.expire, preview=expiry.count_due),
     Job("capacity", _("archives what has faded and what is too much"), "D1", at=time(3, 45),
-        run=capacity.enforce_capacity, preview=capacity.count_surplus),
+        run=expiry.enforce_capacity, preview=expiry.count_surplus),
     Job("compress", _("merges and drops facts, refreshes profiles"), "D6", at=time(4, 0), weekday=0,
         run=tasks.compress, preview=compression.count_facts),
     Job("archive", _("condenses the day before into a note"), "C10", at=time(4, 0),
@@ -134,9 +134,9 @@ JOBS = (
     Job("index-large-scopes", _("has the vectors of very large scopes indexed"), "C12", cron="27 * * * *",
         run=large_scopes.ask, preview=large_scopes.preview),
     Job("mark-echoes", _("finds old turns that tell nothing new"), "A7", cron="17 * * * *",
-        run=tasks.mark_echoes, preview=echoes.count_undecided),
+        run=tasks.mark_echoes, preview=old_entries.count_undecided),
     Job("find-secrets", _("finds secrets that were stored before they were looked for"), "A16", cron="47 * * * *",
-        run=tasks.find_secrets, preview=old_secrets.count_waiting),
+        run=tasks.find_secrets, preview=old_entries.count_waiting),
     Job("clean-up", _("removes records that are no longer needed"), "F5", cron="37 * * * *",
         run=tasks.clean_up, preview=maintenance.count_outdated),
 )  # fmt: skip

@@ -14,9 +14,9 @@ from django_q.tasks import async_task
 from memories import batches, webhooks
 from memories.conf import conf
 from memories.consolidation import compression, extraction
-from memories.consolidation import day_notes as archiving
+from memories.consolidation import summaries as archiving
 from memories.exceptions import PlatformError
-from memories.lifecycle import access_counting, echoes, expiry, maintenance, old_secrets
+from memories.lifecycle import access_counting, expiry, maintenance, old_entries
 from memories.models import Batch, Webhook, Workspace
 from memories.notes.condition import index_out_of_step
 from memories.notes.freshness import scopes_to_index
@@ -78,11 +78,11 @@ def repair_index() -> dict[str, int]:
 
 
 def mark_echoes() -> dict[str, int]:
-    return echoes.mark_old_echoes(seconds=LONGEST_SECONDS)
+    return old_entries.mark_old_echoes(seconds=LONGEST_SECONDS)
 
 
 def find_secrets() -> dict[str, int]:
-    return old_secrets.find_old_secrets(now=timezone.now(), seconds=LONGEST_SECONDS)
+    return old_entries.find_old_secrets(now=timezone.now(), seconds=LONGEST_SECONDS)
 
 
 def clean_up() -> dict[str, int]:

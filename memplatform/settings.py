@@ -271,7 +271,7 @@ MEMORY_RETRIEVERS = env.list("MEMORY_RETRIEVERS", default=RETRIEVERS)
 #: How what they find is shown on a trace's page (see memories.admin.recall_traces.events).
 TELLERS = ["sessions_app.admin.retrieved_events.session_events", "memories.admin.recall_traces.events.daily_events"]
 MEMORY_EVENT_TELLERS = env.list("MEMORY_EVENT_TELLERS", default=TELLERS)
-#: What else is looked through with the memories of a scope (see memories.lifecycle.old_secrets).
+#: What else is looked through with the memories of a scope (see memories.lifecycle.old_entries).
 SECRET_FINDERS = ["sessions_app.history.retention.mark_messages"]
 MEMORY_SECRET_FINDERS = env.list("MEMORY_SECRET_FINDERS", default=SECRET_FINDERS)
 #: Whom operators call by a name, for the search for sessions (see sessions_app.admin.speakers).

@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 
 from memories import entries
 from memories.choices import EntryType, Source
-from memories.consolidation import conversation_secrets
+from memories.consolidation import capture
 from memories.entries.draft import Draft
 from memories.exceptions import HistoryDiffers
 from memories.language.confidential import is_masked_form
@@ -127,7 +127,7 @@ def append_report(
             messages = missing_messages(session, history, messages, now=now)
         # Leave messages without the secrets they tell; what is to be kept of these, by the rule of the channel
         by_user = [message.kind != EventKind.ASSISTANT for message in messages]
-        masked, secrets = conversation_secrets.without_secrets(
+        masked, secrets = capture.without_secrets(
             [message.content for message in messages], session.channel_rules().secrets, by_user=by_user
         )
         for message, content in zip(messages, masked, strict=True):
@@ -141,7 +141,7 @@ def append_report(
 def _keep_secrets(
     session: Session,
     events: Sequence[SessionEvent],
-    secrets: Sequence[conversation_secrets.SecretStatement],
+    secrets: Sequence[capture.SecretStatement],
     *,
     now: datetime,
     actor: str,
@@ -162,5 +162,5 @@ def _keep_secrets(
         chats=(scope.key,),
     )
     origins = [session.origin_of(event) for event in events]
-    drafts = conversation_secrets.kept_of_messages(secrets, base, origins, at=[event.at for event in events])
+    drafts = capture.kept_of_messages(secrets, base, origins, at=[event.at for event in events])
     entries.remember_many(list(drafts), now=now, actor=actor, savepoint=False)

@@ -30,7 +30,7 @@ from memories.models.outbox import WebhookEvent
 from memories.models.webhook import DeliveryProblem, DeliveryState
 from memories.staff.rights import VIEW, Needs
 from memories.staff.roles import Right
-from memories.webhooks.sending import NotSent, parsed
+from memories.webhooks.delivery import NotSent, parsed
 
 _EVENTS = [(event.value, event.label) for event in WebhookEvent if event != WebhookEvent.TEST]
 _COLORS = Colors(

@@ -15,7 +15,7 @@ from django.db import transaction
 from memories.choices import Source
 from memories.conf import conf
 from memories.exceptions import InvalidDraft, LineChanged, PlatformError
-from memories.files import archive, disk, markdown
+from memories.files import disk, markdown
 from memories.files.layout import ScopeFolder, scope_folder
 from memories.models import DailyEvent, Entry, FileProblem, FileState, Scope
 
@@ -177,7 +177,7 @@ def write(scope: Scope, day: date) -> bool | None:
         content = notes.filter(source=DAY_NOTE).order_by("-pk").values_list("content", flat=True).first() or ""
         if content and not conf.ARCHIVE_TO_FILES:
             return text
-        wanted = archive.archived(text, day, content)
+        wanted = markdown.archived(text, day, content)
         changed = wanted != text
         return wanted
 

@@ -8,23 +8,136 @@ A change touches the lines of its block and nothing else: what comes of it is re
 would be another, the change is written in another way, or refused. Many blocks are changed at once: the file is read a
 few times, however many they are. Where any other block would be another, each half is tried apart, down to a single
 block, for which there are more ways.
+
+The ways a piece of a file can be reworded or struck out; whoever asks takes the first that does no harm.
+
+The marked block of a daily file: what the platform condensed the day into, beside what people write there (C10).
+
+It is no memory of its own, as the day's note is one already: nothing of it is indexed. Everything around it stays.
 """
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, time, tzinfo
-from itertools import islice
+from datetime import date, datetime, time, tzinfo
+from itertools import islice, product
 
 from django.utils.translation import gettext as _
 
 from memories.conf import conf
-from memories.exceptions import InvalidDraft, LineChanged
-from memories.files import comments, escaping, wording
-from memories.files.comments import Stamp, Struck, read_stamp, stamped
+from memories.exceptions import FileUnwritable, InvalidDraft, LineChanged
+from memories.files import comments
+from memories.files.comments import ARCHIVE, ARCHIVE_END, Stamp, Struck, read_stamp, stamped
 from memories.files.layout import day_of
-from memories.files.parsing import BOM, CODE, FENCE, Piece, lines_of, pieces
-from memories.files.splitting import parts
+from memories.files.parsing import BOM, CODE, FENCE, HTML, ROW, Piece, lines_of, parts, pieces
+
+_MARKER = re.compile(r"(?:[-+*]|[0-9]{1,9}[.)])$")
+_AROUND = " \t>"
+_END = "\r\n"
+_EXTRA_INDENT = 3  # a paragraph may begin so far in
+
+
+def reworded(lines: list[str], piece: Piece, content: str) -> Iterator[str]:
+    """The file with other words in a piece, in one way after another."""
+    first = lines[piece.start]
+    if piece.kind == ROW:
+        prefix = first[: len(first) - len(first.lstrip(_AROUND))]
+        yield from (_put(lines, piece, [prefix + row]) for row in _rows(piece, content))
+        return
+    if piece.kind == FENCE:
+        yield _put(lines, piece, _fenced(lines, piece, content))
+        return
+    prefix, tail = _prefix(first, piece.raw), _kept_comments(piece)
+    if piece.kind in (CODE, HTML):
+        yield _put(lines, piece, _prefixed(prefix, content.split("\n")))
+    if "\n" not in content:
+        new = _prefixed(prefix, _with_tail(comments.written(content), tail))
+        yield _put(lines, piece, new)
+        yield from _apart(lines, piece, new)
+        return
+    for blank in ("", "\\"):
+        new = _with_tail(comments.written(content, blank=blank), tail)
+        for indent in range(_EXTRA_INDENT + 1):  # of its first line, beyond that of what it stands in
+            yield _put(lines, piece, _prefixed(prefix, new, indent))
+        yield from _apart(lines, piece, _prefixed(f"{prefix}- ", new))
+
+
+def _apart(lines: list[str], piece: Piece, new: list[str]) -> Iterator[str]:
+    """The file with these lines for a piece, and an empty one where the next line would go on with them."""
+    behind = new[0][: len(new[0]) - len(new[0].lstrip(_AROUND))].rstrip()
+    yield _put(lines, piece, [*new, behind])
+    yield _put(lines, piece, [behind, *new])
+    yield _put(lines, piece, [behind, *new, behind])
+
+
+def struck_out(lines: list[str], piece: Piece, at: datetime) -> Iterator[str]:
+    """The file with a piece as a comment: in place of its lines, all on one line, and behind its marker."""
+    raw = "".join(lines[piece.start : piece.end]).rstrip(_END)
+    if piece.kind == ROW:
+        around = raw[: len(raw) - len(raw.lstrip(_AROUND))]
+        struck = comments.strike(raw[len(around) :], at, in_row=True)
+        yield _put(lines, piece, [f"{around}| {struck} |"])
+        return
+    prefix = _prefix(lines[piece.start], piece.raw if piece.kind != FENCE else piece.markup)
+    container = _MARKER.sub("", prefix.rstrip()) if _MARKER.search(prefix.rstrip()) else prefix
+    places = [container, prefix]
+    if piece.kind == CODE:  # a comment that is indented like code would be code
+        places = [prefix[: len(prefix) - indent] for indent in (4, 1, 2, 3) if prefix[-indent:].isspace()]
+    for around, one_line in product(places, (False, True)):
+        struck = comments.strike(raw[len(around) :], at, one_line=one_line)
+        yield _put(lines, piece, [around + struck])
+
+
+def _put(lines: list[str], piece: Piece, new: list[str]) -> str:
+    """The file with other lines in the place of a piece, ending as its lines ended."""
+    old = lines[piece.start : piece.end]
+    last_end = old[-1][len(old[-1].rstrip(_END)) :]
+    end = old[0][len(old[0].rstrip(_END)) :] or ("\r\n" if lines[0].endswith("\r\n") else "\n")
+    return "".join([*lines[: piece.start], end.join(new) + last_end, *lines[piece.end :]])
+
+
+def _prefix(line: str, raw: str) -> str:
+    """What stands before the words of a piece on its first line: quotes, indent, markers of lists."""
+    bare, words = line.rstrip(), raw.strip("\n").split("\n")[0].rstrip()
+    return bare[: len(bare) - len(words)] if bare.endswith(words) else bare[: len(bare) - len(bare.lstrip(_AROUND))]
+
+
+def _prefixed(prefix: str, new: list[str], indent: int = 0) -> list[str]:
+    """Lines behind a prefix; from the second on the marker of a list is only its width, and `indent` is left out."""
+    behind = "".join(char if char in _AROUND else " " for char in prefix)
+    behind = behind[: len(behind) - indent] if behind.endswith(" " * indent) else behind
+    return [prefix + new[0], *((behind + line).rstrip(" ") if not line.strip() else behind + line for line in new[1:])]
+
+
+def _kept_comments(piece: Piece) -> list[str]:
+    return [] if piece.kind == CODE else [" ".join(comment.split("\n")) for comment in comments.parted(piece.raw)[1]]
+
+
+def _with_tail(new: list[str], tail: list[str]) -> list[str]:
+    return [*new[:-1], " ".join([new[-1], *tail])]
+
+
+def _fenced(lines: list[str], piece: Piece, content: str) -> list[str]:
+    """A fence around other lines: longer where one of them would close it."""
+    opening, closing = (lines[n].rstrip(_END) for n in (piece.start, piece.end - 1))
+    prefix = opening[: opening.index(piece.markup)]
+    is_closed = piece.end - piece.start == piece.raw.count("\n") + 2
+    sign, size = piece.markup[0], len(piece.markup)
+    runs = [len(bare) - len(bare.lstrip(sign)) for line in content.split("\n") if (bare := line.lstrip())]
+    longer = sign * max(size, *(run + 1 for run in runs if run >= size), size)
+    body = _prefixed(prefix, ["", *content.split("\n")])[1:]
+    new = [prefix + longer + opening[len(prefix) + size :], *body]
+    return [*new, closing.replace(piece.markup, longer, 1)] if is_closed else new
+
+
+def _rows(piece: Piece, content: str) -> Iterator[str]:
+    """A table's row: its cells between ` | ` as far as there are columns; else all in the first."""
+    tail = [comment.replace("|", r"\|") for comment in _kept_comments(piece)]
+    cells = content.split(" | ", piece.columns - 1)
+    for made in (cells, [content]):
+        filled = [comments.cell(cell) for cell in made] + [""] * (piece.columns - len(made))
+        yield f"| {' | '.join([*filled[:-1], ' '.join(filter(None, [filled[-1], *tail]))])} |"
 
 
 @dataclass(frozen=True)
@@ -57,9 +170,9 @@ def rendered(content: str, *, at: datetime, session: str = "", scope_key: str = 
 def item(content: str, stamp: Stamp) -> str:
     """A text as one list item that ends in its stamp; what the id in it stands for is left out."""
     wanted, mark = content.replace("\r\n", "\n").replace("\r", "\n").replace("\0", "\ufffd").strip(), stamped(stamp)
-    line = _item(escaping.written(wanted, blank=""), mark)
+    line = _item(comments.written(wanted, blank=""), mark)
     if "\n" in wanted and [block.text for block in blocks(line)] != [wanted]:  # an empty line that ends the item
-        return _item(escaping.written(wanted), mark)
+        return _item(comments.written(wanted), mark)
     return line
 
 
@@ -76,7 +189,7 @@ def replaced(text: str, block: Block, content: str) -> str:
     expected, place = [_words_of(each) for each in before], before.index(here)
     expected[place] = (wanted, *expected[place][1:])
     if len(wanted) <= conf.CONTENT_MAX_CHARS and wanted:
-        for changed in wording.reworded(lines_of(text), piece, wanted):
+        for changed in reworded(lines_of(text), piece, wanted):
             if [_words_of(each) for each in blocks(changed)] == expected:
                 return bom + changed
     raise InvalidDraft(_("This place of the file cannot hold that text; change it in the file."), field="content")
@@ -92,7 +205,7 @@ def struck(text: str, block: Block, at: datetime) -> str:
     before = blocks(text)
     before.remove(here)
     expected = [_words_of(each) for each in before]
-    for changed in wording.struck_out(lines_of(text), piece, at):
+    for changed in struck_out(lines_of(text), piece, at):
         if [_words_of(each) for each in blocks(changed)] == expected:
             return bom + changed
     raise InvalidDraft(_("This cannot be struck out here; change it in the file."), field="content")
@@ -272,7 +385,7 @@ def _with_struck(lines: list[str], chosen: Sequence[Piece], way: int, at: dateti
     for piece in chosen:
         part = lines[piece.start : piece.end]
         own = replace(piece, start=0, end=len(part))
-        ways = list(islice(wording.struck_out(part, own, at), way + 1))
+        ways = list(islice(struck_out(part, own, at), way + 1))
         if not ways or piece.start < begin:
             return None
         out += [*lines[begin : piece.start], ways[-1]]
@@ -302,3 +415,50 @@ def _put_back(text: str, lines: Sequence[tuple[Struck, str]]) -> str | None:
     expected = Counter(block.text for block in blocks(text))
     expected.update(content.strip() for _line, content in lines)
     return changed if Counter(block.text for block in blocks(changed)) == expected else None
+
+
+def archived(text: str, day: date, note: str) -> str:
+    """The text of a file with this note as the block of the day: in the place of the one there is, or at the end.
+
+    An empty note takes the block out. Raises FileUnwritable where the block cannot stand without changing what the
+    lines around it say, as in a piece of code that is not closed.
+    """
+    lines, mark = lines_of(text), f"<!-- archive {day.isoformat()} -->"
+    # No word of the note can end its block, or begin something that goes on behind it
+    block = "\n".join([mark, *comments.written(note.strip(), blank=""), ARCHIVE_END, ""])
+    place = _place(lines, mark)
+    if place is not None:
+        begin, end = place
+        if not note and end == len(lines) and begin > 1 and not lines[begin - 1].strip():
+            begin -= 1  # the empty line that was put before it at the end
+        changed = "".join([*lines[:begin], block if note else "", *lines[end:]])
+    elif not note:
+        changed = text
+    elif not text.strip():
+        changed = f"# {day.isoformat()}\n\n{block}"
+    else:
+        lead = ("" if lines[-1].endswith("\n") else "\n") + ("\n" if lines[-1].strip() else "")
+        changed = f"{text}{lead}{block}"
+    if changed != text:
+        before, after = ([(piece.text, piece.heading) for piece in blocks(each)] for each in (text, changed))
+        if before != after:
+            raise FileUnwritable
+    return text if (changed.replace("\r\n", "\n") == text.replace("\r\n", "\n")) else changed
+
+
+def _place(lines: list[str], mark: str) -> tuple[int, int] | None:
+    """The lines of the block with this mark; None: there is none. Raises FileUnwritable for half of one."""
+    place: tuple[int, int] | None = None
+    begin, start = "", 0
+    for n, line in enumerate(lines):
+        bare = line.strip()
+        if bare != ARCHIVE_END and not ARCHIVE.fullmatch(bare):
+            continue
+        if bool(begin) != (bare == ARCHIVE_END):
+            raise FileUnwritable
+        if begin == mark and place is None:
+            place = start, n + 1
+        begin, start = ("", 0) if bare == ARCHIVE_END else (bare, n)
+    if begin:
+        raise FileUnwritable
+    return place

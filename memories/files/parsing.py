@@ -1,10 +1,14 @@
 """The pieces a file of markdown is made of, each with what a change of it has to know: where it lies, what is around.
 
 Only the structure of blocks is read (markdown-it, rules of blocks only): what words look like does not matter here.
+
+Which memories a text holds: lines that end a sentence, items of a list, parts of what is too long for one.
+
+«My name is Xue.» and «I live in Chengdu.» on two lines are two; a paragraph that was only wrapped stays one.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from django.utils.translation import gettext as _
@@ -13,7 +17,86 @@ from markdown_it.token import Token
 
 from memories.conf import conf
 from memories.exceptions import FileUnreadable
-from memories.files import comments, escaping, splitting
+from memories.files import comments
+
+_ENDS = re.compile(r"(?:[.!?]|[。！？…])[\"'”’»」』）)\]*_`~]*$")
+#: A point that ends no sentence: «Dr.», «e.g.», the initial of a name.
+_ABBREVIATED = re.compile(
+    r"(?:^|[\s(])(?:mr|mrs|ms|dr|prof|st|vs|no|approx|ca|inc|ltd|jr|sr|[a-z]|(?:[a-z]\.)+[a-z])\.$", re.I
+)
+_ITEM = re.compile(r"(?:[-+*•]|[0-9]{1,9}[.)、])[ \t]+(?=\S)")
+_BLANK = re.compile(r"\n\s*\n")
+_FENCES = ("```", "~~~")
+
+
+def starts(lines: Sequence[str]) -> list[int]:
+    """The lines of a paragraph that begin a memory, the first among them."""
+    begins = [0]
+    for n in range(1, len(lines)):
+        if _is_ended("\n".join(lines[begins[-1] : n])) and not lines[n][:1].islower():
+            begins.append(n)
+    return begins
+
+
+def _is_ended(text: str) -> bool:
+    """Whether these lines end with a sentence; within a comment nothing ends."""
+    bare, _comments = comments.parted(text)
+    bare = bare.rstrip()
+    is_open = bare.rfind(comments.OPEN) >= 0
+    return not is_open and bool(_ENDS.search(bare)) and not _ABBREVIATED.search(bare)
+
+
+def saved_lines(content: str) -> list[str]:
+    """The memories of a text that is saved, each to be a line of its own.
+
+    Every line is one, and so is every item of a list, whose sign goes where all have one. Of prose, whose last line
+    ends a sentence, those lines are one that were only wrapped. An indented line belongs to the one above it, and code
+    between fences is not taken apart.
+    """
+    if any(fence in content for fence in _FENCES):
+        return [content.strip()]
+    memories: list[str] = []
+    for paragraph in _BLANK.split(content.strip()):
+        lines = [line.rstrip() for line in paragraph.splitlines()]
+        ends = set(starts(lines)) if _is_ended(lines[-1]) else range(len(lines))
+        begins = [
+            n for n, line in enumerate(lines) if n == 0 or (not line[:1].isspace() and (n in ends or _ITEM.match(line)))
+        ]
+        for first, end in zip(begins, [*begins[1:], len(lines)], strict=True):
+            memories.append("\n".join(lines[first:end]))
+    if len(memories) > 1 and all(map(_ITEM.match, memories)):
+        return [_ITEM.sub("", memory, count=1) for memory in memories]
+    return memories
+
+
+_CUTS = ("\n\n", "\n", "。", "！", "？", ". ", "! ", "? ", "；", "; ", "，", ", ", " ")
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of a text, and its first and last line within it, from 0."""
+
+    text: str
+    first_line: int
+    last_line: int
+
+
+def parts(text: str, limit: int) -> Iterator[Part]:
+    """The parts of a text, none longer than `limit`, cut where a paragraph, a line, a sentence or a word ends."""
+    start = line = 0
+    while start < len(text):
+        end = start + limit if len(text) - start > limit else len(text)
+        if end < len(text):
+            half = start + (end - start) // 2
+            cuts = ((text.rfind(sign, half, end), sign) for sign in _CUTS)
+            end = next((at + len(sign) for at, sign in cuts if at >= 0), end)
+        whole = text[start:end]
+        if words := whole.strip():
+            first = line + whole[: len(whole) - len(whole.lstrip())].count("\n")
+            yield Part(words, first, first + words.count("\n"))
+        line += whole.count("\n")
+        start = end
+
 
 PARAGRAPH, ROW, FENCE, CODE, HTML = "paragraph", "row", "fence", "code", "html"
 BOM = "\ufeff"
@@ -50,7 +133,7 @@ class Piece:
             return self.raw.strip("\n").rstrip(), []
         if self.kind == ROW:
             split = [comments.parted(raw) for raw in self.cells]
-            cells = [escaping.plain_cell(raw).strip() for raw, _comments in split]
+            cells = [comments.plain_cell(raw).strip() for raw, _comments in split]
             while cells and not cells[-1]:
                 cells.pop()
             return " | ".join(cells).strip(), [comment for _raw, marks in split for comment in marks]
@@ -58,7 +141,7 @@ class Piece:
         if self.kind == HTML:
             shown = raw.partition(comments.OPEN)[0].strip()  # a comment that is not closed is one to the end
             return (shown if _TAG.sub("", shown).strip() else ""), marks
-        words = escaping.plain(raw).strip()
+        words = comments.plain(raw).strip()
         return ("" if words in _EMPTY_TASKS and not marks else words), marks
 
 
@@ -188,16 +271,16 @@ def _path_of(headings: Iterable[str]) -> str:
 
 
 def _one_line(raw: str) -> str:
-    return " ".join(escaping.plain(comments.parted(raw)[0]).split())
+    return " ".join(comments.plain(comments.parted(raw)[0]).split())
 
 
 def _facts_of(piece: Piece) -> Iterator[Piece]:
     """A paragraph, cut after each line that ends a sentence: every part is a memory of its own."""
     lines = piece.raw.split("\n")
-    starts = splitting.starts(lines) if len(lines) == piece.end - piece.start else [0]
-    for first, end in zip(starts, [*starts[1:], len(lines)], strict=True):
+    begins = starts(lines) if len(lines) == piece.end - piece.start else [0]
+    for first, end in zip(begins, [*begins[1:], len(lines)], strict=True):
         raw = "\n".join(lines[first:end])
-        yield replace(piece, start=piece.start + first, end=piece.start + end, raw=raw) if len(starts) > 1 else piece
+        yield replace(piece, start=piece.start + first, end=piece.start + end, raw=raw) if len(begins) > 1 else piece
 
 
 #: A list item that is put at the end, to see whether it is one there.

@@ -23,7 +23,7 @@ from memories.conf import conf
 from memories.index import models_in_use, search_rows
 from memories.index.contextual import blend_embedding, dense_literal, indexed_text
 from memories.index.models_in_use import ModelChange, space_of
-from memories.index.vectors import raw_vectors, write_vectors
+from memories.index.search_rows import raw_vectors, write_vectors
 from memories.models import EmbeddingModel, Workspace
 from memories.models.entry import LIVE_SQL
 

@@ -13,7 +13,7 @@ from memories import embeddings
 from memories.conf import conf
 from memories.index import models_in_use, search_rows
 from memories.index.contextual import indexed_text
-from memories.index.vectors import write_vectors
+from memories.index.search_rows import write_vectors
 from memories.models import EmbeddingModel, Entry, EntryVector, IndexQueueItem
 from memories.models.state import LIVE
 

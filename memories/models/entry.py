@@ -141,7 +141,7 @@ class Entry(Sourced):
         _("echo"),
         max_length=10,
         choices=Echo,
-        null=True,  # nobody has looked at it yet (memories.lifecycle.echoes)
+        null=True,  # nobody has looked at it yet (memories.lifecycle.old_entries)
         blank=True,
         default=Echo.NONE,
         editable=False,

@@ -16,7 +16,7 @@ from memories.exceptions import FileUnreadable, ScopeFrozen
 from memories.files import disk, markdown
 from memories.files.comments import CLOSE, Stamp, origin_line
 from memories.files.layout import ScopeFolder
-from memories.files.splitting import saved_lines
+from memories.files.parsing import saved_lines
 from memories.models import Entry, Scope
 from memories.notes.index import ACTOR, sync_file
 

@@ -203,7 +203,6 @@ _HOURS_AGO = pattern("questions", "hours_ago", re.IGNORECASE)
 _NUMBERS = {"a": 1.0, "an": 1.0, "one": 1.0, "two": 2.0, "three": 3.0, "four": 4.0, "five": 5.0, "six": 6.0}
 _NUMBERS |= {"half an": 0.5, "a couple": 2.0, "a couple of": 2.0, "a few": 3.0, "半": 0.5, "两": 2.0, "兩": 2.0}
 _NUMBERS |= {"几": 3.0, "幾": 3.0} | {digit: float(n) for n, digit in enumerate("一二三四五六七八九十", start=1)}
-_STOPWORDS = stopwords.ENGLISH | stopwords.CHINESE
 JUST_NOW = timedelta(hours=3)
 
 

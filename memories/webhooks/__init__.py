@@ -11,5 +11,4 @@ from memories.webhooks.announcements import (
     announce_test,
     send_again,
 )
-from memories.webhooks.delivery import count_due, deliver_due, has_due
-from memories.webhooks.sending import new_secret
+from memories.webhooks.delivery import count_due, deliver_due, has_due, new_secret

@@ -23,8 +23,7 @@ from memories.admin.return_link import return_url
 from memories.entries.files import folder_of
 from memories.exceptions import PlatformError
 from memories.models import FileState, Scope
-from memories.notes.condition import FileCondition, condition_of
-from memories.notes.passed_over import passed_over
+from memories.notes.condition import FileCondition, condition_of, passed_over
 from memories.staff.rights import needs
 from memories.staff.roles import Right
 

@@ -17,7 +17,7 @@ from memories.choices import Category, EntryType, ScopeKind
 from memories.conf import conf
 from memories.consolidation.extraction.ownership import ScopedMessage, ScopeMessages
 from memories.entries.daily_events import EventDraft
-from memories.index import models_in_use, scope_statistics, vectors
+from memories.index import models_in_use, scope_statistics, search_rows
 from memories.language import summary as summaries
 from memories.language import text
 from memories.llm import prompts, schemas
@@ -74,7 +74,7 @@ def _near_facts(whole: ScopeMessages) -> list[Entry]:
     model = models_in_use.searched_model(whole.scope.workspace_id)
     if model is None or not whole.messages:
         return []
-    near = vectors.facts_near_messages(
+    near = search_rows.facts_near_messages(
         whole.scope,
         model,
         origins=(scoped.message.id for scoped in whole.messages),

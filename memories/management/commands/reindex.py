@@ -9,9 +9,9 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from memories.models import Workspace
+from memories.notes.condition import passed_over
 from memories.notes.freshness import sync_workspace
 from memories.notes.index import drop_index
-from memories.notes.passed_over import passed_over
 
 
 class Command(BaseCommand):

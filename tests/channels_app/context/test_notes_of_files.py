@@ -8,7 +8,7 @@ import pytest
 
 from memories import entries
 from memories.choices import EntryType, ScopeKind
-from memories.consolidation import day_notes
+from memories.consolidation import summaries
 from memories.entries import daily_events
 from memories.files import disk
 from memories.files.layout import scope_folder
@@ -129,7 +129,7 @@ def test_a_line_that_stands_in_a_file_and_was_saved_as_a_note_is_told_once(talk:
 @pytest.mark.parametrize("said", ["We moved the release to Thursday. The port is 8080.", "米娅搬到了汉堡。猫叫年糕。"])
 def test_the_note_of_a_night_stands_in_the_file_and_is_told_once(said: str, talk: Talk, mine: Scope) -> None:
     happened(mine, YESTERDAY, said)
-    assert day_notes.archive_day(mine.workspace_id, now=NOW)["notes"] == 1
+    assert summaries.archive_day(mine.workspace_id, now=NOW)["notes"] == 1
     folder = scope_folder(mine.workspace.folder, mine.key)
     assert said in (folder.workspace / folder.daily(YESTERDAY)).read_text()
     sync_scope(mine, now=NOW)

@@ -8,7 +8,7 @@ from django.urls import reverse
 
 from channels_app.models import Channel
 from memories import batches
-from memories.lifecycle import old_secrets
+from memories.lifecycle import old_entries
 from memories.models import Batch, Entry, Scope, Workspace
 from sessions_app.models import Session, SessionEvent
 from tests.conftest import GROUP, NOW, TELEGRAM, Api
@@ -29,7 +29,7 @@ def stored_before(api: Api, workspace: Workspace, settings: Any) -> None:
 
 
 def find() -> dict[str, int]:
-    return old_secrets.find_old_secrets(now=NOW, seconds=60)
+    return old_entries.find_old_secrets(now=NOW, seconds=60)
 
 
 def recall(api: Api, message: str, address: dict[str, Any] = TELEGRAM) -> str:
@@ -64,12 +64,12 @@ def test_a_run_that_was_killed_goes_on_with_its_plan(api: Api, monkeypatch: pyte
 @pytest.mark.usefixtures("stored_before")
 def test_a_frozen_scope_waits(api: Api) -> None:
     Scope.objects.update(frozen=True)
-    assert find() == {"scopes": 0, "entries": 0, "secrets": 0} and old_secrets.count_waiting() == {
+    assert find() == {"scopes": 0, "entries": 0, "secrets": 0} and old_entries.count_waiting() == {
         "scopes": 0,
         "entries": 0,
     }
     Scope.objects.update(frozen=False)
-    assert old_secrets.count_waiting() == {"scopes": 1, "entries": 3}
+    assert old_entries.count_waiting() == {"scopes": 1, "entries": 3}
     assert find()["secrets"] == 2
 
 
@@ -81,7 +81,7 @@ def test_where_secrets_are_stored_as_they_are_said_nothing_is_looked_for(setting
 
 def test_a_scope_that_begins_now_is_looked_at_when_it_is_written(api: Api) -> None:
     api.post("turns", {"address": GROUP, "user": "hello everybody", "assistant": "hi"})
-    assert old_secrets.count_waiting() == {"scopes": 0, "entries": 0}
+    assert old_entries.count_waiting() == {"scopes": 0, "entries": 0}
 
 
 @pytest.mark.usefixtures("stored_before")

@@ -9,7 +9,7 @@ import pytest
 
 from memories import batches
 from memories.choices import BatchState, EntryType
-from memories.consolidation import compression, day_notes
+from memories.consolidation import compression, summaries
 from memories.models import Batch, DailyEvent, Entry, Workspace
 from tests.conftest import NOW, TELEGRAM, Api
 from tests.memories.consolidation.buffer.conversations import QUIET, extract, say
@@ -80,7 +80,7 @@ def nights(api: Api, model: FakeModel, settings: Any, tmp_path: Path) -> Callabl
 def _night(now: datetime, *, is_week_over: bool) -> None:
     workspace = Workspace.objects.get().pk
     compression.compress_days(workspace, clock=lambda: now, run=f"days:{now}")
-    day_notes.archive_day(workspace, now=now)
+    summaries.archive_day(workspace, now=now)
     if is_week_over:
         compression.compress_facts(workspace, clock=lambda: now, run=f"week:{now}")
 

@@ -12,8 +12,8 @@ from memories.choices import Echo
 from memories.index import search_rows, worker
 from memories.language.text import terms
 from memories.language.turns import turn_of
-from memories.lifecycle.echoes import count_undecided, mark_old_echoes
 from memories.lifecycle.maintenance import count_terms_anew
+from memories.lifecycle.old_entries import count_undecided, mark_old_echoes
 from memories.models import Entry, EntryAccess, EntryIndex, RecallTrace, Scope, ScopeTerm
 from tests.conftest import NOW, make_draft
 

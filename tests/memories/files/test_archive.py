@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memories.exceptions import FileUnwritable
-from memories.files.archive import archived
-from memories.files.markdown import blocks
+from memories.files.markdown import archived, blocks
 
 DAY = date(2026, 11, 22)
 BEGIN, END = "<!-- archive 2026-11-22 -->", "<!-- /archive -->"

@@ -9,7 +9,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from memories.admin.spend import PURPOSES
-from memories.consolidation import day_notes, summaries
+from memories.consolidation import summaries
 from memories.consolidation.compression import daily, weekly
 from memories.consolidation.extraction import model as extraction
 from memories.models import Spend, Workspace
@@ -66,7 +66,7 @@ def test_a_purpose_is_told_in_the_readers_language(
 
 
 def test_every_purpose_has_a_name() -> None:
-    asking = {extraction.PURPOSE, summaries.PURPOSE, day_notes.JOB, daily.JOB, weekly.JOB, FLUSH, SUMMARY}
+    asking = {extraction.PURPOSE, summaries.PURPOSE, summaries.JOB, daily.JOB, weekly.JOB, FLUSH, SUMMARY}
     assert asking == set(PURPOSES)
 
 

@@ -8,8 +8,8 @@ from django.core.management import call_command
 
 from memories.conf import conf
 from memories.models import Scope
+from memories.notes.condition import passed_over
 from memories.notes.index import sync_scope
-from memories.notes.passed_over import passed_over
 from tests.conftest import NOW
 from tests.memories.notes.test_index import DAY, write
 

@@ -20,8 +20,8 @@ from django.utils import timezone
 
 from memories import webhooks
 from memories.models import WebhookDelivery, Workspace
-from memories.webhooks.sending import NotSent, is_public
-from memories.webhooks.sending import Receiver as To
+from memories.webhooks.delivery import NotSent, is_public
+from memories.webhooks.delivery import Receiver as To
 from tests.memories.webhooks.conftest import Receiver, deliver, make_webhook
 
 
@@ -72,7 +72,7 @@ def resolve(monkeypatch: pytest.MonkeyPatch, *addresses: str) -> list[str]:
             raise httpcore.ConnectError
         return connect(self, host, port, **options)
 
-    monkeypatch.setattr("memories.webhooks.sending.socket.getaddrinfo", look_up)
+    monkeypatch.setattr("memories.webhooks.delivery.socket.getaddrinfo", look_up)
     monkeypatch.setattr(httpcore.SyncBackend, "connect_tcp", note)
     return connected
 
@@ -147,7 +147,7 @@ def test_the_certificate_is_to_be_for_the_name_and_by_somebody_who_is_trusted(
     resolve(monkeypatch, "127.0.0.1")
     with pytest.raises(NotSent, match="connection"), To(f"https://receiver.example:{port}/") as receiver:
         receiver.post(b"{}", {})
-    monkeypatch.setattr("memories.webhooks.sending.truststore.SSLContext", lambda _protocol: trusting)
+    monkeypatch.setattr("memories.webhooks.delivery.truststore.SSLContext", lambda _protocol: trusting)
     with To(f"https://receiver.example:{port}/") as receiver:
         assert receiver.post(b"{}", {}) == 204
     with pytest.raises(NotSent, match="connection"), To(f"https://another.example:{port}/") as receiver:

@@ -9,7 +9,7 @@ from django.utils import timezone
 from django_q.models import Task
 
 from memories.models import Webhook, WebhookDelivery, Workspace
-from memories.webhooks.bodies import body_of
+from memories.webhooks.delivery import body_of
 from memplatform import tasks
 from memplatform.operations.jobs.failing import failing_jobs, kind_of
 

@@ -8,7 +8,7 @@ import pytest
 from memories import batches
 from memories.choices import Category
 from memories.kinds import decay
-from memories.lifecycle import capacity
+from memories.lifecycle import expiry
 from memories.models import Batch, Entry, EntryAccess, Scope
 from tests.conftest import NOW
 from tests.memories.consolidation.compression.conftest import facts, live
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.django_db
 
 
 def keep_within(scope: Scope, run: str = "capacity:1:2026-03-01") -> dict[str, int]:
-    return capacity.enforce_capacity(scope.workspace_id, now=NOW, run=run)
+    return expiry.enforce_capacity(scope.workspace_id, now=NOW, run=run)
 
 
 def many(scope: Scope, count: int, **kwargs: Any) -> list[Entry]:
@@ -47,7 +47,7 @@ def test_what_was_recalled_lately_has_not_faded_and_what_is_pinned_never_does(sc
 @pytest.mark.parametrize("days", [0, 1, 31, 40_000])
 def test_sql_and_python_agree_what_a_fact_is_worth(scope: Scope, category: str, days: int) -> None:
     facts(scope, "something", category=category, importance=0.4, days_ago=days)
-    weighed = Entry.objects.annotate(relevance=capacity.relevance(category, NOW)).get()
+    weighed = Entry.objects.annotate(relevance=expiry.relevance(category, NOW)).get()
     assert weighed.relevance == pytest.approx(0.4 * decay(category, days), abs=1e-9)
 
 

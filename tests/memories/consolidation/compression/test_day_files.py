@@ -10,7 +10,7 @@ from django.db import transaction
 
 from memories import entries
 from memories.choices import Source
-from memories.consolidation import day_notes
+from memories.consolidation import summaries
 from memories.entries import daily_events
 from memories.entries import files as entry_files
 from memories.models import DailyEvent, Scope, Workspace
@@ -40,7 +40,7 @@ def file(files: Path, main: Scope) -> Path:
 
 
 def archive(scope: Scope, now: Any = NOW) -> dict[str, int]:
-    return day_notes.archive_day(scope.workspace_id, now=now)
+    return summaries.archive_day(scope.workspace_id, now=now)
 
 
 def note_of(scope: Scope) -> DailyEvent:

@@ -8,7 +8,7 @@ import pytest
 
 from memories import tasks
 from memories.choices import BufferState, Source
-from memories.consolidation import compression, day_notes
+from memories.consolidation import compression, summaries
 from memories.models import DailyEvent, ExtractionBatch, Scope, Workspace
 from memories.models.policy import Policies
 from memories.recall.answer import notes_of
@@ -28,7 +28,7 @@ def files(settings: Any, tmp_path: Path) -> Path:
 
 
 def archived(scope: Scope, now: datetime = NOW) -> dict[str, int]:
-    return day_notes.archive_day(scope.workspace_id, now=now)
+    return summaries.archive_day(scope.workspace_id, now=now)
 
 
 def notes() -> list[DailyEvent]:
@@ -94,7 +94,7 @@ def test_each_active_scope_has_one_note_a_day_however_often_it_runs(scope: Scope
 def test_a_machine_that_was_off_for_days_makes_up_for_each_day_it_missed(scope: Scope) -> None:
     told(scope, "Mia moved to Hamburg.", days_ago=4)
     told(scope, "米娅的猫叫年糕。", days_ago=3)
-    assert day_notes.count_days(scope.workspace_id, now=NOW) == 2
+    assert summaries.count_days(scope.workspace_id, now=NOW) == 2
     assert archived(scope) == {"scopes": 1, "notes": 2, "by_model": 0, "files": 2}
     assert [(str(note.local_date), note.content) for note in notes()] == [
         ("2026-02-25", "Mia moved to Hamburg."),

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from memories.choices import Source
-from memories.consolidation import day_notes
+from memories.consolidation import summaries
 from memories.language import text
 from memories.models import DailyEvent, Scope, Workspace
 from memories.models.policy import Policies
@@ -40,7 +40,7 @@ def test_it_is_told_once(turns: Any, api: Api, settings: Any, tmp_path: Path) ->
     for user, assistant in turns:
         say(api, user, assistant, at=day)
     extract(day + QUIET)
-    day_notes.archive_day(Workspace.objects.get().pk, now=NOW)
+    summaries.archive_day(Workspace.objects.get().pk, now=NOW)
     told = DailyEvent.objects.exclude(source=Source.COMPRESSION).values_list("content", flat=True)
     assert DailyEvent.objects.count() == 2 * len(told)
     assert [event["content"] for event in api.get("events").json()["results"]] == list(told)
