@@ -4,7 +4,7 @@ The one exception to «nothing is destroyed by a machine»: an operator ordered 
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -137,12 +137,6 @@ def put_back(workspace_id: int, states: Mapping[int, Mapping[str, Any]], *, eras
             [erasure, workspace_id, Entry._meta.db_table, list(states)],
         )
     return len(states)
-
-
-def scopes_touched(workspace_id: int, entries: Iterable[int]) -> list[Scope]:
-    """The scopes of entries, to be counted anew."""
-    pks = Entry.objects.filter(workspace_id=workspace_id, pk__in=list(entries)).values("scope_id")
-    return list(Scope.objects.filter(pk__in=pks))
 
 
 #: Slots removed with the entries, and those removed before.

@@ -118,12 +118,6 @@ _LINK = """
 _LINK_COLUMNS = ("version", "workspace_id", "from_entry_id", "to_entry_id", "kind", "created_at")
 
 
-def insert_links(links: Sequence[Link]) -> None:
-    """Store links that are not there yet."""
-    with prepared.cursor() as cursor:
-        cursor.execute(_LINK, {name: [getattr(link, name) for link in links] for name in _LINK_COLUMNS})
-
-
 log = structlog.get_logger(__name__)
 _MOMENT = timedelta(microseconds=1)
 _COUNT_REPEAT = """
@@ -222,7 +216,8 @@ class _Writer:
         self._insert_waiting()
         linked = [self._link_resembling(write) for write in writes]
         if links := [link for several in linked for link in several]:
-            insert_links(links)
+            with prepared.cursor() as cursor:  # those that are not there yet
+                cursor.execute(_LINK, {name: [getattr(link, name) for link in links] for name in _LINK_COLUMNS})
         lengths = {scope_id: scope.index_length for scope_id, scope in self.scopes.items()}
         search_rows.write_and_enqueue(list(self.rows.values()), lengths, new=self.new)
         return [

@@ -148,25 +148,19 @@ def read_zep(path: Path, heard: Heard) -> Reader:
     """Episodes as turns of their days, and facts that hold as facts. Raises FileRefused."""
     for number, item in items(path, heard, "episodes", "items", "edges", "facts"):
         try:
-            memory = _zep_item(number, item)
+            at = time_of(item.get("valid_at") or item.get("reference_time") or item.get("created_at"))
         except ValueError as problem:
             yield LeftOut(path.name, LeftOutReason.UNSTORABLE, number, str(problem))
             continue
-        if memory:
-            yield memory
-
-
-def _zep_item(number: int, item: dict[str, Any]) -> FileItem | None:
-    at = time_of(item.get("valid_at") or item.get("reference_time") or item.get("created_at"))
-    who = str(item.get("user_id") or item.get("group_id") or item.get("graph_id") or "")
-    if "fact" in item:
-        is_over = item.get("invalid_at") or item.get("expired_at")
-        content = str(item["fact"] or "")
-        return None if is_over else FileItem(number=number, content=content, who=who, at=at, fields=fact())
-    content = str(item.get("content") or item.get("episode_body") or "")
-    speaker = str(item.get("role") or item.get("role_type") or "").removeprefix("norole")
-    words = f"{speaker}: {content}" if speaker and not content.startswith(f"{speaker}:") else content
-    message = str(item.get("uuid") or f"item {number}"), 1
-    return FileItem(
-        number=number, content=words if content.strip() else "", who=who, at=at, is_turn=True, message=message
-    )
+        who = str(item.get("user_id") or item.get("group_id") or item.get("graph_id") or "")
+        if "fact" in item:
+            if not (item.get("invalid_at") or item.get("expired_at")):
+                yield FileItem(number=number, content=str(item["fact"] or ""), who=who, at=at, fields=fact())
+            continue
+        content = str(item.get("content") or item.get("episode_body") or "")
+        speaker = str(item.get("role") or item.get("role_type") or "").removeprefix("norole")
+        words = f"{speaker}: {content}" if speaker and not content.startswith(f"{speaker}:") else content
+        message = str(item.get("uuid") or f"item {number}"), 1
+        yield FileItem(
+            number=number, content=words if content.strip() else "", who=who, at=at, is_turn=True, message=message
+        )

@@ -161,22 +161,18 @@ def assess_events(
 def strength_of(signs: Answerability) -> float | None:
     """The sum of the signs; None without a similarity.
 
-    Similarity is measured against what else a scope holds. While that is little, contrast counts in its place.
+    Similarity is measured against what else a scope holds. While that is little, contrast counts in its place: alone
+    with few entries, half with YOUNG, then not at all.
     """
     if signs.similarity is None:
         return None
     near = signs.similarity + 0.2 * signs.words - 0.04 * math.log(max(signs.entries, 20) / 100)
     if signs.contrast is not None:
         alone = (signs.contrast + CONTRAST_OF_WORDS * signs.words - CONTRAST_FOUND) * CONTRAST_SCALE
-        youth = youth_of(signs.entries)
+        youth = 1 / (1 + (signs.entries / YOUNG) ** 4)
         near = youth * (STRENGTH_FOUND + alone) + (1 - youth) * near
     lead = 0.0 if signs.lead is None else LEAD * (min(max(signs.lead, -LEAD_MOST), LEAD_MOST) - LEAD_NEUTRAL)
     return near + 0.1 * signs.speaker + 0.15 * signs.date - 3 * signs.others + lead
-
-
-def youth_of(entries: int) -> float:
-    """How much of a verdict rests on the model's own questions: all with few entries, half with YOUNG, then none."""
-    return 1 / (1 + (entries / YOUNG) ** 4)
 
 
 def is_noise(signs: Answerability) -> bool:
@@ -408,7 +404,7 @@ def profile_of(query: Query, policies: Policies, *, now: datetime) -> list[Profi
     conditions, parameters = servable_filter(query, policies, now)
     parameters |= scope_filter(query)[1] | {"secret": [category.value for category in SECRET], "most": conf.PROFILE_MAX}
     with connection.cursor() as cursor:
-        cursor.execute(_PROFILE.replace("{servable}", " AND ".join(conditions)), parameters)
+        cursor.execute(_PROFILE.format(servable=" AND ".join(conditions)), parameters)
         facts = [ProfileFact(*row) for row in cursor.fetchall()]
     quotes = evidence_of([fact.pk for fact in facts if fact.verification == Verification.QUOTED], query.workspace_id)
     return [fact._replace(evidence=quotes.get(fact.pk, ())) for fact in facts]

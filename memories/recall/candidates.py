@@ -12,7 +12,7 @@ import math
 import re
 import time
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
@@ -99,13 +99,6 @@ def may_be_enough(query: Query, parsed: ParsedQuery, weights: Mapping[str, float
         return all(_too_few.get(scope, 0.0) <= time.monotonic() for scope in query.scope_ids)
 
 
-def note_too_few(scopes: Collection[int]) -> None:
-    """Ask all entries of these scopes for a while."""
-    with _lock:
-        for scope in scopes:
-            _too_few[scope] = time.monotonic() + TOO_FEW_SECONDS
-
-
 def forget_leading() -> None:
     """Ask the leading rows of every scope again (tests)."""
     with _lock:
@@ -181,7 +174,8 @@ def eligible_candidates(
         best = find(is_leading=True) if is_enough else []
         if len(best) < limit:
             if is_enough:
-                note_too_few(query.scope_ids)
+                with _lock:  # all entries of these scopes are asked for a while
+                    _too_few.update(dict.fromkeys(query.scope_ids, time.monotonic() + TOO_FEW_SECONDS))
             best = find()
     if asks_for_secrets(query) and (len(best) >= limit or parsed.vector is None):
         # the secrets of the kind that is asked for, told in other words

@@ -121,7 +121,8 @@ def score(
         question = Question.of(query.message, parsed)
         for item in ranked:
             row = Row(item.candidate, item.entry, item.entry.scope.index_length)
-            item.features = contributions(row, question, parsed.features)
+            added = {name: weight * FEATURES[name](row, question) for name, weight in parsed.features.items() if weight}
+            item.features = {name: value for name, value in added.items() if value}
             item.score += sum(item.features.values())
     if parsed.about_asker and has_words_of_others(ranked):
         for item in ranked:
@@ -413,12 +414,6 @@ FEATURES: Mapping[str, Callable[[Row, Question], float]] = {
     "word_pairs": lambda row, question: len(question.pairs & row.statement.pairs) / (len(question.pairs) or 1),
     "vector_rank": _vector_rank,
 }
-
-
-def contributions(row: Row, question: Question, weights: Mapping[str, float]) -> dict[str, float]:
-    """What each feature adds to the score of a candidate; those that add nothing are left out."""
-    added = {name: weight * FEATURES[name](row, question) for name, weight in weights.items() if weight}
-    return {name: value for name, value in added.items() if value}
 
 
 def feature_weights(policies: Policies) -> dict[str, float]:

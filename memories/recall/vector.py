@@ -108,11 +108,6 @@ class CentredQuery:
             "centroid_similarity": self.centroid_similarity,
         }
 
-    def unrelated_cosine(self, *, cjk: bool, across: bool) -> float:
-        """The cosine of unrelated texts here: the scope's own average, and the model's where there are few rows."""
-        prior = self.unrelated.across if across else self.unrelated.cjk if cjk else self.unrelated.latin
-        return (self.rows * self.centroid_cosine + FEW * prior) / (self.rows + FEW)
-
 
 @dataclass(frozen=True)
 class Centroid:
@@ -151,12 +146,14 @@ def centre_query(
 def similarity(query: CentredQuery, cosine: float, question: str, content: str) -> float:
     """0: as near as anything here; 1: as near as clear answers get. It may lie outside of both.
 
-    Right answers in another script have lower cosines than wrong ones in the same, so each pair has its own zero.
+    Right answers in another script have lower cosines than wrong ones in the same, so each pair has its own zero: the
+    scope's own average, and the model's where there are few rows.
     """
-    cjk = is_cjk(question)
+    cjk, unrelated = is_cjk(question), query.unrelated
     across = cjk != is_cjk(content)
-    base = query.unrelated_cosine(cjk=cjk, across=across)
-    lift = query.unrelated.lift if across else 0.0
+    prior = unrelated.across if across else unrelated.cjk if cjk else unrelated.latin
+    base = (query.rows * query.centroid_cosine + FEW * prior) / (query.rows + FEW)
+    lift = unrelated.lift if across else 0.0
     return 2 * (cosine - base) / (query.model.ceiling - base) + lift
 
 
