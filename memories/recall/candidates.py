@@ -16,7 +16,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
-from pathlib import Path
 from threading import Lock
 from typing import Any
 
@@ -49,7 +48,7 @@ from memories.recall.eligibility import (
     secret_filter,
 )
 from memories.recall.large_scopes import ALL_ROWS, Rows, on_one_processor, rows_to_rank
-from memories.recall.query import BY_MATCH_ALONE, Mode, ParsedQuery, Query
+from memories.recall.query import BY_MATCH_ALONE, Mode, ParsedQuery, Query, sql_parts
 from memories.recall.question import NAMED_EXACTLY
 
 _READ = {
@@ -133,15 +132,7 @@ CLOSE_ENOUGH = 0.8
 MEANT_AT_MOST = 2
 
 _WIDE = {code: code + 0xFEE0 for code in range(0x21, 0x7F)}
-#: The parts of sql/candidates.sql by their names, without what is written about them.
-_PARTS = {
-    name: re.sub(r"^--.*\n", "", part, flags=re.MULTILINE).strip()
-    for name, part in re.findall(
-        r"^-- part: (\w+)\n(.*?)(?=^-- part: |\Z)",
-        (Path(__file__).parent / "sql" / "candidates.sql").read_text("utf-8"),
-        re.MULTILINE | re.DOTALL,
-    )
-}
+_PARTS = sql_parts("candidates")
 _NONE = "NULL::float8"
 
 

@@ -37,7 +37,7 @@ from memories.models import EmbeddingModel, Entry, Scope, Workspace
 from memories.models.entry import LIVE_SQL, SECRET_SUBTYPE
 from memories.models.policy import Policies
 from memories.recall.people import projects_named
-from memories.recall.query import BY_MATCH_ALONE, Query, is_group
+from memories.recall.query import BY_MATCH_ALONE, Query, is_group, sql_parts
 from memories.recall.question import is_about_asking
 
 #: Conditions on an entry `e` and its search row `i`, in SQL, with their parameters.
@@ -47,45 +47,14 @@ ENOUGH_FACTS = 5  # that speak of the named project; with fewer, those of other 
 NO_PROJECT = ("", "_global")  # where facts are kept that belong to no project
 
 _WITH_DIGIT = re.compile(r"(?<![!-~])(?=[!-/:-~]*+\d)[!-~]++")
-_SECRET_CATEGORIES = ", ".join(f"'{category}'" for category in SECRET)
 _PUNCTUATION = "'\"()[]{}<>.,:;!?"
 _SECRET_CHARS = 4
-#: Inside the subquery `i` and `e` are other rows than outside, so that it is run once.
-_OF_PROJECT = """(
-    e.type <> '{fact}' OR NOT i.scope_id = ANY(%(project_scopes)s::bigint[])
-    OR e.project = ANY(%(own_projects)s::text[])
-    OR (e.terms && %(other_words)s::int[] AND (SELECT count(*) FROM (
-        SELECT 1 FROM memories_entryindex i JOIN memories_entry e ON e.id = i.entry_id
-        WHERE {where} AND e.type = '{fact}' AND i.scope_id = ANY(%(project_scopes)s::bigint[])
-        AND e.project = ANY(%(own_projects)s::text[]) AND e.terms && %(own_words)s::int[] LIMIT {enough}
-    ) own) < {enough})
-)"""
-#: Asked once for all entries of these scopes, so that each is read of a narrow index alone.
-_NO_CREDENTIAL = f"""NOT (e.id = ANY (ARRAY(
-    SELECT c.id FROM memories_entry c WHERE c.workspace_id = %(workspace)s AND c.category IN ({_SECRET_CATEGORIES})
-        AND c.scope_id = ANY(%(scopes)s::bigint[])
-)))"""  # noqa: S608 (a name of ours)
-
-#: The same of secrets that were recognised, and that a question does not ask for.
-_NOT_ASKED_FOR = f"""NOT (e.id = ANY (ARRAY(
-    SELECT c.id FROM memories_entry c WHERE c.workspace_id = %(workspace)s AND c.category IN ({_SECRET_CATEGORIES})
-        AND c.scope_id = ANY(%(scopes)s::bigint[]) AND starts_with(c.subtype, '{SECRET_SUBTYPE}')
-        AND NOT string_to_array(substr(c.subtype, {len(SECRET_SUBTYPE) + 1}), ',') && %(asked_secrets)s::text[]
-)))"""  # noqa: S608 (names of ours)
-
-#: Secrets that were recognised, whatever else there is.
-_RECOGNISED = f"""e.id = ANY (ARRAY(
-    SELECT c.id FROM memories_entry c WHERE c.workspace_id = %(workspace)s AND c.category IN ({_SECRET_CATEGORIES})
-        AND c.scope_id = ANY(%(scopes)s::bigint[]) AND starts_with(c.subtype, '{SECRET_SUBTYPE}')
-))"""  # noqa: S608 (names of ours)
-
-#: Reads entries alone, by the index of their scope; mostly it finds none.
-_INELIGIBLE = """
-SELECT e.id FROM unnest(%(scopes)s::bigint[]) AS i (scope_id) CROSS JOIN LATERAL (
-    SELECT * FROM memories_entry n WHERE n.scope_id = i.scope_id AND n.workspace_id = %(workspace)s
-    ORDER BY n.created_at DESC, n.id DESC LIMIT %(newest)s
-) e WHERE NOT ({eligible})
-"""
+_SQL = sql_parts("servable")
+_OF_SECRETS = {
+    "secret": ", ".join(f"'{category}'" for category in SECRET),
+    "subtype": SECRET_SUBTYPE,
+    "after": len(SECRET_SUBTYPE) + 1,
+}
 
 
 def all_of(*parts: Condition) -> Condition:
@@ -119,7 +88,7 @@ def eligible_filter(query: Query, policies: Policies, now: datetime) -> Conditio
     if not projects or query.project is not None or query.mode in BY_MATCH_ALONE:
         return servable
     where, parameters = all_of(scope_filter(query), servable, request_filter(query))
-    condition = _OF_PROJECT.format(fact=EntryType.FACT.value, where=" AND ".join(where), enough=ENOUGH_FACTS)
+    condition = _SQL["of_project"].format(fact=EntryType.FACT.value, where=" AND ".join(where), enough=ENOUGH_FACTS)
     terms = set(text.terms(query.message))
     parameters |= {
         "project_scopes": [scope for scope, projects_here in named.items() if projects_here],
@@ -140,7 +109,7 @@ def ineligible_entries(
     conditions, parameters = eligible_filter(query, policies, now)
     if query.explain and echo_filter(query)[0]:
         conditions = [*conditions, f"e.echo IS DISTINCT FROM '{Echo.TURN}'"]
-    statement = _INELIGIBLE.format(eligible=" AND ".join(conditions))
+    statement = _SQL["ineligible"].format(eligible=" AND ".join(conditions))
     return statement, parameters | scope_filter(query)[1] | {"newest": newest}
 
 
@@ -174,7 +143,7 @@ def audience_filter(query: Query) -> Condition:
     conditions: list[str] = []
     parameters: dict[str, Any] = {}
     if any(is_group(place) for place in query.places):
-        conditions.append(_NO_CREDENTIAL)
+        conditions.append(_SQL["no_credential"].format(**_OF_SECRETS))
         parameters |= scope_filter(query)[1]
     for n, place in enumerate(query.places):
         if not (place.ref.in_group and place.ref.kind == ScopeKind.USER and place.ref.only_chat is not None):
@@ -230,12 +199,12 @@ def secret_filter(query: Query) -> Condition:
     asked = asked_kinds(query.message)
     if len(asked) == len(SecretKind) or any(is_group(place) for place in query.places):
         return [], {}
-    return [_NOT_ASKED_FOR], scope_filter(query)[1] | {"asked_secrets": sorted(asked)}
+    return [_SQL["not_asked_for"].format(**_OF_SECRETS)], scope_filter(query)[1] | {"asked_secrets": sorted(asked)}
 
 
 def recognised_filter(query: Query) -> Condition:
     """Secrets alone, as they were recognised."""
-    return [_RECOGNISED], scope_filter(query)[1]
+    return [_SQL["recognised"].format(**_OF_SECRETS)], scope_filter(query)[1]
 
 
 def asks_for_secrets(query: Query) -> bool:
@@ -294,17 +263,11 @@ def _secrets(content: str) -> set[str]:
     return {word for word in words if len(word) >= _SECRET_CHARS}
 
 
-_SERVABLE = """
-SELECT e.id FROM memories_entry e JOIN memories_entryindex i ON i.entry_id = e.id
-WHERE e.uid = %(uid)s AND {conditions}
-"""
-
-
 def readable_entry(query: Query, uid: UUID, policies: Policies, now: datetime) -> Entry | None:
     """The entry with this id, if a question asked from here could be answered with it at this moment."""
     conditions, parameters = all_of(scope_filter(query), servable_filter(query, policies, now))
     with connection.cursor() as cursor:
-        cursor.execute(_SERVABLE.format(conditions=" AND ".join(conditions)), parameters | {"uid": uid})
+        cursor.execute(_SQL["servable"].format(conditions=" AND ".join(conditions)), parameters | {"uid": uid})
         found = cursor.fetchone()
     if found is None:
         return None
@@ -315,35 +278,6 @@ def readable_entry(query: Query, uid: UUID, policies: Policies, now: datetime) -
 
 #: Wordings of before that are embedded for one question; others are found by their words.
 WORDINGS_MOST = 500
-_REWORDED = """
-SELECT e.id, coalesce(c.past ->> 'fingerprint', e.fingerprint), coalesce(c.past ->> 'content', e.content),
-    CASE WHEN c.past ? 'echo' THEN c.past ->> 'echo' ELSE e.echo END,
-    coalesce(c.past ->> 'path', e.path), coalesce(c.past ->> 'heading', e.heading)
-FROM memories_entry e CROSS JOIN LATERAL (
-    SELECT jsonb_object_agg(k.key, k.value ORDER BY h.version DESC, h.id DESC) AS past, bool_or(h.op = 'I') AS is_new
-    FROM memories_change h LEFT JOIN LATERAL jsonb_each(h.old) k ON true
-    WHERE h.table_name = 'memories_entry' AND h.row_id = e.id AND h.at > %(moment)s AND k.key IS NOT NULL
-) c
-WHERE e.workspace_id = %(workspace)s AND e.scope_id = ANY(%(scopes)s::bigint[]) AND c.past ?| '{content,path,heading}'
-ORDER BY e.created_at DESC, e.id DESC LIMIT %(most)s
-"""
-_UNHEARD = """
-SELECT entry_id FROM memories_suppression WHERE scope_id = ANY(%(scopes)s::bigint[]) AND entry_id IS NOT NULL
-UNION SELECT id FROM memories_entry WHERE scope_id = ANY(%(scopes)s::bigint[])
-    AND (suppressed_at IS NOT NULL OR quarantined_at IS NOT NULL)
-"""
-_NOT_HEARD_HERE = """
-UNION SELECT e.id FROM memories_entry e JOIN memories_entryindex i ON i.entry_id = e.id
-WHERE e.scope_id = ANY(%(scopes)s::bigint[]) AND NOT ({heard})
-"""
-#: Rows that nobody can bring back: purged ones of these scopes, and those that went with a person.
-_ERASED = """
-SELECT (SELECT count(*) FROM memories_batchchange c JOIN memories_batch b ON b.id = c.batch_id
-        WHERE b.workspace_id = %(workspace)s AND b.scope_id = ANY(%(scopes)s::bigint[]) AND b.applied_at > %(moment)s
-            AND c.verb = 'purge' AND c.state = 'applied')
-    + (SELECT coalesce(sum((x.counts ->> 'memories_entry')::int), 0) FROM memories_erasure x
-        WHERE x.workspace_id = %(workspace)s AND (x.finished_at IS NULL OR x.finished_at > %(moment)s))
-"""
 
 
 @dataclass(frozen=True)
@@ -379,13 +313,13 @@ def as_of(query: Query, moment: datetime) -> Iterator[Query]:
     # what may not be told today of these scopes, and how much is gone
     given: dict[str, Any] = {"workspace": query.workspace_id, "scopes": query.scope_ids, "moment": moment}
     conditions, parameters = audience_filter(query)
-    statement = _UNHEARD
+    statement = _SQL["unheard"]
     if conditions:
-        statement += _NOT_HEARD_HERE.format(heard=" AND ".join(conditions))
+        statement += "\n" + _SQL["not_heard_here"].format(heard=" AND ".join(conditions))
     with connection.cursor() as cursor:
         cursor.execute(statement, parameters | given)
         unheard = frozenset(pk for (pk,) in cursor.fetchall())
-        cursor.execute(_ERASED, given)
+        cursor.execute(_SQL["erased"], given)
         (erased,) = cursor.fetchone()
     today = Past(moment, erased, unheard, credential_guard(query.workspace_id, query.scopes))
 
@@ -410,7 +344,7 @@ def _vectors_of_then(query: Query, moment: datetime, model: EmbeddingModel | Non
         "most": WORDINGS_MOST,
     }
     with connection.cursor() as cursor:
-        cursor.execute(_REWORDED, given)
+        cursor.execute(_SQL["reworded"].format(), given)
         rows = cursor.fetchall()
     found: list[past.Reworded] = []
     for start in range(0, len(rows), conf.EMBED_BATCH):

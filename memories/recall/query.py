@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
 from functools import cached_property
+from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +31,14 @@ from memories.language.references import Additions, RecentMessage
 from memories.models import EmbeddingModel, Entry, Policy, Scope
 from memories.models.policy import Policies
 from memories.tenancy.resolver import ScopeRef
+
+
+def sql_parts(name: str) -> dict[str, str]:
+    """The parts of a file in sql/ by their names, without what is written about them."""
+    whole = (Path(__file__).parent / "sql" / f"{name}.sql").read_text("utf-8")
+    parts = re.findall(r"^-- part: (\w+)\n(.*?)(?=^-- part: |\Z)", whole, re.MULTILINE | re.DOTALL)
+    return {part: re.sub(r"^--.*\n", "", sql, flags=re.MULTILINE).strip() for part, sql in parts}
+
 
 #: Shorter texts stand in many a message by chance.
 LEAST_TOKENS = 3
@@ -267,24 +276,11 @@ _SCOPE_COLUMNS = [field.attname for field in Scope._meta.concrete_fields]
 _SCOPE_JSON = {field.attname for field in Scope._meta.concrete_fields if isinstance(field, JSONField)}
 _MODEL_COLUMNS = [field.attname for field in EmbeddingModel._meta.concrete_fields]
 _POLICY_COLUMNS = ("kind", "entry_type", "scope_kind", "name", "value", "version")
-#: A row a scope, and one where there is none yet. What waits is found by the index of entries by their time: a
-#: handful of rows.
-_OPENING = f"""
-SELECT
-    (SELECT jsonb_agg(jsonb_build_array({", ".join(f"p.{column}" for column in _POLICY_COLUMNS)}))
-        FROM memories_policy p WHERE p.workspace_id = w.id),
-    (SELECT jsonb_object_agg(t.term, t.entries) FROM memories_scopeterm t
-        WHERE t.scope_id = s.id AND t.term = ANY(%(terms)s::int[])),
-    EXISTS (
-        SELECT 1 FROM memories_entry e JOIN memories_entryindex i ON i.entry_id = e.id
-        WHERE e.scope_id = s.id AND e.created_at > %(since)s AND e.created_at <= %(now)s
-            AND (i.model_id IS NULL OR i.model_id <> w.index_model_id)),
-    {", ".join(f"m.{column}" for column in _MODEL_COLUMNS)}, {", ".join(f"s.{column}" for column in _SCOPE_COLUMNS)}
-FROM memories_workspace w
-LEFT JOIN memories_embeddingmodel m ON m.id = w.index_model_id
-LEFT JOIN memories_scope s ON s.workspace_id = w.id AND s.key = ANY(%(keys)s::varchar[])
-WHERE w.id = %(workspace)s
-"""  # noqa: S608 (names of ours)
+_OPENING = sql_parts("opening")["opening"].format(
+    policy_columns=", ".join(f"p.{column}" for column in _POLICY_COLUMNS),
+    model_columns=", ".join(f"m.{column}" for column in _MODEL_COLUMNS),
+    scope_columns=", ".join(f"s.{column}" for column in _SCOPE_COLUMNS),
+)
 
 
 @dataclass(frozen=True)
