@@ -41,37 +41,35 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         self.as_json = options["json"]
         try:
-            found = _batches(options["workspace"])
-            if options["action"] == "list":
-                self._list(found, options["state"], options["most"])
-            elif options["action"] == "undo" and (of_run := _applied_of_run(found, options["batch"])):
-                self._undo_run(of_run, options)
+            rows, asked, action = _batches(options["workspace"]), options["batch"], options["action"]
+            if action == "list":
+                self._list((rows.filter(state=options["state"]) if options["state"] else rows)[: options["most"]])
+            elif action == "undo" and asked and ":" in asked and (of_run := rows.filter(run=asked, undoes=None)):
+                # The batches of the run that is named, which are in force, the last first
+                applied = list(of_run.filter(state=BatchState.APPLIED).order_by("-pk"))
+                if not applied:
+                    raise CommandError(_("All of this run is taken back already."))
+                undone = [_perform("undo", batch, {**options, "rows": None}) for batch in applied]
+                if self.as_json:
+                    self._print([batch_answer(batch) for batch in undone])
+                else:
+                    self.stdout.write(_("Taken back: %(count)d batches of one run.") % {"count": len(undone)})
             else:
-                # The batch with this id, or the only one whose id ends so. Raises BatchNotFound
-                asked = options["batch"]
+                # The batch with this id, or the only one whose id ends so
                 if not asked:
                     raise CommandError(_("Which batch? Say its id, or the end of it."))
                 ending = asked.lower().replace("-", "")
-                matching = [pk for pk, uid in found.values_list("pk", "uid").iterator() if uid.hex.endswith(ending)]
+                matching = [pk for pk, uid in rows.values_list("pk", "uid").iterator() if uid.hex.endswith(ending)]
                 if len(matching) > 1:
                     raise CommandError(_("Several batches have an id that ends so."))
                 if not matching:
                     raise BatchNotFound
-                changed = _perform(options["action"], found.get(pk=matching[0]), options)
+                changed = _perform(action, rows.get(pk=matching[0]), options)
                 self._show(Batch.objects.select_related("scope", "undoes").get(pk=changed.pk), options["most"])
         except PlatformError as problem:
             raise CommandError(str(problem)) from problem
 
-    def _undo_run(self, of_run: list[Batch], options: dict[str, Any]) -> None:
-        """Take back all batches of a run, the last first."""
-        undone = [_perform("undo", batch, {**options, "rows": None}) for batch in of_run]
-        if self.as_json:
-            self._print([batch_answer(batch) for batch in undone])
-            return
-        self.stdout.write(_("Taken back: %(count)d batches of one run.") % {"count": len(undone)})
-
-    def _list(self, found: QuerySet[Batch], state: str | None, most: int) -> None:
-        rows = list((found.filter(state=state) if state else found)[:most])
+    def _list(self, rows: QuerySet[Batch]) -> None:
         if self.as_json:
             self._print([batch_answer(row) for row in rows])
             return
@@ -103,14 +101,6 @@ def _batches(workspace: str | None) -> QuerySet[Batch]:
     return found.filter(workspace__name=workspace)
 
 
-def _applied_of_run(found: QuerySet[Batch], asked: str | None) -> list[Batch]:
-    """The batches of the run that is named, which are in force, the last first; none where no run is."""
-    of_run = found.filter(run=asked, undoes=None) if asked and ":" in asked else found.none()
-    if of_run and not (applied := list(of_run.filter(state=BatchState.APPLIED).order_by("-pk"))):
-        raise CommandError(_("All of this run is taken back already."))
-    return applied if of_run else []
-
-
 def _perform(action: str, batch: Batch, options: dict[str, Any]) -> Batch:
     """What is left to show after it. The command waits until everything is carried out."""
     now, actor = timezone.now(), f"command:{getuser()}"
@@ -119,25 +109,20 @@ def _perform(action: str, batch: Batch, options: dict[str, Any]) -> Batch:
     if action == "refuse":
         return batches.refuse(batch, actor=actor, now=now)
     if action == "undo":
+        try:
+            positions = None if options["rows"] is None else [int(row) for row in options["rows"].split(",")]
+        except ValueError:
+            raise CommandError(_("Rows are numbers with commas between them, such as 1,2.")) from None
         undo = batches.plan_undo(
             batch,
             actor=actor,
             now=now,
             reason=options["reason"],
-            positions=_positions(options["rows"]),
+            positions=positions,
             force=options["force"],
         )
         return batches.apply_batch(undo, now=now)
     return batch
-
-
-def _positions(rows: str | None) -> list[int] | None:
-    if rows is None:
-        return None
-    try:
-        return [int(row) for row in rows.split(",")]
-    except ValueError:
-        raise CommandError(_("Rows are numbers with commas between them, such as 1,2.")) from None
 
 
 # as people read it

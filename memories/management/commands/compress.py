@@ -41,7 +41,10 @@ class Command(BaseCommand):
 
 def _work(part: str, chosen: list[Workspace], clock: Clock, is_dry: bool) -> Counter[str]:
     """One part of it in every workspace."""
-    waiting = [_count(part, workspace, clock) for workspace in chosen]
+    if part == DAYS:
+        waiting = [jobs.preview_compress_days(workspace.pk, now=clock()) for workspace in chosen]
+    else:
+        waiting = [compression.count_facts(workspace.pk) for workspace in chosen]
     counts: Counter[str] = Counter()
     if is_dry:
         for found in waiting:
@@ -56,9 +59,3 @@ def _work(part: str, chosen: list[Workspace], clock: Clock, is_dry: bool) -> Cou
         counts.update(done)
     bar.end()
     return counts
-
-
-def _count(part: str, workspace: Workspace, clock: Clock) -> dict[str, int]:
-    if part == DAYS:
-        return jobs.preview_compress_days(workspace.pk, now=clock())
-    return compression.count_facts(workspace.pk)

@@ -1,12 +1,9 @@
 """`manage.py extract`: work off the extraction buffer by hand, as the job of the minute does."""
 
 from collections import Counter
-from collections.abc import Callable
-from datetime import datetime
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandParser
-from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
 from memories.choices import BufferState
@@ -38,34 +35,27 @@ class Command(BaseCommand):
         if options["now"] is True:
             options |= {"now": None, "all": True}
         clock = command_line.clock(options["now"])
-        waiting = _waiting(batches, clock(), options).count()
-        counts = {"extraction_batches": waiting}
+        # What a run with these options would take
+        unparked = batches.exclude(state=BufferState.PARKED)
+        due = unparked if options["all"] else unparked.filter(due_at__lte=clock())
+        if options["retry_parked"]:
+            due = due | batches.filter(state=BufferState.PARKED)
+        waiting = due.count()
+        counts = Counter(extraction_batches=waiting)
         if not options["dry_run"]:
             bar = command_line.Bar(waiting, *FATES)
             now = clock()
-            begun = {}
+            counts = Counter()
             if options["retry_parked"]:
-                begun["retried"] = buffer.retry(batches, now=now)
+                counts["retried"] = buffer.retry(batches, now=now)
             if options["all"]:
-                begun["sealed"] = buffer.seal(batches, now=now)
-            counts = begun | _extract(clock, chosen[0].pk if chosen else None, bar)
+                counts["sealed"] = buffer.seal(batches, now=now)
+            # Run after run of the job, for as long as one gets somewhere
+            is_left = True
+            while is_left:
+                done = extraction.extract_ready(clock, workspace_id=chosen[0].pk if chosen else None, report=bar)
+                bar.move_on(done)
+                counts.update(done)
+                is_left = bool(done["extraction_batches"])
             bar.end()
-        self.stdout.write(command_line.counts_line(counts, as_json=options["json"]))
-
-
-def _waiting(batches: QuerySet[ExtractionBatch], now: datetime, options: dict[str, Any]) -> QuerySet[ExtractionBatch]:
-    """What a run with these options would take."""
-    waiting = batches.exclude(state=BufferState.PARKED)
-    due = waiting if options["all"] else waiting.filter(due_at__lte=now)
-    return due | batches.filter(state=BufferState.PARKED) if options["retry_parked"] else due
-
-
-def _extract(clock: Callable[[], datetime], workspace_id: int | None, bar: command_line.Bar) -> dict[str, int]:
-    """Run after run of the job, for as long as one gets somewhere."""
-    counts: Counter[str] = Counter()
-    while True:
-        done = extraction.extract_ready(clock, workspace_id=workspace_id, report=bar)
-        bar.move_on(done)
-        counts.update(done)
-        if not done["extraction_batches"]:
-            return dict(counts)
+        self.stdout.write(command_line.counts_line(dict(counts), as_json=options["json"]))

@@ -1,7 +1,6 @@
 """`manage.py restore`: bring back what the nightly job took out, of some batches or of a time (A9)."""
 
 from argparse import ArgumentParser
-from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -33,9 +32,16 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         now = options["now"] or timezone.now()
-        batches = self._batches(now, options)
-        found = expiry.expired_by(batches)
-        counts = {"scopes": found.values("scope_id").distinct().count(), "entries": found.count()}
+        chosen = [workspace.pk for workspace in command_line.workspaces(options["workspace"])]
+        if named := options["batch"]:
+            batches = list(Batch.objects.filter(expiry.JOB_BATCHES, uid__in=named, workspace_id__in=chosen))
+            if missing := set(named) - {batch.uid for batch in batches}:
+                raise CommandError(_("No batch of the job: %(ids)s.") % {"ids": ", ".join(map(str, sorted(missing)))})
+        else:
+            since = options["since"] or now - expiry.NIGHT
+            batches = list(expiry.expiry_batches(since=since).filter(workspace_id__in=chosen))
+        expired = expiry.expired_by(batches)
+        counts = {"scopes": expired.values("scope_id").distinct().count(), "entries": expired.count()}
         if not options["dry_run"]:
             bar = command_line.Bar(counts["entries"])
             counts = expiry.restore_all(
@@ -43,15 +49,3 @@ class Command(BaseCommand):
             )
             bar.end()
         self.stdout.write(command_line.counts_line(counts, as_json=options["json"]))
-
-    def _batches(self, now: datetime, options: dict[str, Any]) -> list[Batch]:
-        chosen = [workspace.pk for workspace in command_line.workspaces(options["workspace"])]
-        batch = options["batch"]
-        if not batch:
-            return list(
-                expiry.expiry_batches(since=options["since"] or now - expiry.NIGHT).filter(workspace_id__in=chosen)
-            )
-        found = list(Batch.objects.filter(expiry.JOB_BATCHES, uid__in=batch, workspace_id__in=chosen))
-        if missing := set(batch) - {row.uid for row in found}:
-            raise CommandError(_("No batch of the job: %(ids)s.") % {"ids": ", ".join(map(str, sorted(missing)))})
-        return found
