@@ -9,11 +9,14 @@ from typing import Any
 from channels_app.channels import default_rules, ensure_channel, find_channel
 from channels_app.models import Channel
 from channels_app.people import peers
-from memories.choices import NeedMode, ScopeKind
+from memories.choices import NeedMode, PathMode, ScopeKind
 from memories.conf import conf
 from memories.exceptions import ScopeNotFound
 from memories.models import Scope
 from memories.notes.freshness import sync_before_search
+from memories.offline import journal
+from memories.offline.journal import Stream
+from memories.offline.modes import DATABASE, FILES, LeaveToFiles
 from memories.recall import Query, SearchScope
 from memories.recall.query import read_opening
 from memories.tenancy.access import Caller
@@ -86,6 +89,23 @@ def _with_peer(address: Address, rules: ChannelRules, direct_chat: DirectChat) -
     keys = (key, address.chat)  # a chat may be called by the key of its session
     chat, peer = direct_chat(address.platform, address.account, *keys)
     return replace(address, chat=chat or address.chat, peer=peer) if peer else address
+
+
+def check_database_answers(resolved: Resolution) -> None:
+    """Raises LeaveToFiles where a channel is answered from its files: asked with every call, so that a change needs no
+    restart (A4, D9).
+    """
+    if resolved.path_mode == PathMode.LEGACY_ONLY:
+        raise LeaveToFiles(FILES)
+
+
+def check_database_takes(caller: Caller, resolved: Resolution) -> None:
+    """The same of what is to be stored, and where earlier calls of the channel still wait in the journal: it goes
+    behind them.
+    """
+    check_database_answers(resolved)
+    if journal.is_pending(Stream(caller.workspace_id, resolved.address.platform, resolved.address.account)):
+        raise LeaveToFiles(DATABASE)
 
 
 def open_session(

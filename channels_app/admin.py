@@ -18,10 +18,11 @@ from unfold.contrib.filters.admin import ChoicesDropdownFilter
 from unfold.decorators import display
 from unfold.enums import ActionVariant
 
+from channels_app import cards
 from channels_app.api.replayed import EFFECTS
 from channels_app.channels import normalized
 from channels_app.comparison_page import comparison_context, days_of
-from channels_app.doors.files import cards, parked
+from channels_app.doors.files import parked
 from channels_app.models import Channel, PathComparison, ReplayedRecord, ReplayOutcome
 from channels_app.people import linking
 from memories.admin.access import VIEW, Colors, RestrictedAdmin, workspaces_of

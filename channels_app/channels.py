@@ -12,7 +12,7 @@ from typing import Any
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from channels_app.doors.files import cards
+from channels_app import cards
 from channels_app.models import Channel
 from channels_app.people.peers import channel_with_person
 from memories.conf import conf

@@ -10,7 +10,6 @@ from datetime import datetime, tzinfo
 from functools import partial
 
 from channels_app import addresses
-from channels_app.doors.files import modes
 from channels_app.history import Conversation, HistoryMessage
 from channels_app.system_text import (
     EVIDENCE,
@@ -98,7 +97,7 @@ def context_for(
     """
     vector.begin_embedding(message)
     resolved = addresses.resolve_address(caller, address)
-    modes.check_database_answers(resolved)
+    addresses.check_database_answers(resolved)
     query = addresses.recall_query(
         caller,
         resolved,

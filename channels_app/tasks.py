@@ -7,8 +7,9 @@ from typing import Any
 from django.db.models import QuerySet
 from django.utils import timezone
 
+from channels_app import cards
 from channels_app.api.replayed import EFFECTS
-from channels_app.doors.files import cards, replay
+from channels_app.doors.files import replay
 from channels_app.models import PathComparison, ReplayedRecord, ReplayOutcome
 from channels_app.people import linking
 from memories.conf import conf

@@ -10,7 +10,6 @@ from django.db import transaction
 from django_q.tasks import async_task
 
 from channels_app import addresses
-from channels_app.doors.files import modes
 from memories.consolidation import buffer, summaries
 from memories.consolidation.capture import (
     EarlierTurn,
@@ -80,7 +79,7 @@ def take_turn(caller: Caller, turn: Turn, *, now: datetime, is_replay: bool = Fa
     """
     language, actor = caller.language, caller.actor
     with acting(actor):
-        check = None if is_replay else partial(modes.check_database_takes, caller)
+        check = None if is_replay else partial(addresses.check_database_takes, caller)
         session, resolved, scopes = addresses.open_session(caller, turn.address, now=now, check=check)
         if is_reset_command(turn.user):
             conversations.reset(session, now=now)

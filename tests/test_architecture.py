@@ -31,9 +31,6 @@ FACES = set(LAYERS["faces"].split())
 #: Parts of one app that still import both ways; a change may take one away and adds none.
 BOTH_WAYS = {
     "channels_app: api, doors",
-    "channels_app: channels, doors",
-    "channels_app: doors, people",
-    "channels_app: doors, turns",
     "memplatform: http, metrics",
     "memplatform: http, site",
     "memplatform: operations, processes",

@@ -17,8 +17,8 @@ from channels_app.api.recall import (
     recent_messages,
     session_events_by_default,
 )
+from channels_app.cards import keep_channels, known_session_id
 from channels_app.context import Context, context_for
-from channels_app.doors.files.cards import keep_channels, known_session_id
 from channels_app.doors.files.comparison import compare
 from channels_app.doors.files.context import context_from_files
 from channels_app.doors.files.place import place_of

@@ -13,9 +13,8 @@ from rest_framework.response import Response
 from channels_app import addresses
 from channels_app.api.addresses import PlaceRequest
 from channels_app.api.file_lines import line_answer
-from channels_app.doors.files.cards import keep_channels
+from channels_app.cards import keep_channels
 from channels_app.doors.files.comparison import compare
-from channels_app.doors.files.modes import check_database_answers
 from channels_app.doors.files.place import folders_of_scope, place_of
 from channels_app.doors.files.recall import recall_from_files
 from memories.api import fields
@@ -194,7 +193,7 @@ class RecallView(Call):
             vector.begin_embedding(asked["message"])
         resolved = addresses.resolve_address(self.caller, asked["address"]) if "address" in asked else None
         if resolved:
-            check_database_answers(resolved)
+            addresses.check_database_answers(resolved)
         query = _query(self.caller, asked, resolved, self.now)
         result = recall(query, now=self.now, zone=self.caller.zone)
         keep_channels(self.caller.workspace_id, now=self.now)

@@ -6,7 +6,7 @@ from typing import Any, cast
 from rest_framework import serializers
 
 from channels_app.api.addresses import PlaceRequest
-from channels_app.doors.files.cards import keep_channels
+from channels_app.cards import keep_channels
 from channels_app.doors.tools.definition import Parameter, Tool
 from channels_app.doors.tools.place import Place
 from channels_app.doors.tools.registry import CALLABLE

@@ -136,10 +136,3 @@ def peers_called(words: str, workspaces: frozenset[int] | None) -> list[tuple[in
     if workspaces is not None:
         named = named.filter(workspace_id__in=workspaces)
     return list(named.order_by("-pk").values_list("workspace_id", "platform", "peer")[:_NAMED_MOST])
-
-
-def linked_people(workspace_id: int) -> dict[str, str]:
-    """All linked peers of a workspace, each with its person."""
-    rows = Identity.objects.filter(workspace_id=workspace_id, person__united_at__isnull=False)
-    found = rows.values_list("platform", "peer", "person__key")
-    return {f"{platform}:{peer}": str(key) for platform, peer, key in found}

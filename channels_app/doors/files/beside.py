@@ -5,7 +5,8 @@ from functools import partial
 
 from django.db import transaction
 
-from channels_app.doors.files import cards, transcripts
+from channels_app import cards
+from channels_app.doors.files import transcripts
 from channels_app.doors.files.place import FilePlace
 from channels_app.turns import TurnResult
 from memories.choices import PathMode

@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from channels_app.doors.files import accepted, cards, transcripts
-from channels_app.doors.files.cards import SessionCard
+from channels_app import cards
+from channels_app.cards import SessionCard
+from channels_app.doors.files import accepted, transcripts
 from channels_app.doors.files.transcripts import SaidLine
 from channels_app.models import Channel
 from memories.api.offline import Outage

@@ -4,9 +4,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 
-from channels_app import addresses
+from channels_app import addresses, cards
 from channels_app.channels import platform_among
-from channels_app.doors.files import cards
 from memories.exceptions import ScopeNotFound
 from memories.files.layout import ScopeFolder, scope_folder
 from memories.offline.journal import Stream

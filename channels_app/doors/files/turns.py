@@ -4,8 +4,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from channels_app import cards
 from channels_app.addresses import check_reach
-from channels_app.doors.files import accepted, cards, transcripts
+from channels_app.doors.files import accepted, transcripts
 from channels_app.doors.files.place import place_of
 from memories.api.offline import Outage
 from memories.consolidation.capture import Turn

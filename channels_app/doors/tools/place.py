@@ -6,7 +6,6 @@ from functools import cached_property
 from typing import Any
 
 from channels_app import addresses
-from channels_app.doors.files import modes
 from channels_app.doors.files.place import folders_of_scope, place_of
 from memories.choices import NeedMode, ScopeKind
 from memories.files.layout import ScopeFolder, scope_folder
@@ -46,7 +45,7 @@ class Place:
         if self.is_of_files:
             self.folders  # noqa: B018 (raises)
         elif self.resolution is not None:
-            modes.check_database_answers(self.resolution)
+            addresses.check_database_answers(self.resolution)
             addresses.keys_to_recall(self.caller, self.resolution)
 
     def query(self, message: str, *, limit: int, **options: Any) -> Query:

@@ -14,7 +14,7 @@ from django.contrib.admin.models import CHANGE, LogEntry
 from django.contrib.auth import get_user_model
 from django.contrib.contenttypes.models import ContentType
 
-from channels_app.doors.files import cards
+from channels_app import cards
 from channels_app.models import Consent, PathComparison, Person, ReplayedRecord
 from channels_app.people import linking
 from channels_app.people.peers import Peer

@@ -8,8 +8,7 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
-from channels_app import tasks
-from channels_app.doors.files import cards
+from channels_app import cards, tasks
 from channels_app.models import Channel, PathComparison, ReplayedRecord
 from memories.models import Bot, BotKey, Workspace
 from memories.models.ids import uuid7

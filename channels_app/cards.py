@@ -14,8 +14,7 @@ from typing import Any
 
 import structlog
 
-from channels_app.models import Channel
-from channels_app.people import peers
+from channels_app.models import Channel, Identity
 from memories.offline import signed_files
 from memories.offline.modes import NotKnown
 from memories.tenancy.access import Caller
@@ -55,7 +54,9 @@ def keep_channels(workspace_id: int, *, now: datetime) -> None:
     path = _channels_path(workspace_id)
     if _is_due(path, _CHANNELS_EVERY):
         rows = [list(row) for row in Channel.objects.filter(workspace_id=workspace_id).values_list(*_FIELDS)]
-        people = peers.linked_people(workspace_id)
+        linked = Identity.objects.filter(workspace_id=workspace_id, person__united_at__isnull=False)
+        identities = linked.values_list("platform", "peer", "person__key")
+        people = {f"{platform}:{peer}": str(person) for platform, peer, person in identities}
         _write(path, {"channels": rows, "people": people, "kept_at": now.isoformat()})
 
 
