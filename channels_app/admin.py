@@ -2,14 +2,18 @@
 
 import json
 from collections.abc import Callable
-from datetime import timedelta
+from dataclasses import dataclass
+from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
 
 from django import forms
 from django.contrib import admin
 from django.db import transaction
+from django.db.models import Count, F, Func, IntegerField, Sum
+from django.db.models.functions import TruncDate
 from django.http import HttpRequest
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.translation import gettext_lazy as _
@@ -19,17 +23,72 @@ from unfold.decorators import display
 from unfold.enums import ActionVariant
 
 from channels_app import cards
-from channels_app.api.replayed import EFFECTS
+from channels_app.api.turns import EFFECTS
 from channels_app.channels import normalized
-from channels_app.comparison_page import comparison_context, days_of
 from channels_app.doors.files import parked
 from channels_app.models import Channel, PathComparison, ReplayedRecord, ReplayOutcome
 from channels_app.people import linking
-from memories.admin.access import VIEW, Colors, RestrictedAdmin, workspaces_of
+from memories.admin.access import VIEW, Colors, RestrictedAdmin, in_workspaces, workspaces_of
 from memories.admin.actions import Action, Asked, Question
+from memories.admin.files.addresses import file_url
 from memories.admin.filters import DaysFilter
 from memories.admin.history import RevertibleHistory
+from memories.models import Entry, FileState, RecallTrace
 from memories.staff.rights import CONFIGURE
+
+#: Sums are of at most so many days of channels.
+_SUMS_SHOWN = 100
+
+
+@dataclass(frozen=True)
+class FoundLine:
+    """Something that only one of the two found, and where it can be read."""
+
+    content: str
+    place: str
+    url: str
+
+
+def days_of(seen: frozenset[int] | None, since: datetime) -> list[dict[str, Any]]:
+    """The sums of each day and channel in these workspaces, the newest first."""
+    rows = in_workspaces(PathComparison.objects.filter(created_at__gt=since), seen)
+    by_day = rows.annotate(day=TruncDate("created_at")).order_by()
+    sums = by_day.values("day", "workspace__name", "platform", "account").annotate(
+        recalls=Count("pk"), found_by_both=Sum("both"), database=_length("only_database"), files=_length("only_files")
+    )
+    return list(sums.order_by("-day", "workspace__name", "platform", "account")[:_SUMS_SHOWN])
+
+
+def _length(column: str) -> Sum:
+    return Sum(Func(F(column), function="jsonb_array_length", output_field=IntegerField()))
+
+
+def comparison_context(comparison: PathComparison) -> dict[str, Any]:
+    """The lines of a comparison, and the recall it was made of."""
+    workspace, alone = comparison.workspace_id, [*comparison.only_database, *comparison.only_files]
+    named = Entry.objects.filter(workspace_id=workspace, uid__in=[row["id"] for row in alone if row.get("id")])
+    entries = {str(uid): pk for uid, pk in named.values_list("uid", "pk")}
+    paths = FileState.objects.filter(workspace_id=workspace, path__in=[row["path"] for row in alone if row.get("path")])
+    scopes = dict(paths.values_list("path", "scope_id"))
+    trace = RecallTrace.objects.filter(workspace_id=workspace, uid=comparison.trace) if comparison.trace else None
+    return {
+        "comparison": comparison,
+        "trace": trace.first() if trace else None,
+        "database_lines": [_line(row, entries, scopes) for row in comparison.only_database],
+        "file_lines": [_line(row, entries, scopes) for row in comparison.only_files],
+    }
+
+
+def _line(row: dict[str, Any], entries: dict[str, int], scopes: dict[str, int]) -> FoundLine:
+    """A line with the page of its entry, or else of its file, as far as they are still there."""
+    path, line = row.get("path") or "", row.get("line")
+    place, url = f"{path}:{line}" if path and line else path, ""
+    if entry := entries.get(row.get("id") or ""):
+        url = reverse("admin:memories_entry_change", args=[entry])
+    elif path in scopes:
+        url = file_url(scopes[path], path, line)
+    return FoundLine(row.get("content", ""), place, url)
+
 
 _HELP = {
     "label": _("What people call it."),

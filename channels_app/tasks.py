@@ -8,7 +8,7 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from channels_app import cards
-from channels_app.api.replayed import EFFECTS
+from channels_app.api.turns import EFFECTS
 from channels_app.doors.files import replay
 from channels_app.models import PathComparison, ReplayedRecord, ReplayOutcome
 from channels_app.people import linking

@@ -1,9 +1,10 @@
-"""POST /recall: the memories that bear on a message."""
+"""POST /recall: the memories that bear on a message. GET /recalls/comparison: what only one of both ways finds (A4)."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
+from django.db.models import Count, F, Func, IntegerField, Sum
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from drf_spectacular.utils import extend_schema_serializer
@@ -12,11 +13,11 @@ from rest_framework.response import Response
 
 from channels_app import addresses
 from channels_app.api.addresses import PlaceRequest
-from channels_app.api.file_lines import line_answer
 from channels_app.cards import keep_channels
 from channels_app.doors.files.comparison import compare
 from channels_app.doors.files.place import folders_of_scope, place_of
-from channels_app.doors.files.recall import recall_from_files
+from channels_app.doors.files.recall import RecalledLine, recall_from_files
+from channels_app.models import PathComparison
 from memories.api import fields
 from memories.api.answers import Answer, evidence_answers
 from memories.api.calls import Call, Method
@@ -25,14 +26,36 @@ from memories.api.offline import Outage
 from memories.api.recall_traces import LeftOutMemory, RecalledMemory
 from memories.choices import EntryType, NeedMode, Permission
 from memories.conf import conf
-from memories.exceptions import InvalidMoment
+from memories.exceptions import InvalidMoment, ScopeNotFound
 from memories.language.references import ASSISTANT, MOST_MESSAGES, USER, RecentMessage
 from memories.recall import Mode, Query, Recall, recall, traces, vector
 from memories.recall.eligibility import Past
 from memories.recall.events import RecalledEvent
 from memories.recall.ranking import Ranked
+from memories.recall.traces import CandidateRecord
 from memories.tenancy.access import Caller
 from memories.tenancy.resolver import Resolution
+
+
+def line_answer(line: RecalledLine) -> dict[str, Any]:
+    """A line of a file as clients see it: it has no id, and its slots tell where it stands."""
+    match = line.match
+    return RecalledMemory.of(
+        id=None,
+        type=EntryType.NOTE,
+        scope=line.scope,
+        content=match.text,
+        sender=None,
+        sender_name=None,
+        slots=line.slots,
+        verification="",
+        evidence=[],
+        created_at=match.at,
+        score=round(match.score, 4),
+        superseded_by_newer=None,
+        why=traces.why(CandidateRecord(entry=0, keyword=round(match.score, 4), in_context=line.in_context), {}),
+    )
+
 
 MODES = tuple(mode.value for mode in Mode)
 #: What a request says of a query as it is.
@@ -279,3 +302,83 @@ def event_answer(event: RecalledEvent) -> dict[str, Any]:
         words=round(event.covered, 4),
         similarity=None if event.similarity is None else round(event.similarity, 4),
     )
+
+
+class ComparisonQuery(fields.StrictSerializer):
+    """Which comparisons are wanted."""
+
+    since = fields.Moment(required=False)
+    platform = serializers.CharField(required=False, max_length=40)
+    account = serializers.CharField(required=False, allow_blank=True, max_length=200)
+    examples = serializers.IntegerField(required=False, min_value=0, max_value=100, default=20)
+
+
+class OnlyInDatabase(Answer):
+    """A memory the files did not give."""
+
+    id = serializers.UUIDField()
+    path = serializers.CharField(help_text="Of a line of a file; else empty.")
+    line = serializers.IntegerField(allow_null=True)
+    content = serializers.CharField()
+
+
+class OnlyInFiles(Answer):
+    """A line of a file the database did not give."""
+
+    path = serializers.CharField()
+    line = serializers.IntegerField()
+    content = serializers.CharField()
+
+
+class ComparisonExample(Answer):
+    """A recall for which the two differ."""
+
+    at = serializers.DateTimeField(source="created_at")
+    platform = serializers.CharField()
+    account = serializers.CharField()
+    recall_id = serializers.UUIDField(source="trace", allow_null=True)
+    message = serializers.CharField()
+    both = serializers.IntegerField()
+    only_database = OnlyInDatabase(many=True)
+    only_files = OnlyInFiles(many=True)
+
+
+class ComparisonAnswer(Answer):
+    """How the two ways to recall compare."""
+
+    recalls = serializers.IntegerField(help_text="That were asked of both.")
+    differing = serializers.IntegerField(help_text="Recalls for which the two do not give the same.")
+    both = serializers.IntegerField(help_text="Memories both found.")
+    only_database = serializers.IntegerField()
+    only_files = serializers.IntegerField()
+    examples = ComparisonExample(many=True, help_text="Of the differing ones, the newest.")
+
+
+class ComparisonView(Call):
+    """What only the database finds, and what only the files find, of channels under `dual_write`."""
+
+    @Method("compare_paths", Permission.ADMIN, ComparisonAnswer, query=ComparisonQuery, only_reads=True)
+    def get(self) -> Response:
+        if not self.caller.reaches_everything:  # examples quote memories of any scope
+            raise ScopeNotFound
+        named: dict[str, Any] = {name: self.query[name] for name in ("platform", "account") if name in self.query}
+        if "since" in self.query:
+            named["created_at__gte"] = self.query["since"]
+        rows = PathComparison.objects.filter(workspace_id=self.caller.workspace_id, **named)
+        differing = rows.exclude(only_database=[], only_files=[])
+        examples = differing.order_by("-created_at", "-pk")[: self.query["examples"]]
+        answer = ComparisonAnswer.of(
+            **rows.aggregate(recalls=Count("pk"), **{name: Sum(count, default=0) for name, count in _COUNTS.items()}),
+            differing=differing.count(),
+            examples=list(map(ComparisonExample.of, examples)),
+        )
+        return Response(answer)
+
+
+def _length(column: str) -> Func:
+    return Func(F(column), function="jsonb_array_length", output_field=IntegerField())
+
+
+_COUNTS: dict[str, Any] = {
+    "both": F("both"), "only_database": _length("only_database"), "only_files": _length("only_files")
+}  # fmt: skip

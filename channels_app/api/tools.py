@@ -23,8 +23,7 @@ from channels_app.api.tool_answers import (
     ToolsAnswer,
     UpdatedMemoryAnswer,
 )
-from channels_app.api.tool_arguments import body_of, given, place_of
-from channels_app.api.tool_calls import CallAnswer, carry_out
+from channels_app.api.tool_calls import CallAnswer, body_of, carry_out, given, place_of
 from channels_app.doors.tools import calls
 from channels_app.doors.tools.definition import Form, Tool
 from channels_app.doors.tools.registry import (

@@ -1,4 +1,4 @@
-"""POST /turns: a finished turn, remembered when this returns."""
+"""What was said: finished turns, messages of a session, and calls of the journal applied as when they came (C11)."""
 
 from datetime import datetime
 from typing import Any, ClassVar
@@ -9,8 +9,12 @@ from rest_framework import serializers
 from rest_framework.response import Response
 
 from channels_app.api.addresses import AddressField
+from channels_app.doors.files import events
+from channels_app.doors.files.accepted import EVENTS, TURN
 from channels_app.doors.files.beside import after_turn
+from channels_app.doors.files.outcomes import Messages
 from channels_app.doors.files.queue import replay_soon
+from channels_app.doors.files.replay import Effect
 from channels_app.doors.files.turns import keep_turn
 from channels_app.turns import TurnResult, report_turn
 from memories.api import fields
@@ -21,9 +25,16 @@ from memories.api.recall_traces import USED_MAX
 from memories.choices import EntryType, Outcome, Permission
 from memories.consolidation.capture import Turn
 from memories.entries import ERASED, QUARANTINED, TAKEN_OUT
+from memories.exceptions import NotServed
 from memories.language.redaction import ToolCall
+from memories.language.text import is_blank
+from memories.offline.journal import Record
+from memories.tenancy.access import Caller
+from sessions_app.api import answers
 from sessions_app.api.answers import DirectiveAnswer
-from sessions_app.api.serializers import TOKENS
+from sessions_app.api.serializers import TOKENS, NewEvents, SessionPlace
+from sessions_app.api.sessions import SessionEventsView, append_events, read_events
+from sessions_app.visibility import session_for
 
 
 class NewToolCall(fields.StrictSerializer):
@@ -159,3 +170,73 @@ def turn_answer(result: TurnResult) -> dict[str, Any]:
         directives=[DirectiveAnswer.of(directive) for directive in result.directives],
         degraded=[],
     )
+
+
+def keep_events_in_files(call: Call, outage: Outage, *, key: str) -> Response:
+    """The messages are in the journal when this returns."""
+    messages = read_events(call.body, call.now)
+    place: dict[str, str] = {name: str(call.query[name]) for name in ("platform", "account") if name in call.query}
+    events.keep_events(call.caller, key, place, messages, outage, dict(call.request.data), now=call.now)
+    if outage.only_if_pending:
+        replay_soon()
+    answer = answers.AppendedAnswer.of(session=None, events=[], directives=[], degraded=outage.degraded)
+    return Response(answer, status=201)
+
+
+class EventsView(SessionEventsView):
+    """Read the messages of a session, or append to them."""
+
+    @Method(
+        "append_session_events",
+        Permission.WRITE,
+        {201: answers.AppendedAnswer},
+        query=SessionPlace,
+        body=NewEvents,
+        offline=keep_events_in_files,
+        description="Append messages to a session.",
+    )
+    def post(self, key: str) -> Response:
+        session = self.session(key)
+        events.check_database_takes(self.caller, session, now=self.now)
+        return Response(append_events(self.caller, session, self.body, now=self.now), status=201)
+
+
+def apply_turn(record: Record, caller: Caller, at: datetime) -> dict[str, Any]:
+    """Take a turn in. What its answer used is told of a recall that may be gone by now: the turn is not lost for it."""
+    told = NewTurn(data=record.body["request"])
+    told.is_valid(raise_exception=True)
+    turn, used = read_turn(told.validated_data, at)
+    try:
+        return turn_answer(report_turn(caller, turn, used=used, now=at, is_replay=True))
+    except NotServed:  # raised before anything is stored
+        return turn_answer(report_turn(caller, turn, used=None, now=at, is_replay=True))
+
+
+def messages_of_turn(record: Record, at: datetime) -> Messages:
+    """Both sides of a turn, as its session keeps them."""
+    told = NewTurn(data=record.body["request"])
+    if not told.is_valid():
+        return []
+    turn, _used = read_turn(told.validated_data, at)
+    return [(side, turn.at) for side in (turn.user, turn.assistant) if not is_blank(side)]
+
+
+def apply_events(record: Record, caller: Caller, at: datetime) -> dict[str, Any]:
+    """Append messages to their session."""
+    told = record.body["request"]
+    return append_events(caller, session_for(caller, told["session"], {}), _events(record), now=at)
+
+
+def messages_of_events(record: Record, at: datetime) -> Messages:
+    """The messages of a call, as its session keeps them."""
+    return [(event.content, event.at) for event in read_events(_events(record), at)]
+
+
+def _events(record: Record) -> dict[str, Any]:
+    body = NewEvents(data=record.body["request"]["body"])
+    body.is_valid(raise_exception=True)
+    validated: dict[str, Any] = body.validated_data
+    return validated
+
+
+EFFECTS = {TURN: Effect(apply_turn, messages_of_turn), EVENTS: Effect(apply_events, messages_of_events)}

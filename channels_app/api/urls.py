@@ -4,11 +4,9 @@ from django.urls import path
 
 from channels_app.api.addresses import ResolveView, SessionsView
 from channels_app.api.channels import ChannelView, PlatformView
-from channels_app.api.comparison import ComparisonView
 from channels_app.api.context import ContextView
 from channels_app.api.entries import EntriesView
-from channels_app.api.events import EventsView
-from channels_app.api.recall import RecallView
+from channels_app.api.recall import ComparisonView, RecallView
 from channels_app.api.tools import (
     AppendView,
     GetView,
@@ -19,7 +17,7 @@ from channels_app.api.tools import (
     ToolsView,
     UpdateView,
 )
-from channels_app.api.turns import TurnsView
+from channels_app.api.turns import EventsView, TurnsView
 
 urlpatterns = [
     path("turns", TurnsView.as_view(), name="turns"),

@@ -10,7 +10,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from channels_app.api.replayed import EFFECTS
+from channels_app.api.turns import EFFECTS
 from channels_app.doors.files import parked
 from channels_app.models import Channel, ReplayedRecord, ReplayOutcome
 from channels_app.people import linking

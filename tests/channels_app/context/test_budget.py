@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from channels_app.history import within_budget
+from channels_app.context import within_budget
 from memories.language import quoting, text
 from memories.models import Workspace
 from sessions_app.history.replay import MESSAGE_TOKENS, ReplayedMessage

@@ -4,7 +4,7 @@ import pytest
 from django.utils import timezone
 
 from channels_app import tasks
-from channels_app.api.replayed import EFFECTS
+from channels_app.api.turns import EFFECTS
 from channels_app.doors.files import parked
 from channels_app.models import ReplayedRecord
 from memories.models import Scope, Workspace

@@ -8,7 +8,7 @@ from django.utils import timezone
 from django_q.models import OrmQ
 
 from channels_app import tasks
-from channels_app.api.replayed import EFFECTS
+from channels_app.api.turns import EFFECTS
 from channels_app.doors.files import queue, replay
 from channels_app.jobs import JournalReplayer
 from channels_app.models import Channel, ReplayedRecord
