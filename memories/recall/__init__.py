@@ -40,7 +40,7 @@ from memories.recall.answer import (
     events_text,
     is_noise,
 )
-from memories.recall.candidates import eligible_candidates, ranking_weights
+from memories.recall.candidates import eligible_candidates
 from memories.recall.corrections import prefer_corrections
 from memories.recall.eligibility import Past, as_of, check_moment
 from memories.recall.events import RecalledEvent, apply_to, past_question_of, retrieve_events
@@ -49,9 +49,9 @@ from memories.recall.people import is_about_asker, without_names
 from memories.recall.query import (
     BY_MATCH_ALONE,
     Mode,
-    Opening,
     ParsedQuery,
     Query,
+    Search,
     SearchScope,
     opening_of,
     searched_part,
@@ -119,23 +119,6 @@ class Recall:
             self.timings[step] = round((time.perf_counter() - begun) * 1000, 3)
 
 
-@dataclass(frozen=True)
-class Search:
-    """A run of a query: when and where it is asked, how long it may take, and what it goes by once it is opened."""
-
-    now: datetime
-    zone: tzinfo
-    patience: float  # seconds the embedder may take before keywords answer alone
-    is_sampled: bool  # whether the candidates are kept
-    opening: Opening = Opening({}, Policies([]), None, may_be_pending=False)
-    looks_back: bool = False  # a question about the past, which the retrievers of events are asked as well
-
-    @property
-    def policies(self) -> Policies:
-        """The numbers of the workspace."""
-        return self.opening.policies
-
-
 def recall(
     query: Query,
     *,
@@ -151,13 +134,13 @@ def recall(
     """
     begun = time.perf_counter()
     patience = conf.EMBED_RECALL_SECONDS if embed_seconds is None else embed_seconds
-    search = Search(now, zone, patience, recorded and traces.is_sampled())
+    search = Search(query, now, zone, patience, recorded and traces.is_sampled())
     if query.as_of is None:
-        query, result, key = _answer(query, search)
+        query, result, key = _answer(search)
     else:
         check_moment(query.workspace_id, query.as_of, now=now)
         with as_of(query, query.as_of) as then:
-            query, result, key = _answer(then, replace(search, now=query.as_of))
+            query, result, key = _answer(replace(search, query=then, now=query.as_of))
     result.timings["total"] = round((time.perf_counter() - begun) * 1000, 3)
     if recorded:
         with result.timed("trace"):
@@ -172,11 +155,11 @@ def recall(
     return result
 
 
-def _answer(query: Query, search: Search) -> tuple[Query, Recall, Hashable | None]:
+def _answer(search: Search) -> tuple[Query, Recall, Hashable | None]:
     """The query as it was understood, its answer, and where that is kept."""
     begun = time.perf_counter()
-    message = query.message
-    query = resolve(replace(query, message=searched_part(message)))
+    message = search.query.message
+    query = resolve(replace(search.query, message=searched_part(message)))
     if query.need == NeedMode.OFF:
         need = GateDecision(True, "off")
     else:
@@ -196,32 +179,33 @@ def _answer(query: Query, search: Search) -> tuple[Query, Recall, Hashable | Non
         if query.adjusted is not None:
             opening = replace(opening, policies=query.adjusted(opening.policies))
         query = replace(query, limit=query.limit or opening.most_recalls)
-        search = replace(search, opening=opening, looks_back=apply_to(query))
+        search = replace(search, query=query, opening=opening, looks_back=apply_to(query))
         if not (search.looks_back or query.is_index_pending):
             key = answer_key(query, opening.policies, search.zone)
         if (cached := kept_answer(key, search.now)) is None:
-            _search(query, result, search)
+            _search(search, result)
         else:
             uid = cached.trace.uid if cached.trace else None
             result = replace(cached, timings=result.timings, cached_from=uid, trace=None)
     return replace(query, message=message), result, key
 
 
-def _search(query: Query, result: Recall, search: Search) -> None:
+def _search(search: Search, result: Recall) -> None:
     """Fill in what is found, what of it is served, and why."""
+    query = search.query
     ranges: Sequence[DateRange] = []
     if search.looks_back or (query.mode not in BY_MATCH_ALONE and search.policies.weight("DATE_BOOST")):
         with result.timed("dates"):
             ranges = date_ranges_of(query.message, query.scopes, search.now, search.zone)
-    parsed = _parse(query, result, ranges, search)
+    parsed = _parse(search, result, ranges)
     is_open = query.mode not in BY_MATCH_ALONE and asks_what_came_before(query.message)
     has_no_vectors = parsed.vector is None or PENDING in result.degraded
     if is_open and has_no_vectors and not ranges:
         parsed = parsed.by_time(search.now)
-    _find(query, result, parsed, search)
+    _find(search, result, parsed)
     if is_open and not (result.served or result.in_history or parsed.newest_to):
         parsed = parsed.by_time(search.now)
-        _find(query, result, parsed, search)
+        _find(search, result, parsed)
 
     add_evidence(result.served)
     heard = [item for item in result.served if not (query.past and query.past.withholds(item.entry))]
@@ -230,23 +214,20 @@ def _search(query: Query, result: Recall, search: Search) -> None:
             heard, budget=query.token_budget, zone=search.zone, language=query.language
         )
     if search.looks_back:
-        _add_events(query, result, parsed, ranges, search)
+        _add_events(search, result, parsed, ranges)
 
     if search.is_sampled or query.explain:
         may_be_passed_over = conf.TRACE_EXCLUDED and (not result.ranked or result.ranked[0].candidate.passed_over)
         if query.explain or may_be_passed_over:
             with result.timed("passed_over"):  # as traces and metrics have called this step from the first
-                result.excluded = traces.excluded_candidates(
-                    query, parsed, result.weights, search.policies, result.served, search.now
-                )
+                result.excluded = traces.excluded_candidates(search, parsed, result.served)
         result.explained = traces.compact([*result.ranked, *result.excluded], result.weights)
 
 
-def _find(query: Query, result: Recall, parsed: ParsedQuery, search: Search) -> None:
+def _find(search: Search, result: Recall, parsed: ParsedQuery) -> None:
     """Fill in what is found and what of it is served, and whether that is enough."""
-    policies, now = search.policies, search.now
-    result.date_ranges = parsed.date_ranges
-    result.weights = weights = ranking_weights(query, parsed, policies)
+    query, policies = search.query, search.policies
+    result.date_ranges, result.weights = parsed.date_ranges, search.weights(parsed)
     history = query.client_history
     repeated: Collection[int] = ()
     if history:
@@ -254,9 +235,9 @@ def _find(query: Query, result: Recall, parsed: ParsedQuery, search: Search) -> 
             repeated = history.entries(query.workspace_id, query.scope_ids)
     newest = conf.TRACE_EXCLUDED if search.is_sampled else 0
     with result.timed("search"):
-        matches = eligible_candidates(query, parsed, weights, policies, now, more=len(repeated), newest=newest)
+        matches = eligible_candidates(search, parsed, more=len(repeated), newest=newest)
     with result.timed("rank"):
-        result.ranked = score(matches, query, parsed, weights, now)
+        result.ranked = score(matches, search, parsed)
     if not parsed.newest_to:
         rerank(query, result)
     if query.mode not in BY_MATCH_ALONE:
@@ -286,8 +267,9 @@ def _find(query: Query, result: Recall, parsed: ParsedQuery, search: Search) -> 
         result.answerability = at_least_weak(result.answerability)
 
 
-def _parse(query: Query, result: Recall, ranges: Sequence[DateRange], search: Search) -> ParsedQuery:
+def _parse(search: Search, result: Recall, ranges: Sequence[DateRange]) -> ParsedQuery:
     """What the search makes of a query."""
+    query = search.query
     with result.timed("words"):
         words = words_of(query)
     weights = feature_weights(search.policies) if speaks_of_one_of_several(words, query.scopes) else {}
@@ -296,16 +278,16 @@ def _parse(query: Query, result: Recall, ranges: Sequence[DateRange], search: Se
         return parse_for_match(query, words)
     return ParsedQuery(
         words,
-        vector_of(query, message, result, search.opening, now=search.now, seconds=search.patience),
+        vector_of(search, message, result),
         ranges if search.policies.weight("DATE_BOOST") else [],
         about_asker=is_about_asker(query.message, words.named, query.scopes, query.asker),
         features=weights,
     )
 
 
-def _add_events(query: Query, result: Recall, parsed: ParsedQuery, ranges: Sequence[DateRange], search: Search) -> None:
+def _add_events(search: Search, result: Recall, parsed: ParsedQuery, ranges: Sequence[DateRange]) -> None:
     """What was said then, beside what is remembered of it; the words of a memory are not repeated in the context."""
-    question = past_question_of(query, parsed, ranges, result.weights, search.policies)
+    query, question = search.query, past_question_of(search, parsed, ranges)
     with result.timed("events"):
         events = retrieve_events(question, query, result.served, search.now)
     result.events = [event for event in events if not event.in_history]

@@ -32,7 +32,6 @@ from memories.language.confidential import asks_for_several, is_value_alone, nam
 from memories.language.turns import sides_of, telling_sentences
 from memories.models import Entry
 from memories.models.entry import SECRET_SUBTYPE
-from memories.models.policy import Policies
 from memories.models.state import MARKS, live_sql
 from memories.recall.eligibility import (
     Condition,
@@ -48,7 +47,7 @@ from memories.recall.eligibility import (
     secret_filter,
 )
 from memories.recall.large_scopes import ALL_ROWS, Rows, on_one_processor, rows_to_rank
-from memories.recall.query import BY_MATCH_ALONE, Mode, ParsedQuery, Query, sql_parts
+from memories.recall.query import BY_MATCH_ALONE, Mode, ParsedQuery, Query, Search, sql_parts
 from memories.recall.question import NAMED_EXACTLY
 
 _READ = {
@@ -83,11 +82,12 @@ _too_few: LRUCache[int, float] = LRUCache(SCOPES_CACHED)  # until when, by the m
 _lock = Lock()
 
 
-def may_be_enough(query: Query, parsed: ParsedQuery, weights: Mapping[str, float], limit: int) -> bool:
+def may_be_enough(search: Search, parsed: ParsedQuery, limit: int) -> bool:
     """Whether the leading rows are likely to hold the best: nothing but words and meaning ranks, and nothing is asked
     of entries that few of them would meet."""
+    query = search.query
     ranks_entries = parsed.words.named or parsed.date_ranges or parsed.features or conf.FUSION != Fusion.RELATIVE
-    if ranks_entries or query.mode in BY_MATCH_ALONE or weights["alpha"] <= 0:
+    if ranks_entries or query.mode in BY_MATCH_ALONE or search.weights(parsed)["alpha"] <= 0:
         return False
     if query.past is not None or request_filter(query)[0]:
         return False
@@ -136,32 +136,24 @@ _PARTS = sql_parts("candidates")
 _NONE = "NULL::float8"
 
 
-def eligible_candidates(
-    query: Query,
-    parsed: ParsedQuery,
-    weights: Mapping[str, float],
-    policies: Policies,
-    now: datetime,
-    *,
-    more: int = 0,
-    newest: int = 0,
-) -> list[Match]:
+def eligible_candidates(search: Search, parsed: ParsedQuery, *, more: int = 0, newest: int = 0) -> list[Match]:
     """The best entries of the query's scopes that may be served at this moment, best first.
 
     `more` of them than usual, where so many will be left out. They tell whether there are any that may not, among so
     many of the `newest`.
     """
-    eligible = eligible_filter(query, policies, now)
+    query = search.query
+    eligible = eligible_filter(query, search.policies, search.now)
     where = all_of(eligible, request_filter(query), echo_filter(query), secret_filter(query))
     limit = (parsed.limit or max(conf.RECALL_CANDIDATES, query.limit * 2)) + more
     rows = rows_to_rank(query, parsed, where, least=limit)
     passed_over = "false"
     if newest:
-        ineligible, parameters = ineligible_entries(query, policies, now, newest=newest)
+        ineligible, parameters = ineligible_entries(query, search.policies, search.now, newest=newest)
         passed_over, where = f"EXISTS ({ineligible})", all_of(where, ([], parameters))
-    find = partial(search, query, parsed, weights, where=where, limit=limit, passed_over=passed_over, among=rows)
+    find = partial(best_matches, search, parsed, where=where, limit=limit, passed_over=passed_over, among=rows)
     with on_one_processor(rows):
-        is_enough = may_be_enough(query, parsed, weights, limit)
+        is_enough = may_be_enough(search, parsed, limit)
         best = find(is_leading=True) if is_enough else []
         if len(best) < limit:
             if is_enough:
@@ -219,10 +211,9 @@ def _changes(secret: Entry, older: Entry) -> bool:
     return corrects(*("\n".join(telling_sentences(side)) for side in sides))
 
 
-def search(
-    query: Query,
+def best_matches(
+    search: Search,
     parsed: ParsedQuery,
-    weights: Mapping[str, float],
     where: Condition,
     *,
     limit: int,
@@ -236,6 +227,7 @@ def search(
     `among`: the search rows of which any may be best. `is_leading`: only those of them are looked at that lead the
     ranking before anything is read of entries. `is_every`: also those that hold no word, where there is no vector.
     """
+    query = search.query
     conditions, parameters = all_of(scope_filter(query), where)
     if parsed.terms:  # one of them has to be a word of the entry's own, or one of the characters in its text
         single = "".join(f" OR strpos(e.content, %(single{n})s) > 0" for n in range(len(parsed.substrings)))
@@ -244,7 +236,7 @@ def search(
         parameters |= {f"single{n}": character for n, character in enumerate(parsed.substrings)}
     keyword, of_keyword = _keyword_sql(query, parsed)
     date, of_date = _date_sql(parsed)
-    parameters |= {**of_date, **of_keyword, **among[1], **weights}
+    parameters |= {**of_date, **of_keyword, **among[1], **search.weights(parsed)}
     parameters |= parsed.vector.sql_parameters() if parsed.vector else {"centroid_similarity": 0.0}
     parameters |= {
         "named_in": [scope for scope, _ in parsed.words.named],
@@ -283,18 +275,6 @@ def _match(row: Sequence[Any]) -> Match:
     entry = entry_of(row)
     *scores, slots, passed_over = row[len(COLUMNS) :]
     return Candidate(entry.pk, entry.scope_id, *scores, dict(slots), passed_over), entry  # type: ignore[call-arg]
-
-
-def ranking_weights(query: Query, parsed: ParsedQuery, policies: Policies) -> dict[str, float]:
-    """What each retriever and boost counts for in this search; a retriever that cannot run weighs nothing."""
-    of_vectors = 1.0 if query.mode == Mode.VECTOR else policies.weight("ALPHA")
-    return {
-        "alpha": of_vectors if parsed.vector else 0.0,
-        "boost": policies.weight("SPEAKER_BOOST"),
-        "date_boost": 1.0 if parsed.newest_to else policies.weight("DATE_BOOST"),
-        "recency": policies.weight("RECENCY"),
-        "floor": policies.weight("MIN_SIMILARITY"),
-    }
 
 
 def _date_sql(parsed: ParsedQuery) -> tuple[str, dict[str, Any]]:

@@ -7,7 +7,7 @@ reaches further back than the messages themselves, which are kept for a month. I
 looked at: a person's are summaries of what was said elsewhere, too.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, time
 from functools import cache
@@ -30,7 +30,7 @@ from memories.models import DailyEvent, Entry
 from memories.models.policy import Policies
 from memories.recall.eligibility import credential_guard
 from memories.recall.people import Sender, sender_with_id
-from memories.recall.query import Mode, ParsedQuery, Query, SearchScope
+from memories.recall.query import Mode, ParsedQuery, Query, Search, SearchScope
 from memories.recall.question import NAMED_EXACTLY, DateRange, event_words, is_about_past
 from memories.recall.ranking import Ranked
 from memories.recall.vector import CentredQuery
@@ -119,14 +119,9 @@ def apply_to(query: Query) -> bool:
     return query.mode != Mode.VECTOR and is_about_past(query.message)
 
 
-def past_question_of(
-    query: Query,
-    parsed: ParsedQuery,
-    ranges: Sequence[DateRange],
-    weights: Mapping[str, float],
-    policies: Policies,
-) -> PastQuestion:
+def past_question_of(search: Search, parsed: ParsedQuery, ranges: Sequence[DateRange]) -> PastQuestion:
     """A question as retrievers get it. One that names nothing («what did we say yesterday?») has no meaning to use."""
+    query, weights = search.query, search.weights(parsed)
     words = event_words(query.message, ranges)
     if not words and query.always_events and not is_about_past(query.message):
         words = list(dict.fromkeys(text.words(query.message)))  # «42» is what is looked for, not a way of asking
@@ -142,7 +137,7 @@ def past_question_of(
         alpha=weights["alpha"],
         floor=weights["floor"],
         date_boost=weights["date_boost"] * max((named.weight for named in ranges), default=1.0),
-        policies=policies,
+        policies=search.policies,
         history_paths=query.client_history.paths if query.client_history else frozenset(),
         asker=query.asker if parsed.about_asker else None,
     )

@@ -12,7 +12,7 @@ import json
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import datetime, timedelta, tzinfo
 from enum import StrEnum
 from functools import cached_property
 from pathlib import Path
@@ -296,6 +296,35 @@ class Opening:
     def most_recalls(self) -> int:
         """How many memories a recall serves that does not say how many."""
         return int(self.policies.weight("MAX_RECALLS"))
+
+
+@dataclass(frozen=True)
+class Search:
+    """A run of a query: when and where it is asked, how long it may take, and what it goes by once it is opened."""
+
+    query: Query
+    now: datetime
+    zone: tzinfo
+    patience: float  # seconds the embedder may take before keywords answer alone
+    is_sampled: bool  # whether the candidates are kept
+    opening: Opening = Opening({}, Policies([]), None, may_be_pending=False)
+    looks_back: bool = False  # a question about the past, which the retrievers of events are asked as well
+
+    @property
+    def policies(self) -> Policies:
+        """The numbers of the workspace."""
+        return self.opening.policies
+
+    def weights(self, parsed: ParsedQuery) -> dict[str, float]:
+        """What each retriever and boost counts for; a retriever that cannot run weighs nothing."""
+        of_vectors = 1.0 if self.query.mode == Mode.VECTOR else self.policies.weight("ALPHA")
+        return {
+            "alpha": of_vectors if parsed.vector else 0.0,
+            "boost": self.policies.weight("SPEAKER_BOOST"),
+            "date_boost": 1.0 if parsed.newest_to else self.policies.weight("DATE_BOOST"),
+            "recency": self.policies.weight("RECENCY"),
+            "floor": self.policies.weight("MIN_SIMILARITY"),
+        }
 
 
 def opening_of(query: Query, *, now: datetime) -> Opening:

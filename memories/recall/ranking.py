@@ -33,7 +33,7 @@ from memories.models.policy import Policies
 from memories.recall.candidates import Candidate, Match, full_text_ranks
 from memories.recall.eligibility import asks_for_secrets
 from memories.recall.people import OTHERS_FACTOR, Authorship, Sender, attributed, sender_of
-from memories.recall.query import BY_MATCH_ALONE, ClientHistory, Mode, ParsedQuery, Query, Words
+from memories.recall.query import BY_MATCH_ALONE, ClientHistory, Mode, ParsedQuery, Query, Search, Words
 from memories.recall.vector import contrast, similarity
 
 if TYPE_CHECKING:
@@ -92,10 +92,9 @@ def _order_of_equals(entry: Entry) -> tuple[float, str, int, int]:
     return -entry.created_at.timestamp(), entry.path, entry.line_from or 0, -entry.pk
 
 
-def score(
-    matches: Sequence[Match], query: Query, parsed: ParsedQuery, weights: Mapping[str, float], now: datetime
-) -> list[Ranked]:
+def score(matches: Sequence[Match], search: Search, parsed: ParsedQuery) -> list[Ranked]:
     """Candidates with their final scores, best first; what nothing but its rank speaks for is marked «floor»."""
+    query, weights = search.query, search.weights(parsed)
     if query.mode == Mode.FTS:
         matches = _by_full_text(matches, parsed)
     scopes = {scope.pk: scope for scope in query.scopes}
@@ -111,7 +110,7 @@ def score(
             senders[speaker] = sender_of(entry, entry.scope, query.asker)
         item.sender = senders[speaker]
         if query.mode not in BY_MATCH_ALONE:
-            _apply_time(item, weights["recency"], now)
+            _apply_time(item, weights["recency"], search.now)
         if parsed.vector and candidate.cosine is not None:
             of_turn = is_turn(entry.type, entry.content)
             item.similarity = similarity(parsed.vector, candidate.cosine, query.message, entry.content)

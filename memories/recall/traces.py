@@ -25,9 +25,9 @@ from memories.language import text
 from memories.models import Entry, RecallTrace, Scope
 from memories.models.policy import Policies
 from memories.models.state import MARKS, State, state_of
-from memories.recall.candidates import search
+from memories.recall.candidates import best_matches
 from memories.recall.eligibility import all_of, audience_filter, ineligible_entries, request_filter
-from memories.recall.query import BY_MATCH_ALONE, ParsedQuery, Query, SearchScope, searched_part
+from memories.recall.query import BY_MATCH_ALONE, ParsedQuery, Query, Search, SearchScope, searched_part
 from memories.recall.ranking import Ranked, Reranked, score
 from memories.tenancy.resolver import ScopeRef
 
@@ -483,21 +483,15 @@ WHERE i.entry_id = ANY(%(excluded)s::bigint[]) AND NOT ({heard})
 """
 
 
-def excluded_candidates(
-    query: Query,
-    parsed: ParsedQuery,
-    weights: Mapping[str, float],
-    policies: Policies,
-    served: Sequence[Ranked],
-    now: datetime,
-) -> list[Ranked]:
+def excluded_candidates(search: Search, parsed: ParsedQuery, served: Sequence[Ranked]) -> list[Ranked]:
     """At most five entries that would have been among the served, each with the reason why it may not be."""
+    query, policies, now = search.query, search.policies, search.now
     newest = None if query.explain else conf.TRACE_EXCLUDED
     ineligible, parameters = ineligible_entries(query, policies, now, newest=newest)
     where = [f"i.entry_id = ANY(ARRAY({ineligible}))"], parameters
-    matches = search(query, parsed, weights, all_of(where, request_filter(query)), limit=_CLOSE)
+    matches = best_matches(search, parsed, all_of(where, request_filter(query)), limit=_CLOSE)
     least = min((item.score for item in served), default=0.0) if len(served) >= query.limit else 0.0
-    ranked = score(matches, query, parsed, weights, now)
+    ranked = score(matches, search, parsed)
     excluded = [item for item in ranked if item.reason != "floor" and item.score >= least][:MAX_EXCLUDED]
 
     # a person's own memories that the group where it is asked may not hear

@@ -27,7 +27,7 @@ from memories.language import relations, text
 from memories.models import EmbeddingModel, Scope
 from memories.models.entry import LIVE_SQL
 from memories.recall.gate import decide
-from memories.recall.query import RECENTLY, Opening, Query, searched_part
+from memories.recall.query import RECENTLY, Search, searched_part
 from memories.recall.question import expanded, person_lines
 
 if TYPE_CHECKING:
@@ -296,15 +296,14 @@ def begin_embedding(message: str) -> None:
         embeddings.begin_query(plain, seconds=conf.EMBED_RECALL_SECONDS)
 
 
-def vector_of(
-    query: Query, message: str, result: "Recall", opening: Opening, *, now: datetime, seconds: float
-) -> CentredQuery | None:
+def vector_of(search: Search, message: str, result: "Recall") -> CentredQuery | None:
     """The vector of a message, seen from the scopes that are asked; None when nobody embeds in time."""
+    query, opening = search.query, search.opening
     end = text.last_tokens(expanded(person_lines(message), query), conf.EMBED_QUERY_TOKENS)
     model = opening.model
     space = models_in_use.served_space(model)
     with result.timed("embedding"):
-        embedded = embeddings.embed_query(end, seconds=seconds, space=space)
+        embedded = embeddings.embed_query(end, seconds=search.patience, space=space)
     if embedded is None:
         result.degraded.append("embedding")
         return None
@@ -312,7 +311,7 @@ def vector_of(
     may_be_pending = patience > 0 and query.as_of is None and (opening.may_be_pending or space is None)
     if may_be_pending:
         with result.timed("pending"):
-            is_pending = pending_wait.wait(query.scope_ids, provider, now=now, seconds=patience)
+            is_pending = pending_wait.wait(query.scope_ids, provider, now=search.now, seconds=patience)
         if is_pending:
             result.degraded.append(PENDING)
     if space is None:
