@@ -64,12 +64,18 @@ def resolve_in_channel(
 def resolve_with_peer(
     caller: Caller, address: Address, rules: ChannelRules, direct_chat: DirectChat, person_of: PersonOf
 ) -> Resolution:
-    """What an address means under these rules; with whom the chat is counts for a caller who reaches that memory."""
-    with_peer = _with_peer(address, rules, direct_chat)
-    if with_peer is not address:
-        resolved = _resolve_person(with_peer, rules, person_of)
-        if caller.may_reach(resolved.user_scope or ""):
-            return resolved
+    """What an address means under these rules; with whom the chat is counts for a caller who reaches that memory.
+
+    A direct chat that names no peer has the peer it had before, else the one its id names, if any (A5).
+    """
+    key = None if address.peer else key_of_direct_chat(address, rules)
+    if key is not None:
+        # a chat may be called by the key of its session
+        chat, peer = direct_chat(address.platform, address.account, key, address.chat)
+        if peer:
+            resolved = _resolve_person(replace(address, chat=chat or address.chat, peer=peer), rules, person_of)
+            if caller.may_reach(resolved.user_scope or ""):
+                return resolved
     return _resolve_person(address, rules, person_of)
 
 
@@ -79,16 +85,6 @@ def _resolve_person(address: Address, rules: ChannelRules, person_of: PersonOf) 
     if not resolved.is_of_person or not (person := person_of(resolved.address)):
         return resolved
     return resolve(replace(resolved.address, person=person), rules, default_dm_scope=conf.DM_SCOPE)
-
-
-def _with_peer(address: Address, rules: ChannelRules, direct_chat: DirectChat) -> Address:
-    """A direct chat that names no peer has the peer it had before, else the one its id names, if any (A5)."""
-    key = None if address.peer else key_of_direct_chat(address, rules)
-    if key is None:
-        return address
-    keys = (key, address.chat)  # a chat may be called by the key of its session
-    chat, peer = direct_chat(address.platform, address.account, *keys)
-    return replace(address, chat=chat or address.chat, peer=peer) if peer else address
 
 
 def check_database_answers(resolved: Resolution) -> None:

@@ -238,8 +238,12 @@ def context_for(
     context = Context(
         query, resolved, session, current, Recall(GateDecision(False, "")), max_tokens, tools, client_history
     )
-    if is_reset_command(message):
-        return _of_reset(context, caller.language)
+    if is_reset_command(message):  # nothing is recalled for it, and no model needs to be asked (B6)
+        context.reply = reset_reply(caller.language)
+        instruction = in_language(RESET_INSTRUCTION, caller.language).format(reply=context.reply)
+        context.recall = Recall(GateDecision(False, "reset"))
+        context.directives = [conversations.BotDirective("reset", instruction)]
+        return context
     return _filled(context, caller, recent, now)
 
 
@@ -280,15 +284,6 @@ def _filled(context: Context, caller: Caller, recent: tuple[RecentMessage, ...] 
     return context
 
 
-def _of_reset(context: Context, language: str) -> Context:
-    """The context of /reset: nothing is recalled for it, and no model needs to be asked (B6)."""
-    context.reply = reset_reply(language)
-    instruction = in_language(RESET_INSTRUCTION, language).format(reply=context.reply)
-    context.recall = Recall(GateDecision(False, "reset"))
-    context.directives = [conversations.BotDirective("reset", instruction)]
-    return context
-
-
 def _goes_on(session: Session, resolved: Resolution, *, now: datetime) -> bool:
     """Whether the next message of this address goes on with the open conversation of its session.
 
@@ -309,7 +304,13 @@ def _add_directives(context: Context, page: SystemText, language: str, verdict: 
     """
     before, context.directives = context.directives, []
     if is_about_past(context.query.message):
-        evidence = in_language(EVIDENCE[verdict or _verdict(context)], language)
+        # How well what was recalled answers, and whether that is in the conversation itself
+        answered = verdict or context.recall.answerability.verdict
+        if not verdict and context.recall.in_history:
+            answered = "in_history"
+        elif not verdict and answered == NONE and context.session:
+            answered = "none_beyond"
+        evidence = in_language(EVIDENCE[answered], language)
         how = PAST_INSTRUCTION_WITH_TOOLS if context.has_tools else PAST_INSTRUCTION
         context.directives.append(
             conversations.BotDirective("answer_from_memory", in_language(how, language) + evidence)
@@ -325,14 +326,6 @@ def _add_directives(context: Context, page: SystemText, language: str, verdict: 
     ):
         context.directives.append(conversations.flush_directive(context.session, language))
     page.put_fitting("directives", [directive.instruction for directive in context.directives], page.left)
-
-
-def _verdict(context: Context) -> str:
-    """How well what was recalled answers, and whether that is in the conversation itself: a name in EVIDENCE."""
-    if context.recall.in_history:
-        return "in_history"
-    verdict = context.recall.answerability.verdict
-    return "none_beyond" if verdict == NONE and context.session else verdict
 
 
 def _add_memories(context: Context, page: SystemText, limit: int, zone: tzinfo) -> None:
@@ -370,19 +363,17 @@ def _add_recent_chat(context: Context, page: SystemText, caller: Caller) -> None
     )
     newest = conversations.recent_chat(group)[::-1]
     scope = _scope_of(context, resolved.chat_scope)
-    lines = [
-        f"- {_name(event, scope)}: {quoting.as_item(text.smart_truncate(event.content, RECENT_CHARS))}"
-        for event in newest
-    ]
+    lines = []
+    for event in newest:
+        # What people called the sender of a message; the id where nobody has a name for them
+        sender = Sender(event.sender_id, event.sender_name)
+        if scope:
+            sender = sender_with_id(event.sender_id, scope, "", called=event.sender_name)
+        content = quoting.as_item(text.smart_truncate(event.content, RECENT_CHARS))
+        lines.append(f"- {sender.label or '?'}: {content}")
     count = page.fitting("recent_chat", lines, page.share(conf.CONTEXT_CHAT_SHARE))
     page.put("recent_chat", lines[:count][::-1])
     context.recent_chat = newest[:count][::-1]
-
-
-def _name(event: SessionEvent, scope: Scope | None) -> str:
-    """What people called the sender of a message; the id where nobody has a name for them."""
-    sender = event.sender_id, event.sender_name
-    return (sender_with_id(sender[0], scope, "", called=sender[1]) if scope else Sender(*sender)).label or "?"
 
 
 def _add_notes(context: Context, page: SystemText, policies: Policies, *, now: datetime, zone: tzinfo) -> None:
@@ -394,23 +385,19 @@ def _add_notes(context: Context, page: SystemText, policies: Policies, *, now: d
     for note in notes_of(own, policies, now=now, zone=zone):
         head = f"{note.on.isoformat()}:"
         room = page.room("notes", page.left) - sum(tokens_of(line) for line in [*lines, head])
-        items = _newest_fitting(note.items, room)
+        # The newest of its items that fit, in their order; of a single one that does not, its end
+        newest: list[str] = []
+        for item in reversed(note.items):
+            tokens = tokens_of(f"- {quoting.as_item(item)}")
+            if tokens > room:
+                break
+            newest.append(item)
+            room -= tokens
+        if note.items and not newest and (end := text.last_tokens(note.items[-1], room - 4)):
+            newest = [end] if tokens_of(f"- {quoting.as_item(end)}") <= room else []
+        items = newest[::-1]
         if not items:
             break
         lines += [head, *(f"- {quoting.as_item(item)}" for item in items)]
         context.notes.append(replace(note, items=items, is_cut=note.is_cut or items != note.items))
     page.put("notes", lines)
-
-
-def _newest_fitting(items: Sequence[str], room: int) -> list[str]:
-    """The newest of these items that fit, in their order; of a single one that does not, its end."""
-    kept: list[str] = []
-    for item in reversed(items):
-        tokens = tokens_of(f"- {quoting.as_item(item)}")
-        if tokens > room:
-            break
-        kept.append(item)
-        room -= tokens
-    if items and not kept and (end := text.last_tokens(items[-1], room - 4)):
-        kept = [end] if tokens_of(f"- {quoting.as_item(end)}") <= room else []
-    return kept[::-1]

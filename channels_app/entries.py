@@ -12,7 +12,7 @@ from memories.consolidation.capture import source_slots
 from memories.entries.draft import Draft
 from memories.exceptions import InvalidAddress
 from memories.tenancy.access import Caller
-from memories.tenancy.resolver import Address, Resolution
+from memories.tenancy.resolver import Address
 from memories.visibility import scope_to_write
 
 #: The tier of a fact, unless it is to belong to the profile.
@@ -40,7 +40,14 @@ def save(
         draft = Draft(scope=scope_to_write(caller, to), slots=slots, **attributes)
     else:
         resolved = addresses.resolve_address(caller, to)
-        scope = addresses.scope_to_write(caller, resolved, _scope_key(resolved, kind))
+        # The scope it is saved to: the speaker's, or the group's
+        kind = kind or (ScopeKind.USER if resolved.user_scope else ScopeKind.CHAT)
+        key = resolved.user_scope if kind == ScopeKind.USER else resolved.chat_scope
+        if key is None and kind == ScopeKind.USER:
+            raise InvalidAddress("Nobody is named here whose memory it could become: the address needs a peer.")
+        if key is None:
+            raise InvalidAddress("A direct chat has no memory of its own: it is its peer's.", field="scope_kind")
+        scope = addresses.scope_to_write(caller, resolved, key)
         ensure_channel(caller.workspace_id, resolved.address)
         place = {name: value for name, value in source_slots(resolved).items() if value}
         chats = (resolved.chat,) if scope.kind == ScopeKind.USER else ()
@@ -49,14 +56,3 @@ def save(
     if result.outcome != Outcome.CREATED:
         result.entry.refresh_from_db(fields=["version"])  # it rises when an entry is repeated
     return result
-
-
-def _scope_key(resolved: Resolution, kind: str | None) -> str:
-    """The key of the scope it is saved to: the speaker's, or the group's. Raises InvalidAddress."""
-    kind = kind or (ScopeKind.USER if resolved.user_scope else ScopeKind.CHAT)
-    key = resolved.user_scope if kind == ScopeKind.USER else resolved.chat_scope
-    if key is None and kind == ScopeKind.USER:
-        raise InvalidAddress("Nobody is named here whose memory it could become: the address needs a peer.")
-    if key is None:
-        raise InvalidAddress("A direct chat has no memory of its own: it is its peer's.", field="scope_kind")
-    return key

@@ -1,7 +1,6 @@
 """POST /recall: the memories that bear on a message. GET /recalls/comparison: what only one of both ways finds (A4)."""
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
 from typing import Any
 
 from django.db.models import Count, F, Func, IntegerField, Sum
@@ -28,13 +27,11 @@ from memories.choices import EntryType, NeedMode, Permission
 from memories.conf import conf
 from memories.exceptions import InvalidMoment, ScopeNotFound
 from memories.language.references import ASSISTANT, MOST_MESSAGES, USER, RecentMessage
-from memories.recall import Mode, Query, Recall, recall, traces, vector
+from memories.recall import Mode, Recall, recall, traces, vector
 from memories.recall.eligibility import Past
 from memories.recall.events import RecalledEvent
 from memories.recall.ranking import Ranked
 from memories.recall.traces import CandidateRecord
-from memories.tenancy.access import Caller
-from memories.tenancy.resolver import Resolution
 
 
 def line_answer(line: RecalledLine) -> dict[str, Any]:
@@ -217,7 +214,12 @@ class RecallView(Call):
         resolved = addresses.resolve_address(self.caller, asked["address"]) if "address" in asked else None
         if resolved:
             addresses.check_database_answers(resolved)
-        query = _query(self.caller, asked, resolved, self.now)
+        options = {name: asked[name] for name in OPTIONS} | {"filters": asked["filters"] or {}}
+        options |= {"recent": read_recent(asked["recent"]), "limit": asked["limit"]}
+        if resolved:
+            query = addresses.recall_query(self.caller, resolved, now=self.now, **options)
+        else:
+            query = addresses.scope_query(self.caller, asked["scope"], now=self.now, **options)
         result = recall(query, now=self.now, zone=self.caller.zone)
         keep_channels(self.caller.workspace_id, now=self.now)
         if resolved and query.as_of is None:
@@ -225,19 +227,16 @@ class RecallView(Call):
         return Response(_answer(result, explain=query.explain))
 
 
-def _query(caller: Caller, asked: dict[str, Any], resolved: Resolution | None, now: datetime) -> Query:
-    options = {name: asked[name] for name in OPTIONS} | {"filters": asked["filters"] or {}}
-    options |= {"recent": read_recent(asked["recent"]), "limit": asked["limit"]}
-    if resolved is None:
-        return addresses.scope_query(caller, asked["scope"], now=now, **options)
-    return addresses.recall_query(caller, resolved, now=now, **options)
-
-
 def _answer(result: Recall, *, explain: bool) -> dict[str, Any]:
-    excluded = {}
-    if explain:
-        items = [*(item for item in result.ranked if item.reason != "served"), *result.excluded]
-        excluded["left_out"] = [_excluded_answer(item, result) for item in items]
+    excluded: dict[str, Any] = {"left_out": []} if explain else {}
+    for item in (*result.ranked, *result.excluded) if explain else ():
+        # A candidate that was not served, and why; of what may not be served without its words
+        if item.reason == "served":
+            continue
+        answer = LeftOutMemory.of(**_memory(item, result.weights), reason=item.reason)
+        is_untold = result.past is not None and result.past.withholds(item.entry)
+        withheld = [*traces.WITHHELD.get(item.reason, ()), *(("content", "slots") * is_untold)]
+        excluded["left_out"].append(answer | dict.fromkeys(withheld))
     return RecallAnswer.of(
         result,
         recall_id=result.trace.uid if result.trace else None,
@@ -267,13 +266,6 @@ def memory_answers(
             told |= _UNTOLD
         answers.append(RecalledMemory.of(**told, verification=item.entry.verification))
     return answers
-
-
-def _excluded_answer(item: Ranked, result: Recall) -> dict[str, Any]:
-    """A candidate that was not served, and why; of what may not be served without its words."""
-    answer = LeftOutMemory.of(**_memory(item, result.weights), reason=item.reason)
-    is_untold = result.past is not None and result.past.withholds(item.entry)
-    return answer | dict.fromkeys([*traces.WITHHELD.get(item.reason, ()), *(("content", "slots") * is_untold)])
 
 
 def _memory(item: Ranked, weights: Mapping[str, float]) -> dict[str, Any]:

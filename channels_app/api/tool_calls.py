@@ -138,7 +138,14 @@ def _carried_out(place: Place, call: ModelCall, now: datetime) -> CallAnswer:
         ]
     ):
         return CallAnswer(call, _told(calls.NOT_DONE, call, language, errors), errors=errors)
-    return _run(place, call, tool, given(read.validated_data, tool), now)
+    try:
+        done = tool.run(place, given(read.validated_data, tool), now)
+    except (InvalidAddress, ScopeNotFound):
+        raise  # the bot's to put right
+    except PlatformError as problem:
+        errors = [_error(problem.code, str(problem), problem.field)]
+        return CallAnswer(call, _told(calls.REFUSED, call, language, errors), errors=errors)
+    return CallAnswer(call, tool.shown(done), ANSWERS[tool.name](done))
 
 
 def _unstorable(arguments: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -149,17 +156,6 @@ def _unstorable(arguments: Mapping[str, Any]) -> list[dict[str, Any]]:
         except APIException:
             return [_error("invalid", gettext("This holds NUL, half a character, or what is no number."), name)]
     return []
-
-
-def _run(place: Place, call: ModelCall, tool: Tool, arguments: Mapping[str, Any], now: datetime) -> CallAnswer:
-    try:
-        done = tool.run(place, arguments, now)
-    except (InvalidAddress, ScopeNotFound):
-        raise  # the bot's to put right
-    except PlatformError as problem:
-        errors = [_error(problem.code, str(problem), problem.field)]
-        return CallAnswer(call, _told(calls.REFUSED, call, place.caller.language, errors), errors=errors)
-    return CallAnswer(call, tool.shown(done), ANSWERS[tool.name](done))
 
 
 def _told(words: dict[str, str], call: ModelCall, language: str, errors: Sequence[Mapping[str, Any]]) -> str:

@@ -95,8 +95,12 @@ def append(stream: Stream, record: Record, *, only_if_pending: bool = False) -> 
             return None
         if earlier := _same(stream, record):
             return earlier
-        # Add a line to the newest file and wait until the disk has it; a line that failed leaves nothing
-        path = _segment_to_write(stream, record)
+        # The newest file, or the next; numbers are those of the millisecond, so that none ever comes again
+        numbers = _segments(stream)
+        path = segment_path(stream, numbers[-1]) if numbers else None
+        if path is None or path.stat().st_size > SEGMENT_BYTES:
+            path = segment_path(stream, max(record.uid.int >> 80, *(number + 1 for number in numbers), 0))
+        # Add a line and wait until the disk has it; a line that failed leaves nothing
         is_new = not path.exists()
         with os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT, 0o600), "r+b", buffering=0) as file:
             whole = _whole_bytes(path)
@@ -188,14 +192,6 @@ def _segments(stream: Stream) -> list[int]:
 def segment_path(stream: Stream, number: int) -> Path:
     """The file of a segment."""
     return stream.folder / f"{number:015}{_SUFFIX}"
-
-
-def _segment_to_write(stream: Stream, record: Record) -> Path:
-    """The newest file, or the next; numbers are those of the millisecond, so that none ever comes again."""
-    numbers = _segments(stream)
-    if numbers and segment_path(stream, numbers[-1]).stat().st_size <= SEGMENT_BYTES:
-        return segment_path(stream, numbers[-1])
-    return segment_path(stream, max(record.uid.int >> 80, *(number + 1 for number in numbers), 0))
 
 
 def _lines(stream: Stream, number: int, offset: int) -> Iterator[Line]:

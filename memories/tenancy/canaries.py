@@ -29,12 +29,12 @@ def planted_in(body: bytes) -> Iterable[int]:
     """The workspaces whose tokens stand in a body."""
     if PREFIX not in body:
         return ()
-    return {int(number) for number, signed in _TOKEN.findall(body) if _is_signed(int(number), signed.decode())}
-
-
-def _is_signed(workspace_id: int, signed: str) -> bool:
     keys = (settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS)
-    return any(constant_time_compare(signed, _signature(workspace_id, key)) for key in keys)
+    return {
+        int(number)
+        for number, signed in _TOKEN.findall(body)
+        if any(constant_time_compare(signed.decode(), _signature(int(number), key)) for key in keys)
+    }
 
 
 def _signature(workspace_id: int, key: str) -> str:
