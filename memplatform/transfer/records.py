@@ -202,6 +202,14 @@ def is_export(place: Path) -> bool:
     return isinstance(head, dict) and head.get("record") == HEAD
 
 
+def name_of_workspace(place: Path) -> str:
+    """The name of the workspace that an export was made of. Raises FileRefused."""
+    for _number, record in records_in(records_of(place)):
+        if record.get("record") == "workspace" and isinstance(name := record.get("name"), str) and name:
+            return name
+    raise FileRefused(_("It names no workspace."))
+
+
 def records_in(file: Path, heard: Heard = lambda _bytes: None) -> Iterator[Line]:
     """The records of a file with their line numbers. Raises FileRefused."""
     done = 0

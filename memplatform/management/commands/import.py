@@ -19,9 +19,9 @@ from memories.imports.batch import FILES, READ, ROWS, AllLeftOut, ImportReport
 from memories.imports.folder import import_folder, open_folder
 from memories.imports.foreign_file import FORMATS, format_of, import_file
 from memories.management import command_line
-from memories.models import Batch
+from memories.models import Batch, Workspace
 from memplatform.transfer.importing import import_export
-from memplatform.transfer.records import is_export
+from memplatform.transfer.records import is_export, name_of_workspace
 from memplatform.transfer.run import TransferReport
 
 #: Of what was left out, so much is named.
@@ -85,6 +85,8 @@ def _import(options: dict[str, Any], progress: "_Progress") -> ImportReport | Tr
     scope = command_line.named_or_begun_scope(options["into"], options["workspace"]) if options["into"] else None
     kind = options["kind"] or (EXPORT if is_export(place) else FOLDER if not place.is_file() else format_of(place))
     if kind == EXPORT:
+        if scope is None and options["workspace"] is None and not Workspace.objects.exists():
+            Workspace.objects.create(name=name_of_workspace(place))
         workspace = scope.workspace if scope else command_line.only_workspace(options["workspace"])
         return import_export(workspace, scope, place, **how, report=progress)
     folder = open_folder(place) if kind == FOLDER else None

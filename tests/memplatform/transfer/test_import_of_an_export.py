@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.db import transaction
 
 from memories import entries
 from memories.choices import BatchState, EntryType, Source
@@ -22,6 +23,7 @@ from memories.notes.save import save_note
 from memplatform.transfer import export as exporting
 from memplatform.transfer import importing, records
 from tests.conftest import NOW, Api, make_key, make_scope
+from tests.memplatform.transfer import platforms
 
 pytestmark = pytest.mark.django_db
 
@@ -65,6 +67,17 @@ def test_what_was_brought_in_is_found_by_its_words_and_waits_for_its_embedding(
 
 
 @pytest.mark.thorough
+def test_where_there_is_no_workspace_yet_the_import_makes_the_one_of_the_export(tmp_path: Path) -> None:
+    before = transaction.savepoint()
+    there = platforms.new_workspace("there")
+    remember(make_scope(there), "The staging port is 8080")
+    told("export", tmp_path / "out")
+    transaction.savepoint_rollback(before)
+    told("import", tmp_path / "out")
+    made = Workspace.objects.get()
+    assert (made.name, live(made)) == (there.name, ["The staging port is 8080"])
+
+
 def test_it_is_one_batch_that_can_be_undone_and_the_undo_too(scope: Scope, stranger: Workspace, tmp_path: Path) -> None:
     told("export", tmp_path / "out", "--scope", scope.key)
     (uid,) = told("import", tmp_path / "out", "--workspace", stranger.name)["batches"]
