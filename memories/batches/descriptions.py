@@ -45,9 +45,21 @@ def describe(batch: Batch, changes: Sequence[BatchChange]) -> list[Description]:
     rows = [Description(change=change, step=steps.step_of(change), note=note_of(change)) for change in changes]
     past = _Past.of(batch, rows)
     _describe_successors(batch, rows)
-    sources = _sources(batch, rows)
+
+    # by position, the entries replaced by the one the row creates
+    sources: defaultdict[int, list[Entry]] = defaultdict(list)
+    if positions := [row.change.position for row in rows if isinstance(row.step, steps.CreateStep)]:
+        replaced = steps.replaced_by_rows(BatchChange.objects.filter(batch=batch), positions)
+        replaced = replaced.exclude(state=ChangeState.LEFT).select_related("entry").order_by("position")
+        for change in replaced:
+            step = steps.step_of(change)
+            if change.entry and isinstance(step, steps.ReplaceStep):
+                sources[step.into.position or 0].append(change.entry)
     for row in rows:
-        _describe_words(row, past)
+        if row.change.event or isinstance(row.step, steps.EventStep):
+            _describe_event(row, past)
+        else:
+            _describe_words(row, past)
         row.sources = sources.get(row.change.position, [])
     return rows
 
@@ -78,9 +90,6 @@ _OUTCOMES: Mapping[Outcome, Any] = {
 
 def _describe_words(row: Description, past: "_Past") -> None:
     change, entry = row.change, row.change.entry
-    if change.event or isinstance(row.step, steps.EventStep):
-        _describe_event(row, past)
-        return
     was = past.before(Entry, change)
     row.before = was.get("content", entry.content if entry else None)
     match row.step:
@@ -145,8 +154,21 @@ class _Past:
             if batch.undoes_id:
                 past.undone[model] = _before(batch.undoes_id, ids, model)
         edited = [row.change for row in rows if isinstance(row.step, steps.EditStep) and row.step.slots]
-        if with_slots := [change.entry_id for change in edited if change.entry_id is not None]:
-            past._read_slots(batch, with_slots)
+        with_slots = [change.entry_id for change in edited if change.entry_id is not None]
+        if not with_slots:
+            return past
+        names: dict[int, tuple[int, str]] = {}
+        for slot in Slot.objects.filter(workspace_id=batch.workspace_id, entry_id__in=with_slots):
+            past.slots.setdefault(slot.entry_id, {})[slot.name] = slot.value
+            names[slot.pk] = (slot.entry_id, slot.name)
+        changes = Change.objects.filter(batch_id=batch.pk, table_name=Slot._meta.db_table)
+        for change in changes.order_by("-id").only("row_id", "op", "old"):
+            if change.op == Operation.DELETE:
+                names[change.row_id] = (change.old["entry_id"], change.old["name"])
+            if change.row_id in names:
+                entry, name = names[change.row_id]
+                old = None if change.op == Operation.INSERT else change.old.get("value")
+                past.old_slots.setdefault(entry, {})[name] = old
         return past
 
     def before(self, model: type[Entry | DailyEvent], change: BatchChange) -> dict[str, Any]:
@@ -157,20 +179,6 @@ class _Past:
         entry = change.entry_id or 0
         old = self.old_slots.get(entry, {}) if change.state in _MADE else {}
         return {**self.slots.get(entry, {}), **old}
-
-    def _read_slots(self, batch: Batch, entries: Sequence[int]) -> None:
-        names: dict[int, tuple[int, str]] = {}
-        for slot in Slot.objects.filter(workspace_id=batch.workspace_id, entry_id__in=entries):
-            self.slots.setdefault(slot.entry_id, {})[slot.name] = slot.value
-            names[slot.pk] = (slot.entry_id, slot.name)
-        rows = Change.objects.filter(batch_id=batch.pk, table_name=Slot._meta.db_table)
-        for change in rows.order_by("-id").only("row_id", "op", "old"):
-            if change.op == Operation.DELETE:
-                names[change.row_id] = (change.old["entry_id"], change.old["name"])
-            if change.row_id in names:
-                entry, name = names[change.row_id]
-                old = None if change.op == Operation.INSERT else change.old.get("value")
-                self.old_slots.setdefault(entry, {})[name] = old
 
 
 def _before(batch: int, rows: Sequence[int], model: type[Entry | DailyEvent]) -> _Columns:
@@ -196,18 +204,3 @@ def _describe_successors(batch: Batch, rows: Iterable[Description]) -> None:
         else:
             row.into = found.get(into.entry or 0)
             row.into_content = row.into.content if row.into else ""
-
-
-def _sources(batch: Batch, rows: Iterable[Description]) -> dict[int, list[Entry]]:
-    """By position, the entries replaced by the one the row creates."""
-    positions = [row.change.position for row in rows if isinstance(row.step, steps.CreateStep)]
-    found: defaultdict[int, list[Entry]] = defaultdict(list)
-    if positions:
-        replaced = steps.replaced_by_rows(BatchChange.objects.filter(batch=batch), positions).exclude(
-            state=ChangeState.LEFT
-        )
-        for change in replaced.select_related("entry").order_by("position"):
-            step = steps.step_of(change)
-            if change.entry and isinstance(step, steps.ReplaceStep):
-                found[step.into.position or 0].append(change.entry)
-    return found

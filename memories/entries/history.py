@@ -344,7 +344,14 @@ def blocked_by_dependents(
     back, changed = _restored_by_undo({other for others in dependents.values() for other in others}, of, by, force)
     back |= set(restored)
     blocked = {pk: others - back for pk, others in dependents.items() if others - back}
-    batches = _replacing_batches({other for others in blocked.values() for other in others - changed})
+
+    # of the others the end of the id of the batch that replaced each
+    standing = {other for others in blocked.values() for other in others - changed}
+    gave = Change.objects.filter(table_name=ENTRIES, row_id__in=standing, batch_id__isnull=False)
+    gave = gave.filter(old__has_any_keys=list(_REPLACED)).order_by("row_id", "-id").distinct("row_id")
+    last = {row: batch for row, batch in gave.values_list("row_id", "batch_id") if batch is not None}
+    uids = dict(Batch.objects.filter(pk__in=last.values()).values_list("pk", "uid"))
+    batches = {row: f"…{uids[batch].hex[-8:]}" for row, batch in last.items() if batch in uids}
     return {
         pk: (SkipReason.STANDS, ", ".join(sorted({batches[one] for one in others - changed if one in batches})) or "—")
         if others - changed
@@ -385,15 +392,6 @@ def _restored_by_undo(others: Collection[int], of: int, by: int | None, force: b
     last = {pk: row.last_change for pk, row in prior.items() if not row.columns.keys().isdisjoint(_REPLACED)}
     changed = set() if force else changed_since(last, by=by or 0)
     return last.keys() - changed, changed
-
-
-def _replacing_batches(others: Collection[int]) -> dict[int, str]:
-    """By replaced entry, the end of the id of the batch that did it."""
-    gave = Change.objects.filter(table_name=ENTRIES, row_id__in=others, batch_id__isnull=False)
-    gave = gave.filter(old__has_any_keys=list(_REPLACED)).order_by("row_id", "-id").distinct("row_id")
-    last = {row: batch for row, batch in gave.values_list("row_id", "batch_id") if batch is not None}
-    uids = dict(Batch.objects.filter(pk__in=last.values()).values_list("pk", "uid"))
-    return {row: f"…{uids[batch].hex[-8:]}" for row, batch in last.items() if batch in uids}
 
 
 #: Slots are written just after their entry; changes by one actor within this time are one revision.

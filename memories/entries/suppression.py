@@ -47,8 +47,20 @@ class Suppressions:
         self._rows = list(Suppression.objects.filter(about, scope__in=list(scope_ids)).select_related("entry"))
 
     def quarantines(self, write: PendingWrite) -> bool:
-        """Whether a write rests on a message in quarantine, whoever offers it but a person by hand."""
-        return write.draft.source != Source.MANUAL and any(_is_poisoned(row, write) for row in self._rows)
+        """Whether a write rests on a message in quarantine, or says by the same source what is in it without any;
+        whoever offers it but a person by hand."""
+        draft = write.draft
+        if draft.source == Source.MANUAL:
+            return False
+        for row in self._rows:
+            if not row.quarantine or row.scope_id != draft.scope.pk:
+                continue
+            if row.origins or row.entry is None:
+                if not set(row.origins).isdisjoint(draft.origins):
+                    return True
+            elif row.fingerprint == write.fingerprint and row.entry.source == draft.source:
+                return True
+        return False
 
     def against(self, write: PendingWrite) -> Entry | None:
         """The suppressed entry that a machine is about to write again; None when the write may go on."""
@@ -76,15 +88,6 @@ class Suppressions:
             if row.entry is not None:
                 release(write.draft.scope, [row.entry], now=row.entry.updated_at)
         return bool(lifted)
-
-
-def _is_poisoned(row: Suppression, write: PendingWrite) -> bool:
-    """Whether a write rests on a message of a quarantine, or says by the same source what is in it without any."""
-    if not row.quarantine or row.scope_id != write.draft.scope.pk:
-        return False
-    if row.origins or row.entry is None:
-        return not set(row.origins).isdisjoint(write.draft.origins)
-    return row.fingerprint == write.fingerprint and row.entry.source == write.draft.source
 
 
 def _has_same_words(row: Suppression, write: PendingWrite) -> bool:

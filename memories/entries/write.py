@@ -250,7 +250,14 @@ class _Writer:
             self.waiting.append(write)
             write.resembling = apart
             return None, Outcome.CREATED
-        entry = self._entry_of(candidate, write.draft.scope)
+        if isinstance(candidate, PendingWrite):
+            if candidate.entry is None:  # what is merged must be in the history
+                self._insert_waiting()
+            entry = candidate.written
+        else:
+            scope = write.draft.scope
+            entry = Entry.objects.get(pk=candidate.entry_id, workspace_id=scope.workspace_id)
+            entry.scope = scope
         if likeness is Likeness.SAME:
             with connection.cursor() as cursor:
                 cursor.execute(_COUNT_REPEAT, [entry.pk, entry.workspace_id, write.draft.at])
@@ -260,16 +267,6 @@ class _Writer:
         self._strengthen(entry, write.draft)
         candidate.verification = entry.verification
         return entry, Outcome.SKIPPED if likeness is Likeness.SAME else Outcome.MERGED
-
-    def _entry_of(self, candidate: DuplicateCandidate, scope: Scope) -> Entry:
-        """The entry of a candidate as it is stored now: what is merged must be in the history."""
-        if not isinstance(candidate, PendingWrite):
-            entry = Entry.objects.get(pk=candidate.entry_id, workspace_id=scope.workspace_id)
-            entry.scope = scope
-            return entry
-        if candidate.entry is None:
-            self._insert_waiting()
-        return candidate.written
 
     def _strengthen(self, entry: Entry, draft: Draft) -> None:
         """Merge a draft into an entry: chats, origins, slots, the higher importance and the later statement."""

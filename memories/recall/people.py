@@ -6,7 +6,7 @@ whom it answers. So another's words carry that person's name, or their id where 
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import lru_cache
@@ -90,23 +90,23 @@ def people_named(message: str, scopes: Sequence[Scope]) -> NamedPeople:
 def relations_named(message: str, scopes: Sequence[Scope]) -> Additions:
     """Who «my sister» is, and whose name a message says, as all of these scopes know; of one in which several speak,
     nobody knows whose sister."""
-    found = [dict(_relations_in(message, scope)) for scope in scopes]
-    first = found[0] if found else {}
-    return tuple((said, meant) for said, meant in first.items() if all(other.get(said) == meant for other in found))
-
-
-def _relations_in(message: str, scope: Scope) -> Iterator[tuple[str, tuple[str, ...]]]:
-    known = {alias: name for alias, name in scope.nicknames.items() if alias.startswith(relations.MY) and name}
-    if not known or (len(scope.speakers) > 1 and len(scope.sender_names) != 1):
-        return
-    mentioned = dict(relations.mentioned(message))
-    for said, alias in mentioned.items():
-        if alias in known:
-            yield said, (known[alias],)
-    matcher = _NameMatcher(message)
-    for alias, name in known.items():
-        if alias not in mentioned.values() and matcher.names(names.fold(name)):
-            yield name, tuple(relations.names_of(alias, chinese=has_han(message)))
+    by_scope: list[dict[str, tuple[str, ...]]] = []
+    for scope in scopes:
+        meant: dict[str, tuple[str, ...]] = {}
+        by_scope.append(meant)
+        aliases = {alias: name for alias, name in scope.nicknames.items() if alias.startswith(relations.MY) and name}
+        if not aliases or (len(scope.speakers) > 1 and len(scope.sender_names) != 1):
+            continue
+        mentioned = dict(relations.mentioned(message))
+        meant |= {words: (aliases[alias],) for words, alias in mentioned.items() if alias in aliases}
+        matcher = _NameMatcher(message)
+        for alias, name in aliases.items():
+            if alias not in mentioned.values() and matcher.names(names.fold(name)):
+                meant[name] = tuple(relations.names_of(alias, chinese=has_han(message)))
+    first = by_scope[0] if by_scope else {}
+    return tuple(
+        (words, meant) for words, meant in first.items() if all(other.get(words) == meant for other in by_scope)
+    )
 
 
 def without_names(message: str, forms: Iterable[str]) -> str:
@@ -215,19 +215,21 @@ def is_ordinary(name: str) -> bool:
 def projects_named(message: str, known: Iterable[str]) -> list[str]:
     """The known projects a message names, across scripts, width and case; those that begin with _ are no names."""
     folded = names.fold(message)
-    return [project for project in known if not project.startswith("_") and _is_named(folded, names.fold(project))]
-
-
-def _is_named(message: str, project: str) -> bool:
-    if not names_project(message, project):
-        return False
-    name = re.escape(project)  # «the project now», «go项目»: a name that is a word like others
-    if re.search(rf"project {name}\b|\b{name} project|项目{name}|{name}\s?(?:项目|系统|工程)", message):
-        return True
-    if project in stopwords.ENGLISH:
-        return False
-    is_part = has_han(project) and len(project) < _SURE_CHARS
-    return not is_part or occurs(text.words(message), names.words_of_name(project))
+    named = []
+    for project in (project for project in known if not project.startswith("_")):
+        name = names.fold(project)
+        if not names_project(folded, name):
+            continue
+        # «the project now», «go项目»: a name that is a word like others
+        word = re.escape(name)
+        is_called = re.search(rf"project {word}\b|\b{word} project|项目{word}|{word}\s?(?:项目|系统|工程)", folded)
+        is_part = has_han(name) and len(name) < _SURE_CHARS
+        is_word = name not in stopwords.ENGLISH and (
+            not is_part or occurs(text.words(folded), names.words_of_name(name))
+        )
+        if is_called or is_word:
+            named.append(project)
+    return named
 
 
 ASKER = "User"
