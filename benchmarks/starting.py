@@ -16,7 +16,8 @@ from pathlib import Path
 
 import psutil
 
-from memplatform.postgres import place, postmaster
+from memplatform.postgres import place
+from memplatform.postgres.server import find_postmaster
 from tests.support.house import House, free_port
 
 MEGABYTE = 1 << 20
@@ -46,7 +47,7 @@ def main(data: Path, options: argparse.Namespace) -> None:
 def processes(house: House) -> list[psutil.Process]:
     """The supervisor, its descendants, and the database's."""
     roots = [psutil.Process(house.process.pid)]
-    if server := postmaster.find(place.locate(house.data).cluster):
+    if server := find_postmaster(place.locate(house.data).cluster):
         roots.append(psutil.Process(server.pid))
     return list({one.pid: one for root in roots for one in (root, *root.children(recursive=True))}.values())
 

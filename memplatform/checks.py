@@ -19,7 +19,7 @@ from django.utils.translation import gettext as _
 
 from memories import embeddings, reranker
 from memories.conf import MemorySettings, SettingMistyped, kinds, typed
-from memplatform.database import checks
+from memplatform.database import roles
 from memplatform.database.state import has_pending_migrations
 from memplatform.operations.jobs.registry import JOBS
 
@@ -196,7 +196,7 @@ def lacking(number: int, version: str, vector: str | None) -> CheckMessage | Non
 def database_has_roles(app_configs: _Apps, databases: Sequence[str] | None, **kwargs: Any) -> Iterator[CheckMessage]:
     """Roles that are missing, that lack a right, or may do too much."""
     if "default" in (databases or ()) and not has_pending_migrations():  # migrating gives the rights
-        yield from checks.problems()
+        yield from roles.problems()
 
 
 #: Every check and when it is made.

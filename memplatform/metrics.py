@@ -6,21 +6,15 @@ from collections.abc import Iterable
 from django.db import Error
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
-from prometheus_client import CONTENT_TYPE_LATEST, REGISTRY, CollectorRegistry, Histogram, generate_latest
+from prometheus_client import CONTENT_TYPE_LATEST, REGISTRY, CollectorRegistry, generate_latest
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.registry import Collector
 
-from memories.metrics import SECONDS, counters
+from memories.metrics import counters
 from memplatform.http.access import may_see_details
 from memplatform.operations import health
 
-REQUESTS = Histogram(
-    "memplatform_request_seconds",
-    "Time of requests by route, method and status.",
-    ["route", "method", "status"],
-    buckets=SECONDS,
-)
 counters()  # shown from the start, with nothing counted
 
 

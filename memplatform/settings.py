@@ -13,8 +13,8 @@ import django_stubs_ext
 import environ
 
 from memories.offline.open_connections import EndableConnection
-from memplatform import environment, logs, openapi, postgres
-from memplatform.login_settings import *  # noqa: F403
+from memplatform import environment, logs, postgres
+from memplatform.library_settings import *  # noqa: F403
 from memplatform.site.settings import *  # noqa: F403 - settings of one subject, in a module of their own
 
 django_stubs_ext.monkeypatch()  # ModelForm[Entry] and its like mean something to the type checker, nothing at run time
@@ -110,7 +110,7 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
-    "memplatform.http.proxies.TrustedProxies",
+    "memplatform.http.middleware.TrustedProxies",
     "memplatform.http.middleware.RequestLog",
     "memplatform.http.middleware.NoStore",
     "django.middleware.security.SecurityMiddleware",
@@ -121,23 +121,23 @@ MIDDLEWARE = [
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
-    "memplatform.http.second_factor.SecondFactor",  # after it somebody is who gave password and code
+    "memplatform.http.middleware.SecondFactor",  # after it somebody is who gave password and code
     "memplatform.http.middleware.RequestBudget",
     "memplatform.http.middleware.WorkspaceWall",
     "memplatform.http.leaks.LeakGuard",  # inside the wall: what it notes has to be written
     "memplatform.http.middleware.OperatorTimeZone",
     "django.contrib.messages.middleware.MessageMiddleware",
-    "memplatform.http.masking.MaskedCredentials",  # inside the wall, and after messages
+    "memplatform.http.middleware.MaskedCredentials",  # inside the wall, and after messages
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "axes.middleware.AxesMiddleware",  # last: it answers for a login that is locked
 ]
 
-# People who log in: memplatform.login_settings.
+# People who log in: memplatform.library_settings.
 REQUIRE_SECOND_FACTOR = env.bool("MEMPLATFORM_REQUIRE_SECOND_FACTOR", default=False)
 SESSION_COOKIE_AGE = env.int("MEMPLATFORM_LOGIN_HOURS", default=12) * 3600
 SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
 
-# Behind TLS: cookies, links and redirects are for https alone. A trusted proxy says so (memplatform.http.proxies).
+# Behind TLS: cookies, links and redirects are for https alone. A trusted proxy says so (memplatform.http.middleware).
 IS_HTTPS = PUBLIC_URL.startswith("https://")
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = SECURE_SSL_REDIRECT = IS_HTTPS
@@ -239,7 +239,6 @@ REST_FRAMEWORK = {
     "UNAUTHENTICATED_USER": None,
 }
 DRF_STANDARDIZED_ERRORS = {"EXCEPTION_HANDLER_CLASS": "memplatform.http.errors.Handler"}
-SPECTACULAR_SETTINGS = openapi.SETTINGS
 DATA_UPLOAD_MAX_MEMORY_SIZE = 1_048_576  # a larger body is refused before it is parsed
 
 LOGIN_REDIRECT_URL = "admin:index"

@@ -8,7 +8,7 @@ from memories import webhooks
 from memplatform.erasure import run as erasure
 from memplatform.operations import health, incidents, rollups
 from memplatform.operations.jobs import runs
-from memplatform.operations.jobs.failing import failing_jobs
+from memplatform.operations.jobs.queue import failing_jobs
 
 
 def pulse() -> None:

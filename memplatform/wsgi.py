@@ -6,8 +6,7 @@ from pathlib import Path
 from django.conf import settings
 from django.core.wsgi import get_wsgi_application
 
-from memplatform.http.fair_share import FairShare
-from memplatform.http.unread_bodies import UnreadBodies
+from memplatform.http.wsgi import FairShare, UnreadBodies
 
 _METRICS_BYTES = 1 << 18  # a hundred combinations of route, method and status
 

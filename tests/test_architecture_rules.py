@@ -68,7 +68,11 @@ BROKEN: list[tuple[Rule, str, str]] = [
     (back_doors, "memories.lifecycle.expiry", "entry.save(update_fields=['pinned'])"),
     (back_doors, "memories.lifecycle.expiry", "change.entry.save()"),
     (back_doors, "memories.lifecycle.expiry", "scope.entries.update(pinned=True)"),
-    (back_doors, "memplatform.setup.demo", "from memories.models import Entry as E\nE.objects.update(pinned=True)"),
+    (
+        back_doors,
+        "memplatform.setup.first_run",
+        "from memories.models import Entry as E\nE.objects.update(pinned=True)",
+    ),
     (back_doors, "memories.index.search_rows", "cursor.execute('UPDATE memories_entry SET pinned = true')"),
     (back_doors, "memories.index.search_rows", "cursor.execute(f'insert into\\n memories_entry ({x})')"),
     (back_doors, "memories.models.entry", "class EntryQuerySet:\n    def end(self):\n        self.live().update(a=1)"),

@@ -18,7 +18,7 @@ from memories.models import BotKey, Workspace
 from memories.models.table import tables
 from memplatform.management.commands import schema
 from memplatform.operations.jobs.registry import JOBS
-from memplatform.setup import demo
+from memplatform.setup import first_run
 from memplatform.setup.installation import WORDS
 from tests import ROOT
 from tests.conftest import Api, make_key
@@ -272,7 +272,7 @@ def calls(text: str) -> Iterator[tuple[str, dict[str, Any]]]:
 def told_api(workspace: Workspace) -> Api:
     """The demo bot after the first start."""
     token = make_key(workspace, name="demo")
-    demo.take_turns(BotKey.objects.get(digest=BotKey.digest_of(token)).caller(), now=datetime.now(UTC))
+    first_run.take_demo_turns(BotKey.objects.get(digest=BotKey.digest_of(token)).caller(), now=datetime.now(UTC))
     return Api(token)
 
 

@@ -1,4 +1,4 @@
-"""The roles the processes log in as: made with the tables, let in at every start.
+"""The roles the processes log in as: made with the tables, let in at every start, and checked.
 
 The user of DATABASE_URL owns the tables and migrates. Web, worker and embedder log in as roles that own nothing. Where
 that user may make roles, it makes them; else an administrator does, and gives their addresses. Where there are none,
@@ -6,6 +6,7 @@ the processes work as the owner, and `check --database default` explains what th
 """
 
 import hashlib
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
 from functools import cache
@@ -14,7 +15,10 @@ from urllib.parse import quote, urlsplit, urlunsplit
 
 import psycopg
 from django.conf import settings
+from django.core import checks
+from django.core.checks import CheckMessage
 from django.db import Error, connection, transaction
+from django.utils.translation import gettext as _
 from psycopg import sql
 
 from memplatform.database import rights
@@ -211,3 +215,50 @@ def _run(statement: str, name: str, *more: sql.Composable) -> bool:
     except Error:
         return False
     return True
+
+
+_SHOWN = 3  # of many rights
+
+
+def problems() -> Iterator[CheckMessage]:
+    """What keeps the platform from working is an error, a risk a warning. Asked as the owner of the tables."""
+    found = {process: role for process in PROCESSES if (role := find(process))}
+    for process, role in found.items():
+        is_job = process != "web"
+        missing = rights.missing_rights(role)
+        if is_job and (closed := rights.closed_to_jobs([role])):
+            missing.append(f"POLICY every_workspace ON {', '.join(closed[:_SHOWN])}")
+        if missing:
+            yield checks.Error(
+                _("The database role %(role)s lacks %(right)s.") % {"role": role, "right": _shown(missing)},
+                _("Run manage.py migrate as the owner of these tables, or let their owner grant it."),
+                id="memplatform.E012",
+            )
+        if excess := rights.excess_rights(role):
+            yield checks.Warning(
+                _("The database role %(role)s may do more than it should: %(right)s.")
+                % {"role": role, "right": _shown(excess)},
+                _("Let whoever granted it revoke it; history is to be added to alone."),
+                id="memplatform.W007",
+            )
+    modes = {process: access_mode(process) for process in PROCESSES}
+    if modes["web"] is AccessMode.ASSUMED:
+        yield checks.Warning(
+            _("The web takes on the database role %s with the owner's login, which SQL let into a query can undo.")
+            % found["web"],
+            _("See docs/howto/use-your-own-postgresql.md for a login of its own."),
+            id="memplatform.W008",
+        )
+    if as_owner := [process for process, mode in modes.items() if mode is AccessMode.OWNER]:
+        yield checks.Warning(
+            _("No database role of its own lets in: %s; what works as the owner of the tables, no second wall binds.")
+            % ", ".join(as_owner),
+            _("See docs/howto/use-your-own-postgresql.md for the roles and how to make them."),
+            id="memplatform.W009",
+        )
+
+
+def _shown(rights_: list[str]) -> str:
+    rest = len(rights_) - _SHOWN
+    more = _(" and %d more") % rest if rest > 0 else ""
+    return "; ".join(rights_[:_SHOWN]) + more

@@ -12,6 +12,9 @@ from django.http import HttpRequest
 from memories.choices import Permission
 from memories.models import BotKey
 
+#: In a session: the factor whose code was given in it.
+PASSED = "second_factor"
+
 
 def may_see_details(request: HttpRequest, *, now: datetime) -> bool:
     """Staff with a login, the metrics key, or a bot key that may administer."""

@@ -1,24 +1,34 @@
-"""Middleware every request passes: its log line, its limit, its wall, and the clock of whoever reads pages."""
+"""Middleware every request passes: forwarded headers, its log line, its limit, its wall, who is who, what is masked."""
 
+import ipaddress
 import re
 import time
 import uuid
 from collections.abc import Callable
 from typing import Any
+from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo
 
 import structlog
 from django.conf import settings
+from django.contrib import messages
+from django.contrib.auth.models import AnonymousUser
 from django.db import connection
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.functional import SimpleLazyObject
+from django.utils.translation import gettext
+from prometheus_client import Histogram
 
 from memories.admin.clock import chosen_zone, zone_named
+from memories.admin.masking import holds_mask, mask
 from memories.api.errors import ComputedTooLong
+from memories.metrics import SECONDS
 from memories.models import Workspace
+from memories.staff.models import Factor
 from memories.tenancy import row_level_security
-from memplatform import metrics
+from memplatform.http.access import PASSED, is_staff
 
 log = structlog.get_logger(__name__)
 HEADER = "X-Request-ID"
@@ -27,6 +37,13 @@ _ACCEPTABLE = re.compile(r"[A-Za-z0-9._:/+=-]{1,128}")
 _QUIET = ("livez", "readyz", "metrics")
 #: Statements a call whose time is up may still run.
 _CLEANING_UP = ("ROLLBACK", "RELEASE", "SAVEPOINT")
+
+REQUESTS = Histogram(
+    "memplatform_request_seconds",
+    "Time of requests by route, method and status.",
+    ["route", "method", "status"],
+    buckets=SECONDS,
+)
 
 
 class Middleware:
@@ -47,7 +64,7 @@ class RequestLog(Middleware):
             seconds = time.perf_counter() - begun
             match = request.resolver_match
             route = match.route if match else "unknown"
-            metrics.REQUESTS.labels(route, request.method or "", str(response.status_code)).observe(seconds)
+            REQUESTS.labels(route, request.method or "", str(response.status_code)).observe(seconds)
             write = log.debug if route in _QUIET else log.info
             milliseconds = round(seconds * 1000, 1)
             write("request", method=request.method, route=route, status=response.status_code, duration_ms=milliseconds)
@@ -132,3 +149,101 @@ def _zone_of(request: HttpRequest) -> ZoneInfo:
     zones = list(workspaces.order_by().values_list("time_zone", flat=True).distinct()[:2])
     found = zone_named(zones[0]) if len(zones) == 1 else None  # None, too, of a name set before names were checked
     return found or ZoneInfo(settings.TIME_ZONE)
+
+
+#: Headers of a proxy about the call it hands on.
+HEADERS = (
+    "HTTP_X_FORWARDED_FOR",
+    "HTTP_X_FORWARDED_PROTO",
+    "HTTP_X_FORWARDED_HOST",
+    "HTTP_X_REAL_IP",
+    "HTTP_FORWARDED",
+)
+
+
+class TrustedProxies(Middleware):
+    """The first middleware: takes forwarded headers from a trusted proxy and drops them from anybody else.
+
+    With a public address, what comes from a proxy was called by it, also if the proxy does not say so.
+    """
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        meta = request.META
+        forwarded = {name: meta.pop(name) for name in HEADERS if name in meta}
+        if is_trusted(meta.get("REMOTE_ADDR", "")):
+            public = urlsplit(settings.PUBLIC_URL)
+            meta["REMOTE_ADDR"] = _first_caller(forwarded, meta["REMOTE_ADDR"])
+            meta["HTTP_X_FORWARDED_PROTO"] = forwarded.get("HTTP_X_FORWARDED_PROTO", public.scheme).strip().lower()
+            if public.netloc:
+                meta["HTTP_HOST"] = public.netloc
+        return self._get_response(request)
+
+
+def is_trusted(address: str) -> bool:
+    """Whether an address is that of a proxy among the owner's TRUSTED_PROXIES: addresses and networks."""
+    ip = _parsed(address)
+    named = (text.strip() for text in settings.TRUSTED_PROXIES if text.strip())
+    return ip is not None and any(ip in ipaddress.ip_network(network, strict=False) for network in named)
+
+
+def _first_caller(forwarded: dict[str, str], proxy: str) -> str:
+    """The last address in the chain that is no proxy of ours: what stands before it anybody may have written."""
+    chain = forwarded.get("HTTP_X_FORWARDED_FOR") or forwarded.get("HTTP_X_REAL_IP") or ""
+    for part in reversed(chain.split(",")):
+        ip = _parsed(part.strip())
+        if ip is None:
+            return proxy
+        if not is_trusted(str(ip)):
+            return str(ip)
+    return proxy
+
+
+def _parsed(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    try:
+        ip = ipaddress.ip_address(text)
+    except ValueError:
+        return None
+    return getattr(ip, "ipv4_mapped", None) or ip
+
+
+class SecondFactor(Middleware):
+    """An account that has not given its code is nobody; one that needs a factor is led to where it is set up."""
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        account = request.user
+        request.account = account  # type: ignore[attr-defined]
+        request.user = SimpleLazyObject(lambda: account if _is_known(request) else AnonymousUser())  # type: ignore[assignment]
+        if request.path.startswith(reverse("admin:index")) and _lacks_factor(request) and not _is_setting_up(request):
+            return HttpResponseRedirect(reverse("admin:second_factor"))
+        return self._get_response(request)
+
+
+def _is_known(request: HttpRequest) -> bool:
+    factor = Factor.of(request.account)  # type: ignore[attr-defined]
+    if factor is None:
+        return not _lacks_factor(request) or _is_setting_up(request)
+    return bool(request.session.get(PASSED) == factor.pk)
+
+
+def _lacks_factor(request: HttpRequest) -> bool:
+    account = request.account  # type: ignore[attr-defined]
+    return bool(settings.REQUIRE_SECOND_FACTOR and account.is_staff and Factor.of(account) is None)
+
+
+def _is_setting_up(request: HttpRequest) -> bool:
+    open_pages = ("admin:second_factor", "admin:logout", "admin:jsi18n", "set_language")
+    return request.path in map(reverse, open_pages)
+
+
+class MaskedCredentials(Middleware):
+    """Masks what the admin answers, and takes no form back in which something is masked."""
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        if not (request.path.startswith(reverse("admin:index")) and is_staff(request)):
+            return self._get_response(request)
+        if holds_mask(request):
+            messages.error(request, gettext("What is masked was not saved. Reveal it first, and type it anew."))
+            return HttpResponseRedirect(request.get_full_path())
+        response = self._get_response(request)
+        mask(request, response)
+        return response

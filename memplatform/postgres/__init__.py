@@ -2,8 +2,7 @@
 
 from memplatform.postgres.backup import backup, restore, verify
 from memplatform.postgres.cluster import THROWAWAY, Conf
-from memplatform.postgres.errors import PostgresError
-from memplatform.postgres.place import require
+from memplatform.postgres.place import PostgresError, require
 from memplatform.postgres.server import down, is_up, lease, up, url
 
 __all__ = [

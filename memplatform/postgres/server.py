@@ -1,17 +1,82 @@
-"""The embedded server of a data folder: started, stopped and leased; callers come, and are killed, at any moment."""
+"""The embedded server of a data folder: started, stopped and leased; callers come, and are killed, at any moment.
+
+The pid file of its postmaster alone lies: pids are used again, and zombies answer.
+"""
 
 import fcntl
+import os
 import signal
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from memplatform.postgres import cluster, postmaster, programs
-from memplatform.postgres.errors import PostgresError, disk_full, explain_os_errors
-from memplatform.postgres.place import PORT, Place, can_enter, locate, prepare
+import psutil
+
+from memplatform.postgres import cluster, programs
+from memplatform.postgres.place import (
+    PORT,
+    Place,
+    PostgresError,
+    can_enter,
+    disk_full,
+    explain_os_errors,
+    locate,
+    prepare,
+)
 from memplatform.setup import processor
+
+
+@dataclass(frozen=True)
+class Postmaster:
+    pid: int
+    status: str  # what it last wrote of itself: starting, ready, stopping …
+
+
+def find_postmaster(cluster: Path) -> Postmaster | None:
+    """The living postmaster of this very cluster, else None."""
+    try:
+        lines = (cluster / "postmaster.pid").read_text().splitlines()
+        pid = int(lines[0])
+    except (FileNotFoundError, IndexError, ValueError):
+        return None
+    if not _serves(pid, cluster):
+        return None
+    return Postmaster(pid, lines[7].strip() if len(lines) > 7 else "starting")
+
+
+def is_alive(pid: int) -> bool:
+    try:
+        return bool(psutil.Process(pid).status() != psutil.STATUS_ZOMBIE)
+    except psutil.NoSuchProcess:
+        return False
+
+
+def send(server: Postmaster, number: signal.Signals) -> None:
+    try:
+        os.kill(server.pid, number)
+    except ProcessLookupError:
+        return
+
+
+def is_gone_within(server: Postmaster, cluster: Path, seconds: float) -> bool:
+    end = time.monotonic() + seconds
+    while _serves(server.pid, cluster):
+        if time.monotonic() > end:
+            return False
+        time.sleep(0.02)
+    return True
+
+
+def _serves(pid: int, cluster: Path) -> bool:
+    try:
+        process = psutil.Process(pid)
+        return process.status() != psutil.STATUS_ZOMBIE and str(cluster) in process.cmdline()
+    except (psutil.NoSuchProcess, psutil.AccessDenied):  # a stranger's process is not our server
+        return False
+
 
 _RECOVERY_SECONDS = 300  # after a crash the server replays its log before it answers
 _ATTEMPTS = 20  # a killed server's children may hold its memory for a moment
@@ -40,12 +105,12 @@ def up(data: Path, conf: cluster.Conf | None = None) -> str:
         while not _answers(place):
             if time.monotonic() > end:
                 raise PostgresError(f"The database server does not answer; see {place.log}.")
-            server = postmaster.find(place.cluster)
+            server = find_postmaster(place.cluster)
             if server:
                 # One that is stopping, or whose socket was swept away, has to end before a new one can start
                 if server.status == "stopping" or (server.status == "ready" and not place.socket.exists()):
-                    postmaster.send(server, signal.SIGINT)
-            elif started is None or not postmaster.is_alive(started):
+                    send(server, signal.SIGINT)
+            elif started is None or not is_alive(started):
                 if started and not _may_pass(place, attempts):
                     raise PostgresError(f"The database did not start: {_last_words(place)} (see {place.log})")
                 attempts += 1
@@ -72,7 +137,7 @@ def down(data: Path) -> None:
     if not place.cluster.exists():
         return
     with _alone(place), explain_os_errors(place.home):
-        server = postmaster.find(place.cluster)
+        server = find_postmaster(place.cluster)
         if server is None:
             return
         for number, seconds in (
@@ -80,15 +145,15 @@ def down(data: Path) -> None:
             (signal.SIGQUIT, _IMMEDIATE_SECONDS),
             (signal.SIGKILL, _IMMEDIATE_SECONDS),
         ):
-            postmaster.send(server, number)
-            if postmaster.is_gone_within(server, place.cluster, seconds):
+            send(server, number)
+            if is_gone_within(server, place.cluster, seconds):
                 return
         raise PostgresError(f"The database server (process {server.pid}) does not stop.")
 
 
 def is_up(data: Path) -> bool:
     """Whether its process lives: cheap, for watching; it may still be recovering."""
-    return postmaster.find(locate(data).cluster) is not None
+    return find_postmaster(locate(data).cluster) is not None
 
 
 @contextmanager

@@ -21,7 +21,7 @@ from memories.conf import conf
 from memplatform.processes.children import STARTED_BY, end_with_parent
 
 WORKERS = 2
-#: Of one worker: most wait for their turn (memplatform.http.fair_share).
+#: Of one worker: most wait for their turn (memplatform.http.wsgi).
 THREADS = 64
 #: A thread that comes back from the database waits so long for one that computes. With Python's 5 ms, a call that asks
 #: the database ten times waits ten times as long as its neighbours compute.

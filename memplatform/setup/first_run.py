@@ -1,19 +1,50 @@
-"""What a fresh database needs so that somebody can begin: made once, kept in files only their owner reads."""
+"""What a fresh database needs so that somebody can begin: made once, kept in files only their owner reads.
 
+A conversation of our own about everyday things (demo.tsv) comes along, so that the first recall has something to find.
+"""
+
+import csv
+import json
 import secrets
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 
 from django.contrib.auth import get_user_model
 from django.db import transaction
 
+from channels_app.turns import take_turn
 from memories.audit.models import AuditEvent, AuditRecord
 from memories.choices import Permission
-from memories.models import Bot, BotKey, Workspace
+from memories.consolidation.capture import Turn
+from memories.models import Bot, BotKey, Entry, Workspace
 from memories.staff.models import Member
 from memories.staff.roles import Role
-from memplatform.setup import demo
+from memories.tenancy.access import Caller
+from memories.tenancy.resolver import Address
+
+DEMO_PLATFORM = "cli"
+#: What the first curl asks; the ninth turn answers it.
+DEMO_QUESTION = json.dumps({"address": {"platform": DEMO_PLATFORM}, "message": "On which day is my bakery closed?"})
+
+
+def demo_turns(now: datetime) -> list[Turn]:
+    """Every turn of the conversation, by lines of how many hours ago it was, the user's words and the answer."""
+    address = Address(platform=DEMO_PLATFORM)
+    with Path(__file__).with_name("demo.tsv").open(encoding="utf-8") as file:
+        return [
+            Turn(address=address, user=user, assistant=answer, at=now - timedelta(hours=float(hours)))
+            for hours, user, answer in csv.reader(file, delimiter="\t", quoting=csv.QUOTE_NONE)
+        ]
+
+
+def take_demo_turns(caller: Caller, *, now: datetime) -> None:
+    """All of it or nothing, as a bot reports turns; only where nothing is remembered."""
+    with transaction.atomic():
+        if not Entry.objects.exists():
+            for turn in demo_turns(now):
+                take_turn(caller, turn, now=now)
+
 
 OPERATOR = "operator"
 WORKSPACE = "Demo"
@@ -39,7 +70,7 @@ def ensure(data: Path, *, now: datetime) -> FirstRun:
     if not (folder / "metrics-key").exists():
         keep(folder / "metrics-key", secrets.token_urlsafe(32))
     if key := BotKey.objects.usable(now).select_related("bot", "workspace").filter(bot=_demo_bot()).first():
-        demo.take_turns(key.caller(), now=now)
+        take_demo_turns(key.caller(), now=now)
     password_file, key_file = (
         file if file.exists() else None for file in (folder / "operator-password", folder / "bot-key")
     )

@@ -21,10 +21,11 @@ from unfold.widgets import UnfoldAdminPasswordWidget, UnfoldAdminTextInputWidget
 from memories import secrets
 from memories.audit.models import AuditEvent
 from memories.staff.models import Factor
+from memplatform.http.access import PASSED
 from memplatform.site import second_factor
 from memplatform.site.login_limits import remember_device
 from memplatform.site.logins import note_account
-from memplatform.site.second_factor import PASSED, Answer
+from memplatform.site.second_factor import Answer
 
 _WRONG = _("This code is not right, or was used already. Wait for the next one.")
 #: In the session, encrypted: the secret on the page, until a code of it confirms it.

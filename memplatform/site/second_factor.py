@@ -21,8 +21,6 @@ SECONDS = 30  # one step of the clock
 LATE = 1  # steps the clock of a phone may be behind or before ours
 RECOVERY_CODES = 10
 _RECOVERY_BYTES = 10  # 80 bits: a hash of one cannot be tried out
-#: In the session: the factor whose code was given in it.
-PASSED = "second_factor"
 
 
 class Answer(Enum):

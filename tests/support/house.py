@@ -19,7 +19,8 @@ from typing import Any
 import psycopg
 
 from memplatform import postgres
-from memplatform.postgres import place, postmaster
+from memplatform.postgres import place
+from memplatform.postgres.server import find_postmaster, is_alive
 from tests import ROOT
 
 
@@ -92,10 +93,10 @@ class House:
     def pids(self, name: str) -> set[int]:
         """The living processes of this name that have told the database so."""
         rows = self.ask("SELECT pid FROM memories_heartbeat WHERE name = %s", name)
-        return {pid for pid in rows if postmaster.is_alive(pid)}
+        return {pid for pid in rows if is_alive(pid)}
 
     def database_pid(self) -> int | None:
-        server = postmaster.find(place.locate(self.data).cluster)
+        server = find_postmaster(place.locate(self.data).cluster)
         return server.pid if server else None
 
     def ask(self, question: str, *values: Any) -> list[Any]:

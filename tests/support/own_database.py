@@ -19,7 +19,8 @@ import psutil
 import psycopg
 
 from memplatform import postgres
-from memplatform.postgres import place, postmaster
+from memplatform.postgres import place
+from memplatform.postgres.server import find_postmaster
 from tests.support.house import Answer, House, free_port, until
 from tests.support.load import words
 
@@ -40,14 +41,14 @@ class HouseApart(House):
 
     def kill_database(self) -> None:
         """At once, and everything it was doing."""
-        server = postmaster.find(place.locate(self.database).cluster)
+        server = find_postmaster(place.locate(self.database).cluster)
         assert server
         os.kill(server.pid, signal.SIGKILL)
 
     @contextmanager
     def hanging_database(self) -> Iterator[None]:
         """It is there, with every connection it has, and says nothing: it is stopped, its kernel acknowledges."""
-        server = postmaster.find(place.locate(self.database).cluster)
+        server = find_postmaster(place.locate(self.database).cluster)
         assert server
         processes = [psutil.Process(server.pid)]
         try:

@@ -14,7 +14,7 @@ from memories.audit.models import AuditRecord
 from memplatform import postgres
 from memplatform.postgres import programs
 from memplatform.postgres.__main__ import main
-from memplatform.postgres.errors import PostgresError
+from memplatform.postgres.place import PostgresError
 from tests.system.conftest import remove
 
 

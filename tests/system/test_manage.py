@@ -16,8 +16,7 @@ import pytest
 
 from memplatform import postgres
 from memplatform.postgres import place
-from memplatform.postgres.errors import PostgresError, explain_os_errors
-from memplatform.postgres.place import Account, can_enter
+from memplatform.postgres.place import Account, PostgresError, can_enter, explain_os_errors
 from memplatform.setup import processor
 from tests import ROOT
 

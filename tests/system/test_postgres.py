@@ -15,8 +15,9 @@ import psycopg
 import pytest
 
 from memplatform import postgres
-from memplatform.postgres import place, postmaster
-from memplatform.postgres.errors import PostgresError
+from memplatform.postgres import place
+from memplatform.postgres.place import PostgresError
+from memplatform.postgres.server import Postmaster, find_postmaster
 from tests import ROOT
 from tests.system.conftest import remove
 
@@ -27,8 +28,8 @@ def up(data: Path) -> str:
     return postgres.up(data, postgres.THROWAWAY)
 
 
-def server_of(data: Path) -> postmaster.Postmaster:
-    server = postmaster.find(place.locate(data).cluster)
+def server_of(data: Path) -> Postmaster:
+    server = find_postmaster(place.locate(data).cluster)
     assert server
     return server
 

@@ -19,7 +19,8 @@ import pytest
 from memories.models import Heartbeat
 from memplatform import postgres
 from memplatform.management.commands.up import Command
-from memplatform.postgres import place, postmaster
+from memplatform.postgres import place
+from memplatform.postgres.server import find_postmaster, is_alive
 from memplatform.processes.children import programs
 from memplatform.processes.supervisor import Workload, is_silent
 from memplatform.setup.first_run import FirstRun
@@ -125,15 +126,15 @@ def test_a_killed_web_leader_takes_its_workers_along_and_comes_back(house: House
     leader = psutil.Process(next(iter(before))).ppid()
     os.kill(leader, signal.SIGKILL)
     until(lambda: house.status_of("/livez") == 200 and house.pids("web") - before, 20)
-    assert not any(map(postmaster.is_alive, before))
+    assert not any(map(is_alive, before))
 
 
 def test_a_killed_database_is_started_again_with_every_row(house: House) -> None:
-    server = postmaster.find(place.locate(house.data).cluster)
+    server = find_postmaster(place.locate(house.data).cluster)
     assert server
     before = _entries(house)
     os.kill(server.pid, signal.SIGKILL)
-    until(lambda: postmaster.find(place.locate(house.data).cluster) not in (None, server), 20)
+    until(lambda: find_postmaster(place.locate(house.data).cluster) not in (None, server), 20)
     until(lambda: house.status_of("/readyz") == 200, 30)
     assert _entries(house) == before > 0
 
@@ -176,13 +177,13 @@ def test_children_of_a_killed_supervisor_end_and_the_next_start_takes_over(house
     again = House(house.data, house.port).greets()
     assert time.monotonic() - began < 30  # 5 s on an idle machine of two cores, and the wait for the port
     assert again.status_of("/readyz") == 200
-    assert not any(map(postmaster.is_alive, alive))
+    assert not any(map(is_alive, alive))
     secret = (house.data / "credentials" / "bot-key").read_text()
     assert not any(secret in line for line in again.said)
     children = again.pids("web") | again.pids("embedder")
     assert again.end(signal.SIGINT) < 30
     assert again.process.returncode == 0
-    assert not any(map(postmaster.is_alive, children))
+    assert not any(map(is_alive, children))
     assert not postgres.is_up(house.data)
 
 

@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 
 from memories.audit.models import AuditEvent
 from memplatform import postgres
-from memplatform.setup.embedded import embedded
+from memplatform.management.commands.backup import embedded
 
 
 class Command(BaseCommand):

@@ -26,15 +26,15 @@ from memories import llm
 from memories.choices import EntryType, ScopeKind
 from memories.kinds import type_rule
 from memplatform import checks, collector, postgres
-from memplatform.database import checks as database_checks
 from memplatform.database import roles, state
+from memplatform.database import roles as database_checks
 from memplatform.database.roles import Access
 from memplatform.erasure import run as erasure
 from memplatform.processes import web
 from memplatform.processes.children import Child, programs
 from memplatform.processes.index_builder import IndexBuilder
 from memplatform.processes.supervisor import AlreadyRunning, Supervisor, pid_lock
-from memplatform.setup import demo, first_run
+from memplatform.setup import first_run
 from memplatform.setup.first_run import OPERATOR, FirstRun
 from sessions_app import flush
 
@@ -187,7 +187,7 @@ class Command(BaseCommand):
         if made.key_file:  # quoted: it works as pasted, whatever the folder is called
             key = f'"Authorization: Bearer $(cat {shlex.quote(str(made.key_file))})"'
             call = f"curl -s {base}/api/v1/recall -H 'Content-Type: application/json' -H {key}"
-            lines += [_("Ask it something:"), f"  {call} -d {shlex.quote(demo.QUESTION)}"]
+            lines += [_("Ask it something:"), f"  {call} -d {shlex.quote(first_run.DEMO_QUESTION)}"]
         self.say("\n".join([*lines, _("Ctrl-C stops everything.")]))
 
     def _shown(self, secret: str | None, file: Path | None) -> str:

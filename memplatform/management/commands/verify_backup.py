@@ -8,7 +8,7 @@ from django.core.management.base import BaseCommand
 from django.utils.translation import gettext as _
 
 from memplatform import postgres
-from memplatform.setup.embedded import embedded
+from memplatform.management.commands.backup import embedded
 
 
 class Command(BaseCommand):

@@ -7,7 +7,7 @@ from typing import Any
 from django.core.management.base import BaseCommand
 from django.utils.translation import gettext as _
 
-from memplatform.operations.jobs.watchdog import Watchdog
+from memplatform.processes.watchdog import Watchdog
 
 
 class Command(BaseCommand):

@@ -1,11 +1,13 @@
-"""The task queue: its broker inside a request, and tasks that lost their worker or kill every one."""
+"""The task queue: its broker inside a request, tasks that lost their worker or kill every one, and jobs that fail."""
 
+import re
 from collections.abc import Iterable
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 import structlog
 from django.db import transaction
+from django.db.models import Max
 from django.utils.translation import gettext as _
 from django_q.brokers.orm import ORM
 from django_q.conf import Conf
@@ -13,6 +15,8 @@ from django_q.models import Failure, OrmQ, Task
 from django_q.tasks import async_task
 
 from memories.tenancy import row_level_security
+from memories.webhooks import FailingJob
+from memplatform.operations.jobs.registry import JOBS, PREFIX
 
 log = structlog.get_logger(__name__)
 
@@ -68,3 +72,29 @@ def _row(task_id: str) -> OrmQ | None:
     """Locked rows are read first: the task is nearly always one of them."""
     rows = OrmQ.objects.order_by("-lock").iterator(chunk_size=100)
     return next((row for row in rows if row.task_id() == task_id), None)
+
+
+_KIND = re.compile(r"(?:[a-z_]\w*\.)*[A-Z]\w*")
+
+
+def failing_jobs() -> list[FailingJob]:
+    """The jobs whose last run failed, with how often that happened in a row."""
+    names = {f"{PREFIX}{job.name}": job.name for job in JOBS.values() if job.cron and job.is_on}
+    newest = Task.objects.filter(group__in=names).order_by("group", "-stopped").distinct("group")
+    return [_failing(names[task.group], task) for task in newest if not task.success]
+
+
+def _failing(job: str, task: Task) -> FailingJob:
+    ran = Task.objects.filter(group=task.group)
+    well_at = ran.filter(success=True).aggregate(at=Max("stopped"))["at"]
+    failed = ran.filter(success=False, **({"stopped__gt": well_at} if well_at else {}))
+    date = task.stopped.astimezone(UTC).date()
+    return FailingJob(job=job, date=date, attempts=failed.count(), error=kind_of(task.result), well_at=well_at)
+
+
+def kind_of(result: object) -> str:
+    """The kind of error in what a task left behind, a message and its traceback; never its words."""
+    _before, frame, rest = str(result).rpartition('\n  File "')
+    lines = (line for line in rest.splitlines()[1:] if line and not line.startswith(" "))
+    found = _KIND.fullmatch(next(lines, "").partition(":")[0]) if frame else None
+    return found[0] if found else "Exception"

@@ -89,7 +89,7 @@ def test_of_very_many_the_page_names_those_that_stand_on_it(
 def test_without_masking_it_would_stand_on_many_pages(
     credential: Entry, mine: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("memplatform.http.masking.mask", lambda request, response: None)
+    monkeypatch.setattr("memplatform.http.middleware.mask", lambda request, response: None)
     client = person("W", mine.workspace)
     for name in ("entry_change", "entry_history"):
         assert WORD in client.get(reverse(f"admin:memories_{name}", args=[credential.pk])).content.decode(), name

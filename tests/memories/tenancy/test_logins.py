@@ -10,7 +10,7 @@ from django.db import ProgrammingError, connection, transaction
 from memories import entries
 from memories.models import Change, Entry, Workspace
 from memories.models.change import forget_history
-from memplatform.database import checks, rights, roles
+from memplatform.database import rights, roles
 from memplatform.database.roles import PROCESSES, AccessMode, address_of, password_of, role_of_owner
 from tests.conftest import acting_as, make_draft, make_key, make_scope
 from tests.memories.webhooks.conftest import make_webhook
@@ -105,24 +105,24 @@ def test_row_security_cannot_be_switched_off_by_a_setting(web: Login) -> None:
 @pytest.mark.thorough
 def test_every_process_has_its_login_and_what_it_needs() -> None:
     assert [roles.access_mode(process) for process in PROCESSES] == [AccessMode.LOGIN] * 3
-    assert list(checks.problems()) == []
+    assert list(roles.problems()) == []
 
 
 @pytest.mark.thorough
 def test_a_missing_grant_is_named_in_one_sentence_and_given_back_by_migrating() -> None:
     with connection.cursor() as cursor:
         cursor.execute("REVOKE INSERT, UPDATE ON memories_scope FROM memplatform_web")
-    (problem,) = checks.problems()
+    (problem,) = roles.problems()
     assert problem.is_serious()
     assert problem.msg == "The database role memplatform_web lacks INSERT, UPDATE ON memories_scope."
     roles.ensure()
-    assert list(checks.problems()) == []
+    assert list(roles.problems()) == []
 
 
 def test_a_right_too_many_is_told_and_taken_by_migrating() -> None:
     with connection.cursor() as cursor:
         cursor.execute("GRANT DELETE ON memories_change TO memplatform_worker")
-    (problem,) = checks.problems()
+    (problem,) = roles.problems()
     assert problem.msg == "The database role memplatform_worker may do more than it should: DELETE ON memories_change."
     roles.ensure()
     assert rights.excess_rights("memplatform_worker") == []
@@ -133,9 +133,9 @@ def test_a_new_table_behind_the_wall_is_open_to_the_worker_after_migrating() -> 
     with connection.cursor() as cursor:
         cursor.execute("DROP POLICY every_workspace ON memories_entry")
     text = "The database role memplatform_embedder lacks POLICY every_workspace ON memories_entry."
-    assert text in [problem.msg for problem in checks.problems()]
+    assert text in [problem.msg for problem in roles.problems()]
     roles.ensure()
-    assert list(checks.problems()) == []
+    assert list(roles.problems()) == []
 
 
 def test_without_a_workspace_neither_keys_nor_members_nor_work_are_seen(workspace: Workspace, now: Any) -> None:

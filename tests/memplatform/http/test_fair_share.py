@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any
 
 from memories.api.access import WORKSPACE
-from memplatform.http.fair_share import FairShare, Queue
+from memplatform.http.wsgi import FairShare, Queue
 from tests.support.house import until
 
 

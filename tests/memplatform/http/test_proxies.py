@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memories.models import Workspace
-from memplatform.http.proxies import TrustedProxies
+from memplatform.http.middleware import TrustedProxies
 from tests.conftest import make_key
 
 PUBLIC = {

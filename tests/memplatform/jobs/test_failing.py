@@ -11,7 +11,7 @@ from django_q.models import Task
 from memories.models import Webhook, WebhookDelivery, Workspace
 from memories.webhooks.delivery import body_of
 from memplatform import tasks
-from memplatform.operations.jobs.failing import failing_jobs, kind_of
+from memplatform.operations.jobs.queue import failing_jobs, kind_of
 
 pytestmark = pytest.mark.django_db
 FAILED = """no such person: ann : Traceback (most recent call last):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from memplatform.operations.jobs.watchdog import TaskProgress
+from memplatform.processes.watchdog import TaskProgress
 
 TIMEOUT = 600.0
 

@@ -19,7 +19,7 @@ import pytest
 from psycopg import sql
 
 from memplatform import postgres
-from memplatform.postgres import postmaster
+from memplatform.postgres.server import is_alive
 from tests.conftest import TELEGRAM
 from tests.support.house import ROOT, Answer, House, until
 from tests.support.load import Load, turn
@@ -98,7 +98,7 @@ def test_a_batch_of_a_killed_embedder_is_taken_over_when_its_lease_is_over(house
         until(lambda: waiting_to_write(house, "memories_entryvector"), 20)
         (victim,) = house.pids("embedder")
         os.kill(victim, signal.SIGKILL)
-        until(lambda: not postmaster.is_alive(victim), 10)
+        until(lambda: not is_alive(victim), 10)
     leased = "SELECT retry_at - now() FROM memories_indexqueueitem WHERE retry_at > now()"
     (left,) = house.ask(leased)
     assert timedelta(minutes=1) < left <= timedelta(minutes=2)
@@ -175,7 +175,7 @@ if MAY_MOUNT:
                     ballast.write(bytes(4_096))
             for pid in workers:
                 os.kill(pid, signal.SIGKILL)
-            until(lambda: not any(map(postmaster.is_alive, workers)), 10)
+            until(lambda: not any(map(is_alive, workers)), 10)
             until(lambda: house.status_of("/livez") == 200, 30)
             assert {house.status_of("/livez") for _ in range(20)} == {200}
             (data / "ballast").unlink()
@@ -242,11 +242,11 @@ def kill_everything(house: House) -> None:
     pids = [house.database_pid(), *(pid for name in ("web", "worker", "embedder") for pid in house.pids(name))]
     house.process.kill()
     for pid in pids:
-        if pid and postmaster.is_alive(pid):
+        if pid and is_alive(pid):
             os.kill(pid, signal.SIGKILL)
     house.process.wait(timeout=30)
     house.reader.join()
-    until(lambda: not any(pid and postmaster.is_alive(pid) for pid in pids), 30)
+    until(lambda: not any(pid and is_alive(pid) for pid in pids), 30)
 
 
 def told(house: House, path: str, body: Any) -> Any:

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from memories.models import Workspace
-from memplatform.http import unread_bodies
+from memplatform.http import wsgi
 from tests.conftest import TELEGRAM, make_key
 from tests.system.web.conftest import serving
 
@@ -111,31 +111,31 @@ def answered(stream: Stream, status: str = "413 Too Large", **environ: str) -> d
         return Answer([b"no"])
 
     def start(_status: str, headers: list[tuple[str, str]], *_error: Any) -> Any:
-        assert closed or status[0:3] not in unread_bodies.REFUSED, (
+        assert closed or status[0:3] not in wsgi.REFUSED, (
             "what the request holds is given back before the caller is waited for"
         )
         head.update(headers)
 
-    assert b"".join(unread_bodies.UnreadBodies(application)({"wsgi.input": stream, **environ}, start)) == b"no"
+    assert b"".join(wsgi.UnreadBodies(application)({"wsgi.input": stream, **environ}, start)) == b"no"
     return head
 
 
 def test_what_is_longer_than_all_bounds_closes_the_connection_at_once() -> None:
-    stream = Stream(unread_bodies.MOST_BYTES + 1)
+    stream = Stream(wsgi.MOST_BYTES + 1)
     assert answered(stream, CONTENT_LENGTH=str(stream.left))["Connection"] == "close"
-    assert stream.left == unread_bodies.MOST_BYTES + 1
+    assert stream.left == wsgi.MOST_BYTES + 1
 
 
 def test_chunks_without_end_are_read_to_the_bound(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(unread_bodies, "MOST_BYTES", 1_000_000)
+    monkeypatch.setattr(wsgi, "MOST_BYTES", 1_000_000)
     stream = Stream(100 * MB)
     assert answered(stream, HTTP_TRANSFER_ENCODING="chunked")["Connection"] == "close"
     assert stream.left > 98 * MB
 
 
 def test_who_stops_sending_is_not_waited_for_long(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(unread_bodies, "SOON_SECONDS", 0.1)
-    monkeypatch.setattr(unread_bodies, "MOST_SECONDS", 0.2)
+    monkeypatch.setattr(wsgi, "SOON_SECONDS", 0.1)
+    monkeypatch.setattr(wsgi, "MOST_SECONDS", 0.2)
     begun = time.monotonic()
     assert answered(Stream(1_000, seconds=5.0), CONTENT_LENGTH="2000")["Connection"] == "close"
     assert time.monotonic() - begun < 2

@@ -1,4 +1,4 @@
-"""`python -m memplatform.operations.jobs.cluster`: django-q2's cluster, which reports what its workers do.
+"""`python -m memplatform.processes.cluster`: django-q2's cluster, which reports what its workers do.
 
 The watchdog beside it starts it, and reads the reports: it holds the reading end of a pipe as its input and the
 writing end of another in MEMPLATFORM_PROGRESS. When the watchdog is gone, however it ended, the whole group ends

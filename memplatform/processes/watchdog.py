@@ -25,10 +25,10 @@ from django_q.tasks import async_task
 
 from memories.models import Heartbeat
 from memplatform.operations.jobs import queue, registry
-from memplatform.operations.jobs.cluster import PROGRESS
-from memplatform.postgres.postmaster import is_alive
+from memplatform.postgres.server import is_alive
 from memplatform.processes import heartbeat
 from memplatform.processes.children import BASE_DIR, STARTED_BY, send_to_group
+from memplatform.processes.cluster import PROGRESS
 
 log = structlog.get_logger(__name__)
 NAME = "worker"
@@ -174,7 +174,7 @@ class Watchdog:
         self.pipe, far_end = os.pipe()
         os.set_blocking(far_end, False)
         self.process = subprocess.Popen(
-            (sys.executable, "-m", "memplatform.operations.jobs.cluster"),
+            (sys.executable, "-m", "memplatform.processes.cluster"),
             cwd=BASE_DIR,
             env={**os.environ, PROGRESS: str(far_end), STARTED_BY: str(os.getpid())},
             stdin=subprocess.PIPE,
