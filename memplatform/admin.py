@@ -21,7 +21,7 @@ from memories.staff.models import Factor
 from memplatform.erasure import admin as erasures
 from memplatform.operations.jobs import pages, queue
 from memplatform.operations.jobs.registry import JOBS, PREFIX
-from memplatform.people import admin as people
+from memplatform.transfer import person as people
 
 __all__ = ["erasures", "pages", "people"]
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 from urllib.parse import urlencode
 
-from django.contrib import admin, messages
+from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.db import transaction
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
@@ -17,23 +17,21 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST
 from django_q.tasks import async_task
 
-from channels_app.models import Consent, Identity, Person
+from channels_app.models import Consent, Identity
 from channels_app.people import linking, seen
+from channels_app.people.forms import ConsentForm, LinkForm, NoteForm
 from channels_app.people.peers import Peer
 from memories.admin.access import VIEW, RestrictedAdmin, actor_of, visible_workspaces, workspace_choice
 from memories.admin.auditing import note
 from memories.admin.confirmation import ReasonForm, confirmation_form, is_confirmed
 from memories.admin.history import RecordedHistory
 from memories.admin.own_pages import own_page
-from memories.admin.spreadsheet import saved_file
 from memories.audit.models import AuditEvent
 from memories.exceptions import PlatformError
 from memories.models import Workspace
 from memories.models.change import acting
 from memories.staff.rights import holds, needs
 from memories.staff.roles import Right
-from memplatform.people.export import lines_of
-from memplatform.people.forms import ConsentForm, LinkForm, NoteForm
 
 LIST = "admin:channels_app_person_changelist"
 PAGE = "admin:channels_app_person_page"
@@ -51,27 +49,29 @@ def _url(name: str, workspace_id: int, peers: Sequence[Peer]) -> str:
     return f"{reverse(name)}?{urlencode([('of', workspace_id), *(('person', str(peer)) for peer in peers)])}"
 
 
-@admin.register(Person)
 class PersonAdmin(RecordedHistory, RestrictedAdmin):
-    """A person is known by a peer's id: most have no row of their own, for nothing was ever noted of them."""
+    """A person is known by a peer's id: most have no row of their own, for nothing was ever noted of them.
+
+    Registered with what only the whole platform can do, the export (memplatform.transfer.person).
+    """
 
     members_may = VIEW
 
     def get_urls(self) -> list[URLPattern]:
-        def own(name: str, view: Any) -> URLPattern:
-            guarded = never_cache(self.admin_site.admin_view(view))
-            page: URLPattern = path(f"{name}/", guarded, name=f"channels_app_person_{name}")
-            return page
-
         return [
-            own("page", self.person_page),
-            own("link", self.link_page),
-            own("unlink", self.unlink_page),
-            own("note", require_POST(self.write_note)),
-            own("consent", require_POST(self.add_consent)),
-            own("export", require_POST(self.export)),
+            self.own_address("page", self.person_page),
+            self.own_address("link", self.link_page),
+            self.own_address("unlink", self.unlink_page),
+            self.own_address("note", require_POST(self.write_note)),
+            self.own_address("consent", require_POST(self.add_consent)),
             *super().get_urls(),
         ]
+
+    def own_address(self, name: str, view: Any) -> URLPattern:
+        """The address of a page of ours, which no browser keeps."""
+        guarded = never_cache(self.admin_site.admin_view(view))
+        address: URLPattern = path(f"{name}/", guarded, name=f"channels_app_person_{name}")
+        return address
 
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
         """Everybody who was seen in a workspace, or who is found by a name or an id."""
@@ -102,7 +102,7 @@ class PersonAdmin(RecordedHistory, RestrictedAdmin):
     @needs(Right.READ)
     def person_page(self, request: HttpRequest) -> HttpResponse:
         """Who somebody is, and what is remembered of them."""
-        workspace, peers = self._asked(request)
+        workspace, peers = self.asked(request)
         return self._show(request, workspace, peers[0])
 
     def _show(
@@ -129,7 +129,7 @@ class PersonAdmin(RecordedHistory, RestrictedAdmin):
     @needs(Right.OPERATE)
     def link_page(self, request: HttpRequest) -> HttpResponse:
         """With whom to link: found by words, ticked, and shown what it would do before it is done."""
-        workspace, peers = self._asked(request, Right.OPERATE)
+        workspace, peers = self.asked(request, Right.OPERATE)
         back = page_url(workspace.pk, peers[0])
         sought = request.GET.get("q", "").replace("\0", "").strip()[:200]
         context: dict[str, Any] = {"workspace": workspace, "peers": peers, "sought": sought, "back": back}
@@ -183,7 +183,7 @@ class PersonAdmin(RecordedHistory, RestrictedAdmin):
     @needs(Right.OPERATE)
     def unlink_page(self, request: HttpRequest) -> HttpResponse:
         """What would go back and what would stay, before it is done."""
-        workspace, peers = self._asked(request, Right.OPERATE)
+        workspace, peers = self.asked(request, Right.OPERATE)
         back = page_url(workspace.pk, peers[0])
         identity = linking.identity_of(workspace.pk, peers[0])
         if identity is None or identity.person.united_at is None:
@@ -221,7 +221,7 @@ class PersonAdmin(RecordedHistory, RestrictedAdmin):
     @needs(Right.OPERATE)
     def write_note(self, request: HttpRequest) -> HttpResponse:
         """What the person is called here, and what operators should know."""
-        workspace, peers = self._asked(request, Right.OPERATE)
+        workspace, peers = self.asked(request, Right.OPERATE)
         form = NoteForm(request.POST)
         if form.is_valid():
             with transaction.atomic(), acting(actor_of(request)):
@@ -234,7 +234,7 @@ class PersonAdmin(RecordedHistory, RestrictedAdmin):
     @needs(Right.OPERATE)
     def add_consent(self, request: HttpRequest) -> HttpResponse:
         """What they agreed to, or no longer do; the rows before it stay."""
-        workspace, peers = self._asked(request, Right.OPERATE)
+        workspace, peers = self.asked(request, Right.OPERATE)
         form = ConsentForm(request.POST)
         if not form.is_valid():
             return self._show(request, workspace, peers[0], form)
@@ -246,18 +246,7 @@ class PersonAdmin(RecordedHistory, RestrictedAdmin):
         messages.success(request, _("It is noted."))
         return HttpResponseRedirect(page_url(workspace.pk, peers[0]) + "#consents")
 
-    @needs(Right.EXPORT)
-    def export(self, request: HttpRequest) -> HttpResponse:
-        """What is stored of them, as JSON Lines; noted like anything else that leaves."""
-        workspace, peers = self._asked(request, Right.EXPORT)
-        one = seen.one_of(workspace.pk, peers[0])
-        caller = workspace.caller(actor_of(request))
-        body = b"".join(lines_of(workspace, one, caller, now=timezone.now()))
-        about = _("person %(key)s") % {"key": one.person.pk} if one.person else _("a person nothing is noted of")
-        note(request, AuditEvent.EXPORTED, about=about, workspace_id=workspace.pk, details={"scopes": len(one.scopes)})
-        return saved_file(body, "person.jsonl", "application/x-ndjson")
-
-    def _asked(self, request: HttpRequest, right: Right = Right.READ) -> tuple[Workspace, list[Peer]]:
+    def asked(self, request: HttpRequest, right: Right = Right.READ) -> tuple[Workspace, list[Peer]]:
         """The workspace and the peers an address names. 404 where there is none such for this person."""
         asked = request.GET.get("of", "")
         workspace = next((one for one in visible_workspaces(request, right) if str(one.pk) == asked), None)
