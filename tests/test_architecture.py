@@ -78,8 +78,8 @@ class Source:
 
     @property
     def is_face(self) -> bool:
-        """Whether it meets the world; all of memplatform does: it starts, watches and wires. So does what measures."""
-        return self.package in ("memplatform", "evals") or self.unit in FACES
+        """Whether it meets the world, as the pages of a noun do, all of memplatform, and what measures."""
+        return self.package in ("memplatform", "evals") or self.unit in FACES or self.name.endswith(".admin")
 
     def imports(self) -> Iterator[str]:
         """Everything imported anywhere in the module, deferred, relative or by a dotted path in a string."""
