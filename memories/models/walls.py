@@ -3,8 +3,11 @@
 To Django they are constraints, which `makemigrations` writes and the database keeps.
 """
 
+from collections.abc import Iterator
 from typing import Any
 
+from django.apps import apps
+from django.core.checks import Error
 from django.db.backends.base.schema import BaseDatabaseSchemaEditor
 from django.db.models import BaseConstraint, ForeignKey, Model
 
@@ -12,6 +15,9 @@ from django.db.models import BaseConstraint, ForeignKey, Model
 _INSIDE = "workspace_id = ANY ((SELECT memplatform_workspaces())::bigint[])"
 #: Rows without a workspace are everybody's who has one.
 _INSIDE_OR_OF_ALL = f"{_INSIDE} OR (workspace_id IS NULL AND cardinality((SELECT memplatform_workspaces())) > 0)"
+
+#: Relations without a wall: an undo is made from the batch it names, and a refused fact may outlive its scope.
+_OPEN = {("Batch", "undoes"), ("RefusedFact", "scope")}
 
 
 class _Wall(BaseConstraint):
@@ -86,3 +92,20 @@ class WorkspacePolicy(_Wall):
         path, args, kwargs = super().deconstruct()
         more = {"of_all": self.of_all, "command": self.command}
         return path, (*args,), kwargs | {name: value for name, value in more.items() if value}
+
+
+def walls_are_declared(app_configs: Any, **kwargs: Any) -> Iterator[Error]:
+    """A check of Django's: tables with a workspace whose rows, or whose relations to such tables, have no wall."""
+    with_workspace = {
+        model for model in apps.get_models() if "workspace_id" in {column.column for column in model._meta.fields}
+    }
+    for model in with_workspace:
+        name, walls = model.__name__, model._meta.constraints
+        if not any(isinstance(wall, WorkspacePolicy) for wall in walls):
+            yield Error(f"{name} has no WorkspacePolicy.", "Add one to its constraints.", model, "memories.E001")
+        inside = {wall.relation for wall in walls if isinstance(wall, InsideWorkspace)}
+        for column in model._meta.fields:
+            is_wall = column.name in inside or (name, column.name) in _OPEN
+            if column.related_model in with_workspace and not is_wall:
+                hint = "Add an InsideWorkspace of it to the constraints."
+                yield Error(f"{name}.{column.name} may point elsewhere.", hint, model, "memories.E002")

@@ -78,6 +78,7 @@ def test_where_there_is_no_workspace_yet_the_import_makes_the_one_of_the_export(
     assert (made.name, live(made)) == (there.name, ["The staging port is 8080"])
 
 
+@pytest.mark.thorough
 def test_it_is_one_batch_that_can_be_undone_and_the_undo_too(scope: Scope, stranger: Workspace, tmp_path: Path) -> None:
     told("export", tmp_path / "out", "--scope", scope.key)
     (uid,) = told("import", tmp_path / "out", "--workspace", stranger.name)["batches"]
