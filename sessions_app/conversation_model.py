@@ -130,7 +130,7 @@ class Transcript:
         if candidate.quote or must_quote:
             quotes = _located(candidate.quote, resting)
         else:
-            quotes = [Quote(one, Span(0, len(one.content))) for one in resting if one.content.strip()]
+            quotes = [Quote(message, Span(0, len(message.content))) for message in resting if message.content.strip()]
         checked = CheckedCandidate(candidate.content, quotes, candidate=candidate)
         if candidate.type != EntryType.FACT or not (quotes or candidate.quote or must_quote):
             checked.take_fault(claims.invention(candidate.content, conversation))
@@ -149,15 +149,15 @@ class Transcript:
         if self._scope is None or not senders:
             return {}
         named = Entry.objects.in_scope(self._scope).live()
-        found = named.filter(session_id=self.session.key, sender_id__in=senders).exclude(speaker="")
-        return dict(found.order_by("pk").values_list("sender_id", "speaker"))
+        called = named.filter(session_id=self.session.key, sender_id__in=senders).exclude(speaker="")
+        return dict(called.order_by("pk").values_list("sender_id", "speaker"))
 
 
 def _located(quotes: Sequence[str], messages: Sequence[Message]) -> list[Quote]:
     """The words where they stand, each in the first of these messages that holds them; none where one is in none."""
     found: list[Quote] = []
     for quote in quotes:
-        here = next((spans for one in messages if (spans := claims.locate([(one, quote)]))), [])
+        here = next((spans for message in messages if (spans := claims.locate([(message, quote)]))), [])
         if not here:
             return []
         found += here
@@ -244,13 +244,13 @@ class ConversationModel:
             max_candidates=MAX_CANDIDATES,
         )
         given = schemas.Given(frozenset(str(event.position) for event in events))
-        objection = Objection[CandidateFact](lambda one: _check(transcript, one).objection, "candidates")
+        objection = Objection[CandidateFact](lambda fact: _check(transcript, fact).objection, "candidates")
         answer = self._ask(
             FLUSH, prompt, schemas.FlushOutput, given, conf.LLM_MAX_TOKENS, judge=objection, in_part="candidates"
         )
         if answer is None:
             return None
-        checked = [_check(transcript, one) for one in objection.statements(answer)[:MAX_CANDIDATES]]
+        checked = [_check(transcript, fact) for fact in objection.statements(answer)[:MAX_CANDIDATES]]
         summary = CheckedSummary.of(answer.goes_on_with, transcript.conversation())
         summary, counts = self._read(checked, summary, transcript)
         return FlushExtraction(
@@ -266,13 +266,13 @@ class ConversationModel:
         self, checked: Sequence[CheckedCandidate], summary: CheckedSummary, transcript: Transcript
     ) -> tuple[CheckedSummary, dict[str, int]]:
         """Have candidates and a summary read a second time, in one question: what is left of the summary."""
-        sound = [one for one in checked if one.refusal is None]
-        asked = [*(one.claim() for one in sound), *summary.claims()]
+        sound = [candidate for candidate in checked if candidate.refusal is None]
+        asked = [*(candidate.claim() for candidate in sound), *summary.claims()]
         sources = sources_of(transcript.all())
         result = reading.read(asked, sources, self._run.workspace, now=self._run.now, seconds=self._seconds)
-        for n, one in enumerate(sound):
-            one.judge(result.of(n))
-        verified = sum(one.verification == Verification.VERIFIED for one in sound)
+        for n, candidate in enumerate(sound):
+            candidate.judge(result.of(n))
+        verified = sum(candidate.verification == Verification.VERIFIED for candidate in sound)
         fooled = result.counts.get("decoys_passed", 0)
         return summary.read(result, begin=len(sound)), {"verified": verified, "decoys_passed": fooled}
 
@@ -296,13 +296,13 @@ def parts_of(events: Sequence[SessionEvent]) -> Iterator[Sequence[SessionEvent]]
         if used + event.tokens > conf.SESSION_SHOWN_TOKENS and n > begin:
             end = next((m for m in range(n, begin, -1) if events[m].kind == EventKind.USER), n)
             yield events[begin:end]
-            begin, used = end, sum(one.tokens for one in events[end:n])
+            begin, used = end, sum(left.tokens for left in events[end:n])
         used += event.tokens
     if events:
         yield events[begin:]
 
 
-def _check(transcript: Transcript, one: CandidateFact) -> CheckedCandidate:
+def _check(transcript: Transcript, fact: CandidateFact) -> CheckedCandidate:
     """A candidate of a model, which has to quote."""
-    columns = one.model_dump() | {"rests_on": tuple(one.rests_on), "quote": tuple(one.quote)}
+    columns = fact.model_dump() | {"rests_on": tuple(fact.rests_on), "quote": tuple(fact.quote)}
     return transcript.check(FlushCandidate(**columns), must_quote=True)

@@ -83,8 +83,8 @@ def store_candidates(
     meanwhile. What was refused is recorded, as of `model` or else of whoever reported it. Raises InvalidDraft,
     ScopeFrozen.
     """
-    events = _events_at(session, [one.candidate for one in candidates])
-    resting = [[events[position] for position in one.candidate.rests_on] for one in candidates]
+    events = _events_at(session, [checked.candidate for checked in candidates])
+    resting = [[events[position] for position in checked.candidate.rests_on] for checked in candidates]
     scopes = [_scope_for(session, some) for some in resting]
     reasons = ["no_scope" if scope is None else "" if may_reach(scope.key) else "out_of_reach" for scope in scopes]
     with transaction.atomic():
@@ -201,10 +201,10 @@ def flush_by_bot(
             else []
         )
         transcript = Transcript(session, shown, _continuation(session))
-        checked = [transcript.check(one, must_quote=False) for one in candidates]
-        for one in checked:
-            if one.refusal is None:
-                one.judge(Reading.UNSURE)
+        checked = [transcript.check(candidate, must_quote=False) for candidate in candidates]
+        for statement in checked:
+            if statement.refusal is None:
+                statement.judge(Reading.UNSURE)
         results = store_candidates(session, checked, may_reach=may_reach, now=now, actor=actor)
         flush = _record(session, results.counts, goes_on_with=goes_on_with, no_reply=no_reply, now=now, actor=actor)
     return flush, results

@@ -52,7 +52,7 @@ def missing_messages(
     for n, message in enumerate(history[common:], start=common):
         if message.role not in SPOKEN:
             raise _differs(n, len(history))
-    unheard = [SessionEvent(kind=EventKind(one.role), content=one.content, at=now) for one in history[common:]]
+    unheard = [SessionEvent(kind=EventKind(row.role), content=row.content, at=now) for row in history[common:]]
     return unheard + list(messages[max(common - len(history), 0) :])
 
 
@@ -119,10 +119,10 @@ def append_report(
         conversations.lock_session(session)
         conversations.check_speakers(session, messages)
         conversations.close_if_stale(session, now=now)
-        believed = [SessionEvent(kind=one.role, content=one.content, at=now) for one in history or ()]
+        believed = [SessionEvent(kind=row.role, content=row.content, at=now) for row in history or ()]
         again = conversations.come_again(session, [*believed, *messages])
-        kept = None if history is None else [one for n, one in enumerate(history) if not again[n]]
-        history, messages = kept, [one for n, one in enumerate(messages, start=len(believed)) if not again[n]]
+        kept = None if history is None else [row for n, row in enumerate(history) if not again[n]]
+        history, messages = kept, [row for n, row in enumerate(messages, start=len(believed)) if not again[n]]
         if history is not None:
             messages = missing_messages(session, history, messages, now=now)
         # Leave messages without the secrets they tell; what is to be kept of these, by the rule of the channel

@@ -128,14 +128,14 @@ def _paragraph(turns: Sequence[TurnEvents], max_tokens: int, recurring: Counter[
             for spoken in filter(None, spoken_sentences(event.content)):
                 content = text.smart_truncate(spoken, _SENTENCE_CHARS)
                 candidates.append(Sentence(len(candidates), content, utterance, frozenset(text.terms(content))))
-    sizes = [text.count_tokens(one.content) + _LABEL_TOKENS for one in candidates]
+    sizes = [text.count_tokens(sentence.content) + _LABEL_TOKENS for sentence in candidates]
 
     def score(sentence: Sentence, _covered: AbstractSet[int]) -> float:
         """What recurs in the conversation is what it is about; long sentences are not better for being long."""
         theme = sum(min(recurring[term], 5) for term in sentence.terms) / (len(sentence.terms) + 3)
         return theme + 1.5 * bool(_TELLING.search(sentence.content)) + 0.5 * (not sentence.utterance.is_answer)
 
-    chosen = choose(candidates, score, lambda some: sum(sizes[one.position] for one in some) <= max_tokens)
+    chosen = choose(candidates, score, lambda some: sum(sizes[sentence.position] for sentence in some) <= max_tokens)
     return write(chosen, separator=" ")
 
 

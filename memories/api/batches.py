@@ -156,8 +156,8 @@ def change_answer(row: Description, caller: Caller | None = None) -> dict[str, A
 
 def _is_quarantined(row: Description) -> bool:
     """Whether what a row tells of is in quarantine: no caller is given its words."""
-    told = (row.change.entry, row.into, *row.sources)
-    return any(entry is not None and entry.quarantined_at is not None for entry in told)
+    entries = (row.change.entry, row.into, *row.sources)
+    return any(entry is not None and entry.quarantined_at is not None for entry in entries)
 
 
 #: Fields that belong to one verb alone.

@@ -152,21 +152,21 @@ def _claims(
     facts: Sequence[Entry], quoted: Mapping[int, Sequence[Evidence]], workspace: Workspace, messages: MessageLog
 ) -> tuple[list[Claim], Sources]:
     """The facts with their words, and the messages these stand in; of a message that is gone the words alone."""
-    rows = [one for quotes_of_fact in quoted.values() for one in quotes_of_fact]
-    kept = messages.contents(workspace.pk, {one.origin for one in rows})
-    names = {origin: f"m{n}" for n, origin in enumerate(dict.fromkeys(one.origin for one in rows), start=1)}
+    rows = [words for quotes_of_fact in quoted.values() for words in quotes_of_fact]
+    kept = messages.contents(workspace.pk, {words.origin for words in rows})
+    names = {origin: f"m{n}" for n, origin in enumerate(dict.fromkeys(words.origin for words in rows), start=1)}
     shown = {
-        names[one.origin]: {
-            "speaker": one.speaker,
-            "on": one.at.astimezone(workspace.zone()).date().isoformat(),
-            "text": kept.get(one.origin, one.quote),
+        names[words.origin]: {
+            "speaker": words.speaker,
+            "on": words.at.astimezone(workspace.zone()).date().isoformat(),
+            "text": kept.get(words.origin, words.quote),
         }
-        for one in rows
+        for words in rows
     }
     claims = [
-        Claim(fact.content, [(names[one.origin], one.quote) for one in quoted.get(fact.pk, ())]) for fact in facts
+        Claim(fact.content, [(names[words.origin], words.quote) for words in quoted.get(fact.pk, ())]) for fact in facts
     ]
-    return claims, Sources(shown, {one.speaker for one in rows if one.speaker})
+    return claims, Sources(shown, {words.speaker for words in rows if words.speaker})
 
 
 def _verify(facts: Sequence[Entry], verdicts: Sequence[Reading], now: datetime) -> int:

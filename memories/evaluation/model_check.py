@@ -66,58 +66,58 @@ class ModelCheck:
 
 def check_model(*, now: datetime, reader: str = "") -> Iterator[ModelCheck]:
     """Check the configured model conversation by conversation, and `reader`, if it is another; the state after each."""
-    found = ModelCheck()
-    for one in json.loads(_CONVERSATIONS.read_text(encoding="utf-8")):
-        with throwaway_workspace(one["language"]) as workspace:
+    check = ModelCheck()
+    for conversation in json.loads(_CONVERSATIONS.read_text(encoding="utf-8")):
+        with throwaway_workspace(conversation["language"]) as workspace:
             began = time.monotonic()
-            found.conversations += 1
-            found.turns += sum(role == "user" for role, _content in one["messages"])
-            question, scoped = _question(one, workspace)
+            check.conversations += 1
+            check.turns += sum(role == "user" for role, _content in conversation["messages"])
+            question, scoped = _question(conversation, workspace)
             checker = Checker(question, [scoped], workspace.zone())
             try:
                 answer = extraction.ask_model(question, workspace, now=now, judge=objection_of(checker))
             except PlatformError as problem:
-                found.problems.append(f"{type(problem).__name__}: {problem}")
+                check.problems.append(f"{type(problem).__name__}: {problem}")
             else:
-                found.usable += 1
-                found.model = answer.model
-                found.tokens.update(prompt=answer.prompt_tokens, completion=answer.completion_tokens)
+                check.usable += 1
+                check.model = answer.model
+                check.tokens.update(prompt=answer.prompt_tokens, completion=answer.completion_tokens)
                 candidates = [checker.candidate(fact) for fact in answer.value.facts]
-                found.offered += len(candidates) + answer.refused
-                found.refused.update(str(candidate.refusal) for candidate in candidates if candidate.refusal)
-                found.refused[Refusal.INVALID] += answer.refused
-            found.form = client.form_of(found.model)
+                check.offered += len(candidates) + answer.refused
+                check.refused.update(str(candidate.refusal) for candidate in candidates if candidate.refusal)
+                check.refused[Refusal.INVALID] += answer.refused
+            check.form = client.form_of(check.model)
             # True and false statements, each beside everything its author wrote
             quotes = [
                 (name, message.message.content)
                 for name, message in checker.question.messages.items()
                 if not message.is_answer
             ]
-            statements = [(kind, said) for kind in ("true", "false") for said in one[kind]]
-            claims = [Claim(said, quotes) for _kind, said in statements]
+            statements = [(kind, words) for kind in ("true", "false") for words in conversation[kind]]
+            claims = [Claim(words, quotes) for _kind, words in statements]
             result = reading.read(claims, checker.sources(), workspace, now=now, reader=reader)
-            found.batches_read += 1
-            found.batches_believed += result.is_believed
-            found.decoys += result.counts.get("decoys", 0)
-            found.decoys_passed += result.counts.get("decoys_passed", 0)
-            found.tokens.update(reading=result.tokens)
+            check.batches_read += 1
+            check.batches_believed += result.is_believed
+            check.decoys += result.counts.get("decoys", 0)
+            check.decoys_passed += result.counts.get("decoys_passed", 0)
+            check.tokens.update(reading=result.tokens)
             for (kind, _said), verdict in zip(statements, result.verdicts, strict=True):
-                found.asked[kind] += 1
-                found.right[kind] += (verdict == Reading.ENTAILED) == (kind == "true")
-            found.seconds += time.monotonic() - began
-        yield found
+                check.asked[kind] += 1
+                check.right[kind] += (verdict == Reading.ENTAILED) == (kind == "true")
+            check.seconds += time.monotonic() - began
+        yield check
 
 
-def _question(one: dict[str, Any], workspace: Workspace) -> tuple[ExtractionQuestion, ScopeMessages]:
+def _question(conversation: dict[str, Any], workspace: Workspace) -> tuple[ExtractionQuestion, ScopeMessages]:
     """The conversation as if its scope held it; nothing of it is stored."""
-    scope = Scope(workspace=workspace, kind=ScopeKind.USER, key="model-check", speakers=[one["speaker"]])
-    begin = datetime.fromisoformat(one["at"])
+    scope = Scope(workspace=workspace, kind=ScopeKind.USER, key="model-check", speakers=[conversation["speaker"]])
+    begin = datetime.fromisoformat(conversation["at"])
     messages = [
         ScopedMessage(
             Message(id=f"check/{n}", role=role, content=content, at=begin + timedelta(minutes=n), sender="check"),
-            BufferedTurn(user_scope=scope, place={"speaker": one["speaker"]}),
+            BufferedTurn(user_scope=scope, place={"speaker": conversation["speaker"]}),
         )
-        for n, (role, content) in enumerate(one["messages"])
+        for n, (role, content) in enumerate(conversation["messages"])
     ]
     scoped = ScopeMessages(scope, tuple(messages))
     return ExtractionQuestion({f"m{n}": message for n, message in enumerate(messages, start=1)}, scoped), scoped

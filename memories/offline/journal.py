@@ -212,26 +212,26 @@ def _record(raw: bytes) -> Record | None:
     checksum, _space, text = raw.rstrip(b"\n").partition(b" ")
     if checksum.decode(errors="replace") != _checksum(text):
         return None
-    told = json.loads(text)
-    return Record(**told | {"uid": UUID(told["uid"])})
+    columns = json.loads(text)
+    return Record(**columns | {"uid": UUID(columns["uid"])})
 
 
 def _same(stream: Stream, record: Record) -> Record | None:
     """The record under the same Idempotency-Key of the same bot. Raises KeyReused where it is of another request."""
     if not record.repeat_key:
         return None
-    known = _known.setdefault(stream.folder, _Known())
+    seen = _known.setdefault(stream.folder, _Known())
     here = _segments(stream)
-    for number in set(known.keys) - set(here):
-        del known.keys[number], known.offsets[number]
+    for number in set(seen.keys) - set(here):
+        del seen.keys[number], seen.offsets[number]
     for number in here:
-        keys = known.keys.setdefault(number, {})
-        for line in _lines(stream, number, known.offsets.setdefault(number, 0)):
-            known.offsets[number] = line.end.offset
+        keys = seen.keys.setdefault(number, {})
+        for line in _lines(stream, number, seen.offsets.setdefault(number, 0)):
+            seen.offsets[number] = line.end.offset
             if line.record and line.record.repeat_key:
                 keys[line.record.bot_id, line.record.repeat_key] = replace(line.record, body={})
-    found = (keys.get((record.bot_id, record.repeat_key)) for keys in known.keys.values())
-    earlier = next(filter(None, found), None)
+    under_key = (keys.get((record.bot_id, record.repeat_key)) for keys in seen.keys.values())
+    earlier = next(filter(None, under_key), None)
     if earlier and earlier.fingerprint != record.fingerprint:
         raise KeyReused
     return earlier

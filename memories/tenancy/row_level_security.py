@@ -40,11 +40,11 @@ def enter_by_key(digest: str, now: datetime, *, counted: datetime | None) -> dic
     _inside.set(True)
     with prepared.cursor() as cursor:
         cursor.execute("SELECT memplatform_admit(%s, %s, %s, %s)", [digest, now, counted, USE_RECORDED_EVERY])
-        found = cursor.fetchone()[0]
-    if found is None:
+        admitted = cursor.fetchone()[0]
+    if admitted is None:
         _inside.set(False)
         return None
-    row: dict[str, Any] = json.loads(found)
+    row: dict[str, Any] = json.loads(admitted)
     _actor.set((f"bot:{row['bot']['name']}", id(connection.connection)))
     return row
 

@@ -188,8 +188,8 @@ class FlushView(SessionCall):
             flush, results = flushing.flush_by_bot(
                 session,
                 [
-                    FlushCandidate(**{**one, "rests_on": tuple(one["rests_on"]), "quote": tuple(one["quote"])})
-                    for one in data["candidates"]
+                    FlushCandidate(**{**row, "rests_on": tuple(row["rests_on"]), "quote": tuple(row["quote"])})
+                    for row in data["candidates"]
                 ],
                 goes_on_with=data["continue"] or "",
                 no_reply=bool(data["reply"]),

@@ -81,8 +81,8 @@ class EventEmbedder:
         """
         place = change.workspace.pk, change.new.pk
         waiting = EventIndex.objects.filter(workspace=change.workspace, pk__gt=self._prepared.get(place, 0))
-        found = waiting.exclude(model=None).order_by("pk").select_related("event").only(*_CLAIMED)
-        rows = list(found[: conf.SESSION_EVENT_EMBED_BATCH])
+        embedded = waiting.exclude(model=None).order_by("pk").select_related("event").only(*_CLAIMED)
+        rows = list(embedded[: conf.SESSION_EVENT_EMBED_BATCH])
         if not (conf.SESSION_EVENT_EMBEDDING and rows):
             return True
         claims = _claims(rows)
@@ -151,10 +151,10 @@ def _claim_of_one_model(
     The model is None when there is nothing to embed, or nobody to do it.
     """
     waiting = EventIndex.objects.free(now=now).filter(model=None, failures__lt=ATTEMPTS).order_by("event")
-    found = waiting.select_related("event").only(*_CLAIMED)
-    claims = _claims(found.claim(limit, retry_at=now + LEASE))
-    known = [models[claim.workspace_id] for claim in claims if claim.workspace_id in models]
-    model = known[0] if known else None
+    rows = waiting.select_related("event").only(*_CLAIMED)
+    claims = _claims(rows.claim(limit, retry_at=now + LEASE))
+    wanted = [models[claim.workspace_id] for claim in claims if claim.workspace_id in models]
+    model = wanted[0] if wanted else None
     of_model = [claim for claim in claims if models.get(claim.workspace_id) == model]
     return of_model, [claim for claim in claims if claim not in of_model], model
 

@@ -115,12 +115,12 @@ def session_events(question: PastQuestion, places: Sequence[SearchScope], now: d
     if not open_places:
         return []
     scopes = {place.scope.pk: place.scope.key for place in open_places}
-    found: dict[int, _EventRow] = {}
+    rows_by_id: dict[int, _EventRow] = {}
     for rows in _searches(question, _Log(question, open_places, now)):
-        found = {row.pk: row for row in rows} | found
+        rows_by_id = {row.pk: row for row in rows} | rows_by_id
         if any(row.path not in question.history_paths for row in rows):
             break
-    best = sorted(found.values(), key=lambda row: (-_score(row, question), -row.at.timestamp()))
+    best = sorted(rows_by_id.values(), key=lambda row: (-_score(row, question), -row.at.timestamp()))
     events = [
         RecalledEvent(
             kind=KIND,
