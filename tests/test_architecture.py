@@ -30,13 +30,8 @@ LAYERS = {
 FACES = set(LAYERS["faces"].split())
 #: Parts of one app that still import both ways; a change may take one away and adds none.
 BOTH_WAYS = {
-    "channels_app: api, doors",
-    "memplatform: http, metrics",
-    "memplatform: http, site",
-    "memplatform: operations, processes",
-    "memplatform: operations, settings",
-    "memplatform: postgres, setup",
-    "memplatform: settings, wsgi",
+    "channels_app: api, doors",  # a door calls the API in this process, and the API leaves calls to the files
+    "memplatform: settings, wsgi",  # Django's own way
 }
 NAMELESS = {"util", "utils", "helper", "helpers", "service", "services", "common", "core", "managers", "constants"}
 FILE_LINES, FUNCTION_LINES = 600, 50
