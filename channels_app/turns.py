@@ -21,9 +21,9 @@ from memories.consolidation.capture import (
     turn_without_secrets,
 )
 from memories.entries import ERASED, WriteResult
+from memories.language.asking import asks_to_keep, names_what
 from memories.language.redaction import redact
 from memories.language.text import is_blank
-from memories.language.wishes import asks_to_keep, names_what
 from memories.models import Scope
 from memories.models.change import acting
 from memories.recall import traces

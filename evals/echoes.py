@@ -11,7 +11,7 @@ from evals.dataset import CorpusText, Dataset, Question
 from evals.report import format_unasked
 from evals.workspace import IngestedScope
 from memories.choices import Echo
-from memories.language.scripts import has_han
+from memories.language.text import has_han
 from memories.language.turns import turn_of
 from memories.models import Entry, Workspace
 

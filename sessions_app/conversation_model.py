@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel
 
-from memories import llm
+from memories import llm, verification
 from memories.choices import EntryType, Verification
 from memories.conf import conf
 from memories.consolidation import reading
@@ -26,9 +26,7 @@ from memories.llm.prompts import Prompt
 from memories.llm.run import ModelRun
 from memories.llm.schemas import CandidateFact
 from memories.models import Entry, Scope, Workspace
-from memories.verification import claims
-from memories.verification.claims import Conversation, Message, Quote
-from memories.verification.quotes import Span
+from memories.verification import Conversation, Message, Quote, Span
 from sessions_app.choices import EventKind
 from sessions_app.models import Session, SessionEvent
 from sessions_app.summaries import in_paragraphs
@@ -133,9 +131,9 @@ class Transcript:
             quotes = [Quote(message, Span(0, len(message.content))) for message in resting if message.content.strip()]
         checked = CheckedCandidate(candidate.content, quotes, candidate=candidate)
         if candidate.type != EntryType.FACT or not (quotes or candidate.quote or must_quote):
-            checked.take_fault(claims.invention(candidate.content, conversation))
+            checked.take_fault(verification.invention(candidate.content, conversation))
         else:
-            checked.take_fault(claims.fault(candidate.content, candidate.subject, quotes, conversation))
+            checked.take_fault(verification.fault(candidate.content, candidate.subject, quotes, conversation))
         return checked
 
     @cached_property
@@ -157,7 +155,7 @@ def _located(quotes: Sequence[str], messages: Sequence[Message]) -> list[Quote]:
     """The words where they stand, each in the first of these messages that holds them; none where one is in none."""
     found: list[Quote] = []
     for quote in quotes:
-        here = next((spans for message in messages if (spans := claims.locate([(message, quote)]))), [])
+        here = next((spans for message in messages if (spans := verification.locate([(message, quote)]))), [])
         if not here:
             return []
         found += here

@@ -17,8 +17,8 @@ from django.http import HttpRequest
 from memories.admin.access import in_workspaces
 from memories.admin.recall_traces.events import found_events
 from memories.kinds import SECRET, category_rule
-from memories.language.confidential import MASKED
 from memories.language.redaction import secret_words
+from memories.language.secret_forms import MASKED
 from memories.models import BufferedTurn, Change, Entry, Evidence
 from memories.staff.rights import workspaces_of
 

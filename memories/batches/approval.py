@@ -22,7 +22,7 @@ from memories.choices import BatchState, BatchVerb, ChangeState, HoldReason, Ski
 from memories.conf import conf
 from memories.entries import draft
 from memories.exceptions import BatchSettled, InvalidDraft, ScopeFrozen
-from memories.language.similarity import Likeness, compare
+from memories.language.likeness import Likeness, compare
 from memories.models import Batch, BatchChange, Entry, Scope
 from memories.models.entry import LIVE_SQL
 

@@ -15,11 +15,12 @@ from memories import entries
 from memories.choices import EntryType, ScopeKind, SecretsRule, Source
 from memories.conf import conf
 from memories.entries.draft import Draft, as_credential
-from memories.language.confidential import FoundSecret, SecretKind, asked_kinds, find_secrets, mask
+from memories.language.asking import asks_to_keep
+from memories.language.confidential import asked_kinds, find_secrets, mask
 from memories.language.redaction import ARROW, ToolCall, redact, sequence_of
+from memories.language.secret_forms import FoundSecret, SecretKind
 from memories.language.text import is_blank, smart_truncate
 from memories.language.turns import turn_of
-from memories.language.wishes import asks_to_keep
 from memories.models import Entry, Scope
 from memories.models.change import acting
 from memories.tenancy.resolver import Address, Resolution

@@ -14,6 +14,7 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.db.models.expressions import BaseExpression
 
+from memories import verification
 from memories.choices import Reading, Verification
 from memories.consolidation import reading
 from memories.consolidation.reading import Claim, Sources
@@ -23,7 +24,6 @@ from memories.exceptions import ScopeFrozen
 from memories.language import text
 from memories.language.sentences import nearest_sentence
 from memories.models import Entry, Evidence, Scope, Workspace
-from memories.verification import quotes
 
 ACTOR = "job:find-evidence"
 CHUNK = 200
@@ -103,9 +103,9 @@ def _words_of(fact: Entry, heard: Mapping[str, Quotable], messages: MessageLog) 
             continue
         content = message.content
         if len(content) <= WHOLE_CHARS:
-            spans = [quotes.Span(0, len(content))] if content.strip() else []
+            spans = [verification.Span(0, len(content))] if content.strip() else []
         else:
-            spans = quotes.find(nearest_sentence(fact.content, [content]), content)
+            spans = verification.find_quote(nearest_sentence(fact.content, [content]), content)
         if spans:
             start, end = spans[0].start, spans[-1].end
             speaker = message.sender_name or messages.name_of(fact.scope, message.sender_id) or message.sender_id

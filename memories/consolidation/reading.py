@@ -21,7 +21,7 @@ from memories.language.asking import is_question
 from memories.language.sentences import spoken_sentences
 from memories.llm import prompts, schemas
 from memories.models import Workspace
-from memories.verification.decoys import decoys
+from memories.verification import decoys
 
 log = structlog.get_logger(__name__)
 PURPOSE = "verification"

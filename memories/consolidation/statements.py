@@ -12,11 +12,11 @@ from typing import Any, Generic, Protocol, TypeVar
 from memories.choices import Reading, Refusal, Verification
 from memories.consolidation import reading
 from memories.consolidation.reading import Claim
-from memories.language import names, relations
+from memories.language import names, persons
+from memories.language.persons import People
 from memories.llm.schemas import cleaned
 from memories.models import RefusedFact, Scope
-from memories.verification.claims import Conversation, Message, Quote
-from memories.verification.persons import People
+from memories.verification import Conversation, Message, Quote
 
 
 def conversation_of(
@@ -30,8 +30,8 @@ def conversation_of(
     speakers = {message.speaker for message in spoken}
     learnt = dict(scope.nicknames) if scope else {}
     for message in spoken:
-        learnt |= names.learn(message.content, message.speaker) | relations.learn(message.content)
-    nicknames = relations.without_relations(learnt)
+        learnt |= names.learn(message.content, message.speaker) | persons.learn_relations(message.content)
+    nicknames = persons.without_relations(learnt)
     # by what names the authors go, and by which they introduce themselves
     own: set[str] = set()
     for author, sender in authors.items():

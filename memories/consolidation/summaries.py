@@ -22,7 +22,7 @@ from operator import itemgetter
 import structlog
 from django.db import transaction
 
-from memories import entries, llm
+from memories import entries, llm, verification
 from memories.choices import BufferState, Reading, Source
 from memories.conf import conf
 from memories.consolidation import reading
@@ -37,8 +37,7 @@ from memories.llm import prompts
 from memories.llm.run import ModelRun
 from memories.llm.schemas import SummaryOutput, TurnSummaryOutput
 from memories.models import BufferedTurn, DailyEvent, Entry, Scope, Workspace
-from memories.verification import claims
-from memories.verification.claims import Conversation, Message
+from memories.verification import Conversation, Message
 
 
 @dataclass(frozen=True)
@@ -54,7 +53,7 @@ class CheckedSummary:
         """A model's text with the doubts of the checks."""
         paragraphs = [list(filter(None, spoken_sentences(part))) for part in written.split("\n\n")]
         sentences = (sentence for part in paragraphs for sentence in part)
-        doubted = {sentence for sentence in sentences if claims.invention(sentence, conversation) is not None}
+        doubted = {sentence for sentence in sentences if verification.invention(sentence, conversation) is not None}
         return cls([part for part in paragraphs if part], frozenset(doubted))
 
     def claims(self) -> list[Claim]:
@@ -195,8 +194,8 @@ class StoredTurn:
         is_shorter = text.count_tokens(summary) < text.count_tokens(self.stored)
         if not is_shorter and text.ELLIPSIS not in self.stored:
             return SummaryFault.LONG
-        wanted = claims.marks(self.stored)
-        is_less = 2 * len(claims.marks(summary) & wanted) < len(wanted)
+        wanted = verification.telling_marks(self.stored)
+        is_less = 2 * len(verification.telling_marks(summary) & wanted) < len(wanted)
         return SummaryFault.LOST if is_less or not summary else None
 
 

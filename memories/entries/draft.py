@@ -20,7 +20,8 @@ from memories.entries.fields import COLUMN_SLOTS, RESERVED_SLOTS
 from memories.exceptions import InvalidDraft
 from memories.kinds import category_rule
 from memories.language import text
-from memories.language.confidential import SecretKind, find_secrets, mask
+from memories.language.confidential import find_secrets, mask
+from memories.language.secret_forms import SecretKind
 from memories.models import Entry, Scope
 from memories.models.entry import SECRET_SUBTYPE
 

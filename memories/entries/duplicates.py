@@ -17,7 +17,7 @@ from memories.index import search_rows
 from memories.index.contextual import indexed_text
 from memories.kinds import type_rule
 from memories.language import text
-from memories.language.similarity import Likeness, compare
+from memories.language.likeness import Likeness, compare
 from memories.language.turns import new_sentences, repeated_memories, sides_of, telling_sentences
 from memories.models import Entry, EntryVector
 from memories.models.policy import Policies

@@ -34,7 +34,7 @@ from memories.exceptions import ContentErased
 from memories.index import scope_statistics, search_rows
 from memories.index.scope_statistics import COUNT_NEW, counting
 from memories.language import text
-from memories.language.similarity import Likeness, says_all
+from memories.language.likeness import Likeness, says_all
 from memories.models import Entry, Link, Policy, Scope, Slot
 from memories.models.change import acting
 from memories.models.policy import Policies

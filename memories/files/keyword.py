@@ -18,9 +18,7 @@ from memories.files import comments, disk
 from memories.files.layout import FoundFile, ScopeFolder, day_of
 from memories.files.markdown import Block, blocks, time_of
 from memories.kinds import UNDATED
-from memories.language import stopwords
-from memories.language.scripts import CJK
-from memories.language.text import stem, words
+from memories.language.text import CHINESE_STOPWORDS, CJK, ENGLISH_STOPWORDS, stem, words
 
 _CACHED_CHARS = 64_000_000  # of the texts a process remembers
 _AROUND = 0.25  # what a word in the heading or the path counts, of one in the text
@@ -121,7 +119,7 @@ def search(
     """
     # The words of a question that matter, each once; all of them where none does
     asked = list(dict.fromkeys(words(query)))
-    telling = [word for word in asked if word not in stopwords.ENGLISH and word not in stopwords.CHINESE]
+    telling = [word for word in asked if word not in ENGLISH_STOPWORDS and word not in CHINESE_STOPWORDS]
     wanted = [_Word.of(word) for word in telling or asked]
     if not wanted or limit < 1:
         return []

@@ -12,7 +12,7 @@ from django.db.models import F
 from memories import prepared
 from memories.choices import Echo
 from memories.index import search_rows
-from memories.language import names, relations, text
+from memories.language import names, persons, text
 from memories.models import Entry, Scope
 
 #: Of speakers and projects a scope remembers so many names.
@@ -172,7 +172,7 @@ def _nicknames(entries: Iterable[Entry], earlier: Mapping[str, str]) -> dict[str
     learnt = dict(earlier)
     for entry in entries:
         speaker = entry.speaker or f"{names.UNNAMED}{entry.sender_id}"
-        for alias, name in (names.learn(entry.content, speaker) | relations.learn(entry.content)).items():
+        for alias, name in (names.learn(entry.content, speaker) | persons.learn_relations(entry.content)).items():
             if alias in learnt:
                 learnt[alias] = learnt[alias] if names.fold(learnt[alias]) == names.fold(name) else ""
             elif len(learnt) < NAMES_KEPT:
@@ -186,7 +186,7 @@ def reread_names(scope: Scope) -> tuple[list[str], dict[str, str]]:
     projects = set(live.exclude(project="").values_list("project", flat=True).distinct())
     kept = [name for name in scope.projects if name in projects]
     teaching = (
-        live.filter(content__regex=f"{names.TRIGGER}|{relations.TRIGGER}")
+        live.filter(content__regex=f"{names.TRIGGER}|{persons.TRIGGER}")
         .order_by("pk")
         .only("content", "speaker", "sender_id")
     )

@@ -1,13 +1,23 @@
-"""Whether a sentence is a question: by its signs, which stand in `memories/language/data/asking.txt`.
+"""What a sentence asks: a question, or that something be kept for good. Rules, no model.
 
-Who asks names the signs that count there: a summary leaves out what ends as a question does, and is to lose nothing
-else; a history takes all signs, for what was asked there was not stated. What needs memory (memories.recall.gate) and
-what stored fingerprints are made of (`text.marks`) have words of their own.
+Whoever asks whether a sentence is a question names the signs that count there (`asking.txt`): a summary leaves out what
+ends as a question does, and is to lose nothing else; a history takes all signs, for what was asked there was not
+stated. What needs memory (memories.recall.gate) and what stored fingerprints are made of (`text.marks`) have words of
+their own.
+
+A request to keep something is «please never forget that», 请务必记住. «Do you remember…?» asks, «I'll never forget that
+day» and 我忘记了 tell: neither is a request.
 """
 
+import re
+from collections.abc import Iterator
 from enum import Enum
+from itertools import chain
 
-from memories.language.word_lists import pattern
+from memories.language import text
+from memories.language.sentences import sentences
+from memories.language.text import has_han
+from memories.language.word_lists import pattern, word_set
 
 
 class Sign(Enum):
@@ -29,3 +39,53 @@ _PATTERNS = {sign: pattern("asking", sign.value) for sign in Sign}
 def is_question(sentence: str, by: tuple[Sign, ...] = BY_ITS_END) -> bool:
     """Whether a sentence has one of these signs of a question."""
     return any(_PATTERNS[sign].search(sentence) for sign in by)
+
+
+_QUOTED = re.compile(r"^[ \t]{0,8}[>＞].*$", re.MULTILINE)
+_ORDERED = pattern("wishes", "ordered")
+_REQUESTED = pattern("wishes", "requested")
+_NOT_FORGET = pattern("wishes", "kept_from_forgetting")
+_SAID_LAST = pattern("wishes", "said_last")
+_IS_TOLD = pattern("wishes", "is_told")
+_IS_REPORTED = pattern("wishes", "is_reported")
+_ORDERED_CHINESE = pattern("wishes", "ordered_chinese")
+_REQUESTED_CHINESE = pattern("wishes", "requested_chinese")
+_NOT_FORGET_CHINESE = pattern("wishes", "not_forget_chinese")
+_NOTHING_NAMED = word_set("wishes", "nothing_named")
+_NOTHING_NAMED_CHARS = frozenset("".join(filter(has_han, _NOTHING_NAMED)))
+
+
+def asks_to_keep(message: str) -> bool:
+    """Whether a message asks that something be remembered; what it quotes does not count."""
+    return any(map(_asks, _plain_sentences(message)))
+
+
+def names_what(message: str) -> bool:
+    """Whether a request says itself what is to be kept; «please remember that» is about what was said before."""
+    return not all(map(_names_nothing, text.words(" ".join(_plain_sentences(message)))))
+
+
+def _names_nothing(word: str) -> bool:
+    return _NOTHING_NAMED_CHARS.issuperset(word) if has_han(word) else word in _NOTHING_NAMED
+
+
+def _plain_sentences(message: str) -> Iterator[str]:
+    for sentence in sentences(_QUOTED.sub("", message)):
+        if plain := " ".join(sentence.replace("’", "'").casefold().split()):
+            yield plain
+
+
+def _asks(sentence: str) -> bool:
+    if has_han(sentence) and _asks_in_chinese(sentence):
+        return True
+    orders = () if is_question(sentence) else _ORDERED.finditer(sentence)
+    asked = chain(orders, _REQUESTED.finditer(sentence))
+    not_forget = chain(_NOT_FORGET.finditer(sentence), _SAID_LAST.finditer(sentence))
+    own = chain(asked, (match for match in not_forget if not _IS_TOLD.search(sentence[: match.start()])))
+    return any(not _IS_REPORTED.search(sentence[: match.start()]) for match in own)
+
+
+def _asks_in_chinese(sentence: str) -> bool:
+    if any(not match["who"] for match in _NOT_FORGET_CHINESE.finditer(sentence)) or _REQUESTED_CHINESE.search(sentence):
+        return True
+    return not is_question(sentence) and _ORDERED_CHINESE.search(sentence) is not None

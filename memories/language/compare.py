@@ -22,10 +22,11 @@ from enum import Enum
 from functools import lru_cache
 from itertools import product
 
-from memories.language import entities, stopwords, subjects, text
+from memories.language import subjects, text
 from memories.language.asking import is_question
-from memories.language.scripts import HAN, begins_with_han, has_han
+from memories.language.names import numbers, proper_names
 from memories.language.sentences import spoken_sentences
+from memories.language.text import HAN, begins_with_han, has_han
 from memories.language.word_lists import pattern, patterns, remembered, word_set, words
 
 
@@ -210,7 +211,7 @@ def _is_only_value(older: _Claim, newer: _Claim, texts: tuple[str, str]) -> bool
         return False
     if not any(_PERSON.fullmatch(found.group()) for found in owned):
         return True
-    names = {word for said in texts for name in entities.names(said) for word in text.words(name)}
+    names = {word for said in texts for name in proper_names(said) for word in text.words(name)}
     return all(names.issuperset(text.words(value)) for value in (older.what, newer.what))
 
 
@@ -498,9 +499,7 @@ def takes_back(newer: str, older: str) -> bool:
         return False
     if _SURELY_TAKEN_BACK.search(newer):
         return True
-    return any(
-        found(newer) and found(older) and found(newer) != found(older) for found in (entities.numbers, entities.names)
-    )
+    return any(found(newer) and found(older) and found(newer) != found(older) for found in (numbers, proper_names))
 
 
 def _says_otherwise(newer: str, older: str) -> bool:
@@ -558,13 +557,13 @@ def _differ(ours: frozenset[str], theirs: frozenset[str]) -> bool:
 @lru_cache(maxsize=2_048)  # a statement is compared with many
 def _names(statement: str) -> frozenset[str]:
     """What looks like a name in it."""
-    return frozenset(entities.names(statement))
+    return frozenset(proper_names(statement))
 
 
 @lru_cache(maxsize=2_048)
 def _numbers(statement: str) -> frozenset[str]:
     spelled = {word for word in text.words(statement) if _CHINESE_VALUE.fullmatch(word)}
-    return frozenset(entities.numbers(statement) | spelled)
+    return frozenset(numbers(statement) | spelled)
 
 
 @lru_cache(maxsize=2_048)
@@ -586,7 +585,7 @@ def _topic(statement: str) -> tuple[str, ...]:
     return tuple(
         stem
         for word in words
-        if word and word not in values and word not in stopwords.ENGLISH and word not in stopwords.CHINESE
+        if word and word not in values and word not in text.ENGLISH_STOPWORDS and word not in text.CHINESE_STOPWORDS
         if (stem := text.stem(word)) not in _LIGHT
         and not any(map(str.isdigit, word))
         and not _CHINESE_VALUE.fullmatch(word)

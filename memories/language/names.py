@@ -1,7 +1,9 @@
-"""The names people go by, learnt from what is said, by rules, in Chinese and English (D1).
+"""The names people go by, learnt from what is said; and what in a text looks like a name or a number (D1).
 
-Learnt are pairs: a name somebody is called by, and the name they are known under. A rule wants a phrase that names
-(«call me», «外号是») and, behind it, what looks like a name; better none is learnt than a wrong one.
+By rules, in Chinese and English. Learnt are pairs: a name somebody is called by, and the name they are known under. A
+rule wants a phrase that names («call me», «外号是») and, behind it, what looks like a name; better none is learnt than
+a wrong one. Where two texts are compared it is the other way round: what is taken for a name too often only keeps two
+memories apart.
 """
 
 import re
@@ -12,9 +14,10 @@ from itertools import pairwise
 
 import rjieba
 
-from memories.language import stopwords, text
-from memories.language.scripts import HAN, simplified
-from memories.language.word_lists import word_set, words
+from memories.language import text
+from memories.language.sentences import begins_a_sentence
+from memories.language.text import HAN, has_han, simplified
+from memories.language.word_lists import source, word_set, words
 
 LOOK_CHARS = 2_000  # of a text
 NAME_CHARS = 40
@@ -68,8 +71,8 @@ _ZH_NICKNAME = re.compile(rf"(?<!我)(?<!我的)的?(?:{_SPOKEN_OF})(?:就)?(?:�
 _ZH_EQUAL = re.compile(rf"([{HAN}]{{2,4}})\s*(?:[=＝]|就是|[（(]?(?:又名|也叫))\s*([{HAN}]{{2,6}})")
 _ZH_NICKNAME_OF = re.compile(rf"([{HAN}]{{2,4}})是([{HAN}]{{2,4}})的(?:{_SPOKEN_OF})")
 _TAIL = re.compile(r"(?:就好了?|就行了?|就可以了?|好了|即可|吧|啦|哦|呀|啊|哈|呢|了)++$")
-_NOT_CALLED = stopwords.ENGLISH | word_set("names", "not_called")
-_NO_NICKNAMES = stopwords.CHINESE | word_set("names", "no_nicknames")
+_NOT_CALLED = text.ENGLISH_STOPWORDS | word_set("names", "not_called")
+_NO_NICKNAMES = text.CHINESE_STOPWORDS | word_set("names", "no_nicknames")
 
 
 @lru_cache(maxsize=4_096)
@@ -135,7 +138,7 @@ def _english(said: str, speaker: str) -> Iterator[tuple[str, str]]:
 
 
 def _is_ordinary_start(name: str) -> bool:
-    return name.casefold() in stopwords.ENGLISH or name.casefold() in {
+    return name.casefold() in text.ENGLISH_STOPWORDS or name.casefold() in {
         "everyone",
         "everybody",
         "people",
@@ -260,3 +263,56 @@ def _surname(name: str) -> str:
 def words_of_name(name: str) -> str:
     """A name as it is looked for among the words of a message, without gaps."""
     return "".join(text.words(fold(name)))
+
+
+_DIGITS = re.compile(r"\d+(?:\.\d+)?")
+_THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
+_COUNTED = re.compile(
+    "[零〇一二两兩三四五六七八九十百千万萬亿億半]+(?=[年月日号號点點时時分秒个個岁歲天周週次只隻条條元块塊斤公楼樓层層位名本台辆輛度成折])"
+    "|[零〇一二两兩三四五六七八九十百千万萬亿億]{2,}|第[一二三四五六七八九十百]+"
+)
+_CHINESE_DATES = re.compile(
+    "[今明昨前后後去]天|[今明去前后後]年|[上下本这這]个?個?[周週月]|[周週]末"
+    f"|(?:{source('calendar', 'zh_week')}){source('calendar', 'zh_weekday')}"
+    "|早上|上午|中午|下午|晚上|凌晨|[春夏秋冬]天"
+)
+_COUNTING = word_set("entities", "counting")
+_WORD = re.compile(r"[^\W\d_][\w'’-]*")
+_BEGINS_AFTER = frozenset('.!?。！？:："“「(（')
+#: Addresses, paths and whatever else has a sign within: as it stands.
+_SIGNED = re.compile(r"(?<![\w~])[\w~]*+[./@_\\][\w][\w./@:_\\+-]*[\w/]", re.ASCII)
+_QUOTED = re.compile(r"[\"“「『《]([^\"”」』》]{1,80})[\"”」』》]")
+_NAME_TAGS = frozenset({"nr", "nrt", "nrfg", "ns", "nt", "nz"})
+
+
+def numbers(content: str) -> set[str]:
+    """Digits, counting words and dates, each as it is written."""
+    plain = _THOUSANDS.sub("", unicodedata.normalize("NFKC", content))
+    found = {number.lstrip("0") or "0" for number in _DIGITS.findall(plain)}
+    found.update(_COUNTED.findall(plain), _CHINESE_DATES.findall(plain))
+    return found | ({_bare(word.casefold()) for word in _WORD.findall(plain)} & _COUNTING)
+
+
+def proper_names(content: str) -> set[str]:
+    """What looks like a name: capitals, quoted words, addresses and paths, Chinese names; folded."""
+    plain = unicodedata.normalize("NFKC", content)
+    found = {word.group().casefold() for word in _WORD.finditer(plain) if _is_name(word, plain)}
+    found.update(name.casefold() for name in [*_SIGNED.findall(plain), *_QUOTED.findall(plain)])
+    if has_han(plain):
+        tagged = rjieba.tag(plain)
+        found.update(word for word, tag in tagged if tag in _NAME_TAGS and len(word) > 1 and has_han(word))
+    return {_bare(name) for name in found}
+
+
+def _bare(word: str) -> str:
+    return word.replace("’", "'").removesuffix("'s")
+
+
+def _is_name(word: re.Match[str], plain: str) -> bool:
+    """A capital; at the beginning of a sentence only of a word that says something."""
+    said = word.group()
+    if not any(character.isupper() for character in said) or said in ("I", "I'm", "I've"):
+        return False
+    if _bare(said.casefold()) not in text.ENGLISH_STOPWORDS:
+        return True
+    return not begins_a_sentence(plain[: word.start()], _BEGINS_AFTER)

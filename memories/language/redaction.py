@@ -17,6 +17,7 @@ from typing import Any
 
 from memories.conf import conf
 from memories.language import confidential, text
+from memories.language.secret_forms import MASKED
 from memories.language.word_lists import word_set, words
 
 NOT_STORED = "[not stored]"
@@ -98,7 +99,7 @@ def redact(said: str) -> str:
     said = _AFTER_A_NAME.sub(lambda match: match[1] + NOT_STORED, _storable(said))
     for form in _FORMS:
         said = form.sub(NOT_STORED, said)
-    return confidential.mask(said).replace(confidential.MASKED, NOT_STORED)
+    return confidential.mask(said).replace(MASKED, NOT_STORED)
 
 
 def secret_words(said: str) -> set[str]:

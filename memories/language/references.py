@@ -10,10 +10,10 @@ from dataclasses import dataclass
 
 import rjieba
 
-from memories.language import relations, stopwords, text
+from memories.language import persons, text
 from memories.language.names import fold, is_person
-from memories.language.scripts import has_han
 from memories.language.sentences import begins_a_sentence
+from memories.language.text import has_han
 from memories.language.word_lists import pattern, word_set
 
 USER, ASSISTANT = "user", "assistant"
@@ -30,8 +30,8 @@ Additions = tuple[tuple[str, tuple[str, ...]], ...]
 _PEOPLE = pattern("references", "people", re.IGNORECASE)
 _PLACES = pattern("references", "places", re.IGNORECASE)
 _THINGS = pattern("references", "things", re.IGNORECASE)
-_NOT_TELLING = stopwords.ENGLISH | stopwords.CHINESE | word_set("references", "empty", "empty_chinese")
-_NO_NAMES = stopwords.ENGLISH | word_set("relations", "no_names") | word_set("references", "empty")
+_NOT_TELLING = text.ENGLISH_STOPWORDS | text.CHINESE_STOPWORDS | word_set("references", "empty", "empty_chinese")
+_NO_NAMES = text.ENGLISH_STOPWORDS | word_set("relations", "no_names") | word_set("references", "empty")
 _CAPITAL = re.compile(r"\b[A-Z][\w-]*\w")
 _CAPITALS = re.compile(rf"{_CAPITAL.pattern}(?: {_CAPITAL.pattern})*")
 #: Behind a word that begins a sentence: it is somebody's name, most often.
@@ -78,7 +78,7 @@ def _newest(messages: Iterable[str], kind: Callable[[str], list[str]]) -> list[s
 
 def _names_somebody(message: str) -> bool:
     """Whether a message names somebody or something: what it points at, it may have named itself."""
-    if any(relations.mentioned(message)) or any(_is_chinese_person(*pair) for pair in _tagged(message)):
+    if any(persons.mentioned(message)) or any(_is_chinese_person(*pair) for pair in _tagged(message)):
         return True
     return any(not begins_a_sentence(message[: match.start()]) for match in _capitals(message))
 
@@ -95,8 +95,8 @@ def _people(content: str) -> list[str]:
 def _relatives(content: str) -> list[str]:
     return [
         word
-        for _said, alias in relations.mentioned(content)
-        for word in relations.names_of(alias, chinese=has_han(content))[:1]
+        for _said, alias in persons.mentioned(content)
+        for word in persons.names_of(alias, chinese=has_han(content))[:1]
     ]
 
 

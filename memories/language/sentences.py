@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterable
 from functools import cache
 
-from memories.language import stopwords, text
-from memories.language.scripts import begins_with_han
+from memories.language import text
+from memories.language.text import begins_with_han
 from memories.language.word_lists import words
 
 _FENCE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
@@ -63,4 +63,8 @@ def cut_at_sentence(content: str, max_tokens: int) -> str:
 @cache
 def _empty_words() -> frozenset[str]:
     """A sentence of nothing but these is left out."""
-    return frozenset(text.words(" ".join(words("summary", "pleasantries")))) | stopwords.ENGLISH | stopwords.CHINESE
+    return (
+        frozenset(text.words(" ".join(words("summary", "pleasantries"))))
+        | text.ENGLISH_STOPWORDS
+        | text.CHINESE_STOPWORDS
+    )

@@ -10,7 +10,7 @@ from itertools import pairwise
 
 import rjieba
 
-from memories.language.scripts import has_han
+from memories.language.text import has_han
 from memories.language.word_lists import pattern, word_set
 
 _VERBS = word_set("subjects", "verbs")

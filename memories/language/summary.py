@@ -16,8 +16,8 @@ import rjieba
 
 from memories.language import text
 from memories.language.asking import is_question
-from memories.language.scripts import begins_with_han, has_han
 from memories.language.sentences import is_pleasantry, sentences
+from memories.language.text import begins_with_han, has_han
 
 _ASSISTANT_SHARE = 0.5
 _QUESTION_SHARE = 0.5

@@ -1,4 +1,7 @@
-"""What text is made of: lengths, tokens, words and bigrams of Chinese and English; when two texts are the same."""
+"""What text is made of: scripts, lengths, tokens, words and bigrams; when two texts are the same.
+
+The ranges of Chinese, Japanese and Korean characters are written as they stand within the brackets of a pattern.
+"""
 
 import hashlib
 import re
@@ -12,8 +15,38 @@ from functools import lru_cache
 import rjieba
 import snowballstemmer
 
-from memories.language import stopwords
-from memories.language.scripts import CJK
+from memories.language import word_lists
+from memories.language.word_lists import word_set
+
+#: The ideographs people write, and the few signs between their blocks.
+HAN = "\u3400-\u9fff"
+#: With the mark of repetition 々, the zero 〇 and the compatibility forms: what may stand within a word.
+IDEOGRAPHS = "\u3005\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
+#: What is written without gaps and is in fonts and keyboards: with kana and Hangul, without the rare ideographs.
+COMMON_CJK = "\u3005\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7af"
+#: All that is written without gaps and indexed by characters.
+CJK = f"{COMMON_CJK}\U00020000-\U0003134f"
+_HAN = re.compile(f"[{HAN}]")
+
+
+def has_han(content: str) -> bool:
+    """Whether a text holds an ideograph."""
+    return _HAN.search(content) is not None
+
+
+def begins_with_han(content: str) -> bool:
+    """Whether a text begins with an ideograph."""
+    return _HAN.match(content) is not None
+
+
+def simplified(section: str) -> dict[int, str]:
+    """A table for `str.translate`: the traditional characters of a section of `traditional.txt` as simplified ones."""
+    return str.maketrans({pair[0]: pair[1] for pair in word_lists.words("traditional", section)})
+
+
+ENGLISH_STOPWORDS = word_set("stopwords", "english")
+CHINESE_STOPWORDS = word_set("stopwords", "chinese")
+
 
 ELLIPSIS = " ... "
 #: Dimensions of a keyword vector: terms are hashed into 1 … DIMENSIONS (the most pgvector's sparsevec takes).
@@ -202,7 +235,7 @@ def coverage(content: str, sources: Iterable[str]) -> float:
 
 def characters(text: str) -> set[str]:
     """The Chinese characters of a text that say something by themselves."""
-    return set(_CJK_CHAR.findall(normalise(text))) - stopwords.CHINESE
+    return set(_CJK_CHAR.findall(normalise(text))) - CHINESE_STOPWORDS
 
 
 def terms_of_word(word: str) -> set[int]:
@@ -229,7 +262,7 @@ def term_positions(text: str, wanted: Collection[int]) -> dict[int, set[int]]:
 def telling_characters(text: str) -> list[str]:
     """The Chinese words of a text that are one character long and tell something."""
     said = [word for word in words(text) if len(word) == 1 and _CJK_CHAR.match(word)]
-    return [word for word in dict.fromkeys(said) if word not in stopwords.CHINESE]
+    return [word for word in dict.fromkeys(said) if word not in CHINESE_STOPWORDS]
 
 
 def _chinese_places(run: str) -> Iterator[tuple[int, str]]:
@@ -244,13 +277,13 @@ def _chinese_places(run: str) -> Iterator[tuple[int, str]]:
 
 def _other_terms(run: str) -> list[str]:
     bare = run.replace("’", "'")
-    if bare in stopwords.ENGLISH:
+    if bare in ENGLISH_STOPWORDS:
         return []
     return [stem(bare.removesuffix("'s"))]
 
 
 def _chinese_terms(run: str) -> list[str]:
-    segmented = [word for word in rjieba.cut(run) if word not in stopwords.CHINESE]
+    segmented = [word for word in rjieba.cut(run) if word not in CHINESE_STOPWORDS]
     bigrams = [run[i : i + 2] for i in range(len(run) - 1)]
     known = set(segmented)
     return segmented + [pair for pair in bigrams if pair not in known]

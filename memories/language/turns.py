@@ -10,10 +10,10 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 from memories.choices import Echo, EntryType
-from memories.language import stopwords, text
+from memories.language import text
 from memories.language.asking import is_question
-from memories.language.scripts import has_han
 from memories.language.sentences import is_pleasantry, spoken_sentences
+from memories.language.text import has_han
 from memories.language.word_lists import pattern, word_set
 
 USER_LABEL, ASSISTANT_LABEL = "User", "Assistant"
@@ -187,7 +187,9 @@ def _answering_words(sentence: str) -> set[str]:
 
 def _telling_words(sentence: str) -> set[str]:
     bare = (word.replace("’", "'").removesuffix("'s") for word in text.words(sentence))
-    return {word for word in bare if word not in stopwords.ENGLISH and word not in stopwords.CHINESE} - _CHATTER
+    return {
+        word for word in bare if word not in text.ENGLISH_STOPWORDS and word not in text.CHINESE_STOPWORDS
+    } - _CHATTER
 
 
 def _holds(content: str, word: str) -> bool:

@@ -28,7 +28,8 @@ from memories.conf import conf
 from memories.index.contextual import sparse_literal
 from memories.language import text
 from memories.language.compare import corrects
-from memories.language.confidential import asks_for_several, is_value_alone, named_kinds, vendors_of
+from memories.language.confidential import asks_for_several, is_value_alone, named_kinds
+from memories.language.secret_forms import vendors_of
 from memories.language.turns import sides_of, telling_sentences
 from memories.models import Entry
 from memories.models.entry import SECRET_SUBTYPE

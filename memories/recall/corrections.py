@@ -21,7 +21,7 @@ from memories.language.compare import (
     takes_back,
     takes_back_anywhere,
 )
-from memories.language.perspective import told_back, told_of
+from memories.language.persons import told_back, told_of
 from memories.language.sentences import spoken_sentences
 from memories.language.turns import sides_of, telling_sentences
 from memories.language.word_lists import word_set

@@ -32,7 +32,8 @@ from memories.index import models_in_use
 from memories.index.contextual import indexed_text
 from memories.kinds import SECRET
 from memories.language import text
-from memories.language.confidential import MASKED, SecretKind, asked_kinds, find_secrets
+from memories.language.confidential import asked_kinds, find_secrets
+from memories.language.secret_forms import MASKED, SecretKind
 from memories.models import EmbeddingModel, Entry, Scope, Workspace
 from memories.models.entry import LIVE_SQL, SECRET_SUBTYPE
 from memories.models.policy import Policies

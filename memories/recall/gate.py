@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from memories.language.confidential import asks_which
-from memories.language.scripts import has_han, simplified
+from memories.language.text import has_han, simplified
 from memories.language.word_lists import pattern, phrases, source, words
 
 MIN_BYTES = 5  # UTF-8: «好» is too short, «年糕» is not

@@ -16,9 +16,9 @@ from typing import NamedTuple, Protocol
 import rjieba
 
 from memories.choices import SESSION_EXPIRED, EntryType, ScopeKind, Source
-from memories.language import names, quoting, relations, stopwords, text
+from memories.language import names, persons, quoting, text
 from memories.language.references import Additions
-from memories.language.scripts import HAN, has_han
+from memories.language.text import HAN, has_han
 from memories.language.turns import (
     ASSISTANT_LABEL,
     USER_LABEL,
@@ -37,7 +37,7 @@ _NAMES_AND_WORDS = """
     iris jade jasmine josh king lance melody nick norm peg reed rich rick rod sage skip storm sunny tiffany trinity
     victor wade ward wren bob van
 """
-_ORDINARY = stopwords.ENGLISH | frozenset(_NAMES_AND_WORDS.split())
+_ORDINARY = text.ENGLISH_STOPWORDS | frozenset(_NAMES_AND_WORDS.split())
 #: Before a capital word these make a month of «May», and a place of others.
 _OF_TIME = re.compile(r"\b(?:in|of|on|since|until|till|by|last|next|this|early|mid|late|every)\s+\Z", re.IGNORECASE)
 _BEGINS_AFTER = frozenset('.!?。！？:"“')
@@ -74,7 +74,7 @@ def people_named(message: str, scopes: Sequence[Scope]) -> NamedPeople:
     name_terms: set[int] = set()
     everywhere: list[tuple[frozenset[int], frozenset[int]]] = []
     for scope in scopes:
-        nicknames = relations.without_relations(scope.nicknames)
+        nicknames = persons.without_relations(scope.nicknames)
         people = people_of(scope.pk, scope.version, tuple(scope.speakers), tuple(sorted(nicknames.items())))
         matched = [name for name in people.speakers if matcher.names(name)]
         speakers = dict.fromkeys(people.speakers[name] for name in matched)
@@ -94,15 +94,15 @@ def relations_named(message: str, scopes: Sequence[Scope]) -> Additions:
     for scope in scopes:
         meant: dict[str, tuple[str, ...]] = {}
         by_scope.append(meant)
-        aliases = {alias: name for alias, name in scope.nicknames.items() if alias.startswith(relations.MY) and name}
+        aliases = {alias: name for alias, name in scope.nicknames.items() if alias.startswith(persons.MY) and name}
         if not aliases or (len(scope.speakers) > 1 and len(scope.sender_names) != 1):
             continue
-        mentioned = dict(relations.mentioned(message))
+        mentioned = dict(persons.mentioned(message))
         meant |= {words: (aliases[alias],) for words, alias in mentioned.items() if alias in aliases}
         matcher = _NameMatcher(message)
         for alias, name in aliases.items():
             if alias not in mentioned.values() and matcher.names(names.fold(name)):
-                meant[name] = tuple(relations.names_of(alias, chinese=has_han(message)))
+                meant[name] = tuple(persons.names_of(alias, chinese=has_han(message)))
     first = by_scope[0] if by_scope else {}
     return tuple(
         (words, meant) for words, meant in first.items() if all(other.get(words) == meant for other in by_scope)
@@ -224,7 +224,7 @@ def projects_named(message: str, known: Iterable[str]) -> list[str]:
         word = re.escape(name)
         is_called = re.search(rf"project {word}\b|\b{word} project|项目{word}|{word}\s?(?:项目|系统|工程)", folded)
         is_part = has_han(name) and len(name) < _SURE_CHARS
-        is_word = name not in stopwords.ENGLISH and (
+        is_word = name not in text.ENGLISH_STOPWORDS and (
             not is_part or occurs(text.words(folded), names.words_of_name(name))
         )
         if is_called or is_word:

@@ -18,9 +18,9 @@ from django.db.models import Max, Min
 
 from memories.conf import conf
 from memories.index.contextual import full_match
-from memories.language import references, stopwords, text
+from memories.language import references, text
 from memories.language.calendar import Window, windows
-from memories.language.scripts import COMMON_CJK
+from memories.language.text import COMMON_CJK
 from memories.language.word_lists import pattern, word_set
 from memories.models import Entry, Scope
 from memories.recall.gate import LOOK_CHARS, is_question, is_question_about_past
@@ -37,7 +37,7 @@ _RUN = re.compile(rf"[{COMMON_CJK}]+|[^\s{COMMON_CJK}]+")
 _PUNCTUATION = re.compile('[,;!?，。！？、；：「」『』《》“”‘’（）【】…"`]+')
 _BEFORE, _AFTER = "'([{<*", "'.:)]}>*"
 _LETTER_OR_DIGIT = re.compile(r"[a-z\d]", re.IGNORECASE)
-_STOPWORDS = stopwords.ENGLISH | stopwords.CHINESE
+_STOPWORDS = text.ENGLISH_STOPWORDS | text.CHINESE_STOPWORDS
 
 
 def words_of(query: Query) -> Words:

@@ -24,7 +24,7 @@ from memories.choices import SUMMARY_SUBTYPES, Echo, EntryType, ScopeKind
 from memories.conf import conf
 from memories.index.contextual import bm25_weights
 from memories.kinds import decay
-from memories.language import stopwords, text
+from memories.language import text
 from memories.language.turns import is_turn, sides_of, substance_of
 from memories.language.word_lists import pattern, word_set
 from memories.models import Entry, Evidence, Scope
@@ -437,7 +437,7 @@ def _asked_last(content: str) -> Counter[int] | None:
 def _pairs(content: str) -> frozenset[tuple[str, str]]:
     """Adjacent words, by their stems, English stopwords left out."""
     bare = (word.replace("’", "'").removesuffix("'s") for word in text.words(content))
-    return frozenset(pairwise(text.stem(word) for word in bare if word not in stopwords.ENGLISH))
+    return frozenset(pairwise(text.stem(word) for word in bare if word not in text.ENGLISH_STOPWORDS))
 
 
 #: In `degraded`: the reranker gave no usable answer in time, and the ranking's own order holds.

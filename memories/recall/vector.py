@@ -23,7 +23,7 @@ from memories.conf import conf
 from memories.embeddings.base import Provider, Typical, Unrelated, typical_of, unrelated_of
 from memories.index import models_in_use
 from memories.index.contextual import dense_literal, normalise
-from memories.language import relations, text
+from memories.language import persons, text
 from memories.models import EmbeddingModel, Scope
 from memories.models.entry import LIVE_SQL
 from memories.recall.gate import decide
@@ -291,7 +291,7 @@ def begin_embedding(message: str) -> None:
     What needs no memory is not embedded, and «my sister» waits for the scopes, which may know her name. Where something
     else changes the text, as what «she» means, `vector_of` embeds that.
     """
-    if decide(message).retrieve and not any(relations.mentioned(message)):
+    if decide(message).retrieve and not any(persons.mentioned(message)):
         plain = text.last_tokens(person_lines(searched_part(message)), conf.EMBED_QUERY_TOKENS)
         embeddings.begin_query(plain, seconds=conf.EMBED_RECALL_SECONDS)
 

@@ -17,7 +17,7 @@ from django_q.models import Task
 
 from memories.entries import suppression
 from memories.language import text
-from memories.language.scripts import CJK
+from memories.language.text import CJK
 from memories.models import Batch, DailyEvent, Entry, Erasure, RecallTrace
 from memories.models.table import Fate, tables
 from memplatform.erasure.collect import fates

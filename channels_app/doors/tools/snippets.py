@@ -1,10 +1,10 @@
 """The part of a long text that a question is about."""
 
-from memories.language import stopwords, text
+from memories.language import text
 
 PLACES = 200  # of words that are looked at
 ELLIPSIS = "…"
-_STOPWORDS = stopwords.ENGLISH | stopwords.CHINESE
+_STOPWORDS = text.ENGLISH_STOPWORDS | text.CHINESE_STOPWORDS
 
 
 def cut_around(content: str, question: str, limit: int) -> str:

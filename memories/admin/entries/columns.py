@@ -27,7 +27,7 @@ from memories.admin.spreadsheet import CsvList
 from memories.choices import Category, Due
 from memories.entries import CONTRADICTED_BY
 from memories.language import text
-from memories.language.scripts import CJK
+from memories.language.text import CJK
 from memories.models import Entry, EntryAccess, Slot, Workspace
 from memories.models.entry import SECRET_SUBTYPE
 from memories.models.state import LIVE, State

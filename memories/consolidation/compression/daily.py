@@ -10,7 +10,7 @@ from typing import Any
 from django.db import transaction
 from django.db.models import QuerySet
 
-from memories import batches
+from memories import batches, verification
 from memories.batches import PlanRow
 from memories.batches.steps import CreateStep
 from memories.choices import BatchVerb, Category, ChangeState, EntryType, Outcome, ScopeKind, Source, Verification
@@ -24,14 +24,13 @@ from memories.entries.daily_events import ASSISTANT
 from memories.entries.draft import Draft, QuotedWords
 from memories.entries.evidence import of_day
 from memories.exceptions import ScopeFrozen
-from memories.language import names, relations
+from memories.language import names, persons
 from memories.language.text import count_tokens
 from memories.llm import prompts
 from memories.llm.run import Clock, ModelRun, Report
 from memories.llm.schemas import MAX_FACTS, DayFact, DayFactsOutput, Given
 from memories.models import BatchChange, DailyEvent, Entry, Scope, Workspace
-from memories.verification import claims
-from memories.verification.claims import Conversation, Message
+from memories.verification import Conversation, Message
 
 
 @dataclass(frozen=True)
@@ -110,7 +109,7 @@ class DayChecker:
             event, lines = self.shown[quoted.day], self._lines[quoted.day]
             whole = _Line(Message(quoted.day, event.content, lines[0].message.speaker, event.local_date), 0)
             for line in (*lines, whole):
-                if located := claims.locate([(line.message, quoted.text)]):
+                if located := verification.locate([(line.message, quoted.text)]):
                     quotes += located
                     places += [(event, line.begins)] * len(located)
                     break
@@ -124,13 +123,13 @@ class DayChecker:
             events=[self.shown[pk] for pk in dict.fromkeys(quoted.day for quoted in fact.quote)],
             places=places,
         )
-        candidate.take_fault(claims.fault(fact.content, fact.subject, candidate.quotes, self.conversation))
+        candidate.take_fault(verification.fault(fact.content, fact.subject, candidate.quotes, self.conversation))
         return candidate
 
     @cached_property
     def conversation(self) -> Conversation:
         """The notes as a conversation; a person's own memory is about the person, by any of their names."""
-        learnt = relations.without_relations(self.scope.nicknames)
+        learnt = persons.without_relations(self.scope.nicknames)
         own = {names.fold(speaker) for speaker in self.scope.speakers}
         also = {a for a, name in learnt.items() if names.fold(name) in own or name.startswith(names.UNNAMED)}
         authors = dict.fromkeys([*self.scope.speakers, *sorted(also)], "") if self._is_personal else {}

@@ -16,7 +16,7 @@ from typing import Any
 
 from django.db import transaction
 
-from memories import batches
+from memories import batches, verification
 from memories.batches import PlanRow
 from memories.batches.steps import ArchiveStep, CreateStep, MergeStep, Successor, SupersedeStep
 from memories.choices import BatchState, EntryType, Reading, ScopeKind, Source, Verification
@@ -27,13 +27,12 @@ from memories.consolidation.reading import Claim, Sources
 from memories.entries.draft import Draft
 from memories.entries.fields import COLUMN_SLOTS
 from memories.kinds import category_rule, decay
-from memories.language import compare, similarity, text
+from memories.language import compare, likeness, text
 from memories.language.compare import ConflictVerdict
-from memories.language.similarity import Likeness
+from memories.language.likeness import Likeness
+from memories.language.persons import People
 from memories.models import Batch, DailyEvent, Entry, Scope, Workspace
-from memories.verification import claims
-from memories.verification.claims import Conversation, Message
-from memories.verification.persons import People
+from memories.verification import Conversation, Message
 
 #: Facts in one question: among more, similar ones are missed, and their ids alone fill the answer.
 CHUNK = 80
@@ -163,7 +162,7 @@ def invents(sources: Sequence[Entry], content: str) -> bool:
     scope = sources[0].scope
     messages = [Message(f"f{n}", fact.content, "", fact.stated_at.date()) for n, fact in enumerate(sources, start=1)]
     people = people_of(scope)
-    if claims.invention(content, Conversation(messages, people, scope.speakers)) is not None:
+    if verification.invention(content, Conversation(messages, people, scope.speakers)) is not None:
         return True
     return not _persons([content], people) <= _persons([source.content for source in sources], people)
 
@@ -172,7 +171,7 @@ def loses(source: Entry, content: str, sources: Sequence[Entry]) -> bool:
     """Whether a text leaves out an amount, a date, a code, a name or a person of a source."""
     people = people_of(source.scope)
     becomes = Message("", content, "", max(fact.stated_at for fact in sources).date())
-    if claims.invention(source.content, Conversation([becomes])) is not None:
+    if verification.invention(source.content, Conversation([becomes])) is not None:
         return True
     return not _persons([source.content], people) <= _persons([content], people)
 
@@ -194,9 +193,9 @@ def spokesman(sources: Sequence[Entry]) -> Entry | None:
     def covers(fact: Entry, other: Entry) -> bool:
         content, begin = fact.content.casefold(), other.content.casefold().rstrip(" .。!！")
         return is_repeat(fact, other) or (
-            similarity.contains(fact.content, other.content)
+            likeness.contains(fact.content, other.content)
             and content.startswith(begin)
-            and not any(map(similarity.is_telling, content[len(other.content) - 1 :].split()))
+            and not any(map(likeness.is_telling, content[len(other.content) - 1 :].split()))
         )
 
     longest = sorted(sources, key=lambda fact: (-len(fact.content), -fact.stated_at.timestamp()))
@@ -205,7 +204,7 @@ def spokesman(sources: Sequence[Entry]) -> Entry | None:
 
 def says(content: str, fact: Entry) -> bool:
     """Whether a text says what a fact says, in its words."""
-    return similarity.contains(content, fact.content.rstrip(" .。!！"))
+    return likeness.contains(content, fact.content.rstrip(" .。!！"))
 
 
 def shared_words(fact: Entry, content: str) -> int:
@@ -215,8 +214,8 @@ def shared_words(fact: Entry, content: str) -> int:
 
 def is_repeat(fact: Entry, other: Entry) -> bool:
     """Whether two facts are one memory, by the rule for what is written."""
-    likeness, _share = similarity.compare(other.content, fact.content, threshold=conf.DEDUPE_THRESHOLD)
-    return likeness in (Likeness.SAME, Likeness.ALIKE)
+    verdict, _share = likeness.compare(other.content, fact.content, threshold=conf.DEDUPE_THRESHOLD)
+    return verdict in (Likeness.SAME, Likeness.ALIKE)
 
 
 def _are_apart(sources: Iterable[Entry]) -> bool:

@@ -14,7 +14,7 @@ from itertools import islice
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from memories import llm
+from memories import llm, verification
 from memories.choices import EntryType, Reading, Refusal, ScopeKind, Source, Verification
 from memories.consolidation import reading, trust
 from memories.consolidation.extraction.model import ExtractionQuestion
@@ -29,8 +29,7 @@ from memories.language.compare import ConflictVerdict, judge
 from memories.language.text import terms
 from memories.llm.schemas import ExtractionOutput, Fact
 from memories.models import Entry, Workspace
-from memories.verification import claims
-from memories.verification.claims import Conversation, Message
+from memories.verification import Conversation, Message
 
 #: Facts that share a word with the new ones, the latest; and those one of them is compared with, which share most.
 _LOOKED_AT, _COMPARED = 1_000, 50
@@ -147,7 +146,7 @@ class Checker:
     def candidate(self, fact: Fact) -> Candidate:
         """The fact with its quotes where they stand, and the first thing that is wrong with it."""
         shown = self._messages
-        quotes = claims.locate([(shown[quoted.message], quoted.text) for quoted in fact.quote])
+        quotes = verification.locate([(shown[quoted.message], quoted.text) for quoted in fact.quote])
         messages = {quoted.message: self.question.messages[quoted.message] for quoted in fact.quote}
         owner = find_owner(self.scopes, {scoped.message.id for scoped in messages.values()})
         candidate = Candidate(fact.content, quotes, fact=fact, owner=owner, messages=messages)
@@ -155,7 +154,7 @@ class Checker:
             candidate.refusal = Refusal.NO_SCOPE
         else:
             conversation = self.conversation(messages.values(), owner)
-            candidate.take_fault(claims.fault(fact.content, fact.subject, quotes, conversation))
+            candidate.take_fault(verification.fault(fact.content, fact.subject, quotes, conversation))
         return candidate
 
     def conversation(self, messages: Collection[ScopedMessage], owner: ScopeMessages | None) -> Conversation:

@@ -4,15 +4,8 @@ import time
 
 import pytest
 
-from memories.language.confidential import (
-    MASKED,
-    asked_kinds,
-    find_secrets,
-    is_masked_form,
-    mask,
-    secret_spans,
-    without,
-)
+from memories.language.confidential import asked_kinds, find_secrets, is_masked_form, mask, secret_spans, without
+from memories.language.secret_forms import MASKED
 from memories.recall import gate
 from tests.memories.confidential.texts import INNOCENT, SECRETS, Told
 

@@ -2,7 +2,9 @@
 
 import pytest
 
-from memories.language import entities, text
+from memories.language import text
+from memories.language.names import numbers as numbers_in
+from memories.language.names import proper_names
 
 
 @pytest.mark.parametrize(
@@ -19,9 +21,9 @@ from memories.language import entities, text
     ],
 )
 def test_numbers_and_dates_are_told(content: str, numbers: set[str]) -> None:
-    assert entities.numbers(content) >= numbers
+    assert numbers_in(content) >= numbers
     if not numbers:
-        assert entities.numbers(content) == set()
+        assert numbers_in(content) == set()
 
 
 @pytest.mark.parametrize(
@@ -35,9 +37,9 @@ def test_numbers_and_dates_are_told(content: str, numbers: set[str]) -> None:
     ],
 )
 def test_names_are_told(content: str, names: set[str]) -> None:
-    assert entities.names(content) >= names
+    assert proper_names(content) >= names
     if not names:
-        assert entities.names(content) == set()
+        assert proper_names(content) == set()
 
 
 def test_coverage_is_the_share_of_words_that_are_said_too() -> None:

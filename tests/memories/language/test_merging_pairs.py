@@ -3,7 +3,7 @@
 import pytest
 
 from memories.language import text
-from memories.language.similarity import Likeness, compare, says_all
+from memories.language.likeness import Likeness, compare, says_all
 from tests.memories.language.merging_pairs import pairs
 
 MERGED = (Likeness.SAME, Likeness.ALIKE)

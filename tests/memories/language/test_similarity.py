@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memories.language.similarity import Likeness, compare, contains
+from memories.language.likeness import Likeness, compare, contains
 
 SAME = [
     ("I like green tea", "i like GREEN tea!"),

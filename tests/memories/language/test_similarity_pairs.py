@@ -2,7 +2,7 @@
 
 import pytest
 
-from memories.language.similarity import Likeness, compare
+from memories.language.likeness import Likeness, compare
 
 #: A line is a pair. Each differs in one thing somebody could ask about.
 TWO_MEMORIES = """

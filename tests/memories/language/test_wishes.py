@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from memories.language.wishes import asks_to_keep, names_what
+from memories.language.asking import asks_to_keep, names_what
 
 LINES = Path(__file__).with_name("wishes.txt").read_text(encoding="utf-8").splitlines()
 REQUESTS = [line[2:] for line in LINES if line.startswith("+ ")]

@@ -10,7 +10,7 @@ from memories.choices import EntryType
 from memories.entries.draft import Draft
 from memories.index import worker
 from memories.language.compare import corrects, takes_back
-from memories.language.scripts import has_han
+from memories.language.text import has_han
 from memories.language.turns import telling_sentences, turn_of
 from memories.models import Scope
 from memories.recall import Query, Recall, SearchScope, recall

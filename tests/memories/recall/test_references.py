@@ -10,7 +10,7 @@ from benchmarks.references import cases, messages
 from memories import embeddings, entries
 from memories.choices import ScopeKind
 from memories.index import worker
-from memories.language import relations
+from memories.language import persons
 from memories.language.references import ASSISTANT, MOST_MESSAGES, USER, RecentMessage, resolve
 from memories.lifecycle import maintenance
 from memories.models import Entry, Scope, Workspace
@@ -147,7 +147,7 @@ def test_a_follow_up_without_a_noun_is_searched_for(scope: Scope) -> None:
     ],
 )
 def test_relations_are_learnt_from_statements(line: str, learnt: dict[str, str]) -> None:
-    assert relations.learn(line) == learnt
+    assert persons.learn_relations(line) == learnt
 
 
 def test_my_sister_is_lena_and_lena_my_sister(scope: Scope) -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from memories.choices import Refusal
 from memories.language.amounts import amounts_in
-from memories.verification.claims import Conversation, Message, invention
+from memories.verification import Conversation, Message, invention
 
 
 @pytest.mark.parametrize(

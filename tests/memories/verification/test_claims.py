@@ -4,10 +4,10 @@ from datetime import date
 
 import pytest
 
+from memories import verification
 from memories.choices import Refusal
-from memories.verification import claims
-from memories.verification.claims import Conversation, Message
-from memories.verification.persons import People
+from memories.language.persons import People
+from memories.verification import Conversation, Message
 
 ON = date(2026, 3, 4)  # a Wednesday
 
@@ -23,7 +23,7 @@ def fault(
     own = [one.speaker for one in said if not one.is_answer]
     conversation = Conversation(said, People.of(own[:1], own[1:]), known)
     parts = [(one, quote or one.content) for one in said if not quote or quote in one.content]
-    return claims.fault(content, subject, claims.locate(parts), conversation)
+    return verification.fault(content, subject, verification.locate(parts), conversation)
 
 
 @pytest.mark.parametrize(
@@ -43,10 +43,10 @@ def test_words_of_its_own_are_no_fault(said: str, stated: str) -> None:
 def test_a_statement_without_its_words_in_the_message_is_refused() -> None:
     said = message("nuts make me swell up")
     conversation = Conversation([said], People.of(["Sam"]))
-    quoted = claims.locate([(said, "nuts make me ill")])
-    assert claims.fault("Sam is allergic to nuts.", "speaker", quoted, conversation) is Refusal.NO_QUOTE
-    one_of_two = claims.locate([(said, "nuts"), (said, "almonds")])
-    assert claims.fault("Sam is allergic to nuts.", "speaker", one_of_two, conversation) is Refusal.NO_QUOTE
+    quoted = verification.locate([(said, "nuts make me ill")])
+    assert verification.fault("Sam is allergic to nuts.", "speaker", quoted, conversation) is Refusal.NO_QUOTE
+    one_of_two = verification.locate([(said, "nuts"), (said, "almonds")])
+    assert verification.fault("Sam is allergic to nuts.", "speaker", one_of_two, conversation) is Refusal.NO_QUOTE
 
 
 def test_what_only_the_bot_said_is_nobodys_word() -> None:
@@ -128,6 +128,9 @@ def test_it_is_written_of_whom_it_was_said(said: str, stated: str, subject: str)
 def test_a_summary_may_tell_of_everybody_and_invents_nothing() -> None:
     said = [message("my roommate moves out on 5 March"), message("我在杭州等你", "Mia", "m2")]
     conversation = Conversation(said, People.of(["Sam"], ["Mia"]))
-    assert claims.invention("Sam's roommate moves out on 5 March; Mia waits in Hangzhou.", conversation) is Refusal.NAME
-    assert claims.invention("Sam's roommate moves out on 5 March; Mia waits.", conversation) is None
-    assert claims.invention("Sam's roommate moves out on 6 March.", conversation) is Refusal.AMOUNT
+    assert (
+        verification.invention("Sam's roommate moves out on 5 March; Mia waits in Hangzhou.", conversation)
+        is Refusal.NAME
+    )
+    assert verification.invention("Sam's roommate moves out on 5 March; Mia waits.", conversation) is None
+    assert verification.invention("Sam's roommate moves out on 6 March.", conversation) is Refusal.AMOUNT

@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from memories.verification.decoys import attributed, decoys, opposite, other_number, other_person
+from memories.verification import attributed, decoys, opposite, other_number, other_person
 
 CHANCE = random.Random(7)
 

@@ -3,7 +3,7 @@
 import pytest
 
 from memories.language.names import introduced
-from memories.verification.persons import SPEAKER, People, unknown_names
+from memories.language.persons import SPEAKER, People, unknown_names
 
 PEOPLE = People.of(["Sam", "小山"], ["Tom", "李雷"], {"my sister": "Ida", "tommy": "Tom", "sammy": "Sam"})
 

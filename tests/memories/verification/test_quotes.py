@@ -2,12 +2,12 @@
 
 import pytest
 
-from memories.verification import quotes
-from memories.verification.quotes import Span
+from memories import verification
+from memories.verification import Span
 
 
 def found(quote: str, content: str) -> list[str]:
-    return [span.text(content) for span in quotes.find(quote, content)]
+    return [span.text(content) for span in verification.find_quote(quote, content)]
 
 
 @pytest.mark.parametrize(
@@ -29,9 +29,9 @@ def test_it_is_found_as_it_stands_in_the_message(quote: str, content: str, there
 
 def test_its_positions_are_those_of_the_message_as_it_was_written() -> None:
     content = "①　我住在 杭州，ﬁne?"
-    assert quotes.find("我住在杭州", content) == [Span(2, 8)]
+    assert verification.find_quote("我住在杭州", content) == [Span(2, 8)]
     assert content[2:8] == "我住在 杭州"
-    assert quotes.find("fine", content) == [Span(9, 12)]
+    assert verification.find_quote("fine", content) == [Span(9, 12)]
 
 
 @pytest.mark.parametrize(
@@ -47,7 +47,7 @@ def test_its_positions_are_those_of_the_message_as_it_was_written() -> None:
     ],
 )
 def test_what_is_not_there_word_for_word_is_not_found(quote: str, content: str) -> None:
-    assert quotes.find(quote, content) == []
+    assert verification.find_quote(quote, content) == []
 
 
 @pytest.mark.parametrize("gap", ["…", "...", "[...]", " … ", "……"])

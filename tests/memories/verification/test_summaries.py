@@ -14,7 +14,7 @@ import pytest
 
 from memories.consolidation.capture import turn_text
 from memories.consolidation.summaries import CheckedSummary, StoredTurn
-from memories.verification.claims import Conversation, Message
+from memories.verification import Conversation, Message
 
 TABLE = Path(__file__).with_name("summaries.txt")
 DAY = date(2026, 5, 1)

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from memories import verification
 from memories.choices import Refusal
 from memories.consolidation.statements import conversation_of
 from memories.language import amounts
 from memories.language.amounts import dates_of
-from memories.verification import claims
-from memories.verification.claims import Conversation, Message
+from memories.verification import Conversation, Message
 
 FOLDER = Path(__file__).parent
 SAID_ON = date(2026, 3, 4)
@@ -55,15 +55,15 @@ def merged(wanted: str) -> Iterator[tuple[list[str], str]]:
 def refusal(messages: Sequence[Message], said: str) -> Refusal | None:
     """What speaks against it where it rests on all that was said."""
     authors = {one.speaker: "" for one in messages if not one.is_answer}
-    quotes = claims.locate([(one, one.content) for one in messages])
-    return claims.fault(said, "", quotes, conversation_of(messages, authors, None))
+    quotes = verification.locate([(one, one.content) for one in messages])
+    return verification.fault(said, "", quotes, conversation_of(messages, authors, None))
 
 
 def loses_or_invents(facts: Sequence[str], said: str) -> bool:
     as_said = [Message(f"f{n}", fact, "", SAID_ON) for n, fact in enumerate(facts, start=1)]
-    is_invented = claims.invention(said, Conversation(as_said)) is not None
+    is_invented = verification.invention(said, Conversation(as_said)) is not None
     becomes = Conversation([Message("new", said, "", SAID_ON)])
-    return is_invented or any(claims.invention(fact, becomes) is not None for fact in facts)
+    return is_invented or any(verification.invention(fact, becomes) is not None for fact in facts)
 
 
 @pytest.mark.thorough
@@ -84,7 +84,7 @@ def test_what_the_checks_see_of_lies() -> None:
 def test_of_good_summaries_none_and_of_bad_ones_what_nobody_named_is_seen() -> None:
     def invents(case: Case) -> bool:
         messages, said = case
-        return claims.invention(said, conversation_of(messages, {}, None)) is not None
+        return verification.invention(said, conversation_of(messages, {}, None)) is not None
 
     good, bad = list(stated("summary good")), list(stated("summary bad"))
     assert [said for messages, said in good if invents((messages, said))] == []

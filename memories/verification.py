@@ -1,21 +1,78 @@
-"""What is checked of every statement a model makes, in every language alike: quotes, amounts, names, persons (D5).
+"""What is checked of every statement a model makes, and the lies that try its reader (A11, B3, D5, D6).
 
-No grammar: whether the quote means what is stated is for the second reading. These checks refuse what no reader has to
-be asked about.
+Rules in every language alike, no grammar: quotes, amounts, names, persons. Whether a quote means what is stated is for
+the second reading; these checks refuse what no reader has to be asked about. Decoys are statements known to be false,
+made mechanically of statements that were offered; a reading that takes one of them for true is not believed.
 """
 
+import random
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from functools import cached_property
 
 from memories.choices import Refusal
-from memories.language import amounts, text
-from memories.language.amounts import dates_of
-from memories.verification import persons, quotes
-from memories.verification.persons import SPEAKER, People
+from memories.language import amounts, persons, text
+from memories.language.amounts import amounts_in, dates_of
+from memories.language.names import fold
+from memories.language.persons import SPEAKER, People
+from memories.language.text import has_han
+from memories.language.word_lists import words
+
+#: Marks that are typed in several ways.
+_ALIKE = str.maketrans({"‘": "'", "’": "'", "“": '"', "”": '"', "–": "-", "—": "-", "−": "-", "…": "..."})
+#: Where a quote leaves words out.
+_GAP = re.compile(r"\[?(?:\.{3,}|…+)\]?")
+_EDGES = " \t\n\"'“”‘’「」『』«»()（）[]【】,，.。;；:：!！?？、-–—"
+
+
+@dataclass(frozen=True)
+class Span:
+    """A part of a message, by the positions of its characters."""
+
+    start: int
+    end: int
+
+    def text(self, content: str) -> str:
+        return content[self.start : self.end]
+
+
+def find_quote(quote: str, content: str) -> list[Span]:
+    """Where a message holds a quote, a span for each of its parts in order; none where any part is missing.
+
+    «A … B» quotes two parts. A quote of nothing but marks is in no message.
+    """
+    characters, positions = _folded(content)
+    spans: list[Span] = []
+    begin = 0
+    for part in filter(None, (_fold(piece) for piece in _GAP.split(quote))):
+        at = characters.find(part, begin)
+        if at < 0:
+            return []
+        begin = at + len(part)
+        spans.append(Span(positions[at], positions[begin - 1] + 1))
+    return spans
+
+
+def _fold(piece: str) -> str:
+    """A part of a quote as it is looked for: without the marks at its ends."""
+    stripped = piece.strip(_EDGES)
+    return _folded(stripped)[0] if any(char.isalnum() for char in stripped) else ""
+
+
+def _folded(content: str) -> tuple[str, list[int]]:
+    """The characters of a text without spaces, in one width and case, and where each of them stands."""
+    characters: list[str] = []
+    positions: list[int] = []
+    for position, char in enumerate(content):
+        for one in unicodedata.normalize("NFKC", char.translate(_ALIKE)).casefold():
+            if not one.isspace():
+                characters.append(one)
+                positions.append(position)
+    return "".join(characters), positions
+
 
 #: Numbers in words up to here may be counted from what was enumerated: «both», «his two sisters».
 _COUNTED = 12
@@ -43,7 +100,7 @@ class Quote:
     """Words of a message."""
 
     message: Message
-    span: quotes.Span
+    span: Span
 
     @property
     def text(self) -> str:
@@ -88,7 +145,7 @@ def locate(parts: Sequence[tuple[Message, str]]) -> list[Quote]:
     """The quotes in their messages; none where one of them is in none."""
     found: list[Quote] = []
     for message, quote in parts:
-        spans = quotes.find(quote, message.content)
+        spans = find_quote(quote, message.content)
         if not spans:
             return []
         found += [Quote(message, span) for span in spans]
@@ -116,7 +173,7 @@ def invention(content: str, conversation: Conversation) -> Refusal | None:
     return Refusal.NAME if persons.unknown_names(content, conversation.text) else None
 
 
-def marks(content: str) -> set[str]:
+def telling_marks(content: str) -> set[str]:
     """What tells most in a text, in whatever language: numbers and dates, codes, names."""
     return amounts.amounts_in(content) | {_squeezed(code) for code in _codes(content)} | persons.names_in(content)
 
@@ -178,3 +235,88 @@ def _spoken_of(content: str, quote: Quote, people: People) -> set[str]:
     found = people.named(best, writes_of_user=False)
     author = people.key(quote.message.speaker)
     return {author if one == SPEAKER and author else one for one in found}
+
+
+_NUMBER = re.compile(r"\d+")
+_NAMES = {True: words("decoys", "chinese_names"), False: words("decoys", "english_names")}
+#: What turns a statement round: the first that is found in it.
+_TURNS = (
+    (re.compile(r"\b(is|was|are|were|has been|will|can|should) (?!not\b)"), r"\1 not "),
+    (re.compile(r"\b(?:does not|do not|did not|doesn't|don't|didn't|isn't|wasn't|cannot|can't|never) ?"), ""),
+    (re.compile(r"\b(has|owns|keeps) (?=an?\b|the\b|\d|two|three|four)"), "does not have "),
+    (re.compile(r"(没有|没|不(?!过|久|同|错|仅))"), ""),
+    (
+        re.compile(
+            r"(?<!只)(?<!还)(?<!不)(是|(?<![开聚机社年晚宴])会(?!议|计|场|员)|能|想|要|喜欢|爱|住在|打算|计划|属于|需要)"
+        ),
+        r"不\1",
+    ),
+    (re.compile(r"(?<![没只])有"), "没有"),
+    (re.compile(r"(过敏)"), r"不\1"),
+)
+
+
+def decoys(statement: str, quote: str, told: str, people: Sequence[str], chance: random.Random) -> Iterator[str]:
+    """False variants of a statement, in chance order; `told` is all that was said, `people` the names in it.
+
+    The quote is turned round, and not the statement: the opposite of a lie may be true.
+    """
+    makers: list[Callable[[], str]] = [
+        lambda: other_number(statement, told, chance),
+        lambda: opposite(quote),
+        lambda: other_person(statement, told, people, chance),
+    ]
+    chance.shuffle(makers)
+    makers += [lambda: denied(quote), lambda: attributed(quote, told, chance)]  # of any quote
+    for make in makers:
+        if (made := make()) and made != statement and fold(made) not in fold(told):
+            yield made
+
+
+def other_number(statement: str, told: str, chance: random.Random) -> str:
+    """The statement with another number in place of one of its numbers; empty where it has none."""
+    found = list(_NUMBER.finditer(statement))
+    if not found:
+        return ""
+    match = chance.choice(found)
+    there = amounts_in(told) | set(_NUMBER.findall(told)) | {one.group() for one in found}
+    value = int(match.group()[:9])
+    near = (str(value + step) for step in (2, 3, 5, 7, 11, 13) if str(value + step) not in there)
+    other = next(near, "")
+    return statement[: match.start()] + other + statement[match.end() :] if other else ""
+
+
+def opposite(statement: str) -> str:
+    """The statement denied, or without its denial; empty where no rule turns it round."""
+    for pattern, turned in _TURNS:
+        made, count = pattern.subn(turned, statement, count=1)
+        if count:
+            return made
+    return ""
+
+
+def other_person(statement: str, told: str, people: Sequence[str], chance: random.Random) -> str:
+    """The statement told of somebody who was never mentioned; empty where it names nobody."""
+    named = [name for name in sorted(people, key=len, reverse=True) if name and name in statement]
+    user = re.search(r"^(?:The user|User|用户)", statement)
+    if not (named or user):
+        return ""
+    old = user.group() if user else named[0]
+    return statement.replace(old, _stranger(statement, told, chance))
+
+
+def denied(quote: str) -> str:
+    """The words, said not to be true."""
+    return f"{'并非如此：' if has_han(quote) else 'It is not true that: '}{quote}"
+
+
+def attributed(quote: str, told: str, chance: random.Random) -> str:
+    """The words in the mouth of somebody who was never mentioned."""
+    stranger = _stranger(quote, told, chance)
+    return f"{stranger}说：{quote}" if has_han(quote) else f"{stranger} said: {quote}"
+
+
+def _stranger(words: str, told: str, chance: random.Random) -> str:
+    """A name that occurs nowhere in what was said."""
+    names = _NAMES[has_han(words)]
+    return chance.choice([name for name in names if fold(name) not in fold(told + words)] or names)

@@ -1,12 +1,30 @@
-"""Secrets by the words around them: a word for one with a value beside it, a number that opens something."""
+"""Secrets that people say in a conversation: found by their form, by a checksum, or by the words around them.
+
+`find_secrets` names the characters, `mask` takes them out, `asked_kinds` says which kinds of secret a question asks
+for, `asks_which` whether it asks for the value of a certain one. What it goes by, in English and in Chinese:
+1. forms that nothing else has: keys of vendors, JWTs, private keys, passwords in addresses, headers and settings;
+2. numbers with a checksum: cards, IBANs, Chinese identity numbers, where no other word says what they are;
+3. a word for a secret (`confidential.txt`) with a value beside it, whose form the kind of secret decides.
+
+Each step looks at a bounded number of characters around a word, so that a text is read in a time that grows as it does.
+"""
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice, zip_longest
 
-from memories.language.confidential.kinds import SecretKind, Span
-from memories.language.confidential.values import UNITS, Value
+from memories.language.secret_forms import (
+    MASKED,
+    UNITS,
+    FoundSecret,
+    SecretKind,
+    Span,
+    Value,
+    by_checksum,
+    by_form,
+    fold,
+)
 from memories.language.word_lists import pattern, source, words
 
 #: Characters of a text that are looked at beside a word for a secret.
@@ -252,3 +270,123 @@ def _value_before(value: "Value", start: int, least: int) -> tuple[int, int] | N
         if (match := last.search(value.folded, begin, end)) and (span := value.at(match.start(), may_be_plain=False)):
             return span if span[1] >= end - 1 else None
     return None
+
+
+#: A question for one of these is answered with secrets of these kinds: people call a PIN a password, and a code a PIN.
+_MEANT = {
+    SecretKind.PASSWORD: {SecretKind.PASSWORD, SecretKind.CODE, SecretKind.PHRASE, SecretKind.KEY},
+    SecretKind.CODE: {SecretKind.CODE, SecretKind.PASSWORD},
+    SecretKind.KEY: {SecretKind.KEY, SecretKind.PASSWORD},
+    SecretKind.PHRASE: {SecretKind.PHRASE, SecretKind.PASSWORD},
+    SecretKind.ACCOUNT: {SecretKind.ACCOUNT, SecretKind.CARD},
+}
+_ASKED = {kind: pattern("confidential", f"asks_{kind}", re.IGNORECASE) for kind in SecretKind}
+_SEVERAL = pattern("confidential", "asks_several", re.IGNORECASE)
+_ANY_SECRET = pattern("confidential", "asks_any", re.IGNORECASE)
+#: «Which GitHub token does CI use?», 「api密钥是什么？」: a certain one's value; «what is an API key?» asks of all.
+_WHICH_BEFORE = pattern("confidential", "which_before", re.IGNORECASE)
+_WHICH_AFTER = pattern("confidential", "which_after", re.IGNORECASE)
+_IS_WHAT = pattern("confidential", "is_what")
+_WHICH_CHARS = 40
+_VALUE_ALONE = re.compile(r"(?=[!-~]{0,200}\d)[!-~]{4,200}")
+
+
+def is_value_alone(question: str) -> bool:
+    """Whether nothing but what may be a secret is looked for: who types it, knows it."""
+    return _VALUE_ALONE.fullmatch(fold(question).strip()) is not None
+
+
+def asked_kinds(question: str) -> frozenset[SecretKind]:
+    """The kinds of secret a question asks for; none: it is about something else."""
+    return frozenset(meant for kind in named_kinds(question) for meant in _MEANT.get(kind, {kind}))
+
+
+def named_kinds(question: str) -> frozenset[SecretKind]:
+    """The kinds of secret a question has words for: of what is asked for, what is most likely meant."""
+    folded = fold(question)
+    if _ANY_SECRET.search(folded) or is_value_alone(question):
+        return frozenset(SecretKind)
+    named = {kind for kind, form in _ASKED.items() if form.search(folded)}
+    return frozenset(named | {SecretKind(str(noun.lastgroup)) for noun in nouns_of(folded)})
+
+
+def asks_for_several(question: str) -> bool:
+    """Whether all secrets of a kind are asked for: «what are my passwords?»."""
+    return _SEVERAL.search(fold(question)) is not None
+
+
+def asks_which(question: str) -> bool:
+    """Whether the value of a certain secret is asked for, and not what such a thing is."""
+    folded = fold(question)
+    return any(
+        _IS_WHAT.match(folded, noun.end())
+        or _WHICH_AFTER.match(folded, noun.end())
+        and _WHICH_BEFORE.search(folded, max(0, noun.start() - _WHICH_CHARS), noun.start())
+        for noun in nouns_of(folded)
+    )
+
+
+#: Of what is masked wherever it stands again: a shorter one stands in many a word.
+_AGAIN_CHARS = 4
+#: Where a secret was taken out before, here or of what a tool was given.
+_HOLES = (MASKED, "[not stored]")
+
+
+def find_secrets(said: str) -> list[FoundSecret]:
+    """What of a text is a secret, in its order; none overlap."""
+    folded = fold(said)
+    for hole in _HOLES:
+        folded = folded.replace(hole, "·" * len(hole))
+    spans = [*by_form(folded), *by_checksum(folded)]
+    spans += [*by_words(folded), *by_use(folded)]
+    found: list[FoundSecret] = []
+    for start, end, kind in sorted(spans, key=lambda span: (span[0], -span[1])):
+        if found and start < found[-1].end:
+            if end > found[-1].end:
+                found[-1] = FoundSecret(found[-1].start, end, found[-1].kind, said[found[-1].start : end])
+        else:
+            found.append(FoundSecret(start, end, kind, said[start:end]))
+    return found
+
+
+def mask(said: str, also: Iterable[str] = ()) -> str:
+    """A text without its secrets, and without `also`, secrets that were found beside it."""
+    return without(said, secret_spans(said, also))
+
+
+def secret_spans(said: str, also: Iterable[str] = ()) -> list[tuple[int, int]]:
+    """Where `mask` takes something out: the secrets of a text, and where one of them or of `also` stands again."""
+    found = find_secrets(said)
+    spans = [(secret.start, secret.end) for secret in found]
+    values = {value.strip("!.,;:?") for value in (*(secret.value for secret in found), *also)}
+    again = sorted((value for value in values if len(value) >= _AGAIN_CHARS), key=len, reverse=True)
+    for value in again:
+        if value in said:
+            for match in re.finditer(rf"(?<![A-Za-z\d]){re.escape(value)}(?![A-Za-z\d])", said):
+                if all(match.end() <= start or end <= match.start() for start, end in spans):
+                    spans.append(match.span())
+    return sorted(spans)
+
+
+def without(said: str, spans: Iterable[tuple[int, int]]) -> str:
+    """A text with `[secret]` in the place of these spans, which are in their order."""
+    parts, at = [], 0
+    for start, end in spans:
+        parts += [said[at:start], MASKED]
+        at = end
+    return "".join([*parts, said[at:]])
+
+
+def is_masked_form(masked: str, said: str) -> bool:
+    """Whether a text is what another one becomes without its secrets."""
+    if MASKED not in masked:
+        return masked == said
+    first, *others = masked.split(MASKED)
+    if not said.startswith(first) or not said.endswith(others[-1]):
+        return False
+    at = len(first)
+    for part in others[:-1]:
+        if (at := said.find(part, at)) < 0:
+            return False
+        at += len(part)
+    return at <= len(said) - len(others[-1])

@@ -1,0 +1,615 @@
+"""When two texts are one memory, and when a small difference makes them two (A10).
+
+Two texts are one memory when they say the same words in the same order, apart from differences that carry no fact:
+articles, particles, courtesies, fillers, synonyms, endings, a part that tells when in another place. Nothing is
+guessed: whatever else differs, somebody may ask about: a number, a name, a negation, a colour. So words that differ in
+number, date, degree, modality or direction are no synonyms; what has a second meaning is listed in pairs, which hold
+for two words at the same place and no others.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from enum import Enum
+from functools import lru_cache
+from itertools import pairwise
+
+import rjieba
+
+from memories.language import text
+from memories.language.text import HAN, has_han
+from memories.language.word_lists import groups, pattern, word_set, words
+
+
+def _regular(base: str) -> list[str]:
+    """The third person, the -ing form, the past and the participle of a regular verb."""
+    if base.endswith("e"):
+        return [f"{base}s", f"{base[:-1]}ing", f"{base}d", f"{base}d"]
+    third = f"{base}es" if base.endswith(("s", "x", "ch", "sh", "o")) else f"{base}s"
+    return [third, f"{base}ing", f"{base}ed", f"{base}ed"]
+
+
+def _english_groups() -> dict[str, str]:
+    """Each word and the name of what it stands for, with its ending: a past is no present."""
+    found: dict[str, str] = {}
+    for group in groups("synonyms", "verbs"):
+        name = group[0].split("/")[0]
+        for verb in group:
+            forms = verb.split("/") if "/" in verb else [verb, *_regular(verb)]
+            for form, ending in zip(forms, ("", "s", "ing", "ed", "ed"), strict=True):
+                found.setdefault(form, name + ending)
+    for group in groups("synonyms", "nouns"):
+        name = group[0].split("/")[0]
+        for noun in group:
+            singular, _slash, plural = noun.partition("/")
+            found.setdefault(singular, name)
+            found.setdefault(plural or f"{singular}s", f"{name}s")
+    for group in groups("synonyms", "others"):
+        name = next((word for word in group if "_" not in word), group[0])
+        name = found.get(name, name)
+        for word in group:
+            found.setdefault(word, name)
+    return found
+
+
+_ENGLISH_GROUPS = _english_groups()
+_CHINESE_GROUPS = {word: group[0] for group in reversed(groups("synonyms", "chinese")) for word in group}
+_SAID_AS = _ENGLISH_GROUPS | _CHINESE_GROUPS
+_PAIRS = frozenset(
+    frozenset(_SAID_AS.get(word, word) for word in pair.split("/")) for pair in words("synonyms", "pairs")
+)
+#: Of how many words the longest word of several words is.
+_LONGEST = max(word.count("_") + 1 for word in _ENGLISH_GROUPS)
+
+
+#: What comes and goes beside what already counts for nothing.
+_LIGHT_CHINESE = frozenset("的地得了着都也还就会里而便所个")
+_LIGHT_BESIDE = frozenset({"its", "currently", "现在"})  # of each group its name
+#: Before these 是 and 的 only stress where or how: 是在北京工作的.
+_STRESSED = frozenset("在从由用跟")
+_NEGATIONS = frozenset("不没沒无無非未别別莫勿否")
+_ENGLISH_NEGATIONS = word_set("differences", "english_negations")
+_TYING = word_set("differences", "binding")
+_BE = frozenset({"is", "am", "are"})
+_HAVE = frozenset({"has", "have"})
+_IRREGULAR = word_set("differences", "irregular")
+_COUNTING = word_set("differences", "counting")
+_LOOK_BACK = 3
+_NO_FORMS = word_set("differences", "no_forms")
+_STARTERS = word_set("differences", "starters")
+_ADVERBS = word_set("differences", "adverbs")
+_CHINESE_TIME = pattern("differences", "chinese_time")
+_TIMES = word_set("differences", "times")
+_TIME_STARTERS = frozenset(["in", "on", "at", "every", "each", "during", "this", "last", "next"])
+_MOST_MOVED = 6
+_CLAUSE = re.compile("[^,.;:!?，。；：！？\n]+")
+#: 了 behind a verb, and not at the end.
+_DONE = re.compile(f"了(?=[{HAN}])(?![吗嗎吧呢啊])")
+_MOST_COMPARED = 120  # words between the first difference and the last
+_OF_FOR = frozenset(("of", "for"))  # «a picture of Anna» is not «a picture for Anna»
+_NO_ADVERBS = word_set("differences", "no_adverbs")
+_STRESSED_BY = word_set("differences", "intensifies")
+_WEEK = re.compile("星期|礼拜")
+_CUT_CHARS, _MOST_CUT = 3, 8
+_ALTERNATIVES = "|".join(sorted({*_CHINESE_GROUPS, *_LIGHT_CHINESE, *_STRESSED_BY}, key=len, reverse=True))
+_KNOWN = re.compile(_ALTERNATIVES)
+_MADE_OF_KNOWN = re.compile(f"(?:{_ALTERNATIVES})+")
+_ASKING = word_set("differences", "asking")
+_MOST_ADDED = 2  # words of a fuller text
+_STRESSING = word_set("differences", "stressing")
+
+
+def clauses(content: str) -> tuple[str, ...]:
+    """What stands between the signs of a text, folded."""
+    return tuple(text.normalise(clause) for clause in _CLAUSE.findall(content) if clause.strip())
+
+
+def are_as_done(ours: Sequence[str], theirs: Sequence[str]) -> bool:
+    """Whether both say that something was done, or none does: 买了 is not 买; 了 may stand at the end as well."""
+    own, other = ("".join(one) for one in (ours, theirs))
+    if any(map(_DONE.search, ours)) == any(map(_DONE.search, theirs)):
+        return True
+    return "了" in own and "了" in other
+
+
+def are_same_clauses(ours: Sequence[str], theirs: Sequence[str]) -> bool:
+    """Whether the same stands between the signs, in any order; or one has a comma more."""
+    own, other = (Counter("".join(sorted(clause)) for clause in one) for one in (ours, theirs))
+    less, more = sorted([(own - other).total(), (other - own).total()])
+    return more == 0 or (less, more) == (1, 2)
+
+
+def are_harmless(old: Sequence[str], new: Sequence[str], is_name: Callable[[str], bool], *, may_move: bool) -> bool:
+    """Whether two texts, as words, say the same though their words differ. Names are what they are.
+
+    A part may stand elsewhere only where their clauses are the same.
+    """
+    ours, theirs = _known(tuple(old), is_name), _known(tuple(new), is_name)
+    if ours == theirs or "".join(ours) == "".join(theirs):
+        return bool(ours)
+    if sorted(ours) == sorted(theirs):
+        return may_move and _is_moved(ours, theirs, is_name)
+    ours, theirs = _without_the_same_ends(ours, theirs)
+    if max(len(ours), len(theirs)) > _MOST_COMPARED:
+        return False
+    left_out: list[str] = []
+    added: list[str] = []
+    for kind, start, end, other, until in SequenceMatcher(None, ours, theirs, autojunk=False).get_opcodes():
+        if kind == "replace" and not _is_harmless_change(ours, theirs, (start, end), (other, until), is_name):
+            return False
+        if kind in ("insert", "delete"):
+            if any(
+                map(_negates, [*ours[max(start - _LOOK_BACK, 0) : start], *theirs[max(other - _LOOK_BACK, 0) : other]])
+            ):
+                return False
+            left_out += ours[start:end]
+            added += theirs[other:until]
+    more = left_out or added
+    if (left_out and added) or len(more) > _MOST_ADDED:
+        return False
+    return all(word in _STRESSING and not is_name(word) for word in more)
+
+
+def is_time_moved(ours: str, theirs: str) -> bool:
+    """Whether the one time a Chinese text names stands elsewhere: 周末我带孩子 and 我周末带孩子."""
+    here, there = (list(_CHINESE_TIME.finditer(content)) for content in (ours, theirs))
+    if [match[0] for match in here] != [match[0] for match in there] or len(here) != 1:
+        return False
+    start, until = here[0].span()
+    other, end = there[0].span()
+    over = ours[until : until + other - start] if other > start else ours[other:start]
+    is_same = ours[:start] + ours[until:] == theirs[:other] + theirs[end:]
+    return is_same and len(over) <= _MOST_MOVED and not _NEGATIONS.intersection(over)
+
+
+def _negates(word: str) -> bool:
+    return word in _ENGLISH_NEGATIONS or bool(_NEGATIONS.intersection(word) and word not in _STRESSED_BY)
+
+
+def _without_the_same_ends(ours: list[str], theirs: list[str]) -> tuple[list[str], list[str]]:
+    """What is between the words both begin and end with, and a few of these."""
+    start = max(_first_difference(ours, theirs) - _LOOK_BACK, 0)
+    end = max(_first_difference(ours[:start:-1], theirs[:start:-1]) - 1, 0)
+    return ours[start : len(ours) - end], theirs[start : len(theirs) - end]
+
+
+def _first_difference(ours: Sequence[str], theirs: Sequence[str]) -> int:
+    pairs = enumerate(zip(ours, theirs, strict=False))
+    return next((n for n, (one, two) in pairs if one != two), min(len(ours), len(theirs)))
+
+
+def _known(words: tuple[str, ...], is_name: Callable[[str], bool]) -> list[str]:
+    """The words by the names of their groups, without those that say nothing."""
+    found: list[str] = []
+    n = 0
+    while n < len(words):
+        size = _size(words, n, is_name)
+        follows = words[n + size] if n + size < len(words) else ""
+        for word in _cut(_group_of(words[n : n + size], is_name)):
+            if not _says_nothing(word, found[-1] if found else "", follows):
+                found.append(word)
+        n += size
+    return found
+
+
+@lru_cache(maxsize=4_096)
+def _cut(word: str) -> tuple[str, ...]:
+    """A Chinese word that is made of known ones, as these: 特别喜爱; any other as it is."""
+    plain = _WEEK.sub("周", word)
+    if plain in _CHINESE_GROUPS or not _CUT_CHARS <= len(plain) <= _MOST_CUT or not has_han(plain):
+        return (_CHINESE_GROUPS.get(plain, plain),)
+    if not _MADE_OF_KNOWN.fullmatch(plain):
+        return (plain,)
+    return tuple(_CHINESE_GROUPS.get(part, part) for part in _KNOWN.findall(plain) if part not in _STRESSED_BY)
+
+
+def _size(words: tuple[str, ...], start: int, is_name: Callable[[str], bool]) -> int:
+    """How many words from here on are one of a group: «next to», 只 and 需要."""
+    for size in range(min(_LONGEST, len(words) - start), 1, -1):
+        part = words[start : start + size]
+        if any(map(is_name, part)):
+            continue
+        if "_".join(part) in _ENGLISH_GROUPS or (has_han(part[0]) and "".join(part) in _CHINESE_GROUPS):
+            return size
+    return 1
+
+
+def _group_of(part: Sequence[str], is_name: Callable[[str], bool]) -> str:
+    if len(part) == 1 and is_name(part[0]):
+        return part[0]
+    joined = "".join(part)
+    if has_han(joined):
+        return _CHINESE_GROUPS.get(joined, joined)
+    return _ENGLISH_GROUPS.get("_".join(part), "_".join(part))
+
+
+def _says_nothing(word: str, before: str, follows: str) -> bool:
+    if before in _TYING or _NEGATIONS.intersection(before) or before in _ENGLISH_NEGATIONS:
+        return False
+    if word in _BE:
+        return follows.endswith("ing") and len(follows) > len("going")
+    if word in _HAVE:
+        return (follows.endswith("ed") and len(follows) > len("need")) or follows in _IRREGULAR
+    if word in ("who", "which"):
+        return bool(before) and before not in _ASKING
+    if word == "是":
+        return follows in _STRESSED
+    return word in _LIGHT_BESIDE or (has_han(word) and _LIGHT_CHINESE.issuperset(word))
+
+
+def _is_harmless_change(
+    ours: list[str], theirs: list[str], own: tuple[int, int], other: tuple[int, int], is_name: Callable[[str], bool]
+) -> bool:
+    """Whether what stands here in the one may stand there in the other."""
+    block, change = ours[slice(*own)], theirs[slice(*other)]
+    if "".join(block) == "".join(change):
+        return True
+    if len(block) != len(change):
+        return False
+    named = any(map(is_name, ours[own[1] : own[1] + 1]))
+    return all(
+        _may_stand_for(one, two, named=named) or _is_inflected(one, two, ours[: own[0] + n], theirs[: other[0] + n])
+        for n, (one, two) in enumerate(zip(block, change, strict=True))
+    )
+
+
+def _may_stand_for(one: str, two: str, *, named: bool) -> bool:
+    pair = frozenset((one, two))
+    return pair in _PAIRS and not (named and pair == _OF_FOR)
+
+
+def _is_inflected(one: str, two: str, before: list[str], other_before: list[str]) -> bool:
+    """Whether two words are forms of one, of which neither tells when, or of how many."""
+    short, long = sorted((one, two), key=len)
+    if not (short.isascii() and short.isalpha() and long.isalpha()) or {short, long} & _NO_FORMS:
+        return False
+    stem = short.removesuffix("s") if long.endswith("ing") else short
+    if len(stem) < 3 or not long.startswith(stem[:-1]):
+        return False
+    if long in _ing_forms(stem) or (short.endswith("ing") and short in _ing_forms(long.removesuffix("s"))):
+        return True
+    is_plural = long in (f"{short}s", f"{short}es") or (short.endswith("y") and long == f"{short[:-1]}ies")
+    return is_plural and not _COUNTING.intersection([*before[-_LOOK_BACK:], *other_before[-_LOOK_BACK:]])
+
+
+def _ing_forms(stem: str) -> tuple[str, ...]:
+    return f"{stem}ing", f"{stem[:-1]}ing" if stem.endswith("e") else "", f"{stem}{stem[-1]}ing"
+
+
+def _is_moved(ours: list[str], theirs: list[str], is_name: Callable[[str], bool]) -> bool:
+    """Whether one part, that tells when or how, stands elsewhere and all else in its order."""
+    start, end = _first_difference(ours, theirs), _first_difference(ours[::-1], theirs[::-1])
+    here, there = ours[start : len(ours) - end], theirs[start : len(theirs) - end]
+    whole = start == 0 and end == 0
+    if len(here) > _MOST_COMPARED or any(map(_is_time, [*ours[:start], *ours[len(ours) - end :]])):
+        return False  # beside another time one tells when of something else
+    for cut in range(1, len(here)):
+        first, second = here[:cut], here[cut:]
+        if second + first == there and any(
+            _may_move(part, over, is_name, whole=whole) for part, over in ((first, second), (second, first))
+        ):
+            return True
+    return False
+
+
+def _may_move(part: list[str], over: list[str], is_name: Callable[[str], bool], *, whole: bool) -> bool:
+    if _ENGLISH_NEGATIONS.intersection(over) or any(_NEGATIONS.intersection(word) for word in [*part, *over]):
+        return False
+    if all(map(_is_time, part)):
+        return not any(map(_is_time, over)) and len(over) <= _MOST_MOVED
+    if len(part) == 1 and (part[0] in _ADVERBS or _is_adverb(part[0])) and not is_name(part[0]):
+        return True
+    if part[0] in _TIME_STARTERS and len(part) > 1 and _TIMES.issuperset(part[1:]):
+        return _TIMES.isdisjoint(over)
+    return whole and part[0] in _STARTERS
+
+
+def _is_adverb(word: str) -> bool:
+    return word.isascii() and word.endswith("ly") and word not in _NO_ADVERBS
+
+
+@lru_cache(maxsize=1_024)
+def _is_time(word: str) -> bool:
+    return has_han(word) and (_CHINESE_TIME.fullmatch(word) is not None or rjieba.tag(word)[0][1] == "t")
+
+
+_NUMBER = re.compile(r"\d")
+#: Where a word may begin or end: not between two letters that are no Chinese ones.
+_EDGE = r"(?<![a-z\d](?=[a-z\d]))"
+_CHINESE_NUMERALS = frozenset("零〇一二两兩三四五六七八九十百千万萬亿億半")
+_NEGATION_CHARS = frozenset("不没沒无無非未别別莫勿否")
+
+_PHRASE_WORDS = 5
+_FEW = 2  # words that say nothing: so many more never make another memory
+#: After «thanks» and «so» these begin no statement of their own.
+_AFTER_NO_COURTESY = frozenset({"to", "for", "god"})
+_ASKING_FOR = frozenset({"请", "請", "麻烦", "麻煩", "拜托", "拜託"})
+_OPENING_WITH_YOU = frozenset({"麻烦你", "请你", "請你", "劳驾"})
+_PREDICATES = frozenset("很大多的了死在是")
+_NOT_LAST = frozenset({"that", "来", "來"})
+#: «Hello Kitty», «OK Computer»: names.
+_TWO_CAPITALS = re.compile(r"\W*[A-Z]\w* [A-Z]\w")
+#: Within a sentence: «Mark», «May», «Big Ben».
+_INNER_CAPITAL = re.compile(r"(?<=[a-z\d,;'’] )[A-Z][\w'’]*")
+#: Elsewhere «using» is «with».
+_USES = re.compile(r"\b(am|are|is) using\b", re.IGNORECASE)
+#: «A few», «a little»: not few, and not little.
+_AFTER_A = frozenset({"few", "little", "lot", "bit", "couple"})
+_ARTICLES = word_set("similarity", "articles")
+_INTENSIFIES = word_set("similarity", "emphasis")
+_LIGHT = word_set("similarity", "articles", "emphasis", "fillers")
+_UNIVERSAL = word_set("similarity", "universal")
+_BEFORE_NO_UNIVERSAL = word_set("similarity", "before_no_universal")
+_AFTER_NO_UNIVERSAL = word_set("similarity", "after_no_universal")
+_ENGLISH_DENIALS = word_set("differences", "english_negations") | word_set("similarity", "denials")
+_OPENING = word_set("similarity", "opening")
+_CLOSING = word_set("similarity", "closing")
+_BINDING = word_set("similarity", "binding")
+#: Words that are written in two ways.
+_ALSO_WRITTEN = {
+    **dict.fromkeys(("裡", "里面", "裡面", "里边"), "里"),
+    "using": "with",
+    "您": "你",
+    "妳": "你",
+    "gonna": "going to",
+    "wanna": "want to",
+    "cannot": "can not",
+}
+_CONTRACTED = {"won't": "will not", "can't": "can not", "shan't": "shall not", "let's": "let us", "i'm": "i am"} | {
+    f"{who}'{ending}": f"{who} {full}"
+    for who in ("i", "you", "we", "they", "he", "she", "it")
+    for ending, full in (("d", "would"), ("ll", "will"))
+}
+_IS = frozenset(f"{word}'s" for word in words("similarity", "have_is"))
+_BARE = {word.replace("'", ""): word for word in word_set("similarity", "contracted_negations", "contracted")}
+_ENDINGS = {"n't": " not", "'re": " are", "'ve": " have", "'ll": " will"}
+_AND = frozenset({"and", "和", "跟", "与", "與", "以及"})
+#: «Building A» is not «a building».
+_LABEL = re.compile(r"[a-z\d] A\b")
+
+TELLING_WORDS = word_set("similarity", "telling_english")
+TELLING_CHINESE = word_set("similarity", "telling_chinese")
+
+
+class Likeness(Enum):
+    """What a new text is beside an old one."""
+
+    SAME = "same"  # the same words
+    ALIKE = "alike"  # one memory, said a little differently
+    APART = "apart"  # nearly the same words, but what differs matters
+    OTHER = "other"  # different texts
+
+
+@dataclass(frozen=True)
+class _Read:
+    """What a text says, Chinese without gaps, for it is cut by guess; the words that say nothing; and how it looks."""
+
+    substance: str
+    fillers: Counter[str]
+    fingerprint: str
+    shingles: set[str]
+    plain: set[str]  # without numbers, dates and negations
+    marks: list[str]
+    kept: tuple[str, ...]  # the words that say something
+    bare: tuple[str, ...]  # these without the universal ones
+    universals: Counter[str]  # which say more of what holds anyway
+    names: frozenset[str]
+    clauses: tuple[str, ...]
+
+    def fillers_beside(self, other: "_Read") -> int:
+        """How many words that say nothing, or no more than is said, only one of them has."""
+        own, others = self.fillers + self.universals, other.fillers + other.universals
+        return ((own - others) + (others - own)).total()
+
+    def has_the_signs_of(self, other: "_Read") -> bool:
+        """Whether what says something is written with the same signs, in any order."""
+        ours, theirs = (text.join_words(words) for words in self.words_beside(other))
+        return len(ours) == len(theirs) and sorted(ours) == sorted(theirs)
+
+    def words_beside(self, other: "_Read") -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """What says something in both; universal words do not, but for «all», which tells «pills» from «a pill»."""
+        if self.universals["all"] != other.universals["all"]:
+            return self.kept, other.kept
+        return self.bare, other.bare
+
+    def says_as_much_as(self, other: "_Read") -> bool:
+        """Whether what says something is the same but for universal words; «all the cake» is not «a cake»."""
+        if self.substance == other.substance:
+            return True
+        is_same = text.join_words(self.bare) == text.join_words(other.bare)
+        return is_same and all(self.fillers[one] == other.fillers[one] for one in ("a", "an"))
+
+
+def compare(old: str, new: str, *, threshold: float) -> tuple[Likeness, float]:
+    """Whether a new text repeats, rewords or only resembles an old one, and their Jaccard similarity.
+
+    Texts resemble each other from `threshold` on, and with a filler or two more they do in any case. Which words differ
+    then decides: «port 8080» and «port 9090» are nearly the same text, and two memories.
+    """
+    ours, theirs = _read(old), _read(new)
+    if ours.fingerprint == theirs.fingerprint:
+        return Likeness.SAME, 1.0
+    alike = text.jaccard(ours.shingles, theirs.shingles)
+    if ours.substance and ours.marks == theirs.marks and ours.says_as_much_as(theirs):
+        alike = max(alike, threshold) if ours.fillers_beside(theirs) <= _FEW else alike
+        return (Likeness.ALIKE if alike >= threshold else Likeness.OTHER), alike
+    if (alike >= threshold or ours.has_the_signs_of(theirs)) and _say_the_same(old, new):
+        return Likeness.ALIKE, max(alike, threshold)
+    near = max(alike, text.jaccard(ours.plain, theirs.plain))
+    return (Likeness.APART if near >= threshold else Likeness.OTHER), alike
+
+
+def _say_the_same(old: str, new: str) -> bool:
+    """Whether two texts say the same line by line; or as a whole, where they are not of as many lines."""
+    lines, others = old.splitlines(), new.splitlines()
+    if len(lines) != len(others):
+        return _is_reworded(_read(old), _read(new))
+    return all(one == other or _is_reworded(_read(one), _read(other)) for one, other in zip(lines, others, strict=True))
+
+
+def _is_reworded(ours: _Read, theirs: _Read) -> bool:
+    if ours.marks != theirs.marks or not are_as_done(ours.clauses, theirs.clauses):
+        return False
+    if ours.says_as_much_as(theirs):
+        return True
+    names = ours.names | theirs.names
+    old, new = ours.words_beside(theirs)
+    is_one_clause = len(ours.clauses) == len(theirs.clauses) == 1
+    may_move = is_one_clause or are_same_clauses(ours.clauses, theirs.clauses)
+    if may_move and is_time_moved(text.join_words(old), text.join_words(new)):
+        return True
+    return are_harmless(old, new, names.__contains__, may_move=may_move)
+
+
+def contains(old: str, new: str) -> bool:
+    """Whether the old text already says all of the new one."""
+    said = re.escape(text.normalise(new))
+    return re.search(rf"{_EDGE}{said}{_EDGE}", text.normalise(old)) is not None
+
+
+def says_all(old: str, new: str) -> bool:
+    """Whether the new text only leaves out words of the old one: a «please» more is another wording."""
+    rest = iter(_pieces(old))
+    return all(piece in rest for piece in _pieces(new))
+
+
+def _pieces(content: str) -> list[str]:
+    """The words of a text in order, Chinese ones by their characters: «看看» is longer than «看»."""
+    return [piece for word in text.normalise(content).split() for piece in (word if has_han(word) else [word])]
+
+
+def is_telling(word: str) -> bool:
+    """Whether a word counts, dates, negates or turns a statement round."""
+    return bool(
+        _NUMBER.search(word)
+        or word.replace("’", "'") in TELLING_WORDS
+        or word in TELLING_CHINESE
+        or _CHINESE_NUMERALS.intersection(word)
+        or _NEGATION_CHARS.intersection(word)
+    )
+
+
+@lru_cache(maxsize=2_048)  # a new text is compared with many, and those with the next one again
+def _read(content: str) -> _Read:
+    alone = frozenset(text.normalise(content).split())
+    spelled = [part for word in text.words(_USES.sub(r"\1 utilizing", content)) for part in _spelled(word)]
+    words = spelled if _TWO_CAPITALS.match(content) else _within(spelled, alone)
+    light = _LIGHT - {"a"} if _LABEL.search(content) else _LIGHT
+    names = frozenset(word.casefold() for word in _INNER_CAPITAL.findall(content))
+    universals = _universals(words, names)
+    kept: list[str] = []
+    bare: list[str] = []
+    fillers: Counter[str] = Counter()
+    for n, (before, word) in enumerate(pairwise(["", *words]), start=1):
+        last = n == len(words)
+        counts = word == "a" and not last and words[n] in _AFTER_A
+        if _is_light(word, before, light) and not (counts or (word in _NOT_LAST and last)):
+            fillers[word] += 1
+        else:
+            kept.append(word)
+            bare += [] if n - 1 in universals else [word]
+    substance, shingles = text.join_words(_with_list_sorted(kept)), text.shingles(content)
+    plain = {shingle for shingle in shingles if not is_telling(shingle)}
+    return _Read(
+        substance,
+        fillers,
+        text.fingerprint(content),
+        shingles,
+        plain,
+        text.marks(content),
+        tuple(kept),
+        tuple(_with_list_sorted(bare)),
+        Counter(set(universals.values())),
+        names,
+        clauses(content),
+    )
+
+
+def _universals(words: list[str], names: frozenset[str]) -> dict[int, str]:
+    """The words that only say that it is always so, or for all, each with the phrase it belongs to, by position.
+
+    Behind a denial they are half of it («not always», 不都), and so is «all» before one.
+    """
+    found: dict[int, str] = {}
+    for n, word in enumerate(words):
+        size = 0 if n in found else _phrase(words[n:], _UNIVERSAL)
+        if not size or (n and words[n - 1] in _BEFORE_NO_UNIVERSAL) or not names.isdisjoint(words[n : n + size]):
+            continue
+        following = [other for other in words[n + size :] if other not in _ARTICLES]
+        if word == "all" and size == 1 and (not _may_be_all_of(following) or not names.isdisjoint(following[:1])):
+            continue
+        if not any(map(_denies, words[:n])):
+            found |= dict.fromkeys(range(n, n + size), "_".join(words[n : n + size]))
+    return found
+
+
+def _may_be_all_of(following: list[str]) -> bool:
+    """Whether «all» may be left out before these words."""
+    first = "".join(following[:1])
+    is_other = first in _AFTER_NO_UNIVERSAL or _NUMBER.search(first)
+    return not is_other and not any(_denies(word) for word in following if word != "without")
+
+
+def _denies(word: str) -> bool:
+    return word in _ENGLISH_DENIALS or bool(_NEGATION_CHARS.intersection(word) and word not in _INTENSIFIES)
+
+
+def _spelled(word: str) -> Iterator[str]:
+    """A word as it is spelled in full: «don't» and «dont» are «do not»."""
+    plain = word.replace("’", "'")
+    plain = _BARE.get(plain, plain)
+    plain = _CONTRACTED.get(plain) or _ALSO_WRITTEN.get(plain) or plain
+    if plain in _IS:
+        plain = plain.replace("'s", " is")
+    for ending, full in _ENDINGS.items():
+        plain = plain.removesuffix(ending) + full if plain.endswith(ending) else plain
+    yield from plain.split()
+
+
+def _within(words: list[str], alone: frozenset[str]) -> list[str]:
+    """A text without the courtesies it begins and ends with; one that is nothing else stays as it is."""
+    start, end = 0, len(words)
+    while (size := _phrase(words[start:end], _OPENING)) and _is_courtesy(words[start : start + size + 1], size, alone):
+        start += size
+    while size := _phrase(words[start:end][::-1], _CLOSING, backwards=True):
+        if end > size and words[end - size - 1] in _BINDING:
+            break
+        end -= size
+    return words[start:end] or words
+
+
+def _is_courtesy(words: list[str], size: int, alone: frozenset[str]) -> bool:
+    """Whether an opening is one: not in «thanks to Anna», «请王芳吃饭», «好的酒店»; `alone` stands between signs."""
+    said, following = "".join(words[:size]), "".join(words[size:])
+    if said.isascii():
+        return following not in _AFTER_NO_COURTESY
+    if said in _ASKING_FOR:
+        return not (following[:1] in _PREDICATES or rjieba.tag(following or "。")[0][1].startswith(("n", "r")))
+    return said in alone or said in _OPENING_WITH_YOU
+
+
+def _phrase(words: list[str], known: frozenset[str], *, backwards: bool = False) -> int:
+    """Of how many words the longest known phrase is that these begin with; 0: none."""
+    for size in range(min(_PHRASE_WORDS, len(words)), 0, -1):
+        phrase = words[:size][::-1] if backwards else words[:size]
+        if "_".join(phrase) in known or "".join(phrase) in known:
+            return size
+    return 0
+
+
+def _is_light(word: str, before: str, light: frozenset[str]) -> bool:
+    """Whether a word says nothing where it stands."""
+    if word not in light:
+        return False
+    if _NEGATION_CHARS.intersection(before):
+        return False
+    return before not in _BINDING or (word in _ARTICLES or (word in _INTENSIFIES and before in ("is", "是")))
+
+
+def _with_list_sorted(words: list[str]) -> list[str]:
+    """«… beef and garlic» is «… garlic and beef», at the end, where nothing belongs to one of them alone."""
+    if len(words) > 3 and words[-2] in _AND:
+        return [*words[:-3], *sorted((words[-3], words[-1])), "and"]
+    return words

@@ -1,0 +1,291 @@
+"""Whom a text speaks of: the speaker, their relations, people by name; and a statement told by somebody else (D1, D5).
+
+By rules, in Chinese and English, without grammar. Who «my sister» is stands among the nicknames of a scope, under the
+relation; better none is learnt than a wrong one. Persons are compared as keys: «speaker», «my mother» for a relation by
+any of its words, a folded name for anybody else.
+"""
+
+import re
+import unicodedata
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from memories.language import text
+from memories.language.amounts import DAYS_AND_MONTHS
+from memories.language.asking import is_question
+from memories.language.names import (
+    EN_NAME,
+    FAMILIAR,
+    LOOK_CHARS,
+    NAME_CHARS,
+    ZH_NAME,
+    fold,
+    full_name,
+    is_person,
+    nickname,
+    own_side,
+    person_at_end,
+    proper_names,
+    simplify,
+)
+from memories.language.sentences import spoken_sentences
+from memories.language.text import HAN, IDEOGRAPHS, has_han
+from memories.language.word_lists import classes, word_set, words
+
+#: How a relation begins that is kept among nicknames. No nickname does.
+MY = "my "
+#: By every word for a relation its first one: a mum and 妈妈 are a mother.
+RELATIONS = {word.replace("_", " "): kin.replace("_", " ") for word, kin in classes("relations", "relations").items()}
+_PETS = word_set("relations", "pets")
+_LONGEST_FIRST = sorted(RELATIONS, key=len, reverse=True)
+_ENGLISH = "|".join(word.replace(" ", "[- ]") for word in _LONGEST_FIRST if not has_han(word))
+_CHINESE = "|".join(word for word in _LONGEST_FIRST if has_han(word))
+_ATTRIBUTES = "|".join(words("relations", "attributes"))
+#: Texts without any of these teach no relation; PostgreSQL understands it, too.
+TRIGGER = f"([Mm]y|[Oo]ur|[Uu]ser['’]s) ([a-z]+ )?({_ENGLISH})|(我|我们|我們|我家|咱|俺|用户)(家|里)?的?({_CHINESE})"
+#: A Chinese name so long is no word like others.
+SURE_CHARS = 3
+_TRIGGER = re.compile(TRIGGER)
+_MY_ENGLISH = rf"\b(?:[Mm]y|[Oo]ur|[Uu]ser['’]s) (?:(?:{_ATTRIBUTES}) )?({_ENGLISH})(?![\w-])"
+_MY_CHINESE = rf"(?:我|咱|俺|用户)(?:们|們)?(?:家里?)?的?({_CHINESE})(?![们們])"
+_CALLED = [
+    re.compile(
+        rf"{_MY_ENGLISH}(?:,? (?:who )?(?:is |was )?(?:called|named)|['’]s (?:first |full )?name is|,?) {EN_NAME}"
+    ),
+    re.compile(rf"{_MY_ENGLISH}(?: is|:) {EN_NAME}(?=\s*(?:[.,;!)]|$|\band\b))"),
+]
+_IS = re.compile(rf"(?<![\w'’-]){EN_NAME} (?:is|was) {_MY_ENGLISH}(?!['’]s)")
+_CHINESE_CALLED = re.compile(rf"{_MY_CHINESE}(?:的名字)?就?(名叫|叫做?|是|[:：])?\s*(?![他她它你您我了过着]){ZH_NAME}")
+_CHINESE_IS = re.compile(rf"([{HAN}]{{2,6}}|(?<![\w'’-])[A-Z][\w'’-]*\w)就?是{_MY_CHINESE}(?!的)")
+_MENTIONED = re.compile(
+    rf"\b(?:my|our) (?:(?:{_ATTRIBUTES}) )?({_ENGLISH})(?![\w-])"
+    rf"|(?:(?:我|咱|俺)(?:们|們)?(?:家里?)?的?|(?:\A|(?<=[，。！？\s]))(?=[{HAN}]{{2}}))({_CHINESE})(?![们們])",
+    re.IGNORECASE,
+)
+_NO_NAMES = text.ENGLISH_STOPWORDS | word_set("relations", "no_names")
+
+
+def learn_relations(content: str) -> dict[str, str]:
+    """Who a text says a relation of its writer is, under «my …»; nobody where it says it of several."""
+    said = own_side(content)[:LOOK_CHARS]
+    if _TRIGGER.search(said) is None:
+        return {}
+    learnt: dict[str, str] = {}
+    for sentence in spoken_sentences(simplify(unicodedata.normalize("NFKC", said))):
+        for word, found in () if is_question(sentence) else _pairs(sentence):
+            name = re.sub(r"['’]s$", "", found)
+            if name and len(name) <= NAME_CHARS and not _NO_NAMES & {fold(name), fold(name.split()[0])}:
+                alias = _alias(word)
+                learnt[alias] = name if learnt.get(alias, name) == name else ""
+    return learnt
+
+
+def _pairs(sentence: str) -> Iterator[tuple[str, str]]:
+    for pattern in _CALLED:
+        yield from ((match[1], match[2]) for match in pattern.finditer(sentence))
+    yield from ((match[2], match[1]) for match in _IS.finditer(sentence))
+    for match in _CHINESE_CALLED.finditer(sentence):
+        yield match[1], _name(match[1], match[2], match[3])
+    yield from ((match[2], person_at_end(match[1])) for match in _CHINESE_IS.finditer(sentence))
+
+
+def _name(word: str, verb: str | None, rest: str) -> str:
+    """Pets have any name; people one that looks like it, the more so where nothing says that it is one: 我妈康复了."""
+    if verb and RELATIONS[word] in _PETS:
+        return nickname(rest)
+    name = full_name(rest)
+    is_sure = is_person(name) and (len(name) >= SURE_CHARS or name[0] in FAMILIAR)
+    return name if (verb or is_sure) and not name.endswith("人") else ""
+
+
+def _alias(word: str) -> str:
+    return MY + RELATIONS[fold(word).replace("-", " ")]
+
+
+def mentioned(message: str) -> Iterator[tuple[str, str]]:
+    """The words by which a message speaks of «my sister», and under what it is kept who that is."""
+    for match in _MENTIONED.finditer(message):
+        yield match.group(), _alias(match[1] or match[2])
+
+
+def names_of(alias: str, *, chinese: bool) -> list[str]:
+    """The words for a relation in one script, «my» before them; in the other where it has none there."""
+    own = [word for word in RELATIONS if _alias(word) == alias]
+    some = [word for word in own if has_han(word) == chinese] or own
+    return [f"我{word}" if has_han(word) else MY + word for word in some]
+
+
+def without_relations(nicknames: Mapping[str, str]) -> dict[str, str]:
+    """The nicknames alone: «my sister» is no name that Lena goes by."""
+    return {alias: name for alias, name in nicknames.items() if not alias.startswith(MY)}
+
+
+SPEAKER = "speaker"
+#: How the speaker is called by whoever writes about them.
+USER = frozenset({SPEAKER, "user", "the user", "i", "me", "myself", "用户", "用戶", "我", "本人", "说话人"})
+_FIRST = re.compile(r"\b(?:i|me|my|mine|myself|we|us|our|ours|i'm|i've|i'd|i'll|we're|we've)\b|[我咱俺]", re.IGNORECASE)
+_THE_USER = re.compile(r"\b(?:the )?user(?:'s)?\b|用户|用戶", re.IGNORECASE)
+#: By every word for a relation its first one; a cat is no person.
+_PERSONS = {
+    word: first
+    for word, first in (classes("persons", "relations") | RELATIONS).items()
+    if first not in word_set("relations", "pets")
+}
+_WORDS = sorted(_PERSONS, key=len, reverse=True)
+_EN_KIN = "|".join(word.replace(" ", "[- ]") for word in _WORDS if not has_han(word))
+_ZH_KIN = "|".join(word for word in _WORDS if has_han(word) and len(word) > 1)
+#: A relation, and the word of possession before it, which does not speak of the speaker alone.
+_KIN = re.compile(
+    rf"\b(?:(?:my|our|the user's) (?:\w+ )?)?(?P<en>{_EN_KIN})(?:s|'s)?\b"
+    rf"|(?:我|咱|俺|我们|咱们|用户|我家|咱家)?(?:家|的)?(?P<zh>{_ZH_KIN})"
+    rf"|(?:我|咱|俺)(?:家|的)?(?P<short>[{HAN}])(?![{HAN}]{{0,3}}们)",
+    re.IGNORECASE,
+)
+_SHORT = frozenset(word for word in _WORDS if has_han(word) and len(word) == 1)
+_NO_PERSONS = word_set("persons", "no_names")
+
+
+@dataclass(frozen=True)
+class People:
+    """Those who may be spoken of: the names of the speaker, and other people with all their names."""
+
+    speaker: frozenset[str] = frozenset()  # folded names
+    others: Mapping[str, str] = field(default_factory=dict)  # folded name → key
+
+    @classmethod
+    def of(
+        cls, speaker: Collection[str], others: Collection[str] = (), known: Mapping[str, str] | None = None
+    ) -> "People":
+        """`known` are nicknames, «my sister» among them, with the name each means."""
+        own = frozenset(fold(name) for name in speaker if name)
+        found = {fold(name): fold(name) for name in others if name and fold(name) not in own}
+        for alias, name in (known or {}).items():
+            if alias.startswith(MY):
+                found.setdefault(fold(name), alias)
+            elif fold(name) in own:
+                own |= {fold(alias)}
+            else:
+                found.setdefault(fold(alias), found.get(fold(name), fold(name)))
+        return cls(own, {name: key for name, key in found.items() if name not in own})
+
+    @cached_property
+    def _pattern(self) -> re.Pattern[str] | None:
+        names = sorted([*self.speaker, *self.others], key=len, reverse=True)
+        return re.compile("|".join(_bounded(name) for name in names), re.IGNORECASE) if names else None
+
+    @cached_property
+    def _possessors(self) -> re.Pattern[str]:
+        """Whose relation is spoken of: of «Amy's roommate» nothing is said of Amy."""
+        names = "|".join(_bounded(name) for name in sorted(self.speaker, key=len, reverse=True)) or "(?!)"
+        owner = rf"(?:{names}|\b(?:the )?user|\bmy|\bour|用户|我)"
+        return re.compile(rf"{owner}(?:'s|的)?\s*(?:家里?的?)?(?=(?:\w+ )?(?:{_EN_KIN}|{_ZH_KIN}))", re.IGNORECASE)
+
+    def without_names(self, content: str) -> str:
+        """A text without the names of persons."""
+        plain = _plain(content)
+        return self._pattern.sub(" ", plain) if self._pattern else plain
+
+    def key(self, subject: str) -> str:
+        """The person a subject names; empty for a thing."""
+        plain = fold(subject.strip())
+        if plain in USER or plain in self.speaker:
+            return SPEAKER
+        if kin := _KIN.fullmatch(plain):
+            return _kin_key(kin)
+        return self.others.get(plain, "")
+
+    def named(self, content: str, *, writes_of_user: bool) -> set[str]:
+        """The keys of all persons a text names; «he» names nobody.
+
+        `writes_of_user`: the text is about the speaker in the third person, else in their own words.
+        """
+        plain = self._possessors.sub(" ", _plain(content))
+        found: set[str] = set()
+        for match in self._pattern.finditer(plain) if self._pattern else ():
+            name = fold(match.group())
+            found.add(SPEAKER if name in self.speaker else self.others[name])
+        rest, kin = _without_kin(plain)
+        found |= kin
+        if (_THE_USER if writes_of_user else _FIRST).search(rest) or (writes_of_user and _FIRST.search(rest)):
+            found.add(SPEAKER)
+        return found
+
+
+def unknown_names(content: str, told: str) -> set[str]:
+    """Names of a text that another does not hold; a form of a word that is there (Spanish, Spain) counts as there."""
+    there = _plain(told).casefold()
+    words = set(re.findall(r"[^\W\d_]{4,}", there))
+    return {name for name in names_in(content) if name not in there and not _is_form(name, words)}
+
+
+def names_in(content: str) -> set[str]:
+    """Capitals within a sentence, addresses, paths and quoted words; Chinese names of persons."""
+    plain = _plain(content)
+    first = {match.group().casefold() for match in re.finditer(r"(?:^|[.!?。！？:：]\s*)[\"“(]?[A-Z][\w'-]*", plain)}
+    found = {name for name in proper_names(plain) if not has_han(name)}
+    begins = {re.sub(r"^\W+", "", word).removesuffix("'s") for word in first}
+    return {name for name in found - begins - _NO_PERSONS - DAYS_AND_MONTHS if len(name) > 1}
+
+
+def _is_form(name: str, words: Collection[str]) -> bool:
+    """Whether a word begins like a name does, for as long as four letters or all but the name's last two."""
+    stem = name[: max(4, len(name) - 3)]
+    return len(name) >= 4 and any(word.startswith(stem) or name.startswith(word) for word in words)
+
+
+def _kin_key(match: re.Match[str]) -> str:
+    word = match["en"] or match["zh"] or match["short"] or ""
+    plain = fold(word).replace("-", " ")
+    return MY + _PERSONS[plain] if plain in _PERSONS else ""
+
+
+def _without_kin(plain: str) -> tuple[str, set[str]]:
+    """A text without its relations and their «my», and the relations."""
+    found: set[str] = set()
+
+    def take(match: re.Match[str]) -> str:
+        if match["short"] and match["short"] not in _SHORT:
+            return match.group()
+        found.add(_kin_key(match))
+        return " "
+
+    return _KIN.sub(take, plain), found
+
+
+def _bounded(name: str) -> str:
+    return re.escape(name) if has_han(name) else rf"(?<![^\W{IDEOGRAPHS}]){re.escape(name)}(?![^\W{IDEOGRAPHS}])"
+
+
+def _plain(content: str) -> str:
+    return unicodedata.normalize("NFKC", content).replace("’", "'")
+
+
+_TO_THIRD = (
+    (re.compile(r"\bI(?:['’]m| am)\b"), "{name} is"),
+    (re.compile(r"\bI(?:['’]ve| have)\b"), "{name} has"),
+    (re.compile(r"\bI\b(?:['’](?:ll|d))?"), "{name}"),
+    (re.compile(r"\bmy\b", re.IGNORECASE), "{name}'s"),
+    (re.compile(r"[我俺](?![们們国國司])"), "{name}"),
+)
+_TO_FIRST = (
+    (re.compile(r"\byou(?:['’]re| are)\b", re.IGNORECASE), "I am"),
+    (re.compile(r"\byou(?:['’]ve| have)\b", re.IGNORECASE), "I have"),
+    (re.compile(r"\byou\b", re.IGNORECASE), "I"),
+    (re.compile(r"\byour\b", re.IGNORECASE), "my"),
+    (re.compile(r"[你您](?![们們])"), "我"),
+)
+
+
+def told_of(name: str, statement: str) -> str:
+    """What somebody of this name says, as another would tell it."""
+    for person, becomes in _TO_THIRD:
+        statement = person.sub(becomes.format(name=name).replace("\\", r"\\"), statement)
+    return statement
+
+
+def told_back(statement: str) -> str:
+    """What a bot tells somebody, as that person would say it."""
+    for person, becomes in _TO_FIRST:
+        statement = person.sub(becomes, statement)
+    return statement
