@@ -9,7 +9,7 @@ for two words at the same place and no others.
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from enum import Enum
@@ -23,21 +23,15 @@ from memories.language.text import HAN, has_han
 from memories.language.word_lists import groups, pattern, word_set, words
 
 
-def _regular(base: str) -> list[str]:
-    """The third person, the -ing form, the past and the participle of a regular verb."""
-    if base.endswith("e"):
-        return [f"{base}s", f"{base[:-1]}ing", f"{base}d", f"{base}d"]
-    third = f"{base}es" if base.endswith(("s", "x", "ch", "sh", "o")) else f"{base}s"
-    return [third, f"{base}ing", f"{base}ed", f"{base}ed"]
-
-
 def _english_groups() -> dict[str, str]:
     """Each word and the name of what it stands for, with its ending: a past is no present."""
     found: dict[str, str] = {}
     for group in groups("synonyms", "verbs"):
         name = group[0].split("/")[0]
         for verb in group:
-            forms = verb.split("/") if "/" in verb else [verb, *_regular(verb)]
+            stem = verb.removesuffix("e")
+            third = f"{verb}es" if verb.endswith(("s", "x", "ch", "sh", "o")) else f"{verb}s"
+            forms = verb.split("/") if "/" in verb else [verb, third, f"{stem}ing", f"{stem}ed", f"{stem}ed"]
             for form, ending in zip(forms, ("", "s", "ing", "ed", "ed"), strict=True):
                 found.setdefault(form, name + ending)
     for group in groups("synonyms", "nouns"):
@@ -101,43 +95,26 @@ _MOST_ADDED = 2  # words of a fuller text
 _STRESSING = word_set("differences", "stressing")
 
 
-def clauses(content: str) -> tuple[str, ...]:
-    """What stands between the signs of a text, folded."""
-    return tuple(text.normalise(clause) for clause in _CLAUSE.findall(content) if clause.strip())
-
-
-def are_as_done(ours: Sequence[str], theirs: Sequence[str]) -> bool:
-    """Whether both say that something was done, or none does: 买了 is not 买; 了 may stand at the end as well."""
-    own, other = ("".join(one) for one in (ours, theirs))
-    if any(map(_DONE.search, ours)) == any(map(_DONE.search, theirs)):
-        return True
-    return "了" in own and "了" in other
-
-
-def are_same_clauses(ours: Sequence[str], theirs: Sequence[str]) -> bool:
-    """Whether the same stands between the signs, in any order; or one has a comma more."""
-    own, other = (Counter("".join(sorted(clause)) for clause in one) for one in (ours, theirs))
-    less, more = sorted([(own - other).total(), (other - own).total()])
-    return more == 0 or (less, more) == (1, 2)
-
-
-def are_harmless(old: Sequence[str], new: Sequence[str], is_name: Callable[[str], bool], *, may_move: bool) -> bool:
+def _is_harmless(old: Sequence[str], new: Sequence[str], names: frozenset[str], *, may_move: bool) -> bool:
     """Whether two texts, as words, say the same though their words differ. Names are what they are.
 
     A part may stand elsewhere only where their clauses are the same.
     """
-    ours, theirs = _known(tuple(old), is_name), _known(tuple(new), is_name)
+    ours, theirs = _known(tuple(old), names), _known(tuple(new), names)
     if ours == theirs or "".join(ours) == "".join(theirs):
         return bool(ours)
     if sorted(ours) == sorted(theirs):
-        return may_move and _is_moved(ours, theirs, is_name)
-    ours, theirs = _without_the_same_ends(ours, theirs)
+        return may_move and _is_moved(ours, theirs, names)
+    # what is between the words both begin and end with, and a few of these
+    head = max(_first_difference(ours, theirs) - _LOOK_BACK, 0)
+    tail = max(_first_difference(ours[:head:-1], theirs[:head:-1]) - 1, 0)
+    ours, theirs = ours[head : len(ours) - tail], theirs[head : len(theirs) - tail]
     if max(len(ours), len(theirs)) > _MOST_COMPARED:
         return False
     left_out: list[str] = []
     added: list[str] = []
     for kind, start, end, other, until in SequenceMatcher(None, ours, theirs, autojunk=False).get_opcodes():
-        if kind == "replace" and not _is_harmless_change(ours, theirs, (start, end), (other, until), is_name):
+        if kind == "replace" and not _is_harmless_change(ours, theirs, (start, end), (other, until), names):
             return False
         if kind in ("insert", "delete"):
             if any(
@@ -149,10 +126,10 @@ def are_harmless(old: Sequence[str], new: Sequence[str], is_name: Callable[[str]
     more = left_out or added
     if (left_out and added) or len(more) > _MOST_ADDED:
         return False
-    return all(word in _STRESSING and not is_name(word) for word in more)
+    return all(word in _STRESSING and word not in names for word in more)
 
 
-def is_time_moved(ours: str, theirs: str) -> bool:
+def _is_time_moved(ours: str, theirs: str) -> bool:
     """Whether the one time a Chinese text names stands elsewhere: 周末我带孩子 and 我周末带孩子."""
     here, there = (list(_CHINESE_TIME.finditer(content)) for content in (ours, theirs))
     if [match[0] for match in here] != [match[0] for match in there] or len(here) != 1:
@@ -168,30 +145,37 @@ def _negates(word: str) -> bool:
     return word in _ENGLISH_NEGATIONS or bool(_NEGATIONS.intersection(word) and word not in _STRESSED_BY)
 
 
-def _without_the_same_ends(ours: list[str], theirs: list[str]) -> tuple[list[str], list[str]]:
-    """What is between the words both begin and end with, and a few of these."""
-    start = max(_first_difference(ours, theirs) - _LOOK_BACK, 0)
-    end = max(_first_difference(ours[:start:-1], theirs[:start:-1]) - 1, 0)
-    return ours[start : len(ours) - end], theirs[start : len(theirs) - end]
-
-
 def _first_difference(ours: Sequence[str], theirs: Sequence[str]) -> int:
     pairs = enumerate(zip(ours, theirs, strict=False))
     return next((n for n, (one, two) in pairs if one != two), min(len(ours), len(theirs)))
 
 
-def _known(words: tuple[str, ...], is_name: Callable[[str], bool]) -> list[str]:
+def _known(words: tuple[str, ...], names: frozenset[str]) -> list[str]:
     """The words by the names of their groups, without those that say nothing."""
-    found: list[str] = []
+    known: list[str] = []
     n = 0
     while n < len(words):
-        size = _size(words, n, is_name)
-        follows = words[n + size] if n + size < len(words) else ""
-        for word in _cut(_group_of(words[n : n + size], is_name)):
-            if not _says_nothing(word, found[-1] if found else "", follows):
-                found.append(word)
-        n += size
-    return found
+        # as many words as are one of a group: «next to», 只 and 需要
+        parts = (words[n : n + size] for size in range(min(_LONGEST, len(words) - n), 1, -1))
+        part = next((part for part in parts if names.isdisjoint(part) and _is_of_group(part)), words[n : n + 1])
+        joined = "".join(part)
+        if len(part) == 1 and joined in names:
+            group = joined
+        elif has_han(joined):
+            group = _CHINESE_GROUPS.get(joined, joined)
+        else:
+            group = _ENGLISH_GROUPS.get("_".join(part), "_".join(part))
+        n += len(part)
+        follows = words[n] if n < len(words) else ""
+        for word in _cut(group):
+            if not _says_nothing(word, known[-1] if known else "", follows):
+                known.append(word)
+    return known
+
+
+def _is_of_group(part: tuple[str, ...]) -> bool:
+    """Whether several words are one that others may stand for."""
+    return "_".join(part) in _ENGLISH_GROUPS or (has_han(part[0]) and "".join(part) in _CHINESE_GROUPS)
 
 
 @lru_cache(maxsize=4_096)
@@ -203,26 +187,6 @@ def _cut(word: str) -> tuple[str, ...]:
     if not _MADE_OF_KNOWN.fullmatch(plain):
         return (plain,)
     return tuple(_CHINESE_GROUPS.get(part, part) for part in _KNOWN.findall(plain) if part not in _STRESSED_BY)
-
-
-def _size(words: tuple[str, ...], start: int, is_name: Callable[[str], bool]) -> int:
-    """How many words from here on are one of a group: «next to», 只 and 需要."""
-    for size in range(min(_LONGEST, len(words) - start), 1, -1):
-        part = words[start : start + size]
-        if any(map(is_name, part)):
-            continue
-        if "_".join(part) in _ENGLISH_GROUPS or (has_han(part[0]) and "".join(part) in _CHINESE_GROUPS):
-            return size
-    return 1
-
-
-def _group_of(part: Sequence[str], is_name: Callable[[str], bool]) -> str:
-    if len(part) == 1 and is_name(part[0]):
-        return part[0]
-    joined = "".join(part)
-    if has_han(joined):
-        return _CHINESE_GROUPS.get(joined, joined)
-    return _ENGLISH_GROUPS.get("_".join(part), "_".join(part))
 
 
 def _says_nothing(word: str, before: str, follows: str) -> bool:
@@ -240,7 +204,7 @@ def _says_nothing(word: str, before: str, follows: str) -> bool:
 
 
 def _is_harmless_change(
-    ours: list[str], theirs: list[str], own: tuple[int, int], other: tuple[int, int], is_name: Callable[[str], bool]
+    ours: list[str], theirs: list[str], own: tuple[int, int], other: tuple[int, int], names: frozenset[str]
 ) -> bool:
     """Whether what stands here in the one may stand there in the other."""
     block, change = ours[slice(*own)], theirs[slice(*other)]
@@ -248,16 +212,11 @@ def _is_harmless_change(
         return True
     if len(block) != len(change):
         return False
-    named = any(map(is_name, ours[own[1] : own[1] + 1]))
+    pairs = _PAIRS if names.isdisjoint(ours[own[1] : own[1] + 1]) else _PAIRS - {_OF_FOR}
     return all(
-        _may_stand_for(one, two, named=named) or _is_inflected(one, two, ours[: own[0] + n], theirs[: other[0] + n])
+        {one, two} in pairs or _is_inflected(one, two, ours[: own[0] + n], theirs[: other[0] + n])
         for n, (one, two) in enumerate(zip(block, change, strict=True))
     )
-
-
-def _may_stand_for(one: str, two: str, *, named: bool) -> bool:
-    pair = frozenset((one, two))
-    return pair in _PAIRS and not (named and pair == _OF_FOR)
 
 
 def _is_inflected(one: str, two: str, before: list[str], other_before: list[str]) -> bool:
@@ -278,7 +237,7 @@ def _ing_forms(stem: str) -> tuple[str, ...]:
     return f"{stem}ing", f"{stem[:-1]}ing" if stem.endswith("e") else "", f"{stem}{stem[-1]}ing"
 
 
-def _is_moved(ours: list[str], theirs: list[str], is_name: Callable[[str], bool]) -> bool:
+def _is_moved(ours: list[str], theirs: list[str], names: frozenset[str]) -> bool:
     """Whether one part, that tells when or how, stands elsewhere and all else in its order."""
     start, end = _first_difference(ours, theirs), _first_difference(ours[::-1], theirs[::-1])
     here, there = ours[start : len(ours) - end], theirs[start : len(theirs) - end]
@@ -288,26 +247,25 @@ def _is_moved(ours: list[str], theirs: list[str], is_name: Callable[[str], bool]
     for cut in range(1, len(here)):
         first, second = here[:cut], here[cut:]
         if second + first == there and any(
-            _may_move(part, over, is_name, whole=whole) for part, over in ((first, second), (second, first))
+            _may_move(part, over, names, whole=whole) for part, over in ((first, second), (second, first))
         ):
             return True
     return False
 
 
-def _may_move(part: list[str], over: list[str], is_name: Callable[[str], bool], *, whole: bool) -> bool:
+def _may_move(part: list[str], over: list[str], names: frozenset[str], *, whole: bool) -> bool:
+    """Whether a part that tells when or how may stand behind these words as well as before them."""
+    first = part[0]
     if _ENGLISH_NEGATIONS.intersection(over) or any(_NEGATIONS.intersection(word) for word in [*part, *over]):
         return False
     if all(map(_is_time, part)):
         return not any(map(_is_time, over)) and len(over) <= _MOST_MOVED
-    if len(part) == 1 and (part[0] in _ADVERBS or _is_adverb(part[0])) and not is_name(part[0]):
+    is_adverb = first in _ADVERBS or (first.isascii() and first.endswith("ly") and first not in _NO_ADVERBS)
+    if len(part) == 1 and is_adverb and first not in names:
         return True
-    if part[0] in _TIME_STARTERS and len(part) > 1 and _TIMES.issuperset(part[1:]):
+    if first in _TIME_STARTERS and len(part) > 1 and _TIMES.issuperset(part[1:]):
         return _TIMES.isdisjoint(over)
-    return whole and part[0] in _STARTERS
-
-
-def _is_adverb(word: str) -> bool:
-    return word.isascii() and word.endswith("ly") and word not in _NO_ADVERBS
+    return whole and first in _STARTERS
 
 
 @lru_cache(maxsize=1_024)
@@ -319,7 +277,6 @@ _NUMBER = re.compile(r"\d")
 #: Where a word may begin or end: not between two letters that are no Chinese ones.
 _EDGE = r"(?<![a-z\d](?=[a-z\d]))"
 _CHINESE_NUMERALS = frozenset("零〇一二两兩三四五六七八九十百千万萬亿億半")
-_NEGATION_CHARS = frozenset("不没沒无無非未别別莫勿否")
 
 _PHRASE_WORDS = 5
 _FEW = 2  # words that say nothing: so many more never make another memory
@@ -435,32 +392,35 @@ def compare(old: str, new: str, *, threshold: float) -> tuple[Likeness, float]:
     if ours.substance and ours.marks == theirs.marks and ours.says_as_much_as(theirs):
         alike = max(alike, threshold) if ours.fillers_beside(theirs) <= _FEW else alike
         return (Likeness.ALIKE if alike >= threshold else Likeness.OTHER), alike
-    if (alike >= threshold or ours.has_the_signs_of(theirs)) and _say_the_same(old, new):
-        return Likeness.ALIKE, max(alike, threshold)
+    if alike >= threshold or ours.has_the_signs_of(theirs):
+        # line by line; or as a whole, where they are not of as many lines
+        lines, others = old.splitlines(), new.splitlines()
+        pairs = zip(lines, others, strict=True) if len(lines) == len(others) else [(old, new)]
+        if all(one == other or _is_reworded(_read(one), _read(other)) for one, other in pairs):
+            return Likeness.ALIKE, max(alike, threshold)
     near = max(alike, text.jaccard(ours.plain, theirs.plain))
     return (Likeness.APART if near >= threshold else Likeness.OTHER), alike
 
 
-def _say_the_same(old: str, new: str) -> bool:
-    """Whether two texts say the same line by line; or as a whole, where they are not of as many lines."""
-    lines, others = old.splitlines(), new.splitlines()
-    if len(lines) != len(others):
-        return _is_reworded(_read(old), _read(new))
-    return all(one == other or _is_reworded(_read(one), _read(other)) for one, other in zip(lines, others, strict=True))
-
-
 def _is_reworded(ours: _Read, theirs: _Read) -> bool:
-    if ours.marks != theirs.marks or not are_as_done(ours.clauses, theirs.clauses):
+    """Whether two texts, or lines of them, say the same."""
+    if ours.marks != theirs.marks:
+        return False
+    # 买了 is not 买; 了 may stand at the end as well
+    are_both_done = any(map(_DONE.search, ours.clauses)) == any(map(_DONE.search, theirs.clauses))
+    if not (are_both_done or all("了" in "".join(read.clauses) for read in (ours, theirs))):
         return False
     if ours.says_as_much_as(theirs):
         return True
-    names = ours.names | theirs.names
-    old, new = ours.words_beside(theirs)
+    # a part may move where the same stands between the signs, in any order, or one has a comma more
+    own, other = (Counter("".join(sorted(clause)) for clause in read.clauses) for read in (ours, theirs))
+    differing = sorted([(own - other).total(), (other - own).total()])
     is_one_clause = len(ours.clauses) == len(theirs.clauses) == 1
-    may_move = is_one_clause or are_same_clauses(ours.clauses, theirs.clauses)
-    if may_move and is_time_moved(text.join_words(old), text.join_words(new)):
+    may_move = is_one_clause or differing == [0, 0] or differing == [1, 2]
+    old, new = ours.words_beside(theirs)
+    if may_move and _is_time_moved(text.join_words(old), text.join_words(new)):
         return True
-    return are_harmless(old, new, names.__contains__, may_move=may_move)
+    return _is_harmless(old, new, ours.names | theirs.names, may_move=may_move)
 
 
 def contains(old: str, new: str) -> bool:
@@ -487,7 +447,7 @@ def is_telling(word: str) -> bool:
         or word.replace("’", "'") in TELLING_WORDS
         or word in TELLING_CHINESE
         or _CHINESE_NUMERALS.intersection(word)
-        or _NEGATION_CHARS.intersection(word)
+        or _NEGATIONS.intersection(word)
     )
 
 
@@ -505,7 +465,10 @@ def _read(content: str) -> _Read:
     for n, (before, word) in enumerate(pairwise(["", *words]), start=1):
         last = n == len(words)
         counts = word == "a" and not last and words[n] in _AFTER_A
-        if _is_light(word, before, light) and not (counts or (word in _NOT_LAST and last)):
+        says_nothing = word in light and _NEGATIONS.isdisjoint(before)
+        if says_nothing and before in _BINDING:
+            says_nothing = word in _ARTICLES or (word in _INTENSIFIES and before in ("is", "是"))
+        if says_nothing and not (counts or (word in _NOT_LAST and last)):
             fillers[word] += 1
         else:
             kept.append(word)
@@ -523,7 +486,7 @@ def _read(content: str) -> _Read:
         tuple(_with_list_sorted(bare)),
         Counter(set(universals.values())),
         names,
-        clauses(content),
+        tuple(text.normalise(clause) for clause in _CLAUSE.findall(content) if clause.strip()),
     )
 
 
@@ -538,22 +501,19 @@ def _universals(words: list[str], names: frozenset[str]) -> dict[int, str]:
         if not size or (n and words[n - 1] in _BEFORE_NO_UNIVERSAL) or not names.isdisjoint(words[n : n + size]):
             continue
         following = [other for other in words[n + size :] if other not in _ARTICLES]
-        if word == "all" and size == 1 and (not _may_be_all_of(following) or not names.isdisjoint(following[:1])):
-            continue
+        if word == "all" and size == 1:
+            first = "".join(following[:1])
+            if first in names or first in _AFTER_NO_UNIVERSAL or _NUMBER.search(first):
+                continue
+            if any(_denies(other) for other in following if other != "without"):
+                continue
         if not any(map(_denies, words[:n])):
             found |= dict.fromkeys(range(n, n + size), "_".join(words[n : n + size]))
     return found
 
 
-def _may_be_all_of(following: list[str]) -> bool:
-    """Whether «all» may be left out before these words."""
-    first = "".join(following[:1])
-    is_other = first in _AFTER_NO_UNIVERSAL or _NUMBER.search(first)
-    return not is_other and not any(_denies(word) for word in following if word != "without")
-
-
 def _denies(word: str) -> bool:
-    return word in _ENGLISH_DENIALS or bool(_NEGATION_CHARS.intersection(word) and word not in _INTENSIFIES)
+    return word in _ENGLISH_DENIALS or bool(_NEGATIONS.intersection(word) and word not in _INTENSIFIES)
 
 
 def _spelled(word: str) -> Iterator[str]:
@@ -569,25 +529,29 @@ def _spelled(word: str) -> Iterator[str]:
 
 
 def _within(words: list[str], alone: frozenset[str]) -> list[str]:
-    """A text without the courtesies it begins and ends with; one that is nothing else stays as it is."""
+    """A text without the courtesies it begins and ends with; one that is nothing else stays as it is.
+
+    `alone` are words that stand between signs.
+    """
     start, end = 0, len(words)
-    while (size := _phrase(words[start:end], _OPENING)) and _is_courtesy(words[start : start + size + 1], size, alone):
+    while size := _phrase(words[start:end], _OPENING):
+        # none in «thanks to Anna», «请王芳吃饭», «好的酒店»
+        phrase, following = "".join(words[start : start + size]), "".join(words[start + size : start + size + 1])
+        if phrase.isascii():
+            is_courtesy = following not in _AFTER_NO_COURTESY
+        elif phrase in _ASKING_FOR:
+            is_predicate = following[:1] in _PREDICATES
+            is_courtesy = not (is_predicate or rjieba.tag(following or "。")[0][1].startswith(("n", "r")))
+        else:
+            is_courtesy = phrase in alone or phrase in _OPENING_WITH_YOU
+        if not is_courtesy:
+            break
         start += size
     while size := _phrase(words[start:end][::-1], _CLOSING, backwards=True):
         if end > size and words[end - size - 1] in _BINDING:
             break
         end -= size
     return words[start:end] or words
-
-
-def _is_courtesy(words: list[str], size: int, alone: frozenset[str]) -> bool:
-    """Whether an opening is one: not in «thanks to Anna», «请王芳吃饭», «好的酒店»; `alone` stands between signs."""
-    said, following = "".join(words[:size]), "".join(words[size:])
-    if said.isascii():
-        return following not in _AFTER_NO_COURTESY
-    if said in _ASKING_FOR:
-        return not (following[:1] in _PREDICATES or rjieba.tag(following or "。")[0][1].startswith(("n", "r")))
-    return said in alone or said in _OPENING_WITH_YOU
 
 
 def _phrase(words: list[str], known: frozenset[str], *, backwards: bool = False) -> int:
@@ -597,15 +561,6 @@ def _phrase(words: list[str], known: frozenset[str], *, backwards: bool = False)
         if "_".join(phrase) in known or "".join(phrase) in known:
             return size
     return 0
-
-
-def _is_light(word: str, before: str, light: frozenset[str]) -> bool:
-    """Whether a word says nothing where it stands."""
-    if word not in light:
-        return False
-    if _NEGATION_CHARS.intersection(before):
-        return False
-    return before not in _BINDING or (word in _ARTICLES or (word in _INTENSIFIES and before in ("is", "是")))
 
 
 def _with_list_sorted(words: list[str]) -> list[str]:
