@@ -42,8 +42,12 @@ _NUMBER_WORD = "|".join(_ENGLISH)
 
 def normalise_amounts(content: str) -> str:
     """A text whose amounts are written in one way, each between marks."""
+
+    def unless_marked(rewrite: Callable[[re.Match[str]], str], match: re.Match[str]) -> str:
+        return match[0] if match[0].startswith(MARK) else rewrite(match)
+
     for pattern, rewrite in _RULES:
-        content = pattern.sub(partial(_unless_marked, rewrite), content)
+        content = pattern.sub(partial(unless_marked, rewrite), content)
     return content
 
 
@@ -60,10 +64,6 @@ def implied(amount: str) -> list[str]:
     if clock := re.fullmatch(r"(\d+):\d\d", amount):
         return next(words.split() for hour, words in _HOURS if int(clock[1]) < hour)
     return []
-
-
-def _unless_marked(rewrite: Callable[[re.Match[str]], str], match: re.Match[str]) -> str:
-    return match[0] if match[0].startswith(MARK) else rewrite(match)
 
 
 def _marked(*amounts: object) -> str:
@@ -93,21 +93,14 @@ def numeral(said: str) -> int:
     return total + digit * (unit // 10 if unit > 10 else 1)  # «five hundred two», 五百二, is 520
 
 
-def _iso(match: re.Match[str]) -> str:
-    return _marked(match[1], f"{int(match[2])}-{int(match[3])}")
-
-
 def _chinese_date(match: re.Match[str]) -> str:
     month = numeral(match[1])
     return _marked(f"{month}-{numeral(match[2])}") if match[2] else _marked(f"month {month}")
 
 
-def _date(month: str, day: str) -> str:
-    return _marked(f"{_MONTHS.index(month.lower()) + 1}-{int(day)}")
-
-
-def _month(match: re.Match[str]) -> str:
-    return _marked(f"month {_MONTHS.index(match[0].lower()) + 1}")
+def _date(month: str, day: str = "") -> str:
+    number = _MONTHS.index(month.lower()) + 1
+    return _marked(f"{number}-{int(day)}" if day else f"month {number}")
 
 
 def _clock(hour: int, minute: int = 0) -> str:
@@ -143,14 +136,6 @@ def _scaled(match: re.Match[str]) -> str:
     return _marked(f"{float(match[1]) * scale:.10g}")
 
 
-def _counted(match: re.Match[str]) -> str:
-    return _marked(numeral(match[0]))
-
-
-def _weekday(match: re.Match[str]) -> str:
-    return _marked(_WEEKDAYS[min("一二三四五六日天".index(match[1]), 6)])
-
-
 _FREE = r"(?<![A-Za-z\d.:/-])"
 
 
@@ -162,18 +147,24 @@ def _rule(
 
 #: In this order: what belongs together is read before its parts. «A cat», 一只猫, counts nothing.
 _RULES = (
-    _rule(rf"{_FREE}(\d{{4}})-(\d{{1,2}})-(\d{{1,2}})(?!\d)", _iso),
+    _rule(
+        rf"{_FREE}(\d{{4}})-(\d{{1,2}})-(\d{{1,2}})(?!\d)",
+        lambda match: _marked(match[1], f"{int(match[2])}-{int(match[3])}"),
+    ),
     _rule(rf"{_ALONE}({_NUMERAL})月份?(?:({_NUMERAL})[日号號])?", _chinese_date),
     _rule(rf"\b({_MONTH})\.? (\d{{1,2}})(?:st|nd|rd|th)?\b(?![:.]\d)", lambda match: _date(match[1], match[2])),
     _rule(rf"\b(\d{{1,2}})(?:st|nd|rd|th)? (?:of )?({_MONTH})\b", lambda match: _date(match[2], match[1])),
-    _rule(rf"(?<!^)(?<![.!?] )\b(?:{_MONTH})\b", _month),
+    _rule(rf"(?<!^)(?<![.!?] )\b(?:{_MONTH})\b", lambda match: _date(match[0])),
     _rule(rf"{_FREE}(\d{{1,2}})(?:[:.](\d\d))?\s?(am\b|pm\b|a\.m\.|p\.m\.)", _of_twelve, re.IGNORECASE),
     _rule(rf"{_FREE}(\d{{1,2}}):(\d\d)(?![\d:])", lambda match: _clock(int(match[1]), int(match[2]))),
     _rule(
         rf"(早上|上午|中午|下午|晚上|凌晨|傍晚|夜里)?{_ALONE}({_NUMERAL})[点點](?:钟|鐘|整)?(半|{_NUMERAL}分?)?",
         _chinese_clock,
     ),
-    _rule(f"(?:{source('calendar', 'zh_week')})({source('calendar', 'zh_weekday')})", _weekday),
+    _rule(
+        f"(?:{source('calendar', 'zh_week')})({source('calendar', 'zh_weekday')})",
+        lambda match: _marked(_chinese_weekday(match[1])),
+    ),
     _rule(rf"\b({'|'.join(_WEEKDAYS)})s?\b", lambda match: _marked(match[1].lower()), re.IGNORECASE),
     _rule(
         rf"(?<!a )(?<!per )(?<!one )\b({'|'.join(_ORDINALS)})\b(?= \w)",
@@ -185,7 +176,7 @@ _RULES = (
     _rule(rf"\b(?:{_NUMBER_WORD})(?:[ -](?:{_NUMBER_WORD}|{'|'.join(_SCALES)}))*\b", _english_number, re.IGNORECASE),
     _rule(r"(?<![A-Za-z\d.:/@_-])(-?\d{1,3}(?:,\d{3})+(?:\.\d+)?|-?\d+(?:\.\d+)*)(?![\d:/@-])", _plain),
     _rule(rf"(?<![第{_HAN}])一(?=[{_MEASURES}])(?![年月日号點点时時分秒岁楼层度成折千米倍])", lambda match: " "),
-    _rule(rf"[{_HAN}]++(?=[{_MEASURES}])|[{_HAN}]{{2,}}+", _counted),
+    _rule(rf"[{_HAN}]++(?=[{_MEASURES}])|[{_HAN}]{{2,}}+", lambda match: _marked(numeral(match[0]))),
 )
 
 
@@ -230,9 +221,26 @@ _OF_SOME_WEEK = re.compile(
 def dates_of(content: str, on: date) -> set[str]:
     """Every date, month and year a text means that was said on this day, as amounts."""
     plain = unicodedata.normalize("NFKC", content)
-    found = {said for day in _days(plain, on) for said in _said_of(day)}
-    found |= {said for first in _months(plain, on) for said in (f"month {first.month}", str(first.year))}
-    found |= {str(year) for year in _years(plain, on)}
+    counted = [
+        (sign * count, unit) for sign, pattern in ((-1, _AGO), (1, _IN)) for count, unit in _counts(pattern, plain)
+    ]
+    days = [off for pattern, off in _DAYS_OFF if pattern.search(plain)]
+    days += [count * _UNIT_DAYS[unit] for count, unit in counted if unit in _UNIT_DAYS]
+    # of next week, and of a week that is not named: ahead or just over
+    next_week, some_week = (
+        [_WEEKDAYS.index((match[1] or _chinese_weekday(match[2])).lower()) for match in pattern.finditer(plain)]
+        for pattern in (_OF_NEXT_WEEK, _OF_SOME_WEEK)
+    )
+    days += [7 + weekday - on.weekday() for weekday in next_week]
+    ahead = [(weekday - on.weekday()) % 7 or 7 for weekday in some_week]
+    days += ahead + [off - 7 for off in ahead]
+    found = {said for off in days for said in _said_of(on + timedelta(days=off))}
+    months = [off for pattern, off in _MONTHS_OFF if pattern.search(plain)]
+    for off in months + [count for count, unit in counted if unit in _MONTH_UNITS]:
+        year, month = divmod(on.year * 12 + on.month - 1 + off, 12)
+        found |= {f"month {month + 1}", str(year)}
+    years = [off for pattern, off in _YEARS_OFF if pattern.search(plain)]
+    found |= {str(on.year + off) for off in years + [count for count, unit in counted if unit in ("year", "年")]}
     for window in windows(plain, asked=on):
         if window.end - window.start == timedelta(days=1):
             found |= _said_of(window.start)
@@ -246,39 +254,8 @@ def _said_of(day: date) -> set[str]:
     return {str(day.year), said, _WEEKDAYS[day.weekday()], *implied(said)}
 
 
-def _days(said: str, on: date) -> Iterator[date]:
-    yield from (on + timedelta(days=off) for pattern, off in _DAYS_OFF if pattern.search(said))
-    for sign, pattern in ((-1, _AGO), (1, _IN)):
-        for count, unit in _counts(pattern, said):
-            if unit in _UNIT_DAYS:
-                yield on + timedelta(days=sign * count * _UNIT_DAYS[unit])
-    monday = on - timedelta(days=on.weekday())
-    for match in _OF_NEXT_WEEK.finditer(said):
-        yield monday + timedelta(days=7 + _weekday_named(match))
-    for match in _OF_SOME_WEEK.finditer(said):
-        ahead = (_weekday_named(match) - on.weekday()) % 7 or 7
-        yield from (on + timedelta(days=ahead), on + timedelta(days=ahead - 7))
-
-
-def _weekday_named(match: re.Match[str]) -> int:
-    return _WEEKDAYS.index(match[1].lower()) if match[1] else min("一二三四五六日天".index(match[2]), 6)
-
-
-def _months(said: str, on: date) -> Iterator[date]:
-    off = [months for pattern, months in _MONTHS_OFF if pattern.search(said)]
-    off += [
-        sign * count for sign, pattern in ((-1, _AGO), (1, _IN)) for count, unit in _counts(pattern, said)
-        if unit in _MONTH_UNITS
-    ]  # fmt: skip
-    for months in off:
-        count = on.year * 12 + on.month - 1 + months
-        yield date(count // 12, count % 12 + 1, 1)
-
-
-def _years(said: str, on: date) -> Iterator[int]:
-    yield from (on.year + off for pattern, off in _YEARS_OFF if pattern.search(said))
-    for sign, pattern in ((-1, _AGO), (1, _IN)):
-        yield from (on.year + sign * count for count, unit in _counts(pattern, said) if unit in ("year", "年"))
+def _chinese_weekday(char: str) -> str:
+    return _WEEKDAYS[min("一二三四五六日天".index(char), 6)]
 
 
 def _counts(pattern: re.Pattern[str], said: str) -> Iterator[tuple[int, str]]:

@@ -17,6 +17,8 @@ from memories.language.word_lists import source, words
 Stretch = tuple[date, date]
 #: The named groups of a pattern that matched.
 Groups = Mapping[str, str | None]
+#: From what matched, its words and the day it is asked to the days that are meant; None: none.
+_Reckoning = Callable[[Groups, str, date], Stretch | None]
 
 # -- how people name a day, a month or a stretch of time, in English and in both scripts of Chinese
 
@@ -86,73 +88,28 @@ _SHORT_WEEKDAY = r"(?P<weekday>mon|tues?|weds?|thu(?:rs?)?|fri|sat|sun)\b"
 _IN_MONTH = r"(?:(?P<part>early|beginning of|start of|mid|middle of|late|end of)\s+)?"
 
 
-def _compiled(*patterns: str) -> list[re.Pattern[str]]:
-    return [re.compile(pattern, re.IGNORECASE) for pattern in patterns]
-
-
 #: A year in Chinese digits, before it is written in others.
 _CHINESE_YEAR = re.compile(r"[一二][〇零一二三四五六七八九]{3}(?=\s*年)")
 #: Dates of the calendar, the most exact first.
-_ABSOLUTE = _compiled(
-    rf"\b{_YEAR}[-/.](?P<month>[01]?\d)[-/.](?P<day>[0-3]?\d)\b",
-    rf"\b{_YEAR}[-/.](?P<month>0\d|1[0-2]|[1-9])(?!\d)",
-    rf"{_YEAR}\s*年\s*{_ZH_MONTH}\s*{_ZH_DAY}\s*[日号號]?(?!\d)",
-    rf"{_ZH_YEAR}的?\s*{_ZH_MONTH}\s*{_ZH_DAY}\s*[日号號]",
-    rf"(?<![\d年]){_ZH_MONTH}\s*{_ZH_DAY}\s*[日号號]",
-    rf"{_YEAR}\s*年\s*{_ZH_MONTH}{_ZH_PART}",
-    rf"{_ZH_YEAR}的?\s*{_ZH_MONTH}{_ZH_PART}",
-    rf"(?<![\d个個]){_ZH_MONTH}{_ZH_PART}(?!\d)",
-    rf"{_YEAR}\s*年{_ZH_YEAR_PART}",
-    rf"\b{_DAY}\s+(?:of\s+)?{_MONTH}\.?,?(?:\s+{_YEAR})?\b",
-    rf"\b{_MONTH}\.?\s+(?:the\s+)?{_DAY}(?:,?\s*{_YEAR})?\b",
-    rf"\b(?:(?P<part>early|mid|late)[- ])?{_MONTH}\.?,?\s+(?:of\s+)?{_YEAR}\b",
-    rf"\b(?P<which>last)\s+{_MONTH}",
-    r"\b(?:(?P<part>early|mid|late|beginning of|middle of|end of)[- ]|in |during |since |throughout |of |by |until "
-    rf"|this )(?:(?:the )?month of )?{_MONTH}",
-    rf"\b(?:in|during|of|since|throughout|year)\s+{_YEAR}\b",
-)
-#: Times counted from the day of the question, by the kind of reckoning they need.
-_RELATIVE = [
-    (kind, re.compile(pattern, re.IGNORECASE))
-    for kind, pattern in (
-        ("ago", rf"\b(?:about |around |roughly )?{_COUNT}\s+{_UNIT}\s+(?:ago|back|earlier)\b"),
-        ("ago", rf"(?:大约|大約|大概)?{_ZH_COUNT}\s*[个個]?{_ZH_UNIT}[之以]?前"),
-        ("past", rf"\b(?:in |over |during |within )?the (?:last|past)\s+{_COUNT}\s+{_UNIT}\b"),
-        ("past", rf"(?:最近|过去|過去|近|这|這|前)的?[这這]?{_ZH_COUNT}\s*[个個]?{_ZH_UNIT}"),
-        (
-            "day",
-            r"\bthe day before yesterday\b|大前[天晚]|前[天晚日](?!后)|\byesterday\b|\blast night\b|昨[天晚日夜]"
-            r"|\btoday\b|\btonight\b|\bthis (?:morning|afternoon|evening)\b|今[天早晚日晨]"
-            r"|大?前[儿兒](?!子)|[昨今][儿兒](?!子)"
-            r"|\b(?:the )?night before last\b|\bthe day before last\b",
-        ),
-        ("ago", r"\bthe (?P<count>other) (?P<unit>day|week)\b"),
-        ("weekday_ago", rf"\b(?P<count>two|three|four) {_WEEKDAY} ago\b"),
-        ("weekday", rf"\b{_WEEKDAY}(?: (?:morning|afternoon|evening|night))?(?P<times> (?:of )?last week)"),
-        ("weekday", rf"\blast week(?:'s|s)?(?P<times> (?:on )?){_WEEKDAY}"),
-        ("weekday", rf"(?P<times>[这這本])[个個]?{_ZH_WEEKDAY}"),
-        ("weekday", rf"(?P<times>上{{1,2}})[个個]?{_ZH_WEEKDAY}"),
-        ("weekday", rf"\b(?:last|this past|this|past)\s+{_WEEKDAY}\b"),
-        ("weekday", rf"\b(?:last|this past|this|past|on)\s+{_SHORT_WEEKDAY}"),
-        ("weekend", r"\b(?P<back>last|this past|this)\s+weekend\b"),
-        ("weekend", r"\b(?:over|at|on|during) (?P<back>the) weekend\b(?! (?:before|after|of)\b)"),
-        ("weekend", rf"{_ZH_BACK}[周週]末"),
-        ("week", r"\b(?:the )?week (?P<back>before) last\b"),
-        ("month", r"\b(?:the )?month (?P<back>before) last\b"),
-        ("week", rf"\b{_BACK}\s+week\b"),
-        ("week", rf"{_ZH_BACK}{_ZH_WEEK}(?![一二三四五六日天末])"),
-        ("month", rf"\b{_IN_MONTH}{_BACK}\s+month\b"),
-        ("month", rf"{_ZH_BACK}月(?P<part>初|底|末|中旬|上旬|下旬)?"),
-        ("season", r"\b(?P<back>last|this past|this)\s+(?P<season>spring|summer|autumn|fall|winter)\b"),
-        ("season", rf"{_ZH_YEAR}的?(?P<season>[春夏秋冬])[天季]?"),
-        ("year", rf"\b{_BACK}\s+year\b"),
-        ("year", rf"{_ZH_YEAR}{_ZH_YEAR_PART}"),
-        ("weekday", rf"\bon\s+{_WEEKDAY}\b"),
-        ("weekday", rf"\b{_WEEKDAY}(?=\s+(?:morning|afternoon|evening|night)\b)"),
-        ("holiday", rf"(?P<holiday>{'|'.join(sorted(_HOLIDAYS, key=len, reverse=True))})"),
-        ("month_day", r"\bon the (?P<day>[0-3]?\d)(?:st|nd|rd|th)\b(?! (?:of|floor|street|time|page|place))"),
-        ("month_day", rf"(?<![\d月一二三四五六七八九十第]){_ZH_DAY}[号號](?![楼樓线線码碼店门門机機院桌车車房])"),
-        ("weekday", rf"(?<![上下这這本每]){_ZH_WEEKDAY}(?![个個])"),
+_ABSOLUTE = [
+    re.compile(pattern, re.IGNORECASE)
+    for pattern in (
+        rf"\b{_YEAR}[-/.](?P<month>[01]?\d)[-/.](?P<day>[0-3]?\d)\b",
+        rf"\b{_YEAR}[-/.](?P<month>0\d|1[0-2]|[1-9])(?!\d)",
+        rf"{_YEAR}\s*年\s*{_ZH_MONTH}\s*{_ZH_DAY}\s*[日号號]?(?!\d)",
+        rf"{_ZH_YEAR}的?\s*{_ZH_MONTH}\s*{_ZH_DAY}\s*[日号號]",
+        rf"(?<![\d年]){_ZH_MONTH}\s*{_ZH_DAY}\s*[日号號]",
+        rf"{_YEAR}\s*年\s*{_ZH_MONTH}{_ZH_PART}",
+        rf"{_ZH_YEAR}的?\s*{_ZH_MONTH}{_ZH_PART}",
+        rf"(?<![\d个個]){_ZH_MONTH}{_ZH_PART}(?!\d)",
+        rf"{_YEAR}\s*年{_ZH_YEAR_PART}",
+        rf"\b{_DAY}\s+(?:of\s+)?{_MONTH}\.?,?(?:\s+{_YEAR})?\b",
+        rf"\b{_MONTH}\.?\s+(?:the\s+)?{_DAY}(?:,?\s*{_YEAR})?\b",
+        rf"\b(?:(?P<part>early|mid|late)[- ])?{_MONTH}\.?,?\s+(?:of\s+)?{_YEAR}\b",
+        rf"\b(?P<which>last)\s+{_MONTH}",
+        r"\b(?:(?P<part>early|mid|late|beginning of|middle of|end of)[- ]|in |during |since |throughout |of |by |until "
+        rf"|this )(?:(?:the )?month of )?{_MONTH}",
+        rf"\b(?:in|during|of|since|throughout|year)\s+{_YEAR}\b",
     )
 ]
 
@@ -175,8 +132,12 @@ class Window:
 
     @property
     def nearest(self) -> Stretch | None:
-        """Of «three days ago» the third, while the day before and after it are meant as well."""
-        return _nearest(self.words, self.start, self.end)
+        """Of a time counted back («three days ago») the days it names; the rest allows for how people count."""
+        days = (self.end - self.start).days
+        if not _COUNTED_BACK.search(self.words) or days < 3 or days % 2 == 0:
+            return None
+        middle, around = self.start + days // 2 * _ONE_DAY, days // 8 * _ONE_DAY
+        return middle - around, middle + around + _ONE_DAY
 
 
 def windows(text: str, *, asked: date | None = None, years: Callable[[], Iterable[int]] = tuple) -> list[Window]:
@@ -187,41 +148,39 @@ def windows(text: str, *, asked: date | None = None, years: Callable[[], Iterabl
     """
     found: list[Window] = []
 
-    def take(stretches_of: Callable[[re.Match[str]], list[Stretch] | None], match: re.Match[str]) -> str:
-        stretches = stretches_of(match)
+    def take(match: re.Match[str], stretches: list[Stretch] | None) -> str:
+        """What is left of a match: nothing of one that names these stretches, all of one that names none."""
         if stretches is None:
             return match.group()
         found.extend(Window(start, end, match.group().strip()) for start, end in stretches)
         return " "
 
-    rest = _CHINESE_YEAR.sub(_in_digits, unicodedata.normalize("NFKC", text))
+    def take_counted(reckoned: _Reckoning, today: date, match: re.Match[str]) -> str:
+        stretch = reckoned(match.groupdict(), match.group().lower(), today)
+        return take(match, None if stretch is None else [stretch])
+
+    plain = unicodedata.normalize("NFKC", text)
+    rest = _CHINESE_YEAR.sub(lambda year: "".join(str(_DIGITS[digit]) for digit in year.group()), plain)
     for pattern in _ABSOLUTE:
-        rest = pattern.sub(partial(take, lambda match: _absolute(match.groupdict(), asked, years)), rest)
+        rest = pattern.sub(lambda match: take(match, _absolute(match.groupdict(), asked, years)), rest)
     if asked is not None:
-        for kind, pattern in _RELATIVE:
-            rest = pattern.sub(partial(take, partial(_counted_back, kind, asked)), rest)
+        for reckoned, pattern in _RELATIVE:
+            rest = pattern.sub(partial(take_counted, reckoned, asked), rest)
     return found
-
-
-def _counted_back(kind: str, asked: date, match: re.Match[str]) -> list[Stretch] | None:
-    stretch = _RECKONING[kind](match.groupdict(), match.group().lower(), asked)
-    return None if stretch is None else [stretch]
-
-
-def _in_digits(match: re.Match[str]) -> str:
-    return "".join(str(_DIGITS[digit]) for digit in match.group())
 
 
 def _absolute(found: Groups, asked: date | None, years: Callable[[], Iterable[int]]) -> list[Stretch] | None:
     """The days of a date of the calendar; one without a year is meant in each of these. None: it is no date."""
-    month, day = _month(found.get("month")), _number(found.get("day"))
+    name, day = found.get("month"), _number(found.get("day"))
+    month = _MONTHS.get((name or "").lower()) or _number(name)
     if (month is not None and not 1 <= month <= 12) or (day is not None and not 1 <= day <= 31):
         return None
-    which, part = found.get("which"), found.get("part")
+    which, part = (found.get("which") or "").lower(), found.get("part")
     if which and asked is None:
         return None
     if which and month and asked:
-        meant: Iterable[int] = [_year_meant(which.lower(), month, asked)]
+        back = int(month >= asked.month) if which == "last" else _YEARS_BACK[which]
+        meant: Iterable[int] = [asked.year - back]
     else:
         meant = [int(found["year"] or 0)] if found.get("year") else years()
     if month is None:
@@ -258,14 +217,6 @@ def _day_of(year: int, month: int, day: int) -> Stretch | None:
     return first, first + _ONE_DAY
 
 
-def _year_meant(which: str, month: int, asked: date) -> int:
-    return asked.year - (month >= asked.month) if which == "last" else asked.year - _YEARS_BACK[which]
-
-
-def _month(text: str | None) -> int | None:
-    return _MONTHS.get((text or "").lower()) or _number(text)
-
-
 def _number(text: str | None) -> int | None:
     """A whole number in digits or in Chinese below a hundred."""
     text = (text or "").strip()
@@ -296,15 +247,6 @@ def _ago(found: Groups, words: str, asked: date) -> Stretch | None:
     if (found["count"] or "").lower() in _VAGUE:
         off = days * 0.5 + 1
     middle, around = asked - timedelta(days=round(days)), timedelta(days=round(off))
-    return middle - around, middle + around + _ONE_DAY
-
-
-def _nearest(words: str, start: date, end: date) -> Stretch | None:
-    """Of a time counted back («three days ago») the days it names; the rest allows for how people count."""
-    days = (end - start).days
-    if not _COUNTED_BACK.search(words) or days < 3 or days % 2 == 0:
-        return None
-    middle, around = start + days // 2 * _ONE_DAY, days // 8 * _ONE_DAY
     return middle - around, middle + around + _ONE_DAY
 
 
@@ -410,17 +352,47 @@ def _monday(day: date) -> date:
     return day - day.weekday() * _ONE_DAY
 
 
-_RECKONING: dict[str, Callable[[Groups, str, date], Stretch | None]] = {
-    "ago": _ago,
-    "past": _past,
-    "day": _day,
-    "weekday": _weekday,
-    "weekday_ago": _weekday_ago,
-    "month_day": _month_day,
-    "holiday": _holiday,
-    "weekend": _weekend,
-    "week": _week,
-    "month": _month_back,
-    "season": _season,
-    "year": _year,
-}
+#: Times counted from the day of the question, with how they are reckoned.
+_RELATIVE: list[tuple[_Reckoning, re.Pattern[str]]] = [
+    (reckoned, re.compile(pattern, re.IGNORECASE))
+    for reckoned, pattern in (
+        (_ago, rf"\b(?:about |around |roughly )?{_COUNT}\s+{_UNIT}\s+(?:ago|back|earlier)\b"),
+        (_ago, rf"(?:大约|大約|大概)?{_ZH_COUNT}\s*[个個]?{_ZH_UNIT}[之以]?前"),
+        (_past, rf"\b(?:in |over |during |within )?the (?:last|past)\s+{_COUNT}\s+{_UNIT}\b"),
+        (_past, rf"(?:最近|过去|過去|近|这|這|前)的?[这這]?{_ZH_COUNT}\s*[个個]?{_ZH_UNIT}"),
+        (
+            _day,
+            r"\bthe day before yesterday\b|大前[天晚]|前[天晚日](?!后)|\byesterday\b|\blast night\b|昨[天晚日夜]"
+            r"|\btoday\b|\btonight\b|\bthis (?:morning|afternoon|evening)\b|今[天早晚日晨]"
+            r"|大?前[儿兒](?!子)|[昨今][儿兒](?!子)"
+            r"|\b(?:the )?night before last\b|\bthe day before last\b",
+        ),
+        (_ago, r"\bthe (?P<count>other) (?P<unit>day|week)\b"),
+        (_weekday_ago, rf"\b(?P<count>two|three|four) {_WEEKDAY} ago\b"),
+        (_weekday, rf"\b{_WEEKDAY}(?: (?:morning|afternoon|evening|night))?(?P<times> (?:of )?last week)"),
+        (_weekday, rf"\blast week(?:'s|s)?(?P<times> (?:on )?){_WEEKDAY}"),
+        (_weekday, rf"(?P<times>[这這本])[个個]?{_ZH_WEEKDAY}"),
+        (_weekday, rf"(?P<times>上{{1,2}})[个個]?{_ZH_WEEKDAY}"),
+        (_weekday, rf"\b(?:last|this past|this|past)\s+{_WEEKDAY}\b"),
+        (_weekday, rf"\b(?:last|this past|this|past|on)\s+{_SHORT_WEEKDAY}"),
+        (_weekend, r"\b(?P<back>last|this past|this)\s+weekend\b"),
+        (_weekend, r"\b(?:over|at|on|during) (?P<back>the) weekend\b(?! (?:before|after|of)\b)"),
+        (_weekend, rf"{_ZH_BACK}[周週]末"),
+        (_week, r"\b(?:the )?week (?P<back>before) last\b"),
+        (_month_back, r"\b(?:the )?month (?P<back>before) last\b"),
+        (_week, rf"\b{_BACK}\s+week\b"),
+        (_week, rf"{_ZH_BACK}{_ZH_WEEK}(?![一二三四五六日天末])"),
+        (_month_back, rf"\b{_IN_MONTH}{_BACK}\s+month\b"),
+        (_month_back, rf"{_ZH_BACK}月(?P<part>初|底|末|中旬|上旬|下旬)?"),
+        (_season, r"\b(?P<back>last|this past|this)\s+(?P<season>spring|summer|autumn|fall|winter)\b"),
+        (_season, rf"{_ZH_YEAR}的?(?P<season>[春夏秋冬])[天季]?"),
+        (_year, rf"\b{_BACK}\s+year\b"),
+        (_year, rf"{_ZH_YEAR}{_ZH_YEAR_PART}"),
+        (_weekday, rf"\bon\s+{_WEEKDAY}\b"),
+        (_weekday, rf"\b{_WEEKDAY}(?=\s+(?:morning|afternoon|evening|night)\b)"),
+        (_holiday, rf"(?P<holiday>{'|'.join(sorted(_HOLIDAYS, key=len, reverse=True))})"),
+        (_month_day, r"\bon the (?P<day>[0-3]?\d)(?:st|nd|rd|th)\b(?! (?:of|floor|street|time|page|place))"),
+        (_month_day, rf"(?<![\d月一二三四五六七八九十第]){_ZH_DAY}[号號](?![楼樓线線码碼店门門机機院桌车車房])"),
+        (_weekday, rf"(?<![上下这這本每]){_ZH_WEEKDAY}(?![个個])"),
+    )
+]
