@@ -25,7 +25,7 @@ from unfold.enums import ActionVariant
 from channels_app import cards
 from channels_app.api.turns import EFFECTS
 from channels_app.channels import normalized
-from channels_app.doors.files import parked
+from channels_app.doors.files import replay
 from channels_app.models import Channel, PathComparison, ReplayedRecord, ReplayOutcome
 from channels_app.people import linking
 from memories.admin.access import VIEW, Colors, RestrictedAdmin, in_workspaces, workspaces_of
@@ -191,7 +191,7 @@ def _question(text: Any, *, is_grave: bool = False) -> Callable[[Asked], Questio
 
 
 def _retry(asked: Asked) -> str:
-    outcomes = parked.retry(asked.rows, EFFECTS, now=asked.now)
+    outcomes = replay.retry(asked.rows, EFFECTS, now=asked.now)
     left = outcomes.pop(ReplayOutcome.PARKED, 0)
     done = ngettext("%(n)d call is applied", "%(n)d calls are applied", outcomes.total())
     waiting = ngettext("%(left)d could not be, again.", "%(left)d could not be, again.", left)
@@ -200,7 +200,7 @@ def _retry(asked: Asked) -> str:
 
 def _discard(asked: Asked) -> str:
     asked.admin.log_deletions(asked.request, asked.rows.filter(outcome=ReplayOutcome.PARKED))
-    count = parked.discard(asked.rows, now=asked.now)
+    count = replay.discard(asked.rows, now=asked.now)
     return ngettext("%(n)d call is given up.", "%(n)d calls are given up.", count) % {"n": count}
 
 

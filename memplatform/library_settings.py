@@ -59,7 +59,7 @@ SPECTACULAR_SETTINGS = {
         "BatchState": "memories.choices.BatchState",
         "ChangeState": "memories.choices.ChangeState",
         "OutcomeEnum": "memories.choices.Outcome",
-        "SavedOutcome": "channels_app.doors.tools.save.OUTCOMES",
+        "SavedOutcome": "channels_app.doors.tools.write.SAVE_OUTCOMES",
         "SourceEnum": "memories.choices.Source",
         "SearchSource": "channels_app.doors.tools.search.ALL_SOURCES",
         "ErrorType": "memories.api.schema.ERROR_TYPES",

@@ -33,11 +33,11 @@ if settings.PROCESS == "web":
 application = FairShare(UnreadBodies(get_wsgi_application()))
 
 if settings.PROCESS == "web":
-    from channels_app.doors.files import queue
+    from channels_app.doors.files import replay
     from memories import embeddings
     from memories.offline import database
     from memplatform.processes import heartbeat
 
     heartbeat.start("web")
-    database.watch(when_back=queue.replay_if_pending)
+    database.watch(when_back=replay.replay_if_pending)
     embeddings.warm_up()  # in this worker, after the fork: the first question should not wait for the model

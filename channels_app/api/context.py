@@ -19,9 +19,8 @@ from channels_app.api.recall import (
 )
 from channels_app.cards import keep_channels, known_session_id
 from channels_app.context import Context, context_for
+from channels_app.doors.files.answers import context_from_files, place_of
 from channels_app.doors.files.comparison import compare
-from channels_app.doors.files.context import context_from_files
-from channels_app.doors.files.place import place_of
 from memories.api import fields
 from memories.api.answers import Answer
 from memories.api.calls import Call, Method

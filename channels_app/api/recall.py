@@ -13,9 +13,8 @@ from rest_framework.response import Response
 from channels_app import addresses
 from channels_app.api.addresses import PlaceRequest
 from channels_app.cards import keep_channels
+from channels_app.doors.files.answers import RecalledLine, folders_of_scope, place_of, recall_from_files
 from channels_app.doors.files.comparison import compare
-from channels_app.doors.files.place import folders_of_scope, place_of
-from channels_app.doors.files.recall import RecalledLine, recall_from_files
 from channels_app.models import PathComparison
 from memories.api import fields
 from memories.api.answers import Answer, evidence_answers

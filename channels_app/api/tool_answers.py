@@ -7,10 +7,9 @@ from typing import Any
 from drf_spectacular.utils import extend_schema_serializer
 from rest_framework import serializers
 
-from channels_app.doors.tools import forget, list_files, save, search, update
-from channels_app.doors.tools.definition import Form
-from channels_app.doors.tools.get import Excerpt
-from channels_app.doors.tools.list_files import FileList
+from channels_app.doors.tools import get, search, write
+from channels_app.doors.tools.get import Excerpt, FileList
+from channels_app.doors.tools.registry import Form
 from channels_app.doors.tools.search import SearchReport
 from memories.api.answers import Answer
 from memories.api.schema import ErrorItem
@@ -87,7 +86,7 @@ class SavedLineAnswer(Answer):
     entry = serializers.UUIDField(allow_null=True, help_text="The memory it became; null: it will be one soon.")
     scope = serializers.CharField()
     outcome = serializers.ChoiceField(
-        choices=save.OUTCOMES,
+        choices=write.SAVE_OUTCOMES,
         help_text="`brought_back`: people had taken these words out before. `pending`: in the file, indexed later.",
     )
     degraded = serializers.ListField(child=serializers.CharField())
@@ -102,7 +101,7 @@ class UpdatedMemoryAnswer(Answer):
     scope = serializers.CharField()
     before = serializers.CharField(help_text="The words it had.")
     content = serializers.CharField()
-    outcome = serializers.ChoiceField(choices=update.OUTCOMES)
+    outcome = serializers.ChoiceField(choices=write.UPDATE_OUTCOMES)
     batch = serializers.UUIDField(allow_null=True, help_text="For `POST /batches/{id}/undo`; null: nothing changed.")
 
 
@@ -110,7 +109,7 @@ class ListedFileAnswer(Answer):
     """A file that can be read."""
 
     path = serializers.CharField(help_text="For memory_get.")
-    kind = serializers.ChoiceField(choices=list_files.KINDS)
+    kind = serializers.ChoiceField(choices=get.KINDS)
     scope = serializers.CharField()
     bytes = serializers.IntegerField()
     at = serializers.DateTimeField(help_text="When it was changed last.")
@@ -136,7 +135,7 @@ class ChangedMemoryAnswer(Answer):
     path = serializers.CharField()
     content = serializers.CharField()
     scope = serializers.CharField()
-    outcome = serializers.ChoiceField(choices=forget.OUTCOMES)
+    outcome = serializers.ChoiceField(choices=write.FORGET_OUTCOMES)
     copies = serializers.IntegerField(help_text="Copies in other scopes that went or came with it.")
 
 

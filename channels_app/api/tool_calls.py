@@ -16,9 +16,8 @@ from channels_app.api.tool_answers import ANSWERS
 from channels_app.cards import keep_channels
 from channels_app.doors.tools import calls
 from channels_app.doors.tools.calls import ModelCall
-from channels_app.doors.tools.definition import Parameter, Tool
 from channels_app.doors.tools.place import Place
-from channels_app.doors.tools.registry import CALLABLE, TOOLS
+from channels_app.doors.tools.registry import CALLABLE, TOOLS, Parameter, Tool
 from memories.api import fields
 from memories.api.calls import Call
 from memories.api.idempotency import repeat_of

@@ -25,7 +25,6 @@ from channels_app.api.tool_answers import (
 )
 from channels_app.api.tool_calls import CallAnswer, body_of, carry_out, given, place_of
 from channels_app.doors.tools import calls
-from channels_app.doors.tools.definition import Form, Tool
 from channels_app.doors.tools.registry import (
     MEMORY_APPEND,
     MEMORY_GET,
@@ -33,6 +32,8 @@ from channels_app.doors.tools.registry import (
     MEMORY_SAVE,
     MEMORY_SEARCH,
     MEMORY_UPDATE,
+    Form,
+    Tool,
     told_to,
 )
 from memories.api import fields

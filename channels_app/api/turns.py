@@ -9,13 +9,9 @@ from rest_framework import serializers
 from rest_framework.response import Response
 
 from channels_app.api.addresses import AddressField
-from channels_app.doors.files import events
-from channels_app.doors.files.accepted import EVENTS, TURN
-from channels_app.doors.files.beside import after_turn
-from channels_app.doors.files.outcomes import Messages
-from channels_app.doors.files.queue import replay_soon
-from channels_app.doors.files.replay import Effect
-from channels_app.doors.files.turns import keep_turn
+from channels_app.doors.files import calls
+from channels_app.doors.files.calls import EVENTS, TURN, after_turn, keep_turn
+from channels_app.doors.files.replay import Effect, Messages, replay_soon
 from channels_app.turns import TurnResult, report_turn
 from memories.api import fields
 from memories.api.answers import Answer
@@ -176,7 +172,7 @@ def keep_events_in_files(call: Call, outage: Outage, *, key: str) -> Response:
     """The messages are in the journal when this returns."""
     messages = read_events(call.body, call.now)
     place: dict[str, str] = {name: str(call.query[name]) for name in ("platform", "account") if name in call.query}
-    events.keep_events(call.caller, key, place, messages, outage, dict(call.request.data), now=call.now)
+    calls.keep_events(call.caller, key, place, messages, outage, dict(call.request.data), now=call.now)
     if outage.only_if_pending:
         replay_soon()
     answer = answers.AppendedAnswer.of(session=None, events=[], directives=[], degraded=outage.degraded)
@@ -197,7 +193,7 @@ class EventsView(SessionEventsView):
     )
     def post(self, key: str) -> Response:
         session = self.session(key)
-        events.check_database_takes(self.caller, session, now=self.now)
+        calls.check_database_takes(self.caller, session, now=self.now)
         return Response(append_events(self.caller, session, self.body, now=self.now), status=201)
 
 

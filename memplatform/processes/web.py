@@ -36,7 +36,7 @@ _PRELOADED = (
     "memories.api.urls",
     "channels_app.doors.mem0.urls",
     "channels_app.doors.openai.urls",
-    "channels_app.doors.files.queue",
+    "channels_app.doors.files.replay",
     "drf_spectacular.views",
     "django.core.handlers.wsgi",
 )

@@ -7,7 +7,7 @@ from typing import Any
 
 import structlog
 
-from channels_app.doors.files.place import FilePlace
+from channels_app.doors.files.answers import FilePlace
 from channels_app.models import PathComparison
 from memories.choices import PathMode
 from memories.conf import conf

@@ -1,12 +1,9 @@
-"""Applying what the journal holds: every accepted call once, in the order of its channel, with its own time and actor.
+"""What the journal holds, applied to the database once it is there, in order and once (C11)."""
 
-The id of a record is written in the transaction of its effect, so that a crash at any moment repeats nothing. One
-process at a time replays a stream. Behind what it found first it goes on under the journal's lock, a few calls at a
-time, until nothing is left: from then on calls go to the database. What cannot be applied is parked, with its reason.
-"""
-
+import threading
+import time
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from datetime import datetime
@@ -15,11 +12,13 @@ from typing import Any
 from uuid import NAMESPACE_URL, UUID, uuid5
 
 import structlog
-from django.db import DataError, IntegrityError, connection, transaction
+from django.db import DataError, Error, IntegrityError, connection, transaction
+from django.db.models import BigIntegerField, QuerySet
+from django.db.models.expressions import RawSQL
+from django_q.tasks import async_task
 from rest_framework.exceptions import ValidationError
 
-from channels_app.doors.files.accepted import caller_of
-from channels_app.doors.files.outcomes import Messages, StillRunning, is_written
+from channels_app.doors.files.calls import caller_of
 from channels_app.models import Channel, ReplayedRecord, ReplayOutcome
 from memories.api.idempotency import Repeat, claim_for, keep_answer
 from memories.choices import PathMode
@@ -27,8 +26,55 @@ from memories.conf import conf
 from memories.exceptions import PlatformError, SessionBusy
 from memories.models import IdempotencyKey, Workspace
 from memories.offline import erased_calls, journal
+from memories.offline.database import Transaction
 from memories.offline.journal import Line, Position, Record, Stream
 from memories.tenancy.access import Caller
+from sessions_app.models import Session, SessionEvent
+
+#: What a call writes to its session: texts, each with its time.
+Messages = Sequence[tuple[str, datetime]]
+_NUMBERS = 2**32  # of a row: those of transactions, without their epoch
+
+
+class StillRunning(Exception):
+    """The transaction has not ended yet; its record waits, and those behind it."""
+
+
+def is_written(record: Record, messages: Messages, workspace_id: int) -> bool:
+    """Whether the transaction of a record was committed, and wrote one of its messages. Raises StillRunning.
+
+    Its number alone is no proof: a server that crashed gives a number it had not written down yet to another
+    transaction. A call without messages, a reset, is applied again: that changes nothing.
+    """
+    if record.transaction is None or not messages:
+        return False
+    told = Transaction(**record.transaction)
+    status = _status(told.number)
+    if status == "in progress":
+        raise StillRunning
+    return status == "committed" and _has_written(told, messages, workspace_id)
+
+
+def _status(number: str) -> str | None:
+    """What became of a transaction; None: it was never begun, or so long ago that nobody knows."""
+    try:
+        with transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute("SELECT pg_xact_status(%s::text::xid8)", [number])
+            return str(cursor.fetchone()[0])
+    except DataError:  # a number of the future: the server has forgotten that it gave it
+        return None
+
+
+def _has_written(told: Transaction, messages: Messages, workspace_id: int) -> bool:
+    place = {"platform": told.platform, "account": told.account, "key": told.session_key}
+    session = Session.objects.filter(workspace_id=workspace_id, **place).first()
+    if session is None:
+        return False
+    number = RawSQL("sessions_app_sessionevent.xmin::text::bigint", [], output_field=BigIntegerField())
+    rows = SessionEvent.objects.filter(session=session, at__in=[at for _text, at in messages]).annotate(by=number)
+    written = set(rows.filter(by=int(told.number) % _NUMBERS).values_list("content", "at"))
+    return not written.isdisjoint(messages)
+
 
 log = structlog.get_logger(__name__)
 
@@ -176,3 +222,72 @@ def lock(stream: Stream) -> None:
     """One replayer of a workspace in the database, too: one that was killed may still be at its last call."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_advisory_xact_lock(%s)", [REPLAY_LOCK | stream.workspace_id])
+
+
+#: Calls that are tried again at once.
+MOST = 50
+
+
+def retry(calls: QuerySet[ReplayedRecord], effects: Effects, *, now: datetime) -> Counter[str]:
+    """Apply parked calls in the order they came, each in a transaction of its own; how many came to which outcome."""
+    parked = calls.filter(outcome=ReplayOutcome.PARKED).order_by("accepted_at", "pk")
+    return Counter(_retry_one(pk, effects, now) for pk in list(parked.values_list("pk", flat=True)[:MOST]))
+
+
+def discard(calls: QuerySet[ReplayedRecord], *, now: datetime) -> int:
+    """Give parked calls up: the line stays with its reason, its words are removed. How many."""
+    parked = calls.filter(outcome=ReplayOutcome.PARKED)
+    return parked.update(outcome=ReplayOutcome.DISCARDED, body=None, replayed_at=now)
+
+
+def _retry_one(pk: int, effects: Effects, now: datetime) -> str:
+    """The outcome of one; one that somebody else has settled meanwhile keeps its own."""
+    try:
+        with transaction.atomic():
+            call = ReplayedRecord.objects.select_for_update().get(pk=pk)
+            record = _record_of(call.body)
+            if call.outcome != ReplayOutcome.PARKED or record is None:
+                return call.outcome
+            stream = Stream(call.workspace_id, call.platform, call.account)
+            lock(stream)
+            call.outcome, call.reason = outcome_of(stream, record, effects)
+            call.body = call.body if call.outcome == ReplayOutcome.PARKED else None
+            call.replayed_at = now
+            call.save(update_fields=["outcome", "reason", "body", "replayed_at"])
+            return call.outcome
+    except (SessionBusy, StillRunning):  # its session is in use; it waits as it did
+        return ReplayOutcome.PARKED
+
+
+def _record_of(body: dict[str, Any] | None) -> Record | None:
+    """The call as the journal kept it; None of a line that was damaged there."""
+    if not body or "kind" not in body:
+        return None
+    return Record(**body | {"uid": UUID(body["uid"])})
+
+
+TASK = "channels_app.tasks.replay_journal"
+#: Seconds between two tasks a process queues.
+QUEUED_EVERY = 3.0
+_queueing = threading.Lock()
+_queued_at: float | None = None
+
+
+def replay_soon() -> None:
+    """Queue a replay, unless this process did a moment ago; one that cannot be queued is made up for every minute."""
+    global _queued_at  # noqa: PLW0603 (threads of this process)
+    with _queueing:
+        if _queued_at is not None and time.monotonic() - _queued_at < QUEUED_EVERY:
+            return
+        _queued_at = time.monotonic()
+    try:
+        async_task(TASK, group="mem:replay")
+    except Error as problem:
+        log.warning("replay.not_queued", problem=type(problem).__name__)
+
+
+def replay_if_pending() -> None:
+    """The same where any stream holds calls, by the thread that has seen that the database is back."""
+    if journal.streams():
+        replay_soon()
+        connection.close()

@@ -1,17 +1,166 @@
 """What a client of MCP can do: tools, resources and a prompt, each one call of the API."""
 
-from collections.abc import Awaitable, Callable
+import re
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, TypeVar
+from urllib.parse import unquote
 
+import httpx
 import mcp_types as types
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
 from mcp.server.lowlevel.server import lifespan as no_lifespan
+from mcp.server.stdio import stdio_server
 from mcp.shared.exceptions import MCPError
 
-from channels_app.doors.mcp import resources
-from channels_app.doors.mcp.api import Api, Refused
-from channels_app.doors.mcp.wording import ASKED, INSTRUCTIONS, NOT_FOUND, PROMPT, PROMPT_TITLE
+from channels_app.doors.mcp.api import HOME, Api, Refused
+from channels_app.doors.openai.speaker import address_of
+from memories.language import quoting
+
+Words = dict[str, str]
+
+INSTRUCTIONS = (
+    "Long-term memory of this person or chat. Search it (memory_search) before you answer anything about the past, read"
+    " exact words with memory_get, and save (memory_save) what you are asked to remember. Never present a guess as a"
+    " memory."
+)
+PROMPT_TITLE = "What do you know about me?"
+PROMPT = "Tells the user everything memory knows about them."
+ASKED: Words = {
+    "en": (
+        "What do you know about me? Below is my profile as memory has it. Look for more with memory_search: people,"
+        " work, plans, what I like, what happened lately. Tell me what you found in a few plain sentences, with dates"
+        " where there are any, and say what you could not find. Guess nothing.\n\n{profile}"
+    ),
+    "zh-hans": (
+        "你知道关于我的哪些事？下面是记忆中的个人资料。请用 memory_search 继续查找："
+        "人物、工作、计划、喜好、最近发生的事。"
+        "用几句简单的话告诉我找到了什么，有日期的写上日期，没有找到的也请说明。不要猜测。\n\n{profile}"
+    ),
+}
+NOTHING: Words = {"en": "Nothing is remembered here yet.", "zh-hans": "这里还没有任何记忆。"}
+NOT_FOUND: Words = {
+    "en": "Nothing in memory bears on this. Say so; do not guess.",
+    "zh-hans": "记忆中没有与此相关的内容。请如实说明，不要猜测。",
+}
+
+
+MARKDOWN = "text/markdown"
+PROFILE, NOTES, DAYS = "memory://profile", "memory://notes", "memory://days"
+_NOTE = re.compile(r"memory://notes/(?P<path>.+)")
+_DAY = re.compile(r"memory://days/(?P<day>\d{4}-\d{2}-\d{2})")
+_ROWS = 100  # of a list
+_ROWS_OF_GROUP = 20  # each is read as a model would read it
+#: How memory_get names the rows of a list.
+_PATHS = {"entries": "entries", "events": "daily_events"}
+_TOKENS = 100_000  # enough for every profile
+
+RESOURCES = [
+    types.Resource(uri=uri, name=name, title=title, description=description, mime_type=MARKDOWN)
+    for uri, name, title, description in (
+        (PROFILE, "profile", "Profile", "Who the user is: what always holds."),
+        (NOTES, "notes", "Notes", "The newest lines of the notes, each file with its path."),
+        (DAYS, "days", "Days", "What happened, the latest day first."),
+    )
+]
+TEMPLATES = [
+    types.ResourceTemplate(
+        uri_template="memory://notes/{+path}", name="note", description="A note, word for word.", mime_type=MARKDOWN
+    ),
+    types.ResourceTemplate(
+        uri_template="memory://days/{date}", name="day", description="What happened on a day.", mime_type=MARKDOWN
+    ),
+]
+
+
+async def read(api: Api, uri: str) -> str | None:
+    """The text of a resource; None: there is no such resource. Raises Refused."""
+    if uri == PROFILE:
+        text = await profile(api)
+    elif uri == NOTES:
+        text = await _said_by_people(api, _notes(await _rows(api, "entries", type="note", state="live")))
+    elif uri == DAYS:
+        text = await _said_by_people(api, _days(await _rows(api, "events")))
+    elif day := _DAY.fullmatch(uri):
+        text = await _said_by_people(api, _days(await _rows(api, "events", **{"from": day["day"], "to": day["day"]})))
+    elif note := _NOTE.fullmatch(uri):
+        return await _whole_note(api, unquote(note["path"]))
+    else:
+        return None
+    return text or await nothing(api)
+
+
+async def nothing(api: Api) -> str:
+    return NOTHING[(await api.listing())["language"]]
+
+
+async def profile(api: Api) -> str:
+    """The lines of the profile."""
+    context = await api.here("context", message="", token_budget=_TOKENS)
+    facts = [f"- {quoting.as_item(fact['content'])}" for fact in context["profile"]]
+    return await _said_by_people(api, "\n".join(facts))
+
+
+async def _said_by_people(api: Api, text: str) -> str:
+    """A text under what says whose words it holds; nothing of nothing."""
+    return "\n\n".join([quoting.notice_in((await api.listing())["language"]), text]) if text else ""
+
+
+async def _rows(api: Api, path: str, **query: Any) -> list[dict[str, Any]]:
+    """The newest rows of the scopes this address reads from; of a group those of its own that it may hear."""
+    told = await api.here("scopes/resolve")
+    is_group = bool(api.address.get("is_group"))
+    keys, most = ([told["chat_scope"]], _ROWS_OF_GROUP) if is_group else (told["recall"], _ROWS)
+    rows: list[dict[str, Any]] = []
+    for key in filter(None, keys):
+        try:
+            page = await api.call("GET", path, params={"scope": key, "limit": most, **query})
+        except Refused as problem:
+            if problem.status != 404:  # a scope that nothing was written to yet
+                raise
+        else:
+            rows += page["results"]
+    return [row for row in rows if not is_group or await _is_open(api, path, row)]
+
+
+async def _is_open(api: Api, path: str, row: dict[str, Any]) -> bool:
+    """Whether a group may hear it: what tells a credential, it may not."""
+    try:
+        found = await api.here("tools/memory_get", path=f"{_PATHS[path]}/{row['id']}")
+    except Refused as problem:
+        if problem.status >= 500:
+            raise
+        return False
+    return bool(found["found"])
+
+
+def _notes(entries: list[dict[str, Any]]) -> str:
+    lines: dict[str, list[str]] = {}
+    for entry in entries:
+        lines.setdefault(entry["path"], []).append(f"- {quoting.as_item(entry['content'])}")
+    return "\n\n".join("\n".join([f"# {path}", *of_file]) for path, of_file in lines.items())
+
+
+def _days(events: list[dict[str, Any]]) -> str:
+    """By day, the latest first."""
+    lines: dict[str, list[str]] = {}
+    for event in sorted(events, key=lambda one: str(one["date"]), reverse=True):
+        lines.setdefault(event["date"], []).append(f"- {quoting.as_item(event['content'])}")
+    return "\n\n".join("\n".join([f"# {day}", *told]) for day, told in lines.items())
+
+
+async def _whole_note(api: Api, path: str) -> str | None:
+    """Every line of a file; None: there is none."""
+    parts: list[str] = []
+    line: int | None = 1
+    while line is not None:
+        excerpt = await api.here("tools/memory_get", path=path, **{"from": line, "lines": 300})
+        if not excerpt["found"]:
+            return None
+        parts.append(excerpt["text"])
+        line = excerpt["next"]
+    return "\n".join(parts)
+
 
 Context = ServerRequestContext[Any, Any]
 Answer = TypeVar("Answer")
@@ -34,16 +183,16 @@ def make_server(api_of: Callable[[Context], Api], lifespan: Any = no_lifespan) -
             return _result(str(problem), {"errors": problem.errors}, is_error=True)
 
     async def list_resources(_context: Context, _params: Any) -> types.ListResourcesResult:
-        return types.ListResourcesResult(resources=resources.RESOURCES)
+        return types.ListResourcesResult(resources=RESOURCES)
 
     async def list_templates(_context: Context, _params: Any) -> types.ListResourceTemplatesResult:
-        return types.ListResourceTemplatesResult(resource_templates=resources.TEMPLATES)
+        return types.ListResourceTemplatesResult(resource_templates=TEMPLATES)
 
     async def read_resource(context: Context, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
-        text = await _or_error(resources.read(api_of(context), params.uri))
+        text = await _or_error(read(api_of(context), params.uri))
         if text is None:
             raise MCPError(types.INVALID_PARAMS, f"There is no {params.uri}.")
-        content = types.TextResourceContents(uri=params.uri, mime_type=resources.MARKDOWN, text=text)
+        content = types.TextResourceContents(uri=params.uri, mime_type=MARKDOWN, text=text)
         return types.ReadResourceResult(contents=[content])
 
     async def list_prompts(_context: Context, _params: Any) -> types.ListPromptsResult:
@@ -105,6 +254,14 @@ def _result(text: str, data: Any, *, is_error: bool = False) -> types.CallToolRe
 
 async def _prompt(api: Api) -> types.GetPromptResult:
     """The question with the profile under it."""
-    known = await resources.profile(api) or await resources.nothing(api)
+    known = await profile(api) or await nothing(api)
     text = types.TextContent(text=ASKED[(await api.listing())["language"]].format(profile=known))
     return types.GetPromptResult(messages=[types.PromptMessage(role="user", content=text)])
+
+
+async def serve(platform: str, key: str, headers: Mapping[str, str]) -> None:
+    """Answer one client until it closes; the API is asked at `platform`, from the address that headers say."""
+    async with httpx.AsyncClient(base_url=platform, trust_env=False) as http, stdio_server() as (read, write):
+        api = Api(http, key, address_of(headers, None) or HOME)
+        server = make_server(lambda _context: api)
+        await server.run(read, write, server.create_initialization_options())

@@ -10,8 +10,8 @@ from rest_framework.exceptions import APIException, NotFound
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from channels_app.doors.mem0.answers import IDS
 from channels_app.doors.mem0.filters import live_entries
-from channels_app.doors.mem0.ids import IDS
 from memories.api import fields
 from memories.api.access import BotKeyAuthentication, caller_of
 from memories.api.calls import Call

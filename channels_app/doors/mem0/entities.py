@@ -1,22 +1,27 @@
-"""Users, agents, apps and runs: who there are, and all their memories out of use."""
+"""Whose memories there are, by mem0's client, and what is no memory: exports, feedback, a ping."""
 
 import ast
 import json
+from datetime import timedelta
 from typing import Any
 
+from django.core import signing
 from django.db.models import Count, Max, Min
 from django.utils.translation import gettext_lazy as _
+from rest_framework import serializers
 from rest_framework.exceptions import NotFound, ValidationError
 from rest_framework.response import Response
 
-from channels_app.doors.mem0.calls import Ids, Mem0Call
+from channels_app.doors.mem0.answers import IDS, memory_answers
+from channels_app.doors.mem0.calls import Ids, Ignored, Mem0Call
 from channels_app.doors.mem0.filters import filtered, ids_filter, known_here
-from channels_app.doors.mem0.ids import IDS
 from memories.api import fields
 from memories.api.calls import Method
 from memories.api.requests import check_values
 from memories.choices import Permission
-from memories.models import Slot
+from memories.exceptions import NotServed
+from memories.models import Entry, RecallTrace, Slot
+from memories.recall.traces import record_feedback
 
 _SUFFIX = "_id"
 _FILTER_CHARS = 2_000
@@ -85,3 +90,96 @@ class EntityView(Mem0Call):
         whose = [{field: name}] if field == IDS[0] else [{field: name}, {"user_id": "*", field: name}]
         self.expire(filtered(self.caller, {"OR": whose}, self.now))
         return Response({"message": _("The memories are out of use.")})
+
+
+MOST = 5_000
+_SALT = "channels_app.mem0.exports"
+
+
+class NewExport(Ids):
+    """Which memories are to be exported."""
+
+    schema = serializers.JSONField()
+    export_instructions, metadata = Ignored(), Ignored()
+
+
+class WhichExport(Ids):
+    """An export by its id, or by its filter."""
+
+    memory_export_id = fields.Text(required=False, allow_null=True, max_length=20_000)
+
+
+class ExportsView(Mem0Call):
+    """An export under an id, which holds its filter."""
+
+    @Method("mem0_export", Permission.READ, None, body=NewExport)
+    def post(self) -> Response:
+        tree = ids_filter(self.body)
+        filtered(self.caller, tree, self.now)
+        return Response({"message": _("The export is ready."), "id": signing.dumps(tree, salt=_SALT, compress=True)})
+
+
+class ExportView(Mem0Call):
+    """What an export holds: what is in use now and the key may see."""
+
+    @Method("mem0_get_export", Permission.READ, None, body=WhichExport)
+    def post(self) -> Response:
+        rows = filtered(self.caller, self._tree(), self.now).order_by("-created_at", "-id")
+        found = list(rows[: MOST + 1])
+        if len(found) > MOST:
+            raise ValidationError({"filters": [_("More than %(most)d memories; name fewer.") % {"most": MOST}]})
+        return Response({"count": len(found), "memories": memory_answers(found, self.caller)})
+
+    def _tree(self) -> dict[str, Any]:
+        if not (name := self.body.get("memory_export_id")):
+            return ids_filter(self.body)
+        try:
+            tree: dict[str, Any] = signing.loads(name, salt=_SALT)
+        except signing.BadSignature:
+            raise NotFound from None
+        return tree
+
+
+#: How long ago the search may have been.
+LOOK_BACK = timedelta(days=1)
+POSITIVE = "POSITIVE"
+
+
+class NewFeedback(fields.StrictSerializer):
+    """A memory, what it was worth, and why; null: nothing is said of it any more."""
+
+    memory_id = fields.Text(max_length=100)
+    feedback = fields.Word(choices=(POSITIVE, "NEGATIVE", "VERY_NEGATIVE"), allow_null=True, default=None)
+    feedback_reason = fields.Text(max_length=2_000, allow_null=True, allow_blank=True, default=None)
+
+
+class FeedbackView(Mem0Call):
+    """A memory that helped was used by the search that handed it out; one that did not was not."""
+
+    @Method("mem0_feedback", Permission.WRITE, None, body=NewFeedback)
+    def post(self) -> Response:
+        entry, said = self.entry(self.body["memory_id"]), self.body["feedback"]
+        # The bot's last search that handed the memory out
+        mine = RecallTrace.objects.filter(workspace_id=entry.workspace_id, bot=self.caller.bot_id)
+        recent = mine.filter(created_at__gt=self.now - LOOK_BACK, served__contains=[entry.pk])
+        trace = recent.order_by("-created_at", "-id").first()
+        if trace is None:
+            raise NotServed(field="memory_id")
+        used = dict(
+            Entry.objects.filter(workspace_id=entry.workspace_id, pk__in=trace.used or []).values_list("pk", "uid")
+        )
+        used.pop(entry.pk, None)
+        if said == POSITIVE:
+            used[entry.pk] = entry.uid
+        note = ": ".join(filter(None, (said, self.body["feedback_reason"])))
+        record_feedback(trace, list(used.values()), note)
+        return Response({"id": trace.uid, "feedback": said, "feedback_reason": self.body["feedback_reason"]})
+
+
+class PingView(Mem0Call):
+    """The workspace of a key; with no address of a person, by which that client would tell others who uses it."""
+
+    @Method("mem0_ping", Permission.READ, None)
+    def get(self) -> Response:
+        workspace = str(self.caller.workspace_id)
+        return Response({"status": "ok", "org_id": workspace, "project_id": workspace, "user_email": None})

@@ -18,7 +18,7 @@ from rest_framework.exceptions import ErrorDetail, ValidationError
 
 from channels_app import addresses
 from channels_app.channels import find_channel
-from channels_app.doors.mem0.ids import IDS, PLATFORM, SHARED_IDS, USER, address_of, slot_name, slot_value
+from channels_app.doors.mem0.answers import IDS, PLATFORM, SHARED_IDS, USER, address_of, slot_name, slot_value
 from channels_app.people import peers
 from memories.api.fields import YEARS
 from memories.choices import ScopeKind

@@ -2,14 +2,17 @@
 
 from django.urls import path, re_path
 
-from channels_app.doors.mem0.add import AddView
 from channels_app.doors.mem0.calls import UnsupportedView
-from channels_app.doors.mem0.entities import DeleteAllView, EntitiesView, EntityView
-from channels_app.doors.mem0.exports import ExportsView, ExportView
-from channels_app.doors.mem0.feedback import FeedbackView
-from channels_app.doors.mem0.memory import BatchView, HistoryView, MemoryView
-from channels_app.doors.mem0.ping import PingView
-from channels_app.doors.mem0.search import ListView, SearchView
+from channels_app.doors.mem0.entities import (
+    DeleteAllView,
+    EntitiesView,
+    EntityView,
+    ExportsView,
+    ExportView,
+    FeedbackView,
+    PingView,
+)
+from channels_app.doors.mem0.memories import AddView, BatchView, HistoryView, ListView, MemoryView, SearchView
 
 urlpatterns = [
     path("v1/ping/", PingView.as_view()),

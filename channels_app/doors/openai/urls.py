@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from channels_app.doors.openai.views import ChatView, ModelsView
+from channels_app.doors.openai.calls import ChatView, ModelsView
 
 urlpatterns = [
     path("chat/completions", ChatView.as_view(), name="chat-completions"),

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from channels_app.doors.tools.definition import Form
+from channels_app.doors.tools.registry import Form
 from sessions_app.choices import in_language
 
 NAME_CHARS = 100  # of what a model calls a tool, in an answer

@@ -7,12 +7,11 @@ when the database is there again.
 from dataclasses import replace
 from datetime import datetime
 
-from channels_app.doors.files.recall import RecalledLine, recall_from_files
+from channels_app.doors.files.answers import RecalledLine, recall_from_files
 from channels_app.doors.tools.get import LINES, LINES_MOST, Excerpt, is_row, lines_of_file
 from channels_app.doors.tools.place import Place
-from channels_app.doors.tools.save import BY_SCOPE, PENDING, SavedLine, mark_of, note_path, scope_key_of
-from channels_app.doors.tools.search import NOTES, VERDICTS, SearchReport, SearchResult, as_line
-from channels_app.doors.tools.snippets import cut_around
+from channels_app.doors.tools.search import NOTES, VERDICTS, SearchReport, SearchResult, as_line, cut_around
+from channels_app.doors.tools.write import BY_SCOPE, PENDING, SavedLine, mark_of, note_path, scope_key_of
 from memories.choices import EntryType, NeedMode
 from memories.conf import conf
 from memories.exceptions import ScopeFrozen, ScopeNotFound

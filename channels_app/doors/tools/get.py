@@ -1,7 +1,7 @@
-"""memory_get: some lines of a file, a memory, a day or a message by its path, word for word (C4).
+"""memory_get: some lines of a file, a memory, a day or a message by its path, word for word; and memory_list (C1, C4).
 
 A path that leads out of the place is refused in the same words whether there is something or not. Of files what the
-platform wrote for itself, and what was taken out of use, is not told; the lines keep their numbers.
+platform wrote for itself, and what was taken out of use, is not shown; the lines keep their numbers.
 """
 
 import re
@@ -120,8 +120,8 @@ def lines_of_file(place: Place, path: str, first: int, count: int) -> Excerpt:
         whole = disk.read(folder, path)
     except FileUnreadable:  # too large to be read as a whole, or no UTF-8
         lines, has_more = disk.read_lines(folder, path, first, count)
-        shown = [comments.shown(line) for line in lines]
-        return _cut(path, NOTES, shown, first, has_more=has_more, language=language)
+        shown_excerpt = [comments.shown(line) for line in lines]
+        return _cut(path, NOTES, shown_excerpt, first, has_more=has_more, language=language)
     if whole is None:
         return Excerpt(path=path, kind=NOTES, first=first, is_found=False, language=language)
     text = _with_plain_ends(whole.text)
@@ -198,26 +198,26 @@ def _cut(
     speaker: str = "",
 ) -> Excerpt:
     """Whole lines, as many as fit; of a single line that is too long its beginning."""
-    used, shown = 0, 0
+    used, shown_excerpt = 0, 0
     for line in lines:
         used += len(line) + 1
         if used > CHARS_MOST:
             break
-        shown += 1
-    kept = lines[:shown] or [line[:CHARS_MOST] for line in lines[:1]]
+        shown_excerpt += 1
+    kept = lines[:shown_excerpt] or [line[:CHARS_MOST] for line in lines[:1]]
     return Excerpt(
         path=path,
         kind=kind,
         first=first,
         lines=kept,
-        is_truncated=has_more or len(kept) < len(lines) or (shown == 0 and bool(lines)),
+        is_truncated=has_more or len(kept) < len(lines) or (shown_excerpt == 0 and bool(lines)),
         at=at,
         speaker=speaker,
         language=language,
     )
 
 
-def shown(excerpt: Excerpt) -> str:
+def shown_excerpt(excerpt: Excerpt) -> str:
     """What a model is told: where it stands, the words, each line as a quotation, and whether there is more."""
     if excerpt.note:
         return excerpt.note
@@ -246,3 +246,86 @@ def _without_suppressed(place: Place, folder: ScopeFolder, text: str) -> str:
         if taken_out.covers(scope, block.text, ()):
             lines[block.line_from - 1 : block.line_to] = [""] * (block.line_to - block.line_from + 1)
     return "\n".join(lines)
+
+
+FILES_MOST = 100  # of one answer
+NOTE, TRANSCRIPT = "note", "transcript"
+KINDS = (NOTE, TRANSCRIPT)
+
+NONE_THERE = {
+    "en": "There are no files here yet. memory_save begins one.",
+    "zh-hans": "这里还没有文件。memory_save 会新建。",
+}
+HEAD = {
+    "en": "Files of memory, changed last first ({first} to {last} of {total}). Read one with memory_get.",
+    "zh-hans": "记忆文件，最近改动的在前（第 {first} 到 {last} 个，共 {total} 个）。用 memory_get 读取。",
+}
+MORE_FILES = {"en": "(There are more: go on with from={next}.)", "zh-hans": "（后面还有：用 from={next} 继续。）"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class ListedFile:
+    """A file that memory_get reads here."""
+
+    path: str
+    kind: str  # note or transcript
+    scope: str
+    bytes: int
+    at: datetime  # changed last
+
+
+@dataclass(frozen=True, kw_only=True)
+class FileList:
+    """Some of the files of a place, those changed last first."""
+
+    files: list[ListedFile]
+    first: int
+    total: int
+    language: str = "en"  # of what is said about it
+    degraded: list[str] = field(default_factory=list)
+
+    @property
+    def next(self) -> int | None:
+        """The number of the file to go on from; None: this is the end."""
+        after = self.first + len(self.files)
+        return after if self.files and after <= self.total else None
+
+
+def memory_list(place: Place, *, first: int | None = None) -> FileList:
+    """The files of a place, from the one with the number `first` on. Raises InvalidAddress, ScopeNotFound."""
+    begin = first or 1
+    every = sorted(_files(place), key=lambda file: (file.at, file.path), reverse=True)
+    return FileList(
+        files=every[begin - 1 : begin - 1 + FILES_MOST],
+        first=begin,
+        total=len(every),
+        language=place.caller.language,
+        degraded=list(place.degraded),
+    )
+
+
+def _files(place: Place) -> list[ListedFile]:
+    return [
+        ListedFile(
+            path=file.path,
+            kind=kind,
+            scope=folder.scope_key,
+            bytes=file.size,
+            at=datetime.fromtimestamp(file.mtime_ns / 1e9, place.caller.zone).replace(microsecond=0),
+        )
+        for folder in place.folders
+        for kind, files in ((NOTE, folder.files()), (TRANSCRIPT, folder.transcripts()))
+        for file in files
+        if not file.is_linked
+    ]
+
+
+def shown_files(answer: FileList) -> str:
+    """What a model is told."""
+    if not answer.files:
+        return in_language(NONE_THERE, answer.language)
+    last = answer.first + len(answer.files) - 1
+    head = in_language(HEAD, answer.language).format(first=answer.first, last=last, total=answer.total)
+    lines = [f"- [{file.path}] {file.at:%Y-%m-%d %H:%M}, {file.bytes:,} B" for file in answer.files]
+    more = [in_language(MORE_FILES, answer.language).format(next=answer.next)] if answer.next else []
+    return "\n".join([head, *lines, *more])

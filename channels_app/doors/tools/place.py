@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import Any
 
 from channels_app import addresses
-from channels_app.doors.files.place import folders_of_scope, place_of
+from channels_app.doors.files.answers import folders_of_scope, place_of
 from memories.choices import NeedMode, ScopeKind
 from memories.files.layout import ScopeFolder, scope_folder
 from memories.recall import Query, SearchScope

@@ -1,18 +1,106 @@
-"""The tools there are: one entry of TOOLS each; what MCP offers besides is under MCP_TOOLS and MCP_CALLS."""
+"""The tools models have: what each is called, takes and answers; every face reads them here."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import KW_ONLY, dataclass
 from datetime import datetime
+from enum import StrEnum
 from typing import Any
 
 from django.utils.translation import gettext as _
 
-from channels_app.doors.tools import forget, from_files, get, list_files, save, search, update, wording
-from channels_app.doors.tools.definition import Definition, Form, Parameter, Tool
+from channels_app.doors.tools import from_files, get, search, wording, write
 from channels_app.doors.tools.place import Place
+from channels_app.doors.tools.wording import Words
 from memories.choices import Permission
 from memories.exceptions import FileUnwritable
 from memories.notes.save import Target
 from memories.recall import Mode
+from sessions_app.choices import in_language
+
+
+class Form(StrEnum):
+    """How a provider wants tools told, and tells calls; of MCP only how they are told."""
+
+    OPENAI = "openai"
+    OPENAI_RESPONSES = "openai_responses"
+    ANTHROPIC = "anthropic"
+    MCP = "mcp"
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One argument of a tool."""
+
+    name: str
+    kind: str  # string, integer, number or boolean
+    words: Words
+    _: KW_ONLY
+    is_needed: bool = False
+    otherwise: str = ""  # what it is where nobody says it, though models are asked to
+    choices: tuple[str, ...] = ()
+    least: float | None = None
+    most: float | None = None  # of a text: its characters
+    is_trimmed: bool = False  # blanks around it mean nothing
+    for_models: bool = True  # not: the bot alone may say it
+
+    def schema(self, language: str, *, strict: bool) -> dict[str, Any]:
+        """It in JSON Schema; what strict forms do not know is left out, and what may be missing may be null."""
+        kind: Any = self.kind if self.is_needed or not strict else [self.kind, "null"]
+        schema: dict[str, Any] = {"type": kind, "description": in_language(self.words, language)}
+        if self.choices:
+            schema["enum"] = list(self.choices)
+        if not strict and self.kind in ("integer", "number"):
+            schema |= {
+                name: value for name, value in (("minimum", self.least), ("maximum", self.most)) if value is not None
+            }
+        return schema
+
+
+@dataclass(frozen=True, kw_only=True)
+class Definition:
+    """What a model is told of something it may call."""
+
+    name: str
+    needs: Permission
+    words: Words
+    parameters: tuple[Parameter, ...]
+    is_destructive: bool = False  # it takes away or replaces what is there
+
+    def definition(self, form: Form, language: str) -> dict[str, Any]:
+        """The tool as a bot passes it on to a model."""
+        told = {"name": self.name, "description": in_language(self.words, language)}
+        if form == Form.MCP:
+            # What a client may let a model do unasked
+            reads = self.needs == Permission.READ
+            return {
+                **told,
+                "inputSchema": self._schema(language, strict=False),
+                "annotations": {"readOnlyHint": reads, "destructiveHint": self.is_destructive, "openWorldHint": False},
+            }
+        if form == Form.ANTHROPIC:
+            return {**told, "input_schema": self._schema(language, strict=False)}
+        function = {**told, "parameters": self._schema(language, strict=True), "strict": True}
+        if form == Form.OPENAI_RESPONSES:
+            return {"type": "function", **function}
+        return {"type": "function", "function": function}
+
+    def _schema(self, language: str, *, strict: bool) -> dict[str, Any]:
+        own = [parameter for parameter in self.parameters if parameter.for_models]
+        return {
+            "type": "object",
+            "properties": {parameter.name: parameter.schema(language, strict=strict) for parameter in own},
+            "required": [parameter.name for parameter in own if strict or parameter.is_needed],
+            "additionalProperties": False,
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tool(Definition):
+    """A tool for models. `run` is given the place, the arguments by name and the time."""
+
+    run: Callable[[Place, Mapping[str, Any], datetime], Any]
+    shown: Callable[[Any], str]  # what became of it, as a model reads it
+
 
 QUERY_CHARS = 4_000
 CONTENT_CHARS = 8_000
@@ -33,33 +121,33 @@ def _get(place: Place, arguments: Mapping[str, Any], now: datetime) -> get.Excer
     return from_files.get(place, **asked) if place.is_of_files else get.memory_get(place, **asked, now=now)
 
 
-def _save(place: Place, arguments: Mapping[str, Any], now: datetime) -> save.SavedLine:
-    verb = from_files.save if place.is_of_files else save.memory_save
+def _save(place: Place, arguments: Mapping[str, Any], now: datetime) -> write.SavedLine:
+    verb = from_files.save if place.is_of_files else write.memory_save
     return verb(place, now=now, **arguments)
 
 
-def _append(place: Place, arguments: Mapping[str, Any], now: datetime) -> save.SavedLine:
-    verb = from_files.append if place.is_of_files else save.memory_append
+def _append(place: Place, arguments: Mapping[str, Any], now: datetime) -> write.SavedLine:
+    verb = from_files.append if place.is_of_files else write.memory_append
     return verb(place, now=now, **arguments)
 
 
-def _update(place: Place, arguments: Mapping[str, Any], now: datetime) -> update.UpdatedMemory:
+def _update(place: Place, arguments: Mapping[str, Any], now: datetime) -> write.UpdatedMemory:
     _require_database(place)
-    return update.memory_update(place, now=now, **arguments)
+    return write.memory_update(place, now=now, **arguments)
 
 
-def _list(place: Place, arguments: Mapping[str, Any], now: datetime) -> list_files.FileList:
-    return list_files.memory_list(place, first=arguments.get("from"))
+def _list(place: Place, arguments: Mapping[str, Any], now: datetime) -> get.FileList:
+    return get.memory_list(place, first=arguments.get("from"))
 
 
-def _forget(place: Place, arguments: Mapping[str, Any], now: datetime) -> forget.ChangedMemory:
+def _forget(place: Place, arguments: Mapping[str, Any], now: datetime) -> write.ChangedMemory:
     _require_database(place)
-    return forget.memory_forget(place, path=arguments["path"], now=now)
+    return write.memory_forget(place, path=arguments["path"], now=now)
 
 
-def _restore(place: Place, arguments: Mapping[str, Any], now: datetime) -> forget.ChangedMemory:
+def _restore(place: Place, arguments: Mapping[str, Any], now: datetime) -> write.ChangedMemory:
     _require_database(place)
-    return forget.memory_restore(place, path=arguments["path"], now=now)
+    return write.memory_restore(place, path=arguments["path"], now=now)
 
 
 def _require_database(place: Place) -> None:
@@ -92,7 +180,7 @@ MEMORY_GET = Tool(
         Parameter("lines", "integer", wording.LINES, least=1),
     ),
     run=_get,
-    shown=get.shown,
+    shown=get.shown_excerpt,
 )
 
 MEMORY_SAVE = Tool(
@@ -111,7 +199,7 @@ MEMORY_SAVE = Tool(
         ),
     ),
     run=_save,
-    shown=save.shown,
+    shown=write.shown_saved,
 )
 
 MEMORY_APPEND = Tool(
@@ -123,7 +211,7 @@ MEMORY_APPEND = Tool(
         Parameter("path", "string", wording.APPEND_PATH, most=PATH_CHARS),
     ),
     run=_append,
-    shown=save.shown,
+    shown=write.shown_saved,
 )
 
 MEMORY_UPDATE = Tool(
@@ -136,7 +224,7 @@ MEMORY_UPDATE = Tool(
     ),
     is_destructive=True,
     run=_update,
-    shown=update.shown,
+    shown=write.shown_updated,
 )
 
 MEMORY_LIST = Tool(
@@ -145,7 +233,7 @@ MEMORY_LIST = Tool(
     words=wording.LIST,
     parameters=(Parameter("from", "integer", wording.LIST_FROM, least=1),),
     run=_list,
-    shown=list_files.shown,
+    shown=get.shown_files,
 )
 
 TOOLS: dict[str, Tool] = {
@@ -159,7 +247,7 @@ MEMORY_FORGET = Tool(
     parameters=(Parameter("path", "string", wording.MEMORY_PATH, is_needed=True, most=PATH_CHARS),),
     is_destructive=True,
     run=_forget,
-    shown=forget.shown,
+    shown=write.shown_forgotten,
 )
 
 MEMORY_RESTORE = Tool(
@@ -168,7 +256,7 @@ MEMORY_RESTORE = Tool(
     words=wording.RESTORE,
     parameters=(Parameter("path", "string", wording.MEMORY_PATH, is_needed=True, most=PATH_CHARS),),
     run=_restore,
-    shown=forget.shown,
+    shown=write.shown_forgotten,
 )
 
 #: What takes out of use is offered where a person is asked before a call that destroys: over MCP.

@@ -1,6 +1,6 @@
 """What models read of the tools and of their arguments, in both languages."""
 
-from channels_app.doors.tools.definition import Words
+Words = dict[str, str]  # by language
 
 SEARCH: Words = {
     "en": (

@@ -9,7 +9,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils.translation import gettext as _
 
-from channels_app.doors.mcp import stdio
+from channels_app.doors.mcp import server
 from memplatform.processes.web import base_url
 
 #: As the headers of MCP over HTTP say it.
@@ -39,4 +39,4 @@ class Command(BaseCommand):
         if len(content) > KEY_FILE_BYTES:
             raise CommandError(_("The key cannot be read: %s") % _("the file is too large to hold a key"))
         headers = {f"X-Memplatform-{name}".title(): quote(options[name]) for name in ADDRESS if options[name]}
-        asyncio.run(stdio.serve(url or base_url(settings.HOST, settings.PORT), key, headers))
+        asyncio.run(server.serve(url or base_url(settings.HOST, settings.PORT), key, headers))

@@ -5,7 +5,7 @@ from django.utils import timezone
 
 from channels_app import tasks
 from channels_app.api.turns import EFFECTS
-from channels_app.doors.files import parked
+from channels_app.doors.files import replay
 from channels_app.models import ReplayedRecord
 from memories.models import Scope, Workspace
 from sessions_app.models import SessionEvent
@@ -23,10 +23,10 @@ def test_it_is_applied_as_of_its_time_and_only_once(bot: Api, workspace: Workspa
     Scope.objects.update(frozen=True)
     tasks.replay_journal()
     calls = ReplayedRecord.objects.all()
-    assert parked.retry(calls, EFFECTS, now=timezone.now()) == {"parked": 1}
+    assert replay.retry(calls, EFFECTS, now=timezone.now()) == {"parked": 1}
     Scope.objects.update(frozen=False)
-    assert parked.retry(calls, EFFECTS, now=timezone.now()) == {"applied": 1}
-    assert not parked.retry(calls, EFFECTS, now=timezone.now()) and not parked.discard(calls, now=timezone.now())
+    assert replay.retry(calls, EFFECTS, now=timezone.now()) == {"applied": 1}
+    assert not replay.retry(calls, EFFECTS, now=timezone.now()) and not replay.discard(calls, now=timezone.now())
     (message,) = SessionEvent.objects.filter(kind="user", content="into a frozen scope")
     assert message.at <= accepted
     (call,) = calls

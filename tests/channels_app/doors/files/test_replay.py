@@ -9,7 +9,7 @@ from django_q.models import OrmQ
 
 from channels_app import tasks
 from channels_app.api.turns import EFFECTS
-from channels_app.doors.files import queue, replay
+from channels_app.doors.files import replay
 from channels_app.jobs import JournalReplayer
 from channels_app.models import Channel, ReplayedRecord
 from memories.models import Bot, BotKey, Change, Entry, Scope, Workspace
@@ -133,7 +133,7 @@ def test_a_turn_that_comes_when_the_last_was_drained_goes_to_the_database(
 
 
 def test_the_worker_is_told_when_calls_wait(bot: Api, workspace: Workspace, monkeypatch: Any) -> None:
-    monkeypatch.setattr(queue, "_queued_at", None)
+    monkeypatch.setattr(replay, "_queued_at", None)
     with database_away():
         bot.post("turns", turn("first"))
     assert OrmQ.objects.count() == 0

@@ -8,7 +8,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.utils import timezone
 
 from channels_app import tasks
-from channels_app.doors.files import outcomes
+from channels_app.doors.files import replay
 from channels_app.models import ReplayedRecord
 from memories.models import Workspace
 from memories.models.ids import uuid7
@@ -41,9 +41,9 @@ def test_a_commit_nobody_heard_of_is_known_by_its_number_and_its_messages(worksp
         uid=uuid7(), kind="turn", accepted_at=event.at.isoformat(), body={}, transaction={"number": committed, **place}
     )
     messages = [("before it all", event.at)]
-    assert outcomes.is_written(record, messages, workspace.pk)
-    assert not outcomes.is_written(record, [("another", event.at)], workspace.pk)  # its number was given again
-    assert not outcomes.is_written(record, [("before it all", timezone.now())], workspace.pk)
+    assert replay.is_written(record, messages, workspace.pk)
+    assert not replay.is_written(record, [("another", event.at)], workspace.pk)  # its number was given again
+    assert not replay.is_written(record, [("before it all", timezone.now())], workspace.pk)
 
 
 @pytest.mark.django_db(transaction=True)
@@ -59,7 +59,7 @@ def test_a_transaction_that_was_taken_back_or_never_was_is_applied(workspace: Wo
     number = str(2**40)
     place = {"platform": session.platform, "account": session.account, "session_key": session.key}
     future = Record(uid=uuid7(), kind="turn", accepted_at="", body={}, transaction={"number": number, **place})
-    assert not outcomes.is_written(future, [("x", timezone.now())], workspace.pk)
+    assert not replay.is_written(future, [("x", timezone.now())], workspace.pk)
 
 
 @pytest.mark.django_db(transaction=True)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from channels_app.doors.openai.answer import Answer, Events, data_of
+from channels_app.doors.openai.answers import Answer, Events, data_of
 from tests.channels_app.doors.openai.conftest import call, event
 
 CALL = call(1, "deploy", to="prod")

@@ -6,7 +6,7 @@ import pytest
 from openai import OpenAI
 
 from channels_app.api.turns import NewTurn
-from channels_app.doors.openai.messages import read, with_memory
+from channels_app.doors.openai.answers import read_messages, with_memory
 from memories.models import Entry, Scope, Workspace
 from sessions_app.models import Session, SessionEvent
 from tests.channels_app.doors.openai.conftest import KEY, QUESTION, Upstream, call, eventually, said, spoken, streamed
@@ -99,7 +99,7 @@ def test_calls_nobody_can_read_cost_no_turn() -> None:
     odd = [{"function": None}, {"function": {"name": "\0"}}, {"function": {"name": "x" * 300, "arguments": "{NaN"}}, 7]
     odd += [{"id": 1, "function": {"name": "look", "arguments": '{"at": NaN, "in": "a\\u0000b"}'}}]
     said = [{"role": "assistant", "content": None, "tool_calls": odd}, {"role": "tool", "tool_call_id": 1}]
-    asked = read([*QUESTION, *said])
+    asked = read_messages([*QUESTION, *said])
     assert asked is not None
     assert [one["name"] for one in asked.calls] == ["x" * 100, "look"]
     assert asked.calls[-1] == {"name": "look", "arguments": {"at": "NaN", "in": "ab"}, "result": None}

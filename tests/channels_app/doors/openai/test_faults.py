@@ -13,8 +13,8 @@ from werkzeug import Response
 
 from channels_app import context
 from channels_app.doors.openai import upstream as proxied
+from channels_app.doors.openai.calls import PLACES, Places
 from channels_app.doors.openai.errors import ProxyFull, TooManyChats
-from channels_app.doors.openai.views import PLACES, Places
 from memories.choices import Permission
 from memories.models import Workspace
 from memories.offline import database

@@ -9,7 +9,7 @@ import pytest
 from django.db import connection
 from openai import OpenAI
 
-from channels_app.doors.openai.views import PLACES
+from channels_app.doors.openai.calls import PLACES
 from tests.channels_app.doors.openai.conftest import END, QUESTION, Upstream, event, eventually, said, spoken
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -7,7 +7,7 @@ import pytest
 from openai import OpenAI
 
 from channels_app.doors.openai import memory
-from channels_app.doors.openai.tools import MOST_ROUNDS
+from channels_app.doors.openai.memory import MOST_ROUNDS
 from channels_app.doors.tools.registry import TOOLS
 from memories.models import Entry
 from tests.channels_app.doors.openai.conftest import END, Upstream, call, event, eventually, said, spoken, streamed

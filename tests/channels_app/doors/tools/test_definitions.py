@@ -7,8 +7,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from channels_app.doors.tools.definition import Parameter
-from channels_app.doors.tools.registry import TOOLS
+from channels_app.doors.tools.registry import TOOLS, Parameter
 from memories.models import Workspace
 from tests.channels_app.doors.tools.asking import FORMS
 from tests.conftest import Api, make_key

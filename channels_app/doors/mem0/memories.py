@@ -1,0 +1,372 @@
+"""Memories by mem0's client: added, searched, listed, read, changed and put out of use."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from django.db import transaction
+from django.db.models import QuerySet
+from django.utils.translation import gettext_lazy as _
+from rest_framework import serializers
+from rest_framework.exceptions import ValidationError
+from rest_framework.response import Response
+from rest_framework.utils.urls import replace_query_param
+
+from channels_app.doors.files.calls import after_turn
+from channels_app.doors.mem0.answers import (
+    address_of,
+    history_answers,
+    memory_answers,
+    metadata_of,
+    slot_name,
+    slots_of_metadata,
+)
+from channels_app.doors.mem0.calls import Ids, Ignored, Mem0Call, NotSupported, Unsupported, parsed_id, plain_ids
+from channels_app.doors.mem0.filters import filtered, live_entries, span
+from channels_app.entries import save
+from channels_app.turns import TurnResult, take_turn
+from memories import entries
+from memories.api import fields
+from memories.api.calls import Method
+from memories.choices import EntryType, NeedMode, Outcome, Permission, ScopeKind, Source
+from memories.consolidation.capture import Turn
+from memories.entries import WriteResult
+from memories.exceptions import EntryNotFound
+from memories.language.text import is_blank
+from memories.models import Entry, Scope
+from memories.notes.freshness import sync_before_search
+from memories.recall import Query, SearchScope, recall
+from memories.recall.ranking import Ranked
+from memories.tenancy.access import Caller
+from memories.tenancy.resolver import Address, ScopeRef
+
+MOST_MESSAGES = 100
+USER, ASSISTANT = "user", "assistant"
+_EVENTS = {Outcome.CREATED: "ADD", Outcome.MERGED: "UPDATE", Outcome.SKIPPED: "NONE"}
+_CHAT_CHARS = 200  # as the chat of an address
+
+
+class Words(fields.LongText):
+    """What a message says: a text, or parts of which each is a text."""
+
+    def to_internal_value(self, data: Any) -> str:
+        if isinstance(data, list):
+            if not all(isinstance(part, dict) and isinstance(part.get("text"), str) for part in data):
+                raise NotSupported(_("Only texts are remembered, no images or documents."))
+            data = "\n".join(part["text"] for part in data)
+        return super().to_internal_value(data)
+
+
+class MessageField(serializers.Serializer[Any]):
+    """A message, as bots have them for their model; what a system or a tool said is nobody's memory."""
+
+    role = fields.Text(max_length=40)
+    content = Words(allow_blank=True, allow_null=True, default="")
+
+    def validate_content(self, value: str | None) -> str:
+        return value or ""
+
+
+class NewMemories(Ids):
+    """Messages to remember, for whom, and how."""
+
+    messages = serializers.ListField(child=MessageField(), allow_empty=False, max_length=MOST_MESSAGES)
+    metadata = serializers.DictField(required=False, allow_null=True)
+    infer = fields.YesNo(default=True, allow_null=True)
+    timestamp = serializers.JSONField(required=False, allow_null=True)
+    expiration_date = fields.Text(required=False, allow_null=True, max_length=10)
+    async_mode, output_format, version, enable_graph = Ignored(), Ignored(), Ignored(), Ignored()
+    custom_categories, custom_instructions, agent_custom_instructions = Unsupported(), Unsupported(), Unsupported()
+    structured_data_schema, immutable, includes, excludes = Unsupported(), Unsupported(), Unsupported(), Unsupported()
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        address = address_of(plain_ids(attrs))
+        if len(address.chat) > _CHAT_CHARS or len(address.peer) > _CHAT_CHARS:
+            raise serializers.ValidationError({"filters": [_("These ids are too long.")]})
+        return attrs
+
+
+class AddView(Mem0Call):
+    """Remember messages: as turns, from which facts are drawn where a model is configured, or as they are."""
+
+    @Method("mem0_add", Permission.WRITE, None, body=NewMemories)
+    def post(self) -> Response:
+        ids, given = plain_ids(self.body), self.body
+        address = address_of(ids)
+        slots = slots_of_metadata(given.get("metadata") or {}) | ids
+        at = self.now if given.get("timestamp") is None else span(given["timestamp"], self.caller.zone)[0]
+        fields.check_past("timestamp", at, self.now)
+        ends = given.get("expiration_date")
+        turns: list[tuple[Turn, TurnResult]] = []
+        with transaction.atomic():
+            if given["infer"] is False:
+                expires_at = span(ends, self.caller.zone)[1] if ends else None
+                fields.check_ahead("expiration_date", expires_at, self.now)
+                written = self._as_they_are(address, slots, at, expires_at)
+            elif ends:
+                raise NotSupported(_("What is drawn from a conversation has no expiration_date; say infer=False."))
+            else:
+                turns = self._as_turns(address, slots, at)
+                written = [one for _turn, result in turns for one in result.written]
+        for turn, result in turns:
+            after_turn(self.caller, turn, result, now=self.now)
+        kept = [(one, _EVENTS[one.outcome]) for one in written if one.is_kept]
+        results = [{"id": one.entry.uid, "memory": one.entry.content, "event": event} for one, event in kept]
+        return Response({"results": results, "status": "SUCCEEDED"})
+
+    def _as_they_are(
+        self, address: Address, slots: Mapping[str, str], at: datetime, expires_at: datetime | None
+    ) -> list[WriteResult]:
+        spoken = [message for message in self.body["messages"] if message["role"] in (USER, ASSISTANT)]
+        more: dict[str, Any] = {"type": EntryType.USER_EXPLICIT, "source": Source.TOOL, "expires_at": expires_at}
+        kind = ScopeKind.CHAT if address.is_group else ScopeKind.USER
+        return [
+            save(self.caller, address, kind=kind, slots=slots, now=self.now, at=at, content=one["content"], **more)
+            for one in spoken
+            if not is_blank(one["content"]) or len(spoken) == 1
+        ]
+
+    def _as_turns(self, address: Address, slots: dict[str, str], at: datetime) -> list[tuple[Turn, TurnResult]]:
+        turns = [
+            Turn(address=address, user=user, assistant=assistant, at=at, slots=slots)
+            for user, assistant in _turns(self.body["messages"])
+        ]
+        return [(turn, take_turn(self.caller, turn, now=self.now)) for turn in turns]
+
+
+def _turns(messages: Sequence[Mapping[str, str]]) -> Iterator[tuple[str, str]]:
+    """What a user said and what was answered, by turns; either may be missing."""
+    user, answers = "", list[str]()
+    for message in messages:
+        if message["role"] == ASSISTANT:
+            answers.append(message["content"])
+        elif message["role"] == USER:
+            if user or answers:
+                yield user, "\n".join(answers)
+            user, answers = message["content"], []
+    if user or answers:
+        yield user, "\n".join(answers)
+
+
+MOST_SCOPES = 200
+PAGE_SIZE, PAGE_SIZE_MAX = 100, 200
+
+
+class Narrowed(fields.StrictSerializer):
+    """Which memories are meant."""
+
+    filters = serializers.JSONField(required=False, allow_null=True)
+    metadata = serializers.DictField(required=False, allow_null=True)
+    categories = serializers.ListField(child=fields.Text(), required=False, allow_null=True)
+    fields_ = serializers.ListField(child=fields.Text(), required=False, allow_null=True)
+    show_expired = Unsupported()
+    latest_only, version, output_format, keyword_search, rerank = Ignored(), Ignored(), Ignored(), Ignored(), Ignored()
+
+    def get_fields(self) -> dict[str, Any]:
+        """`fields` is a name of every serializer's own."""
+        declared = super().get_fields()
+        return {name.rstrip("_"): field for name, field in declared.items()}
+
+
+class SearchRequest(Narrowed):
+    """A question to the memories that are meant."""
+
+    query = fields.LongText()
+    top_k = fields.Whole(min_value=1, max_value=100, default=10, allow_null=True)
+    threshold = fields.Number(min_value=0, max_value=1, required=False, allow_null=True)
+    reference_date = Unsupported()
+
+
+class ListRequest(Narrowed):
+    """All memories that are meant, of a stretch of time."""
+
+    start_date = serializers.JSONField(required=False, allow_null=True)
+    end_date = serializers.JSONField(required=False, allow_null=True)
+
+
+class PageQuery(fields.StrictSerializer):
+    """Which page of a list."""
+
+    page = serializers.IntegerField(min_value=1, max_value=100_000, default=1)
+    page_size = serializers.IntegerField(min_value=1, max_value=PAGE_SIZE_MAX, default=PAGE_SIZE)
+
+
+def narrowed(caller: Caller, given: Mapping[str, Any], now: datetime) -> QuerySet[Entry]:
+    """The memories a request means."""
+    beside = {
+        "metadata": given.get("metadata"),
+        "categories": given.get("categories"),
+        "created_at": {
+            operator: given[name] for operator, name in (("gte", "start_date"), ("lte", "end_date")) if given.get(name)
+        },
+    }
+    parts = [given.get("filters") or {}, {name: value for name, value in beside.items() if value}]
+    return filtered(caller, {"AND": parts}, now)
+
+
+class SearchView(Mem0Call):
+    """The memories that bear on a question, by the ranking of every recall."""
+
+    @Method("mem0_search", Permission.READ, None, body=SearchRequest)
+    def post(self) -> Response:
+        asked, least = self.body, self.body.get("threshold") or 0
+        found = _search(self.caller, narrowed(self.caller, asked, self.now), asked, self.now)
+        served = [item for item in found if item.score >= least]
+        found_here = Entry.objects.filter(workspace_id=self.caller.workspace_id)  # a recall reads only what it ranks by
+        rows = found_here.in_bulk([item.entry.pk for item in served])
+        answers = memory_answers([rows[item.entry.pk] for item in served], self.caller)
+        results = [answer | {"score": round(item.score, 4)} for answer, item in zip(answers, served, strict=True)]
+        return Response({"results": [_chosen(one, asked.get("fields")) for one in results]})
+
+
+def _search(caller: Caller, among: QuerySet[Entry], asked: Mapping[str, Any], now: datetime) -> list[Ranked]:
+    scopes = list(Scope.objects.filter(pk__in=among.values("scope"))[: MOST_SCOPES + 1])
+    if len(scopes) > MOST_SCOPES:
+        text = _("More than %(most)d people's memories are meant; name fewer users.") % {"most": MOST_SCOPES}
+        raise ValidationError({"filters": [text]})
+    is_pending = sync_before_search(caller, [scope.key for scope in scopes], now=now)
+    query = Query(
+        workspace_id=caller.workspace_id,
+        bot_id=caller.bot_id,
+        language=caller.language,
+        places=[SearchScope(scope, ScopeRef(key=scope.key, kind=scope.kind)) for scope in scopes],
+        message=asked["query"],
+        is_index_pending=is_pending,
+        limit=asked["top_k"] or 10,
+        need=NeedMode.OFF,
+        quotas=False,
+        nearest=True,  # as mem0: a search is answered with what is nearest, and `threshold` says what is too far
+        token_budget=0,
+        among=among,
+    )
+    return recall(query, now=now, zone=caller.zone).served
+
+
+def _chosen(answer: dict[str, Any], names: list[str] | None) -> dict[str, Any]:
+    return {name: value for name, value in answer.items() if not names or name in ("id", *names)}
+
+
+class ListView(Mem0Call):
+    """All memories that are meant, newest first; or none of them any more."""
+
+    @Method("mem0_list", Permission.READ, None, query=PageQuery, body=ListRequest)
+    def post(self) -> Response:
+        rows = narrowed(self.caller, self.body, self.now)
+        page, size, count = self.query["page"], self.query["page_size"], rows.count()
+        shown = list(rows.order_by("-created_at", "-id")[(page - 1) * size : page * size])
+        answers = [_chosen(one, self.body.get("fields")) for one in memory_answers(shown, self.caller)]
+        before, after = (self._address(page - 1) if page > 1 else None), page * size < count
+        following = self._address(page + 1) if after else None
+        return Response({"count": count, "next": following, "previous": before, "results": answers})
+
+    def _address(self, page: int) -> str:
+        return replace_query_param(self.request.build_absolute_uri(), "page", str(page))
+
+
+MOST_DELETED, MOST_CHANGED = 500, 100
+
+
+class Changes(fields.StrictSerializer):
+    """New words, other metadata in place of the old, another end; null: none."""
+
+    text = fields.Text(required=False, max_length=8_000)
+    metadata = serializers.DictField(required=False, allow_null=True)
+    expiration_date = fields.Text(required=False, allow_null=True, max_length=10)
+    timestamp = Unsupported()
+
+
+class NamedMemory(fields.StrictSerializer):
+    """A memory by its id."""
+
+    memory_id = fields.Text(max_length=100)
+
+
+class NamedChanges(Changes, NamedMemory):
+    """Changes of a memory."""
+
+
+class NamedMemories(fields.StrictSerializer):
+    """Memories by their ids."""
+
+    memories = serializers.ListField(child=NamedMemory(), allow_empty=False, max_length=MOST_DELETED)
+
+
+class ManyChanges(fields.StrictSerializer):
+    """Changes of several memories."""
+
+    memories = serializers.ListField(child=NamedChanges(), allow_empty=False, max_length=MOST_CHANGED)
+
+
+class DeleteQuery(fields.StrictSerializer):
+    """An older memory that was superseded does not come back when the newer one goes."""
+
+    delete_linked = Ignored()
+
+
+class OneMemory(Mem0Call):
+    """What is done with a memory by its id."""
+
+    def change(self, memory_id: str, given: dict[str, Any]) -> Entry:
+        """Change what is named of a memory."""
+        entry, columns, slots = self.entry(memory_id), {}, dict[str, str | None]()
+        if "text" in given:
+            columns["content"] = given["text"]
+        if "expiration_date" in given:
+            ends = given["expiration_date"]
+            columns["expires_at"] = span(ends, self.caller.zone)[1] if ends else None
+            fields.check_ahead("expiration_date", columns["expires_at"], self.now)
+        if given.get("metadata") is not None:
+            slots = {slot_name(name): None for name in metadata_of(entry.slots.all())}
+            slots |= slots_of_metadata(given["metadata"])
+        edit = entries.Edit(columns=columns, slots=slots)
+        return entries.update(entry, edit, now=self.now, actor=self.caller.actor)
+
+    def told(self, entry: Entry) -> dict[str, Any]:
+        return memory_answers([Entry.objects.get(pk=entry.pk, workspace_id=entry.workspace_id)], self.caller)[0]
+
+
+class MemoryView(OneMemory):
+    """Read a memory, change it, take it out of use."""
+
+    @Method("mem0_get", Permission.READ, None)
+    def get(self, memory_id: str) -> Response:
+        return Response(self.told(self.entry(memory_id)))
+
+    @Method("mem0_update", Permission.WRITE, None, body=Changes)
+    def put(self, memory_id: str) -> Response:
+        return Response(self.told(self.change(memory_id, self.body)))
+
+    @Method("mem0_delete", Permission.WRITE, None, query=DeleteQuery)
+    def delete(self, memory_id: str) -> Response:
+        entry = self.entry(memory_id)
+        along, reach = entries.is_own_statement(entry), self.caller.may_reach
+        entries.expire_with_copies(entry, along=along, reach=reach, now=self.now, actor=self.caller.actor)
+        return Response({"message": _("The memory is out of use.")})
+
+
+class HistoryView(OneMemory):
+    """What became of a memory since it was added."""
+
+    @Method("mem0_history", Permission.READ, None)
+    def get(self, memory_id: str) -> Response:
+        return Response(history_answers(self.entry(memory_id), self.caller))
+
+
+class BatchView(OneMemory):
+    """Several memories by their ids: all of them, or none."""
+
+    @Method("mem0_batch_update", Permission.WRITE, None, body=ManyChanges)
+    def put(self) -> Response:
+        with transaction.atomic():
+            for given in self.body["memories"]:
+                self.change(given["memory_id"], given)
+        return Response({"message": _("%(n)d memories are changed.") % {"n": len(self.body["memories"])}})
+
+    @Method("mem0_batch_delete", Permission.WRITE, None, body=NamedMemories)
+    def delete(self) -> Response:
+        ids = {parsed_id(given["memory_id"]) for given in self.body["memories"]}
+        rows = live_entries(self.caller, self.now).filter(uid__in=ids)
+        if rows.count() != len(ids):
+            raise EntryNotFound
+        self.expire(rows)
+        return Response({"message": _("%(n)d memories are out of use.") % {"n": len(ids)}})

@@ -1,0 +1,415 @@
+"""The tools that change memory: memory_save, memory_append, memory_update, memory_forget, memory_restore."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import datetime
+from uuid import UUID, uuid4
+
+from django.utils.translation import gettext as _
+
+from channels_app import addresses
+from channels_app.channels import check_scope_key, ensure_channel
+from channels_app.doors.tools.get import DAYS, day_in, is_row, reveals, uid_in
+from channels_app.doors.tools.place import Place
+from channels_app.doors.tools.search import ENTRIES
+from memories import batches, entries
+from memories.batches import PlanRow
+from memories.batches.steps import EditStep, ExpireStep, RestoreStep
+from memories.choices import EntryType
+from memories.entries import daily_events
+from memories.entries.changes import Edit
+from memories.entries.files import folder_of
+from memories.exceptions import EntryNotFound, InvalidAddress, InvalidDraft, PathNotAllowed
+from memories.files.comments import short_id
+from memories.files.layout import ScopeFolder, read_reference, resolve_path
+from memories.language import quoting
+from memories.models import DailyEvent, Entry, Policy, Scope
+from memories.models.change import acting
+from memories.notes.index import sync_file
+from memories.notes.save import AppendedLine, Target, path_of, save_note
+from memories.recall.eligibility import readable_entry
+from memories.recall.events import forgotten_day, readable_day
+from memories.recall.query import opening_of
+from memories.visibility import entry_for, scope_to_write
+from sessions_app.choices import in_language
+
+CREATED, BROUGHT_BACK, PENDING = "created", "brought_back", "pending"
+SAVE_OUTCOMES = (CREATED, BROUGHT_BACK, PENDING)
+ONLY_UNDER = "memory/"
+#: The session of what is saved to a scope by its key, in no conversation.
+BY_SCOPE = "api"
+
+SAVE_TEXTS = {
+    CREATED: {"en": "Saved: [{path}:{line}].", "zh-hans": "已保存：[{path}:{line}]。"},
+    BROUGHT_BACK: {
+        "en": "Saved: [{path}:{line}]. This had been taken out of memory before; it is in use again.",
+        "zh-hans": "已保存：[{path}:{line}]。这条内容之前被停用过，现在已恢复使用。",
+    },
+    PENDING: {
+        "en": "Saved: [{path}:{line}]. It stands in the file; searches find it as soon as the file is indexed.",
+        "zh-hans": "已保存：[{path}:{line}]。内容已写入文件，索引完成后即可检索到。",
+    },
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class SavedLine:
+    """A line that was saved."""
+
+    path: str
+    line: int
+    scope: str
+    entry: UUID | None  # None: remembered as soon as that can be
+    outcome: str
+    language: str = "en"  # of what is said about it
+    degraded: list[str] = field(default_factory=list)
+
+
+def memory_save(place: Place, *, content: str, target: str, now: datetime) -> SavedLine:
+    """Add a line to today's note, or to the long-term file.
+
+    Raises InvalidAddress, ScopeNotFound, ScopeFrozen, InvalidDraft; then nothing is written.
+    """
+    zone = place.caller.zone
+    return _saved(place, content, lambda folder: path_of(folder, Target(target), now=now, zone=zone), now)
+
+
+def memory_append(place: Place, *, content: str, path: str | None = None, now: datetime) -> SavedLine:
+    """Add lines to the end of a note under memory/, today's unless another is named; nothing is rewritten.
+
+    Raises PathNotAllowed, and what memory_save raises.
+    """
+    if path is None:
+        return memory_save(place, content=content, target=Target.DAILY, now=now)
+    return _saved(place, content, lambda folder: note_path(folder, path), now)
+
+
+def note_path(folder: ScopeFolder, path: str) -> str:
+    """A path that lines may be added to: of a note of this scope under memory/. Raises PathNotAllowed."""
+    named, _line = read_reference(path)
+    resolve_path([folder], named)
+    if not named.startswith(ONLY_UNDER) or folder.is_transcript(named):
+        raise PathNotAllowed
+    return named
+
+
+def _saved(place: Place, content: str, path_in: Callable[[ScopeFolder], str], now: datetime) -> SavedLine:
+    scope, session = _scope(place)
+    path = path_in(folder_of(scope))
+    note = save_note(
+        scope, path, content, now=now, session=session, call=mark_of(place, content), actor=place.caller.actor
+    )
+    outcome = PENDING if note.entry is None else BROUGHT_BACK if note.ended_suppression else CREATED
+    return saved_line(place, note, scope.key, outcome, note.entry.uid if note.entry else None, note.degraded)
+
+
+def saved_line(
+    place: Place,
+    line: AppendedLine,
+    scope_key: str,
+    outcome: str = PENDING,
+    entry: UUID | None = None,
+    degraded: list[str] | None = None,
+) -> SavedLine:
+    """What is answered of a line in its file."""
+    return SavedLine(
+        path=line.path,
+        line=line.line,
+        scope=scope_key,
+        entry=entry,
+        outcome=outcome,
+        language=place.caller.language,
+        degraded=degraded or [],
+    )
+
+
+def mark_of(place: Place, content: str) -> str:
+    """By which a line is known to be the one that a call wrote, when the call is sent again; empty: it has no key.
+
+    The file tells of it, for what the database knew is gone when it was away.
+    """
+    return short_id(f"{place.call}\0{content}") if place.call else ""
+
+
+def scope_key_of(chat_scope: str | None, user_scope: str | None) -> str:
+    """Whose memory it becomes: the group's, else the person's. Raises InvalidAddress (E3)."""
+    key = chat_scope or user_scope
+    if key is None:
+        raise InvalidAddress("Nobody is named here whose memory it could become: the address needs a peer.")
+    return key
+
+
+def _scope(place: Place) -> tuple[Scope, str]:
+    """The scope it is written to, begun where needed, and the session that is its source."""
+    caller, resolution = place.caller, place.resolution
+    if resolution is None:
+        key = str(place.at)
+        check_scope_key(caller.workspace_id, key)
+        return scope_to_write(caller, key), BY_SCOPE
+    key = scope_key_of(resolution.chat_scope, resolution.user_scope)
+    scope = addresses.scope_to_write(caller, resolution, key)
+    ensure_channel(caller.workspace_id, resolution.address)
+    return scope, resolution.session_key
+
+
+def shown_saved(saved: SavedLine) -> str:
+    """What a model is told."""
+    return in_language(SAVE_TEXTS[saved.outcome], saved.language).format(path=saved.path, line=saved.line)
+
+
+UPDATED, UNCHANGED = "updated", "unchanged"
+UPDATE_OUTCOMES = (UPDATED, UNCHANGED)
+#: What a person or a bot wrote; the others are what was said.
+REWORDED = (EntryType.NOTE, EntryType.FACT, EntryType.USER_EXPLICIT)
+SHOWN = 200  # characters of a memory
+
+UPDATE_TEXTS = {
+    UPDATED: {
+        "en": "Corrected: «{before}» is now «{content}» [{path}]. The words before are kept in its history.",
+        "zh-hans": "已更正：“{before}”改为“{content}” [{path}]。原来的文字保留在历史里。",
+    },
+    UNCHANGED: {"en": "It says that already: «{content}» [{path}].", "zh-hans": "内容本来就是“{content}” [{path}]。"},
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class UpdatedMemory:
+    """A memory with its new words, and those it had."""
+
+    path: str
+    line: int | None  # of a file
+    entry: UUID
+    scope: str
+    before: str
+    content: str
+    outcome: str
+    batch: UUID | None  # by which it is undone
+    language: str = "en"  # of what is said about it
+
+
+def memory_update(place: Place, *, path: str, content: str, now: datetime) -> UpdatedMemory:
+    """Give a line of a file, or a memory that was saved, other words.
+
+    Raises PathNotAllowed for what no memory_get could read here, InvalidDraft for what cannot be reworded or words that
+    cannot be stored, LineChanged, ScopeFrozen, InvalidAddress, ScopeNotFound; then nothing is changed.
+    """
+    entry = _entry(place, path, now)
+    if entry.type not in REWORDED:
+        message = _("This is what was said, word for word. Save the correction with memory_save instead.")
+        raise InvalidDraft(message, field="path")
+    before, content = entry.content, content.strip()
+    if before == content:
+        return _updated(place, entry, before, UNCHANGED)
+    batch = _reword(place, entry, content, now)
+    if entry.path:
+        sync_file(entry.scope, entry.path, now=now)
+    entry = Entry.objects.select_related("scope").get(pk=entry.pk, workspace_id=place.caller.workspace_id)
+    return _updated(place, entry, before, UPDATED, batch)
+
+
+def _entry(place: Place, path: str, now: datetime) -> Entry:
+    """The memory that is meant, in a scope this place may write to as a whole."""
+    file, line = read_reference(path)
+    if uid := uid_in(path):
+        query = place.query("", limit=1)
+        entry = readable_entry(query, uid, opening_of(query, now=now).policies, now) if query.places else None
+        here = {one.scope.pk for one in place.places if one.ref.only_chat is None}
+        if entry is None or entry.scope_id not in here or reveals(place, entry.content, entry.origins):
+            raise PathNotAllowed(_("This path leads to no memory here; find it with memory_search."))
+        return entry
+    if is_row(file):
+        raise PathNotAllowed(_("This path leads to no line of a note and no memory that was saved."))
+    entry = _entry_of_line(place, file, line, now)
+    if entry is None:
+        message = _("No memory stands there: name its line, such as %(path)s:12, as memory_get numbers it.")
+        raise InvalidDraft(message % {"path": file}, field="path")
+    return entry
+
+
+def _entry_of_line(place: Place, file: str, line: int | None, now: datetime) -> Entry | None:
+    """The memory of a line as the file stands now. Raises PathNotAllowed."""
+    folder, _place = resolve_path(place.folders, file)
+    if line is None:
+        return None
+    scope = scope_to_write(place.caller, folder.scope_key)
+    sync_file(scope, file, now=now)
+    here = Entry.objects.in_scope(scope).live().filter(path=file, line_from__lte=line, line_to__gte=line)
+    return here.select_related("scope__workspace").order_by("-line_from").first()
+
+
+def _reword(place: Place, entry: Entry, content: str, now: datetime) -> UUID:
+    """Change the words as a batch; its id."""
+    step = EditStep(columns={"content": content})
+    actor, run = place.caller.actor, f"{step.verb}:{uuid4()}"
+    with acting(actor):
+        scope = entries.lock_scopes([entry.scope])[entry.scope_id]
+        entries.lift_suppression(scope, content, now=now, actor=actor)
+        batch = batches.begin_applied(scope, name=step.verb, run=run, actor=actor, now=now, reason="")
+        with acting(actor, batch=batch.pk, run=run):
+            entries.update(entry, Edit(columns={"content": content}), now=now, actor=actor)
+            batches.add_applied(batch, [PlanRow(step=step, entry_id=entry.pk, version=entry.version)])
+    return batch.uid
+
+
+def _updated(place: Place, entry: Entry, before: str, outcome: str, batch: UUID | None = None) -> UpdatedMemory:
+    return UpdatedMemory(
+        path=entry.path or f"{ENTRIES}/{entry.uid}",
+        line=entry.line_from if entry.path else None,
+        entry=entry.uid,
+        scope=entry.scope.key,
+        before=before,
+        content=entry.content,
+        outcome=outcome,
+        batch=batch,
+        language=place.caller.language,
+    )
+
+
+def shown_updated(updated: UpdatedMemory) -> str:
+    """What a model is told."""
+    words = {"before": updated.before, "content": updated.content}
+    cut = {name: quoting.between_marks(value, SHOWN) for name, value in words.items()}
+    path = f"{updated.path}:{updated.line}" if updated.line else updated.path
+    return in_language(UPDATE_TEXTS[updated.outcome], updated.language).format(path=path, **cut)
+
+
+FORGOTTEN, RESTORED = "forgotten", "restored"
+FORGET_OUTCOMES = (FORGOTTEN, RESTORED)
+
+FORGET_TEXTS = {
+    FORGOTTEN: {
+        "en": "Forgotten: «{content}». It is out of use and can be restored: memory_restore with {path}.",
+        "zh-hans": "已忘记：“{content}”。这条记忆已停用，可以恢复：用 memory_restore，路径 {path}。",
+    },
+    RESTORED: {"en": "In use again: «{content}» [{path}].", "zh-hans": "已恢复使用：“{content}” [{path}]。"},
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChangedMemory:
+    """A memory, or the event of a day, that was taken out of use or brought back, with its copies in other scopes."""
+
+    path: str
+    content: str
+    scope: str
+    outcome: str
+    copies: int
+    language: str = "en"  # of what is said about it
+
+
+def memory_forget(place: Place, *, path: str, now: datetime) -> ChangedMemory:
+    """Take a memory that could be read here out of use; no machine writes it again until it is restored.
+
+    Raises PathNotAllowed for what is no memory of this place, InvalidAddress, ScopeNotFound, ScopeFrozen.
+    """
+    query = place.query("", limit=1)
+    if day := _forget_day(place, path, now):
+        return _day(place, day, FORGOTTEN)
+    uid = _uid(place, path)
+    entry = readable_entry(query, uid, opening_of(query, now=now).policies, now) if uid and query.places else None
+    if entry is None:
+        raise _no_memory()
+    gone, copies = entries.expire_with_copies(
+        entry,
+        along=entries.is_own_statement(entry),
+        reach=place.caller.may_reach,
+        now=now,
+        actor=place.caller.actor,
+    )
+    return _changed(place, gone, FORGOTTEN, sum(not copy.is_live() for copy in copies))
+
+
+def memory_restore(place: Place, *, path: str, now: datetime) -> ChangedMemory:
+    """Bring a memory of this place back into use, for as long as its policy says. Raises what memory_forget does.
+
+    In a group a person's own are left to where the person talks alone, unless the group may hear everything.
+    """
+    if day := _restore_day(place, path, now):
+        return _day(place, day, RESTORED)
+    uid = uid_in(path)
+    try:
+        entry = entry_for(place.caller, uid) if uid else None
+    except EntryNotFound as unknown:
+        raise _no_memory() from unknown
+    here = {one.scope.pk for one in place.places if one.ref.only_chat is None}
+    if entry is None or entry.scope_id not in here or reveals(place, entry.content, entry.origins):
+        raise _no_memory()
+    back, copies = entries.restore_with_copies(
+        entry, along=True, reach=place.caller.may_reach, now=now, actor=place.caller.actor
+    )
+    return _changed(place, back, RESTORED, sum(copy.is_live() for copy in copies))
+
+
+def _uid(place: Place, path: str) -> UUID | None:
+    """The memory a path leads to: by its own path, or by the line of the file it stands in."""
+    file, line = read_reference(path)
+    if line is None or uid_in(path):
+        return uid_in(path)
+    lines = Entry.objects.live().filter(scope__in=[one.scope for one in place.places], path=file)
+    return lines.filter(line_from__lte=line, line_to__gte=line).values_list("uid", flat=True).first()
+
+
+def _no_memory() -> PathNotAllowed:
+    return PathNotAllowed(_("This path leads to no memory here; find it with memory_search."))
+
+
+def _changed(place: Place, entry: Entry, outcome: str, copies: int) -> ChangedMemory:
+    return ChangedMemory(
+        path=f"{ENTRIES}/{entry.uid}",
+        content=entry.content,
+        scope=entry.scope.key,
+        outcome=outcome,
+        copies=copies,
+        language=place.caller.language,
+    )
+
+
+def _day(place: Place, day: DailyEvent, outcome: str) -> ChangedMemory:
+    return ChangedMemory(
+        path=f"{DAYS}/{day.uid}",
+        content=day.content,
+        scope=day.scope.key,
+        outcome=outcome,
+        copies=0,
+        language=place.caller.language,
+    )
+
+
+def shown_forgotten(changed: ChangedMemory) -> str:
+    """What a model is told."""
+    cut = quoting.between_marks(changed.content, SHOWN)
+    return in_language(FORGET_TEXTS[changed.outcome], changed.language).format(content=cut, path=changed.path)
+
+
+# events of days: each change is a batch, to be undone like any other
+
+
+def _forget_day(place: Place, path: str, now: datetime) -> DailyEvent | None:
+    """Take the event of a day that could be read here out of use; None: the path leads to none. Raises ScopeFrozen."""
+    uid = day_in(path)
+    policies = Policy.objects.of(place.caller.workspace_id)
+    day = readable_day(uid, place.places, policies, now) if uid else None
+    return _change_day(place, day, uid, ExpireStep(), now)
+
+
+def _restore_day(place: Place, path: str, now: datetime) -> DailyEvent | None:
+    """Bring the event of a day of this place back into use; None: the path leads to none. Raises ScopeFrozen."""
+    uid = day_in(path)
+    return _change_day(place, forgotten_day(uid, place.places) if uid else None, uid, RestoreStep(), now)
+
+
+def _change_day(
+    place: Place, day: DailyEvent | None, uid: UUID | None, step: ExpireStep | RestoreStep, now: datetime
+) -> DailyEvent | None:
+    if day is None or reveals(place, day.content, [f"{DAYS}/{uid}", *day.origins]):
+        return None
+    actor, run = place.caller.actor, f"{step.verb}:{uuid4()}"
+    rows = DailyEvent.objects.filter(pk=day.pk, workspace_id=place.caller.workspace_id)
+    with acting(actor):
+        scope = entries.lock_scopes([day.scope])[day.scope_id]
+        batch = batches.begin_applied(scope, name=step.verb, run=run, actor=actor, now=now, reason="")
+        with acting(actor, batch=batch.pk, run=run):
+            change = daily_events.expire if isinstance(step, ExpireStep) else daily_events.restore
+            change(rows, now=now, actor=actor)
+            batches.add_applied(batch, [PlanRow(step=step, event_id=day.pk)])
+    return day
