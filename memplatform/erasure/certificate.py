@@ -60,7 +60,13 @@ def issue(
         },
         "not_reached": list(NOT_REACHED),
     }
-    return {**body, "signature": _sign(body)}
+    key = _private()
+    signature = {
+        "algorithm": "Ed25519",
+        "public_key": base64.b64encode(_public(key)).decode(),
+        "value": base64.b64encode(key.sign(_bytes(body))).decode(),
+    }
+    return {**body, "signature": signature}
 
 
 def read(file: Path) -> Mapping[str, Any]:
@@ -108,15 +114,6 @@ def _named(public_key: str) -> bytes:
             gettext("This is no public key: it is 32 bytes in base64, as a certificate names it.")
         ) from problem
     return key
-
-
-def _sign(body: Mapping[str, Any]) -> dict[str, str]:
-    key = _private()
-    return {
-        "algorithm": "Ed25519",
-        "public_key": base64.b64encode(_public(key)).decode(),
-        "value": base64.b64encode(key.sign(_bytes(body))).decode(),
-    }
 
 
 def _private() -> Ed25519PrivateKey:

@@ -112,26 +112,28 @@ def work_off(pk: int, *, now: datetime) -> bool:
         erasure = Erasure.objects.select_related("workspace").get(pk=pk)
         if erasure.state not in _UNFINISHED:
             return False
-        _erase(erasure, now)
+        # Rounds of finding and removing until nothing is found any more; what the last process found comes first
+        _enter(erasure, "find")
+        for _round in range(ROUNDS):
+            found = collect.collect(erasure)
+            if not found and not erasure.targets.exists():
+                break
+            erasure.total += found
+            erasure.save(update_fields=["total"])
+            _remove(erasure, now)
+        # What is left is looked for, and the certificate says what was found
+        _enter(erasure, "verify")
+        still_tied, left_over = verify(erasure)
+        issued = certificate.issue(erasure, left_over, still_tied, now=now)
+        certificate.put_on_file(erasure, issued)  # before the names are forgotten here
+        erasure.state, erasure.step, erasure.error = ErasureState.DONE, "", ""
+        erasure.identities, erasure.certificate, erasure.finished_at = [], issued, now
+        erasure.save()
+        log.info("erasure.done", erasure=str(erasure.uid), rows=sum(erasure.counts.values()))
         return True
     finally:
         with connection.cursor() as cursor:
             cursor.execute("SELECT pg_advisory_unlock(%s)", [_LOCK | pk])
-
-
-def _erase(erasure: Erasure, now: datetime) -> None:
-    """Rounds of finding and removing until nothing is found any more; what the last process found comes first."""
-    _enter(erasure, "find")
-    for _round in range(ROUNDS):
-        found = collect.collect(erasure)
-        if not found and not erasure.targets.exists():
-            break
-        erasure.total += found
-        erasure.save(update_fields=["total"])
-        _remove(erasure, now)
-    _enter(erasure, "verify")
-    still_tied, left_over = verify(erasure)
-    _finish(erasure, left_over, still_tied, now)
 
 
 def _enter(erasure: Erasure, step: str) -> None:
@@ -158,7 +160,19 @@ def _remove(erasure: Erasure, now: datetime) -> None:
     _enter(erasure, "remove")
     remove.remove_all(erasure, now=now)
     _enter(erasure, "count")
-    _count_anew(erasure, scopes)
+    # Have the scopes of others know neither the person's names nor their words
+    peers = _peers_of(erasure)
+    for scope in Scope.objects.filter(pk__in=scopes):
+        names = {name for peer, name in scope.sender_names.items() if peer in peers}
+        scope.sender_names = {peer: name for peer, name in scope.sender_names.items() if peer not in peers}
+        speaking = set(Entry.objects.filter(scope=scope).values_list("speaker", flat=True).distinct())
+        scope.speakers = [name for name in scope.speakers if name in speaking]
+        scope.nicknames = {name: whom for name, whom in scope.nicknames.items() if not {name, whom} & (names | peers)}
+        scope.save(update_fields=["sender_names", "speakers", "nicknames"])
+        try:
+            count_scope(scope)
+        except ScopeFrozen:  # its counts are what they were; nobody writes there
+            continue
 
 
 def _others_scopes(erasure: Erasure) -> list[int]:
@@ -175,22 +189,6 @@ def _peers_of(erasure: Erasure) -> set[str]:
     return {one["peer"] for one in erasure.identities}
 
 
-def _count_anew(erasure: Erasure, scopes: Sequence[int]) -> None:
-    """Have the scopes of others know neither the person's names nor their words."""
-    for scope in Scope.objects.filter(pk__in=scopes):
-        peers = _peers_of(erasure)
-        names = {name for peer, name in scope.sender_names.items() if peer in peers}
-        scope.sender_names = {peer: name for peer, name in scope.sender_names.items() if peer not in peers}
-        speaking = set(Entry.objects.filter(scope=scope).values_list("speaker", flat=True).distinct())
-        scope.speakers = [name for name in scope.speakers if name in speaking]
-        scope.nicknames = {name: whom for name, whom in scope.nicknames.items() if not {name, whom} & (names | peers)}
-        scope.save(update_fields=["sender_names", "speakers", "nicknames"])
-        try:
-            count_scope(scope)
-        except ScopeFrozen:  # its counts are what they were; nobody writes there
-            continue
-
-
 def verify(erasure: Erasure) -> tuple[int, dict[str, list[int] | list[str]]]:
     """What is still tied to the person by an id; and where their words or id still stand, by table."""
     with transaction.atomic():
@@ -203,15 +201,6 @@ def verify(erasure: Erasure) -> tuple[int, dict[str, list[int] | list[str]]]:
     if calls := outside.erase_calls(erasure, matcher, is_dry=True):
         found["journal"] = [calls]
     return still_tied, found
-
-
-def _finish(erasure: Erasure, left_over: dict[str, list[int] | list[str]], still_tied: int, now: datetime) -> None:
-    issued = certificate.issue(erasure, left_over, still_tied, now=now)
-    certificate.put_on_file(erasure, issued)  # before the names are forgotten here
-    erasure.state, erasure.step, erasure.error = ErasureState.DONE, "", ""
-    erasure.identities, erasure.certificate, erasure.finished_at = [], issued, now
-    erasure.save()
-    log.info("erasure.done", erasure=str(erasure.uid), rows=sum(erasure.counts.values()))
 
 
 def order_missing(*, now: datetime) -> int:

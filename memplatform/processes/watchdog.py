@@ -133,7 +133,15 @@ class Watchdog:
                 connection.close()
                 self.progress.restart_clock(time.monotonic())
                 time.sleep(_TICK)
-        self._stop()
+        # Let what runs finish, for as long as the supervisor lets us
+        if self.process is None:
+            return
+        self.process.send_signal(signal.SIGTERM)
+        try:
+            self.process.wait(STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            log.warning("worker.unfinished", tasks=len(self.progress.busy))
+        self._kill()
 
     def _step(self, now: datetime, ticks: float) -> None:
         if self.process is None:
@@ -252,14 +260,3 @@ class Watchdog:
             self.process.stdin.close()
         os.close(self.pipe)
         self.process = None
-
-    def _stop(self) -> None:
-        """Let what runs finish, for as long as the supervisor lets us."""
-        if self.process is None:
-            return
-        self.process.send_signal(signal.SIGTERM)
-        try:
-            self.process.wait(STOP_SECONDS)
-        except subprocess.TimeoutExpired:
-            log.warning("worker.unfinished", tasks=len(self.progress.busy))
-        self._kill()

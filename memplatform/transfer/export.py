@@ -303,12 +303,16 @@ def export(
         if not resumed:
             _write(file, [head | {"at": now.isoformat()}])
         total = sum(section.rows.count() for section in all_sections) if report else 0
-        for section in _left(all_sections, position.kind):
+        kinds = [section.kind for section in all_sections]
+        for section in all_sections[kinds.index(position.kind) if position.kind else 0 :]:
             for page, last in _written_pages(section, position):
                 _write(file, page)
                 position.counts[section.kind] = position.counts.get(section.kind, 0) + len(page)
                 position.size, position.kind, position.after = file.tell(), section.kind, last
-                _keep(folder, position)
+                # How far it is stands on the disk whole, or as it stood before
+                draft = folder / f"{_POSITION}.new"
+                draft.write_text(json.dumps(asdict(position)))
+                os.replace(draft, folder / _POSITION)
                 if report:
                     report(sum(position.counts.values()), total)
         _write(file, [{"record": END, "counts": position.counts}])
@@ -357,11 +361,6 @@ def one_moment() -> Iterator[None]:
         yield
 
 
-def _left(all_sections: list[Section], kind: str) -> list[Section]:
-    kinds = [section.kind for section in all_sections]
-    return all_sections[kinds.index(kind) if kind else 0 :]
-
-
 def _written_pages(section: Section, position: Position) -> Iterator[tuple[list[dict[str, Any]], list[int]]]:
     """The records of a section, a page at a time, each with where its last row stands."""
     for rows in section.pages(position.after if position.kind == section.kind else [], PAGE):
@@ -377,9 +376,3 @@ def _write(file: Any, records: list[dict[str, Any]]) -> None:
     file.write(as_lines(records))
     file.flush()
     os.fsync(file.fileno())
-
-
-def _keep(folder: Path, position: Position) -> None:
-    draft = folder / f"{_POSITION}.new"
-    draft.write_text(json.dumps(asdict(position)))
-    os.replace(draft, folder / _POSITION)

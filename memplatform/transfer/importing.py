@@ -100,8 +100,10 @@ def _people(run: Import, page: Sequence[Line]) -> None:
             run.done.already["person"] += 1
             continue
         identities = [IDENTITY.read(one) for one in record.get("identities") or ()]
-        gone = erased and [one for one in identities if _digest_of(run, one) in erased]
-        if gone:
+        is_erased = erased and any(  # where nobody ever was, there is no seed to make digests with
+            suppression.digest(run.workspace.pk, "person", one["platform"], one["peer"]) in erased for one in identities
+        )
+        if is_erased:
             run.leave_out([number], LeftOutReason.ERASED)
             continue
         run.done.created["person"] += 1
@@ -109,10 +111,6 @@ def _people(run: Import, page: Sequence[Line]) -> None:
             _store_person(
                 run, columns, [one for one in identities if (one["platform"], one["peer"]) not in taken], record
             )
-
-
-def _digest_of(run: Import, identity: dict[str, Any]) -> str:
-    return suppression.digest(run.workspace.pk, "person", identity["platform"], identity["peer"])
 
 
 def _store_person(
@@ -240,7 +238,10 @@ def _messages(run: Import, page: Sequence[Line]) -> None:
     search_rows.write(events)
     for session in met.values():
         _go_on(session, [columns for _n, of, columns in new if of is session])
-        _count_tokens(session)
+        # Of what stands beside another session only its own messages count
+        if session.beside is not None and session.parts_at is not None:
+            own = session.beside.messages().aggregate(tokens=Sum("tokens", default=0))["tokens"]
+            Session.objects.filter(pk=session.beside.pk).update(tokens=min(own, session.columns["tokens"]))
 
 
 def _lock(run: Import, sessions: Any) -> None:
@@ -282,13 +283,6 @@ def _go_on(session: SessionHere, new: Sequence[Mapping[str, Any]]) -> None:
     if any(place >= end and session.at(*place) is here for place in places):
         state = {name: told[name] for name in (*_STATE, *_ASKED)}
         Session.objects.filter(pk=here.pk).update(**state, last_at=max(here.last_at, told["last_at"]))
-
-
-def _count_tokens(session: SessionHere) -> None:
-    """Of what stands beside another session only its own messages count."""
-    if session.beside is not None and session.parts_at is not None:
-        own = session.beside.messages().aggregate(tokens=Sum("tokens", default=0))["tokens"]
-        Session.objects.filter(pk=session.beside.pk).update(tokens=min(own, session.columns["tokens"]))
 
 
 def _flushes(run: Import, page: Sequence[Line]) -> None:

@@ -41,12 +41,11 @@ JOIN sessions_app_sessionevent e
 def by_position(origins: Collection[str]) -> dict[str, str]:
     """The names of messages by position; of one that is gone a name that leads to no other message elsewhere."""
     rows = SessionEvent.objects.filter(pk__in=set(event_ids(origins))).select_related("session")
-    found = {row.session.origin_of(row): _named(row.session.uid, row.conversation, row.position) for row in rows}
+    found = {
+        row.session.origin_of(row): f"{conversation_path(row.session.uid, row.conversation)}{_AT}{row.position}"
+        for row in rows
+    }
     return {origin: found.get(origin, origin.replace(_EVENT, _GONE)) for origin in origins}
-
-
-def _named(session: UUID, conversation: int, position: int) -> str:
-    return f"{conversation_path(session, conversation)}{_AT}{position}"
 
 
 def by_number(workspace: int, origins: Iterable[str], session_of: Callable[[Place], UUID]) -> dict[str, str]:
