@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from memplatform import collector, environment, postgres
+from memplatform import environment, postgres
 
 #: Commands that need no database; `up` leases it itself.
 WITHOUT_DATABASE = {
@@ -20,7 +20,6 @@ WITHOUT_DATABASE = {
 
 def main(arguments: list[str]) -> None:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "memplatform.settings")
-    collector.look_rarely()
     if arguments[1:2] == ["up"]:
         gc.disable()  # while everything is imported; the command enables it
     data = Path(os.environ.get("MEMPLATFORM_DATA") or Path(__file__).resolve().parent / ".data").absolute()
@@ -76,7 +75,6 @@ def announce() -> None:
         import django
 
         django.setup()
-        collector.look_as_usual()
         from memplatform.processes import children, heartbeat
 
         if name == "worker":

@@ -13,19 +13,16 @@ from typing import Any
 import django
 import structlog
 
-from memplatform import collector
 
 PROGRESS = "MEMPLATFORM_PROGRESS"
 
 
 def main() -> None:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "memplatform.settings")
-    collector.look_rarely()
     django.setup()
     from django_q.cluster import Cluster
     from django_q.signals import post_execute_in_worker, pre_execute
 
-    collector.look_as_usual()
     pre_execute.connect(_begins)
     post_execute_in_worker.connect(_ended)
     cluster = Cluster()

@@ -25,7 +25,7 @@ from channels_app.doors.mcp import PATH
 from memories import llm
 from memories.choices import EntryType, ScopeKind
 from memories.kinds import type_rule
-from memplatform import checks, collector, postgres
+from memplatform import checks, postgres
 from memplatform.database import roles, state
 from memplatform.database import roles as database_checks
 from memplatform.database.roles import Access
@@ -76,7 +76,6 @@ class Command(BaseCommand):
                 made = self._seed(data)
                 supervisor = self._supervisor(data, own, self._provide_access(own or os.environ["DATABASE_URL"]))
                 supervisor.was_killed = was_killed
-                collector.look_as_usual()
                 stack.callback(_end, supervisor)
                 stack.callback(self.say, _("Stopping: conversations are saved, then everything ends (up to 30 s) …"))
                 self.say(_("Starting web, embedder and worker …"))
