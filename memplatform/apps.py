@@ -7,7 +7,7 @@ from django.db.models import Model
 from django.utils.translation import gettext_lazy as _
 
 #: The apps whose fields and rows the admin names in the operator's language.
-OURS = ("memories", "sessions_app", "channels_app")
+OURS = ("memories", "sessions_app", "channels_app", "operations")
 
 
 class MemplatformConfig(AppConfig):

@@ -88,6 +88,7 @@ INSTALLED_APPS = [
     "unfold.apps.BasicAppConfig",  # before the admin: its templates take the place of Django's
     "unfold.contrib.filters",
     "memplatform",
+    "memplatform.operations",
     "evals",  # manage.py evaluate
     "channels_app",
     "sessions_app",

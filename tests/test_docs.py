@@ -159,7 +159,8 @@ def test_the_page_of_the_schema_is_what_the_models_and_the_database_say() -> Non
 def test_every_table_of_ours_says_what_it_means() -> None:
     with connection.cursor() as cursor:
         cursor.execute(
-            "SELECT relname FROM pg_class WHERE relkind = 'r' AND relname ~ '^(memories|sessions_app|channels_app)_'"
+            "SELECT relname FROM pg_class"
+            " WHERE relkind = 'r' AND relname ~ '^(memories|sessions_app|channels_app|operations)_'"
         )
         names = {name for (name,) in cursor.fetchall()}
     assert {model._meta.db_table for model, _table in tables()} == names

@@ -1,6 +1,5 @@
 """The tables, by subject."""
 
-from memories.models.attention import Incident, IncidentKind, Snooze
 from memories.models.batch import Batch, BatchChange
 from memories.models.buffer import BufferedTurn, DailyEvent, ExtractionBatch
 from memories.models.change import Change, Recorded, record_changes
@@ -17,12 +16,11 @@ from memories.models.index import (
     ScopeTerm,
     StagedVector,
 )
-from memories.models.operations import Heartbeat, JobRun, KeyUsage, ModelHealth, Spend
+from memories.models.operations import JobRun, KeyUsage, ModelHealth, Spend
 from memories.models.pinned_test import PinnedState, PinnedTest
 from memories.models.policy import Policy
 from memories.models.recall_trace import RecallTrace
 from memories.models.relations import Link, Slot
-from memories.models.rollups import EntryStock, HourlyCount, HourlyTime, MostRecalled, RolledHour
 from memories.models.scope import Scope
 from memories.models.suppression import Suppression
 from memories.models.tenancy import Bot, BotKey, IdempotencyKey, Secret, Workspace

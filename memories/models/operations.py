@@ -68,25 +68,6 @@ class JobRun(models.Model):
         return f"{self.title or self.job} {self.local_date}"
 
 
-class Heartbeat(models.Model):
-    """A process that wrote its name here within the last seconds, or stopped doing so."""
-
-    table = Table(chapter=Chapter.RECORDS, fate=Fate.NOTHING)
-
-    name = models.CharField(_("process"), max_length=40)
-    pid = models.PositiveIntegerField(_("process id"))
-    started_at = models.DateTimeField(_("started"))
-    beat_at = models.DateTimeField(_("last sign of life"))
-
-    class Meta:
-        verbose_name = _("heartbeat")
-        verbose_name_plural = _("heartbeats")
-        constraints = [models.UniqueConstraint(fields=["name", "pid"], name="heartbeat_once_a_process")]
-
-    def __str__(self) -> str:
-        return f"{self.name} {self.pid}"
-
-
 class ModelHealth(models.Model):
     """What the last calls to a model came to, whichever process made them: when it answered and failed last, how often
     in a row, and the error.

@@ -41,7 +41,8 @@ def has_pending_migrations() -> bool:
 
 def unknown_migrations() -> list[str]:
     """The migrations of ours that were applied and that this version does not have. Raises django.db.Error."""
-    ours = {app.label for app in apps.get_app_configs() if Path(app.path).parent == settings.BASE_DIR}
+    packages = {folder.name for folder in settings.BASE_DIR.iterdir()}
+    ours = {app.label for app in apps.get_app_configs() if app.name.partition(".")[0] in packages}
     return sorted(f"{label}.{name}" for label, name in _applied() - _named() if label in ours)
 
 

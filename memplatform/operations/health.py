@@ -13,10 +13,10 @@ from django_q.models import OrmQ, Schedule
 
 from memories import llm
 from memories.llm import run
-from memories.models import Heartbeat
 from memories.offline import database
 from memplatform.database.state import has_pending_migrations, unknown_migrations
 from memplatform.http.access import may_see_details
+from memplatform.operations.models import Heartbeat
 
 #: A process that has not written its heartbeat for so long is taken for dead.
 SILENCE = timedelta(seconds=30)

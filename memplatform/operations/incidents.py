@@ -11,9 +11,10 @@ from datetime import datetime, timedelta
 from django.db import Error, connection
 from django.db.models import Min
 
-from memories.models import Heartbeat, Incident, IncidentKind, RecallTrace
+from memories.models import RecallTrace
 from memplatform.operations import health
 from memplatform.operations.health import Condition
+from memplatform.operations.models import Heartbeat, Incident, IncidentKind
 
 DATABASE, PLATFORM, RECALL = "database", "platform", "recall"
 #: How many are kept, and for how long.

@@ -20,24 +20,12 @@ from django.utils import timezone
 
 from memories.choices import BufferState
 from memories.conf import conf
-from memories.models import (
-    Entry,
-    EntryAccess,
-    EntryStock,
-    ExtractionBatch,
-    HourlyCount,
-    HourlyTime,
-    IndexQueueItem,
-    MostRecalled,
-    Policy,
-    RolledHour,
-    Workspace,
-)
+from memories.models import Entry, EntryAccess, ExtractionBatch, IndexQueueItem, Policy, Workspace
 from memories.models.entry import EntryQuerySet
-from memories.models.rollups import BUCKETS
 from memories.models.state import MARKS, State
 from memories.tenancy import canaries
 from memplatform.operations import incidents
+from memplatform.operations.models import BUCKETS, EntryStock, HourlyCount, HourlyTime, MostRecalled, RolledHour
 
 #: Buckets that double the time: each is a third of an octave wide, so that counts of hours add up to those of months.
 #: The first holds what took less than one unit, the last what took over 1,664,510: milliseconds up to half an hour,
@@ -74,7 +62,7 @@ EMBEDDING, EXTRACTION = "embedding-lag", "extraction-lag"
 #: Steps that are no steps of a recall: their times are in seconds, and cannot be counted once more later.
 LAGS = (EMBEDDING, EXTRACTION)
 _ADD = f"""
-INSERT INTO memories_hourlytime AS kept (hour, workspace_id, channel, step, counts)
+INSERT INTO operations_hourlytime AS kept (hour, workspace_id, channel, step, counts)
 SELECT %(hour)s, w.id, '', %(step)s, array_fill(0, ARRAY[bucket]) || ARRAY[1] || array_fill(0, ARRAY[63 - bucket])
 FROM memories_workspace w CROSS JOIN LATERAL (
     SELECT {bucket_of("coalesce((%(waits)s::jsonb ->> w.id::text)::float8, 0)")} AS bucket

@@ -13,7 +13,6 @@ from typing import Any
 import django
 import structlog
 
-
 PROGRESS = "MEMPLATFORM_PROGRESS"
 
 

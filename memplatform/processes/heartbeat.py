@@ -9,7 +9,7 @@ from datetime import datetime
 from django.db import Error, connections
 from django.utils import timezone
 
-from memories.models import Heartbeat
+from memplatform.operations.models import Heartbeat
 from memplatform.processes.children import end_with_parent
 
 BEAT_SECONDS = 5

@@ -19,9 +19,9 @@ from django.db.models import Max
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from memories.models import Heartbeat, IncidentKind
 from memplatform import postgres
 from memplatform.operations.incidents import DATABASE, PLATFORM, Downtimes
+from memplatform.operations.models import Heartbeat, IncidentKind
 from memplatform.processes import heartbeat
 from memplatform.processes.children import Child, stop
 from memplatform.processes.index_builder import IndexBuilder

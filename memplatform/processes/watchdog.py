@@ -23,8 +23,8 @@ from django.utils import timezone
 from django_q.models import Schedule
 from django_q.tasks import async_task
 
-from memories.models import Heartbeat
 from memplatform.operations.jobs import queue, registry
+from memplatform.operations.models import Heartbeat
 from memplatform.postgres.server import is_alive
 from memplatform.processes import heartbeat
 from memplatform.processes.children import BASE_DIR, STARTED_BY, send_to_group

@@ -12,9 +12,10 @@ from django.utils.translation import gettext_lazy
 from memories.admin.access import in_workspaces
 from memories.admin.masking import is_secret
 from memories.choices import Verdict
-from memories.models import Entry, EntryAccess, Incident, IncidentKind, MostRecalled, RecallTrace
+from memories.models import Entry, EntryAccess, RecallTrace
 from memories.models.recall_trace import NOT_LOOKING_BACK
 from memories.tenancy.keys import starts_of_keys
+from memplatform.operations.models import Incident, IncidentKind, MostRecalled
 from memplatform.site.attention.items import ago
 from memplatform.site.periods import Period
 

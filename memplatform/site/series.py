@@ -12,11 +12,12 @@ from django.db.models.functions import TruncDate
 from pgvector.django import VectorField
 
 from memories.admin.access import in_workspaces
-from memories.models import Entry, EntryStock, HourlyCount, HourlyTime, Policy, RolledHour, Spend
+from memories.models import Entry, Policy, Spend
 from memories.models.entry import EntryQuerySet
 from memories.models.state import State
 from memories.tenancy import canaries
 from memplatform.operations import rollups
+from memplatform.operations.models import EntryStock, HourlyCount, HourlyTime, RolledHour
 from memplatform.operations.rollups import HOUR, LAGS, OF_RECALLS, OF_WRITES, Measured, counts_of, measure, quantile
 from memplatform.site.periods import Period
 

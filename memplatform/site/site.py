@@ -76,7 +76,7 @@ SECTIONS: list[tuple[Any, list[tuple[str, str]]]] = [
             ("memories.spend", "payments"),
             ("django_q.schedule", "schedule"),
             ("django_q.failure", "error"),
-            ("memories.heartbeat", "ecg_heart"),
+            ("operations.heartbeat", "ecg_heart"),
             ("auth.user", "person"),
         ],
     ),

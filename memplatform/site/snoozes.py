@@ -13,8 +13,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST
 
-from memories.models import Snooze
 from memories.staff.rights import needs
+from memplatform.operations.models import Snooze
 from memplatform.site.attention.items import Item, Viewer
 from memplatform.site.attention.lines import items
 

@@ -15,8 +15,9 @@ from django_q.models import OrmQ, Schedule
 from memories import entries
 from memories.choices import Permission
 from memories.index import worker
-from memories.models import Entry, EntryVector, Heartbeat, IncidentKind, IndexQueueItem, Scope, Workspace
+from memories.models import Entry, EntryVector, IndexQueueItem, Scope, Workspace
 from memplatform.operations import health, incidents
+from memplatform.operations.models import Heartbeat, IncidentKind
 from tests.conftest import NOW, make_draft, make_key
 
 pytestmark = pytest.mark.django_db

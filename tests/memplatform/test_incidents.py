@@ -9,10 +9,10 @@ from django.db import Error
 from django.test import Client
 from django.urls import reverse
 
-from memories.models import Heartbeat, Incident, IncidentKind
 from memplatform.operations import incidents
 from memplatform.operations.health import Condition, Measures
 from memplatform.operations.incidents import Downtimes
+from memplatform.operations.models import Heartbeat, Incident, IncidentKind
 from memplatform.processes.supervisor import Supervisor
 from tests.conftest import NOW
 from tests.memories.admin.conftest import House

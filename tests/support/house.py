@@ -92,7 +92,7 @@ class House:
 
     def pids(self, name: str) -> set[int]:
         """The living processes of this name that have told the database so."""
-        rows = self.ask("SELECT pid FROM memories_heartbeat WHERE name = %s", name)
+        rows = self.ask("SELECT pid FROM operations_heartbeat WHERE name = %s", name)
         return {pid for pid in rows if is_alive(pid)}
 
     def database_pid(self) -> int | None:

@@ -16,9 +16,9 @@ from pathlib import Path
 import psutil
 import pytest
 
-from memories.models import Heartbeat
 from memplatform import postgres
 from memplatform.management.commands.up import Command
+from memplatform.operations.models import Heartbeat
 from memplatform.postgres import place
 from memplatform.postgres.server import find_postmaster, is_alive
 from memplatform.processes.children import programs

@@ -20,13 +20,13 @@ from memories.admin.access import actor_of, visible_workspaces, workspace_choice
 from memories.admin.auditing import note
 from memories.admin.clock import show_zone_of
 from memories.admin.confirmation import confirmation_page, is_confirmed
-from memories.admin.job_runs import JobRunAdmin
 from memories.audit.models import AuditEvent
 from memories.choices import JobState
 from memories.jobs import Job
 from memories.models import JobRun, Workspace
 from memories.staff.rights import needs
 from memories.staff.roles import Right
+from memplatform.operations.admin import JobRunAdmin
 from memplatform.operations.jobs import runs
 from memplatform.operations.jobs.registry import JOBS, PREFIX
 

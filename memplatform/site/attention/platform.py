@@ -17,9 +17,10 @@ from memories import embeddings
 from memories.audit.models import AuditEvent, AuditRecord
 from memories.index import model_change, models_in_use
 from memories.index.models_in_use import ModelChange
-from memories.models import ExtractionBatch, Heartbeat
+from memories.models import ExtractionBatch
 from memplatform.operations import health
 from memplatform.operations.jobs import queue
+from memplatform.operations.models import Heartbeat
 from memplatform.site.attention.items import Item, Viewer, ago
 
 #: Failed tasks that are run again at once.
@@ -40,7 +41,7 @@ def silent_processes(viewer: Viewer) -> Iterator[Item]:
             since = (
                 _("It was never heard.") if silence is None else _("Last heard %(ago)s ago.") % {"ago": ago(silence)}
             )
-            address = reverse("admin:memories_heartbeat_changelist") if viewer.is_superuser else ""
+            address = reverse("admin:operations_heartbeat_changelist") if viewer.is_superuser else ""
             text = _("The process «%(name)s» is silent") % {"name": name}
             yield Item(f"silent:{name}", text, since, address, is_grave=True)
 

@@ -27,7 +27,6 @@ from memories.models import (
     Erasure,
     Evidence,
     FileState,
-    Heartbeat,
     JobRun,
     Link,
     PinnedTest,
@@ -40,6 +39,7 @@ from memories.models import (
 )
 from memories.staff.models import Invitation, Member
 from memories.staff.roles import Role
+from memplatform.operations.models import Heartbeat
 from sessions_app.models import Session
 from tests.conftest import NOW, TELEGRAM, Api, make_key
 from tests.memories.quoting import refuse

@@ -129,7 +129,7 @@ OF_THE_PLATFORM = {
     "django_q_success": (NOBODY, NOBODY, NOBODY),
     "django_q_failure": (NOBODY, NOBODY, NOBODY),
     "django_q_schedule": (NOBODY, NOBODY, NOBODY),
-    "memories_heartbeat": (NOBODY, NOBODY, NOBODY),
+    "operations_heartbeat": (NOBODY, NOBODY, NOBODY),
 }
 #: Actions on ticked rows, by list: who is offered each.
 ACTIONS = {

@@ -25,7 +25,6 @@ from memories.models import (
     Erasure,
     ExtractionBatch,
     FileState,
-    Heartbeat,
     JobRun,
     Link,
     PinnedTest,
@@ -37,6 +36,7 @@ from memories.models import (
 )
 from memories.staff.models import Invitation, Member
 from memories.webhooks import announce_test
+from memplatform.operations.models import Heartbeat
 from sessions_app.models import Session
 from tests.conftest import make_draft
 from tests.memories.admin.conftest import House, make_user, replayed

@@ -7,7 +7,7 @@ import pytest
 from django.db import OperationalError, connection
 from psycopg.errors import DiskFull
 
-from memories.models import Heartbeat
+from memplatform.operations.models import Heartbeat
 from memplatform.processes import supervisor
 from tests.conftest import TELEGRAM, Api
 

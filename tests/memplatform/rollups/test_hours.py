@@ -10,20 +10,9 @@ from django.db import connection
 from django.utils import timezone
 
 from memories import entries
-from memories.models import (
-    Entry,
-    EntryAccess,
-    EntryStock,
-    HourlyCount,
-    HourlyTime,
-    MostRecalled,
-    Policy,
-    RecallTrace,
-    RolledHour,
-    Scope,
-    Workspace,
-)
+from memories.models import Entry, EntryAccess, Policy, RecallTrace, Scope, Workspace
 from memplatform.operations import rollups
+from memplatform.operations.models import EntryStock, HourlyCount, HourlyTime, MostRecalled, RolledHour
 from memplatform.operations.rollups import bucket_of, counts_of, quantile
 from tests.conftest import make_draft
 

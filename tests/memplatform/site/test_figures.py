@@ -14,21 +14,10 @@ from memories import entries
 from memories.choices import EntryType
 from memories.index import worker
 from memories.lifecycle import expiry
-from memories.models import (
-    Entry,
-    EntryAccess,
-    EntryVector,
-    Heartbeat,
-    Incident,
-    IncidentKind,
-    IndexQueueItem,
-    Policy,
-    RecallTrace,
-    Scope,
-    Workspace,
-)
+from memories.models import Entry, EntryAccess, EntryVector, IndexQueueItem, Policy, RecallTrace, Scope, Workspace
 from memories.models.change import acting
 from memplatform.operations import rollups
+from memplatform.operations.models import Heartbeat, Incident, IncidentKind
 from tests.conftest import make_draft, make_scope
 from tests.memories.admin.conftest import House, enter, make_user
 

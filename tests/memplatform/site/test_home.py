@@ -14,10 +14,11 @@ from django_q.models import Failure, OrmQ
 
 from channels_app.models import ReplayedRecord
 from memories.choices import JobState
-from memories.models import HourlyCount, JobRun, RecallTrace, RolledHour, Snooze
+from memories.models import JobRun, RecallTrace
 from memories.models.webhook import DeliveryState, WebhookDelivery
 from memories.staff.roles import Role
 from memplatform.operations import rollups
+from memplatform.operations.models import HourlyCount, RolledHour, Snooze
 from memplatform.site.charts import Chart, Series
 from tests.memories.admin.conftest import House, enter, make_user, replayed
 

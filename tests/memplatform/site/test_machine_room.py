@@ -13,9 +13,10 @@ from django_q.models import Failure, OrmQ, Schedule, Task
 
 from channels_app.models import Channel, ReplayedRecord
 from memories.choices import BatchState, JobState
-from memories.models import Heartbeat, IndexQueueItem, JobRun, RecallTrace
+from memories.models import IndexQueueItem, JobRun, RecallTrace
 from memplatform.operations import health
 from memplatform.operations.jobs import registry
+from memplatform.operations.models import Heartbeat
 from memplatform.processes.supervisor import Supervisor
 from tests.conftest import Api, make_key
 from tests.memories.admin.conftest import House

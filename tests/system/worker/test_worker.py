@@ -15,7 +15,8 @@ from django.db import connection
 from django_q.models import Failure, OrmQ, Schedule, Task
 from django_q.tasks import async_task
 
-from memories.models import Heartbeat, Workspace
+from memories.models import Workspace
+from memplatform.operations.models import Heartbeat
 from tests import ROOT
 from tests.support.processes import database_url
 

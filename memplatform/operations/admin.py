@@ -17,7 +17,8 @@ from memories import batches as batch
 from memories.admin import labels
 from memories.admin.access import VIEW, Colors, RestrictedAdmin
 from memories.choices import BatchState, JobState
-from memories.models import Batch, Heartbeat, JobRun
+from memories.models import Batch, JobRun
+from memplatform.operations.models import Heartbeat
 
 SHOWN = 50  # batches of a run
 #: A process that has not written for so long is taken for dead.
