@@ -28,13 +28,13 @@ from channels_app.channels import normalized
 from channels_app.doors.files import replay
 from channels_app.models import Channel, PathComparison, ReplayedRecord, ReplayOutcome
 from channels_app.people import linking
-from memories.admin.access import VIEW, Colors, RestrictedAdmin, in_workspaces, workspaces_of
+from memories.admin.access import Colors, RestrictedAdmin, in_workspaces
 from memories.admin.actions import Action, Asked, Question
-from memories.admin.files.addresses import file_url
-from memories.admin.filters import DaysFilter
+from memories.admin.files import file_url
 from memories.admin.history import RevertibleHistory
+from memories.admin.lists import DaysFilter
 from memories.models import Entry, FileState, RecallTrace
-from memories.staff.rights import CONFIGURE
+from memories.staff.rights import CONFIGURE, VIEW, workspaces_of
 
 #: Sums are of at most so many days of channels.
 _SUMS_SHOWN = 100

@@ -14,10 +14,11 @@ from django_q.models import Failure, Schedule, Success, Task
 from unfold.decorators import display
 from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationForm
 
-from memories.admin.access import VIEW, RestrictedAdmin
+from memories.admin.access import RestrictedAdmin
 from memories.admin.actions import Action, Asked, Question, to_row
 from memories.audit.models import AuditEvent
 from memories.staff.models import Factor
+from memories.staff.rights import VIEW
 from memplatform.erasure import admin as erasures
 from memplatform.operations.jobs import pages, queue
 from memplatform.operations.jobs.registry import JOBS, PREFIX

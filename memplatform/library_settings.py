@@ -11,7 +11,7 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
     {"NAME": "django.contrib.auth.password_validation.NumericPasswordValidator"},
 ]
-AXES_HANDLER = "memplatform.site.login_limits.LoginLimits"  # counts of a name and of an address alone, too
+AXES_HANDLER = "memplatform.site.logins.LoginLimits"  # counts of a name and of an address alone, too
 AXES_FAILURE_LIMIT = 5  # wrong passwords for one account from one address; then that pair waits
 AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]  # so that a stranger elsewhere cannot lock an operator out
 AXES_COOLOFF_TIME = timedelta(minutes=15)

@@ -268,13 +268,13 @@ MEMORY_EMBEDDERS = env.list("MEMORY_EMBEDDERS", default=["bundled"])
 #: Where recall looks besides the entries (see memories.recall.events).
 RETRIEVERS = ["sessions_app.search.retriever.session_events", "memories.recall.events.daily_events"]
 MEMORY_RETRIEVERS = env.list("MEMORY_RETRIEVERS", default=RETRIEVERS)
-#: How what they find is shown on a trace's page (see memories.admin.recall_traces.events).
-TELLERS = ["sessions_app.admin.retrieved_events.session_events", "memories.admin.recall_traces.events.daily_events"]
+#: How what they find is shown on a trace's page (see memories.admin.events).
+TELLERS = ["sessions_app.admin.conversation.session_events", "memories.admin.events.daily_events"]
 MEMORY_EVENT_TELLERS = env.list("MEMORY_EVENT_TELLERS", default=TELLERS)
 #: What else is looked through with the memories of a scope (see memories.lifecycle.old_entries).
 SECRET_FINDERS = ["sessions_app.history.retention.mark_messages"]
 MEMORY_SECRET_FINDERS = env.list("MEMORY_SECRET_FINDERS", default=SECRET_FINDERS)
-#: Whom operators call by a name, for the search for sessions (see sessions_app.admin.speakers).
+#: Whom operators call by a name, for the search for sessions (see sessions_app.admin.sessions).
 NAME_FINDERS = ["channels_app.people.peers.peers_called"]
 MEMORY_NAME_FINDERS = env.list("MEMORY_NAME_FINDERS", default=NAME_FINDERS)
 #: What the embedder does while no entry waits for it (see memories.index.worker.Work).

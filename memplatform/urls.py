@@ -3,15 +3,12 @@
 from django.contrib import admin
 from django.urls import include, path
 
-from memories.admin import review
-from memories.admin.quarantine.asking import begin
-from memories.admin.quarantine.page import listing, one
-from memories.admin.review.due import due
+from memories.admin import quarantine, review
 from memories.api import errors
 from memplatform import lab, metrics
 from memplatform.http.errors import server_error
 from memplatform.operations import health
-from memplatform.site import clock, front, joining, snoozes
+from memplatform.site import front, home, joining
 from memplatform.transfer.stream import ExportView
 
 handler400, handler404, handler500 = errors.bad_request, errors.page_not_found, server_error
@@ -31,12 +28,12 @@ urlpatterns = [
     path("metrics", metrics.metrics),
     path("admin/language/", include("django.conf.urls.i18n")),
     path("admin/review/", admin.site.admin_view(review.page), name="review"),
-    path("admin/review/due/", admin.site.admin_view(due), name="review_due"),
-    path("admin/quarantine/", admin.site.admin_view(listing), name="quarantine"),
-    path("admin/quarantine/new/", admin.site.admin_view(begin), name="quarantine_new"),
-    path("admin/quarantine/<uuid:uid>/", admin.site.admin_view(one), name="quarantine_one"),
-    path("admin/clock/", admin.site.admin_view(clock.choose), name="clock"),
-    path("admin/attention/", admin.site.admin_view(snoozes.act), name="attention"),
+    path("admin/review/due/", admin.site.admin_view(review.due), name="review_due"),
+    path("admin/quarantine/", admin.site.admin_view(quarantine.listing), name="quarantine"),
+    path("admin/quarantine/new/", admin.site.admin_view(quarantine.begin), name="quarantine_new"),
+    path("admin/quarantine/<uuid:uid>/", admin.site.admin_view(quarantine.one), name="quarantine_one"),
+    path("admin/clock/", admin.site.admin_view(home.choose_zone), name="clock"),
+    path("admin/attention/", admin.site.admin_view(home.act), name="attention"),
     path("admin/lab/", admin.site.admin_view(lab.page), name="lab"),
     path("admin/", admin.site.urls),
 ]

@@ -21,16 +21,17 @@ from channels_app.models import Consent, Identity
 from channels_app.people import linking, seen
 from channels_app.people.forms import ConsentForm, LinkForm, NoteForm
 from channels_app.people.peers import Peer
-from memories.admin.access import VIEW, RestrictedAdmin, actor_of, visible_workspaces, workspace_choice
+from memories.admin.access import RestrictedAdmin, actor_of, visible_workspaces, workspace_choice
+from memories.admin.actions import confirmation_form, is_confirmed
 from memories.admin.auditing import note
-from memories.admin.confirmation import ReasonForm, confirmation_form, is_confirmed
+from memories.admin.forms import ReasonForm
 from memories.admin.history import RecordedHistory
-from memories.admin.own_pages import own_page
+from memories.admin.pages import own_page
 from memories.audit.models import AuditEvent
 from memories.exceptions import PlatformError
 from memories.models import Workspace
 from memories.models.change import acting
-from memories.staff.rights import holds, needs
+from memories.staff.rights import VIEW, holds, needs
 from memories.staff.roles import Right
 
 LIST = "admin:channels_app_person_changelist"

@@ -10,8 +10,7 @@ from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget
 
 from channels_app.models import ConsentSubject
 from channels_app.people.linking import RuleOffer
-from memories.admin.confirmation import ReasonForm
-from memories.admin.fields import LineField, SelectField, TextField
+from memories.admin.forms import LineField, ReasonForm, SelectField, TextField
 
 GIVEN, WITHDRAWN = "given", "withdrawn"
 

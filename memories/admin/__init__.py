@@ -7,8 +7,6 @@ from memories.admin import (
     entries,
     extraction_batches,
     files,
-    invitations,
-    members,
     pinned_tests,
     policies,
     records,

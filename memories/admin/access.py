@@ -19,14 +19,17 @@ from unfold.admin import ModelAdmin, TabularInline
 
 from memories.admin.actions import CHOSEN_MOST, WithActions
 from memories.admin.auditing import Audited
-from memories.admin.pagination import BoundedChangeList, BoundedPaginator
-from memories.admin.return_link import RETURN_PARAMETER, actions_with_return_url, return_url
+from memories.admin.pages import (
+    RETURN_PARAMETER,
+    BoundedChangeList,
+    BoundedPaginator,
+    actions_with_return_url,
+    return_url,
+)
 from memories.models import Workspace
 from memories.models.change import acting
-from memories.staff.rights import EDIT, MANAGE, NOTHING, VIEW, Needs, holds, workspaces_of
+from memories.staff.rights import NOTHING, Needs, holds, workspaces_of
 from memories.staff.roles import Right
-
-__all__ = ["EDIT", "MANAGE", "VIEW", "workspaces_of"]
 
 
 def in_workspaces(rows: Any, workspaces: frozenset[int] | None) -> Any:
@@ -125,19 +128,16 @@ class WorkspaceRestriction:
         if self.workspace_field is None or right is None or not holds(request, right):
             return False
         if isinstance(obj, str | int):
-            return self._holds_at(request, right, obj)
+            # the row is read only for those who hold the right in some of their workspaces
+            where = workspaces_of(request, right)
+            if where == workspaces_of(request):
+                return True
+            row = self.get_object(request, unquote(str(obj)))  # type: ignore[attr-defined]
+            return row is None or getattr(row, str(self.workspace_field)) in (where or ())
         if not isinstance(obj, Model):
             return True
         parent: Any = obj  # of an inline, which may be the workspace itself
         return holds(request, right, parent.pk if isinstance(parent, Workspace) else parent.workspace_id)
-
-    def _holds_at(self, request: HttpRequest, right: Right, object_id: str | int) -> bool:
-        """Whether somebody holds a right where this row is; asked only of those with several roles."""
-        where = workspaces_of(request, right)
-        if where == workspaces_of(request):
-            return True
-        row = self.get_object(request, unquote(str(object_id)))  # type: ignore[attr-defined]
-        return row is None or getattr(row, str(self.workspace_field)) in (where or ())
 
     def has_module_permission(self, request: HttpRequest) -> bool:
         return self.admits(request, "view")

@@ -24,8 +24,7 @@ from django.utils import timezone
 from unfold.enums import ActionVariant
 
 from memories.admin.auditing import note
-from memories.admin.own_pages import own_page
-from memories.admin.return_link import return_url, with_return_url
+from memories.admin.pages import own_page, return_url, with_return_url
 from memories.audit.models import AuditEvent
 from memories.exceptions import PlatformError
 
@@ -190,7 +189,11 @@ def run(asked: Asked) -> HttpResponse:
             return answer
         outcome = Outcome(text=answer) if isinstance(answer, str) else answer
         if action.audit:
-            _note(asked, action.audit, outcome)
+            about = outcome.about or asked.row
+            if outcome.noted:
+                asked.admin.log_as(asked.request, action.audit, about, outcome.noted)
+            else:
+                note(asked.request, action.audit, about, details=outcome.details)
         return _finished(asked, outcome.later() if outcome.later else outcome)
     except PlatformError as refusal:
         return _finished(asked, Outcome(errors=[str(refusal)]))
@@ -213,14 +216,6 @@ def question_page(asked: Asked, question: Question) -> HttpResponse:
         **question.context,
     }
     return own_page(asked.request, question.template, context, asked.admin)
-
-
-def _note(asked: Asked, event: AuditEvent, outcome: Outcome) -> None:
-    about = outcome.about or asked.row
-    if outcome.noted:
-        asked.admin.log_as(asked.request, event, about, outcome.noted)
-    else:
-        note(asked.request, event, about, details=outcome.details)
 
 
 def _finished(asked: Asked, outcome: Outcome) -> HttpResponse:

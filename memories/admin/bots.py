@@ -23,9 +23,8 @@ from unfold.widgets import (
 
 from memories.admin.access import Colors, RestrictedAdmin, RestrictedInline
 from memories.admin.actions import Action, Asked, Question, to_row
-from memories.admin.fields import LineField, SelectField, TextField
-from memories.admin.own_pages import own_page
-from memories.admin.quarantine.address import quarantine_url
+from memories.admin.forms import LineField, SelectField, TextField
+from memories.admin.pages import own_page, quarantine_url
 from memories.audit.models import AuditEvent
 from memories.choices import Permission
 from memories.models import Bot, BotKey

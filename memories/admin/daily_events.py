@@ -13,15 +13,16 @@ from unfold.contrib.filters.admin import ChoicesDropdownFilter, RangeDateFilter
 from unfold.decorators import display
 from unfold.enums import ActionVariant
 
-from memories.admin.access import EDIT, Colors, RestrictedAdmin, actor_of
+from memories.admin.access import Colors, RestrictedAdmin, actor_of
 from memories.admin.actions import Action, Asked, Question
-from memories.admin.filters import ReachableFilter, condition_filter
+from memories.admin.events import source_lines
 from memories.admin.history import RecordedHistory
-from memories.admin.sources import source_lines
+from memories.admin.lists import ReachableFilter, condition_filter
 from memories.entries import daily_events
 from memories.entries.draft import check_content
 from memories.exceptions import InvalidDraft
 from memories.models import DailyEvent, Suppression
+from memories.staff.rights import EDIT
 
 _IN_USE, _OUT, _TAKEN_OUT = _("In use"), _("Out of use"), _("Taken out")
 #: That people took out a memory of the event's scope that rests on one of its messages: it is told no more.

@@ -16,13 +16,14 @@ from unfold.contrib.filters.admin import ChoicesDropdownFilter
 from unfold.decorators import display
 from unfold.enums import ActionVariant
 
-from memories.admin.access import VIEW, Colors, RestrictedAdmin, RestrictedInline
+from memories.admin.access import Colors, RestrictedAdmin, RestrictedInline
 from memories.admin.actions import Action, Asked, Question
-from memories.admin.filters import DaysFilter
+from memories.admin.lists import DaysFilter
 from memories.audit.models import AuditEvent
 from memories.choices import BufferState
 from memories.consolidation import buffer
 from memories.models import BufferedTurn, ExtractionBatch
+from memories.staff.rights import VIEW
 
 _COLORS = Colors(
     {BufferState.WAITING.label: "info", BufferState.CLAIMED.label: "success", BufferState.PARKED.label: "danger"}
@@ -59,12 +60,12 @@ class TurnInline(RestrictedInline):
 
     @display(description=_("messages"))
     def said(self, turn: BufferedTurn) -> str:
-        lines = ((message["sender"] or _role(message["role"]), message["content"]) for message in turn.messages)
+        roles = {buffer.USER: gettext("User")}
+        lines = (
+            (message["sender"] or roles.get(message["role"], gettext("Assistant")), message["content"])
+            for message in turn.messages
+        )
         return format_html('<div class="mp-said">{}</div>', format_html_join("", "<p><b>{}</b> {}</p>", lines))
-
-
-def _role(role: str) -> str:
-    return gettext("User") if role == buffer.USER else gettext("Assistant")
 
 
 def _first_words(batch: ExtractionBatch) -> str:

@@ -17,10 +17,10 @@ from django.utils.translation import gettext, pgettext_lazy
 from django.utils.translation import gettext_lazy as _
 from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget
 
-from memories.admin.confirmation import confirmation_page, is_confirmed
+from memories.admin.actions import is_confirmed
+from memories.admin.forms import confirmation_page
 from memories.admin.labels import actor_label, batch_name
-from memories.admin.own_pages import own_page
-from memories.admin.return_link import with_return_url
+from memories.admin.pages import own_page, with_return_url
 from memories.choices import Operation
 from memories.entries.history import as_of_version, changes_of, stored_columns
 from memories.exceptions import PlatformError
@@ -179,7 +179,9 @@ class RevertibleHistory(RecordedHistory):
         if self.has_change_permission(request, row):
             page = f"admin:{self._name('version')}"
             steps = [
-                step if step.is_present else replace(step, bring_back=self._version_url(request, page, row, step))
+                step
+                if step.is_present
+                else replace(step, bring_back=with_return_url(request, reverse(page, args=[row.pk, step.version])))
                 for step in steps
             ]
         return history_page(self, request, row, steps)
@@ -209,9 +211,6 @@ class RevertibleHistory(RecordedHistory):
         else:
             messages.success(request, gettext("Version %(version)d is back.") % {"version": version})
         return HttpResponseRedirect(back)
-
-    def _version_url(self, request: HttpRequest, page: str, row: Any, step: HistoryStep) -> str:
-        return with_return_url(request, reverse(page, args=[row.pk, step.version]))
 
     def differences(self, row: Any, version: int) -> dict[str, tuple[Any, Any]]:
         """The revertible fields that differ from a version: as they were then, and as they are."""

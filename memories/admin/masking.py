@@ -15,7 +15,7 @@ from django.db.models import Q
 from django.http import HttpRequest
 
 from memories.admin.access import in_workspaces
-from memories.admin.recall_traces.events import found_events
+from memories.admin.events import found_events
 from memories.kinds import SECRET, category_rule
 from memories.language.redaction import secret_words
 from memories.language.secret_forms import MASKED

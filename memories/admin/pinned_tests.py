@@ -9,12 +9,12 @@ from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import ChoicesDropdownFilter
 from unfold.decorators import display
 
-from memories.admin.access import VIEW, Colors, RestrictedAdmin
+from memories.admin.access import Colors, RestrictedAdmin
 from memories.admin.actions import Action, Asked, Outcome, Place
 from memories.entries.history import PointInHistory, contents_at
 from memories.evaluation import pinned
 from memories.models import Entry, PinnedState, PinnedTest
-from memories.staff.rights import Needs
+from memories.staff.rights import VIEW, Needs
 from memories.staff.roles import Right
 
 _COLORS = Colors(

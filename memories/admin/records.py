@@ -19,8 +19,7 @@ from unfold.decorators import display
 
 from memories.admin.access import Colors, RestrictedAdmin
 from memories.admin.auditing import note
-from memories.admin.filters import DaysFilter, ExactTextFilter, ReachableFilter
-from memories.admin.spreadsheet import csv_text, saved_file
+from memories.admin.lists import DaysFilter, ExactTextFilter, ReachableFilter, csv_text, saved_file
 from memories.audit.models import AuditEvent, AuditRecord
 from memories.staff.models import Member
 from memories.staff.rights import Needs, needs, workspaces_of
@@ -92,13 +91,10 @@ class AuditLog(RestrictedAdmin):
             return HttpResponseRedirect(reverse("admin:memories_auditrecord_changelist"))
         content_type, write = _FORMATS[kind]
         text = write([_record(row) for row in rows])
-        for workspace in self._exported_from(request):
+        where = workspaces_of(request, Right.AUDIT)
+        for workspace in [None] if where is None else [*sorted(where)]:
             note(request, AuditEvent.EXPORTED, about=gettext("audit log"), workspace_id=workspace, details={"as": kind})
         return saved_file(text, f"audit-log.{kind}", f"{content_type}; charset=utf-8")
-
-    def _exported_from(self, request: HttpRequest) -> list[int | None]:
-        where = workspaces_of(request, Right.AUDIT)
-        return [None] if where is None else [*sorted(where)]
 
     @display(description=_("by"))
     def who(self, record: AuditRecord) -> str:

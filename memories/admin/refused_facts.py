@@ -1,9 +1,13 @@
-"""Refused facts: what models offered that was not kept, why, and on what it was said to rest, for a month (D5)."""
+"""Refused facts: what models offered that was not kept, why, and what became of the facts of each model (D5)."""
 
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.contrib import admin
-from django.db.models import Q
+from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.html import format_html
@@ -11,12 +15,94 @@ from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import ChoicesDropdownFilter
 from unfold.decorators import display
 
-from memories.admin.access import VIEW, RestrictedAdmin, workspaces_of
-from memories.admin.filters import DaysFilter, ExactTextFilter, condition_filter
+from memories.admin.access import RestrictedAdmin, in_workspaces
 from memories.admin.labels import MODEL_JOBS, job_label
-from memories.admin.model_figures import figures_of_models
-from memories.choices import Refusal
-from memories.models import RefusedFact
+from memories.admin.lists import DaysFilter, ExactTextFilter, condition_filter
+from memories.choices import BatchState, BatchVerb, Refusal, Verification
+from memories.models import Batch, BatchChange, RefusedFact, Suppression
+from memories.staff.rights import VIEW, workspaces_of
+
+MONTH = timedelta(days=30)
+#: Models shown, those that offered most.
+_MOST_SHOWN = 8
+#: Batches that are looked through, the newest.
+_MOST_READ = 20_000
+_COUNTED = (Verification.VERIFIED, Verification.QUOTED)
+
+
+@dataclass
+class ModelFigures:
+    """The facts of one model by what became of them."""
+
+    model: str
+    kept: Counter[str] = field(default_factory=Counter)  # by verification
+    refused_for: Counter[str] = field(default_factory=Counter)  # by reason
+    taken_back: int = 0
+    decoys: int = 0
+    decoys_passed: int = 0
+
+    @property
+    def verified(self) -> int:
+        return self.kept[Verification.VERIFIED]
+
+    @property
+    def quoted(self) -> int:
+        return self.kept[Verification.QUOTED]
+
+    @property
+    def refused(self) -> int:
+        return sum(self.refused_for.values())
+
+    @property
+    def offered(self) -> int:
+        return self.verified + self.quoted + self.refused
+
+    @property
+    def reasons(self) -> list[tuple[Any, int]]:
+        """Why facts were refused, the most frequent reason first."""
+        return [(Refusal(reason).label, count) for reason, count in self.refused_for.most_common()]
+
+
+def figures_of_models(seen: frozenset[int] | None, now: datetime) -> list[ModelFigures]:
+    """The models of the last thirty days in these workspaces (None: all), those that offered most first."""
+    found: dict[str, ModelFigures] = {}
+
+    def of(model: str) -> ModelFigures:
+        return found.setdefault(model, ModelFigures(model))
+
+    since = now - MONTH
+    refused = in_workspaces(RefusedFact.objects.order_by(), seen).filter(created_at__gt=since)
+    for model, reason, count in refused.values_list("model", "reason").annotate(n=Count("*")):
+        of(model).refused_for[reason] += count
+    for model, cost in _costs(seen, since):
+        for verification in _COUNTED:
+            of(model).kept[verification] += _number(cost.get(verification))
+        of(model).decoys += _number(cost.get("decoys"))
+        of(model).decoys_passed += _number(cost.get("decoys_passed"))
+    # facts of batches that were undone, and facts people took out
+    taken_out = Exists(Suppression.objects.filter(entry=OuterRef("entry"), scope=OuterRef("entry__scope")))
+    made = BatchChange.objects.filter(verb=BatchVerb.CREATE, batch__in=_batches(seen, since)).order_by()
+    gone = made.filter(batch__state=BatchState.UNDONE) | made.filter(taken_out)
+    for model, count in gone.values_list("batch__cost__model").annotate(n=Count("*")):
+        of(model).taken_back += count
+    return sorted(found.values(), key=lambda one: (-one.offered, one.model))[:_MOST_SHOWN]
+
+
+def _batches(seen: frozenset[int] | None, since: datetime) -> QuerySet[Batch]:
+    rows: QuerySet[Batch] = in_workspaces(Batch.objects.all(), seen)
+    return rows.filter(created_at__gt=since, cost__has_key="model")
+
+
+def _costs(seen: frozenset[int] | None, since: datetime) -> Iterator[tuple[str, dict[str, Any]]]:
+    """By batch its model and what it cost."""
+    for cost in _batches(seen, since).order_by("-created_at", "-id").values_list("cost", flat=True)[:_MOST_READ]:
+        if model := str(cost["model"]):
+            yield model, cost
+
+
+def _number(value: Any) -> int:
+    return value if isinstance(value, int) else 0
+
 
 SHOWN_CHARS = 240
 JobFilter = condition_filter(_("job"), "job", {name: (label, Q(purpose=name)) for name, label in MODEL_JOBS.items()})

@@ -12,10 +12,11 @@ from django.utils.translation import gettext_lazy as _
 from unfold.decorators import display
 
 from memories import llm
-from memories.admin.access import VIEW, RestrictedAdmin, in_workspaces, workspaces_of
+from memories.admin.access import RestrictedAdmin, in_workspaces
 from memories.conf import conf
 from memories.llm import run
 from memories.models import Spend, Workspace
+from memories.staff.rights import VIEW, workspaces_of
 
 #: Workspaces and purposes shown above the list.
 _MOST_SHOWN = 12

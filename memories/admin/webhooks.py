@@ -22,8 +22,8 @@ from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget
 from memories import webhooks
 from memories.admin.access import Colors, RestrictedAdmin
 from memories.admin.actions import Action, Asked, Question, to_row
-from memories.admin.filters import DaysFilter, ReachableFilter
-from memories.admin.own_pages import own_page
+from memories.admin.lists import DaysFilter, ReachableFilter
+from memories.admin.pages import own_page
 from memories.audit.models import AuditEvent
 from memories.models import Webhook, WebhookDelivery
 from memories.models.outbox import WebhookEvent

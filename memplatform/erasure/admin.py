@@ -16,10 +16,10 @@ from django_q.tasks import async_task
 from unfold.decorators import display
 
 from memories.admin.access import Colors, RestrictedAdmin, actor_of, in_workspaces, workspace_choice
+from memories.admin.actions import confirmation_form, is_confirmed
 from memories.admin.auditing import note
-from memories.admin.confirmation import confirmation_form, is_confirmed
-from memories.admin.fields import LineField, TextField
-from memories.admin.own_pages import own_page
+from memories.admin.forms import LineField, TextField
+from memories.admin.pages import own_page
 from memories.audit.models import AuditEvent
 from memories.exceptions import PlatformError
 from memories.models import Erasure, ErasureState, Workspace

@@ -21,8 +21,8 @@ from django.utils.functional import SimpleLazyObject
 from django.utils.translation import gettext
 from prometheus_client import Histogram
 
-from memories.admin.clock import chosen_zone, zone_named
 from memories.admin.masking import holds_mask, mask
+from memories.admin.pages import chosen_zone, zone_named
 from memories.api.errors import ComputedTooLong
 from memories.metrics import SECONDS
 from memories.models import Workspace

@@ -15,9 +15,10 @@ from unfold.decorators import display
 
 from memories import batches as batch
 from memories.admin import labels
-from memories.admin.access import VIEW, Colors, RestrictedAdmin
+from memories.admin.access import Colors, RestrictedAdmin
 from memories.choices import BatchState, JobState
 from memories.models import Batch, JobRun
+from memories.staff.rights import VIEW
 from memplatform.operations.models import Heartbeat
 
 SHOWN = 50  # batches of a run

@@ -1,17 +1,27 @@
-"""Charts as SVG, drawn here: no script, nothing from elsewhere. Numbers and names stand beside them as text.
+"""The charts of the home page as SVG, drawn here: no script, nothing from elsewhere.
 
 A chart holds shapes alone, so that it may be stretched to any width; its table says the same in words.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from itertools import pairwise
 from math import ceil, log10
+from typing import Any
 
 from django.utils.formats import date_format
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, pgettext
+
+from memories.admin import recall_traces
+from memories.choices import Verdict
+from memories.kinds import EntryType
+from memories.models.state import State
+from memplatform.operations.rollups import EMBEDDING, EXTRACTION, LAGS, quantile
+from memplatform.site.series import TOTAL, Numbers
 
 WIDTH, HEIGHT = 600, 160
 #: Of the place of a day, what its bar takes.
@@ -66,7 +76,11 @@ class Chart:
             highest = max((sum(values) for values in self._days()), default=0.0)
         else:
             highest = max((value or 0 for series in self.series for value in series.values), default=0.0)
-        return _round_up(highest)
+        # the next of 1, 2, 5, 10, 20 … above it
+        if highest <= 0:
+            return 1.0
+        size = float(10 ** ceil(log10(highest) - 1))
+        return next((size * step for step in (1, 2, 5) if size * step >= highest), size * 10)
 
     @property
     def scale(self) -> list[str]:
@@ -89,7 +103,13 @@ class Chart:
     @property
     def svg(self) -> SafeString:
         """The shapes; the figure around them has the name and the table."""
-        shapes = self._bars() if self.is_stacked else self._lines()
+        shapes = (
+            self._bars()
+            if self.is_stacked
+            else format_html_join(
+                "", '<path class="mp-line-of {}" d="{}"/>', ((one.color, self._line(one.values)) for one in self.series)
+            )
+        )
         middle = HEIGHT / 2
         return format_html(
             '<svg class="mp-chart" viewBox="0 0 {} {}" preserveAspectRatio="none" role="img" aria-label="{}">'
@@ -116,11 +136,6 @@ class Chart:
             drawn.append((shapes, self._said(n)))
         return format_html_join("", "<g>{}<title>{}</title></g>", (one for one in drawn if one[0]))
 
-    def _lines(self) -> SafeString:
-        return format_html_join(
-            "", '<path class="mp-line-of {}" d="{}"/>', ((one.color, self._line(one.values)) for one in self.series)
-        )
-
     def _line(self, values: Sequence[float | None]) -> str:
         """Through the days that are known; a day without a value interrupts it, one between two such is a dash."""
         place, top = WIDTH / len(self.days), self.top
@@ -141,9 +156,115 @@ class Chart:
         return f"{date_format(self.days[n], 'DATE_FORMAT')}: {', '.join(values)}"
 
 
-def _round_up(value: float) -> float:
-    """The next of 1, 2, 5, 10, 20 … above it."""
-    if value <= 0:
-        return 1.0
-    size = float(10 ** ceil(log10(value) - 1))
-    return next((size * step for step in (1, 2, 5) if size * step >= value), size * 10)
+SEARCHED = ("found", "weak", "none")
+_COLORS = ("mp-c1", "mp-c2", "mp-c3", "mp-c4", "mp-c5", "mp-c6", "mp-c7", "mp-c8")
+_STATE_COLORS = ("mp-c1", "mp-c3", "mp-c4", "mp-c5", "mp-c6", "mp-c2", "mp-c7", "mp-c8")
+#: Steps of a recall, as they are called beside a recall trace.
+STEPS: dict[str, Any] = {TOTAL: gettext_lazy("The whole recall"), **recall_traces.STEPS}
+
+
+@dataclass(frozen=True)
+class StepTimes:
+    """A step of recalls, how often it was taken, and how long it took, in milliseconds."""
+
+    name: str
+    count: str
+    half: str
+    most: str
+
+
+def milliseconds(value: float) -> str:
+    """With its unit; seconds from ten on."""
+    return _("%(n)s s") % {"n": number(value / 1000)} if value >= 10_000 else _("%(n)s ms") % {"n": number(value)}
+
+
+def seconds(value: float) -> str:
+    """With its unit, the largest that fits; what was less than a second waited for nothing."""
+    for size, unit in ((7_200, _("%(n)s h")), (120, _("%(n)s min"))):
+        if value >= size:
+            return unit % {"n": number(value / (size / 2))}
+    return _("%(n)s s") % {"n": number(value if value >= 1 else 0)}
+
+
+def charts(numbers: Numbers) -> Iterator[Chart]:
+    """All that have to do with this channel, or with all."""
+    yield from _of_recalls(numbers)
+    yield from _of_memories(numbers)
+    yield from _of_time(numbers)
+    if numbers.period.channel is None:
+        days = numbers.period.days
+        names = (("asked", _("Tokens asked"), "mp-c2"), ("answered", _("Tokens answered"), "mp-c1"))
+        spent = [
+            Series(label, color, [float(numbers.spend.get(day, {}).get(name) or 0) for day in days])
+            for name, label, color in names
+        ]
+        yield Chart(_("Tokens of the platform's own model"), days, spent, _("By the days of each workspace."))
+
+
+def _of_recalls(numbers: Numbers) -> Iterator[Chart]:
+    days, usage = numbers.period.days, numbers.usage
+    found = [
+        Series(str(Verdict.FOUND.label), "mp-c1", usage.of("found")),
+        Series(str(Verdict.WEAK.label), "mp-c3", usage.of("weak")),
+        Series(str(Verdict.NONE.label), "mp-c4", usage.of("none")),
+        Series(_("No memory needed"), "mp-c5", usage.of("unneeded")),
+    ]
+    yield Chart(_("Recalls by what was found"), days, found)
+    used = [
+        Series(_("Found"), "mp-c1", usage.share(["found"], SEARCHED)),
+        Series(_("Used in the answer"), "mp-c2", usage.share(["used"], ["reported"])),
+    ]
+    hint = _("Found: of the recalls that looked into memory. Used: of the memories served whose answer is known.")
+    yield Chart(_("Found and used"), days, used, hint, is_stacked=False, most=1.0, show=percent)
+
+
+def _of_memories(numbers: Numbers) -> Iterator[Chart]:
+    days, usage = numbers.period.days, numbers.usage
+    came = [
+        Series(pgettext("memories", "Created"), "mp-c1", usage.of("created")),
+        Series(_("Made of others"), "mp-c6", usage.of("derived")),
+        Series(pgettext("memories", "Merged"), "mp-c3", usage.of("merged")),
+        Series(pgettext("memories", "Known already"), "mp-c5", usage.of("repeated")),
+    ]
+    yield Chart(_("What came in"), days, came, _("Made of others: by extraction, compression, notes and imports."))
+    types = [(kind.label, numbers.stock(kind=kind.value)) for kind in EntryType]
+    states = [(state.label, numbers.stock(state)) for state in State]
+    yield _of_stock(_("Memories in use by type"), days, types, _COLORS)
+    yield _of_stock(_("Memories by state"), days, states, _STATE_COLORS)
+
+
+def _of_stock(
+    title: str, days: Sequence[date], counts: Iterable[tuple[Any, Sequence[float | None]]], colors: Sequence[str]
+) -> Chart:
+    """A chart of counts that are taken once a day; a kind there is nothing of keeps its color, and is left out."""
+    named = zip(counts, colors, strict=False)
+    series = [Series(str(label), color, values) for (label, values), color in named if any(values)]
+    return Chart(title, days, series, _("As last counted on each day."))
+
+
+def _of_time(numbers: Numbers) -> Iterator[Chart]:
+    days = numbers.period.days
+    taken = [
+        Series(_("Half take less"), "mp-c1", numbers.quantiles(TOTAL, 0.5)),
+        Series(_("All but a twentieth take less"), "mp-c4", numbers.quantiles(TOTAL, 0.95)),
+    ]
+    hint = _("Of the recalls that looked into memory; aim: under 200 ms.")
+    yield Chart(_("How long recalls take"), days, taken, hint, is_stacked=False, show=milliseconds)
+    if numbers.period.channel is None:
+        waited = [
+            Series(_("For the embedding"), "mp-c2", numbers.quantiles(EMBEDDING, 0.95)),
+            Series(_("For the extraction"), "mp-c6", numbers.quantiles(EXTRACTION, 0.95)),
+        ]
+        hint = _("The oldest, looked at once a minute: for 95 of 100 minutes it waited no longer.")
+        yield Chart(_("How long work waits"), days, waited, hint, is_stacked=False, show=seconds)
+
+
+def step_times(numbers: Numbers) -> list[StepTimes]:
+    """Each step with its median and its 95th percentile, the slowest first."""
+    found = []
+    for step, counts in numbers.steps.items():
+        half, most = quantile(counts, 0.5), quantile(counts, 0.95)
+        if step not in LAGS and half is not None and most is not None:
+            name = str(STEPS.get(step, step))
+            found.append((most, StepTimes(name, number(sum(counts)), milliseconds(half), milliseconds(most))))
+    return [row for _most, row in sorted(found, key=lambda one: -one[0])]

@@ -18,7 +18,7 @@ from memories.models.recall_trace import NOT_LOOKING_BACK
 from memories.models.state import State
 from memories.tenancy import canaries
 from memplatform.operations.rollups import quantile
-from memplatform.site.drawn import SEARCHED, milliseconds
+from memplatform.site.charts import SEARCHED, milliseconds
 from memplatform.site.series import COUNTED, TOTAL, Numbers
 
 DAY = timedelta(days=1)

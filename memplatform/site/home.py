@@ -1,24 +1,212 @@
-"""The home page: first what needs somebody, then how the platform is used. Every number comes from a bounded query."""
+"""The home page: first what needs somebody, then how the platform is used. Every number comes from a bounded query.
 
+From there lines are put off, done again, and the time zone of all pages is chosen.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime, time, timedelta
 from typing import Any
+from zoneinfo import available_timezones
 
-from django.http import HttpRequest
+from django.conf import settings
+from django.contrib import messages
+from django.db.models import F, Q
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.urls import reverse
 from django.utils import timezone
+from django.utils.formats import date_format
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
+from django.views.decorators.http import require_POST
 
 from memories.admin.access import in_workspaces
 from memories.admin.batches.list import EMPTY
-from memories.admin.clock import chosen_zone
 from memories.admin.labels import actor_label, batch_name
+from memories.admin.masking import is_secret
+from memories.admin.pages import ZONE_COOKIE, chosen_zone, zone_named
 from memories.choices import Verdict
-from memories.models import Batch
-from memplatform.site import drawn, figures, lists, snoozes
-from memplatform.site.attention import Viewer
-from memplatform.site.attention.lines import items
-from memplatform.site.clock import OFFERED
-from memplatform.site.periods import chosen
-from memplatform.site.series import Numbers
+from memories.models import Batch, Entry, EntryAccess, RecallTrace
+from memories.models.recall_trace import NOT_LOOKING_BACK
+from memories.staff.rights import needs
+from memories.tenancy.keys import starts_of_keys
+from memplatform.operations.models import Incident, IncidentKind, MostRecalled, Snooze
+from memplatform.site import charts, figures
+from memplatform.site.attention import Item, Viewer, ago, items
+from memplatform.site.series import Numbers, Period, chosen
 
+#: Rows of each short list.
 LATEST = 6
+INCIDENTS = 12
+#: The newest recalls that are looked through.
+LOOKED_AT = 2_000
+#: An incident of less than a minute; that a process ended is told however soon another took its place.
+_PASSED_AT_ONCE = Q(ended_at__lt=F("began_at") + timedelta(minutes=1)) & ~Q(kind=IncidentKind.STOPPED)
+
+
+def questions(period: Period, verdict: Verdict) -> list[RecallTrace]:
+    """The newest questions of the period with a verdict, of the newest recalls."""
+    newest = in_workspaces(RecallTrace.objects.filter(NOT_LOOKING_BACK, created_at__gte=period.since), period.seen)
+    if period.channel:
+        newest = newest.filter(scope_keys__0__startswith=starts_of_keys(period.channel)[0])
+    looked_at = newest.order_by("-created_at", "-id").values("pk")[:LOOKED_AT]
+    rows = RecallTrace.objects.filter(pk__in=looked_at, evidence__verdict=verdict)
+    return list(rows.only("message", "created_at").order_by("-created_at", "-id")[:LATEST])
+
+
+@dataclass(frozen=True)
+class Recalled:
+    """A memory and how often recalls served it."""
+
+    entry: Entry
+    count: int
+
+    @property
+    def words(self) -> str:
+        """What it says; of a credential only that it is one."""
+        return _("A credential") if is_secret(self.entry) else str(self.entry)
+
+    @property
+    def address(self) -> str:
+        return reverse("admin:memories_entry_change", args=[self.entry.pk])
+
+
+def most_recalled(period: Period) -> list[Recalled]:
+    """The memories in use that were served most often, of those that were when they were counted last."""
+    found = in_workspaces(MostRecalled.objects.all(), period.seen).values_list("entries", flat=True)
+    ids = [entry for entries in found for entry in entries]
+    counts = EntryAccess.objects.filter(entry__in=ids).values_list("entry_id", "access_count")
+    entries: Any = in_workspaces(Entry.objects.live().filter(pk__in=ids), period.seen)
+    if period.channel is not None:
+        entries = entries.filter(channel=period.channel)
+    rows = entries.in_bulk()
+    ranked = sorted(counts, key=lambda one: (-one[1], one[0]))
+    return [Recalled(rows[pk], count) for pk, count in ranked if pk in rows][:LATEST]
+
+
+#: Parts of the platform, as people call them.
+PARTS: dict[str, Any] = {
+    "platform": gettext_lazy("The platform"),
+    "database": gettext_lazy("The database"),
+    "web": gettext_lazy("The web"),
+    "worker": gettext_lazy("The worker"),
+    "embedder": gettext_lazy("The embedder"),
+    "mcp": gettext_lazy("MCP"),
+    "queue": gettext_lazy("The task queue"),
+    "schedules": gettext_lazy("The schedules"),
+    "embedding": gettext_lazy("The embedding of new memories"),
+    "model": gettext_lazy("The model"),
+    "recall": gettext_lazy("A part of the platform"),
+}
+
+
+@dataclass(frozen=True)
+class Happened:
+    """An incident, as people read it."""
+
+    text: str
+    began_at: datetime
+    ended_at: datetime | None
+    lasted: str
+
+
+def incidents(period: Period) -> list[Happened]:
+    """The newest incidents that reach into the period, those that last first."""
+    rows = Incident.objects.filter(Q(ended_at__isnull=True) | Q(ended_at__gte=period.since))
+    rows = rows.exclude(_PASSED_AT_ONCE)
+    newest = rows.order_by(F("ended_at").desc(nulls_first=True), "-began_at")[:INCIDENTS]
+    return [
+        Happened(
+            f"{PARTS.get(row.part, row.part)} {IncidentKind(row.kind).label}",
+            row.began_at,
+            row.ended_at,
+            ago(((row.ended_at or period.now) - row.began_at).total_seconds()),
+        )
+        for row in newest
+    ]
+
+
+#: When a line that is put off until tomorrow is back, by the clock of the page.
+MORNING = time(6)
+RETRY, DISMISS, TOMORROW, WEEK, SHOW = "retry", "dismiss", "tomorrow", "week", "show"
+
+
+def sorted_out(found: Iterable[Item], user_id: int, now: datetime) -> tuple[list[Item], int]:
+    """The lines a person wants to see now, and how many they have put off."""
+    put_off = {row.key: row for row in Snooze.objects.filter(Q(until__isnull=True) | Q(until__gt=now), user=user_id)}
+    every = list(found)
+    shown = [item for item in every if not _is_put_off(item, put_off.get(item.key))]
+    return shown, len(every) - len(shown)
+
+
+def _is_put_off(item: Item, snooze: Snooze | None) -> bool:
+    return snooze is not None and (snooze.until is not None or snooze.mark == item.mark)
+
+
+def put_off(item: Item, user_id: int, until: datetime | None, *, now: datetime) -> None:
+    """Hide a line from a person until a moment; None: until it is about something else."""
+    Snooze.objects.filter(user=user_id, until__lte=now).delete()
+    Snooze.objects.update_or_create(user_id=user_id, key=item.key, defaults={"until": until, "mark": item.mark})
+
+
+@require_POST
+def act(request: HttpRequest) -> HttpResponse:
+    """Do with a line what the form asks: again, dismissed, put off; or show all that were put off."""
+    viewer, what = Viewer(request, timezone.now()), request.POST.get("do", "")
+    user_id = int(request.user.pk or 0)
+    if what == SHOW:
+        Snooze.objects.filter(user=user_id).delete()
+    elif item := next((item for item in items(viewer) if item.key == request.POST.get("key")), None):
+        messages.success(request, _done(item, what, user_id, viewer.now))
+    else:
+        messages.info(request, _("It needs nobody any more."))
+    return HttpResponseRedirect(f"{reverse('admin:index')}#attention")
+
+
+act = needs("read")(act)
+
+
+def _done(item: Item, what: str, user_id: int, now: datetime) -> str:
+    """Do it; what is said of it."""
+    if what == RETRY and item.retry:
+        count = item.retry()
+        return ngettext("%(n)d is being tried again.", "%(n)d are being tried again.", count) % {"n": count}
+    if what == DISMISS and item.mark:
+        put_off(item, user_id, None, now=now)
+        return _("Dismissed: it comes back when there is something new.")
+    if what not in (TOMORROW, WEEK):
+        return _("You may not do that.")
+    day = timezone.localtime(now).date() + timedelta(days=7 if what == WEEK else 1)
+    put_off(item, user_id, timezone.make_aware(datetime.combine(day, MORNING)), now=now)
+    return _("Put off until %(day)s.") % {"day": date_format(day, "DATE_FORMAT")}
+
+
+_YEAR = 365 * 86_400
+#: Offered as one types; any other name of a zone may be written.
+OFFERED = (
+    "UTC", "Asia/Shanghai", "Asia/Hong_Kong", "Asia/Taipei", "Asia/Singapore", "Asia/Tokyo", "Asia/Seoul",
+    "Asia/Kolkata", "Asia/Dubai", "Europe/London", "Europe/Lisbon", "Europe/Paris", "Europe/Berlin", "Europe/Moscow",
+    "Africa/Johannesburg", "America/Sao_Paulo", "America/New_York", "America/Chicago", "America/Denver",
+    "America/Los_Angeles", "Australia/Sydney", "Pacific/Auckland",
+)  # fmt: skip
+
+
+@require_POST
+def choose_zone(request: HttpRequest) -> HttpResponse:
+    """Keep the zone of the form for this browser; empty: that of the workspaces again."""
+    response = HttpResponseRedirect(f"{reverse('admin:index')}#period")
+    name = "" if "reset" in request.POST else request.POST.get("zone", "").strip()
+    if not name:
+        response.delete_cookie(ZONE_COOKIE, samesite="Lax")
+    elif name in available_timezones() and zone_named(name):
+        secure = bool(settings.SESSION_COOKIE_SECURE)
+        response.set_cookie(ZONE_COOKIE, name, max_age=_YEAR, secure=secure, httponly=True, samesite="Lax")
+    else:
+        messages.error(request, _("“%(name)s” is not a time zone, such as Asia/Shanghai.") % {"name": name[:64]})
+    return response
+
+
+choose_zone = needs("read")(choose_zone)
 
 
 def page(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
@@ -31,7 +219,7 @@ def what_is_shown(request: HttpRequest) -> dict[str, Any]:
     viewer = Viewer(request, timezone.now())
     if viewer.seen is not None and not viewer.seen:
         return {"is_stranger": True, "items": [], "figures": []}
-    shown, put_off = snoozes.sorted_out(items(viewer), int(request.user.pk or 0), viewer.now)
+    shown, put_off = sorted_out(items(viewer), int(request.user.pk or 0), viewer.now)
     latest = in_workspaces(Batch.objects.exclude(EMPTY).select_related("scope"), viewer.seen)
     newest = latest.order_by("-created_at", "-id")[:LATEST]
     return {
@@ -51,11 +239,11 @@ def _used(request: HttpRequest, viewer: Viewer) -> dict[str, Any]:
         "zones": OFFERED,
         "zone": chosen_zone(request) or "",
         "figures": list(figures.figures(numbers)),
-        "charts": list(drawn.charts(numbers)),
-        "steps": drawn.step_times(numbers),
+        "charts": list(charts.charts(numbers)),
+        "steps": charts.step_times(numbers),
         "stock": numbers.newest_stock,
-        "unanswered": lists.questions(choice.period, Verdict.NONE),
-        "doubtful": lists.questions(choice.period, Verdict.WEAK),
-        "incidents": lists.incidents(choice.period),
-        "most_recalled": lists.most_recalled(choice.period),
+        "unanswered": questions(choice.period, Verdict.NONE),
+        "doubtful": questions(choice.period, Verdict.WEAK),
+        "incidents": incidents(choice.period),
+        "most_recalled": most_recalled(choice.period),
     }

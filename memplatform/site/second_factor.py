@@ -1,7 +1,7 @@
-"""Codes of a second factor: RFC 6238 codes of an app, each taken once, and recovery codes.
+"""The second factor: codes of an app or for recovery, the page that asks for one, and the page that sets it up.
 
-The secret is encrypted with the key of secrets. Wrong codes are counted for the account, so that several addresses
-do not have more tries than one.
+Codes of an app are those of RFC 6238, each taken once. The secret is encrypted with the key of secrets. Wrong codes are
+counted for the account, so that several addresses do not have more tries than one.
 """
 
 import base64
@@ -11,10 +11,28 @@ from enum import Enum
 from typing import Any
 
 import pyotp
+import segno
+from django import forms
+from django.contrib.auth import authenticate
 from django.db import transaction
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import render
+from django.template.response import TemplateResponse
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.http import url_has_allowed_host_and_scheme, urlencode
+from django.utils.safestring import mark_safe
+from django.utils.translation import gettext_lazy as _
+from django.views.decorators.cache import never_cache
+from django.views.decorators.csrf import csrf_protect
+from django.views.decorators.debug import sensitive_post_parameters
+from unfold.widgets import UnfoldAdminPasswordWidget, UnfoldAdminTextInputWidget
 
 from memories import secrets
+from memories.audit.models import AuditEvent
 from memories.staff.models import Factor, digest_of
+from memplatform.http.access import PASSED
+from memplatform.site.logins import note_account, remember_device
 
 ISSUER = "memplatform"
 SECONDS = 30  # one step of the clock
@@ -97,3 +115,155 @@ def _step_of(secret: str, code: str, *, now: datetime, after: int = 0) -> int | 
 def _recovery_code() -> str:
     """Sixteen letters and digits; shown in groups, and taken with or without hyphens."""
     return base64.b32encode(random.token_bytes(_RECOVERY_BYTES)).decode()
+
+
+_WRONG = _("This code is not right, or was used already. Wait for the next one.")
+#: In the session, encrypted: the secret on the page, until a code of it confirms it.
+_DRAFT = "second_factor_draft"
+
+
+class CodeForm(forms.Form):
+    """A code of the app, or a recovery code."""
+
+    code = forms.CharField(
+        label=_("Code"),
+        max_length=40,
+        widget=UnfoldAdminTextInputWidget(attrs={"autocomplete": "one-time-code", "autofocus": True}),
+    )
+
+
+class ConfirmForm(CodeForm):
+    """A first code of the app, and the password: a browser that was left open sets nothing up."""
+
+    password = forms.CharField(
+        label=_("Your password"), widget=UnfoldAdminPasswordWidget(attrs={"autocomplete": "current-password"})
+    )
+    field_order = ["code", "password"]
+
+
+def lead_on(request: HttpRequest, address: str) -> HttpResponse:
+    """From the password to the code; `address` is where the login leads to afterwards."""
+    request.session.pop(PASSED, None)
+    return HttpResponseRedirect(f"{reverse('admin:login_code')}?{urlencode({'next': address})}")
+
+
+@never_cache
+@sensitive_post_parameters()
+@csrf_protect
+def ask(request: HttpRequest, site: Any) -> HttpResponse:
+    """The page after the password."""
+    account: Any = request.account  # type: ignore[attr-defined]
+    factor = Factor.of(account)
+    if factor is None or request.user.is_authenticated:
+        return HttpResponseRedirect(_next(request))
+    form = CodeForm(request.POST or None)
+    if form.is_valid():
+        answer = _check(request, form, account)
+        if answer is Answer.LOCKED:
+            return _locked(request)
+        if answer in (Answer.RIGHT, Answer.RECOVERY):
+            request.session[PASSED] = factor.pk
+            request.session.cycle_key()
+            note_account(request, AuditEvent.LOGIN, account, details={"code": answer.value})
+            return remember_device(HttpResponseRedirect(_next(request)), account)
+    context = {**site.each_context(request), "title": _("Second factor"), "form": form, "account": account}
+    return TemplateResponse(request, "admin/login_code.html", context)
+
+
+@never_cache
+@sensitive_post_parameters()
+def own(request: HttpRequest, site: Any) -> HttpResponse:
+    """What somebody does about their own factor: set it up, renew its recovery codes, remove it."""
+    account: Any = request.account  # type: ignore[attr-defined]
+    factor = Factor.of(account)
+    if request.method == "POST":
+        answer = _change(request, account, factor) if factor else _set_up(request, account)
+    else:
+        answer = {"form": CodeForm() if factor else ConfirmForm()}
+    if isinstance(answer, HttpResponse):
+        return answer
+    context = {**site.each_context(request), "title": _("Second factor"), "factor": factor, **answer}
+    if factor is None and "codes" not in answer:
+        context |= _drawn(request, account)
+    return TemplateResponse(request, "admin/second_factor.html", context)
+
+
+def _set_up(request: HttpRequest, account: Any) -> HttpResponse | dict[str, Any]:
+    form = ConfirmForm(request.POST)
+    if not form.is_valid():
+        return {"form": form}
+    if authenticate(request, username=account.get_username(), password=form.cleaned_data["password"]) is None:
+        form.add_error("password", _("This is not your password."))  # counted: after some the login is locked
+        return {"form": form}
+    code = "".join(form.cleaned_data["code"].split())
+    codes = set_up(account, _draft(request), code, now=timezone.now())
+    if codes is None:
+        form.add_error("code", _("This is not the code of this secret. Is the clock of your phone right?"))
+        return {"form": form}
+    del request.session[_DRAFT]
+    request.session[PASSED] = Factor.objects.values_list("pk", flat=True).get(user=account)
+    note_account(request, AuditEvent.FACTOR_ON, account)
+    return {"codes": list(map(_grouped, codes))}
+
+
+def _change(request: HttpRequest, account: Any, factor: Factor) -> HttpResponse | dict[str, Any]:
+    form = CodeForm(request.POST)
+    if not form.is_valid():
+        return {"form": form}
+    answer = _check(request, form, account)
+    if answer is Answer.LOCKED:
+        return _locked(request)
+    if answer is Answer.WRONG:
+        return {"form": form}
+    if "remove" in request.POST:
+        factor.delete()
+        note_account(request, AuditEvent.FACTOR_OFF, account)
+        return HttpResponseRedirect(reverse("admin:second_factor"))
+    codes = renew_recovery(factor)
+    note_account(request, AuditEvent.FACTOR_ON, account, details={"what": "recovery codes"})
+    return {"codes": list(map(_grouped, codes))}
+
+
+def _check(request: HttpRequest, form: CodeForm, account: Any) -> Answer:
+    """What the code is; a wrong one is noted, and said on the form."""
+    try:
+        answer = check(account, form.cleaned_data["code"], now=timezone.now())
+    except secrets.SecretUnreadable as problem:
+        form.add_error("code", str(problem))
+        return Answer.WRONG
+    if answer in (Answer.WRONG, Answer.LOCKED):
+        note_account(request, AuditEvent.CODE_FAILED, account)
+        form.add_error("code", _WRONG)
+    return answer
+
+
+def _drawn(request: HttpRequest, account: Any) -> dict[str, Any]:
+    """The secret as a QR code and to be typed."""
+    secret = _draft(request)
+    drawing = segno.make(uri(secret, account.get_username()), error="m")
+    svg = drawing.svg_inline(scale=4, border=2, dark="#18181b", light="#fff", omitsize=True, svgclass="mp-qr")
+    return {"svg": mark_safe(svg), "secret": _grouped(secret)}  # noqa: S308 (drawn by segno: paths alone)
+
+
+def _draft(request: HttpRequest) -> str:
+    """The secret that is being set up: the same one until it is confirmed."""
+    try:
+        return secrets.unseal(request.session.get(_DRAFT, ""))
+    except secrets.SecretUnreadable:  # none yet, or the key has changed
+        secret = new_secret()
+        request.session[_DRAFT] = secrets.seal(secret)
+        return secret
+
+
+def _grouped(code: str) -> str:
+    return " ".join(code[n : n + 4] for n in range(0, len(code), 4))
+
+
+def _locked(request: HttpRequest) -> HttpResponse:
+    return render(request, "admin/locked.html", {"is_code": True}, status=429)
+
+
+def _next(request: HttpRequest) -> str:
+    asked = request.GET.get("next", "")
+    is_ours = url_has_allowed_host_and_scheme(asked, {request.get_host()}, require_https=request.is_secure())
+    return asked if is_ours else reverse("admin:index")

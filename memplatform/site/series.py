@@ -3,23 +3,86 @@
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from datetime import date, datetime
+from datetime import date, datetime, time, timedelta, tzinfo
 from functools import cached_property
 from typing import Any
 
 from django.db.models import Aggregate, F, Max, QuerySet, Sum
 from django.db.models.functions import TruncDate
+from django.http import HttpRequest
+from django.utils import timezone
 from pgvector.django import VectorField
 
-from memories.admin.access import in_workspaces
-from memories.models import Entry, Policy, Spend
+from channels_app.models import Channel
+from memories.admin.access import in_workspaces, visible_workspaces
+from memories.models import Entry, Policy, Spend, Workspace
 from memories.models.entry import EntryQuerySet
 from memories.models.state import State
+from memories.staff.rights import workspaces_of
 from memories.tenancy import canaries
 from memplatform.operations import rollups
 from memplatform.operations.models import EntryStock, HourlyCount, HourlyTime, RolledHour
 from memplatform.operations.rollups import HOUR, LAGS, OF_RECALLS, OF_WRITES, Measured, counts_of, measure, quantile
-from memplatform.site.periods import Period
+
+#: Days the reader may choose from.
+LENGTHS = (7, 30, 90)
+#: In the address, of memory that several channels share.
+SHARED = "-"
+
+
+@dataclass(frozen=True)
+class Period:
+    """The last days, today included, by the clock of the page; the workspaces (None: all), and the channel."""
+
+    days: tuple[date, ...]
+    zone: tzinfo
+    now: datetime
+    seen: frozenset[int] | None
+    channel: str | None = None  # None: all
+
+    @property
+    def since(self) -> datetime:
+        """When its first day began."""
+        return datetime.combine(self.days[0], time.min, tzinfo=self.zone)
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What can be chosen, and what was."""
+
+    period: Period
+    workspaces: Sequence[Workspace]
+    channels: Sequence[str]
+    workspace: Workspace | None
+
+    @property
+    def lengths(self) -> tuple[int, ...]:
+        return LENGTHS
+
+    @property
+    def length(self) -> int:
+        return len(self.period.days)
+
+    @property
+    def channel(self) -> str:
+        """As the address names it; empty: all."""
+        return SHARED if self.period.channel == "" else self.period.channel or ""
+
+
+def chosen(request: HttpRequest, now: datetime) -> Choice:
+    """What the address of the page asks for: `days`, `of` (a workspace) and `channel`; what is unknown is left out."""
+    zone, mine = timezone.get_current_timezone(), list(visible_workspaces(request))
+    workspace = next((row for row in mine if str(row.pk) == request.GET.get("of")), None)
+    seen = frozenset({workspace.pk}) if workspace else workspaces_of(request)
+    known = Channel.objects.filter(workspace__in=[row.pk for row in ([workspace] if workspace else mine)])
+    channels = sorted(set(known.values_list("platform", flat=True)))
+    asked = request.GET.get("channel", "")
+    channel = asked if asked in channels else "" if asked == SHARED else None
+    length = next((days for days in LENGTHS if str(days) == request.GET.get("days")), LENGTHS[0])
+    today = now.astimezone(zone).date()
+    days = tuple(today - timedelta(days=ago) for ago in reversed(range(length)))
+    return Choice(Period(days, zone, now, seen, channel), mine, channels, workspace)
+
 
 NAMES = (*OF_RECALLS, *OF_WRITES)
 #: So many entries are counted at this moment; of more the last count in the background stands.

@@ -26,9 +26,8 @@ from memories.models import Entry, Scope
 from memories.staff.models import Factor
 from memories.staff.rights import guarded, held_anywhere, holds
 from memories.staff.roles import Right
-from memplatform.site import factor_pages
-from memplatform.site.login_limits import remember_device
-from memplatform.site.logins import note_account, note_login
+from memplatform.site import second_factor
+from memplatform.site.logins import note_account, note_login, remember_device
 from sessions_app.models import Session
 
 #: Packages whose own admin pages are replaced by ours.
@@ -104,7 +103,7 @@ class Site(UnfoldAdminSite):
     def get_urls(self) -> list[URLPattern]:
         """Without «view on site»: nothing has a page elsewhere, and it would tell which ids exist."""
         own = [
-            path("login/code/", partial(factor_pages.ask, site=self), name="login_code"),
+            path("login/code/", partial(second_factor.ask, site=self), name="login_code"),
             path("second-factor/", self.admin_view(self.second_factor), name="second_factor"),
         ]
         return own + [pattern for pattern in super().get_urls() if getattr(pattern, "name", None) != "view_on_site"]
@@ -124,7 +123,7 @@ class Site(UnfoldAdminSite):
         response: HttpResponse = super().login(request, extra_context)
         if request.method == "POST":
             if isinstance(response, HttpResponseRedirect) and Factor.of(request.user):
-                return factor_pages.lead_on(request, response.url)
+                return second_factor.lead_on(request, response.url)
             note_login(request, response)
             if isinstance(response, HttpResponseRedirect) and request.user.is_authenticated:
                 remember_device(response, request.user)
@@ -142,13 +141,22 @@ class Site(UnfoldAdminSite):
 
     def second_factor(self, request: HttpRequest) -> HttpResponse:
         """The page on which somebody sets up their second factor, or removes it."""
-        return factor_pages.own(request, self)
+        return second_factor.own(request, self)
 
     def password_change(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
         """The page of one's own password; the old one is asked for as a login asks for it."""
         context = {**self.each_context(request), **(extra_context or {})}
         request.current_app = self.name
-        return _own_password(request, extra_context=context)
+        form_class = type("_RequestForm", (_PasswordForm,), {"request": request})
+        done = reverse("admin:password_change_done")
+        view = PasswordChangeView.as_view(form_class=form_class, success_url=done, extra_context=context)
+        response: Any = view(request)
+        # what became of the form is noted
+        if request.method == "POST" and response.status_code == HTTPStatus.FOUND:
+            note_account(request, AuditEvent.PASSWORD, request.user)
+        elif getattr(request, "axes_locked_out", False):
+            note_account(request, AuditEvent.LOGIN_LOCKED, request.user)
+        return response
 
     def get_sidebar_list(self, request: HttpRequest) -> list[dict[str, Any]]:
         may_review = holds(request, Right.CURATE)
@@ -242,16 +250,3 @@ class _PasswordForm(AdminOwnPasswordChangeForm):
         if authenticate(self.request, username=self.user.get_username(), password=old) is None:
             raise ValidationError(self.error_messages["password_incorrect"], code="password_incorrect")
         return old
-
-
-def _own_password(request: HttpRequest, *, extra_context: dict[str, Any]) -> HttpResponse:
-    """The page, with what the site's template needs; what became of the form is noted."""
-    form_class = type("_RequestForm", (_PasswordForm,), {"request": request})
-    done = reverse("admin:password_change_done")
-    view = PasswordChangeView.as_view(form_class=form_class, success_url=done, extra_context=extra_context)
-    response: Any = view(request)
-    if request.method == "POST" and response.status_code == HTTPStatus.FOUND:
-        note_account(request, AuditEvent.PASSWORD, request.user)
-    elif getattr(request, "axes_locked_out", False):
-        note_account(request, AuditEvent.LOGIN_LOCKED, request.user)
-    return response

@@ -15,7 +15,7 @@ from channels_app.people import seen
 from channels_app.people.admin import PersonAdmin
 from memories.admin.access import actor_of
 from memories.admin.auditing import note
-from memories.admin.spreadsheet import saved_file
+from memories.admin.lists import saved_file
 from memories.audit.models import AuditEvent
 from memories.models import Workspace
 from memories.staff.rights import needs

@@ -1,27 +1,231 @@
-"""One conversation as a page: messages by day, the recalls before them, and markers of summaries and flushes."""
+"""One conversation as a page: messages by day, the recalls before them, the memories that rest on them, and markers."""
 
 import hashlib
 import json
+import re
 from collections import defaultdict
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from typing import Any
+from urllib.parse import urlencode
 from zoneinfo import ZoneInfo
 
 from django.db.models import Count, Max, Min, Q
+from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
+from memories.admin.events import FoundEvent
 from memories.admin.labels import actor_label
-from memories.choices import Outcome
+from memories.batches.quarantine import Suspect
+from memories.choices import Outcome, ScopeKind
+from memories.entries.history import ServedVersion, served_versions_by_trace
 from memories.language.quoting import as_name
-from memories.models import RecallTrace
+from memories.models import DailyEvent, Entry, RecallTrace, Scope, Suppression
+from memories.models.state import State, mark_of
 from memories.recall.people import name_in
-from sessions_app.admin.made_memories import MadeMemory, memories_of
-from sessions_app.admin.served_recalls import ServedRecall, recalls_of_answers, served_recalls
+from memories.tenancy.keys import key_of_speaker
 from sessions_app.choices import EventKind
 from sessions_app.history import retention
-from sessions_app.models import Flush, Session, SessionEvent
+from sessions_app.models import Flush, Session, SessionEvent, event_ids
+
+#: Memories shown beneath one message.
+SHOWN = 12
+
+
+@dataclass(frozen=True)
+class MadeMemory:
+    """A memory that rests on a message."""
+
+    entry: Entry
+    others: int  # messages it rests on besides this one and the answer to it
+
+    @property
+    def state_label(self) -> str:
+        """Why it is out of use; empty while it is in use."""
+        mark = mark_of(self.entry)
+        return str(State(mark).label) if mark else ""
+
+
+@dataclass(frozen=True)
+class TakenOut:
+    """What goes when a message is taken out."""
+
+    turn: Sequence[SessionEvent]  # the message, and the answers to it
+    entries: list[Entry] = field(default_factory=list)  # expired, and kept from being written again
+    along: list[Entry] = field(default_factory=list)  # in the same scopes, resting on the same messages
+    days: list[DailyEvent] = field(default_factory=list)  # told no more
+    told_still: list[DailyEvent] = field(default_factory=list)  # of scopes where no memory in use rests on it
+    messages: list[SessionEvent] = field(default_factory=list)  # others that are left out with it
+
+
+def memories_of(session: Session, events: Sequence[SessionEvent]) -> dict[int, list[MadeMemory]]:
+    """By the position of a message, the memories that rest on it; those of a whole turn stand at its question."""
+    origins = {session.origin_of(event): event for event in events}
+    found = _resting_on(session, events, origins) if origins else []
+    by_position: defaultdict[int, list[MadeMemory]] = defaultdict(list)
+    for entry in found:
+        named = sorted((origins[path] for path in entry.origins if path in origins), key=lambda event: event.position)
+        asked = [event for event in named if event.kind not in (EventKind.ASSISTANT, EventKind.TOOL)]
+        of_turn = len(named) if len(asked) < 2 else 2  # the message, and the answer to it
+        others = max(len(entry.origins) - of_turn, 0)
+        for event in asked or named[:1]:
+            by_position[event.position].append(MadeMemory(entry, others))
+    return {position: rows[:SHOWN] for position, rows in by_position.items()}
+
+
+def taken_out_with(session: Session, event: SessionEvent) -> TakenOut:
+    """What goes when people take a message out.
+
+    In each scope the memories of this turn alone are taken out, whether or not they have ended by themselves; whatever
+    else rests on it there is served no more. Where there are none, those that rest on it among others are taken out:
+    then their other messages are left out as well.
+    """
+    turn = _turn(session, event)
+    origins = {session.origin_of(one) for one in turn}
+    resting = _resting_on(session, turn, origins)
+    taken_out = set(Suppression.objects.filter(entry__in=resting).values_list("entry_id", flat=True))
+    by_scope: defaultdict[int, list[Entry]] = defaultdict(list)
+    for entry in resting:
+        if entry.pk not in taken_out and not entry.scope.frozen:
+            by_scope[entry.scope_id].append(entry)
+    chosen = {entry.pk: entry for group in by_scope.values() for entry in _narrowest(group, origins)}
+    left_out = {(entry.scope_id, path) for entry in chosen.values() for path in entry.origins}
+    days = _told_days(session, turn, {path for _scope, path in left_out} | origins)
+    goes = [day for day in days if any((day.scope_id, path) in left_out for path in day.origins)]
+    return TakenOut(
+        turn=turn,
+        entries=list(chosen.values()),
+        along=[entry for entry in resting if entry.is_live() and entry.pk not in chosen],
+        days=goes,
+        told_still=[day for day in days if day not in goes and origins.intersection(day.origins)],
+        messages=_messages(session, {path for _scope, path in left_out} - origins),
+    )
+
+
+def suspect_message(session: Session, event: SessionEvent, about: str) -> Suspect:
+    """A message and what the bot answered to it, as what is in question."""
+    turn = _turn(session, event)
+    return Suspect(
+        workspace_id=session.workspace_id,
+        about=about,
+        origins=frozenset(session.origin_of(one) for one in turn),
+        scopes=frozenset(_scopes(session, turn)),
+    )
+
+
+def _narrowest(group: Sequence[Entry], origins: Collection[str]) -> list[Entry]:
+    """Of the memories of a scope those of this turn alone; where none is, all that are in use."""
+    own = [entry for entry in group if set(entry.origins) <= set(origins)]
+    return own or [entry for entry in group if entry.is_live()]
+
+
+def _turn(session: Session, event: SessionEvent) -> list[SessionEvent]:
+    """A message, and what the bot answered to it."""
+    if event.kind != EventKind.USER:
+        return [event]
+    later = session.messages(event.conversation).filter(position__gt=event.position)
+    following = later.filter(kind=EventKind.USER).values_list("position", flat=True).first()
+    answers = later.filter(kind__in=(EventKind.ASSISTANT, EventKind.TOOL))
+    return [event, *(answers.filter(position__lt=following) if following else answers)]
+
+
+def _scopes(session: Session, events: Iterable[SessionEvent]) -> list[int]:
+    """The scopes in which memories of these messages may lie: of the session, and of who speaks in a group."""
+    own = [pk for pk in (session.user_scope_id, session.chat_scope_id) if pk is not None]
+    keys = {key_of_speaker(session.platform, event.sender_id) for event in events if event.sender_id}
+    speakers = Scope.objects.in_workspace(session.workspace_id).filter(key__in=keys, kind=ScopeKind.USER)
+    return [*own, *speakers.values_list("pk", flat=True)]
+
+
+def _resting_on(session: Session, events: Sequence[SessionEvent], origins: Collection[str]) -> list[Entry]:
+    rows = Entry.objects.filter(workspace_id=session.workspace_id, scope__in=_scopes(session, events))
+    found = rows.filter(origins__overlap=sorted(origins)).select_related("scope").defer("terms")
+    return list(found.order_by("created_at", "pk"))
+
+
+def _told_days(session: Session, events: Sequence[SessionEvent], origins: Collection[str]) -> list[DailyEvent]:
+    """The days that are told and rest on these messages."""
+    told = DailyEvent.objects.in_use().filter(workspace_id=session.workspace_id, scope__in=_scopes(session, events))
+    return list(told.filter(origins__overlap=sorted(origins)).select_related("scope").order_by("local_date", "pk"))
+
+
+def _messages(session: Session, origins: Collection[str]) -> list[SessionEvent]:
+    rows = SessionEvent.objects.filter(workspace_id=session.workspace_id, pk__in=list(event_ids(origins)))
+    return list(rows.order_by("at", "pk"))
+
+
+_UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+#: Recalls looked at for a page.
+RECALLS = 200
+#: A recall comes before the turn it was made for, at most so long.
+BEFORE = timedelta(minutes=10)
+
+
+@dataclass(frozen=True)
+class ServedRecall:
+    """What a recall served before a turn."""
+
+    trace: RecallTrace
+    entries: list[tuple[Entry, ServedVersion]]  # in the words they had then
+
+
+def served_recalls(session: Session, page: list[SessionEvent]) -> dict[int, list[ServedRecall]]:
+    """What recalls served, by the message they were made for: named by the bot, else the same words near by."""
+    questions = [event for event in page if event.kind == EventKind.USER]
+    if not questions:
+        return {}
+    between = (questions[0].at - BEFORE, questions[-1].at + BEFORE)
+    named = _named_recalls(page)
+    here = RecallTrace.objects.filter(workspace_id=session.workspace_id).defer("candidates", "terms")
+    near = here.filter(session_key=session.key, created_at__range=between).order_by("-created_at")[:RECALLS]
+    traces = sorted({*near, *here.filter(uid__in=named)}, key=lambda trace: (trace.created_at, trace.pk))
+    wanted = {pk for trace in traces for pk in trace.served}
+    entries = Entry.objects.filter(workspace_id=session.workspace_id).in_bulk(wanted)
+    then = served_versions_by_trace(traces, entries)
+    by_position: defaultdict[int, list[ServedRecall]] = defaultdict(list)
+    for trace in traces:
+        position = named.get(str(trace.uid)) or _position_of(trace, questions)
+        if position is not None:
+            served = [(entries[pk], then[trace.pk, pk]) for pk in trace.served if pk in entries]
+            by_position[position].append(ServedRecall(trace, served))
+    return by_position
+
+
+def _named_recalls(page: list[SessionEvent]) -> dict[str, int]:
+    """By the recall a bot named with its answer: the position of the question before that answer."""
+    named, question = {}, 0
+    for event in page:
+        question = event.position if event.kind == EventKind.USER else question
+        recall = str(event.data.get("recall_id", ""))
+        if question and _UUID.fullmatch(recall):
+            named[recall] = question
+    return named
+
+
+def _position_of(trace: RecallTrace, questions: list[SessionEvent]) -> int | None:
+    """The position of the first question near a recall with the same words."""
+    words = trace.message.strip()
+    near = (event for event in questions if abs(event.at - trace.created_at) <= BEFORE)
+    return next((event.position for event in near if event.content.strip() == words), None)
+
+
+def recalls_of_answers(
+    page: Sequence[SessionEvent], served: Mapping[int, Sequence[ServedRecall]]
+) -> dict[int, RecallTrace]:
+    """By the position of an answer the recall it was given with: the one it names, else the last of its question."""
+    by_uid = {str(one.trace.uid): one.trace for recalls in served.values() for one in recalls}
+    answers, asked = {}, 0
+    for event in page:
+        asked = event.position if event.kind == EventKind.USER else asked
+        if event.kind != EventKind.ASSISTANT:
+            continue
+        of_question = [one.trace for one in served.get(asked, ())]
+        found = by_uid.get(str(event.data.get("recall_id"))) or next(reversed(of_question), None)
+        if found is not None:
+            answers[event.position] = found
+    return answers
+
 
 #: Messages on a page, conversations to choose from.
 PAGE, TABS = 100, 40
@@ -114,9 +318,35 @@ class ConversationPage:
     limit: int
 
 
+def message_url(session: Session, event: SessionEvent) -> str:
+    """The page of the conversation with the message in its middle."""
+    page = {"life": event.conversation, "before": event.position + PAGE // 2}
+    return f"{reverse('admin:sessions_app_session_change', args=[session.pk])}?{urlencode(page)}#m{event.position}"
+
+
 def conversation_of(session: Session, query: Mapping[str, Any]) -> ConversationPage:
     """The conversation and page the query names, else the newest page of the latest conversation."""
-    tabs = _tabs(session, _number(query.get("life")))
+    # the conversations messages are kept of, the latest first; the one with nothing in it yet is not shown
+    wanted = _number(query.get("life"))
+    rows = list(
+        SessionEvent.objects.filter(session=session, workspace_id=session.workspace_id)
+        .values("conversation")
+        .annotate(messages=Count("pk", filter=~Q(kind=EventKind.SUMMARY)), began=Min("at"), ended=Max("at"))
+        .order_by("-conversation")[:TABS]
+    )
+    numbers = [row["conversation"] for row in rows]
+    shown = wanted if wanted in numbers else next(iter(numbers), session.conversation)
+    tabs = [
+        ConversationTab(
+            number=row["conversation"],
+            messages=row["messages"],
+            began=row["began"],
+            ended=row["ended"],
+            is_open=row["conversation"] == session.conversation,
+            is_shown=row["conversation"] == shown,
+        )
+        for row in rows
+    ]
     number = next((tab.number for tab in tabs if tab.is_shown), session.conversation)
     redacted = retention.redacted_events(session, number)
     before = _number(query.get("before"))
@@ -139,29 +369,6 @@ def conversation_of(session: Session, query: Mapping[str, Any]) -> ConversationP
 
 def _number(text: Any) -> int | None:
     return int(text) if isinstance(text, str) and text.isascii() and text.isdigit() and len(text) < 10 else None
-
-
-def _tabs(session: Session, wanted: int | None) -> list[ConversationTab]:
-    """The conversations messages are kept of, the latest first; the one with nothing in it yet is not shown."""
-    rows = list(
-        SessionEvent.objects.filter(session=session, workspace_id=session.workspace_id)
-        .values("conversation")
-        .annotate(messages=Count("pk", filter=~Q(kind=EventKind.SUMMARY)), began=Min("at"), ended=Max("at"))
-        .order_by("-conversation")[:TABS]
-    )
-    numbers = [row["conversation"] for row in rows]
-    shown = wanted if wanted in numbers else next(iter(numbers), session.conversation)
-    return [
-        ConversationTab(
-            number=row["conversation"],
-            messages=row["messages"],
-            began=row["began"],
-            ended=row["ended"],
-            is_open=row["conversation"] == session.conversation,
-            is_shown=row["conversation"] == shown,
-        )
-        for row in rows
-    ]
 
 
 def _markers(session: Session, number: int, redacted: Mapping[int, int]) -> dict[int, list[Marker]]:
@@ -235,3 +442,23 @@ def _tools(event: SessionEvent) -> list[tuple[str, str]]:
             words = [json.dumps(part, ensure_ascii=False, indent=1) for part in parts]
             tools.append((str(call.get("name", "")), "\n→ ".join(words)))
     return tools
+
+
+_PATH = re.compile(r"session_events/[0-9a-f-]+/\d+/event-(\d{1,18})")
+
+
+def session_events(workspace_id: int, paths: Sequence[str]) -> dict[str, FoundEvent]:
+    """Messages that are still kept, each with its place in its conversation."""
+    named = [int(match[1]) for path in paths if (match := _PATH.fullmatch(path))]
+    if not named:
+        return {}
+    events = SessionEvent.objects.filter(workspace_id=workspace_id, pk__in=named).select_related("session")
+    return {
+        event.session.origin_of(event): FoundEvent(
+            who=as_name(event.sender_name) or event.sender_id or event.get_kind_display(),
+            words=event.content,
+            url=message_url(event.session, event),
+            at=event.at,
+        )
+        for event in events
+    }

@@ -1,29 +1,228 @@
-"""Sessions as conversations to read, and what an operator may do to the open one."""
+"""Sessions as conversations to read: found by who speaks there, flushed, closed, reset; and messages taken out.
 
-from collections.abc import Mapping
-from typing import Any
+Taken out goes what rests on the message alone; into quarantine everything that rests on it, to be looked through.
+"""
 
+from collections.abc import Iterable, Mapping
+from functools import cache
+from typing import Any, NamedTuple, Protocol
+
+from django import forms
+from django.conf import settings
 from django.contrib import admin
-from django.db.models import F, OuterRef, QuerySet, Subquery
+from django.db.models import F, Func, OuterRef, Q, QuerySet, Subquery, TextField, Value
+from django.db.models.expressions import RawSQL
 from django.db.models.functions import Coalesce
-from django.http import HttpRequest
+from django.http import Http404, HttpRequest, HttpResponse
 from django.utils.formats import localize
+from django.utils.module_loading import import_string
 from django.utils.timezone import localtime
+from django.utils.translation import gettext, ngettext_lazy
 from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import BooleanRadioFilter
 from unfold.decorators import display
+from unfold.enums import ActionVariant
 
-from memories.admin.access import VIEW, RestrictedAdmin
-from memories.admin.filters import DaysFilter
+from memories.admin.access import RestrictedAdmin
+from memories.admin.actions import Action, Asked, Outcome, Place, Question, to_row
+from memories.admin.entries.actions import outcome_of
+from memories.admin.forms import ReasonForm
 from memories.admin.history import RecordedHistory
+from memories.admin.lists import DaysFilter
+from memories.admin.quarantine import ask
+from memories.batches import bulk_actions
 from memories.choices import DmScope, GroupSessions, GroupUserRecall, NeedMode, SecretsRule, SessionMode
-from memories.staff.rights import holds, workspaces_of
+from memories.models import Entry, Scope
+from memories.models.change import acting
+from memories.staff.rights import VIEW, holds, workspaces_of
 from memories.staff.roles import Right
-from sessions_app.admin.actions import CLOSE, FLUSH, RESET
-from sessions_app.admin.conversation import conversation_of
-from sessions_app.admin.speakers import with_speakers
-from sessions_app.admin.take_out import QUARANTINE, TAKE_OUT
+from memories.tenancy.keys import platform_of_key
+from sessions_app import conversations
+from sessions_app import flush as flushing
+from sessions_app.admin.conversation import conversation_of, message_url, suspect_message, taken_out_with
 from sessions_app.models import Session, SessionEvent
+
+
+def _has_begun(session: Session) -> bool:
+    """Whether anything has been said."""
+    return session.next_position > 1
+
+
+def _rows(asked: Asked) -> list[str]:
+    session = asked.row
+    place = " · ".join(filter(None, [session.platform, session.account, session.peer or session.chat_id]))
+    return [gettext("%(place)s, conversation %(n)d") % {"place": place or session.key, "n": session.conversation}]
+
+
+def _flush(asked: Asked) -> str:
+    with acting(asked.actor):
+        flush, is_queued = flushing.flush_or_queue(asked.row, now=asked.now, actor=asked.actor)
+    if is_queued:
+        return gettext("The worker flushes it in a moment.")
+    return gettext("The conversation is flushed.") if flush else gettext("Nothing new was said since the last flush.")
+
+
+def _close(asked: Asked) -> str:
+    with acting(asked.actor):
+        conversations.lock_session(asked.row)
+        closed = conversations.close(asked.row, conversations.CLOSED, now=asked.now)
+    return gettext("The conversation is closed.") if closed else gettext("Nothing has been said in it yet.")
+
+
+def _reset(asked: Asked) -> str:
+    with acting(asked.actor):
+        conversations.lock_session(asked.row)
+        closed = conversations.reset(asked.row, now=asked.now)
+    return gettext("The conversation is reset.") if closed else gettext("Nothing has been said in it yet.")
+
+
+_OF_SESSIONS: dict[str, Any] = {"right": "operate", "fits": _has_begun, "rows": _rows, "back": to_row}
+FLUSH = Action(
+    name="flush", label=_("Flush"), icon="output", act=_flush, **_OF_SESSIONS,
+    question=Question(
+        title=_("Flush this conversation"),
+        text=_(
+            "What must not be lost of what was said since the last flush is kept as memories. The conversation goes on "
+            "as it is."
+        ),
+    ),
+)  # fmt: skip
+CLOSE = Action(
+    name="close", label=_("Close conversation"), icon="door_front", act=_close, **_OF_SESSIONS,
+    question=Question(
+        title=_("Close this conversation"),
+        text=_(
+            "Its last turns are kept as a memory, and the next message begins a new conversation. What was said can "
+            "still be read here."
+        ),
+    ),
+)  # fmt: skip
+RESET = Action(
+    name="reset", label=_("Reset"), icon="restart_alt", variant=ActionVariant.DANGER, act=_reset, **_OF_SESSIONS,
+    question=Question(
+        title=_("Reset this conversation"),
+        text=_(
+            "The next message begins with no history, and what still waited to be extracted is not. Nothing else is "
+            "forgotten. What was said can still be read here."
+        ),
+        is_grave=True,
+    ),
+)  # fmt: skip
+
+
+_DONE = ngettext_lazy("%(n)d memory was taken out.", "%(n)d memories were taken out.", "n")
+
+
+def _message(asked: Asked) -> SessionEvent:
+    """The message the address names."""
+    messages = SessionEvent.objects.filter(workspace_id=asked.row.workspace_id, session=asked.row)
+    message = messages.filter(pk=asked.arguments["event"]).first()
+    if message is None:
+        raise Http404
+    return message
+
+
+def _form(asked: Asked) -> forms.Form:
+    form: forms.Form = asked.bound(ReasonForm, reason=gettext("Taken out from the conversation"))
+    form.fields["reason"].widget.attrs.pop("autofocus", None)
+    return form
+
+
+def _question(asked: Asked) -> Question:
+    goes = taken_out_with(asked.row, asked.rows)
+    return Question(template="admin/sessions_app/take_out.html", context={"goes": goes}, rows=())
+
+
+def _take_out(asked: Asked) -> Outcome:
+    goes = taken_out_with(asked.row, asked.rows)
+    result = bulk_actions.apply_action(
+        goes.entries, bulk_actions.suppress(), now=asked.now, actor=asked.actor, reason=asked.data["reason"]
+    )
+    nothing = "" if goes.entries else gettext("Nothing in use rests on this message.")
+    return outcome_of(result, _DONE, nothing=nothing)
+
+
+def _quarantine(asked: Asked) -> HttpResponse:
+    """Everything that rests on a message and the answer to it; the page asks itself."""
+    return ask(asked.request, suspect_message(asked.row, asked.rows, gettext("A message")), asked.back)
+
+
+def _back(asked: Asked) -> str:
+    return message_url(asked.row, asked.rows)
+
+
+TAKE_OUT = Action(
+    name="take_out", path="/<path:object_id>/take-out/<int:event>/", label=_("Take this out"), right="curate",
+    place=Place.ADDRESS, rows=_message, form=_form, question=_question, act=_take_out, back=_back,
+)  # fmt: skip
+QUARANTINE = Action(
+    name="quarantine", path="/<path:object_id>/quarantine/<int:event>/", label=_("Put into quarantine"),
+    right="curate", place=Place.ADDRESS, rows=_message, act=_quarantine, back=_back,
+)  # fmt: skip
+
+
+#: Scopes looked through for a name, and speakers taken of them.
+SCOPES_MOST, SPEAKERS_MOST = 500, 500
+_SPOKEN = """
+    SELECT e.session_id FROM unnest(%s::bigint[], %s::text[], %s::text[]) AS one (workspace, platform, peer)
+    JOIN sessions_app_sessionevent e ON e.workspace_id = one.workspace AND e.sender_id = one.peer AND e.sender_id <> ''
+    JOIN sessions_app_session s ON s.id = e.session_id AND (one.platform = '' OR s.platform IN ('', one.platform))
+    UNION
+    SELECT s.id FROM unnest(%s::bigint[], %s::text[], %s::text[]) AS one (workspace, platform, peer)
+    JOIN sessions_app_session s ON s.workspace_id = one.workspace AND s.peer = one.peer
+        AND (one.platform = '' OR s.platform IN ('', one.platform))
+"""
+
+
+class Speaker(NamedTuple):
+    """Somebody by the id they write with; without a platform on any."""
+
+    workspace: int
+    platform: str
+    peer: str
+
+
+class NameFinder(Protocol):
+    """A function of MEMORY_NAME_FINDERS: who is called by a part of a name; None: in all workspaces."""
+
+    def __call__(self, words: str, workspaces: frozenset[int] | None) -> Iterable[tuple[int, str, str]]: ...
+
+
+def with_speakers(sessions: QuerySet[Session], words: str, workspaces: frozenset[int] | None) -> QuerySet[Session]:
+    """Those of these sessions in which somebody speaks whose name these words are a part of."""
+    found = {
+        Speaker(*one) for finder in _finders(tuple(settings.MEMORY_NAME_FINDERS)) for one in finder(words, workspaces)
+    }
+    speakers = sorted(found | _named_by_messages(words, workspaces))
+    columns = [list(column) for column in zip(*speakers, strict=True)] or [[], [], []]
+    return sessions.filter(pk__in=RawSQL(_SPOKEN, [*columns, *columns]))  # noqa: S611 (constants)
+
+
+@cache
+def _finders(paths: tuple[str, ...]) -> tuple[NameFinder, ...]:
+    return tuple(import_string(path) for path in paths)
+
+
+def _named_by_messages(words: str, workspaces: frozenset[int] | None) -> set[Speaker]:
+    """Whose messages came with such a name: the last one of each, and those that memories still tell."""
+    scopes = Scope.objects.annotate(
+        called=Func(F("speakers"), Value(" "), function="array_to_string", output_field=TextField())
+    )
+    if workspaces is not None:
+        scopes = scopes.filter(workspace_id__in=workspaces)
+    here = scopes.filter(Q(called__icontains=words) | Q(sender_names__icontains=words)).order_by("-pk")[:SCOPES_MOST]
+    found = list(here.only("workspace_id", "key", "sender_names"))
+    asked = words.casefold()
+    latest = {
+        Speaker(scope.workspace_id, platform_of_key(scope.key), peer)
+        for scope in found
+        for peer, name in scope.sender_names.items()
+        if asked in name.casefold()
+    }
+    told = Entry.objects.live().filter(scope__in=[scope.pk for scope in found], speaker__icontains=words)
+    earlier = told.exclude(sender_id="").order_by().values_list("workspace_id", "channel", "sender_id").distinct()
+    return latest | {Speaker(*one) for one in earlier[:SPEAKERS_MOST]}
+
 
 #: The rules of a channel by their names, each with its label and those of its values.
 _RULES: Mapping[str, tuple[Any, Mapping[Any, Any]]] = {

@@ -26,13 +26,21 @@ from unfold.widgets import UnfoldAdminRadioSelectWidget
 from memories import batches, tasks
 from memories.admin.actions import CHOSEN_MOST, ROWS_SHOWN, Action, Asked, Outcome, Place, Question, to_row
 from memories.admin.auditing import note
-from memories.admin.batches.detail import STATE_COLORS, batch_url, counts_by_verb, is_expiry, is_irreversible, undo_link
-from memories.admin.batches.wording import is_plan, summary, summary_of
-from memories.admin.confirmation import ReasonForm, TermForm
-from memories.admin.filters import expired_last_night
+from memories.admin.batches.detail import (
+    STATE_COLORS,
+    batch_url,
+    counts_by_verb,
+    is_expiry,
+    is_irreversible,
+    is_plan,
+    summary,
+    summary_of,
+    undo_link,
+)
+from memories.admin.forms import ReasonForm, TermForm
 from memories.admin.labels import actor_label, batch_name
-from memories.admin.own_pages import own_page
-from memories.admin.return_link import FILTERS_PARAMETER, RETURN_PARAMETER, return_url, with_return_url
+from memories.admin.lists import expired_last_night
+from memories.admin.pages import FILTERS_PARAMETER, RETURN_PARAMETER, own_page, return_url, with_return_url
 from memories.audit.models import AuditEvent
 from memories.choices import BatchState, BatchVerb, ChangeState
 from memories.exceptions import PlatformError

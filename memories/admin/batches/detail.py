@@ -1,6 +1,7 @@
-"""The page of a batch: why it waits, what each row does, word by word, and the actions it offers."""
+"""The page of a batch: what it does, in words and row by row, why it waits, and the actions it offers."""
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,25 +13,92 @@ from django.utils.formats import date_format
 from django.utils.html import format_html
 from django.utils.timezone import localtime
 from django.utils.translation import gettext, gettext_lazy, pgettext
+from django.utils.translation import gettext_lazy as _
 
 from memories import batches, entries
-from memories.admin.batches.wording import summary
 from memories.admin.history import FieldChange, display_value, field_change, slot_change
 from memories.admin.labels import actor_label, batch_name
-from memories.admin.own_pages import own_page
-from memories.admin.quarantine.address import quarantine_url
-from memories.admin.return_link import return_url, with_return_url
+from memories.admin.pages import own_page, quarantine_url, return_url, with_return_url
 from memories.batches import Description
 from memories.batches.descriptions import ATTRIBUTES
 from memories.batches.planning import RETIRING
 from memories.batches.steps import RestoreStep, UndoStep
-from memories.choices import BatchState, BatchVerb, ChangeState
+from memories.choices import BatchState, BatchVerb, ChangeState, HoldReason
 from memories.entries.history import word_diff
 from memories.kinds import Category
 from memories.lifecycle import expiry
 from memories.models import Batch, BatchChange, Entry, RefusedFact
 from memories.models.state import State
 from memories.staff.rights import held_in
+
+#: Of each kind of change what it would do and what it did, the gravest first.
+_WORDS: Mapping[str, tuple[Any, Any]] = {
+    "purge": (_("would remove %(n)s for good"), _("removed %(n)s for good")),
+    "retire": (_("would retire %(n)s"), _("retired %(n)s")),
+    "merge": (_("would merge %(n)s"), _("merged %(n)s")),
+    "change": (_("would change %(n)s"), _("changed %(n)s")),
+    "create": (_("would make %(n)s new"), _("made %(n)s new")),
+    "restore": (_("would restore %(n)s"), _("restored %(n)s")),
+    "tell": (_("would tell of %(n)s on a day"), _("told of %(n)s on a day")),
+    "undo": (_("would put back %(n)s"), _("put back %(n)s")),
+}
+_KINDS = dict.fromkeys(RETIRING, "retire")
+#: Shares people have a word for; what is further off than NEAR stands as a number.
+_SHARES = (
+    (1 / 20, _("a twentieth")), (1 / 10, _("a tenth")), (1 / 5, _("a fifth")), (1 / 4, _("a quarter")),
+    (1 / 3, _("a third")), (1 / 2, _("half")), (2 / 3, _("two thirds")), (3 / 4, _("three quarters")),
+    (1.0, _("all of them")),
+)  # fmt: skip
+NEAR = 0.021
+
+
+def is_plan(state: str) -> bool:
+    """Whether a batch is not done: it waits, was refused, or is still being applied."""
+    return state in (BatchState.PROPOSED, BatchState.APPLYING, BatchState.REFUSED)
+
+
+def summary(batch: Batch) -> str:
+    """What a batch does, or would do; of a plan also how many memories its scope has."""
+    return summary_of([batch])
+
+
+def summary_of(batches: Iterable[Batch]) -> str:
+    """What several batches do together; nothing is said to be done while any of them is a plan."""
+    counts: Counter[str] = Counter()
+    memories, are_plans = 0, False
+    for batch in batches:
+        are_plans |= is_plan(batch.state)
+        # the memories it could take: as the safety limit counted them, else all of its scope
+        counted = [reason["live"] for reason in batch.held_because if reason["code"] == HoldReason.SHARE]
+        memories += int(counted[0]) if counted else batch.scope.entry_count if batch.scope else 0
+        for verb, number in batch.counts.items():
+            if verb in BatchVerb.values:
+                counts[_KINDS.get(BatchVerb(verb), verb)] += number
+    parts = [
+        _part(kind, counts[kind], are_plans, memories if kind == "retire" and are_plans else 0)
+        for kind in _WORDS
+        if counts[kind]
+    ]
+    return gettext("; ").join(parts) or gettext("nothing to change")
+
+
+def _part(kind: str, number: int, are_plans: bool, memories: int) -> str:
+    planned, done = _WORDS[kind]
+    text = str(planned if are_plans else done) % {"n": f"{number:,}"}
+    if not memories or number > memories:
+        return text
+    of = gettext("%(text)s of %(memories)s memories, %(share)s")
+    return of % {"text": text, "memories": f"{memories:,}", "share": share_of(number, memories)}
+
+
+def share_of(number: int, all_of_them: int) -> str:
+    """A share as people say it: «a fifth», else in percent."""
+    share = number / all_of_them
+    near, words = min(_SHARES, key=lambda known: abs(known[0] - share))
+    if number == all_of_them or (near < 1 and abs(near - share) <= NEAR and share > NEAR):
+        return str(words)
+    return gettext("less than 1 %%") % () if share < 0.01 else gettext("%(n)d %%") % {"n": min(round(share * 100), 99)}
+
 
 PER_PAGE = 50
 _TAKING = (*RETIRING, BatchVerb.MERGE)

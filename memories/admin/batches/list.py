@@ -12,16 +12,16 @@ from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import DropdownFilter
 from unfold.decorators import display
 
-from memories.admin.access import VIEW, Colors, RestrictedAdmin
+from memories.admin.access import Colors, RestrictedAdmin
 from memories.admin.batches import detail
 from memories.admin.batches.actions import OF_BATCHES, run_page
-from memories.admin.batches.wording import summary
-from memories.admin.filters import Condition, DaysFilter, ReachableFilter, condition_filter
+from memories.admin.batches.detail import summary
 from memories.admin.labels import BATCH_JOBS, actor_label, batch_name
+from memories.admin.lists import Condition, DaysFilter, ReachableFilter, condition_filter
 from memories.batches import approval_reasons
 from memories.choices import BatchState
 from memories.models import Batch
-from memories.staff.rights import needs
+from memories.staff.rights import VIEW, needs
 from memories.staff.roles import Right
 
 _COLORS = Colors({state.label: color for state, color in detail.STATE_COLORS.items()})

@@ -19,7 +19,6 @@ from memories import entries as store
 from memories.admin.actions import Action, Answer, Asked, Outcome, Place, Question, to_row
 from memories.admin.auditing import note
 from memories.admin.batches.detail import batch_url, undo_link
-from memories.admin.confirmation import CopiesForm, CopiesTermForm, ReasonForm, TermForm
 from memories.admin.entries.forms import (
     BulkActionForm,
     CheckedForm,
@@ -34,9 +33,9 @@ from memories.admin.entries.forms import (
     WhyForm,
     scope_field,
 )
+from memories.admin.forms import CopiesForm, CopiesTermForm, ReasonForm, TermForm
 from memories.admin.masking import is_secret
-from memories.admin.own_pages import own_page
-from memories.admin.quarantine.address import quarantine_url
+from memories.admin.pages import own_page, quarantine_url
 from memories.audit.models import AuditEvent
 from memories.batches import bulk_actions
 from memories.batches.bulk_actions import BulkAction, BulkResult

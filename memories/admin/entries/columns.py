@@ -19,11 +19,17 @@ from django.utils.translation import gettext_lazy as _
 from unfold.decorators import display
 
 from memories.admin.access import Colors
-from memories.admin.filters import due_condition, last_night_condition, resolve, state_condition
+from memories.admin.lists import (
+    CsvList,
+    SavedView,
+    due_condition,
+    last_night_condition,
+    resolve,
+    saved_view,
+    state_condition,
+)
 from memories.admin.masking import MASK, is_secret
-from memories.admin.return_link import return_url
-from memories.admin.saved_views import SavedView, saved_view
-from memories.admin.spreadsheet import CsvList
+from memories.admin.pages import return_url
 from memories.choices import Category, Due
 from memories.entries import CONTRADICTED_BY
 from memories.language import text

@@ -12,9 +12,8 @@ from unfold.widgets import (
     UnfoldAdminRadioSelectWidget,
 )
 
-from memories.admin.access import MANAGE, RestrictedInline
-from memories.admin.confirmation import ReasonForm
-from memories.admin.fields import LineField, SelectField, SwitchField, TextField
+from memories.admin.access import RestrictedInline
+from memories.admin.forms import LineField, ReasonForm, SelectField, SwitchField, TextField
 from memories.admin.history import display_value
 from memories.admin.masking import MASK, is_secret
 from memories.choices import Category, EntryType
@@ -22,6 +21,7 @@ from memories.conf import conf
 from memories.entries import FORM_FIELDS, Edit
 from memories.exceptions import PlatformError
 from memories.models import Entry, Slot
+from memories.staff.rights import MANAGE
 
 
 def scope_field(model_admin: Any, request: HttpRequest) -> forms.ModelChoiceField:  # type: ignore[type-arg]

@@ -23,9 +23,8 @@ from unfold.contrib.filters.admin import (
 )
 
 from memories import entries
-from memories.admin.access import EDIT, RestrictedAdmin, actor_of, workspaces_of
+from memories.admin.access import RestrictedAdmin, actor_of
 from memories.admin.batches.detail import batch_url
-from memories.admin.confirmation import ReasonForm
 from memories.admin.entries import columns
 from memories.admin.entries.actions import OF_ENTRIES
 from memories.admin.entries.columns import SAVED_VIEWS, EntryColumns
@@ -39,10 +38,11 @@ from memories.admin.entries.forms import (
     ends_in,
     scope_field,
 )
-from memories.admin.fields import LineField, SelectField, SwitchField, TextField
-from memories.admin.files.addresses import index_url
-from memories.admin.files.card import card_of
-from memories.admin.filters import (
+from memories.admin.events import found_events, source_lines
+from memories.admin.files import card_of, index_url
+from memories.admin.forms import LineField, ReasonForm, SelectField, SwitchField, TextField
+from memories.admin.history import FieldChange, HistoryStep, RevertibleHistory, field_change, slot_change
+from memories.admin.lists import (
     DaysFilter,
     DueFilter,
     ProjectFilter,
@@ -50,16 +50,13 @@ from memories.admin.filters import (
     StateFilter,
     TierFilter,
     VerificationFilter,
+    ViewedChangeList,
+    WordSearch,
     resolve,
+    saved_view,
 )
-from memories.admin.history import FieldChange, HistoryStep, RevertibleHistory, field_change, slot_change
 from memories.admin.masking import is_secret
-from memories.admin.own_pages import own_page
-from memories.admin.recall_traces.events import found_events
-from memories.admin.return_link import return_url, with_return_url
-from memories.admin.saved_views import ViewedChangeList, saved_view
-from memories.admin.sources import source_lines
-from memories.admin.word_search import WordSearch
+from memories.admin.pages import own_page, return_url, with_return_url
 from memories.batches import bulk_actions
 from memories.batches.descriptions import note_of
 from memories.choices import Category, ChangeState, LinkKind, Operation, Outcome, Source, Verification
@@ -69,9 +66,9 @@ from memories.entries.evidence import evidence_of
 from memories.entries.fields import SLOT_FIELD
 from memories.entries.history import Revision, history_of
 from memories.exceptions import InvalidDraft, LineChanged, PlatformError
-from memories.models import Batch, BatchChange, Entry, Evidence, Link, Policy, RecallTrace, Scope
+from memories.models import Batch, BatchChange, Entry, Evidence, Link, Policy, RecallTrace
 from memories.models.state import state_of
-from memories.staff.rights import Needs
+from memories.staff.rights import EDIT, Needs, workspaces_of
 from memories.staff.roles import Right
 
 LINKS_SHOWN = 20
@@ -405,7 +402,18 @@ class EntryAdmin(WordSearch, EntryColumns, RevertibleHistory, RestrictedAdmin):
         form = AddForm(bound, scope=scope_field(self, request), initial=initial)
         if bound is not None and form.is_valid():
             try:
-                return self._add(request, form, form.cleaned_data["scope"])
+                scope = form.cleaned_data["scope"]
+                now = timezone.now()
+                row = bulk_actions.create(
+                    scope, form.draft(now=now), now=now, actor=actor_of(request), reason=form.cleaned_data["reason"]
+                )
+                link = '{} <a class="mp-link underline" href="{}">{}</a>'
+                label = gettext("Look at it or undo it")
+                messages.success(request, format_html(link, _outcome_label(row), batch_url(row.batch), label))
+                if row.entry is None:
+                    return HttpResponseRedirect(batch_url(row.batch))
+                page = reverse("admin:memories_entry_change", args=[row.entry.pk])
+                return HttpResponseRedirect(with_return_url(request, page))
             except InvalidDraft as refusal:
                 field = str(refusal.field or "").partition(".")[0]
                 form.add_error(field if field in form.fields else None, str(refusal))
@@ -414,19 +422,6 @@ class EntryAdmin(WordSearch, EntryColumns, RevertibleHistory, RestrictedAdmin):
         back = return_url(request, reverse("admin:memories_entry_changelist"))
         context = {"title": gettext("Add a memory"), "back": back, "form": form}
         return own_page(request, "admin/memories/add_entry.html", context, self)
-
-    def _add(self, request: HttpRequest, form: AddForm, scope: Scope) -> HttpResponse:
-        now = timezone.now()
-        row = bulk_actions.create(
-            scope, form.draft(now=now), now=now, actor=actor_of(request), reason=form.cleaned_data["reason"]
-        )
-        link = '{} <a class="mp-link underline" href="{}">{}</a>'
-        label = gettext("Look at it or undo it")
-        messages.success(request, format_html(link, _outcome_label(row), batch_url(row.batch), label))
-        if row.entry is None:
-            return HttpResponseRedirect(batch_url(row.batch))
-        page = reverse("admin:memories_entry_change", args=[row.entry.pk])
-        return HttpResponseRedirect(with_return_url(request, page))
 
     # the history: word by word, with the batch of each change; slots can be brought back, too
 

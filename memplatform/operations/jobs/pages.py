@@ -16,15 +16,16 @@ from django.utils.translation import gettext_lazy as _
 from django_q.models import Schedule, Task
 
 from memories.admin import labels
-from memories.admin.access import actor_of, visible_workspaces, workspace_choice, workspaces_of
+from memories.admin.access import actor_of, visible_workspaces, workspace_choice
+from memories.admin.actions import is_confirmed
 from memories.admin.auditing import note
-from memories.admin.clock import show_zone_of
-from memories.admin.confirmation import confirmation_page, is_confirmed
+from memories.admin.forms import confirmation_page
+from memories.admin.pages import show_zone_of
 from memories.audit.models import AuditEvent
 from memories.choices import JobState
 from memories.jobs import Job
 from memories.models import JobRun, Workspace
-from memories.staff.rights import needs
+from memories.staff.rights import needs, workspaces_of
 from memories.staff.roles import Right
 from memplatform.operations.admin import JobRunAdmin
 from memplatform.operations.jobs import runs

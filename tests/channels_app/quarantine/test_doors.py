@@ -19,7 +19,7 @@ from memories.entries.draft import QuotedWords
 from memories.models import Batch, Bot, Change, Entry, Evidence, Scope, Suppression, Workspace
 from memories.models.state import State, mark_of
 from memplatform.transfer.export import export, write_markdown
-from sessions_app.admin.made_memories import suspect_message
+from sessions_app.admin.conversation import suspect_message
 from sessions_app.history import retention
 from sessions_app.models import SessionEvent
 from tests.channels_app.doors.tools.asking import tool

@@ -11,7 +11,7 @@ from django.urls import reverse
 from django.utils import timezone, translation
 
 from memories import batches
-from memories.admin.batches.wording import share_of, summary_of
+from memories.admin.batches.detail import share_of, summary_of
 from memories.audit.models import AuditRecord
 from memories.batches import PlanRow
 from memories.batches.steps import ExpireStep, PurgeStep

@@ -8,7 +8,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from memories import entries
-from memories.admin.model_figures import figures_of_models
+from memories.admin.refused_facts import figures_of_models
 from memories.choices import BatchState, BatchVerb, ChangeState, Reading, Refusal, Verification
 from memories.models import Batch, BatchChange, Entry, ExtractionBatch, RefusedFact, Scope, Workspace
 from sessions_app.models import Session, SessionEvent

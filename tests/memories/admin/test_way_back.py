@@ -8,7 +8,7 @@ from django.test import Client, RequestFactory
 from django.urls import reverse
 from django.utils import timezone
 
-from memories.admin.return_link import return_url
+from memories.admin.pages import return_url
 from memories.lifecycle.expiry import expire_due
 from memories.models import Entry
 from tests.memories.admin.conftest import OPEN, House

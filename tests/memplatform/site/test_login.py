@@ -14,7 +14,7 @@ from django.core.management import call_command
 from django.test import Client
 from django.utils import timezone
 
-from memplatform.site.login_limits import ADDRESS_MOST, DEVICE_COOKIE, NAME_MOST
+from memplatform.site.logins import ADDRESS_MOST, DEVICE_COOKIE, NAME_MOST
 from memplatform.site.second_factor import new_secret, set_up
 
 pytestmark = pytest.mark.django_db

@@ -146,7 +146,7 @@ def test_much_work_is_left_to_the_worker(
     alice: Client, mine: House, write: Write, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[tuple[object, ...]] = []
-    monkeypatch.setattr("memories.admin.files.indexing.async_task", lambda *args, **more: asked.append(args))
+    monkeypatch.setattr("memories.admin.files.async_task", lambda *args, **more: asked.append(args))
     write("plans/long.md", "- a line of a long file\n" * 10_000)
     assert "the worker indexes it" in index_now(alice, scope=mine.scope.pk)
     assert asked == [("memories.tasks.index_files", mine.workspace.pk, [mine.scope.pk])]

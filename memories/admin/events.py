@@ -1,0 +1,127 @@
+"""The messages and days that recalls retrieved or that memories rest on, as they can be read today (F5).
+
+Packages above read the events of their own retrievers (MEMORY_RETRIEVERS) by dotted paths in MEMORY_EVENT_TELLERS.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import date, datetime
+from functools import cache
+from typing import Any, Protocol
+
+from django.conf import settings
+from django.urls import reverse
+from django.utils.module_loading import import_string
+from django.utils.translation import gettext_lazy as _
+
+from memories.entries.history import PointInHistory, contents_at
+from memories.models import DailyEvent, Entry, RecallTrace
+from memories.recall.traces import TracedEvent, events_of
+
+DAYS = "daily_events/"
+
+
+@dataclass(frozen=True)
+class FoundEvent:
+    """An event as it can be read today."""
+
+    who: Any
+    words: str
+    url: str
+    at: datetime | None = None
+    on: date | None = None  # of what is told of a whole day
+    row: DailyEvent | None = None  # of what can be reworded
+    then: int | None = None  # the version that was told; None: its words are those of today
+    now: str = ""  # what it says today, where that is something else
+
+    @property
+    def history(self) -> str:
+        return reverse("admin:memories_dailyevent_history", args=[self.row.pk]) if self.row else ""
+
+
+class EventReader(Protocol):
+    """A function of MEMORY_EVENT_TELLERS: the events of paths; those that are not its own, or are gone, left out."""
+
+    def __call__(self, workspace_id: int, paths: Sequence[str]) -> dict[str, FoundEvent]: ...
+
+
+@dataclass(frozen=True)
+class EventRow:
+    """A retrieved event, with the memory that rests on it."""
+
+    event: TracedEvent
+    told: FoundEvent | None
+    memory: Entry | None
+
+
+def event_rows(trace: RecallTrace) -> list[EventRow]:
+    """The events a recall retrieved, best first."""
+    events = events_of(trace)
+    if not events:
+        return []
+    told = found_events(trace.workspace_id, [event.path for event in events])
+    # days in the words they had at the time of the recall, where these are others now
+    rows = [(event, told[event.path], row) for event in events if event.path in told and (row := told[event.path].row)]
+    moments = [PointInHistory(row.pk, event.version, trace.created_at) for event, _told, row in rows]
+    then = contents_at(DailyEvent, trace.workspace_id, moments)
+    told |= {
+        event.path: replace(told_now, words=words, then=version, now=told_now.words)
+        for (event, told_now, _row), (version, words, _since) in zip(rows, then, strict=True)
+        if words not in (None, told_now.words)
+    }
+    named = [event.memory for event in events if event.memory]
+    memories = Entry.objects.filter(workspace_id=trace.workspace_id, uid__in=named)
+    by_uid = {str(entry.uid): entry for entry in memories}
+    return [EventRow(event, told.get(event.path), by_uid.get(event.memory or "")) for event in events]
+
+
+def found_events(workspace_id: int, paths: Sequence[str]) -> dict[str, FoundEvent]:
+    """The events of paths as they can be read today; those that are gone left out."""
+    found: dict[str, FoundEvent] = {}
+    for reader in _event_readers(tuple(settings.MEMORY_EVENT_TELLERS)) if paths else ():
+        found |= reader(workspace_id, paths)
+    return found
+
+
+@cache
+def _event_readers(paths: tuple[str, ...]) -> tuple[EventReader, ...]:
+    return tuple(import_string(path) for path in paths)
+
+
+def daily_events(workspace_id: int, paths: Sequence[str]) -> dict[str, FoundEvent]:
+    """The daily events of paths."""
+    named = [path.removeprefix(DAYS) for path in paths if path.startswith(DAYS)]
+    if not named:
+        return {}
+    events = DailyEvent.objects.filter(workspace_id=workspace_id, uid__in=named)
+    return {
+        f"{DAYS}{event.uid}": FoundEvent(
+            who=_("day"),
+            words=event.content,
+            url=reverse("admin:memories_dailyevent_change", args=[event.pk]),
+            on=event.local_date,
+            row=event,
+        )
+        for event in events
+    }
+
+
+#: Messages shown; what was condensed rests on many.
+SOURCES_SHOWN = 20
+
+
+@dataclass(frozen=True)
+class Sources:
+    """The first messages something rests on that can still be read, and how many more it names."""
+
+    lines: list[FoundEvent]
+    more: int
+    gone: int  # of the first, those that are kept no more
+
+
+def source_lines(workspace_id: int, origins: Sequence[str]) -> Sources:
+    """The messages of these paths, in the order they were said."""
+    first = list(origins[:SOURCES_SHOWN])
+    found = found_events(workspace_id, first)
+    lines = [found[path] for path in first if path in found]
+    return Sources(lines, more=len(origins) - len(first), gone=len(first) - len(lines))

@@ -1,0 +1,632 @@
+"""Files of markdown in the admin: what lies there, what is out of step and why, and each file with its lines."""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from functools import cached_property
+from itertools import groupby
+from typing import Any
+from urllib.parse import urlencode
+
+from django.contrib import admin, messages
+from django.core.exceptions import PermissionDenied
+from django.core.paginator import Page, Paginator
+from django.db.models import Case, Q, QuerySet, When
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.template.response import TemplateResponse
+from django.urls import URLPattern, path, reverse
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_POST
+from django_q.tasks import async_task
+
+from memories.admin.access import RestrictedAdmin, visible_workspaces, workspace_choice
+from memories.admin.pages import own_page, quarantine_url, return_url
+from memories.entries.files import folder_of
+from memories.exceptions import FileUnreadable, PlatformError
+from memories.files import comments, disk, markdown
+from memories.files.comments import Stamp, Struck, read_stamp
+from memories.files.layout import MAIN, ScopeFolder, day_of, keys_of_folders, scope_folder, scope_folders
+from memories.models import Entry, FileProblem, FileState, Policy, Scope, Workspace
+from memories.models.state import State, state_of
+from memories.notes.condition import (
+    Difference,
+    FileCondition,
+    condition_of,
+    conditions_of,
+    conditions_of_each,
+    index_out_of_step,
+    passed_over,
+)
+from memories.notes.freshness import scopes_to_index
+from memories.notes.index import SyncReport
+from memories.staff.rights import VIEW, needs
+from memories.staff.roles import Right
+from memories.tenancy.keys import kind_of_key
+
+SECONDS = 1.0
+#: Bytes of changed files that are indexed within about that time.
+BYTES = 200_000
+
+
+def index_file(request: HttpRequest, scope: Scope, file: FileCondition) -> None:
+    """Index one file, unless nothing of it is out of step."""
+    _index(request, scope.workspace, [(scope, [file])])
+
+
+def index_scope(request: HttpRequest, scope: Scope) -> None:
+    """Index the files of a scope that are out of step."""
+    _index(request, scope.workspace, [(scope, conditions_of(scope))])
+
+
+def index_workspace(request: HttpRequest, workspace: Workspace) -> None:
+    """Index the files of all scopes that are out of step; folders of new scopes are taken in."""
+    scopes = scopes_to_index(workspace)
+    for scope in scopes:
+        scope.workspace = workspace
+    _index(request, workspace, [(scope, conditions_of(scope)) for scope in scopes])
+
+
+def _index(request: HttpRequest, workspace: Workspace, work: list[tuple[Scope, list[FileCondition]]]) -> None:
+    report, left, now = SyncReport(), SECONDS, timezone.now()
+    waiting = [(scope, wanted) for scope, files in work if (wanted := [file for file in files if file.why])]
+    if sum(file.size for _scope, files in waiting for file in files) > BYTES:
+        return _leave_to_worker(request, workspace, [scope.pk for scope, _files in waiting])
+    for number, (scope, files) in enumerate(waiting):
+        begun = timezone.now()
+        report.add(index_out_of_step(scope, now=now, seconds=max(left, 0.0), conditions=files))
+        left -= (timezone.now() - begun).total_seconds()
+        if not report.is_complete:
+            return _leave_to_worker(request, workspace, [scope.pk for scope, _files in waiting[number:]])
+    return _tell(request, report)
+
+
+def _leave_to_worker(request: HttpRequest, workspace: Workspace, scopes: Collection[int]) -> None:
+    async_task("memories.tasks.index_files", workspace.pk, list(scopes), group="mem:files")
+    messages.info(request, _("This is much: the worker indexes it. This page shows how far it is."))
+
+
+def _tell(request: HttpRequest, report: SyncReport) -> None:
+    if not report.files:
+        messages.info(request, _("Everything is in step already."))
+        return
+    counts = {"new": report.created, "changed": report.changed, "ended": report.ended}
+    text = ngettext("%(n)d file indexed", "%(n)d files indexed", report.files) % {"n": report.files}
+    lines = _("%(new)d new lines, %(changed)d changed, %(ended)d out of use") % counts
+    messages.success(request, f"{text}: {lines}.")
+    for wanted, problem in report.problems.items():
+        messages.warning(request, f"{wanted}: {problem.label}")
+
+
+def scope_url(scope_id: int) -> str:
+    """The page of the files of a scope."""
+    return reverse("admin:memories_filestate_scope", args=[scope_id])
+
+
+def file_page(scope_id: int) -> str:
+    """The page of whichever file of a scope is asked for."""
+    return reverse("admin:memories_filestate_file", args=[scope_id])
+
+
+def file_url(scope_id: int, path: str, line: int | None = None) -> str:
+    """The page of a file; with a line, the part of it that line stands in."""
+    return file_url_on(file_page(scope_id), path, line)
+
+
+def file_url_on(page: str, path: str, line: int | None = None) -> str:
+    """The same, where the page of the scope's files is at hand: to look it up for each takes its time."""
+    asked = {"path": path, **({"line": line} if line else {})}
+    address = f"{page}?{urlencode(asked)}"
+    return f"{address}#L{line}" if line else address
+
+
+def index_url() -> str:
+    """Where «index now» is sent to."""
+    return reverse("admin:memories_filestate_index")
+
+
+#: Of so many days all months but the first are folded.
+DAYS_OPEN = 40
+_NUMBERS_SHOWN = 12
+_COLORS = {
+    Difference.NEW: "info",
+    Difference.CHANGED: "info",
+    Difference.GONE: "warning",
+    FileProblem.SUPPRESSED: "warning",
+}
+
+
+class FileRow:
+    """A file in a list."""
+
+    def __init__(self, page: str, file: FileCondition, *, is_indexed: bool = True) -> None:
+        """With the page of the scope's files. Of a transcript, which is never indexed, nothing can be out of step."""
+        self.path, self.name, self.size = file.path, file.path.rpartition("/")[2], file.size
+        self.url = file_url_on(page, file.path)
+        self.changed_at = moment(file.found.mtime_ns) if file.found else None
+        self.state: FileState | None = file.state
+        self._file, self._page, self._is_indexed = file, page, is_indexed
+
+    @cached_property
+    def why(self) -> Any:
+        """Why it is out of step; None: it is not."""
+        return self._file.why if self._is_indexed else None
+
+    @property
+    def color(self) -> str:
+        return _COLORS.get(self.why, "danger") if self.why else "success"
+
+    @property
+    def detail(self) -> str:
+        return "" if self.lines else self._file.detail
+
+    @property
+    def lines(self) -> list[tuple[int, str]]:
+        """The lines that are meant, with where they stand."""
+        if self.why != FileProblem.SUPPRESSED:
+            return []
+        return [(n, file_url_on(self._page, self.path, n)) for n in meant_lines(self._file)[:_NUMBERS_SHOWN]]
+
+    @property
+    def more_lines(self) -> int:
+        return max(len(meant_lines(self._file)) - _NUMBERS_SHOWN, 0) if self.lines else 0
+
+
+def moment(nanoseconds: int) -> datetime:
+    """A time of the disk."""
+    return datetime.fromtimestamp(nanoseconds / 1e9, UTC)
+
+
+def meant_lines(file: FileCondition) -> list[int]:
+    """The numbers of the lines that are not remembered again."""
+    if file.why != FileProblem.SUPPRESSED:
+        return []
+    return [int(number) for number in file.detail.split(", ") if number.isdecimal()]
+
+
+@dataclass(frozen=True)
+class Branch:
+    """Files that stand together: those of a month, or of a folder."""
+
+    rows: list[FileRow]
+    on: date | None = None  # the first of a month
+    folder: str = ""
+    is_open: bool = True
+
+    @property
+    def out_of_step(self) -> int:
+        return sum(1 for row in self.rows if row.why)
+
+
+@dataclass(frozen=True)
+class Tree:
+    """The files of a scope."""
+
+    long_term: list[FileRow]
+    months: list[Branch]
+    folders: list[Branch]
+    transcripts: list[FileRow]
+
+    @property
+    def rows(self) -> list[FileRow]:
+        """The files that are indexed."""
+        return [*self.long_term, *(row for branch in (*self.months, *self.folders) for row in branch.rows)]
+
+    @cached_property
+    def out_of_step(self) -> list[FileRow]:
+        return [row for row in self.rows if row.why]
+
+    @property
+    def entries(self) -> int:
+        return sum(row.state.entry_count for row in self.rows if row.state)
+
+    @property
+    def line_count(self) -> int:
+        return sum(row.state.line_count for row in self.rows if row.state)
+
+
+def tree_of(scope: Scope) -> Tree:
+    """The tree of a scope."""
+    folder, files, page = folder_of(scope), conditions_of(scope), file_page(scope.pk)
+    days = [file for file in files if _is_day(folder, file.path)]
+    taken = {folder.long_term, *(file.path for file in days)}
+    others = [file for file in files if file.path not in taken]
+    return Tree(
+        long_term=[FileRow(page, file) for file in files if file.path == folder.long_term],
+        months=list(_months(page, sorted(days, key=lambda file: file.path, reverse=True))),
+        folders=list(_folders(page, others)),
+        transcripts=[
+            FileRow(page, FileCondition(file.path, file, None), is_indexed=False)
+            for file in reversed(folder.transcripts())
+        ],
+    )
+
+
+def _is_day(folder: ScopeFolder, path: str) -> bool:
+    day = day_of(path)
+    return day is not None and folder.daily(day) == path
+
+
+def _months(page: str, days: Sequence[FileCondition]) -> Iterable[Branch]:
+    """The days by month, the newest first."""
+    by_month = groupby(days, key=lambda file: (day_of(file.path) or date.min).replace(day=1))
+    for number, (month, files) in enumerate(by_month):
+        rows = [FileRow(page, file) for file in files]
+        yield Branch(rows, on=month, is_open=number == 0 or len(days) <= DAYS_OPEN or any(row.why for row in rows))
+
+
+def _folders(page: str, files: Sequence[FileCondition]) -> Iterable[Branch]:
+    def folder(file: FileCondition) -> str:
+        return file.path.rpartition("/")[0]
+
+    for name, inside in groupby(sorted(files, key=lambda file: (folder(file), file.path)), key=folder):
+        yield Branch([FileRow(page, file) for file in inside], folder=f"{name}/")
+
+
+PAGE = 500
+_HEADING_SIGNS = 6
+
+
+@dataclass
+class ShownLine:
+    """A line of a file, as a reader sees it."""
+
+    number: int
+    text: str
+    stamp: Stamp | None = None
+    entry: Entry | None = None  # that begins here
+    state: State | None = None
+    level: int = 0  # of a heading
+    is_inside: bool = False  # an entry that began above
+    is_struck: bool = False
+    struck: Entry | None = None  # that can be restored
+    is_taken_out: bool = False  # by people, and not remembered again
+
+    @property
+    def session_url(self) -> str:
+        listed = reverse("admin:sessions_app_session_changelist")
+        return f"{listed}?q={self.stamp.session}" if self.stamp and self.stamp.session else ""
+
+
+@dataclass(frozen=True)
+class FilePage:
+    """Some hundred lines of a file."""
+
+    lines: list[ShownLine]
+    first: int
+    is_more: bool
+    count: int  # of all lines, when it was indexed
+
+    @property
+    def last(self) -> int:
+        return self.first + len(self.lines) - 1
+
+    @property
+    def before(self) -> int | None:
+        """The first line of the page before."""
+        return max(self.first - PAGE, 1) if self.first > 1 else None
+
+    @property
+    def after(self) -> int | None:
+        return self.first + PAGE if self.is_more else None
+
+
+def page_of(scope: Scope, file: FileCondition, line: int) -> FilePage:
+    """The page a line stands on. Raises PathNotAllowed, FileUnreadable."""
+    first = (line - 1) // PAGE * PAGE + 1
+    texts, is_more = disk.read_lines(folder_of(scope), file.path, first, PAGE)
+    origins = _origins(scope, file.path)
+    shown = [_line(first + n, text, origins) for n, text in enumerate(texts)]
+    last = first + len(texts) - 1
+    entries = Entry.objects.in_scope(scope).live().filter(path=file.path, line_from__lte=last, line_to__gte=first)
+    _add_entries(shown, scope, entries.select_related("access").defer("terms").order_by("line_from", "pk"))
+    _strike(shown, scope, file.path, "\n".join(texts), origins)
+    for line_meant in meant_lines(file):
+        if first <= line_meant <= last:
+            shown[line_meant - first].is_taken_out = True
+    return FilePage(shown, first, is_more, file.state.line_count if file.state else 0)
+
+
+def _origins(scope: Scope, path: str) -> Mapping[str, Stamp]:
+    """What the ids in the stamps of a file stand for; of a file that is not read as a whole nobody knows."""
+    try:
+        file = disk.read(folder_of(scope), path)
+    except FileUnreadable:
+        return {}
+    return comments.origins_in(file.text) if file else {}
+
+
+def _line(number: int, text: str, origins: Mapping[str, Stamp]) -> ShownLine:
+    """A line without its stamp."""
+    stamps = [comment for comment in comments.parted(text)[1] if comment.startswith(comments.STAMPS)]
+    for comment in stamps:
+        text = text.replace(comment, "")
+    stamp = read_stamp(stamps, origins)
+    return ShownLine(number, text.rstrip(), stamp if stamp.at or stamp.session else None)
+
+
+def _add_entries(lines: Sequence[ShownLine], scope: Scope, entries: Iterable[Entry]) -> None:
+    by_number = {line.number: line for line in lines}
+    policies, now = Policy.objects.of(scope.workspace_id), timezone.now()
+    for entry in entries:
+        entry.scope = scope  # whose kind says when it ends
+        begin, end = entry.line_from or 0, entry.line_to or 0
+        for number in range(begin, end + 1):
+            if line := by_number.get(number):
+                line.is_inside = True
+        if (first := by_number.get(begin)) and first.entry is None:
+            first.entry, first.state = entry, state_of(entry, policies.end_of(entry), now)
+    for line in lines:
+        signs = len(line.text) - len(line.text.lstrip("#"))
+        if not line.is_inside and 0 < signs <= _HEADING_SIGNS and line.text[signs : signs + 1] in ("", " ", "\t"):
+            line.level = signs
+
+
+def _strike(lines: Sequence[ShownLine], scope: Scope, path: str, text: str, origins: Mapping[str, Stamp]) -> None:
+    """Show what was struck as it was, with the entry that can be restored."""
+    struck = list(comments.struck_texts(text))
+    if not struck:
+        return
+    entries = _expired(scope, path, {words for one in struck for words in _words_of(one)})
+    for one in struck:
+        begin, end = text.count("\n", 0, one.start), text.count("\n", 0, one.end)
+        for line in lines[begin : end + 1]:
+            line.is_struck, line.text, line.level = True, "", 0
+        raw = _line(0, one.raw, origins)
+        lines[begin].text, lines[begin].stamp = raw.text, raw.stamp
+        lines[begin].struck = next((entries[words] for words in _words_of(one) if words in entries), None)
+
+
+def _words_of(one: Struck) -> Iterator[str]:
+    yield from (block.text for block in markdown.blocks(one.raw))
+
+
+def _expired(scope: Scope, path: str, words: Collection[str]) -> dict[str, Entry]:
+    """The newest entry of each of these words that is out of use."""
+    here = Entry.objects.in_scope(scope).filter(path=path, content__in=words, expired_at__isnull=False)
+    return {entry.content: entry for entry in here.order_by("expired_at", "pk")}
+
+
+SCOPES_SHOWN = 50
+STRANGE_SHOWN = 20
+_MAIN_FIRST = Case(When(key=MAIN, then=0), default=1)
+
+
+@dataclass(frozen=True)
+class ScopeRow:
+    """A scope with its files."""
+
+    scope: Scope
+    files: list[FileCondition]
+
+    @property
+    def url(self) -> str:
+        return scope_url(self.scope.pk)
+
+    @property
+    def lines(self) -> int:
+        return sum(file.state.line_count for file in self.files if file.state)
+
+    @property
+    def entries(self) -> int:
+        return sum(file.state.entry_count for file in self.files if file.state)
+
+    @property
+    def indexed_at(self) -> datetime | None:
+        return max((file.state.indexed_at for file in self.files if file.state), default=None)
+
+    @property
+    def out_of_step(self) -> int:
+        return sum(1 for file in self.files if file.why)
+
+
+@dataclass(frozen=True)
+class StrangeFolder:
+    """A folder among those of scopes that belongs to none."""
+
+    name: str
+    may_become: bool  # a scope of this name, once it is indexed
+
+
+@dataclass(frozen=True)
+class Overview:
+    """The scopes of a page, and the folders of nobody."""
+
+    page: "Page[Scope]"
+    rows: list[ScopeRow]
+    strange: list[StrangeFolder]
+    more_strange: int
+
+
+def overview_of(workspace: Workspace, number: str, sought: str = "") -> Overview:
+    """The scopes with files, `main` first and then by key; `sought` is part of a key or label."""
+    here = Scope.objects.in_workspace(workspace.pk).values_list("key", flat=True)
+    keys = keys_of_folders(scope_folders(workspace.folder), here)
+    scopes, strange = _with_files(workspace, keys.values()), _strange(workspace, keys)
+    if sought:
+        scopes = scopes.filter(Q(key__icontains=sought) | Q(label__icontains=sought))
+    page = Paginator(scopes.order_by(_MAIN_FIRST, "key"), SCOPES_SHOWN)
+    shown = page.get_page(number)
+    for scope in shown.object_list:
+        scope.workspace = workspace
+    conditions = conditions_of_each(list(shown.object_list))
+    rows = [ScopeRow(scope, conditions[scope.pk]) for scope in shown.object_list]
+    return Overview(shown, rows, strange[:STRANGE_SHOWN], max(len(strange) - STRANGE_SHOWN, 0))
+
+
+def _with_files(workspace: Workspace, keys: Iterable[str]) -> QuerySet[Scope]:
+    """Those of which something was indexed, and those that have a folder."""
+    here = Scope.objects.in_workspace(workspace.pk)
+    has_main = bool(scope_folder(workspace.folder, MAIN).files())
+    named = [*keys, *([MAIN] if has_main else [])]
+    return here.filter(Q(key__in=named) | Q(pk__in=here.filter(files__isnull=False).values("pk")))
+
+
+def _strange(workspace: Workspace, keys: Mapping[str, str]) -> list[StrangeFolder]:
+    """The folders that no scope has."""
+    here = Scope.objects.in_workspace(workspace.pk).filter(key__in=keys.values())
+    known = {MAIN, *here.values_list("key", flat=True)}
+    return [StrangeFolder(name, kind_of_key(key) is not None) for name, key in keys.items() if key not in known]
+
+
+_DIGITS = 9
+#: Of what lies in a folder and is not remembered; looking for it walks through all of it, so it is asked for.
+PASSED_OVER_SHOWN = 200
+
+
+@admin.register(FileState)
+class FileStateAdmin(RestrictedAdmin):
+    """Files are read on the disk; what is known of them from when they were indexed stands beside."""
+
+    members_may = VIEW
+    has_history = False
+
+    def get_urls(self) -> list[URLPattern]:
+        def own(view: Any) -> Any:
+            return never_cache(self.admin_site.admin_view(view))
+
+        return [
+            path("scope/<int:scope_id>/", own(self.scope_page), name="memories_filestate_scope"),
+            path("scope/<int:scope_id>/file/", own(self.file_page), name="memories_filestate_file"),
+            path("index/", own(require_POST(self.index_now)), name="memories_filestate_index"),
+            *super().get_urls(),
+        ]
+
+    def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+        """The scopes of a workspace."""
+        if not self.has_view_permission(request):
+            raise PermissionDenied
+        workspaces, chosen = workspace_choice(request)
+        sought = request.GET.get("q", "").replace("\0", "").strip()
+        overview = overview_of(chosen, request.GET.get("page", "1"), sought) if chosen else None
+        left_out = passed_over(chosen, most=PASSED_OVER_SHOWN) if chosen and "passed_over" in request.GET else None
+        context: dict[str, Any] = {"workspaces": workspaces, "chosen": chosen, "overview": overview, "sought": sought}
+        context |= {"passed_over": left_out, "most": PASSED_OVER_SHOWN}
+        return self._page(request, "overview", _("Files"), context)
+
+    def change_view(
+        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None
+    ) -> HttpResponse:
+        """A file has one page: that with its lines."""
+        state = self.reach(request, object_id, "view")
+        return HttpResponseRedirect(file_url(state.scope_id, state.path))
+
+    @needs(Right.READ)
+    def scope_page(self, request: HttpRequest, scope_id: int) -> HttpResponse:
+        """The files of a scope as a tree."""
+        scope = self._scope(request, scope_id)
+        return self._page(request, "scope", str(scope), {"scope": scope, "tree": tree_of(scope)})
+
+    @needs(Right.READ)
+    def file_page(self, request: HttpRequest, scope_id: int) -> HttpResponse:
+        """A file with its lines, some hundred at a time."""
+        scope = self._scope(request, scope_id)
+        file = self._file(scope, request.GET.get("path", ""))
+        asked = request.GET.get("line", "")
+        line = int(asked) if asked.isdecimal() and len(asked) <= _DIGITS else 1
+        shown, problem = _lines(scope, file, max(line, 1))
+        is_transcript = folder_of(scope).is_transcript(file.path)
+        context = {
+            "scope": scope,
+            "scope_url": scope_url(scope.pk),
+            "file": FileRow(file_page(scope.pk), file, is_indexed=not is_transcript),
+            "is_transcript": is_transcript,
+            "shown": shown,
+            "problem": problem,
+            "asked": line if asked else None,
+            "quarantine_url": quarantine_url(scope=scope.pk, path=file.path),
+        }
+        return self._page(request, "file", file.path, context)
+
+    @needs(Right.OPERATE)
+    def index_now(self, request: HttpRequest) -> HttpResponse:
+        """Index a file, a scope or a workspace, and go back."""
+        scope_id, workspace_id = request.POST.get("scope", ""), request.POST.get("of", "")
+        if scope_id.isdecimal() and len(scope_id) <= _DIGITS:
+            scope = self._scope(request, int(scope_id), "operate")
+            if wanted := request.POST.get("path"):
+                index_file(request, scope, self._file(scope, wanted))
+            else:
+                index_scope(request, scope)
+            return HttpResponseRedirect(return_url(request, scope_url(scope.pk)))
+        workspace = next(
+            (one for one in visible_workspaces(request, Right.OPERATE) if str(one.pk) == workspace_id), None
+        )
+        if workspace is None:
+            raise Http404
+        index_workspace(request, workspace)
+        return HttpResponseRedirect(f"{reverse('admin:memories_filestate_changelist')}?of={workspace.pk}")
+
+    def _scope(self, request: HttpRequest, scope_id: int, what: str = "view") -> Scope:
+        """The scope of a page; 404 for those of other workspaces and for none alike."""
+        scope: Scope = self.admin_site.get_model_admin(Scope).reach(request, str(scope_id), what)
+        return scope
+
+    def _file(self, scope: Scope, wanted: str) -> FileCondition:
+        """The file of a page; 404 for what is none, or no file of this scope."""
+        file = condition_of(scope, wanted) if folder_of(scope).owns(wanted) else None
+        if file is None:
+            raise Http404
+        return file
+
+    def _page(self, request: HttpRequest, name: str, title: str, context: dict[str, Any]) -> TemplateResponse:
+        context |= {"title": title, "index_url": index_url()}
+        return own_page(request, f"admin/memories/files/{name}.html", context, self)
+
+
+def _lines(scope: Scope, file: FileCondition, line: int) -> tuple[FilePage | None, str]:
+    """The lines of a file, or why they cannot be read."""
+    try:
+        return page_of(scope, file, line), ""
+    except (OSError, PlatformError) as problem:
+        return None, str(problem)
+
+
+#: A file of more bytes is not parsed for one card.
+PARSED_BYTES = 300_000
+
+
+@dataclass(frozen=True)
+class FileCard:
+    """What the file of an entry says where the entry stands."""
+
+    entry: Entry
+    line: int | None = None  # where it stands now
+    says: str = ""
+    agrees: bool = False
+    is_gone: bool = False
+    problem: str = ""
+
+    @property
+    def url(self) -> str:
+        return file_url(self.entry.scope_id, self.entry.path, self.line or self.entry.line_from)
+
+
+def card_of(entry: Entry) -> FileCard | None:
+    """The card of an entry that is a line of a file; None: it is none."""
+    if not entry.path:
+        return None
+    try:
+        return _card(entry)
+    except (OSError, PlatformError) as problem:
+        return FileCard(entry, problem=str(problem))
+
+
+def _card(entry: Entry) -> FileCard:
+    folder = folder_of(entry.scope)
+    found = folder.found(entry.path)
+    if found is None:
+        return FileCard(entry, is_gone=True)
+    if found.size > PARSED_BYTES:
+        first, last = entry.line_from or 1, entry.line_to or 1
+        says = "\n".join(disk.read_lines(folder, entry.path, first, last - first + 1)[0])
+        return FileCard(entry, entry.line_from, says, entry.content in says)
+    file = disk.read(folder, entry.path)
+    blocks, stood = markdown.blocks(file.text) if file else [], entry.line_from or 0
+    same = [block.line_from for block in blocks if block.text == entry.content]
+    if same:
+        return FileCard(entry, min(same, key=lambda line: abs(line - stood)), entry.content, agrees=True)
+    there = [block.text for block in blocks if block.line_from <= stood <= block.line_to]
+    return FileCard(entry, entry.line_from, "\n".join(there))

@@ -1,0 +1,136 @@
+"""Forms of the admin: fields in its look, and pages that ask before something is done."""
+
+from collections.abc import Iterable, Sequence
+from datetime import timedelta
+from typing import Any
+
+from django import forms
+from django.http import HttpRequest
+from django.template.response import TemplateResponse
+from django.utils.translation import gettext_lazy as _
+from unfold.widgets import (
+    UnfoldAdminSelectWidget,
+    UnfoldAdminTextareaWidget,
+    UnfoldAdminTextInputWidget,
+    UnfoldBooleanSwitchWidget,
+)
+
+from memories.admin.actions import ROWS_SHOWN, selection_fields
+from memories.admin.pages import own_page
+
+
+class LineField(forms.CharField):
+    """A text of one line; `attrs` are attributes of its input."""
+
+    def __init__(self, *, attrs: dict[str, Any] | None = None, **options: Any) -> None:
+        super().__init__(widget=UnfoldAdminTextInputWidget(attrs=attrs), **options)
+
+
+class TextField(forms.CharField):
+    """A text of several lines."""
+
+    def __init__(self, *, rows: int, has_focus: bool = False, **options: Any) -> None:
+        attrs = {"rows": rows, **({"autofocus": True} if has_focus else {})}
+        super().__init__(widget=UnfoldAdminTextareaWidget(attrs=attrs), **options)
+
+
+class SelectField(forms.ChoiceField):
+    """One of some choices."""
+
+    widget = UnfoldAdminSelectWidget
+
+
+class SwitchField(forms.BooleanField):
+    """On or off; off unless somebody switches it on."""
+
+    widget = UnfoldBooleanSwitchWidget
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(required=False, **options)
+
+
+class ReasonForm(forms.Form):
+    """The reason, which is kept with the batch."""
+
+    reason = TextField(
+        label=_("Reason"),
+        max_length=500,
+        help_text=_("Kept with the change, for whoever asks later."),
+        rows=2,
+        has_focus=True,
+    )
+
+
+class TermForm(ReasonForm):
+    """The reason, and for how long from now."""
+
+    term = SelectField(
+        label=_("New term"),
+        required=False,
+        choices=[
+            ("", _("as long as its policy says, from today")),
+            ("7", _("7 days from now")),
+            ("30", _("30 days from now")),
+            ("90", _("90 days from now")),
+            ("365", _("a year from now")),
+        ],
+    )
+    field_order = ["term", "reason"]
+
+    def chosen_term(self) -> timedelta | None:
+        """The term that was chosen; None: as long as the policy says."""
+        days = self.cleaned_data["term"]
+        return timedelta(days=int(days)) if days else None
+
+
+class CopiesForm(ReasonForm):
+    """The reason, and whether the copies go, too."""
+
+    copies = SwitchField(
+        label=_("With its copies"),
+        help_text=_("The same words in other memories, and what was drawn from them; they come back together."),
+    )
+    field_order = ["copies", "reason"]
+
+
+class CopiesTermForm(TermForm):
+    """The reason, for how long from now, and whether the copies come back, too."""
+
+    copies = CopiesForm.base_fields["copies"]
+    field_order = ["term", "copies", "reason"]
+
+
+def confirmation_page(
+    model_admin: Any,
+    request: HttpRequest,
+    form: forms.Form | None = None,
+    *,
+    title: str,
+    text: str,
+    button: str,
+    back: str,
+    rows: Iterable[Any] = (),
+    count: int | None = None,
+    counts: Sequence[Any] = (),
+    is_grave: bool = False,
+    hidden: Sequence[tuple[str, Any]] = (),
+) -> TemplateResponse:
+    """The page itself: what it asks, the first of the rows it is about, and the form beside the question.
+
+    `count` is how many rows there are, where `rows` are only the first; `counts` are lists of what they are, each a
+    label, values with their numbers, and how many values are not named.
+    """
+    rows = list(rows)
+    context = {
+        "title": title,
+        "text": text,
+        "button": button,
+        "back": back,
+        "rows": rows[:ROWS_SHOWN],
+        "counts": counts,
+        "more": max((len(rows) if count is None else count) - ROWS_SHOWN, 0),
+        "is_grave": is_grave,
+        "hidden": [*selection_fields(request), *hidden],
+        "form": form,
+    }
+    return own_page(request, "admin/memories/confirm.html", context, model_admin)

@@ -1,0 +1,355 @@
+"""What lists of the admin share: filters, saved views, a search by words, and the list as a file."""
+
+import csv
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, time, timedelta
+from io import StringIO
+from typing import Any
+from uuid import UUID
+
+from django.contrib.admin.options import IncorrectLookupParameters
+from django.db import connection
+from django.db.models import Q, QuerySet
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.urls import path, reverse
+from django.utils import timezone
+from django.utils.timezone import localtime
+from django.utils.translation import gettext_lazy as _
+from unfold.contrib.filters.admin import AutocompleteSelectFilter, DropdownFilter, RangeDateFilter, TextFilter
+from unfold.utils import parse_date_str
+
+from memories.admin.access import in_workspaces
+from memories.admin.auditing import note
+from memories.admin.pages import BoundedChangeList
+from memories.audit.models import AuditEvent
+from memories.choices import Due, Verification
+from memories.language import text
+from memories.lifecycle import expiry
+from memories.models import Batch, Policy
+from memories.models.state import State, in_state
+from memories.staff.rights import needs, workspaces_of
+from memories.staff.roles import Right
+from memories.tenancy import row_level_security
+
+Condition = Q | Callable[[HttpRequest], Q]
+
+
+def resolve(condition: Condition, request: HttpRequest) -> Q:
+    """The condition as it stands for a request."""
+    return condition if isinstance(condition, Q) else condition(request)
+
+
+def condition_filter(name: Any, parameter: str, options: Mapping[str, tuple[Any, Condition]]) -> type[DropdownFilter]:
+    """A filter that offers conditions: by the value in the address, the label of each and the condition itself."""
+
+    class ConditionFilter(DropdownFilter):
+        title = name
+        parameter_name = parameter
+
+        def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, Any]]:
+            return [(value, label) for value, (label, _condition) in options.items()]
+
+        def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+            if self.value() not in options:
+                return queryset
+            return queryset.filter(resolve(options[self.value()][1], request))
+
+    return ConditionFilter
+
+
+def state_condition(state: State) -> Condition:
+    """That an entry is in a state now, by the policies of its workspace."""
+    return lambda request: in_state(state, Policy.objects.over(timezone.now()))
+
+
+def due_condition(due: Due) -> Condition:
+    """That an entry is due now, for this reason."""
+    return lambda request: expiry.due(due, timezone.now(), Policy.objects.over)
+
+
+def expired_last_night(request: HttpRequest, now: datetime, right: Right = Right.READ) -> QuerySet[Batch]:
+    """The batches of the expiry job of the last day, in the workspaces where this person holds the right."""
+    where = workspaces_of(request, right)
+    batches: QuerySet[Batch] = in_workspaces(expiry.expiry_batches(since=now - expiry.NIGHT), where)
+    return batches
+
+
+def last_night_condition(request: HttpRequest) -> Q:
+    """That the nightly job expired an entry within the last day."""
+    return expiry.is_expired_by(expired_last_night(request, timezone.now()))
+
+
+#: Where entries stand now.
+StateFilter = condition_filter(
+    _("state"), "state", {state.value: (state.label, state_condition(state)) for state in State}
+)
+#: What somebody should look at, and what the job took out last.
+DueFilter = condition_filter(
+    _("due"),
+    "due",
+    {due.value: (due.label, due_condition(due)) for due in Due}
+    | {"last_night": (_("Expired last night"), last_night_condition)},
+)
+#: Which layer of the memory; only facts have one.
+TierFilter = condition_filter(
+    _("tier"),
+    "tier",
+    {
+        "1": (_("1 · profile"), Q(tier=1)),
+        "2": (_("2 · knowledge"), Q(tier=2)),
+        "none": (_("None"), Q(tier__isnull=True)),
+    },
+)
+
+
+#: What no second reading has borne out.
+VerificationFilter = condition_filter(
+    _("verification"),
+    "verification",
+    {value: (Verification(value).label, Q(verification=value)) for value in filter(None, Verification.values)}
+    | {"none": (Verification.NONE.label, Q(verification=Verification.NONE))},
+)
+
+
+class ExactTextFilter(TextFilter):
+    """A column by its exact value: a list of all values would be a scan of the table."""
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        asked = (self.value() or "").strip().replace("\0", "")
+        return queryset.filter(**{str(self.parameter_name): asked}) if asked else queryset
+
+
+class ProjectFilter(ExactTextFilter):
+    """By the name of the project."""
+
+    title = _("project")
+    parameter_name = "project"
+
+
+class ReachableFilter(AutocompleteSelectFilter):
+    """A related row by its name, among those this person may see; unfold's own would name any row whose id is asked."""
+
+    def choices(self, changelist: Any) -> Iterator[dict[str, Any]]:
+        for shown in super().choices(changelist):
+            shown["form"].fields[self.lookup_kwarg].queryset = self.model_admin.reachable(self.field, self.request)
+            yield shown
+
+
+class DaysFilter(RangeDateFilter):
+    """From one day to another, both included, by the clock the operator reads: a range of the index."""
+
+    #: What is compared, where it is not the field itself.
+    column = ""
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        moment = self.column or self.field_path
+        if first := self._day("from"):
+            queryset = queryset.filter(**{f"{moment}__gte": _midnight(first)})
+        if last := self._day("to"):
+            queryset = queryset.filter(**{f"{moment}__lt": _midnight(last + timedelta(days=1))})
+        return queryset
+
+    def _day(self, end: str) -> date | None:
+        """What was typed, if it is a day."""
+        day: date | None = parse_date_str(str(self.used_parameters.get(f"{self.parameter_name}_{end}") or ""))
+        return day if day and 1 < day.year < 9_999 else None
+
+
+def _midnight(day: date) -> datetime:
+    return timezone.make_aware(datetime.combine(day, time.min))
+
+
+#: Names the view in the address of the list.
+_PARAMETER = "view"
+
+
+@dataclass(frozen=True)
+class SavedView:
+    """A condition with its label; `has_one_state` where every row is in the same state."""
+
+    label: Any
+    condition: Condition
+    has_one_state: bool = False
+
+
+@dataclass(frozen=True)
+class ViewTab:
+    """A view as a link above the list."""
+
+    label: Any
+    address: str
+    is_shown: bool
+
+
+def saved_view(views: Mapping[str, SavedView], request: HttpRequest) -> SavedView | None:
+    """The view the address of the list names; None: all rows."""
+    return views.get(request.GET.get(_PARAMETER, ""))
+
+
+class ViewedChangeList(BoundedChangeList):
+    """A list with saved views; `said_by_views` are parameters of the address that a view takes the place of."""
+
+    saved_views: Mapping[str, SavedView]
+    all_rows: Any
+    said_by_views: tuple[str, ...]
+    request: HttpRequest
+
+    def get_filters_params(self, params: Any = None) -> dict[str, Any]:
+        return {name: value for name, value in super().get_filters_params(params).items() if name != _PARAMETER}
+
+    @property
+    def view_tabs(self) -> list[ViewTab]:
+        """All rows and each view, as links that keep the search and the other filters."""
+        labels = {"": self.all_rows} | {name: view.label for name, view in self.saved_views.items()}
+        shown = self.params.get(_PARAMETER, "")
+        shown = shown if shown in labels else ""
+        return [
+            ViewTab(label, self.get_query_string({_PARAMETER: name or None}, self.said_by_views), name == shown)
+            for name, label in labels.items()
+        ]
+
+
+#: So many rows are looked up by their ids; of more the newest are read until a page is full.
+FEW = 10_000
+_QUOTED = re.compile(r'["“”]([^"“”]+)["“”]')
+
+
+@dataclass(frozen=True)
+class WordIndex:
+    """Where the words of a kind of rows stand: the column of their text, and the function that asks their index."""
+
+    column: str
+    function: str  # of the database; named here, never by a request
+    has_characters: bool = False  # single Chinese characters are terms as well
+
+
+ENTRIES = WordIndex("content", "memplatform_entries_with_terms")
+TRACES = WordIndex("message", "memplatform_traces_with_terms", has_characters=True)
+
+
+class WordSearch:
+    """For the admin of rows whose words are indexed."""
+
+    word_index = ENTRIES
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
+    ) -> tuple[QuerySet[Any], bool]:
+        return (search(queryset, search_term, self.word_index) if search_term.strip() else queryset), False
+
+
+def search(rows: QuerySet[Any], query: str, index: WordIndex = ENTRIES) -> QuerySet[Any]:
+    """Rows with every word of the query: English words by their stem, Chinese ones by each pair of characters.
+
+    An id finds its row. What stands in quotation marks is looked for as it is written, as are words too common to be
+    in the index; that reads the texts, after the index has narrowed them down.
+    """
+    query = query.strip()
+    if (by_id := _by_id(query)) is not None:
+        return rows.filter(by_id)
+    characters = {char for char in text.shingles(query) if index.has_characters and char in text.characters(char)}
+    words = {word for word in text.shingles(query) if _is_indexed(word)}
+    terms = {term for word in words for term in _terms_of(word)} | {text.dimension_of(char) for char in characters}
+    if terms:
+        found = _with_terms(sorted(terms), index)
+        rows = rows.filter(pk__in=found) if found is not None else rows.filter(terms__contains=sorted(terms))
+    loose = [word for word in text.normalise(query).split() if not _is_indexed(word) and word not in characters]
+    for phrase in [*_QUOTED.findall(query), *loose]:
+        rows = rows.filter(**{f"{index.column}__icontains": phrase.replace("\0", "")})
+    return rows
+
+
+def _with_terms(terms: list[int], index: WordIndex) -> list[int] | None:
+    """The rows with all these terms in the workspaces of the request; None where they are many, or it has none.
+
+    The many are soon found among the newest.
+    """
+    if not row_level_security.is_inside():
+        return None
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT {index.function}(%s, %s)", [terms, FEW + 1])  # noqa: S608 (a name of ours)
+        found: list[int] = cursor.fetchone()[0]
+    return found if len(found) <= FEW else None
+
+
+def _by_id(query: str) -> Q | None:
+    try:
+        return Q(uid=UUID(query)) if len(query) >= 32 else None
+    except ValueError:
+        return None
+
+
+def _terms_of(shingle: str) -> set[int]:
+    """A pair of characters is a term of every entry that holds it, however the words around it were cut."""
+    whole, parts = text.dimension_of(shingle), set(text.terms(shingle))
+    return {whole} if whole in parts else parts
+
+
+def _is_indexed(word: str) -> bool:
+    """Neither a single Chinese character, which is a term only where it is a word, nor a word found everywhere."""
+    return bool(text.terms(word)) and (len(word) > 1 or word.isascii())
+
+
+#: Rows of one file: it is made while a person waits.
+ROWS_MOST = 10_000
+#: What a spreadsheet would take for a formula.
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
+
+def csv_text(columns: Sequence[str], rows: Iterable[Iterable[Any]]) -> str:
+    """A table for spreadsheets: times by the clock of the page, and nothing they would take for a formula."""
+    page = StringIO()
+    page.write("\ufeff")  # so that spreadsheets read it as UTF-8
+    lines = csv.writer(page)
+    lines.writerow(columns)
+    lines.writerows([_cell(value) for value in row] for row in rows)
+    return page.getvalue()
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, datetime):
+        return localtime(value).isoformat(timespec="seconds")
+    shown = "" if value is None else str(value)
+    return f"'{shown}" if shown.startswith(_FORMULA) else shown
+
+
+def saved_file(content: str | bytes, name: str, content_type: str) -> HttpResponse:
+    """A file that the browser saves under this name, and no cache keeps."""
+    headers = {"Content-Disposition": f'attachment; filename="{name}"', "Cache-Control": "no-store"}
+    return HttpResponse(content, content_type=content_type, headers=headers)
+
+
+class CsvList:
+    """For the admin of a list that leaves as it is narrowed; noted like anything else that leaves."""
+
+    csv_name: str
+    csv_columns: Sequence[str]
+    admin_site: Any
+    opts: Any
+    get_changelist_instance: Any
+
+    def csv_rows(self, changelist: Any, rows: list[Any]) -> Iterable[Iterable[Any]]:
+        """The values of rows of the list, in the order of the columns."""
+        raise NotImplementedError
+
+    def get_urls(self) -> list[Any]:
+        page = self.admin_site.admin_view(self.as_csv)
+        own = path("csv/", page, name=f"{self.opts.app_label}_{self.opts.model_name}_csv")
+        return [own, *super().get_urls()]  # type: ignore[misc]
+
+    @needs(Right.EXPORT)
+    def as_csv(self, request: HttpRequest) -> HttpResponse:
+        """The first ROWS_MOST rows, in the workspaces of the right; the name of the file says when there are more."""
+        try:
+            changelist = self.get_changelist_instance(request)
+        except IncorrectLookupParameters:
+            return HttpResponseRedirect(reverse(f"admin:{self.opts.app_label}_{self.opts.model_name}_changelist"))
+        rows = list(in_workspaces(changelist.queryset, workspaces_of(request, Right.EXPORT))[: ROWS_MOST + 1])
+        first = f"-first-{ROWS_MOST}" if len(rows) > ROWS_MOST else ""
+        text = csv_text(self.csv_columns, self.csv_rows(changelist, rows[:ROWS_MOST]))
+        narrowed = sorted(set(request.GET) - {""})  # by what, not to which values: those may be people's words
+        about = f"{self.csv_name}.csv"
+        note(request, AuditEvent.EXPORTED, about=about, details={"text": ", ".join(narrowed)[:200]})
+        return saved_file(text, f"{self.csv_name}{first}.csv", "text/csv; charset=utf-8")

@@ -1,0 +1,154 @@
+"""Pages of the admin that are none of Django's own, the way back from them, their clock, and long lists by pages."""
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any
+from urllib.parse import urlencode
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from django.contrib import admin
+from django.core.paginator import EmptyPage, Page, Paginator
+from django.http import HttpRequest
+from django.template.response import TemplateResponse
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.http import url_has_allowed_host_and_scheme
+from django.utils.translation import gettext as _
+from unfold.views import ChangeList
+
+from memories.models import Workspace
+
+
+def own_page(
+    request: HttpRequest, template: str, context: Mapping[str, Any], model_admin: Any = None, **options: Any
+) -> TemplateResponse:
+    """A page with side bar and head; that of a table's admin says whose it is. Like every page here, never cached."""
+    request.current_app = admin.site.name
+    frame = admin.site.each_context(request) | ({"opts": model_admin.opts} if model_admin else {})
+    return TemplateResponse(request, template, {**frame, **context}, **options)
+
+
+def row_number(text: object) -> int | None:
+    """The id of a row that a request names; None where it is none: what is longer is no id."""
+    digits = str(text)
+    return int(digits) if digits.isascii() and digits.isdecimal() and len(digits) < 19 else None
+
+
+#: Names the page that led here, in the address of a page.
+RETURN_PARAMETER = "_back"
+#: Django's own, with the search and the filters of the list that led here.
+FILTERS_PARAMETER = "_changelist_filters"
+
+
+def return_url(request: HttpRequest, listed: str) -> str:
+    """The page that led here, if the address names one of the admin; else the list at `listed`, as it was narrowed."""
+    back = request.GET.get(RETURN_PARAMETER, "")
+    if back.startswith(reverse("admin:index")) and url_has_allowed_host_and_scheme(back, allowed_hosts=None):
+        return back
+    if request.path == listed:
+        return request.get_full_path()
+    filters = request.GET.get(FILTERS_PARAMETER, "")
+    return f"{listed}?{filters}" if filters else listed
+
+
+def with_return_url(request: HttpRequest, address: str) -> str:
+    """An address with the way back of this page handed on."""
+    kept = {name: request.GET[name] for name in (RETURN_PARAMETER, FILTERS_PARAMETER) if request.GET.get(name)}
+    return f"{address}?{urlencode(kept)}" if kept else address
+
+
+def actions_with_return_url(request: HttpRequest, actions: list[Any]) -> list[Any]:
+    """The buttons of a page, each leading back to where the page leads back to."""
+    return [_action_with_return_url(request, action) for action in actions]
+
+
+def _action_with_return_url(request: HttpRequest, action: Any) -> Any:
+    if not isinstance(action, dict):
+        return action
+    if "items" in action:
+        return action | {"items": actions_with_return_url(request, action["items"])}
+    return action | {"path": with_return_url(request, action["path"])} if "path" in action else action
+
+
+class BoundedPaginator(Paginator):  # type: ignore[type-arg]
+    """Counts at most LIMIT rows: longer lists are to be narrowed.
+
+    Counting 100,000 rows exactly took longer than everything else on the page.
+    """
+
+    LIMIT = 5_000
+    template_name = "admin/pages_bounded.html"
+
+    @cached_property
+    def count(self) -> int:
+        """What fits on one page has been counted by reading it: a search that finds little reads the table once."""
+        if len(self.first_rows) <= self.per_page:
+            return len(self.first_rows)
+        rows = self.object_list
+        return rows.order_by()[: self.LIMIT].count() if hasattr(rows, "order_by") else len(rows)
+
+    @cached_property
+    def first_rows(self) -> list[Any]:
+        """The first page and one row more."""
+        return list(self.object_list[: self.per_page + 1])
+
+    def validate_number(self, number: Any) -> int:
+        """The nearest page there is: the list may have been longer when its address was written."""
+        try:
+            return super().validate_number(number)
+        except EmptyPage:
+            return self.num_pages if int(number) > 1 else 1
+
+    def page(self, number: int | str) -> Page[Any]:
+        if self.validate_number(number) == 1:
+            return Page(self.first_rows[: self.per_page], 1, self)
+        return super().page(number)
+
+    @property
+    def count_label(self) -> str:
+        return (
+            _("more than %(limit)s") % {"limit": f"{self.LIMIT:,}"} if self.count >= self.LIMIT else f"{self.count:,}"
+        )
+
+
+class BoundedChangeList(ChangeList):
+    """A list that does not offer to show all when all is what it shows."""
+
+    full_result_count: Any
+    page_num: int
+
+    def get_results(self, request: HttpRequest) -> None:
+        super().get_results(request)
+        if not self.multi_page:  # Django would ask for it once more
+            self.result_list = self.paginator.first_rows
+        self.page_num = min(self.page_num, self.paginator.num_pages)
+        if not (self.query or self.has_active_filters):
+            self.full_result_count = self.result_count
+
+
+#: Holds the name of the zone somebody chose.
+ZONE_COOKIE = "memplatform_zone"
+
+
+def zone_named(name: str) -> ZoneInfo | None:
+    """The time zone of this name; None where there is none."""
+    try:
+        return ZoneInfo(name) if name else None
+    except (ZoneInfoNotFoundError, ValueError, OSError):  # a path that is no zone
+        return None
+
+
+def chosen_zone(request: HttpRequest) -> ZoneInfo | None:
+    """The zone the reader chose for all pages."""
+    return zone_named(request.COOKIES.get(ZONE_COOKIE, ""))
+
+
+def show_zone_of(request: HttpRequest, workspace: Workspace) -> None:
+    """Show the times of a page by the clock of its workspace, unless the reader chose another for all pages."""
+    if chosen_zone(request) is None:
+        timezone.activate(workspace.zone())
+
+
+def quarantine_url(**seed: Any) -> str:
+    """The page that asks about an entry, a batch, the file of a scope, or a bot."""
+    return f"{reverse('quarantine_new')}?{urlencode(seed)}"

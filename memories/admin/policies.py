@@ -1,0 +1,457 @@
+"""Policies: what holds in a workspace, a preview of other numbers before they are saved, and every version (F2)."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import datetime
+from hashlib import sha256
+from typing import Any
+from uuid import uuid4
+
+from django import forms
+from django.contrib import admin, messages
+from django.core.exceptions import PermissionDenied
+from django.db import OperationalError, connection, transaction
+from django.db.models import QuerySet
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed, HttpResponseRedirect
+from django.urls import path, reverse
+from django.utils import timezone
+from django.utils.http import urlencode
+from django.utils.translation import gettext, ngettext
+from django.utils.translation import gettext_lazy as _
+
+from memories.admin.access import RestrictedAdmin, actor_of, in_workspaces, workspace_choice
+from memories.admin.auditing import note
+from memories.admin.forms import TextField
+from memories.admin.history import history_page, row_history
+from memories.admin.labels import actor_label
+from memories.admin.pages import own_page
+from memories.admin.policy_numbers import (
+    KINDS,
+    EffectiveNumber,
+    Number,
+    NumberChange,
+    NumbersForm,
+    changes_between,
+    effective,
+    numbers_of,
+    unlimited_field,
+)
+from memories.audit.models import AuditEvent
+from memories.choices import Operation, PolicyKind
+from memories.entries.history import stored_columns
+from memories.evaluation.pinned import NewlyFailing, newly_failing
+from memories.kinds import SECRET
+from memories.lifecycle import expiry
+from memories.models import Change, Entry, Policy, Workspace
+from memories.models.change import acting
+from memories.models.policy import Policies, Subject
+from memories.recall import what_if
+from memories.staff.rights import VIEW, Needs, held_in, holds, needs, workspaces_of
+from memories.staff.roles import Right
+
+Values = dict[Subject, float | None]
+_Rows = dict[int, dict[str, Any]]  # columns by the id of the row
+#: Changes that are read back: what is older stands in the history of each number.
+CHANGES_READ = 500
+
+
+@dataclass(frozen=True)
+class Version:
+    """The policies of a workspace from one change on."""
+
+    number: int  # id of its last change
+    at: datetime
+    actor: str
+    reason: str
+    lines: list[NumberChange]
+    values: Values
+    is_present: bool
+
+
+def versions_of(workspace_id: int) -> list[Version]:
+    """The versions of a workspace's policies, the newest first: walked back from what holds now."""
+    changes = Change.objects.filter(workspace_id=workspace_id, table_name=Policy._meta.db_table).order_by("-id")
+    rows: _Rows = {row["id"]: {**row} for row in Policy.objects.filter(workspace_id=workspace_id).values()}
+    versions: list[Version] = []
+    after = _values(rows)
+    for group in _groups(changes[:CHANGES_READ]):
+        reason = _reason(group, rows)
+        for change in group:
+            if change.op == Operation.INSERT:
+                rows.pop(change.row_id, None)
+            elif change.op == Operation.DELETE:
+                rows[change.row_id] = dict(change.old)
+            elif change.row_id in rows:
+                rows[change.row_id] = rows[change.row_id] | change.old
+        before = _values(rows)
+        versions.append(
+            Version(
+                number=group[0].pk,
+                at=group[0].at,
+                actor=actor_label(group[0].actor),
+                reason=reason,
+                lines=changes_between(before, after),
+                values=after,
+                is_present=not versions,
+            )
+        )
+        after = before
+    return versions
+
+
+def _groups(changes: Sequence[Change] | Any) -> list[list[Change]]:
+    """Changes that were saved together, by their run; others are alone."""
+    groups: list[list[Change]] = []
+    for change in changes:
+        if groups and change.run and groups[-1][0].run == change.run:
+            groups[-1].append(change)
+        else:
+            groups.append([change])
+    return groups
+
+
+def _reason(group: Sequence[Change], rows: _Rows) -> str:
+    """The reason of a save; what was changed without one may still carry that of an earlier one."""
+    if not group[0].run:
+        return ""
+    change = group[0]
+    row = change.old if change.op == Operation.DELETE else rows.get(change.row_id, {})
+    return str(row.get("reason", ""))
+
+
+def _values(rows: _Rows) -> Values:
+    return {(row["kind"], row["entry_type"], row["scope_kind"], row["name"]): row["value"] for row in rows.values()}
+
+
+#: Seconds the database may take to count what would end.
+COUNT_SECONDS = 5
+#: And the pinned tests, about so many.
+PINNED_SECONDS = 3.0
+SAMPLES, ANSWERS_SHOWN, WORDS = 6, 12, 160
+
+
+@dataclass(frozen=True)
+class Sample:
+    """A memory by its words; of a credential none are shown."""
+
+    entry: Entry
+
+    @property
+    def words(self) -> str:
+        return gettext("a credential") if self.entry.category in SECRET else self.entry.content[:WORDS]
+
+
+@dataclass(frozen=True)
+class AnswerRow:
+    """A question whose answer would change, with the memories that go and come."""
+
+    other: what_if.OtherAnswer
+    went: list[Sample]
+    came: list[Sample]
+
+
+@dataclass
+class Preview:
+    """What saving these policies would do."""
+
+    wanted: Values
+    before: str  # a fingerprint of what holds now
+    changes: list[NumberChange]
+    serving: expiry.ServingChange | None = None  # None: no time to live changes, or it was not counted in time
+    is_uncounted: bool = False
+    samples: list[Sample] = field(default_factory=list)
+    answers: what_if.AskedAgain | None = None
+    rows: list[AnswerRow] = field(default_factory=list)
+    pinned: NewlyFailing | None = None
+
+    @property
+    def more_samples(self) -> int:
+        return max((self.serving.ended if self.serving else 0) - len(self.samples), 0)
+
+    @property
+    def more_rows(self) -> int:
+        return max((len(self.answers.others) if self.answers else 0) - len(self.rows), 0)
+
+
+def fingerprint(values: Values) -> str:
+    """Equal for the same policies."""
+    return sha256(repr(sorted(values.items())).encode()).hexdigest()[:16]
+
+
+def preview(workspace: Workspace, wanted: Values, *, now: datetime) -> Preview:
+    """What these policies would change in a workspace, in bounded time; nothing is kept."""
+    present = Policy.objects.of(workspace.pk)
+    result = Preview(wanted, fingerprint(present.values), changes_between(present.values, wanted))
+    if not result.changes:
+        return result
+    after = Policies.of_values(wanted)
+    if any(change.number.kind == PolicyKind.TTL for change in result.changes):
+        # how many memories would end, and some of them; or that the database needs too long
+        try:
+            with _seconds(COUNT_SECONDS):
+                result.serving = expiry.change_of_serving(workspace.pk, present, after, now=now)
+                if result.serving.ended:
+                    rows = expiry.newly_over(workspace.pk, present, after, now=now)[:SAMPLES]
+                    result.samples = [Sample(entry) for entry in rows]
+        except OperationalError:
+            result.is_uncounted = True
+    result.answers = what_if.ask_again(workspace.pk, present, after, now=now, zone=workspace.zone())
+    result.rows = _rows(workspace, result.answers.others[:ANSWERS_SHOWN])
+    result.pinned = newly_failing(workspace, after, now=now, seconds=PINNED_SECONDS)
+    return result
+
+
+@contextmanager
+def _seconds(most: float) -> Iterator[None]:
+    """A transaction whose statements may take so long each. Raises OperationalError where one does not end."""
+    with transaction.atomic():
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT set_config('statement_timeout', %s, true)", [f"{int(most * 1000)}ms"])
+        yield
+
+
+def _rows(workspace: Workspace, others: Sequence[what_if.OtherAnswer]) -> list[AnswerRow]:
+    named = {entry for other in others for entry in (*other.went, *other.came)}
+    found = Entry.objects.filter(workspace_id=workspace.pk).in_bulk(named)
+
+    def samples(entries: Sequence[int]) -> list[Sample]:
+        return [Sample(found[entry]) for entry in entries if entry in found]
+
+    return [AnswerRow(other, samples(other.went), samples(other.came)) for other in others]
+
+
+@dataclass(frozen=True)
+class Removed:
+    """A policy that was removed, as the page lists it."""
+
+    change: Change
+
+    @property
+    def actor(self) -> str:
+        return actor_label(self.change.actor)
+
+    @property
+    def policy(self) -> Policy:
+        return policy_of(self.change)
+
+    @property
+    def number(self) -> Number:
+        return Number(self.policy.subject)
+
+    @property
+    def value(self) -> str:
+        return self.number.value_label(self.policy.value)
+
+    @property
+    def bring_back(self) -> str:
+        """The form of its kind, with the number that was removed filled in."""
+        return set_url(self.policy, **prefilled(self.policy))
+
+
+def removals(request: HttpRequest) -> QuerySet[Change]:
+    """The removals of policies, the last first, in the workspaces of whoever asks."""
+    rows = Change.objects.filter(table_name=Policy._meta.db_table, op=Operation.DELETE).order_by("-id")
+    found: QuerySet[Change] = in_workspaces(rows, workspaces_of(request))
+    return found
+
+
+def policy_of(removal: Change) -> Policy:
+    """The policy as it was when it was removed; not to be saved."""
+    columns = {column.attname for column in Policy._meta.concrete_fields} - {"created_at", "updated_at"}
+    return Policy(**{name: value for name, value in removal.old.items() if name in columns})
+
+
+def set_url(policy: Policy, **given: Any) -> str:
+    """The form of a policy's kind in its workspace, with numbers filled in."""
+    number = Number(policy.subject)
+    query = urlencode({"of": policy.workspace_id, **given})
+    return f"{reverse('admin:memories_policy_set', args=[policy.kind])}?{query}#id_{number.field}"
+
+
+def prefilled(policy: Policy) -> dict[str, Any]:
+    """The parameters of an address that fill a policy's number in."""
+    number = Number(policy.subject)
+    return {unlimited_field(number): "on"} if policy.value is None else {number.field: f"{policy.value:g}"}
+
+
+def filled_in(request: HttpRequest, kind: str) -> dict[Subject, float | None]:
+    """The numbers an address fills in; what is no number is left out."""
+    found: dict[Subject, float | None] = {}
+    for number in numbers_of(kind):
+        if unlimited_field(number) in request.GET:
+            found[number.subject] = None
+        elif given := request.GET.get(number.field):
+            try:
+                found[number.subject] = float(given)
+            except ValueError:
+                continue
+    return found
+
+
+REMOVED_SHOWN = 20
+_LIST = "admin:memories_policy_changelist"
+
+
+class SaveForm(forms.Form):
+    """Why the numbers are changed; kept with the version."""
+
+    reason = TextField(
+        label=_("Reason"),
+        max_length=500,
+        required=False,
+        help_text=_("Kept with this version, for whoever asks later."),
+        rows=2,
+    )
+
+
+@admin.register(Policy)
+class PolicyAdmin(RestrictedAdmin):
+    """Numbers are set by the form of their kind, after a preview; all versions are kept, and can be gone back to."""
+
+    members_may: Needs = {**VIEW, "change": Right.OPERATE}
+    ordering = ["workspace__name", "kind", "entry_type", "scope_kind", "name"]
+    list_select_related = ["workspace"]
+    change_list_template = "admin/memories/policies.html"
+
+    def get_urls(self) -> list[Any]:
+        view = self.admin_site.admin_view
+        return [
+            path("set/<slug:policy_kind>/", view(self.set_numbers), name="memories_policy_set"),
+            path("versions/", view(self.versions), name="memories_policy_versions"),
+            path("versions/<int:version>/back/", view(self.go_back), name="memories_policy_go_back"),
+            *super().get_urls(),
+        ]
+
+    def list_context(self, request: HttpRequest) -> dict[str, Any]:
+        """Everything that holds in a workspace, the defaults included, and what was removed."""
+        mine, chosen = workspace_choice(request)
+        policies = Policy.objects.of(chosen.pk) if chosen else Policies([])
+        return {
+            "workspaces": mine,
+            "chosen": chosen,
+            "may": held_in(request, chosen.pk) if chosen else {},
+            "kinds": [(kind, *KINDS[kind], _table(effective(kind, policies))) for kind in PolicyKind],
+            "removed": [Removed(removal) for removal in removals(request)[:REMOVED_SHOWN]],
+        }
+
+    def changeform_view(
+        self, request: HttpRequest, object_id: str | None = None, form_url: str = "", extra_context: Any = None
+    ) -> Any:
+        """The form of its kind, for those who may use it."""
+        if object_id is None:
+            return super().changeform_view(request, object_id, form_url, extra_context)
+        policy: Policy = self.reach(request, object_id, "view")
+        if request.method != "GET":
+            return HttpResponseNotAllowed(["GET"])
+        may = holds(request, Right.OPERATE, policy.workspace_id)
+        return HttpResponseRedirect(set_url(policy) if may else _list_url(policy.workspace_id))
+
+    def history_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> HttpResponse:
+        """Also of a policy that was removed."""
+        removal = next((one for one in removals(request) if str(one.row_id) == object_id), None)
+        if removal is None:
+            row = self.reach(request, object_id, "view")
+            return history_page(self, request, row, row_history(row, stored_columns(row)), reverse(_LIST))
+        policy = policy_of(removal)
+        return history_page(self, request, policy, row_history(policy, {}), reverse(_LIST))
+
+    # -- setting numbers
+
+    @needs(Right.OPERATE)
+    def set_numbers(self, request: HttpRequest, policy_kind: str) -> HttpResponse:
+        """The numbers of a kind: filled in, looked at in a preview, saved."""
+        if policy_kind not in PolicyKind.values:
+            raise Http404
+        workspace = self._workspace(request, Right.OPERATE)
+        values = Policy.objects.of(workspace.pk).values
+        shown = values | filled_in(request, policy_kind)
+        form = NumbersForm(
+            request.POST if request.method == "POST" else None,
+            kind=policy_kind,
+            values=shown if request.method == "GET" else values,
+        )
+        name, text = KINDS[PolicyKind(policy_kind)]
+        context = {"form": form, "kind": policy_kind, "name": name, "text": text}
+        if not (request.method == "POST" and form.is_valid()):
+            return self._page(request, "policy_set", workspace, **context)
+        return self._preview_or_save(request, workspace, form.wanted(), hidden=form.hidden(), **context)
+
+    @needs(Right.READ)
+    def versions(self, request: HttpRequest) -> HttpResponse:
+        workspace = self._workspace(request, Right.READ)
+        return self._page(request, "policy_versions", workspace, versions=versions_of(workspace.pk))
+
+    @needs(Right.OPERATE)
+    def go_back(self, request: HttpRequest, version: int) -> HttpResponse:
+        """All policies as they were in a version, after the same preview."""
+        workspace = self._workspace(request, Right.OPERATE)
+        found = next((one for one in versions_of(workspace.pk) if one.number == version), None)
+        if found is None:
+            raise Http404
+        if request.method == "POST":
+            return self._preview_or_save(request, workspace, found.values, hidden=[], version=found)
+        shown = preview(workspace, found.values, now=timezone.now())
+        return self._page(request, "policy_set", workspace, version=found, preview=shown, save=SaveForm())
+
+    def _preview_or_save(
+        self, request: HttpRequest, workspace: Workspace, wanted: Values, *, hidden: Any, **context: Any
+    ) -> HttpResponse:
+        """Save what was previewed; a preview where it was not asked to, or others changed something meanwhile."""
+        is_saving = "confirmed" in request.POST
+        save = SaveForm(request.POST if is_saving else None)
+        present = fingerprint(Policy.objects.of(workspace.pk).values)
+        shown = None
+        if is_saving and save.is_valid() and not save.cleaned_data["reason"]:
+            shown = preview(workspace, wanted, now=timezone.now())
+            if shown.pinned and shown.pinned.runs:
+                save.add_error("reason", gettext("Pinned tests would fail: say why it is to be so all the same."))
+        if is_saving and request.POST.get("before") != present:
+            messages.warning(request, gettext("Somebody changed these policies meanwhile: look at them again."))
+        elif is_saving and save.is_valid():
+            reason = save.cleaned_data["reason"]
+            run = f"policies:{uuid4().hex}"
+            with acting(actor_of(request), run=run):
+                changed = Policy.objects.put(workspace.pk, wanted, reason=reason)
+                note(request, AuditEvent.SETTING, workspace, details={"what": "policies", "rows": changed})
+            text = ngettext("%(n)d policy was changed.", "%(n)d policies were changed.", changed) % {"n": changed}
+            messages.success(request, f"{text} {gettext('It holds from the next call on.')}")
+            return HttpResponseRedirect(_list_url(workspace.pk))
+        shown = shown or preview(workspace, wanted, now=timezone.now())
+        return self._page(request, "policy_set", workspace, preview=shown, hidden=hidden, save=save, **context)
+
+    # -- which workspace
+
+    def _workspace(self, request: HttpRequest, right: Right) -> Workspace:
+        """The workspace of a page. Raises Http404, or PermissionDenied where this person may not do it there."""
+        asked = request.GET.get("of")
+        _mine, chosen = workspace_choice(request)
+        if chosen is None or (asked and str(chosen.pk) != asked):
+            raise Http404
+        if not holds(request, right, chosen.pk):
+            raise PermissionDenied
+        return chosen
+
+    def _page(self, request: HttpRequest, template: str, workspace: Workspace, **context: Any) -> HttpResponse:
+        page = {
+            "title": gettext("Policies"),
+            "subtitle": workspace.name,
+            "chosen": workspace,
+            "may": held_in(request, workspace.pk),
+            "tabs": [(kind, name) for kind, (name, _text) in KINDS.items()],
+            "back": _list_url(workspace.pk),
+        }
+        return own_page(request, f"admin/memories/{template}.html", page | context, self)
+
+
+def _list_url(workspace_id: int) -> str:
+    return f"{reverse(_LIST)}?{urlencode({'of': workspace_id})}"
+
+
+def _table(numbers: list[EffectiveNumber]) -> list[list[EffectiveNumber]]:
+    """The numbers in rows: those of one type beside each other."""
+    rows: dict[Any, list[EffectiveNumber]] = {}
+    for number in numbers:
+        _kind, entry_type, _scope_kind, name = number.number.subject
+        rows.setdefault(entry_type or name, []).append(number)
+    return list(rows.values())

@@ -1,0 +1,325 @@
+"""Every number a workspace may set: what it does, its unit, its default and range; and the form of each kind."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any
+
+from django import forms
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+from unfold.widgets import UnfoldAdminTextInputWidget
+
+from memories.choices import EntryType, PolicyKind, ScopeKind
+from memories.conf import conf
+from memories.kinds import type_rule
+from memories.models.policy import WEIGHTS, Policies, Subject
+from memories.recall.ranking import fitted_weights
+
+#: The kinds of policies, each with what it does in a sentence above its form.
+KINDS = {
+    PolicyKind.TTL: (
+        _("Time to live"),
+        _(
+            "How many days a memory is served after it was last said. Then it is no longer recalled, and the night "
+            "expires it; it can be restored. A term of its own wins, and what is pinned stays."
+        ),
+    ),
+    PolicyKind.QUOTA: (
+        _("Quotas of a recall"),
+        _("How many memories of a type one recall serves before places that are left go to the best of the rest."),
+    ),
+    PolicyKind.WEIGHT: (
+        _("Weights of the ranking"),
+        _("What counts for how much when memories are ranked for a question."),
+    ),
+}
+SCOPES: dict[str, Any] = {ScopeKind.USER: _("of a person"), ScopeKind.CHAT: _("of a chat")}
+TYPES: dict[str, Any] = {
+    EntryType.CHAT_TURN: _("What was said and answered, a message and its answer."),
+    EntryType.AUTO_CAPTURE: _("What the bot did with its tools, and what came of it."),
+    EntryType.WORKFLOW_TRACE: _("In which order tools were used."),
+    EntryType.USER_EXPLICIT: _("What somebody had remembered on purpose."),
+    EntryType.FACT: _("What was drawn from conversations, or stated as a fact."),
+    EntryType.NOTE: _("Lines of files in markdown."),
+}
+
+
+@dataclass(frozen=True)
+class _Weight:
+    """What a weight of the ranking is, and the values it may have."""
+
+    label: Any
+    text: Any
+    unit: Any
+    most: float
+    step: float = 0.01
+
+
+_SHARE, _SCORE = _("0 to 1"), _("added to the score")
+_WEIGHTS = {
+    "alpha": _Weight(
+        _("Meaning against words"), _("0 goes by the words of the question alone, 1 by its meaning alone."), _SHARE, 1
+    ),
+    "min_similarity": _Weight(
+        _("Least similarity"),
+        _("What is found by meaning alone has to be so near: 0 is unrelated, 1 a clear answer. Higher serves less."),
+        _SHARE,
+        1,
+    ),
+    "speaker_boost": _Weight(
+        _("Boost for who said it"), _("For memories of the person the question names."), _SCORE, 10
+    ),
+    "date_boost": _Weight(
+        _("Boost for the day"),
+        _("For what was said on a day the question names; three times as much if it is about that day."),
+        _SCORE,
+        10,
+    ),
+    "recency": _Weight(
+        _("Boost for what is new"),
+        _("For what was just said; it fades within days. More costs answers that are older."),
+        _SCORE,
+        10,
+    ),
+    "max_recalls": _Weight(
+        _("Memories of a recall"), _("How many one recall serves, unless the bot asks for another number."),
+        _("memories"), 50, 1,
+    ),
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Number:
+    """One number a workspace may set."""
+
+    subject: Subject
+
+    @property
+    def kind(self) -> str:
+        return self.subject[0]
+
+    @property
+    def field(self) -> str:
+        """Its name in forms and addresses."""
+        _kind, entry_type, scope_kind, name = self.subject
+        return name or f"{entry_type}-{scope_kind}"
+
+    @property
+    def label(self) -> str:
+        _kind, entry_type, scope_kind, name = self.subject
+        if name:
+            return str(_WEIGHTS[name].label) if name in _WEIGHTS else name
+        return f"{self.heading} · {SCOPES[scope_kind]}"
+
+    @property
+    def heading(self) -> str:
+        """The type it is about."""
+        return str(dict(EntryType.choices)[self.subject[1]])
+
+    @property
+    def full_label(self) -> str:
+        return f"{KINDS[PolicyKind(self.kind)][0]}: {self.label}"
+
+    @property
+    def text(self) -> Any:
+        """What it does, in a sentence."""
+        _kind, entry_type, _scope_kind, name = self.subject
+        return _WEIGHTS[name].text if name else TYPES[entry_type]
+
+    @property
+    def unit(self) -> Any:
+        if self.kind == PolicyKind.WEIGHT:
+            return _WEIGHTS[self.subject[3]].unit
+        return gettext("days") if self.kind == PolicyKind.TTL else gettext("memories")
+
+    @property
+    def most(self) -> float | None:
+        return _WEIGHTS[self.subject[3]].most if self.kind == PolicyKind.WEIGHT else None
+
+    @property
+    def least(self) -> float:
+        return 1 if self.is_whole and self.kind == PolicyKind.WEIGHT else 0
+
+    @property
+    def step(self) -> float | str:
+        if self.kind == PolicyKind.WEIGHT:
+            return _WEIGHTS[self.subject[3]].step
+        return 1 if self.kind == PolicyKind.QUOTA else "any"
+
+    @property
+    def is_whole(self) -> bool:
+        return self.step == 1
+
+    @property
+    def may_be_unlimited(self) -> bool:
+        return self.kind != PolicyKind.WEIGHT
+
+    @property
+    def default(self) -> float | None:
+        """The built-in number; None: without limit."""
+        kind, entry_type, scope_kind, name = self.subject
+        if kind == PolicyKind.WEIGHT:
+            fitted = fitted_weights().get(name.removeprefix("feature_"), 0.0)
+            return float(getattr(conf, name.upper(), fitted))
+        rule = type_rule(entry_type)
+        if kind == PolicyKind.QUOTA:
+            return rule.quotas.get(scope_kind)
+        ttl = rule.ttls.get(scope_kind)
+        return ttl.days if ttl else None
+
+    @property
+    def default_label(self) -> str:
+        return self.value_label(self.default)
+
+    def value_label(self, value: float | None) -> str:
+        """A value of it, as people read it."""
+        if value is None and self.may_be_unlimited:
+            return str(self.unlimited_label)
+        number = f"{self.default if value is None else value:g}"
+        return gettext("%(days)s days") % {"days": number} if self.kind == PolicyKind.TTL else number
+
+    @property
+    def unlimited_label(self) -> str:
+        return gettext("never ends") if self.kind == PolicyKind.TTL else gettext("no limit")
+
+
+def numbers_of(kind: str) -> Iterator[Number]:
+    """The numbers of a kind of policy."""
+    if kind == PolicyKind.WEIGHT:
+        yield from (Number((kind, "", "", name.lower())) for name in WEIGHTS)
+        return
+    for entry_type in EntryType:
+        for scope_kind in ScopeKind:
+            yield Number((kind, entry_type.value, scope_kind.value, ""))
+
+
+@dataclass(frozen=True)
+class EffectiveNumber:
+    """A number with the value that holds in a workspace."""
+
+    number: Number
+    is_set: bool
+    value: float | None
+
+    @property
+    def label(self) -> str:
+        return self.number.value_label(self.value)
+
+
+def effective(kind: str, policies: Policies) -> list[EffectiveNumber]:
+    """The numbers of a kind as they hold under these policies."""
+    values = policies.values
+    return [
+        EffectiveNumber(number, number.subject in values, values.get(number.subject, number.default))
+        for number in numbers_of(kind)
+    ]
+
+
+@dataclass(frozen=True)
+class NumberChange:
+    """A number that is to be another one, or was."""
+
+    number: Number
+    before: str
+    after: str
+
+
+def changes_between(before: dict[Subject, float | None], after: dict[Subject, float | None]) -> list[NumberChange]:
+    """What differs between two sets of policies; a default stands as what it comes to."""
+    changed = [
+        subject
+        for subject in sorted(before.keys() | after.keys())
+        if (subject in before, before.get(subject)) != (subject in after, after.get(subject))
+    ]
+    return [
+        NumberChange(Number(subject), _label(Number(subject), before), _label(Number(subject), after))
+        for subject in changed
+    ]
+
+
+def _label(number: Number, values: dict[Subject, float | None]) -> str:
+    if number.subject in values:
+        return number.value_label(values[number.subject])
+    return gettext("default: %(value)s") % {"value": number.default_label}
+
+
+def unlimited_field(number: Number) -> str:
+    """The name of the box that says a number has no end."""
+    return f"{number.field}-unlimited"
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A number of the form, as its template shows it."""
+
+    number: Number
+    value: Any
+    unlimited: Any
+    column: Any
+
+
+class NumbersForm(forms.Form):
+    """Empty: the default holds. A number and «never ends» exclude each other."""
+
+    def __init__(self, data: Any = None, *, kind: str, values: Mapping[Subject, float | None]) -> None:
+        super().__init__(data)
+        self.kind, self.numbers, self.given = kind, list(numbers_of(kind)), dict(values)
+        for number in self.numbers:
+            self._add(number)
+
+    def _add(self, number: Number) -> None:
+        value = self.given.get(number.subject)
+        is_unlimited = number.may_be_unlimited and number.subject in self.given and value is None
+        kind: Any = forms.IntegerField if number.is_whole else forms.FloatField
+        shown = int(value) if number.is_whole and value is not None else value
+        hint = number.unlimited_label if number.default is None else f"{number.default:g}"
+        attrs = {"type": "number", "step": number.step, "inputmode": "decimal", "placeholder": hint}
+        attrs |= {"aria-label": number.label}
+        self.fields[number.field] = kind(
+            label=number.label,
+            required=False,
+            min_value=number.least,
+            max_value=number.most,
+            initial=f"{shown:g}" if shown is not None else None,
+            widget=UnfoldAdminTextInputWidget(attrs=attrs | {"min": number.least, "max": number.most or ""}),
+        )
+        if number.may_be_unlimited:
+            label, field = number.unlimited_label, forms.BooleanField(required=False, initial=is_unlimited)
+            field.label = label
+            self.fields[unlimited_field(number)] = field
+
+    def clean(self) -> dict[str, Any]:
+        data = super().clean() or self.cleaned_data
+        for number in self.numbers:
+            if data.get(unlimited_field(number)) and data.get(number.field) is not None:
+                self.add_error(number.field, _("Either a number or without an end, not both."))
+        return data
+
+    def wanted(self) -> dict[Subject, float | None]:
+        """All policies of the workspace as they are wanted; those of other kinds stay."""
+        own = {number.subject for number in self.numbers}
+        wanted = {subject: value for subject, value in self.given.items() if subject not in own}
+        for number in self.numbers:
+            value = self.cleaned_data.get(number.field)
+            if value is not None:
+                wanted[number.subject] = float(value)
+            elif self.cleaned_data.get(unlimited_field(number)):
+                wanted[number.subject] = None
+        return wanted
+
+    def hidden(self) -> list[tuple[str, Any]]:
+        """What was sent, for the form that saves exactly what was previewed."""
+        return [(name, self.data[name]) for name in self.fields if self.data.get(name)]
+
+    def rows(self) -> Iterator[tuple[Any, Any, list[Cell]]]:
+        """Heading, sentence and cells of each row."""
+        for _about, group in groupby(self.numbers, lambda number: (number.subject[1], number.subject[3])):
+            cells = [self._cell(number) for number in group]
+            first = cells[0].number
+            yield first.label if self.kind == PolicyKind.WEIGHT else first.heading, first.text, cells
+
+    def _cell(self, number: Number) -> Cell:
+        unlimited = self[unlimited_field(number)] if number.may_be_unlimited else None
+        column = "" if self.kind == PolicyKind.WEIGHT else SCOPES[number.subject[2]]
+        return Cell(number, self[number.field], unlimited, column)

@@ -1,0 +1,391 @@
+"""What the page of a recall trace tells: why the bot said that, candidate by candidate, none of it in codes (F5)."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.formats import date_format
+from django.utils.timezone import localtime
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+
+from memories import recall
+from memories.admin.events import event_rows
+from memories.admin.files import file_url
+from memories.choices import EntryType, NeedMode
+from memories.entries.history import ServedVersion, served_versions, word_diff
+from memories.models import Entry, Policy, RecallTrace, Scope
+from memories.models.state import State, state_of
+from memories.recall import traces
+from memories.recall.traces import CandidateRecord
+
+#: Labels of the reasons of candidates.
+REASONS = {
+    "served": _("served"),
+    "limit": _("others were better"),
+    "rank": _("others were better"),  # of traces before they said so
+    "quota": _("its kind had its places"),
+    "duplicate": _("said already by another that is served"),
+    "floor": _("too far from the question"),
+    "history": _("said by the conversation that was handed out"),
+    "echo": _("only asked, or repeated from memory"),
+    "expired": _("expired"),
+    "archived": _("archived"),
+    "superseded": _("something newer took its place"),
+    "quarantined": _("in quarantine"),
+    "suppressed": _("taken out by people"),
+    "other_scope": _("not for this group to hear"),
+    "other_project": _("of another project than was named"),
+}
+MODES = {
+    "hybrid": _("words and meaning"),
+    "vector": _("meaning alone"),
+    "keyword": _("words as they stand"),
+    "fts": _("full text"),
+}
+STEPS = {
+    "need": _("does it need memory?"),
+    "policies": _("policies"),
+    "words": _("words"),
+    "dates": _("days that are named"),
+    "embedding": _("embedding"),
+    "pending": _("waiting for the newest vectors"),
+    "average": _("average of the scope"),
+    "history": _("what the conversation says"),
+    "search": _("search"),
+    "rank": _("weighing"),
+    "rerank": _("reranker"),
+    "corrections": _("corrections first"),
+    "quotas": _("quotas"),
+    "evidence": _("is it enough?"),
+    "context": _("context text"),
+    "events": _("what was said then"),
+    "passed_over": _("what may not be served"),
+}
+FEATURES = {
+    "first_person": _("said in the first person"),
+    "time_words": _("says when"),
+    "own_vector": _("near by its own words"),
+    "words_of_others": _("somebody else's words"),
+    "answers_previous": _("answers the line before"),
+    "mentions_speaker": _("speaks of the one who is asked about"),
+    "word_pairs": _("words in the question's order"),
+    "vector_rank": _("its place by meaning"),
+}
+SINCE = {
+    State.DUE: _("past its time since"),
+    State.EXPIRED: _("expired since"),
+    State.ARCHIVED: _("archived since"),
+    State.SUPERSEDED: _("replaced since"),
+    State.QUARANTINED: _("in quarantine since"),
+    State.SUPPRESSED: _("taken out since"),
+}
+CHANGES = {
+    "came": (_("new"), "success"),
+    "went": (_("gone"), "danger"),
+    "up": (_("higher"), "info"),
+    "down": (_("lower"), "warning"),
+    "stayed": (_("same place"), None),
+}
+#: What told that a message needs memory, or that it needs none.
+RULES = {
+    "remember": _("asks to remember, or whether it is remembered"),
+    "time": _("speaks of a time"),
+    "question": _("asks a question"),
+    "preference": _("speaks of likes and dislikes"),
+    "pronoun": _("points at something said before"),
+    "personal": _("speaks of the one who asks"),
+    "unfinished": _("goes on with something begun"),
+    "local": _("asks for something near by"),
+    "errand": _("asks for something to be done"),
+    "project": _("names a project"),
+    "name": _("names somebody"),
+    "too_short": _("too short to need memory"),
+    "acknowledgement": _("an acknowledgement, which needs no memory"),
+    "code": _("mostly code, which needs no memory"),
+    "no_sign": _("no sign that it needs memory"),
+    "off": _("memory is always asked"),
+}
+#: What did not answer in time, the graver first, and what answered in its place.
+DEGRADED = {
+    "embedding": _("words alone"),
+    "embedding_pending": _("the newest by words alone"),
+    "index_pending": _("files not indexed yet"),
+    "disk_full": _("the disk is full"),
+    "reembedding": _("words alone, as the embedding model changes"),
+    "rerank": _("not reranked"),
+}
+#: How near in meaning, by similarity: from here on.
+_NEARNESS = ((0.8, _("very near in meaning")), (0.5, _("near in meaning")), (0.2, _("somewhat near in meaning")))
+#: How much of the question's words it holds, by the score of the keyword retriever: from here on.
+_SHARES = ((0.6, _("most of the question’s words")), (0.25, _("some of the question’s words")))
+_FADED = 0.6
+
+
+def signs_in_words(line: Any) -> list[Any]:
+    """What spoke for a candidate, or against it, in words: its words, its meaning, its age."""
+    signs = [_least(line.keyword, _SHARES), _least(line.similarity, _NEARNESS)]
+    faded = _("faded with age") if line.decay is not None and line.decay < _FADED else None
+    return [sign for sign in (*signs, faded) if sign is not None]
+
+
+def _least(value: float | None, steps: tuple[tuple[float, Any], ...]) -> Any:
+    return None if value is None else next((label for least, label in steps if value >= least), None)
+
+
+#: The words of values, by what they are values of.
+_VALUES: Mapping[str, Mapping[str, Any]] = {
+    "mode": MODES,
+    "need": {mode.value: mode.label for mode in NeedMode},
+    "types": {kind.value: kind.label for kind in EntryType},
+}
+_TIMES = frozenset({"since", "until", "as_of"})
+#: Not for people: it repeats the scopes by their ids, or stands in a card of its own.
+_ELSEWHERE = frozenset({"heard", "events", "cached_from", "verdict"})
+_NAMES = {
+    "limit": _("At most"),
+    "mode": _("Manner"),
+    "need": _("Whether memory is needed"),
+    "asker": _("By whom"),
+    "resolved": _("Meant by the messages before"),
+    "relations": _("Known of people"),
+    "quotas": _("Quotas"),
+    "token_budget": _("Tokens at most"),
+    "filters": _("Only with"),
+    "types": _("type"),
+    "project": _("project"),
+    "since": _("Since"),
+    "until": _("Until"),
+    "as_of": _("Memory as of"),
+    "similarity": _("similarity"),
+    "strength": _("Strength of the best"),
+    "words": _("Share of the question's words"),
+    "lead": _("Lead of the one who is asked about"),
+    "entries": _("Memories searched"),
+    "speaker": _("Names a speaker"),
+    "date": _("Names a day"),
+    "days": _("Days read"),
+    "about_asker": _("About the one who asks"),
+    "contrast": _("Nearer than typical questions"),
+    "others": _("Said by somebody else"),
+    "topic": _("topic"),
+    "nearest": _("The nearest where nothing is near"),
+    "narrowed": _("Narrowed by who called"),
+    "always_events": _("Messages and days as well"),
+}
+
+
+_NOTHING: tuple[Any, ...] = (None, "", [], {}, False)
+
+
+def query_label(values: dict[str, Any]) -> str:
+    """`At most: 8 · Manner: hybrid`: what says nothing (empty, no, none) is left out."""
+    told = {name: moment_label(value) if name in _TIMES and value else value for name, value in values.items()}
+    kept = {name: value for name, value in told.items() if value not in _NOTHING and name not in _ELSEWHERE}
+    order = [*(name for name in _NAMES if name in kept), *(name for name in kept if name not in _NAMES)]
+    return " · ".join(
+        f"{_NAMES.get(name, name.replace('_', ' '))}: {_value_label(kept[name], _VALUES.get(name, {}))}"
+        for name in order
+    )
+
+
+def moment_label(iso: str) -> str:
+    """A moment as a trace keeps it, by the clock of the page."""
+    return str(date_format(localtime(datetime.fromisoformat(iso)), "DATETIME_FORMAT"))
+
+
+def _value_label(value: Any, words: Mapping[str, Any]) -> str:
+    if value is True:
+        return gettext("yes")
+    if isinstance(value, float):
+        return f"{value:.2f}"
+    if isinstance(value, list):
+        return ", ".join(_value_label(one, words) for one in value)
+    if isinstance(value, dict):
+        return ", ".join(f"{name} = {_value_label(inner, words)}" for name, inner in value.items())
+    return str(words.get(value, value))
+
+
+@dataclass(frozen=True)
+class CandidateRow:
+    """One candidate with its entry, as far as that is still there."""
+
+    line: CandidateRecord
+    entry: Entry | None
+    then: ServedVersion | None
+    state: State | None  # now
+    is_served: bool
+    boosts: dict[str, float]
+    is_named_used: bool = False  # the bot said that its answer used it
+    is_in_answer: bool = False  # the words of the answer point to it
+
+    @property
+    def entry_id(self) -> int:
+        return self.line.entry
+
+    @property
+    def address(self) -> str:
+        return reverse("admin:memories_entry_change", args=[self.entry_id])
+
+    @property
+    def history(self) -> str:
+        return reverse("admin:memories_entry_history", args=[self.entry_id])
+
+    @property
+    def file(self) -> tuple[str, str] | None:
+        """The line it is of a file, and where that is shown."""
+        entry = self.entry
+        if entry is None or not entry.path:
+            return None
+        place = f"{entry.path}:{entry.line_from}" if entry.line_from else entry.path
+        return place, file_url(entry.scope_id, entry.path, entry.line_from)
+
+    @property
+    def state_since(self) -> Any:
+        """The label of its state, where it is no longer in use."""
+        return None if self.state in (None, State.LIVE) else SINCE[State(self.state)]
+
+    @property
+    def wording(self) -> list[tuple[str, str]]:
+        """What was reworded since, word by word; nothing where it says the same."""
+        if self.then is None or self.entry is None or not self.then.is_reworded:
+            return []
+        return word_diff(self.then.words, self.entry.content)
+
+    @property
+    def signs(self) -> list[Any]:
+        """What spoke for it, in words."""
+        return signs_in_words(self.line)
+
+    @property
+    def features(self) -> list[tuple[Any, float]]:
+        """What each feature added, by its label, the largest first."""
+        added = sorted((self.line.features or {}).items(), key=lambda item: -abs(item[1]))
+        return [(FEATURES.get(name, name), value) for name, value in added]
+
+    @property
+    def score(self) -> float | None:
+        return self.line.score
+
+    @property
+    def reason(self) -> Any:
+        return REASONS["served"] if self.is_served else REASONS.get(self.line.reason, self.line.reason)
+
+
+def candidate_rows(trace: RecallTrace) -> list[CandidateRow]:
+    """What was served first, in order, then what was left out; entries of other workspaces are never read."""
+    kept = {line.entry: line for line in traces.records_of(trace.candidates)}
+    order = [*trace.served, *(pk for pk in kept if pk not in trace.served)]
+    here = Entry.objects.filter(workspace_id=trace.workspace_id).select_related("scope")
+    entries = here.in_bulk(order)
+    then = served_versions(trace, entries, {line.entry: line.version for line in kept.values() if line.version})
+    weights, now = traces.weights_of(trace.candidates), timezone.now()
+    policies = Policy.objects.of(trace.workspace_id)
+    states = {pk: state_of(entry, policies.end_of(entry), now) for pk, entry in entries.items()}
+    return [
+        CandidateRow(
+            line=line,
+            entry=entries.get(pk),
+            then=then.get(pk),
+            state=states.get(pk),
+            is_served=pk in trace.served,
+            boosts=traces.boosts(line, weights),
+            is_named_used=pk in (trace.used or ()),
+            is_in_answer=pk in (trace.overlap or ()),
+        )
+        for pk, line in ((pk, kept.get(pk, CandidateRecord(entry=pk))) for pk in order)
+    ]
+
+
+def by_reason(lines: Sequence[CandidateRow]) -> list[tuple[Any, list[CandidateRow]]]:
+    """What was left out by the reason why, in the order in which the reasons first come."""
+    groups: dict[str, list[CandidateRow]] = {}
+    for line in lines:
+        groups.setdefault(str(line.reason), []).append(line)
+    return list(groups.items())
+
+
+EMBED_SECONDS = 3.0  # people wait longer than bots do
+
+
+@dataclass(frozen=True)
+class ReplayRow:
+    """One memory of the same question asked again."""
+
+    entry: Entry | None
+    words: str
+    before: int | None
+    now: int | None
+    label: Any
+    color: str | None
+
+
+def trace_context(trace: RecallTrace) -> dict[str, Any]:
+    """The context of the page of a trace."""
+    lines, events, cached = candidate_rows(trace), event_rows(trace), trace.evidence.get("cached_from")
+    here = RecallTrace.objects.filter(workspace_id=trace.workspace_id)
+    return {
+        "trace": trace,
+        "lines": lines,
+        "served_lines": [line for line in lines if line.is_served],
+        "left_out": by_reason([line for line in lines if not line.is_served]),
+        "uses": _uses(trace),
+        "missing": [DEGRADED.get(part, part) for part in trace.degraded],
+        "mode": MODES.get(trace.query.get("mode", "hybrid")),
+        "highest": max((line.score or 0.0 for line in lines), default=0.0) or 1.0,
+        "said_lines": events,
+        "said_highest": max((line.event.score for line in events), default=0.0) or 1.0,
+        "is_reranked": any(line.line.rerank for line in lines),
+        "weights": traces.weights_of(trace.candidates),
+        "steps": _steps(trace),
+        "cached_from": here.filter(uid=cached).first() if cached else None,
+        "is_purged": trace.is_purged,
+        "scopes": Scope.objects.filter(pk__in=trace.scopes, workspace_id=trace.workspace_id),
+    }
+
+
+def _uses(trace: RecallTrace) -> str:
+    """How it is known what the answer used: told by the bot, guessed from its words, or not at all."""
+    if trace.used is not None:
+        return "told"
+    return "unknown" if trace.overlap is None else "guessed"
+
+
+def _steps(trace: RecallTrace) -> list[tuple[Any, float]]:
+    """The steps in the order they were taken, then those of other versions."""
+    took = trace.timings
+    return [
+        (STEPS.get(name, name), took[name])
+        for name in [*STEPS, *(took.keys() - STEPS)]
+        if name in took.keys() - {"total"}
+    ]
+
+
+def replay_context(trace: RecallTrace, *, now: datetime) -> dict[str, Any]:
+    """The same question as of now, leaving no trace of its own; what came, went and moved."""
+    result = recall.recall(
+        traces.query_of(trace),
+        now=now,
+        zone=trace.workspace.zone(),
+        embed_seconds=EMBED_SECONDS,
+        recorded=False,
+    )
+    moves = traces.rank_changes(trace, result.served)
+    entries = Entry.objects.filter(workspace_id=trace.workspace_id).in_bulk([move.entry_id for move in moves])
+    then = served_versions(trace, entries)
+    return {
+        "again": [_change(move, entries.get(move.entry_id), then.get(move.entry_id)) for move in moves],
+        "again_is_the_same": all(move.change == "stayed" for move in moves),
+        "again_evidence": result.answerability.verdict,
+        "again_degraded": result.degraded,
+    }
+
+
+def _change(move: traces.RankChange, entry: Entry | None, then: ServedVersion | None) -> ReplayRow:
+    """In the words it is served with now; what is gone from the answer in those it was served with."""
+    label, color = CHANGES[move.change]
+    words = then.words if then and move.now is None else entry.content if entry else ""
+    return ReplayRow(entry, words, move.before, move.now, label, color)

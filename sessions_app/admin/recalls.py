@@ -1,0 +1,431 @@
+"""Recall traces as a log: who asked what, what was served, what was made of it, and the page of one of them."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.contrib import admin
+from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.db.models.functions import Coalesce
+from django.http import HttpRequest
+from django.utils import timezone
+from django.utils.formats import date_format
+from django.utils.html import format_html
+from django.utils.timezone import localtime
+from django.utils.translation import gettext, pgettext_lazy
+from django.utils.translation import gettext_lazy as _
+from unfold.contrib.filters.admin import TextFilter
+from unfold.decorators import display
+
+from memories.admin.access import Colors, RestrictedAdmin
+from memories.admin.entries.columns import beneath, excerpt
+from memories.admin.lists import (
+    TRACES,
+    CsvList,
+    DaysFilter,
+    ReachableFilter,
+    SavedView,
+    ViewedChangeList,
+    WordSearch,
+    condition_filter,
+    resolve,
+    saved_view,
+)
+from memories.admin.recall_traces import DEGRADED, RULES, moment_label, query_label, replay_context, trace_context
+from memories.choices import Verdict
+from memories.models import RecallTrace, Scope
+from memories.staff.rights import VIEW, workspaces_of
+from sessions_app.admin.conversation import BEFORE, message_url
+from sessions_app.choices import EventKind
+from sessions_app.history import retention
+from sessions_app.models import Session, SessionEvent
+
+
+@dataclass(frozen=True)
+class Asker:
+    """The person a recall was made for, and the chat it was made in; empty where nobody knows."""
+
+    who: str
+    chat: str
+    session: Session | None
+
+
+def askers_of(traces: Sequence[RecallTrace]) -> dict[int, Asker]:
+    """By the id of each trace: two queries, however many they are."""
+    wanted = {pk for trace in traces for pk in trace.scopes}
+    of = {trace.workspace_id for trace in traces}
+    found = Scope.objects.filter(workspace_id__in=of, pk__in=wanted)
+    scopes = {scope.pk: scope for scope in found.only("workspace_id", "key", "label", "sender_names")}
+    sessions = _sessions(traces)
+    return {
+        trace.pk: _asker(
+            trace,
+            [scopes[pk] for pk in trace.scopes if pk in scopes],
+            sessions.get((trace.workspace_id, trace.session_key), []),
+        )
+        for trace in traces
+    }
+
+
+def ids_of_people(words: str, workspaces: frozenset[int] | None) -> list[str]:
+    """The ids of the people who are called so, or have this id, in some workspaces; None: in all."""
+    scopes = Scope.objects.exclude(sender_names={})
+    if workspaces is not None:
+        scopes = scopes.filter(workspace_id__in=workspaces)
+    asked = " ".join(words.split()).casefold()
+    called = scopes.filter(sender_names__icontains=asked).values_list("sender_names", flat=True)[:_NAMES_MOST]
+    return [words, *{pk for names in called for pk, name in names.items() if name.casefold() == asked}]
+
+
+_NAMES_MOST = 500  # scopes looked through for a name
+
+
+def _asker(trace: RecallTrace, scopes: Iterable[Scope], sessions: Iterable[Session]) -> Asker:
+    asked_in = list(scopes)
+    # Of those with its key, on several platforms, the one whose memory was asked
+    known = list(sessions)
+    own = (one for one in known if {one.user_scope_id, one.chat_scope_id} & set(trace.scopes))
+    session = next(own, known[0] if known else None)
+    person = trace.asker or (session.peer if session else "")
+    name = next((scope.sender_names[person] for scope in asked_in if person in scope.sender_names), person)
+    return Asker(name, _chat(session, {scope.pk: scope for scope in asked_in}), session)
+
+
+def _chat(session: Session | None, scopes: Mapping[int, Scope]) -> str:
+    if session is None:
+        return ", ".join(map(str, scopes.values()))
+    place = session.platform or session.key
+    if not session.is_group:
+        return gettext("%(platform)s, direct chat") % {"platform": place}
+    scope = scopes.get(session.chat_scope_id or 0)
+    named = (scope.label if scope else "") or session.chat_id
+    return gettext("%(platform)s, group %(chat)s") % {"platform": place, "chat": named}
+
+
+def _sessions(traces: Iterable[RecallTrace]) -> dict[tuple[int, str], list[Session]]:
+    keys = {trace.session_key for trace in traces if trace.session_key}
+    of = {trace.workspace_id for trace in traces}
+    by_key: dict[tuple[int, str], list[Session]] = {}
+    for session in Session.objects.filter(workspace_id__in=of, key__in=keys).order_by("-last_at"):
+        by_key.setdefault((session.workspace_id, session.key), []).append(session)
+    return by_key
+
+
+#: Characters of a question in the list.
+SHOWN_CHARS = 240
+#: The verdict as people say it.
+VERDICTS = {
+    Verdict.FOUND: _("enough"),
+    Verdict.WEAK: _("perhaps"),
+    Verdict.NONE: _("not enough"),
+    "": _("no memory needed"),
+}
+_COLORS = Colors(
+    {
+        VERDICTS[Verdict.FOUND]: "success",
+        VERDICTS[Verdict.WEAK]: "warning",
+        VERDICTS[Verdict.NONE]: "danger",
+        VERDICTS[""]: None,
+    }
+)
+
+
+def used_by_answer(trace: RecallTrace) -> int | None:
+    """How many served memories the answer used: as the bot said, else by its words; None where nobody knows."""
+    told = trace.overlap if trace.used is None else trace.used
+    return None if told is None else len(told)
+
+
+class TraceColumns(CsvList):
+    """The cells of the list; rows come with what TraceLog gives them."""
+
+    csv_name = "recalls"
+    csv_columns = (
+        "id", "asked", "workspace", "bot", "person", "chat", "session", "question", "verdict", "served", "used",
+        "degraded", "milliseconds",
+    )  # fmt: skip
+
+    def csv_rows(self, changelist: Any, rows: list[Any]) -> Iterator[Iterable[Any]]:
+        askers = askers_of(rows)
+        return (_cells(trace, askers[trace.pk]) for trace in rows)
+
+    @display(description=_("question"))
+    def text(self, trace: Any) -> str:
+        """Two lines of it, the searched words marked."""
+        if trace.is_purged:
+            return format_html('<span class="mp-clamp text-subtle">{}</span>', gettext("its words were removed"))
+        words = excerpt(trace.message, trace.searched, SHOWN_CHARS) if trace.message else "—"
+        return format_html('<span class="mp-clamp">{}</span>', words)
+
+    @display(description=_("who asked"))
+    def place(self, trace: Any) -> str:
+        """Who asked, and below it where; with the workspace where several are shown."""
+        several = [trace.workspace.name] if trace.is_one_of_several else []
+        return beneath(trace.asker_shown.who, " · ".join(filter(None, [trace.asker_shown.chat, *several])))
+
+    @display(description=_("answer"), label=_COLORS)
+    def colored_state(self, trace: RecallTrace) -> Any:
+        """Whether it was enough to answer with."""
+        return VERDICTS.get(trace.verdict, trace.verdict)
+
+    @display(description=_("served"))
+    def outcome(self, trace: RecallTrace) -> str:
+        """How many were served, and below it how many of them the answer used, or what was missing."""
+        count, used = len(trace.served), used_by_answer(trace)
+        served = gettext("%(n)d served") % {"n": count} if trace.verdict or count else ""
+        made = "" if used is None or not count else gettext("%(n)d used") % {"n": used}
+        without = next((str(label) for part, label in DEGRADED.items() if part in trace.degraded), "")
+        then = trace.query.get("as_of")
+        back = gettext("memory as of %(then)s") % {"then": moment_label(then)} if then else ""
+        return beneath(served, " · ".join(filter(None, [made, without, back])))
+
+    @display(description=pgettext_lazy("recall", "asked"), ordering="created_at")
+    def created(self, trace: Any) -> str:
+        """When it was asked, and below it by which bot and how long the answer took."""
+        took = gettext("%(n)s ms") % {"n": f"{trace.timings.get('total', 0):.0f}"}
+        bot = trace.bot.name if trace.bot else ""
+        return beneath(
+            date_format(localtime(trace.created_at), "SHORT_DATETIME_FORMAT"), " · ".join(filter(None, [took, bot]))
+        )
+
+
+def _cells(trace: Any, asker: Asker) -> Iterator[Any]:
+    """What a spreadsheet is given of a trace."""
+    yield from (trace.uid, trace.created_at.isoformat(timespec="seconds"), trace.workspace.name)
+    yield from (trace.bot.name if trace.bot else "", trace.asker or asker.who, asker.chat, trace.session_key)
+    yield from (trace.message, trace.verdict or "unneeded", len(trace.served), used_by_answer(trace))
+    yield from (" ".join(trace.degraded), round(trace.timings.get("total", 0)))
+
+
+#: So many sessions are named to the database; of a channel with more, each trace is looked at.
+FEW_SESSIONS = 500
+
+#: Whether it was enough to answer with.
+AnswerFilter = condition_filter(
+    _("answer"),
+    "answer",
+    {verdict.value: (verdict.label, Q(evidence__verdict=verdict.value)) for verdict in Verdict}
+    | {
+        "unneeded": (_("No memory needed"), Q(evidence__verdict__isnull=True)),
+        "degraded": (_("Degraded"), ~Q(degraded=[])),
+    },
+)
+
+
+class _Typed(TextFilter):
+    """A filter by what was typed into it."""
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        asked = (self.value() or "").strip().replace("\0", "")
+        return self.narrowed(queryset, asked, workspaces_of(request)) if asked else queryset
+
+    def narrowed(self, rows: QuerySet[Any], asked: str, workspaces: frozenset[int] | None) -> QuerySet[Any]:
+        raise NotImplementedError
+
+
+class AskerFilter(_Typed):
+    """By who asked: their name, or the platform's id of them."""
+
+    title = _("person")
+    parameter_name = "person"
+
+    def narrowed(self, rows: QuerySet[Any], asked: str, workspaces: frozenset[int] | None) -> QuerySet[Any]:
+        return rows.filter(asker__in=ids_of_people(asked, workspaces))
+
+
+class ChatFilter(_Typed):
+    """By the chat: its id, whom it is with, or the key of its session."""
+
+    title = _("chat or session")
+    parameter_name = "chat"
+
+    def narrowed(self, rows: QuerySet[Any], asked: str, workspaces: frozenset[int] | None) -> QuerySet[Any]:
+        named = _sessions_of(workspaces).filter(Q(key=asked) | Q(chat_id=asked) | Q(peer=asked))
+        return rows.filter(session_key__in=[asked, *named.values_list("key", flat=True)[:FEW_SESSIONS]])
+
+
+class ChannelFilter(_Typed):
+    """By the channel: a platform, or a bot's account on it."""
+
+    title = _("channel (telegram or telegram:account)")
+    parameter_name = "channel"
+
+    def narrowed(self, rows: QuerySet[Any], asked: str, workspaces: frozenset[int] | None) -> QuerySet[Any]:
+        platform, _colon, account = asked.partition(":")
+        of_channel = _sessions_of(workspaces).filter(platform=platform.lower())
+        if account:
+            of_channel = of_channel.filter(account=account)
+        keys = list(of_channel.values_list("key", flat=True)[: FEW_SESSIONS + 1])
+        if len(keys) <= FEW_SESSIONS:
+            return rows.filter(session_key__in=keys)
+        return rows.filter(Exists(of_channel.filter(workspace=OuterRef("workspace"), key=OuterRef("session_key"))))
+
+
+def _sessions_of(workspaces: frozenset[int] | None) -> QuerySet[Session]:
+    every = Session.objects.all()
+    return every if workspaces is None else every.filter(workspace_id__in=workspaces)
+
+
+def _of_verdict(verdict: Verdict) -> Q:
+    return Q(evidence__verdict=verdict.value)
+
+
+SAVED_VIEWS: Mapping[str, SavedView] = {
+    "unanswered": SavedView(_("Unanswered"), _of_verdict(Verdict.NONE), has_one_state=True),
+    "weak": SavedView(_("Perhaps enough"), _of_verdict(Verdict.WEAK), has_one_state=True),
+    "unused": SavedView(_("Served, but not used"), Q(made_of_it=[]) & ~Q(served=[])),
+    "degraded": SavedView(_("Degraded"), ~Q(degraded=[])),
+    "unneeded": SavedView(_("No memory needed"), Q(evidence__verdict__isnull=True), has_one_state=True),
+}
+
+
+#: Messages looked at for the question of a recall.
+_LOOKED_AT = 200
+
+
+@dataclass(frozen=True)
+class Reply:
+    """An answer of the bot, and how it is known to be the one."""
+
+    event: SessionEvent
+    url: str
+    is_named: bool  # by the bot, with its turn; else the question has the same words
+    is_redacted: bool  # people took out a memory that rests on it (A15)
+
+
+def reply_of(trace: RecallTrace, session: Session | None) -> Reply | None:
+    """The bot's answer, where the turn was stored; three queries at most."""
+    if session is None:
+        return None
+    named = _messages(session).filter(data__recall_id=str(trace.uid), kind=EventKind.ASSISTANT).first()
+    event = named or _after_the_same_words(trace, session)
+    if event is None:
+        return None
+    redacted = retention.redacted_events(session, event.conversation)
+    return Reply(event.handed_out(), message_url(session, event), named is not None, event.pk in redacted)
+
+
+def _after_the_same_words(trace: RecallTrace, session: Session) -> SessionEvent | None:
+    """The first answer to the question with the words of a recall, asked within ten minutes of it."""
+    between = (trace.created_at - BEFORE, trace.created_at + BEFORE)
+    spoken = Q(kind__in=(EventKind.USER, EventKind.ASSISTANT))
+    near = _messages(session).filter(spoken, at__range=between).order_by("conversation", "position")[:_LOOKED_AT]
+    question: SessionEvent | None = None
+    for event in near:
+        if event.kind == EventKind.USER:
+            question = event if event.content.strip() == trace.message.strip() else None
+        elif question is not None and event.conversation == question.conversation:
+            return None if event.data.get("recall_id") else event  # it names another recall
+    return None
+
+
+def _messages(session: Session) -> QuerySet[SessionEvent]:
+    return SessionEvent.objects.filter(workspace_id=session.workspace_id, session=session)
+
+
+_BY_WORKSPACE = ("workspace", ReachableFilter)
+
+
+class TraceLog(ViewedChangeList):
+    """Gives each row of the page the one who asked and the chat: two queries more, however many rows."""
+
+    saved_views, all_rows, said_by_views = SAVED_VIEWS, _("All"), ("p", "answer")
+
+    def get_queryset(self, request: HttpRequest, exclude_parameters: Any = None) -> QuerySet[Any]:
+        """The traces that are in the view of the request."""
+        rows, view = super().get_queryset(request, exclude_parameters), saved_view(SAVED_VIEWS, request)
+        if view is None:
+            return rows
+        return rows.alias(made_of_it=Coalesce("used", "overlap")).filter(resolve(view.condition, request))
+
+    def get_results(self, request: HttpRequest) -> None:
+        super().get_results(request)
+        rows, seen = list(self.result_list), workspaces_of(request)
+        askers = askers_of(rows)
+        for row in rows:
+            row.asker_shown, row.searched = askers[row.pk], self.query
+            row.is_one_of_several = seen is None or len(seen) > 1
+        self.result_list = rows
+
+
+@admin.register(RecallTrace)
+class RecallTraceAdmin(WordSearch, TraceColumns, RestrictedAdmin):
+    """Read only."""
+
+    members_may = VIEW
+    has_page_context = True
+    has_history = False
+    list_display = ["text", "place", "colored_state", "outcome", "created"]
+    list_display_links = ["text"]
+    list_filter = [
+        AnswerFilter,
+        AskerFilter,
+        ChatFilter,
+        ChannelFilter,
+        ("bot", ReachableFilter),
+        _BY_WORKSPACE,
+        ("created_at", DaysFilter),
+    ]
+    list_select_related = ["bot", "workspace"]
+    list_before_template = "admin/sessions_app/recall_log_head.html"
+    word_index = TRACES
+    search_fields = ["message"]
+    search_help_text = _("Words of the question in English or Chinese, “a phrase as written”, or a recall’s id")
+    ordering = ["-created_at", "-id"]
+    sortable_by: list[str] = []
+    fieldsets = [
+        (None, {"fields": ["message", "created_at", "bot", "session_key", "scope_names", "why_asked", "conditions"]}),
+        (_("Evidence"), {"fields": ["signs", "missing", "tokens", "note"], "classes": ["tab"]}),
+    ]
+    readonly_fields = ["scope_names", "why_asked", "conditions", "signs", "missing"]
+    change_form_before_template = "admin/memories/trace.html"
+
+    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> Any:
+        return TraceLog
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        rows, match = super().get_queryset(request), request.resolver_match
+        is_page = match and str(match.url_name).endswith("_change")
+        return rows if is_page else rows.defer("candidates", "terms")
+
+    def get_list_filter(self, request: HttpRequest) -> list[Any]:
+        """Without the workspace for those who see one."""
+        seen = workspaces_of(request)
+        is_one = seen is not None and len(seen) == 1
+        return [one for one in self.list_filter if not (is_one and one == _BY_WORKSPACE)]
+
+    @display(description=_("scopes"))
+    def scope_names(self, trace: RecallTrace) -> str:
+        scopes = Scope.objects.filter(pk__in=trace.scopes, workspace_id=trace.workspace_id)
+        return ", ".join(map(str, scopes)) or "—"
+
+    @display(description=_("query"))
+    def conditions(self, trace: RecallTrace) -> str:
+        """The parameters of the query beside the message, in words."""
+        return query_label(trace.query) or "—"
+
+    @display(description=_("evidence"))
+    def signs(self, trace: RecallTrace) -> str:
+        """Whether it was enough to answer with, and by which signs, in words."""
+        verdict = [str(VERDICTS.get(trace.verdict, trace.verdict))] if trace.verdict else []
+        return " · ".join(filter(None, [*verdict, query_label(trace.evidence)])) or "—"
+
+    @display(description=_("need"))
+    def why_asked(self, trace: RecallTrace) -> Any:
+        """Why memory was asked, or was not."""
+        return RULES.get(trace.rule, trace.rule) or "—"
+
+    @display(description=_("degraded"))
+    def missing(self, trace: RecallTrace) -> str:
+        """What was not there in time, by what answered in its place."""
+        return ", ".join(str(DEGRADED.get(part, part)) for part in trace.degraded) or "—"
+
+    def page_context(self, request: HttpRequest, row: RecallTrace) -> dict[str, Any]:
+        timezone.activate(row.workspace.zone())  # one clock a page: that of the workspace where it was asked
+        is_replayed = "again" in request.GET and not row.is_purged
+        asker = askers_of([row])[row.pk]
+        context = trace_context(row) | {"asker": asker, "reply": reply_of(row, asker.session)}
+        return context | (replay_context(row, now=timezone.now()) if is_replayed else {})
+
+
+__all__ = ["RecallTraceAdmin"]
