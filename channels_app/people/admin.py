@@ -12,7 +12,7 @@ from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST
 from django_q.tasks import async_task
@@ -22,8 +22,7 @@ from channels_app.people import linking, seen
 from channels_app.people.forms import ConsentForm, LinkForm, NoteForm
 from channels_app.people.peers import Peer
 from memories.admin.access import RestrictedAdmin, actor_of, visible_workspaces, workspace_choice
-from memories.admin.actions import confirmation_form, is_confirmed
-from memories.admin.auditing import note
+from memories.admin.actions import Action, Asked, Outcome, Question, run
 from memories.admin.forms import ReasonForm
 from memories.admin.history import RecordedHistory
 from memories.admin.pages import own_page
@@ -48,6 +47,69 @@ def page_url(workspace_id: int, peer: Peer) -> str:
 
 def _url(name: str, workspace_id: int, peers: Sequence[Peer]) -> str:
     return f"{reverse(name)}?{urlencode([('of', workspace_id), *(('person', str(peer)) for peer in peers)])}"
+
+
+def _back(asked: Asked) -> str:
+    return page_url(asked.arguments["workspace"].pk, asked.arguments["peers"][0])
+
+
+def _carry_over(asked: Asked, identities: Sequence[Identity], entries: int) -> None:
+    """At once where it is little; else by the worker."""
+    if entries > AT_ONCE:
+        async_task("channels_app.tasks.unite_people", group="mem:asked", ack_failure=True)
+        return
+    for identity in identities:
+        linking.unite(identity, now=timezone.now(), actor=asked.actor, reason=asked.data["reason"])
+
+
+def _link(asked: Asked) -> Outcome:
+    preview, answer = asked.rows, asked.data
+    chosen = set(answer.get("channels", ()))
+    changed = [offer.channel for offer in preview.apart if str(offer.channel.pk) in chosen]
+    workspace, peers = asked.arguments["workspace"], asked.arguments["peers"]
+    person = linking.link(workspace, peers, name=answer["name"], actor=asked.actor, now=asked.now)
+    linking.keep_one_memory_a_person(changed, actor=asked.actor)
+    _carry_over(asked, list(person.identities.all()), preview.entries)
+    noted: dict[str, Any] = {"about": person, "details": {"what": "linked", "text": answer["reason"]}}
+    if preview.united or changed:
+        return Outcome(text=_("They are linked: from now on they share one memory."), **noted)
+    text = _("They are shown as one person here. No channel keeps one memory a person, so no bot notices.")
+    return Outcome(warning=text, **noted)
+
+
+def _unlink(asked: Asked) -> Outcome:
+    preview, person = asked.rows, asked.row.person
+    identity = linking.separate(asked.row, actor=asked.actor, now=asked.now)
+    _carry_over(asked, [identity], preview.back + preview.along)
+    text = _("It is unlinked, and has a memory of its own again.")
+    if preview.stays:
+        stays = ngettext("%(n)d memory stays with the person.", "%(n)d memories stay with the person.", preview.stays)
+        text += " " + stays % {"n": preview.stays}
+    return Outcome(text=text, about=person, details={"what": "unlinked", "text": asked.data["reason"]})
+
+
+#: Of the peers an address names: rows are the preview of what it would do.
+LINK = Action(
+    name="link", label=gettext_lazy("Link identities"), right="operate", audit=AuditEvent.SETTING, back=_back,
+    act=_link,
+    rows=lambda asked: linking.preview_link(asked.arguments["workspace"], asked.arguments["peers"]),
+    form=lambda asked: asked.bound(LinkForm).offer(asked.rows.apart),
+    question=lambda asked: Question(
+        template="admin/memplatform/people/link.html", rows=(), context={"preview": asked.rows}
+    ),
+)  # fmt: skip
+UNLINK = Action(
+    name="unlink", label=gettext_lazy("Unlink"), right="operate", audit=AuditEvent.SETTING, back=_back, act=_unlink,
+    refuses=lambda asked: (
+        "" if asked.row and asked.row.person.united_at else _("This identity is not linked.")
+    ),
+    rows=lambda asked: linking.preview_unlink(asked.row),
+    form=lambda asked: asked.bound(ReasonForm),
+    question=lambda asked: Question(
+        title=_("Unlink %(who)s") % {"who": asked.row}, template="admin/memplatform/people/unlink.html", rows=(),
+        context={"preview": asked.rows},
+    ),
+)  # fmt: skip
 
 
 class PersonAdmin(RecordedHistory, RestrictedAdmin):
@@ -131,93 +193,21 @@ class PersonAdmin(RecordedHistory, RestrictedAdmin):
     def link_page(self, request: HttpRequest) -> HttpResponse:
         """With whom to link: found by words, ticked, and shown what it would do before it is done."""
         workspace, peers = self.asked(request, Right.OPERATE)
-        back = page_url(workspace.pk, peers[0])
+        if len(peers) > 1:
+            return run(Asked(LINK, self, request, arguments={"workspace": workspace, "peers": peers}))
         sought = request.GET.get("q", "").replace("\0", "").strip()[:200]
-        context: dict[str, Any] = {"workspace": workspace, "peers": peers, "sought": sought, "back": back}
-        if len(peers) < 2:
-            mine = seen.one_of(workspace.pk, peers[0])
-            others = [one for one in seen.found(workspace.pk, sought) if peers[0] not in one.peers] if sought else []
-            return self._page(request, "choose", _("Link identities"), context | {"one": mine, "others": others})
-        try:
-            preview = linking.preview_link(workspace, peers)
-        except PlatformError as refusal:
-            messages.error(request, str(refusal))
-            return HttpResponseRedirect(back)
-        form = confirmation_form(request, LinkForm).offer(preview.apart)
-        if is_confirmed(request) and form.is_valid():
-            return self._link(request, workspace, peers, form.cleaned_data, preview)
-        return self._page(request, "link", _("Link identities"), context | {"preview": preview, "form": form})
-
-    def _link(
-        self,
-        request: HttpRequest,
-        workspace: Workspace,
-        peers: list[Peer],
-        answer: dict[str, Any],
-        preview: linking.LinkPreview,
-    ) -> HttpResponse:
-        chosen = set(answer.get("channels", ()))
-        changed = [offer.channel for offer in preview.apart if str(offer.channel.pk) in chosen]
-        try:
-            person = linking.link(workspace, peers, name=answer["name"], actor=actor_of(request), now=timezone.now())
-            linking.keep_one_memory_a_person(changed, actor=actor_of(request))
-            self._carry_over(request, list(person.identities.all()), answer["reason"], preview.entries)
-        except PlatformError as refusal:
-            messages.error(request, str(refusal))
-        else:
-            note(request, AuditEvent.SETTING, person, details={"what": "linked", "text": answer["reason"]})
-            if preview.united or changed:
-                messages.success(request, _("They are linked: from now on they share one memory."))
-            else:
-                text = _("They are shown as one person here. No channel keeps one memory a person, so no bot notices.")
-                messages.warning(request, text)
-        return HttpResponseRedirect(page_url(workspace.pk, peers[0]))
-
-    def _carry_over(self, request: HttpRequest, identities: Sequence[Identity], reason: str, entries: int) -> None:
-        """At once where it is little; else by the worker."""
-        if entries > AT_ONCE:
-            async_task("channels_app.tasks.unite_people", group="mem:asked", ack_failure=True)
-            return
-        for identity in identities:
-            linking.unite(identity, now=timezone.now(), actor=actor_of(request), reason=reason)
+        mine = seen.one_of(workspace.pk, peers[0])
+        others = [one for one in seen.found(workspace.pk, sought) if peers[0] not in one.peers] if sought else []
+        context = {"workspace": workspace, "peers": peers, "sought": sought, "one": mine, "others": others}
+        back = page_url(workspace.pk, peers[0])
+        return self._page(request, "choose", _("Link identities"), context | {"back": back})
 
     @needs(Right.OPERATE)
     def unlink_page(self, request: HttpRequest) -> HttpResponse:
         """What would go back and what would stay, before it is done."""
         workspace, peers = self.asked(request, Right.OPERATE)
-        back = page_url(workspace.pk, peers[0])
         identity = linking.identity_of(workspace.pk, peers[0])
-        if identity is None or identity.person.united_at is None:
-            messages.error(request, _("This identity is not linked."))
-            return HttpResponseRedirect(back)
-        preview = linking.preview_unlink(identity)
-        form = confirmation_form(request, ReasonForm)
-        if is_confirmed(request) and form.is_valid():
-            return self._unlink(request, identity, form.cleaned_data["reason"], preview, back)
-        context = {"workspace": workspace, "identity": identity, "preview": preview, "form": form, "back": back}
-        return self._page(request, "unlink", _("Unlink %(who)s") % {"who": identity}, context)
-
-    def _unlink(
-        self, request: HttpRequest, identity: Identity, reason: str, preview: linking.UnlinkPreview, back: str
-    ) -> HttpResponse:
-        person = identity.person
-        try:
-            identity = linking.separate(identity, actor=actor_of(request), now=timezone.now())
-            self._carry_over(request, [identity], reason, preview.back + preview.along)
-        except PlatformError as refusal:
-            messages.error(request, str(refusal))
-        else:
-            note(request, AuditEvent.SETTING, person, details={"what": "unlinked", "text": reason})
-            text = _("It is unlinked, and has a memory of its own again.")
-            if preview.stays:
-                stays = ngettext(
-                    "%(n)d memory stays with the person.",
-                    "%(n)d memories stay with the person.",
-                    preview.stays,
-                )
-                text += " " + stays % {"n": preview.stays}
-            messages.success(request, text)
-        return HttpResponseRedirect(back)
+        return run(Asked(UNLINK, self, request, row=identity, arguments={"workspace": workspace, "peers": peers}))
 
     @needs(Right.OPERATE)
     def write_note(self, request: HttpRequest) -> HttpResponse:

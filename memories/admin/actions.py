@@ -175,15 +175,15 @@ class Action:
 def run(asked: Asked) -> HttpResponse:
     """Refuse, ask, or do it and say what became of it; each verb has its own transaction."""
     action = asked.action
-    if action.refuses and (refusal := action.refuses(asked)):
-        if isinstance(refusal, HttpResponse):
-            return refusal
-        return _finished(asked, Outcome(errors=[refusal]) if isinstance(refusal, str) else refusal)
-    if action.question:
-        asked.form = action.form(asked) if action.form else None
-        if not asked.is_confirmed or (asked.form is not None and not asked.form.is_valid()):
-            return question_page(asked, action.asks(asked))
     try:
+        if action.refuses and (refused := action.refuses(asked)):
+            if isinstance(refused, HttpResponse):
+                return refused
+            return _finished(asked, Outcome(errors=[refused]) if isinstance(refused, str) else refused)
+        if action.question:
+            asked.form = action.form(asked) if action.form else None
+            if not asked.is_confirmed or (asked.form is not None and not asked.form.is_valid()):
+                return question_page(asked, action.asks(asked))
         answer = action.act(asked)
         if isinstance(answer, HttpResponse):
             return answer

@@ -1,12 +1,9 @@
 """Forms of the admin: fields in its look, and pages that ask before something is done."""
 
-from collections.abc import Iterable, Sequence
 from datetime import timedelta
 from typing import Any
 
 from django import forms
-from django.http import HttpRequest
-from django.template.response import TemplateResponse
 from django.utils.translation import gettext_lazy as _
 from unfold.widgets import (
     UnfoldAdminSelectWidget,
@@ -14,9 +11,6 @@ from unfold.widgets import (
     UnfoldAdminTextInputWidget,
     UnfoldBooleanSwitchWidget,
 )
-
-from memories.admin.actions import ROWS_SHOWN, selection_fields
-from memories.admin.pages import own_page
 
 
 class LineField(forms.CharField):
@@ -98,39 +92,3 @@ class CopiesTermForm(TermForm):
 
     copies = CopiesForm.base_fields["copies"]
     field_order = ["term", "copies", "reason"]
-
-
-def confirmation_page(
-    model_admin: Any,
-    request: HttpRequest,
-    form: forms.Form | None = None,
-    *,
-    title: str,
-    text: str,
-    button: str,
-    back: str,
-    rows: Iterable[Any] = (),
-    count: int | None = None,
-    counts: Sequence[Any] = (),
-    is_grave: bool = False,
-    hidden: Sequence[tuple[str, Any]] = (),
-) -> TemplateResponse:
-    """The page itself: what it asks, the first of the rows it is about, and the form beside the question.
-
-    `count` is how many rows there are, where `rows` are only the first; `counts` are lists of what they are, each a
-    label, values with their numbers, and how many values are not named.
-    """
-    rows = list(rows)
-    context = {
-        "title": title,
-        "text": text,
-        "button": button,
-        "back": back,
-        "rows": rows[:ROWS_SHOWN],
-        "counts": counts,
-        "more": max((len(rows) if count is None else count) - ROWS_SHOWN, 0),
-        "is_grave": is_grave,
-        "hidden": [*selection_fields(request), *hidden],
-        "form": form,
-    }
-    return own_page(request, "admin/memories/confirm.html", context, model_admin)

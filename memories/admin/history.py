@@ -6,10 +6,9 @@ from datetime import datetime
 from typing import Any
 
 from django import forms
-from django.contrib import messages
 from django.core.exceptions import ValidationError
 from django.db.models import Model
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import Http404, HttpRequest, HttpResponse
 from django.urls import path, reverse
 from django.utils.formats import localize
 from django.utils.timezone import localtime
@@ -17,13 +16,11 @@ from django.utils.translation import gettext, pgettext_lazy
 from django.utils.translation import gettext_lazy as _
 from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget
 
-from memories.admin.actions import is_confirmed
-from memories.admin.forms import confirmation_page
+from memories.admin.actions import Action, Asked, Outcome, Question, run
 from memories.admin.labels import actor_label, batch_name
 from memories.admin.pages import own_page, with_return_url
 from memories.choices import Operation
 from memories.entries.history import as_of_version, changes_of, stored_columns
-from memories.exceptions import PlatformError
 from memories.models import Batch
 from memories.staff.rights import needs
 
@@ -157,6 +154,35 @@ class RevertForm(forms.Form):
         wanted.initial = list(lines)
 
 
+def _revert_form(asked: Asked) -> RevertForm:
+    lines = {name: asked.admin.difference_line(name, *values) for name, values in asked.rows.items()}
+    return RevertForm(asked.request.POST if asked.is_confirmed else None, lines=lines)
+
+
+def _bring_back(asked: Asked) -> Outcome:
+    version = asked.arguments["version"]
+    values = {name: asked.rows[name][0] for name in asked.data["fields_back"]}
+    try:
+        asked.admin.revert(asked.request, asked.row, version, values)
+    except ValidationError as refusal:  # a version from before a rule that holds now
+        return Outcome(errors=[" ".join(refusal.messages)])
+    return Outcome(text=gettext("Version %(version)d is back.") % {"version": version})
+
+
+#: Asked on the page of a version; its rows are the fields that differ, each as it was then and as it is.
+BRING_BACK = Action(
+    name="version", label=_("Bring it back"), right="change",
+    rows=lambda asked: asked.admin.differences(asked.row, asked.arguments["version"]),
+    refuses=lambda asked: "" if asked.rows else Outcome(info=gettext("Nothing differs from that version.")),
+    form=_revert_form,
+    question=lambda asked: asked.admin.revert_question(asked.row, asked.arguments["version"], asked.rows),
+    act=_bring_back,
+    back=lambda asked: with_return_url(
+        asked.request, reverse(f"admin:{asked.admin.page_name('history')}", args=[asked.row.pk])
+    ),
+)  # fmt: skip
+
+
 class RevertibleHistory(RecordedHistory):
     """For the admin of a recorded table whose fields people set: any version of these can be brought back."""
 
@@ -171,13 +197,13 @@ class RevertibleHistory(RecordedHistory):
     def get_urls(self) -> list[Any]:
         view = self.admin_site.admin_view(self.bring_version_back)
         urls: list[Any] = super().get_urls()  # type: ignore[misc]
-        return [path("<path:object_id>/versions/<int:version>/", view, name=self._name("version")), *urls]
+        return [path("<path:object_id>/versions/<int:version>/", view, name=self.page_name("version")), *urls]
 
     def history_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> HttpResponse:
         row = self.reach(request, object_id, "view")
         steps = self.history_steps(row)
         if self.has_change_permission(request, row):
-            page = f"admin:{self._name('version')}"
+            page = f"admin:{self.page_name('version')}"
             steps = [
                 step
                 if step.is_present
@@ -191,26 +217,7 @@ class RevertibleHistory(RecordedHistory):
         row = self.reach(request, object_id, "change")
         if not 1 <= version <= row.version:
             raise Http404
-        pairs = self.differences(row, version)
-        back = with_return_url(request, reverse(f"admin:{self._name('history')}", args=[row.pk]))
-        if not pairs:
-            messages.info(request, gettext("Nothing differs from that version."))
-            return HttpResponseRedirect(back)
-        lines = {name: self.difference_line(name, was, present) for name, (was, present) in pairs.items()}
-        form = RevertForm(request.POST if is_confirmed(request) else None, lines=lines)
-        if not (is_confirmed(request) and form.is_valid()):
-            title, button = gettext("Bring version %(version)d back") % {"version": version}, gettext("Bring it back")
-            question = self.revert_question(row, version, pairs)
-            return confirmation_page(self, request, form, title=title, button=button, back=back, **question)
-        try:
-            self.revert(request, row, version, {name: pairs[name][0] for name in form.cleaned_data["fields_back"]})
-        except PlatformError as refusal:
-            messages.error(request, str(refusal))
-        except ValidationError as refusal:  # a version from before a rule that holds now
-            messages.error(request, " ".join(refusal.messages))
-        else:
-            messages.success(request, gettext("Version %(version)d is back.") % {"version": version})
-        return HttpResponseRedirect(back)
+        return run(Asked(BRING_BACK, self, request, row=row, arguments={"version": version}))
 
     def differences(self, row: Any, version: int) -> dict[str, tuple[Any, Any]]:
         """The revertible fields that differ from a version: as they were then, and as they are."""
@@ -223,9 +230,11 @@ class RevertibleHistory(RecordedHistory):
         """A field as it is now, and as it would be."""
         return field_change(self.model, name, present, was)
 
-    def revert_question(self, row: Any, version: int, pairs: dict[str, tuple[Any, Any]]) -> dict[str, Any]:
-        """The text of the page that asks, and the rows it is about."""
-        return {"text": gettext("It holds from the next call on. What holds now stays in the history.")}
+    def revert_question(self, row: Any, version: int, pairs: dict[str, tuple[Any, Any]]) -> Question:
+        """What the page asks, and the rows it is about."""
+        title = gettext("Bring version %(version)d back") % {"version": version}
+        text = gettext("It holds from the next call on. What holds now stays in the history.")
+        return Question(title=title, text=text, rows=())
 
     def revert(self, request: HttpRequest, row: Any, version: int, values: dict[str, Any]) -> None:
         """Give a row the values of a version. Raises ValidationError or PlatformError."""
@@ -234,5 +243,6 @@ class RevertibleHistory(RecordedHistory):
         row.full_clean()
         self.save_model(request, row, None, True)
 
-    def _name(self, page: str) -> str:
+    def page_name(self, page: str) -> str:
+        """The name of a page's address."""
         return f"{self.opts.app_label}_{self.opts.model_name}_{page}"

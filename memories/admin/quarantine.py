@@ -1,9 +1,6 @@
 """Quarantine: what rests on a source is taken out of every answer at once, looked through, let back or expired."""
 
-from collections.abc import Callable
-from datetime import datetime
 from typing import Any
-from urllib.parse import urlencode
 from uuid import UUID
 
 from django import forms
@@ -20,9 +17,10 @@ from django.views.decorators.http import require_http_methods
 from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget
 
 from memories.admin.access import actor_of, in_workspaces
-from memories.admin.actions import confirmation_form, is_confirmed
+from memories.admin.actions import Action, Asked, Outcome, Question, run
 from memories.admin.auditing import note
 from memories.admin.entries.page import quote_lines
+from memories.admin.files import file_url
 from memories.admin.forms import ReasonForm
 from memories.admin.labels import actor_label
 from memories.admin.pages import own_page, row_number
@@ -68,65 +66,62 @@ def listing(request: HttpRequest) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def one(request: HttpRequest, uid: UUID) -> HttpResponse:
     """What is in a quarantine; POST lets it back or expires it, row by row, what is ticked, or all of it."""
-    run = f"quarantine:{uid}"
-    batches: Any = in_workspaces(Batch.objects.filter(run=run), workspaces_of(request, Right.CURATE))
+    batches: Any = in_workspaces(Batch.objects.filter(run=f"quarantine:{uid}"), workspaces_of(request, Right.CURATE))
     first: Batch | None = batches.select_related("workspace").order_by("pk").first()
     if first is None:
         raise Http404
     if request.method == "POST":
-        _decide(request, first)
-        return HttpResponseRedirect(_url(run))
-    waiting = waiting_in(first.workspace_id, run)
-    page = Paginator(waiting, PER_PAGE).get_page(request.GET.get("page"))
+        try:
+            _decide(request, first)
+        except PlatformError as refusal:
+            messages.error(request, str(refusal))
+        return HttpResponseRedirect(_url(first.run))
+    page = Paginator(waiting_in(first), PER_PAGE).get_page(request.GET.get("page"))
     quotes = quote_lines([entry.pk for entry in page.object_list], first.workspace_id)
     context = {
         "title": gettext("Quarantine"),
         "batch": first,
         "who": actor_label(first.actor),
-        "batches": quarantine.batches_of(first.workspace_id, run),
+        "batches": quarantine.batches_of(first.workspace_id, first.run),
         "page": page,
         "rows": [(entry, quotes.get(entry.pk, [])) for entry in page.object_list],
-        "conversations": quarantine.left_in(first.workspace_id, run),
+        "conversations": quarantine.left_in(first.workspace_id, first.run),
         "back": reverse("quarantine"),
     }
     return own_page(request, "admin/memories/quarantine/one.html", context)
 
 
-def waiting_in(workspace_id: int, run: str) -> Any:
-    """The entries of a quarantine nobody has decided on."""
-    rows = Suppression.objects.filter(_WAITS, workspace_id=workspace_id, quarantine=run)
-    entries = Entry.objects.filter(workspace_id=workspace_id, pk__in=rows.values("entry"))
-    return entries.select_related("scope").defer("terms").order_by("-created_at", "-pk")
-
-
 def _decide(request: HttpRequest, batch: Batch) -> None:
-    """Do what was asked for, and say what became of it."""
+    """Do what was asked for, and say what became of it. Raises PlatformError."""
     act, _colon, number = request.POST.get("do", "").partition(":")
-    ticked = [number] if number else request.POST.getlist("entry")
     reason = request.POST.get("reason", "").strip()[:500]
     if not reason:
         messages.error(request, gettext("Say why: the reason is kept with the change."))
         return
-    waiting = waiting_in(batch.workspace_id, batch.run)
     if act not in ("back", "expire", "all_back", "all_expire"):
         return
-    is_all = act.startswith("all_")
-    numbers = [number for number in map(row_number, ticked) if number is not None]
+    is_all, waiting = act.startswith("all_"), waiting_in(batch)
+    ticked = map(row_number, [number] if number else request.POST.getlist("entry"))
+    numbers = [pk for pk in ticked if pk is not None]
     chosen = list(waiting[:MOST] if is_all else waiting.filter(pk__in=numbers[:MOST]))
-    try:
-        who: dict[str, Any] = {"now": timezone.now(), "actor": actor_of(request), "reason": reason}
-        if act.endswith("expire"):
-            done = quarantine.expire(chosen, **who)
-            text = ngettext("%(n)d memory is expired.", "%(n)d memories are expired.", done)
-        else:
-            only = None if is_all else [entry.pk for entry in chosen]
-            done = quarantine.let_back(batch.workspace_id, batch.run, only=only, **who)
-            text = ngettext("%(n)d memory is let back.", "%(n)d memories are let back.", done)
-            details = {"entries": done}
-            note(request, AuditEvent.RELEASED, about=batch.reason, workspace_id=batch.workspace_id, details=details)
-        messages.success(request, text % {"n": done})
-    except PlatformError as refusal:
-        messages.error(request, str(refusal))
+    who: dict[str, Any] = {"now": timezone.now(), "actor": actor_of(request), "reason": reason}
+    if act.endswith("expire"):
+        done = quarantine.expire(chosen, **who)
+        text = ngettext("%(n)d memory is expired.", "%(n)d memories are expired.", done)
+    else:
+        only = None if is_all else [entry.pk for entry in chosen]
+        done = quarantine.let_back(batch.workspace_id, batch.run, only=only, **who)
+        text = ngettext("%(n)d memory is let back.", "%(n)d memories are let back.", done)
+        details = {"entries": done}
+        note(request, AuditEvent.RELEASED, about=batch.reason, workspace_id=batch.workspace_id, details=details)
+    messages.success(request, text % {"n": done})
+
+
+def waiting_in(batch: Batch) -> Any:
+    """The entries of a batch's quarantine nobody has decided on."""
+    rows = Suppression.objects.filter(_WAITS, workspace_id=batch.workspace_id, quarantine=batch.run)
+    entries = Entry.objects.filter(workspace_id=batch.workspace_id, pk__in=rows.values("entry"))
+    return entries.select_related("scope").defer("terms").order_by("-created_at", "-pk")
 
 
 def _url(run: str) -> str:
@@ -144,32 +139,27 @@ MUCH = 0.2
 @require_http_methods(["GET", "HEAD", "POST"])
 def begin(request: HttpRequest) -> HttpResponse:
     """What the address names: an entry, what a batch wrote, the lines of a file, or what a bot wrote in a time."""
-    for name, read in _SEEDS.items():
-        if name in request.GET:
-            return read(request, request.GET[name])
-    return _of_bot(request, "")
+    asked = request.GET
+    if "entry" in asked:
+        entry = _row(request, Entry.objects.select_related("scope"), asked["entry"])
+        suspect = quarantine.suspect_entries(entry.workspace_id, [entry], gettext("A memory"))
+        return ask(request, suspect, reverse("admin:memories_entry_change", args=[entry.pk]))
+    if "batch" in asked:
+        batch = _row(request, Batch.objects.all(), asked["batch"])
+        about = gettext("What a batch wrote (%(name)s)") % {"name": batch}
+        back = reverse("admin:memories_batch_change", args=[batch.pk])
+        return ask(request, quarantine.suspect_batch(batch, about), back)
+    if "scope" in asked:
+        scope, path = _row(request, Scope.objects.all(), asked["scope"]), asked.get("path", "")
+        about = gettext("The file %(path)s") % {"path": path}
+        return ask(request, quarantine.suspect_file(scope, path, about), file_url(scope.pk, path))
+    return _of_bot(request, asked.get("bot", ""))
 
 
-def ask(request: HttpRequest, suspect: Suspect, back: str) -> HttpResponse:
-    """Ask about a suspect whose messages and scopes are known; once it is confirmed, do it.
-
-    The caller has made sure that this person may curate its workspace.
-    """
-    affected = quarantine.affected_by(suspect)
-    form = confirmation_form(request, ReasonForm, reason="")
-    if is_confirmed(request) and form.is_valid():
-        reason = f"{suspect.about}: {form.cleaned_data['reason']}"
-        done = quarantine.quarantine(affected, reason=reason, now=timezone.now(), actor=actor_of(request))
-        details = {"entries": done.entries, "run": done.run}
-        note(request, AuditEvent.QUARANTINED, about=reason, workspace_id=suspect.workspace_id, details=details)
-        text = ngettext("%(n)d memory is in quarantine.", "%(n)d memories are in quarantine.", done.entries)
-        messages.success(request, text % {"n": done.entries})
-        for scope, why in done.refused:
-            messages.error(request, f"{scope}: {why}")
-        return HttpResponseRedirect(reverse("quarantine_one", args=[done.run.partition(":")[2]]))
-    form.fields["reason"].widget.attrs.pop("autofocus", None)
+def _question(asked: Asked) -> Question:
+    asked.form.fields["reason"].widget.attrs.pop("autofocus", None)
+    affected = asked.rows
     context = {
-        "title": gettext("Put into quarantine"),
         "affected": affected,
         "counts": affected.by_type().most_common(),
         "samples": affected.entries[:SAMPLES],
@@ -177,10 +167,38 @@ def ask(request: HttpRequest, suspect: Suspect, back: str) -> HttpResponse:
         "days": affected.days[:SAMPLES],
         "percent": round(affected.share * 100),
         "is_much": affected.share >= MUCH,
-        "form": form,
-        "back": back,
     }
-    return own_page(request, "admin/memories/quarantine/ask.html", context)
+    return Question(template="admin/memories/quarantine/ask.html", context=context, rows=())
+
+
+def _quarantine(asked: Asked) -> Outcome:
+    reason = f"{asked.row.about}: {asked.data['reason']}"
+    done = quarantine.quarantine(asked.rows, reason=reason, now=asked.now, actor=asked.actor)
+    details = {"entries": done.entries, "run": done.run}
+    workspace_id = asked.row.workspace_id
+    note(asked.request, AuditEvent.QUARANTINED, about=reason, workspace_id=workspace_id, details=details)
+    text = ngettext("%(n)d memory is in quarantine.", "%(n)d memories are in quarantine.", done.entries)
+    return Outcome(
+        text=text % {"n": done.entries},
+        errors=[f"{scope}: {why}" for scope, why in done.refused],
+        address=_url(done.run),
+    )
+
+
+#: Asked about a suspect, which stands where the row does; its rows are what rests on it.
+QUARANTINE = Action(
+    name="quarantine", label=_("Put into quarantine"), right="curate",
+    rows=lambda asked: quarantine.affected_by(asked.row), form=lambda asked: asked.bound(ReasonForm, reason=""),
+    question=_question, act=_quarantine, back=lambda asked: asked.arguments["back"],
+)  # fmt: skip
+
+
+def ask(request: HttpRequest, suspect: Suspect, back: str) -> HttpResponse:
+    """Ask about a suspect whose messages and scopes are known; once it is confirmed, do it.
+
+    The caller has made sure that this person may curate its workspace.
+    """
+    return run(Asked(QUARANTINE, None, request, row=suspect, arguments={"back": back}))
 
 
 def _row(request: HttpRequest, rows: Any, number: str) -> Any:
@@ -190,26 +208,6 @@ def _row(request: HttpRequest, rows: Any, number: str) -> Any:
     if row is None:
         raise Http404
     return row
-
-
-def _of_entry(request: HttpRequest, number: str) -> HttpResponse:
-    entry = _row(request, Entry.objects.select_related("scope"), number)
-    suspect = quarantine.suspect_entries(entry.workspace_id, [entry], gettext("A memory"))
-    return ask(request, suspect, reverse("admin:memories_entry_change", args=[entry.pk]))
-
-
-def _of_batch(request: HttpRequest, number: str) -> HttpResponse:
-    batch = _row(request, Batch.objects.all(), number)
-    about = gettext("What a batch wrote (%(name)s)") % {"name": batch}
-    back = reverse("admin:memories_batch_change", args=[batch.pk])
-    return ask(request, quarantine.suspect_batch(batch, about), back)
-
-
-def _of_file(request: HttpRequest, number: str) -> HttpResponse:
-    scope, path = _row(request, Scope.objects.all(), number), request.GET.get("path", "")
-    about = gettext("The file %(path)s") % {"path": path}
-    back = f"{reverse('admin:memories_filestate_file', args=[scope.pk])}?{urlencode({'path': path})}"
-    return ask(request, quarantine.suspect_file(scope, path, about), back)
 
 
 class _BotForm(forms.Form):
@@ -224,10 +222,10 @@ class _BotForm(forms.Form):
         self.fields["bot"].queryset = bots  # type: ignore[attr-defined]
 
     def clean(self) -> dict[str, Any]:
-        told = super().clean() or {}
-        if told.get("since") and told.get("until") and told["since"] >= told["until"]:
+        data = super().clean() or self.cleaned_data
+        if data.get("since") and data.get("until") and data["since"] >= data["until"]:
             self.add_error("until", _("It ends before it begins."))
-        return told
+        return data
 
 
 def _of_bot(request: HttpRequest, number: str) -> HttpResponse:
@@ -237,25 +235,10 @@ def _of_bot(request: HttpRequest, number: str) -> HttpResponse:
     form = _BotForm(request.GET if "since" in request.GET else None, bots)
     if form.is_valid():
         bot, since, until = (form.cleaned_data[name] for name in ("bot", "since", "until"))
-        about = gettext("The bot %(bot)s, %(since)s to %(until)s") % {
-            "bot": bot,
-            "since": _minute(since),
-            "until": _minute(until),
-        }
+        first, last = (timezone.localtime(at).strftime("%Y-%m-%d %H:%M") for at in (since, until))
+        about = gettext("The bot %(bot)s, %(since)s to %(until)s") % {"bot": bot, "since": first, "until": last}
         return ask(request, quarantine.suspect_bot(bot, since, until, about), reverse("quarantine_new"))
     if not form.is_bound and number:
         form.initial["bot"] = _row(request, bots, number).pk
     context = {"title": gettext("What a bot wrote in a time"), "form": form, "back": reverse("quarantine")}
     return own_page(request, "admin/memories/quarantine/bot.html", context)
-
-
-def _minute(at: datetime) -> str:
-    return timezone.localtime(at).strftime("%Y-%m-%d %H:%M")
-
-
-_SEEDS: dict[str, Callable[[HttpRequest, str], HttpResponse]] = {
-    "entry": _of_entry,
-    "batch": _of_batch,
-    "scope": _of_file,
-    "bot": _of_bot,
-}

@@ -1,6 +1,6 @@
 """The review: proposals that wait for a person, and memories whose date of review has come, one at a time (F4)."""
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import timedelta
 from enum import StrEnum
@@ -14,7 +14,7 @@ from django.db.models import F, Q
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.translation import gettext, gettext_lazy, ngettext, ngettext_lazy, pgettext
+from django.utils.translation import gettext, gettext_lazy, ngettext_lazy, pgettext
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
@@ -31,8 +31,7 @@ from memories.admin.labels import actor_label, batch_name
 from memories.admin.pages import own_page, row_number
 from memories.audit.models import AuditEvent
 from memories.batches import Description, Question, bulk_actions
-from memories.batches.approval import MOST
-from memories.batches.bulk_actions import BulkAction
+from memories.batches.questions import MOST
 from memories.batches.steps import CreateStep, ReplaceStep, step_of
 from memories.choices import BatchState, BatchVerb, ChangeState, Verification
 from memories.entries.history import word_diff
@@ -75,13 +74,13 @@ class LastDecision:
     def keep(self, request: HttpRequest) -> None:
         request.session[_KEY] = asdict(self)
 
-
-def last_decision(request: HttpRequest) -> LastDecision | None:
-    """The last decision of this login, if there was one."""
-    stored = request.session.get(_KEY)
-    if not stored:
-        return None
-    return LastDecision(stored["batch"], Decided(stored["what"]), tuple(stored["positions"]))
+    @classmethod
+    def of(cls, request: HttpRequest) -> tuple["LastDecision", Batch] | None:
+        """The last decision of this login with its batch, if there was one that can be seen."""
+        if not (stored := request.session.get(_KEY)):
+            return None
+        batch = visible_batch(request, stored["batch"])
+        return (cls(stored["batch"], Decided(stored["what"]), tuple(stored["positions"])), batch) if batch else None
 
 
 def visible_batch(request: HttpRequest, number: Any) -> Batch | None:
@@ -120,10 +119,9 @@ def remove(request: HttpRequest, batch: Batch, positions: Sequence[int]) -> None
 
 def take_back(request: HttpRequest) -> Batch | None:
     """Take back the last decision; the batch it was about. Raises PlatformError where that cannot be."""
-    last = last_decision(request)
-    batch = visible_batch(request, last.batch) if last else None
-    if last is None or batch is None:
+    if (decision := LastDecision.of(request)) is None:
         return None
+    last, batch = decision
     if last.what in (Decided.REFUSED, Decided.REMOVED):
         with transaction.atomic():
             if batch.state == BatchState.REFUSED:
@@ -161,6 +159,10 @@ class Statement:
     quotes: list[QuoteLine] = field(default_factory=list)
     rests_on: list["Statement"] = field(default_factory=list)
     is_changed: bool = False  # since the proposal was made, which will leave it alone
+
+    @property
+    def text(self) -> str:
+        return "".join(words for _sign, words in self.words)
 
     @property
     def verification_label(self) -> str:
@@ -201,14 +203,19 @@ _FATES = {
 def pairs_of(batch: Batch) -> tuple[list[Pair], int]:
     """What a proposal does, what people cared for and what is important first; and how many rows are not shown."""
     changes = BatchChange.objects.filter(workspace_id=batch.workspace_id, batch=batch, state=ChangeState.PLANNED)
-    found = changes.select_related("entry", "event").order_by(
+    ordered = changes.select_related("entry", "event").order_by(
         F("entry__pinned").desc(nulls_last=True), F("entry__importance").desc(nulls_last=True), "position"
     )
-    read = list(found[: ROWS_READ + 1])
+    read = list(ordered[: ROWS_READ + 1])
     rows = read[:ROWS_READ]
-    known = {row.position for row in rows}
-    missing = {into for row in rows if (into := _into_position(row)) and into not in known}
-    rows += list(found.filter(position__in=missing)) if missing else []
+
+    # with the rows that write what these are replaced by
+    steps = map(step_of, rows)
+    makers = {step.into.position for step in steps if isinstance(step, ReplaceStep) and step.into.position}
+    missing = makers - {row.position for row in rows}
+    rows += list(ordered.filter(position__in=missing)) if missing else []
+
+    # rows that share a successor are one pair
     groups: dict[int, list[Description]] = {}
     for description in batches.describe(batch, rows):
         key = description.into_position or description.change.position
@@ -220,27 +227,43 @@ def pairs_of(batch: Batch) -> tuple[list[Pair], int]:
     return pairs, max((changes.count() if len(read) > ROWS_READ else len(rows)) - covered, 0)
 
 
-def _into_position(change: BatchChange) -> int | None:
-    step = step_of(change)
-    return step.into.position if isinstance(step, ReplaceStep) else None
-
-
 class _Evidence:
     """The quotes of everything a proposal's shown rows name, and the entries new statements rest on."""
 
     def __init__(self, batch: Batch, rows: Iterable[Description]) -> None:
         rows = list(rows)
-        wanted = {
-            pk for row in rows if isinstance(row.step, CreateStep) for pk in (*row.step.sources, *row.step.rests_on)
-        }
-        stored = Entry.objects.filter(workspace_id=batch.workspace_id)
-        self.entries = stored.in_bulk(wanted) if wanted else {}
+        makes = [row.step for row in rows if isinstance(row.step, CreateStep)]
+        resting = {pk for step in makes for pk in (*step.sources, *step.rests_on)}
+        self.entries = Entry.objects.filter(workspace_id=batch.workspace_id).in_bulk(resting) if resting else {}
         named = [row.change.entry_id for row in rows] + [row.into.pk for row in rows if row.into]
         named += [source.pk for row in rows for source in row.sources]
-        self._quotes = quote_lines({pk for pk in (*named, *wanted) if pk}, batch.workspace_id)
+        self._quotes = quote_lines({pk for pk in (*named, *resting) if pk}, batch.workspace_id)
 
-    def of(self, entry: Entry | None) -> list[QuoteLine]:
-        return self._quotes.get(entry.pk, []) if entry else []
+    def statement(self, entry: Entry | None, words: str, *, is_changed: bool = False) -> Statement:
+        """What an entry says, with its quotes."""
+        return Statement(
+            words=[("=", words)],
+            entry=entry,
+            verification=entry.verification if entry else Verification.NONE,
+            quotes=self._quotes.get(entry.pk, []) if entry else [],
+            is_changed=is_changed,
+        )
+
+    def successor(self, row: Description, shown: Collection[int]) -> Statement | None:
+        """What takes the place of the old: an entry that is there, one the row writes, or other words."""
+        if row.into is not None:
+            return self.statement(row.into, row.into.content)
+        if isinstance(row.step, CreateStep):
+            # the entries that it rests on and that stay in use
+            resting = [pk for pk in dict.fromkeys((*row.step.sources, *row.step.rests_on)) if pk not in shown]
+            entries = [self.entries[pk] for pk in resting if pk in self.entries]
+            return Statement(
+                words=[("=", row.step.draft.content)],
+                verification=row.step.draft.verification,
+                rests_on=[self.statement(entry, entry.content) for entry in entries],
+            )
+        content = row.into_content or row.after
+        return Statement(words=[("=", content)]) if content else None
 
 
 def _pair(batch: Batch, position: int, group: Sequence[Description], evidence: _Evidence) -> Pair:
@@ -248,10 +271,15 @@ def _pair(batch: Batch, position: int, group: Sequence[Description], evidence: _
     maker = next((row for row in group if isinstance(row.step, CreateStep)), None)
     replaced = [row for row in group if row is not maker]
     lead = replaced[0] if replaced else group[0]
-    old = [_old(row, evidence) for row in replaced or group if row.before is not None]
-    new = _new(maker or lead, {one.entry.pk for one in old if one.entry}, evidence)
+    old = []
+    for row in replaced or group:
+        if row.before is not None:
+            entry, expected = row.change.entry, row.change.expected_version
+            is_changed = bool(entry and expected and entry.version != expected)
+            old.append(evidence.statement(entry, row.before, is_changed=is_changed))
+    new = evidence.successor(maker or lead, {statement.entry.pk for statement in old if statement.entry})
     if new is not None and len(old) == 1:
-        pieces = word_diff(_text(old[0]), _text(new))
+        pieces = word_diff(old[0].text, new.text)
         old[0].words = [piece for piece in pieces if piece[0] != "+"]
         new.words = [piece for piece in pieces if piece[0] != "-"]
     verb = BatchVerb(lead.change.verb)
@@ -265,48 +293,32 @@ def _pair(batch: Batch, position: int, group: Sequence[Description], evidence: _
     )
 
 
-def _old(row: Description, evidence: _Evidence) -> Statement:
-    entry = row.change.entry
-    return Statement(
-        words=_plain(row.before or ""),
-        entry=entry,
-        verification=entry.verification if entry else Verification.NONE,
-        quotes=evidence.of(entry),
-        is_changed=bool(entry and row.change.expected_version and entry.version != row.change.expected_version),
-    )
-
-
-def _new(row: Description, shown: Collection[int], evidence: _Evidence) -> Statement | None:
-    """What takes the place of the old: an entry that is there, one the row writes, or other words."""
-    if row.into is not None:
-        return _stored(row.into, evidence)
-    if isinstance(row.step, CreateStep):
-        # the entries that it rests on and that stay in use
-        resting = [pk for pk in dict.fromkeys((*row.step.sources, *row.step.rests_on)) if pk not in shown]
-        found = [evidence.entries[pk] for pk in resting if pk in evidence.entries]
-        return Statement(
-            words=_plain(row.step.draft.content),
-            verification=row.step.draft.verification,
-            rests_on=[_stored(entry, evidence) for entry in found],
-        )
-    content = row.into_content or row.after
-    return Statement(words=_plain(content)) if content else None
-
-
-def _stored(entry: Entry, evidence: _Evidence) -> Statement:
-    return Statement(
-        words=_plain(entry.content), entry=entry, verification=entry.verification, quotes=evidence.of(entry)
-    )
-
-
-def _plain(content: str) -> Words:
-    return [("=", content)]
-
-
-def _text(one: Statement) -> str:
-    return "".join(words for _sign, words in one.words)
-
-
+#: What approving does, of the counts of a batch, in words; and whether that is grave.
+_STAKES: tuple[tuple[str, Any, bool], ...] = (
+    (
+        BatchVerb.PURGE,
+        ngettext_lazy("%(n)d memory is removed for good.", "%(n)d memories are removed for good.", "n"),
+        True,
+    ),
+    (
+        "protected",
+        ngettext_lazy(
+            "%(n)d memory that a person pinned, checked, wrote or had saved is taken out of use or changed.",
+            "%(n)d memories that a person pinned, checked, wrote or had saved are taken out of use or changed.",
+            "n",
+        ),
+        True,
+    ),
+    ("retired", ngettext_lazy("%(n)d memory goes out of use.", "%(n)d memories go out of use.", "n"), False),
+    (
+        BatchVerb.MERGE,
+        ngettext_lazy("%(n)d memory becomes part of another.", "%(n)d memories become part of others.", "n"),
+        False,
+    ),
+    (BatchVerb.CHANGE, ngettext_lazy("%(n)d memory is changed.", "%(n)d memories are changed.", "n"), False),
+    (BatchVerb.CREATE, ngettext_lazy("%(n)d memory is written.", "%(n)d memories are written.", "n"), False),
+)
+_DECISIONS = {"approve": approve, "refuse": refuse}
 #: Due memories that are counted; more stand as «1,000+».
 DUE_MOST = 1_000
 #: By key: what is kept, and for how many days until it is asked about again; None: never.
@@ -335,8 +347,22 @@ def due(request: HttpRequest) -> HttpResponse:
         "title": gettext("Memories due for review"),
         "count": rows[:DUE_MOST].count(),
         "is_more": rows[DUE_MOST : DUE_MOST + 1].exists(),
-        **(_due_context(rows, entry) if entry else {"entry": None}),
+        "entry": entry,
     }
+    if entry:
+        ends_at = Policy.objects.of(entry.workspace_id).end_of(entry)
+        edit = reverse("admin:memories_entry_change", args=[entry.pk])
+        context |= {
+            "state": state_of(entry, ends_at, timezone.now()),
+            "ends_at": ends_at,
+            "access": EntryAccess.objects.filter(pk=entry.pk).first(),
+            "quotes": quote_lines([entry.pk], entry.workspace_id).get(entry.pk, []),
+            "sources": source_lines(entry.workspace_id, entry.origins),
+            "next": _beside(rows, entry),
+            "previous": _beside(rows.reverse(), entry, "lt"),
+            "edit": f"{edit}?{urlencode({'_back': _url('review_due', entry.pk)})}",
+            "terms": [(key, label) for key, (label, _days) in TERMS.items()],
+        }
     return own_page(request, "admin/memories/review_due.html", context)
 
 
@@ -346,73 +372,35 @@ def due_rows(request: HttpRequest) -> Any:
     return in_workspaces(rows, workspaces_of(request, Right.CURATE)).order_by("review_at", "pk")
 
 
-def _due_context(rows: Any, entry: Entry) -> dict[str, Any]:
-    following, before = _after(rows, entry), _before(rows, entry)
-    ends_at = Policy.objects.of(entry.workspace_id).end_of(entry)
-    return {
-        "entry": entry,
-        "state": state_of(entry, ends_at, timezone.now()),
-        "ends_at": ends_at,
-        "access": EntryAccess.objects.filter(pk=entry.pk).first(),
-        "quotes": quote_lines([entry.pk], entry.workspace_id).get(entry.pk, []),
-        "sources": source_lines(entry.workspace_id, entry.origins),
-        "next": _due_url(following.pk) if following else "",
-        "previous": _due_url(before.pk) if before else "",
-        "edit": f"{reverse('admin:memories_entry_change', args=[entry.pk])}?{urlencode({'_back': _due_url(entry.pk)})}",
-        "terms": [(key, label) for key, (label, _days) in TERMS.items()],
-    }
-
-
-def _after(rows: Any, entry: Entry) -> Entry | None:
-    later = Q(review_at__gt=entry.review_at) | Q(review_at=entry.review_at, pk__gt=entry.pk)
-    found: Entry | None = rows.filter(later).first()
-    return found
-
-
-def _before(rows: Any, entry: Entry) -> Entry | None:
-    earlier = Q(review_at__lt=entry.review_at) | Q(review_at=entry.review_at, pk__lt=entry.pk)
-    found: Entry | None = rows.filter(earlier).order_by("-review_at", "-pk").first()
-    return found
+def _beside(rows: Any, entry: Entry, beyond: str = "gt") -> str:
+    """The page of the next due memory in the order of these rows; empty behind the last."""
+    same_moment = Q(review_at=entry.review_at, **{f"pk__{beyond}": entry.pk})
+    other = rows.filter(Q(**{f"review_at__{beyond}": entry.review_at}) | same_moment).first()
+    return _url("review_due", other.pk) if other else ""
 
 
 def _decide_due(request: HttpRequest, rows: Any, entry: Entry | None) -> str:
     """Do what was asked for; the address to go on at: of the next, behind the last the first."""
     if entry is None:
         messages.info(request, gettext("It is no longer due: somebody else looked at it, or it is out of use."))
-        return _due_url()
+        return _url("review_due")
     if str(entry.version) != request.POST.get("version"):
         messages.error(request, gettext("It was changed meanwhile: look at it again."))
-        return _due_url(entry.pk)
-    act, following = request.POST.get("do", ""), _after(rows, entry)
-    action, reason, done = _action(act, actor_of(request))
-    if action is None:
-        return _due_url(entry.pk)
-    who: dict[str, Any] = {"now": timezone.now(), "actor": actor_of(request), "reason": str(reason)}
-    say(request, outcome_of(bulk_actions.apply_action([entry], action(), **who), done))
-    return _due_url(following.pk if following else None)
-
-
-def _action(act: str, actor: str) -> tuple[Callable[[], BulkAction] | None, Any, Any]:
-    """What an answer does, the reason the batch keeps, and what is said of it; None: it is no answer."""
-    if act == "expire":
-        return bulk_actions.expire, _("Out of date, seen in the review"), _EXPIRED
-    if act not in TERMS:
-        return None, "", ""
-    days, now = TERMS[act][1], timezone.now()
-    columns = {
-        "review_at": None if days is None else now + timedelta(days=days),
-        "verified_at": now,
-        "verified_by": actor,
-    }
-    return lambda: bulk_actions.edit(columns), _("Still true, seen in the review"), _KEPT
-
-
-def _due_url(at: int | None = None) -> str:
-    address = reverse("review_due")
-    return f"{address}?{urlencode({'at': at})}" if at else address
-
-
-__all__ = ["page"]
+        return _url("review_due", entry.pk)
+    answer, now, actor = request.POST.get("do", ""), timezone.now(), actor_of(request)
+    following = _beside(rows, entry)
+    if answer == "expire":
+        action, reason, done = bulk_actions.expire(), gettext("Out of date, seen in the review"), _EXPIRED
+    elif answer in TERMS:
+        days = TERMS[answer][1]
+        again = None if days is None else now + timedelta(days=days)
+        action = bulk_actions.edit({"review_at": again, "verified_at": now, "verified_by": actor})
+        reason, done = gettext("Still true, seen in the review"), _KEPT
+    else:
+        return _url("review_due", entry.pk)
+    result = bulk_actions.apply_action([entry], action, now=now, actor=actor, reason=reason)
+    say(request, outcome_of(result, done))
+    return following or _url("review_due")
 
 
 @needs(Right.CURATE)
@@ -423,66 +411,50 @@ def page(request: HttpRequest) -> HttpResponse:
     questions = batches.open_questions(workspaces_of(request, Right.CURATE))
     if request.method == "POST":
         return HttpResponseRedirect(_answer(request, questions))
-    index = next((n for n, one in enumerate(questions) if str(one.batch) == request.GET.get("at")), 0)
+    order = [question.batch for question in questions]
+    index = next((n for n, batch in enumerate(order) if str(batch) == request.GET.get("at")), 0)
+    batch = visible_batch(request, order[index]) if questions else None
     context = {
         "title": gettext("Review"),
         "count": len(questions),
         "is_more": len(questions) == MOST,
-        **_question_context(request, questions, index),
-        "last": _last(request),
+        "batch": batch,
+        "last": None,
         "due_count": due_rows(request)[:MOST].count(),
     }
+    if batch:
+        pairs, more = pairs_of(batch)
+        context |= {
+            "name": batch_name(batch),
+            "who": actor_label(batch.actor),
+            "number": index + 1,
+            "previous": _url("review", order[index - 1]) if index else "",
+            "next": _url("review", order[index + 1]) if index + 1 < len(order) else "",
+            "open": batch_url(batch),
+            "reasons": batches.approval_reasons(batch),
+            "stakes": _stakes(batch, questions[index]),
+            "model": batch.cost.get("model", ""),
+            "is_irreversible": is_irreversible(batch),
+            "pairs": pairs,
+            "more": more,
+            "may_remove": len(pairs) + more > 1,
+        }
+    if decision := LastDecision.of(request):
+        last, decided = decision
+        button = pgettext("review", "Apply again") if last.what == Decided.UNDONE else gettext("Undo")
+        url = batch_url(decided)
+        context["last"] = {"label": LABELS[last.what], "name": batch_name(decided), "url": url, "button": button}
     return own_page(request, "admin/memories/review.html", context)
 
 
-def _question_context(request: HttpRequest, questions: Sequence[Question], index: int) -> dict[str, Any]:
-    batch = visible_batch(request, questions[index].batch) if questions else None
-    if batch is None:
-        return {"batch": None}
-    pairs, more = pairs_of(batch)
-    return {
-        "batch": batch,
-        "name": batch_name(batch),
-        "who": actor_label(batch.actor),
-        "number": index + 1,
-        "previous": _url(questions[index - 1].batch) if index else "",
-        "next": _url(questions[index + 1].batch) if index + 1 < len(questions) else "",
-        "open": batch_url(batch),
-        "reasons": batches.approval_reasons(batch),
-        "stakes": list(_stakes(batch, questions[index])),
-        "model": batch.cost.get("model", ""),
-        "is_irreversible": is_irreversible(batch),
-        "pairs": pairs,
-        "more": more,
-        "may_remove": len(pairs) + more > 1,
-    }
-
-
-def _stakes(batch: Batch, question: Question) -> Iterator[tuple[str, bool]]:
+def _stakes(batch: Batch, question: Question) -> list[tuple[str, bool]]:
     """What approving it would do, in words; and whether that is grave."""
-    counts = batch.counts
-    if n := counts.get(BatchVerb.PURGE, 0):
-        text = ngettext("%(n)d memory is removed for good.", "%(n)d memories are removed for good.", n)
-        yield f"{text % {'n': n}} {gettext('There is no undo.')}", True
-    if n := question.protected:
-        text = ngettext(
-            "%(n)d memory that a person pinned, checked, wrote or had saved is taken out of use or changed.",
-            "%(n)d memories that a person pinned, checked, wrote or had saved are taken out of use or changed.",
-            n,
-        )
-        yield text % {"n": n}, True
-    if n := sum(counts.get(verb, 0) for verb in (BatchVerb.EXPIRE, BatchVerb.ARCHIVE, BatchVerb.SUPERSEDE)):
-        text = ngettext("%(n)d memory goes out of use.", "%(n)d memories go out of use.", n)
-        yield text % {"n": n}, False
-    if n := counts.get(BatchVerb.MERGE, 0):
-        text = ngettext("%(n)d memory becomes part of another.", "%(n)d memories become part of others.", n)
-        yield text % {"n": n}, False
-    if n := counts.get(BatchVerb.CHANGE, 0):
-        text = ngettext("%(n)d memory is changed.", "%(n)d memories are changed.", n)
-        yield text % {"n": n}, False
-    if n := counts.get(BatchVerb.CREATE, 0):
-        text = ngettext("%(n)d memory is written.", "%(n)d memories are written.", n)
-        yield text % {"n": n}, False
+    numbers = {**{verb: batch.counts.get(verb, 0) for verb in BatchVerb}, "protected": question.protected}
+    numbers["retired"] = sum(numbers[verb] for verb in (BatchVerb.EXPIRE, BatchVerb.ARCHIVE, BatchVerb.SUPERSEDE))
+    stakes = [(text % {"n": numbers[what]}, is_grave) for what, text, is_grave in _STAKES if numbers[what]]
+    if numbers[BatchVerb.PURGE]:
+        stakes[0] = (f"{stakes[0][0]} {gettext('There is no undo.')}", True)
+    return stakes
 
 
 def _answer(request: HttpRequest, questions: Sequence[Question]) -> str:
@@ -491,43 +463,29 @@ def _answer(request: HttpRequest, questions: Sequence[Question]) -> str:
     try:
         if act == "undo":
             batch = take_back(request)
-            return _url(batch.pk) if batch else _url()
+            return _url("review", batch.pk if batch else None)
         batch = visible_batch(request, request.POST.get("batch", ""))
         if batch is None:
-            return _url()
+            return _url("review")
         # the question behind this one; behind the last, the first
         order = [question.batch for question in questions]
         place = order.index(batch.pk) + 1 if batch.pk in order else 0
-        following = _url(order[place]) if place < len(order) else _url()
-
+        following = _url("review", order[place] if place < len(order) else None)
         if "remove" in request.POST:
             positions = [int(text) for text in request.POST.getlist("remove") if text.isdecimal() and len(text) < 10]
             remove(request, batch, positions)
-            return _url(batch.pk) if batch.state == BatchState.PROPOSED else following
+            return _url("review", batch.pk) if batch.state == BatchState.PROPOSED else following
         if act == "approve" and is_irreversible(batch):  # one key is too few for what cannot be taken back
             return batch_url(batch, "approve")
-        if act == "approve":
-            approve(request, batch)
+        if act in _DECISIONS:
+            _DECISIONS[act](request, batch)
             return following
-        if act == "refuse":
-            refuse(request, batch)
-            return following
-        return _url(batch.pk)
+        return _url("review", batch.pk)
     except PlatformError as refusal:
         messages.error(request, str(refusal))
-        return _url(request.POST.get("batch"))
+        return _url("review", request.POST.get("batch"))
 
 
-def _last(request: HttpRequest) -> dict[str, Any] | None:
-    """The last decision, as the page tells it."""
-    last = last_decision(request)
-    batch = visible_batch(request, last.batch) if last else None
-    if last is None or batch is None:
-        return None
-    button = pgettext("review", "Apply again") if last.what == Decided.UNDONE else gettext("Undo")
-    return {"label": LABELS[last.what], "name": batch_name(batch), "url": batch_url(batch), "button": button}
-
-
-def _url(at: int | str | None = None) -> str:
-    address = reverse("review")
+def _url(name: str, at: int | str | None = None) -> str:
+    address = reverse(name)
     return f"{address}?{urlencode({'at': at})}" if at else address

@@ -1,13 +1,14 @@
 """The pages on which an owner erases a person: search, preview, reason and confirmation, progress, certificate."""
 
+from dataclasses import dataclass
 from typing import Any
 
 from django import forms
-from django.contrib import admin, messages
+from django.contrib import admin
 from django.core.exceptions import PermissionDenied
 from django.db import transaction
 from django.db.models import QuerySet
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.urls import path, reverse
 from django.utils import timezone
 from django.utils.translation import gettext
@@ -15,17 +16,16 @@ from django.utils.translation import gettext_lazy as _
 from django_q.tasks import async_task
 from unfold.decorators import display
 
-from memories.admin.access import Colors, RestrictedAdmin, actor_of, in_workspaces, workspace_choice
-from memories.admin.actions import confirmation_form, is_confirmed
+from memories.admin import actions
+from memories.admin.access import Colors, RestrictedAdmin, in_workspaces, workspace_choice
+from memories.admin.actions import Action, Asked, Outcome, Question
 from memories.admin.auditing import note
 from memories.admin.forms import LineField, TextField
 from memories.admin.pages import own_page
-from memories.audit.models import AuditEvent
-from memories.exceptions import PlatformError
-from memories.models import Erasure, ErasureState, Workspace
-from memories.staff.rights import Needs, needs, workspaces_of
-from memories.staff.roles import Right
-from memplatform.erasure import certificate, person, run
+from memories.models import AuditEvent, Erasure, ErasureState
+from memories.rights import Needs, needs, workspaces_of
+from memories.tenancy.roles import Right
+from memplatform.erasure import certificate, person, run, wording
 from memplatform.erasure.person import Identity
 
 LIST = "admin:memories_erasure_changelist"
@@ -66,6 +66,52 @@ class EraseForm(forms.Form):
         if typed != self.expected:
             raise forms.ValidationError(_("This is not what stands above."))
         return typed
+
+
+@dataclass(frozen=True)
+class _Found:
+    """Whom an address names, with all that belongs to them, and what would go."""
+
+    identities: list[Identity]
+    preview: run.Preview
+
+    @classmethod
+    def by(cls, asked: Asked) -> "_Found":
+        workspace, names = asked.arguments["workspace"], " ".join(asked.request.GET.getlist("person")).split()
+        identities = person.linked(workspace, [Identity.parse(name) for name in names])
+        return cls(identities, run.preview(workspace, identities, now=asked.now))
+
+    def __str__(self) -> str:
+        return " ".join(map(str, self.identities))
+
+
+def _question(asked: Asked) -> Question:
+    found = asked.rows.preview
+    files = [(wording.table_name("files"), found.files)] if found.files else []
+    return Question(
+        title=gettext("Erase %(person)s") % {"person": asked.rows},
+        template="admin/memplatform/erasure_order.html",
+        rows=(),
+        counts=[*wording.counted(found.counts), *files],
+        context={"person": str(asked.rows), "workspace": asked.arguments["workspace"], "found": found},
+    )
+
+
+def _order(asked: Asked) -> Outcome:
+    workspace, reason = asked.arguments["workspace"], asked.data["reason"]
+    try:
+        erasure = run.order(workspace, asked.rows.identities, reason=reason, actor=asked.actor, now=asked.now)
+    except OSError as refusal:
+        return Outcome(errors=[str(refusal)])
+    note(asked.request, AuditEvent.ERASED, erasure, about=str(erasure.uid))
+    transaction.on_commit(lambda: async_task("memplatform.tasks.erase_waiting", group="mem:asked", ack_failure=True))
+    return Outcome(address=reverse("admin:memories_erasure_change", args=[erasure.pk]))
+
+
+ERASE = Action(
+    name="erase", label=_("Erase for good"), right="erase", rows=_Found.by, question=_question, act=_order,
+    form=lambda asked: asked.bound(EraseForm).expect(str(asked.rows)), back=lambda asked: reverse(LIST),
+)  # fmt: skip
 
 
 @admin.register(Erasure)
@@ -117,47 +163,10 @@ class ErasureAdmin(RestrictedAdmin):
     @needs("view")
     def erase(self, request: HttpRequest) -> HttpResponse:
         """What would go, and the form that orders it."""
-        names = " ".join(request.GET.getlist("person")).split()
         _mine, workspace = workspace_choice(request, Right.ERASE)
         if workspace is None:
             raise Http404
-        try:
-            identities = person.linked(workspace, [Identity.parse(name) for name in names])
-            found = run.preview(workspace, identities, now=timezone.now())
-        except PlatformError as refusal:
-            messages.error(request, str(refusal))
-            return HttpResponseRedirect(reverse(LIST))
-        name = " ".join(map(str, identities))
-        form = confirmation_form(request, EraseForm).expect(name)
-        if is_confirmed(request) and form.is_valid():
-            return self._order(request, workspace, identities, form.cleaned_data["reason"])
-        context = {
-            "title": gettext("Erase %(person)s") % {"person": name},
-            "person": name,
-            "workspace": workspace,
-            "found": found,
-            "counts": [
-                *certificate.counted(found.counts),
-                *([(certificate.table_name("files"), found.files)] if found.files else []),
-            ],
-            "form": form,
-            "back": reverse(LIST),
-        }
-        return own_page(request, "admin/memplatform/erasure_order.html", context, self)
-
-    def _order(
-        self, request: HttpRequest, workspace: Workspace, identities: list[Identity], reason: str
-    ) -> HttpResponse:
-        try:
-            erasure = run.order(workspace, identities, reason=reason, actor=actor_of(request), now=timezone.now())
-        except (PlatformError, OSError) as refusal:
-            messages.error(request, str(refusal))
-            return HttpResponseRedirect(reverse(LIST))
-        note(request, AuditEvent.ERASED, erasure, about=str(erasure.uid))
-        transaction.on_commit(
-            lambda: async_task("memplatform.tasks.erase_waiting", group="mem:asked", ack_failure=True)
-        )
-        return HttpResponseRedirect(reverse("admin:memories_erasure_change", args=[erasure.pk]))
+        return actions.run(Asked(ERASE, self, request, arguments={"workspace": workspace}))
 
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None

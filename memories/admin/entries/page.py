@@ -1,7 +1,7 @@
 """The admin of entries: find them, see where they come from and who heard them, add, correct and bring them back."""
 
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from http import HTTPStatus
 from typing import Any
@@ -24,6 +24,7 @@ from unfold.contrib.filters.admin import (
 
 from memories import entries
 from memories.admin.access import RestrictedAdmin, actor_of
+from memories.admin.actions import Question
 from memories.admin.batches.detail import batch_url
 from memories.admin.entries import columns
 from memories.admin.entries.actions import OF_ENTRIES
@@ -440,12 +441,13 @@ class EntryAdmin(WordSearch, EntryColumns, RevertibleHistory, RestrictedAdmin):
             return slot_change(name.removeprefix(SLOT_FIELD), present, was)
         return field_change(Entry, name, present, was)
 
-    def revert_question(self, row: Entry, version: int, pairs: dict[str, tuple[Any, Any]]) -> dict[str, Any]:
+    def revert_question(self, row: Entry, version: int, pairs: dict[str, tuple[Any, Any]]) -> Question:
         text = gettext(
             "The entry gets back what is ticked. What it says now stays in the history. "
             "Whether it is in use does not change."
         )
-        return {"text": text, "rows": [pairs.get("content", [row.content])[0]]}
+        rows = [pairs.get("content", [row.content])[0]]
+        return replace(super().revert_question(row, version, pairs), text=text, rows=rows)
 
     def revert(self, request: HttpRequest, row: Entry, version: int, values: dict[str, Any]) -> None:
         entries.revert(row, version, only=list(values), now=timezone.now(), actor=actor_of(request))

@@ -1,13 +1,13 @@
 """The page of jobs in the admin: what each does, when it ran, and buttons to run it now or dry."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from django.contrib import admin, messages
+from django.contrib import admin
 from django.core.exceptions import PermissionDenied
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import Http404, HttpRequest, HttpResponse
 from django.urls import path, reverse
 from django.utils import timezone
 from django.utils.text import capfirst
@@ -16,10 +16,9 @@ from django.utils.translation import gettext_lazy as _
 from django_q.models import Schedule, Task
 
 from memories.admin import labels
-from memories.admin.access import actor_of, visible_workspaces, workspace_choice
-from memories.admin.actions import is_confirmed
-from memories.admin.auditing import note
-from memories.admin.forms import confirmation_page
+from memories.admin.access import visible_workspaces, workspace_choice
+from memories.admin.actions import Action, Asked, Outcome, Question, run
+from memplatform.operations.admin import JobRunAdmin
 from memories.admin.pages import show_zone_of
 from memories.audit.models import AuditEvent
 from memories.choices import JobState
@@ -27,7 +26,6 @@ from memories.jobs import Job
 from memories.models import JobRun, Workspace
 from memories.staff.rights import needs, workspaces_of
 from memories.staff.roles import Right
-from memplatform.operations.admin import JobRunAdmin
 from memplatform.operations.jobs import runs
 from memplatform.operations.jobs.registry import JOBS, PREFIX
 
@@ -64,6 +62,43 @@ class JobRow:
 def job_title(name: str) -> str:
     """What a job does, in the reader's language; its name where it is of another version."""
     return capfirst(gettext(JOBS[name].label)) if name in JOBS else name
+
+
+def _question(title: Any, text: Any) -> Callable[[Asked], Question]:
+    def asks(asked: Asked) -> Question:
+        job, workspace = asked.arguments["job"], asked.arguments["workspace"]
+        where = workspace.name if workspace else gettext("the whole platform")
+        return Question(title=title % {"job": job_title(job), "where": where}, text=text, rows=[job])
+
+    return asks
+
+
+def _enqueue(asked: Asked) -> Outcome:
+    job, workspace = asked.arguments["job"], asked.arguments["workspace"]
+    queued = runs.enqueue(job, workspace, actor=asked.actor, now=asked.now, is_dry=asked.action is DRY_RUN)
+    text = gettext("It is queued. This page tells how far it is; load it again to see.")
+    return Outcome(text=text, about=queued, address=reverse("admin:memories_jobrun_change", args=[queued.pk]))
+
+
+def _to_jobs(asked: Asked) -> str:
+    workspace = asked.arguments["workspace"]
+    return reverse(LIST) + (f"?of={workspace.pk}" if workspace else "")
+
+
+_OF_JOBS: dict[str, Any] = {"right": "operate", "act": _enqueue, "back": _to_jobs, "audit": AuditEvent.JOB}
+RUN = Action(
+    name="run", label=_("Run now"), **_OF_JOBS,
+    question=_question(
+        _("Run now, %(where)s: %(job)s"),
+        _("The worker begins at once, beside its usual runs; what is done already is not done again."),
+    ),
+)  # fmt: skip
+DRY_RUN = Action(
+    name="run", label=_("Dry run"), **_OF_JOBS,
+    question=_question(
+        _("Dry run, %(where)s: %(job)s"), _("Nothing is changed. It counts what the job would do at this moment.")
+    ),
+)  # fmt: skip
 
 
 @admin.register(JobRun)
@@ -103,44 +138,18 @@ class JobRunPage(JobRunAdmin):
     @needs(Right.OPERATE)
     def run(self, request: HttpRequest, job: str) -> HttpResponse:
         """The page that asks, and queues a run when it is confirmed. 404 where the workspace is another's."""
-        workspace, is_dry = self._workspace(request, job), "dry" in request.GET
-        back = reverse(LIST) + (f"?of={workspace.pk}" if workspace else "")
-        if is_confirmed(request):
-            run = runs.enqueue(job, workspace, actor=actor_of(request), now=timezone.now(), is_dry=is_dry)
-            note(request, AuditEvent.JOB, run)
-            address = reverse("admin:memories_jobrun_change", args=[run.pk])
-            messages.success(request, gettext("It is queued. This page tells how far it is; load it again to see."))
-            return HttpResponseRedirect(address)
-        return confirmation_page(self, request, back=back, **self._question(job, workspace, is_dry))
-
-    def _workspace(self, request: HttpRequest, job: str) -> Workspace | None:
         if job not in JOBS:
             raise Http404
-        seen = workspaces_of(request)
-        if JOBS[job].cron:
-            if seen is not None:
-                raise PermissionDenied
-            return None
-        asked = request.GET.get("of", "")
-        mine = (row for row in visible_workspaces(request, Right.OPERATE) if str(row.pk) == asked)
-        if (found := next(mine, None)) is None:
-            raise Http404
-        return found
-
-    def _question(self, job: str, workspace: Workspace | None, is_dry: bool) -> dict[str, Any]:
-        where = workspace.name if workspace else gettext("the whole platform")
-        title = gettext("Dry run, %(where)s: %(job)s") if is_dry else gettext("Run now, %(where)s: %(job)s")
-        text = (
-            gettext("Nothing is changed. It counts what the job would do at this moment.")
-            if is_dry
-            else gettext("The worker begins at once, beside its usual runs; what is done already is not done again.")
-        )
-        return {
-            "title": title % {"job": job_title(job), "where": where},
-            "text": text,
-            "button": gettext("Dry run") if is_dry else gettext("Run now"),
-            "rows": [job],
-        }
+        workspace: Workspace | None = None
+        if not JOBS[job].cron:
+            mine = visible_workspaces(request, Right.OPERATE)
+            workspace = next((row for row in mine if str(row.pk) == request.GET.get("of", "")), None)
+            if workspace is None:
+                raise Http404
+        elif workspaces_of(request) is not None:
+            raise PermissionDenied
+        action = DRY_RUN if "dry" in request.GET else RUN
+        return run(Asked(action, self, request, arguments={"job": job, "workspace": workspace}))
 
 
 def nightly(workspace: Workspace, now: datetime) -> Iterator[JobRow]:
