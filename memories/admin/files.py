@@ -1,6 +1,6 @@
 """Files of markdown in the admin: what lies there, what is out of step and why, and each file with its lines."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from functools import cached_property
@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
 from django.core.paginator import Page, Paginator
-from django.db.models import Case, Q, QuerySet, When
+from django.db.models import Case, Q, When
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
@@ -27,8 +27,8 @@ from memories.admin.pages import own_page, quarantine_url, return_url
 from memories.entries.files import folder_of
 from memories.exceptions import FileUnreadable, PlatformError
 from memories.files import comments, disk, markdown
-from memories.files.comments import Stamp, Struck, read_stamp
-from memories.files.layout import MAIN, ScopeFolder, day_of, keys_of_folders, scope_folder, scope_folders
+from memories.files.comments import Stamp, read_stamp
+from memories.files.layout import MAIN, day_of, keys_of_folders, scope_folder, scope_folders
 from memories.models import Entry, FileProblem, FileState, Policy, Scope, Workspace
 from memories.models.state import State, state_of
 from memories.notes.condition import (
@@ -51,53 +51,34 @@ SECONDS = 1.0
 BYTES = 200_000
 
 
-def index_file(request: HttpRequest, scope: Scope, file: FileCondition) -> None:
-    """Index one file, unless nothing of it is out of step."""
-    _index(request, scope.workspace, [(scope, [file])])
-
-
-def index_scope(request: HttpRequest, scope: Scope) -> None:
-    """Index the files of a scope that are out of step."""
-    _index(request, scope.workspace, [(scope, conditions_of(scope))])
-
-
-def index_workspace(request: HttpRequest, workspace: Workspace) -> None:
-    """Index the files of all scopes that are out of step; folders of new scopes are taken in."""
-    scopes = scopes_to_index(workspace)
-    for scope in scopes:
-        scope.workspace = workspace
-    _index(request, workspace, [(scope, conditions_of(scope)) for scope in scopes])
-
-
-def _index(request: HttpRequest, workspace: Workspace, work: list[tuple[Scope, list[FileCondition]]]) -> None:
+def index(request: HttpRequest, workspace: Workspace, work: Iterable[tuple[Scope, Iterable[FileCondition]]]) -> None:
+    """Index now what is out of step of these files of scopes; what takes longer than a second the worker does."""
     report, left, now = SyncReport(), SECONDS, timezone.now()
-    waiting = [(scope, wanted) for scope, files in work if (wanted := [file for file in files if file.why])]
+    waiting = [(scope, changed) for scope, files in work if (changed := [file for file in files if file.why])]
+    later: list[int] = []  # scopes
     if sum(file.size for _scope, files in waiting for file in files) > BYTES:
-        return _leave_to_worker(request, workspace, [scope.pk for scope, _files in waiting])
+        waiting, later = [], [scope.pk for scope, _files in waiting]
     for number, (scope, files) in enumerate(waiting):
         begun = timezone.now()
         report.add(index_out_of_step(scope, now=now, seconds=max(left, 0.0), conditions=files))
         left -= (timezone.now() - begun).total_seconds()
         if not report.is_complete:
-            return _leave_to_worker(request, workspace, [scope.pk for scope, _files in waiting[number:]])
-    return _tell(request, report)
+            later = [scope.pk for scope, _files in waiting[number:]]
+            break
 
-
-def _leave_to_worker(request: HttpRequest, workspace: Workspace, scopes: Collection[int]) -> None:
-    async_task("memories.tasks.index_files", workspace.pk, list(scopes), group="mem:files")
-    messages.info(request, _("This is much: the worker indexes it. This page shows how far it is."))
-
-
-def _tell(request: HttpRequest, report: SyncReport) -> None:
-    if not report.files:
+    # what became of it
+    if later:
+        async_task("memories.tasks.index_files", workspace.pk, later, group="mem:files")
+        messages.info(request, _("This is much: the worker indexes it. This page shows how far it is."))
+    elif not report.files:
         messages.info(request, _("Everything is in step already."))
-        return
-    counts = {"new": report.created, "changed": report.changed, "ended": report.ended}
-    text = ngettext("%(n)d file indexed", "%(n)d files indexed", report.files) % {"n": report.files}
-    lines = _("%(new)d new lines, %(changed)d changed, %(ended)d out of use") % counts
-    messages.success(request, f"{text}: {lines}.")
-    for wanted, problem in report.problems.items():
-        messages.warning(request, f"{wanted}: {problem.label}")
+    else:
+        counts = {"new": report.created, "changed": report.changed, "ended": report.ended}
+        text = ngettext("%(n)d file indexed", "%(n)d files indexed", report.files) % {"n": report.files}
+        lines = _("%(new)d new lines, %(changed)d changed, %(ended)d out of use") % counts
+        messages.success(request, f"{text}: {lines}.")
+        for name, problem in report.problems.items():
+            messages.warning(request, f"{name}: {problem.label}")
 
 
 def scope_url(scope_id: int) -> str:
@@ -230,39 +211,33 @@ class Tree:
 def tree_of(scope: Scope) -> Tree:
     """The tree of a scope."""
     folder, files, page = folder_of(scope), conditions_of(scope), file_page(scope.pk)
-    days = [file for file in files if _is_day(folder, file.path)]
-    taken = {folder.long_term, *(file.path for file in days)}
-    others = [file for file in files if file.path not in taken]
+    rest = [file for file in files if file.path != folder.long_term]
+    dates = {file.path: day for file in rest if (day := day_of(file.path)) and folder.daily(day) == file.path}
+
+    # the days by month, the newest first
+    days = sorted((file for file in rest if file.path in dates), key=lambda file: file.path, reverse=True)
+    months: list[Branch] = []
+    for month, inside in groupby(days, key=lambda file: dates[file.path].replace(day=1)):
+        rows = [FileRow(page, file) for file in inside]
+        is_open = not months or len(days) <= DAYS_OPEN or any(row.why for row in rows)
+        months.append(Branch(rows, on=month, is_open=is_open))
+
+    def above(file: FileCondition) -> str:
+        return file.path.rpartition("/")[0]
+
+    others = sorted((file for file in rest if file.path not in dates), key=lambda file: (above(file), file.path))
     return Tree(
         long_term=[FileRow(page, file) for file in files if file.path == folder.long_term],
-        months=list(_months(page, sorted(days, key=lambda file: file.path, reverse=True))),
-        folders=list(_folders(page, others)),
+        months=months,
+        folders=[
+            Branch([FileRow(page, file) for file in inside], folder=f"{name}/")
+            for name, inside in groupby(others, key=above)
+        ],
         transcripts=[
             FileRow(page, FileCondition(file.path, file, None), is_indexed=False)
             for file in reversed(folder.transcripts())
         ],
     )
-
-
-def _is_day(folder: ScopeFolder, path: str) -> bool:
-    day = day_of(path)
-    return day is not None and folder.daily(day) == path
-
-
-def _months(page: str, days: Sequence[FileCondition]) -> Iterable[Branch]:
-    """The days by month, the newest first."""
-    by_month = groupby(days, key=lambda file: (day_of(file.path) or date.min).replace(day=1))
-    for number, (month, files) in enumerate(by_month):
-        rows = [FileRow(page, file) for file in files]
-        yield Branch(rows, on=month, is_open=number == 0 or len(days) <= DAYS_OPEN or any(row.why for row in rows))
-
-
-def _folders(page: str, files: Sequence[FileCondition]) -> Iterable[Branch]:
-    def folder(file: FileCondition) -> str:
-        return file.path.rpartition("/")[0]
-
-    for name, inside in groupby(sorted(files, key=lambda file: (folder(file), file.path)), key=folder):
-        yield Branch([FileRow(page, file) for file in inside], folder=f"{name}/")
 
 
 PAGE = 500
@@ -317,25 +292,19 @@ def page_of(scope: Scope, file: FileCondition, line: int) -> FilePage:
     """The page a line stands on. Raises PathNotAllowed, FileUnreadable."""
     first = (line - 1) // PAGE * PAGE + 1
     texts, is_more = disk.read_lines(folder_of(scope), file.path, first, PAGE)
-    origins = _origins(scope, file.path)
-    shown = [_line(first + n, text, origins) for n, text in enumerate(texts)]
-    last = first + len(texts) - 1
-    entries = Entry.objects.in_scope(scope).live().filter(path=file.path, line_from__lte=last, line_to__gte=first)
-    _add_entries(shown, scope, entries.select_related("access").defer("terms").order_by("line_from", "pk"))
-    _strike(shown, scope, file.path, "\n".join(texts), origins)
-    for line_meant in meant_lines(file):
-        if first <= line_meant <= last:
-            shown[line_meant - first].is_taken_out = True
-    return FilePage(shown, first, is_more, file.state.line_count if file.state else 0)
-
-
-def _origins(scope: Scope, path: str) -> Mapping[str, Stamp]:
-    """What the ids in the stamps of a file stand for; of a file that is not read as a whole nobody knows."""
     try:
-        file = disk.read(folder_of(scope), path)
-    except FileUnreadable:
-        return {}
-    return comments.origins_in(file.text) if file else {}
+        whole = disk.read(folder_of(scope), file.path)
+        origins = comments.origins_in(whole.text) if whole else {}  # what the ids in its stamps stand for
+    except FileUnreadable:  # as a whole
+        origins = {}
+    shown = [_line(first + n, text, origins) for n, text in enumerate(texts)]
+    _add_entries(shown, scope, file.path)
+    _strike(shown, scope, file.path, "\n".join(texts), origins)
+    last = first + len(texts) - 1
+    for number in meant_lines(file):
+        if first <= number <= last:
+            shown[number - first].is_taken_out = True
+    return FilePage(shown, first, is_more, file.state.line_count if file.state else 0)
 
 
 def _line(number: int, text: str, origins: Mapping[str, Stamp]) -> ShownLine:
@@ -347,10 +316,16 @@ def _line(number: int, text: str, origins: Mapping[str, Stamp]) -> ShownLine:
     return ShownLine(number, text.rstrip(), stamp if stamp.at or stamp.session else None)
 
 
-def _add_entries(lines: Sequence[ShownLine], scope: Scope, entries: Iterable[Entry]) -> None:
+def _add_entries(lines: Sequence[ShownLine], scope: Scope, path: str) -> None:
+    """What is remembered of these lines that follow each other; and which of the others are headings."""
     by_number = {line.number: line for line in lines}
     policies, now = Policy.objects.of(scope.workspace_id), timezone.now()
-    for entry in entries:
+    here = (
+        Entry.objects.in_scope(scope)
+        .live()
+        .filter(path=path, line_from__lte=max(by_number, default=0), line_to__gte=min(by_number, default=1))
+    )
+    for entry in here.select_related("access").defer("terms").order_by("line_from", "pk"):
         entry.scope = scope  # whose kind says when it ends
         begin, end = entry.line_from or 0, entry.line_to or 0
         for number in range(begin, end + 1):
@@ -365,28 +340,20 @@ def _add_entries(lines: Sequence[ShownLine], scope: Scope, entries: Iterable[Ent
 
 
 def _strike(lines: Sequence[ShownLine], scope: Scope, path: str, text: str, origins: Mapping[str, Stamp]) -> None:
-    """Show what was struck as it was, with the entry that can be restored."""
-    struck = list(comments.struck_texts(text))
+    """Show what was struck as it was, with the newest entry of its words that can be restored."""
+    struck = [(mark, [block.text for block in markdown.blocks(mark.raw)]) for mark in comments.struck_texts(text)]
     if not struck:
         return
-    entries = _expired(scope, path, {words for one in struck for words in _words_of(one)})
-    for one in struck:
-        begin, end = text.count("\n", 0, one.start), text.count("\n", 0, one.end)
+    words = {block for _mark, blocks in struck for block in blocks}
+    here = Entry.objects.in_scope(scope).filter(path=path, content__in=words, expired_at__isnull=False)
+    expired = {entry.content: entry for entry in here.order_by("expired_at", "pk")}
+    for mark, blocks in struck:
+        begin, end = text.count("\n", 0, mark.start), text.count("\n", 0, mark.end)
         for line in lines[begin : end + 1]:
             line.is_struck, line.text, line.level = True, "", 0
-        raw = _line(0, one.raw, origins)
+        raw = _line(0, mark.raw, origins)
         lines[begin].text, lines[begin].stamp = raw.text, raw.stamp
-        lines[begin].struck = next((entries[words] for words in _words_of(one) if words in entries), None)
-
-
-def _words_of(one: Struck) -> Iterator[str]:
-    yield from (block.text for block in markdown.blocks(one.raw))
-
-
-def _expired(scope: Scope, path: str, words: Collection[str]) -> dict[str, Entry]:
-    """The newest entry of each of these words that is out of use."""
-    here = Entry.objects.in_scope(scope).filter(path=path, content__in=words, expired_at__isnull=False)
-    return {entry.content: entry for entry in here.order_by("expired_at", "pk")}
+        lines[begin].struck = next((expired[block] for block in blocks if block in expired), None)
 
 
 SCOPES_SHOWN = 50
@@ -442,33 +409,22 @@ class Overview:
 
 def overview_of(workspace: Workspace, number: str, sought: str = "") -> Overview:
     """The scopes with files, `main` first and then by key; `sought` is part of a key or label."""
-    here = Scope.objects.in_workspace(workspace.pk).values_list("key", flat=True)
-    keys = keys_of_folders(scope_folders(workspace.folder), here)
-    scopes, strange = _with_files(workspace, keys.values()), _strange(workspace, keys)
+    here = Scope.objects.in_workspace(workspace.pk)
+    keys = keys_of_folders(scope_folders(workspace.folder), here.values_list("key", flat=True))
+    known = {MAIN, *here.filter(key__in=keys.values()).values_list("key", flat=True)}
+    strange = [StrangeFolder(name, kind_of_key(key) is not None) for name, key in keys.items() if key not in known]
+
+    # those of which something was indexed, and those that have a folder
+    named = [*keys.values(), *([MAIN] if scope_folder(workspace.folder, MAIN).files() else [])]
+    scopes = here.filter(Q(key__in=named) | Q(pk__in=here.filter(files__isnull=False).values("pk")))
     if sought:
         scopes = scopes.filter(Q(key__icontains=sought) | Q(label__icontains=sought))
-    page = Paginator(scopes.order_by(_MAIN_FIRST, "key"), SCOPES_SHOWN)
-    shown = page.get_page(number)
+    shown = Paginator(scopes.order_by(_MAIN_FIRST, "key"), SCOPES_SHOWN).get_page(number)
     for scope in shown.object_list:
         scope.workspace = workspace
     conditions = conditions_of_each(list(shown.object_list))
     rows = [ScopeRow(scope, conditions[scope.pk]) for scope in shown.object_list]
     return Overview(shown, rows, strange[:STRANGE_SHOWN], max(len(strange) - STRANGE_SHOWN, 0))
-
-
-def _with_files(workspace: Workspace, keys: Iterable[str]) -> QuerySet[Scope]:
-    """Those of which something was indexed, and those that have a folder."""
-    here = Scope.objects.in_workspace(workspace.pk)
-    has_main = bool(scope_folder(workspace.folder, MAIN).files())
-    named = [*keys, *([MAIN] if has_main else [])]
-    return here.filter(Q(key__in=named) | Q(pk__in=here.filter(files__isnull=False).values("pk")))
-
-
-def _strange(workspace: Workspace, keys: Mapping[str, str]) -> list[StrangeFolder]:
-    """The folders that no scope has."""
-    here = Scope.objects.in_workspace(workspace.pk).filter(key__in=keys.values())
-    known = {MAIN, *here.values_list("key", flat=True)}
-    return [StrangeFolder(name, kind_of_key(key) is not None) for name, key in keys.items() if key not in known]
 
 
 _DIGITS = 9
@@ -526,7 +482,11 @@ class FileStateAdmin(RestrictedAdmin):
         file = self._file(scope, request.GET.get("path", ""))
         asked = request.GET.get("line", "")
         line = int(asked) if asked.isdecimal() and len(asked) <= _DIGITS else 1
-        shown, problem = _lines(scope, file, max(line, 1))
+        shown, problem = None, ""
+        try:
+            shown = page_of(scope, file, max(line, 1))
+        except (OSError, PlatformError) as refusal:
+            problem = str(refusal)
         is_transcript = folder_of(scope).is_transcript(file.path)
         context = {
             "scope": scope,
@@ -546,17 +506,17 @@ class FileStateAdmin(RestrictedAdmin):
         scope_id, workspace_id = request.POST.get("scope", ""), request.POST.get("of", "")
         if scope_id.isdecimal() and len(scope_id) <= _DIGITS:
             scope = self._scope(request, int(scope_id), "operate")
-            if wanted := request.POST.get("path"):
-                index_file(request, scope, self._file(scope, wanted))
-            else:
-                index_scope(request, scope)
+            wanted = request.POST.get("path")
+            index(request, scope.workspace, [(scope, [self._file(scope, wanted)] if wanted else conditions_of(scope))])
             return HttpResponseRedirect(return_url(request, scope_url(scope.pk)))
-        workspace = next(
-            (one for one in visible_workspaces(request, Right.OPERATE) if str(one.pk) == workspace_id), None
-        )
+        mine = visible_workspaces(request, Right.OPERATE)
+        workspace = next((row for row in mine if str(row.pk) == workspace_id), None)
         if workspace is None:
             raise Http404
-        index_workspace(request, workspace)
+        scopes = scopes_to_index(workspace)  # folders of new scopes are taken in
+        for scope in scopes:
+            scope.workspace = workspace
+        index(request, workspace, [(scope, conditions_of(scope)) for scope in scopes])
         return HttpResponseRedirect(f"{reverse('admin:memories_filestate_changelist')}?of={workspace.pk}")
 
     def _scope(self, request: HttpRequest, scope_id: int, what: str = "view") -> Scope:
@@ -574,14 +534,6 @@ class FileStateAdmin(RestrictedAdmin):
     def _page(self, request: HttpRequest, name: str, title: str, context: dict[str, Any]) -> TemplateResponse:
         context |= {"title": title, "index_url": index_url()}
         return own_page(request, f"admin/memories/files/{name}.html", context, self)
-
-
-def _lines(scope: Scope, file: FileCondition, line: int) -> tuple[FilePage | None, str]:
-    """The lines of a file, or why they cannot be read."""
-    try:
-        return page_of(scope, file, line), ""
-    except (OSError, PlatformError) as problem:
-        return None, str(problem)
 
 
 #: A file of more bytes is not parsed for one card.
@@ -608,22 +560,18 @@ def card_of(entry: Entry) -> FileCard | None:
     """The card of an entry that is a line of a file; None: it is none."""
     if not entry.path:
         return None
+    first, last = entry.line_from or 1, entry.line_to or 1
     try:
-        return _card(entry)
+        folder = folder_of(entry.scope)
+        found = folder.found(entry.path)
+        if found is None:
+            return FileCard(entry, is_gone=True)
+        if found.size > PARSED_BYTES:
+            says = "\n".join(disk.read_lines(folder, entry.path, first, last - first + 1)[0])
+            return FileCard(entry, entry.line_from, says, entry.content in says)
+        file = disk.read(folder, entry.path)
     except (OSError, PlatformError) as problem:
         return FileCard(entry, problem=str(problem))
-
-
-def _card(entry: Entry) -> FileCard:
-    folder = folder_of(entry.scope)
-    found = folder.found(entry.path)
-    if found is None:
-        return FileCard(entry, is_gone=True)
-    if found.size > PARSED_BYTES:
-        first, last = entry.line_from or 1, entry.line_to or 1
-        says = "\n".join(disk.read_lines(folder, entry.path, first, last - first + 1)[0])
-        return FileCard(entry, entry.line_from, says, entry.content in says)
-    file = disk.read(folder, entry.path)
     blocks, stood = markdown.blocks(file.text) if file else [], entry.line_from or 0
     same = [block.line_from for block in blocks if block.text == entry.content]
     if same:
