@@ -31,7 +31,7 @@ from memories.admin.labels import actor_label, batch_name
 from memories.admin.pages import own_page, row_number
 from memories.audit.models import AuditEvent
 from memories.batches import Description, Question, bulk_actions
-from memories.batches.questions import MOST
+from memories.batches.approval import MOST
 from memories.batches.steps import CreateStep, ReplaceStep, step_of
 from memories.choices import BatchState, BatchVerb, ChangeState, Verification
 from memories.entries.history import word_diff

@@ -22,10 +22,11 @@ from memories.admin.actions import Action, Asked, Outcome, Question
 from memories.admin.auditing import note
 from memories.admin.forms import LineField, TextField
 from memories.admin.pages import own_page
-from memories.models import AuditEvent, Erasure, ErasureState
-from memories.rights import Needs, needs, workspaces_of
-from memories.tenancy.roles import Right
-from memplatform.erasure import certificate, person, run, wording
+from memories.audit.models import AuditEvent
+from memories.models import Erasure, ErasureState
+from memories.staff.rights import Needs, needs, workspaces_of
+from memories.staff.roles import Right
+from memplatform.erasure import certificate, person, run
 from memplatform.erasure.person import Identity
 
 LIST = "admin:memories_erasure_changelist"
@@ -87,12 +88,12 @@ class _Found:
 
 def _question(asked: Asked) -> Question:
     found = asked.rows.preview
-    files = [(wording.table_name("files"), found.files)] if found.files else []
+    files = [(certificate.table_name("files"), found.files)] if found.files else []
     return Question(
         title=gettext("Erase %(person)s") % {"person": asked.rows},
         template="admin/memplatform/erasure_order.html",
         rows=(),
-        counts=[*wording.counted(found.counts), *files],
+        counts=[*certificate.counted(found.counts), *files],
         context={"person": str(asked.rows), "workspace": asked.arguments["workspace"], "found": found},
     )
 

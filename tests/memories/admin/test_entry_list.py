@@ -118,6 +118,6 @@ def test_a_page_that_is_no_more_is_the_last_one_and_keeps_the_search(alice: Clie
 def test_few_or_many_the_same_is_found_and_nothing_of_others(
     few: int, monkeypatch: pytest.MonkeyPatch, alice: Client, mine: House, theirs: House
 ) -> None:
-    monkeypatch.setattr("memories.admin.word_search.FEW", few)
+    monkeypatch.setattr("memories.admin.lists.FEW", few)
     assert len(found(alice, q="tea")) == 1 and found(alice, q=SECRET) == []
     assert found(alice, q="tea", view="live") == found(alice, q="tea")
