@@ -449,7 +449,8 @@ def page(request: HttpRequest) -> HttpResponse:
 
 def _stakes(batch: Batch, question: Question) -> list[tuple[str, bool]]:
     """What approving it would do, in words; and whether that is grave."""
-    numbers = {**{verb: batch.counts.get(verb, 0) for verb in BatchVerb}, "protected": question.protected}
+    numbers: dict[str, int] = {str(verb): batch.counts.get(verb, 0) for verb in BatchVerb}
+    numbers["protected"] = question.protected
     numbers["retired"] = sum(numbers[verb] for verb in (BatchVerb.EXPIRE, BatchVerb.ARCHIVE, BatchVerb.SUPERSEDE))
     stakes = [(text % {"n": numbers[what]}, is_grave) for what, text, is_grave in _STAKES if numbers[what]]
     if numbers[BatchVerb.PURGE]:

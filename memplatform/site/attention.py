@@ -32,7 +32,7 @@ from django.utils.translation import ngettext
 from django_q.models import Failure
 
 from channels_app.api.turns import EFFECTS
-from channels_app.doors.files import parked
+from channels_app.doors.files import replay
 from channels_app.models import Channel, ReplayedRecord, ReplayOutcome
 from channels_app.people import linking
 from memories import embeddings, webhooks
@@ -464,7 +464,7 @@ def parked_calls(viewer: Viewer) -> Iterator[Item]:
 
 def _apply_again(viewer: Viewer, calls: QuerySet[ReplayedRecord]) -> int:
     """Apply those again that this person may; how many were applied."""
-    outcomes = parked.retry(viewer.rows(calls, Right.OPERATE), EFFECTS, now=viewer.now)
+    outcomes = replay.retry(viewer.rows(calls, Right.OPERATE), EFFECTS, now=viewer.now)
     return outcomes[ReplayOutcome.APPLIED] + outcomes[ReplayOutcome.KNOWN]
 
 

@@ -18,7 +18,6 @@ from django_q.models import Schedule, Task
 from memories.admin import labels
 from memories.admin.access import visible_workspaces, workspace_choice
 from memories.admin.actions import Action, Asked, Outcome, Question, run
-from memplatform.operations.admin import JobRunAdmin
 from memories.admin.pages import show_zone_of
 from memories.audit.models import AuditEvent
 from memories.choices import JobState
@@ -26,6 +25,7 @@ from memories.jobs import Job
 from memories.models import JobRun, Workspace
 from memories.staff.rights import needs, workspaces_of
 from memories.staff.roles import Right
+from memplatform.operations.admin import JobRunAdmin
 from memplatform.operations.jobs import runs
 from memplatform.operations.jobs.registry import JOBS, PREFIX
 
