@@ -126,7 +126,8 @@ def chosen(asked: Asked) -> QuerySet[Any]:
     rows = asked.admin.model._default_manager
     if asked.ticked is None:
         return rows.filter(pk=asked.row.pk)
-    return rows.filter(pk__in=list(asked.ticked.order_by("pk").values_list("pk", flat=True)[:CHOSEN_MOST]))
+    first = list(asked.ticked.order_by("pk").values_list("pk", flat=True)[:CHOSEN_MOST])
+    return rows.filter(pk__in=first).order_by("pk")
 
 
 def to_list(asked: Asked) -> str:
