@@ -46,7 +46,6 @@ BY_HAND = {
     "soak": (PLATFORM, BUNDLED),
     "against_mem0": (PLATFORM, BUNDLED),
     "large": (DATABASE, HASHED),
-    "answerable": (HERE, ""),
     "database_away": (APART, HASHED),
     "kept_recall": (DATABASE, BUNDLED),
     "notes_recall": (DATABASE, BUNDLED),

@@ -31,7 +31,7 @@ from memories.recall.answer import NONE, Note, ProfileFact, event_line, memory_l
 from memories.recall.events import RecalledEvent
 from memories.recall.gate import GateDecision
 from memories.recall.people import Sender, attributed, sender_of, sender_with_id
-from memories.recall.query import ClientHistory, opening_of
+from memories.recall.query import ClientHistory, Serve, opening_of
 from memories.recall.question import is_about_past
 from memories.recall.ranking import Ranked
 from memories.tenancy.access import Caller
@@ -206,6 +206,7 @@ def context_for(
     token_budget: int,
     limit: int | None = None,
     need: str = NeedMode.AUTO,
+    serve: str | float = Serve.LIKELY,
     include_session_events: bool = True,
     max_tokens: int | None = None,
     recent: tuple[RecentMessage, ...] | None = None,
@@ -229,6 +230,7 @@ def context_for(
         message=message,
         limit=limit,
         need=need,
+        serve=serve,
         token_budget=token_budget,
         include_session_events=include_session_events,
         cache=True,

@@ -45,6 +45,8 @@ WEIGHT_LABELS = {
     "date_boost": _("added for the day that is named"),
     "recency": _("added for what was just said"),
     "max_recalls": _("memories at most"),
+    "relevance_likely": _("least relevance in a prompt (0–1)"),
+    "relevance_wide": _("least relevance in a search (0–1)"),
 }
 _MODES = {
     Mode.HYBRID: _("words and meaning"),
@@ -89,7 +91,7 @@ class LabForm(forms.Form):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         for name in WEIGHTS:
-            most = 50 if name == "MAX_RECALLS" else 10
+            most = 50 if name == "MAX_RECALLS" else 1 if name.startswith("RELEVANCE") else 10
             self.fields[name.lower()] = forms.FloatField(
                 label=WEIGHT_LABELS[name.lower()],
                 required=False,
@@ -155,6 +157,7 @@ EMBED_SECONDS = 3.0  # people wait longer than bots do
 _WEIGHTS = WEIGHT_LABELS | {
     "boost": WEIGHT_LABELS["speaker_boost"],
     "floor": WEIGHT_LABELS["min_similarity"],
+    "relevance_line": _("least relevance here"),
 }
 
 

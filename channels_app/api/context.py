@@ -11,6 +11,7 @@ from channels_app.api.recall import (
     NeedAnswer,
     RecalledEventAnswer,
     RecentMessageField,
+    ServeField,
     event_answer,
     memory_answers,
     read_recent,
@@ -30,6 +31,7 @@ from memories.choices import Category, NeedMode, Permission
 from memories.conf import conf
 from memories.models import Scope
 from memories.recall.people import name_in
+from memories.recall.query import Serve
 from sessions_app.api.answers import DirectiveAnswer
 from sessions_app.api.serializers import ROLES, TOKENS
 from sessions_app.history.replay import ReplayedMessage
@@ -50,6 +52,9 @@ class ContextRequest(fields.StrictSerializer):
     token_budget = fields.Whole(min_value=0, max_value=1_000_000, default=budget_by_default)
     limit = fields.Whole(min_value=1, max_value=50, allow_null=True, default=None)
     need = fields.Word(choices=NeedMode.choices, default=NeedMode.AUTO)
+    serve = ServeField(
+        default=Serve.LIKELY, help_text="What is `likely` to help, all that may, or from which relevance on."
+    )
     include_session_events = fields.YesNo(default=session_events_by_default)
     max_tokens = fields.Whole(**TOKENS, allow_null=True, default=None, help_text="Budget of the history.")
     recent = recent_messages()

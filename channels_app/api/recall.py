@@ -6,7 +6,7 @@ from typing import Any
 from django.db.models import Count, F, Func, IntegerField, Sum
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
-from drf_spectacular.utils import extend_schema_serializer
+from drf_spectacular.utils import extend_schema_field, extend_schema_serializer
 from rest_framework import serializers
 from rest_framework.response import Response
 
@@ -29,6 +29,7 @@ from memories.language.references import ASSISTANT, MOST_MESSAGES, USER, RecentM
 from memories.recall import Mode, Recall, recall, traces, vector
 from memories.recall.eligibility import Past
 from memories.recall.events import RecalledEvent
+from memories.recall.query import Serve
 from memories.recall.ranking import Ranked
 from memories.recall.traces import CandidateRecord
 
@@ -48,6 +49,7 @@ def line_answer(line: RecalledLine) -> dict[str, Any]:
         evidence=[],
         created_at=match.at,
         score=round(match.score, 4),
+        relevance=None,
         superseded_by_newer=None,
         why=traces.why(CandidateRecord(entry=0, keyword=round(match.score, 4), in_context=line.in_context), {}),
     )
@@ -56,8 +58,8 @@ def line_answer(line: RecalledLine) -> dict[str, Any]:
 MODES = tuple(mode.value for mode in Mode)
 #: What a request says of a query as it is.
 OPTIONS = (
-    *("message", "mode", "types", "project", "topic", "since", "until", "need", "quotas", "token_budget"),
-    *("explain", "cache", "include_session_events", "as_of"),
+    *("message", "mode", "types", "project", "topic", "since", "until", "need", "serve", "quotas"),
+    *("token_budget", "explain", "cache", "include_session_events", "as_of"),
 )
 
 
@@ -93,6 +95,28 @@ def read_recent(messages: Sequence[Mapping[str, str]] | None) -> tuple[RecentMes
     return tuple(RecentMessage(one["role"], one["content"]) for one in messages or ())
 
 
+SERVE = "`likely` to help, as a prompt wants it; `wide`: all that may; or from this relevance on, 0 to 1."
+
+
+@extend_schema_field(
+    {"oneOf": [{"type": "string", "enum": list(Serve)}, {"type": "number", "minimum": 0, "maximum": 1}]}
+)
+class ServeField(serializers.Field[Any, Any, Any, Any]):
+    """How likely a memory has to help to be served: `likely`, `wide`, or from which relevance on."""
+
+    default_error_messages = {"invalid": _("Say “likely”, “wide”, or a number from 0 to 1.")}
+
+    def to_internal_value(self, data: Any) -> str | float:
+        if isinstance(data, str) and data in tuple(Serve):
+            return Serve(data)
+        if isinstance(data, bool) or not isinstance(data, (int, float)) or not 0 <= data <= 1:
+            self.fail("invalid")
+        return float(data)
+
+    def to_representation(self, value: Any) -> Any:
+        return value
+
+
 class RecallRequest(PlaceRequest):
     """A question to memory: from an address, or about one scope."""
 
@@ -109,6 +133,9 @@ class RecallRequest(PlaceRequest):
     until = fields.Moment(allow_null=True, default=None)
     as_of = fields.Moment(allow_null=True, default=None, help_text="Memory as it was at this moment; null: as it is.")
     need = fields.Word(choices=NeedMode.choices, default=NeedMode.AUTO)
+    serve = ServeField(
+        default=Serve.WIDE, help_text="What is `likely` to help, all that may, or from which relevance on."
+    )
     quotas = fields.YesNo(default=True)
     token_budget = fields.Whole(min_value=0, max_value=100_000, default=context_tokens_by_default)
     include_session_events = fields.YesNo(default=session_events_by_default)
@@ -279,6 +306,7 @@ def _memory(item: Ranked, weights: Mapping[str, float]) -> dict[str, Any]:
         "slots": with_columns(entry, item.candidate.slots),
         "created_at": entry.created_at,
         "score": round(item.score, 4),
+        "relevance": None if item.relevance is None else round(item.relevance, 4),
         "superseded_by_newer": item.superseded_by,
         "why": traces.why(traces.record_of(item), weights),
     }

@@ -86,6 +86,14 @@ _WEIGHTS = {
         _("Memories of a recall"), _("How many one recall serves, unless the bot asks for another number."),
         _("memories"), 50, 1,
     ),
+    "relevance_likely": _Weight(
+        _("Least relevance in a prompt"),
+        _("What is less likely to help is not put into a prompt; of memories with 0.2, one in five helps."), _SHARE, 1,
+    ),
+    "relevance_wide": _Weight(
+        _("Least relevance in a search"),
+        _("The same where a program asks for all that may help, and chooses itself."), _SHARE, 1,
+    ),
 }  # fmt: skip
 
 

@@ -30,6 +30,7 @@ REASONS = {
     "quota": _("its kind had its places"),
     "duplicate": _("said already by another that is served"),
     "floor": _("too far from the question"),
+    "unlikely": _("too unlikely to help"),
     "history": _("said by the conversation that was handed out"),
     "echo": _("only asked, or repeated from memory"),
     "expired": _("expired"),
@@ -75,6 +76,24 @@ FEATURES = {
     "word_pairs": _("words in the question's order"),
     "vector_rank": _("its place by meaning"),
 }
+#: What the relevance of a memory is drawn from.
+RELEVANCE_SIGNS = {
+    "meaning": _("meaning"),
+    "relation": _("same matter"),
+    "meaning_and_relation": _("both"),
+    "words": _("words shared"),
+    "rare_word": _("rarest word"),
+    "behind": _("behind the best"),
+    "ahead": _("ahead of the others"),
+    "many": _("among many"),
+    "alone": _("alone"),
+    "across": _("in another script"),
+    "name": _("about what is named"),
+    "sole_name": _("alone about it"),
+    "linked_name": _("linked to what is named"),
+    "other_name": _("about something else"),
+    "says_name": _("says the name"),
+}
 SINCE = {
     State.DUE: _("past its time since"),
     State.EXPIRED: _("expired since"),
@@ -101,6 +120,7 @@ RULES = {
     "unfinished": _("goes on with something begun"),
     "local": _("asks for something near by"),
     "errand": _("asks for something to be done"),
+    "search": _("a search query"),
     "project": _("names a project"),
     "name": _("names somebody"),
     "too_short": _("too short to need memory"),
@@ -169,7 +189,9 @@ _NAMES = {
     "date": _("Names a day"),
     "days": _("Days read"),
     "about_asker": _("About the one who asks"),
-    "contrast": _("Nearer than typical questions"),
+    "relevance": _("Relevance of the best"),
+    "unknown_name": _("Names nobody known here"),
+    "serve": _("Served"),
     "others": _("Said by somebody else"),
     "topic": _("topic"),
     "nearest": _("The nearest where nothing is near"),
@@ -254,6 +276,12 @@ class CandidateRow:
         if self.then is None or self.entry is None or not self.then.is_reworded:
             return []
         return word_diff(self.then.words, self.entry.content)
+
+    @property
+    def relevance_signs(self) -> str:
+        """What its relevance was drawn from, as it was measured: «meaning 0.42 · same matter 0.61»."""
+        measured = (self.line.signs or {}).items()
+        return " · ".join(f"{RELEVANCE_SIGNS.get(name, name)} {value:.2f}" for name, value in measured)
 
     @property
     def signs(self) -> list[Any]:

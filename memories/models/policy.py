@@ -19,7 +19,10 @@ from memories.models.tenancy import Workspace
 from memories.models.walls import WorkspacePolicy
 
 #: Weights an operator may set for a workspace, by the setting that holds their default.
-WEIGHTS = ("ALPHA", "MIN_SIMILARITY", "SPEAKER_BOOST", "DATE_BOOST", "RECENCY", "MAX_RECALLS")
+WEIGHTS = (
+    *("ALPHA", "MIN_SIMILARITY", "SPEAKER_BOOST", "DATE_BOOST", "RECENCY", "MAX_RECALLS"),
+    *("RELEVANCE_LIKELY", "RELEVANCE_WIDE"),
+)
 #: A longer life never ends: calendars do before it.
 LONGEST_DAYS = 180_000
 #: The term of an entry restored after its time was over, where no policy gives one.

@@ -61,6 +61,7 @@ from memories.recall.question import (
     asks_what_came_before,
     date_ranges_of,
     has_question_mark_or_word,
+    names_unknown,
     parse_for_match,
     resolve,
     words_of,
@@ -70,6 +71,7 @@ from memories.recall.ranking import (
     best_first,
     feature_weights,
     mark_repeated,
+    mark_unlikely,
     rerank,
     score,
     serve,
@@ -243,6 +245,8 @@ def _find(search: Search, result: Recall, parsed: ParsedQuery) -> None:
     if query.mode not in BY_MATCH_ALONE:
         with result.timed("corrections"):
             result.ranked = prefer_corrections(result.ranked)
+    if not parsed.newest_to:
+        mark_unlikely(result.ranked, search)
     in_history = mark_repeated(result.ranked, history, repeated)
     with result.timed("quotas"):
         result.served = serve(result.ranked, policies, limit=query.limit, quotas=query.quotas)
@@ -261,7 +265,7 @@ def _find(search: Search, result: Recall, parsed: ParsedQuery) -> None:
         result.answerability = assess(result.ranked, known, parsed, entries)
     if is_noise(result.answerability) and query.asks_for_anything and has_question_mark_or_word(query.message):
         for item in result.served:  # what a young scope has for lack of anything better would only mislead
-            item.reason = "served" if item.is_meant else "floor"
+            item.reason = "served" if item.is_meant else "unlikely"
         result.served = [item for item in result.served if item.is_meant]
     if any(item.is_meant for item in result.served):
         result.answerability = at_least_weak(result.answerability)
@@ -282,6 +286,7 @@ def _parse(search: Search, result: Recall, ranges: Sequence[DateRange]) -> Parse
         ranges if search.policies.weight("DATE_BOOST") else [],
         about_asker=is_about_asker(query.message, words.named, query.scopes, query.asker),
         features=weights,
+        names_unknown=names_unknown(query.message, words),
     )
 
 
@@ -329,7 +334,7 @@ def answer_key(query: Query, policies: Policies, zone: tzinfo) -> Hashable | Non
         policies.fingerprint(),
         *(query.message, query.language),
         query.asker,
-        *(query.limit, query.mode, query.need, query.quotas, query.nearest, query.token_budget),
+        *(query.limit, query.mode, query.need, query.quotas, query.nearest, query.serve, query.token_budget),
         None if query.types is None else frozenset(query.types),
         frozenset(query.filters.items()),
         *(query.project, query.topic, query.since, query.until, query.before_entry),

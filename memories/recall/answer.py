@@ -37,19 +37,15 @@ from memories.recall.eligibility import credential_guard, scope_filter, servable
 from memories.recall.events import RecalledEvent
 from memories.recall.people import attributed, unnamed
 from memories.recall.query import ParsedQuery, Query
-from memories.recall.ranking import Ranked, has_words_of_others
+from memories.recall.ranking import YOUNG, Ranked, has_words_of_others
 
 #: How much better somebody else's words may match before it counts no more.
 OTHERS_MOST = 0.15
-#: Entries with which a scope knows itself as well as the model's own questions know it.
-YOUNG = 45
 #: What the lead of the named speaker counts for, the lead that says neither yes nor no, and the most that counts;
 #: fitted on LoCoMo dev, so that as many answerable questions are called found as without it.
 LEAD, LEAD_NEUTRAL, LEAD_MOST = 4.0, 0.186, 0.4
-#: The contrast that is as good as a strength of STRENGTH_FOUND, what words add to it, and how strength rises with it;
-#: fitted on one half of benchmarks/answerable.txt.
-CONTRAST_FOUND, CONTRAST_OF_WORDS, CONTRAST_SCALE = 0.037, 0.02, 9.0
-STRENGTH_FOUND = 0.60
+#: What it takes away that a question names only what nobody here ever named.
+UNKNOWN_NAME = 0.15
 FOUND, WEAK, NONE = "found", "weak", "none"
 CORRECTED = " (corrected since, see above)"  # behind a line whose correction stands before it
 SAME_QUESTION = 0.75  # share of what a turn tells that stands in the question
@@ -73,8 +69,9 @@ class Answerability:
     others: float = 0.0  # how much more of the question's words somebody said who is not the one it names
     date: bool = False  # days are named on which something was said
     entries: int = 0  # in the scopes: among many the best is near by chance
-    contrast: float | None = None  # how much nearer the nearest is to this question than to the questions people ask
     about_asker: bool = False  # the one who asks is asked about, and others have spoken here
+    relevance: float | None = None  # of the most likely candidate, 0–1
+    unknown_name: bool = False  # the question names somebody or something, and none of it was ever named here
 
     def as_json(self) -> dict[str, object]:
         """As a trace keeps it, numbers to four digits."""
@@ -114,7 +111,7 @@ def assess_all(ranked: Sequence[Ranked], known: Sequence[Ranked], parsed: Parsed
         theirs, best = (max(item.candidate.keyword for item in side) for side in (of_named, of_rest))
         others = min(max(best - theirs, 0.0), OTHERS_MOST)
     signs = Answerability(
-        contrast=max((item.contrast for item in ranked if item.contrast is not None), default=None),
+        relevance=max((item.relevance for item in known if item.relevance is not None), default=None),
         similarity=max((item.similarity for item in ranked if item.similarity is not None), default=None),
         words=max(words.coverage(_terms_of(item.entry.content)) for item in known[:BEST]),
         speaker=bool(words.named),
@@ -122,6 +119,7 @@ def assess_all(ranked: Sequence[Ranked], known: Sequence[Ranked], parsed: Parsed
         others=others,
         date=any(item.candidate.date >= 1 for item in ranked),
         entries=entries,
+        unknown_name=parsed.names_unknown,
     )
     strength = strength_of(signs)
     verdict = NONE if strength is None else _graded(strength, conf.EVIDENCE_WEAK, conf.EVIDENCE_FOUND)
@@ -161,24 +159,32 @@ def assess_events(
 def strength_of(signs: Answerability) -> float | None:
     """The sum of the signs; None without a similarity.
 
-    Similarity is measured against what else a scope holds. While that is little, contrast counts in its place: alone
+    Similarity is measured against what else a scope holds. While that is little, relevance counts in its place: alone
     with few entries, half with YOUNG, then not at all.
     """
     if signs.similarity is None:
         return None
     near = signs.similarity + 0.2 * signs.words - 0.04 * math.log(max(signs.entries, 20) / 100)
-    if signs.contrast is not None:
-        alone = (signs.contrast + CONTRAST_OF_WORDS * signs.words - CONTRAST_FOUND) * CONTRAST_SCALE
+    if signs.relevance is not None:
+        # on the scale of strength: the line of what is found here and there
+        found, weak = _logit(conf.RELEVANCE_FOUND), _logit(conf.RELEVANCE_WEAK)
+        slope = (conf.EVIDENCE_FOUND - conf.EVIDENCE_WEAK) / (found - weak)
+        alone = conf.EVIDENCE_FOUND + slope * (_logit(signs.relevance) - found)
         youth = 1 / (1 + (signs.entries / YOUNG) ** 4)
-        near = youth * (STRENGTH_FOUND + alone) + (1 - youth) * near
+        near = youth * alone + (1 - youth) * near
     lead = 0.0 if signs.lead is None else LEAD * (min(max(signs.lead, -LEAD_MOST), LEAD_MOST) - LEAD_NEUTRAL)
-    return near + 0.1 * signs.speaker + 0.15 * signs.date - 3 * signs.others + lead
+    return near + 0.1 * signs.speaker + 0.15 * signs.date - 3 * signs.others + lead - UNKNOWN_NAME * signs.unknown_name
 
 
 def is_noise(signs: Answerability) -> bool:
     """Whether what was found in a young scope speaks of something else: neither its meaning nor its words answer."""
-    is_young = signs.contrast is not None and signs.entries < YOUNG
+    is_young = signs.relevance is not None and signs.similarity is not None and signs.entries < YOUNG
     return is_young and signs.verdict == NONE and not signs.date and signs.words < WORDS_FOUND
+
+
+def _logit(share: float) -> float:
+    share = min(max(share, 0.001), 0.999)
+    return math.log(share / (1 - share))
 
 
 def at_least_weak(assessed: Answerability) -> Answerability:

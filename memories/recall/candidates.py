@@ -117,11 +117,11 @@ class Candidate:
     fused: float
     date: float = 0.0  # 1 or more: said on days the question names; falling to 0 in the days after
     cosine: float | None = None
-    typical: float | None = None  # cosine of the text and the questions people ask; None: nobody knows
     last_accessed: datetime | None = None
     own_vector: float | None = None  # similarity of the text alone, without its neighbours
     vector_rank: int | None = None  # among all rows of the search
     previous: str | None = None  # the line before it in its session
+    embedding: bytes | None = None  # of the text alone, in half precision as PostgreSQL sends it
     slots: Mapping[str, str] = field(default_factory=dict)  # besides those that are columns
     passed_over: bool = False  # whether entries that may not be served were there too; of any, it is the same of all
 
@@ -259,14 +259,13 @@ def _best_of(scored: str, parsed: ParsedQuery, passed_over: str) -> str:
     """The statement that ranks what is scored, and reads what there is to be known of the best."""
     with_ranks = parsed.features and parsed.vector
     ranked = _PARTS["scored_with_ranks"].format(scored=scored) if with_ranks else scored
-    has_typical = parsed.vector and parsed.vector.typical_question is not None
     return _PARTS["candidates"].format(
         columns=", ".join(f"e.{column}" for column in COLUMNS),
         cosine=_PARTS["cosine"] if parsed.vector else _NONE,
-        typical=_PARTS["typical"] if has_typical else _NONE,
         own_vector=_PARTS["own_vector"] if with_ranks else _NONE,
         vector_rank="vector_rank" if with_ranks else "NULL::int",
         previous=_PARTS["previous"].format(is_live=live_sql("p")) if parsed.features else "NULL::text",
+        embedding=_PARTS["embedding"] if parsed.vector else "NULL::bytea",
         passed_over=passed_over,
         fused=_PARTS["fused_by_ranks" if conf.FUSION == Fusion.RRF else "fused"].format(scored=scored, ranked=ranked),
     )

@@ -66,6 +66,7 @@ _POSSESSIVE = pattern("gate", "possessive", re.IGNORECASE)
 # -- a command on a text that is given, or for something anybody may have
 
 _COMMAND = pattern("gate", "command", re.IGNORECASE)
+_MANNER = pattern("gate", "manner", re.IGNORECASE)
 _SAID_ABROAD = pattern("gate", "said_abroad", re.IGNORECASE)
 _TO_SOMEBODY = pattern("gate", "to_somebody", re.IGNORECASE)
 _MADE_TO_MEASURE = pattern("gate", "made_to_measure", re.IGNORECASE)
@@ -187,6 +188,13 @@ _POSITIVE = (
 )
 _WORD = re.compile(r"[a-z\d]+")
 
+# -- search queries
+
+_SEARCH = pattern("signs", "search")
+_SEARCH_WORDS = 8
+_TOPICS = frozenset(words("signs", "search_topics_english"))
+_CHINESE_TOPICS = re.compile(rf"(?:(?:{phrases(words('signs', 'search_topics_chinese'))})[\s、，,]*){{2,8}}")
+
 
 def decide(message: str, *, projects: Iterable[str] = ()) -> GateDecision:
     """Whether a message needs memory. `projects` are the names of projects known in its scopes."""
@@ -199,7 +207,7 @@ def decide(message: str, *, projects: Iterable[str] = ()) -> GateDecision:
         return GateDecision(False, "code")
     if any(names_project(text, project) for project in projects):
         return GateDecision(True, "project")
-    rule = next(_signs(text), "name" if _NAME.search(text) else None)
+    rule = next(_signs(text), "search" if _is_search(text) else "name" if _NAME.search(text) else None)
     if rule is None:
         return GateDecision(False, "no_sign")
     reason = _reason(text)
@@ -257,6 +265,17 @@ def _is_acknowledgement(text: str) -> bool:
     return ACKNOWLEDGEMENT.fullmatch(plain) is not None or any(social.fullmatch(plain) for social in _SOCIAL)
 
 
+def _is_search(text: str) -> bool:
+    """Whether a text is a search query as a model writes it, and no sentence."""
+    folded = text.casefold()
+    if _SEARCH.match(folded):
+        return True
+    if has_han(folded):
+        return _CHINESE_TOPICS.fullmatch(folded.translate(_SIMPLIFIED)) is not None
+    words = _WORD.findall(folded)
+    return len(words) <= _SEARCH_WORDS and sum(word in _TOPICS for word in words) * 2 > len(words)
+
+
 def _reason(text: str) -> str:
     """Why a message with a sign of need needs no memory after all; empty: it does."""
     plain = text.translate(_SIMPLIFIED).strip()
@@ -268,6 +287,8 @@ def _reason(text: str) -> str:
     bare = _bare(asked)
     if _COMMAND.match(bare):
         return "" if _is_for_somebody(bare) else "command"
+    if _MANNER.search(asked):
+        return ""
     anyones = _ANYONES.sub("a person", _ALL_OF_US.sub(r"\1 do people ", bare))
     if _is_general(anyones):
         return "" if asks_which(bare) else "world_knowledge"

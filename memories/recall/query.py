@@ -117,6 +117,13 @@ class Mode(StrEnum):
     FTS = "fts"
 
 
+class Serve(StrEnum):
+    """How sure a memory has to be to be served: for a prompt, which is paid for, or for a program that chooses."""
+
+    LIKELY = "likely"
+    WIDE = "wide"
+
+
 #: Nothing but the match decides the order, without boosts, decay or recency; of equal matches the newer comes first.
 BY_MATCH_ALONE = frozenset({Mode.KEYWORD, Mode.FTS})
 
@@ -152,6 +159,7 @@ class Query:
     among: QuerySet[Entry] | None = None  # only entries of these; a door's own filter
     need: str = NeedMode.AUTO
     quotas: bool = True
+    serve: str | float = Serve.WIDE  # what is likely to help, all that may, or from which relevance on
     nearest: bool = False  # where nothing is near enough, what is nearest is served all the same
     token_budget: int = 1_000
     before_entry: int | None = None  # only entries older than this one (evaluation)
@@ -226,6 +234,7 @@ class ParsedQuery:
     limit: int | None = None  # how many are looked at; None: as configured
     about_asker: bool = False  # the one who asks is asked about, and nobody else
     features: Mapping[str, float] = field(default_factory=dict)  # weights of those the candidates are ranked by
+    names_unknown: bool = False  # it names somebody or something, and none of that was ever named here
     newest_to: datetime | None = None  # the newest at this time come first, whatever they say
 
     def by_time(self, now: datetime) -> "ParsedQuery":
@@ -315,6 +324,13 @@ class Search:
         """The numbers of the workspace."""
         return self.opening.policies
 
+    @property
+    def line(self) -> float:
+        """The relevance below which nothing is served, 0–1."""
+        if self.query.serve == Serve.LIKELY:
+            return self.policies.weight("RELEVANCE_LIKELY")
+        return self.policies.weight("RELEVANCE_WIDE") if self.query.serve == Serve.WIDE else float(self.query.serve)
+
     def weights(self, parsed: ParsedQuery) -> dict[str, float]:
         """What each retriever and boost counts for; a retriever that cannot run weighs nothing."""
         of_vectors = 1.0 if self.query.mode == Mode.VECTOR else self.policies.weight("ALPHA")
@@ -324,6 +340,8 @@ class Search:
             "date_boost": 1.0 if parsed.newest_to else self.policies.weight("DATE_BOOST"),
             "recency": self.policies.weight("RECENCY"),
             "floor": self.policies.weight("MIN_SIMILARITY"),
+            "relevance_wide": self.policies.weight("RELEVANCE_WIDE"),
+            "relevance_line": self.line,
         }
 
 

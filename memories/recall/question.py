@@ -18,7 +18,7 @@ from django.db.models import Max, Min
 
 from memories.conf import conf
 from memories.index.contextual import full_match
-from memories.language import references, text
+from memories.language import names, persons, references, text
 from memories.language.calendar import Window, windows
 from memories.language.text import COMMON_CJK
 from memories.language.word_lists import pattern, word_set
@@ -65,6 +65,18 @@ def words_of(query: Query) -> Words:
     shares = {term: weight / full for term, weight in idf.items()}
     unheard = len(terms - idf.keys()) * _rarity(0, total)
     return Words(shares, people.named, idf, unheard, people.forms, people.name_terms)
+
+
+def names_unknown(message: str, words: Words) -> bool:
+    """Whether a question names people or things, and none of them was ever named in these scopes.
+
+    Where not even its other words were ever said, the memory may be in another script.
+    """
+    latin = {name for name in persons.names_in(message) if name.capitalize() in message}
+    chinese = {name for name in names.proper_names(message) if names.is_person(name)}
+    terms = [set(text.terms(name.strip("'"))) for name in latin | chinese]
+    heard = words.idf.keys() | words.name_terms
+    return bool(words.idf) and not words.named and any(terms) and not any(of_name & heard for of_name in terms)
 
 
 def parse_for_match(query: Query, words: Words) -> ParsedQuery:

@@ -19,6 +19,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 from uuid import UUID
 
+import numpy as np
+
 from memories import reranker
 from memories.choices import SUMMARY_SUBTYPES, Echo, EntryType, ScopeKind
 from memories.conf import conf
@@ -33,15 +35,32 @@ from memories.models.policy import Policies
 from memories.recall.candidates import Candidate, Match, full_text_ranks
 from memories.recall.eligibility import asks_for_secrets
 from memories.recall.people import OTHERS_FACTOR, Authorship, Sender, attributed, sender_of
-from memories.recall.query import BY_MATCH_ALONE, ClientHistory, Mode, ParsedQuery, Query, Search, Words
-from memories.recall.vector import contrast, similarity
+from memories.recall.query import BY_MATCH_ALONE, ClientHistory, Mode, ParsedQuery, Query, Search, Serve, Words
+from memories.recall.relevance import (
+    STATEMENT,
+    TURN,
+    Asked,
+    Memory,
+    background_of,
+    features,
+    words_asked,
+    words_of,
+)
+from memories.recall.relevance import fitted_weights as fitted_relevance
+from memories.recall.vector import is_cjk, similarity
 
 if TYPE_CHECKING:
     from memories.recall import Recall
 
 
 #: Decided before quotas: too far from the question, or said by the messages the client has already.
-_DECIDED = ("floor", "history")
+_DECIDED = ("floor", "unlikely", "history")
+#: Where nothing is likely, what has so much of the relevance of the best is served, as a weak answer.
+NEAR_BEST = 0.5
+#: Entries with which a scope knows itself as well as the model's own texts know it.
+YOUNG = 45
+#: In larger ones no text is likely by itself: what has so much of the score of the best is served as well.
+NEAR_BEST_SCORE = 0.75
 
 
 class Reranked(NamedTuple):
@@ -64,7 +83,8 @@ class Ranked:
     reason: str = "limit"  # until something else is decided, others were better
     similarity: float | None = None  # 0: as near as anything here, 1: as near as clear answers get
     recency: float = 1.0
-    contrast: float | None = None  # how much nearer than the questions people ask
+    relevance: float | None = None  # how likely it is to answer, 0–1; None: nothing to judge by
+    signs: Mapping[str, float] = field(default_factory=dict)  # what the relevance is drawn from
     ranks: dict[str, int] = field(default_factory=dict)  # in each retriever that found it, among what was looked at
     in_context: bool = False
     sender: Sender = field(default_factory=Sender)
@@ -112,9 +132,7 @@ def score(matches: Sequence[Match], search: Search, parsed: ParsedQuery) -> list
         if query.mode not in BY_MATCH_ALONE:
             _apply_time(item, weights["recency"], search.now)
         if parsed.vector and candidate.cosine is not None:
-            of_turn = is_turn(entry.type, entry.content)
             item.similarity = similarity(parsed.vector, candidate.cosine, query.message, entry.content)
-            item.contrast = contrast(parsed.vector, candidate.cosine, candidate.typical, entry.content, is_turn=of_turn)
         ranked.append(item)
     if parsed.features:
         question = Question.of(query.message, parsed)
@@ -128,9 +146,11 @@ def score(matches: Sequence[Match], search: Search, parsed: ParsedQuery) -> list
             if item.sender.authorship == Authorship.OTHER and item.score > 0:
                 item.speaker_factor = OTHERS_FACTOR
                 item.score *= item.speaker_factor
+    if query.mode not in BY_MATCH_ALONE:
+        add_relevance(ranked, query, parsed)
     by_word = query.mode != Mode.VECTOR or parsed.vector is None  # keywords answer when vectors cannot (A12)
     for item in ranked:
-        if not _is_near(item, weights["floor"], by_word=by_word):
+        if not _is_near(item, weights["floor"], weights["relevance_wide"], by_word=by_word):
             item.reason = "floor"
     _rank_by_retriever(ranked)
     return best_first(ranked)
@@ -165,7 +185,45 @@ def _apply_time(item: Ranked, recency: float, now: datetime) -> None:
         item.score *= item.decay * item.recency
 
 
-def _is_near(item: Ranked, floor: float, *, by_word: bool) -> bool:
+def add_relevance(ranked: Sequence[Ranked], query: Query, parsed: ParsedQuery) -> None:
+    """How likely each candidate is to answer, and by which signs; those without a vector yet by their words alone.
+
+    Of a model without a background nothing is known: there the similarity decides as before.
+    """
+    vector = parsed.vector
+    background = background_of(vector.model.name) if vector else None
+    if vector and not background:
+        return
+    asked = Asked(
+        query.message,
+        words_asked(query.message),
+        np.array(vector.vector, np.float32) if vector else None,
+        vector.is_cjk if vector else is_cjk(query.message),
+    )
+    memories = [_memory_of(item) for item in ranked]
+    entries = sum(scope.entry_count for scope in query.scopes)
+    has_vector = [background is not None and one.vector is not None for one in memories]
+    for name, is_so in (("vectors", True), ("words", False)):
+        places = [n for n, has in enumerate(has_vector) if has == is_so]
+        if not places:
+            continue
+        among = memories if not is_so else [memories[n] for n in places]
+        seen = features(asked, among, background if is_so else None, entries=entries)
+        relevance = fitted_relevance()[name].relevance(seen)
+        for row, n in enumerate(places):
+            row = row if is_so else n
+            ranked[n].relevance, ranked[n].signs = float(relevance[row]), seen.of(row)
+
+
+def _memory_of(item: Ranked) -> Memory:
+    entry, kept = item.entry, item.candidate.embedding
+    # the dimension in two bytes, two unused, then the numbers
+    vector = None if kept is None else np.frombuffer(kept, ">f2", offset=4).astype(np.float32)
+    form = TURN if is_turn(entry.type, entry.content) else STATEMENT
+    return Memory(entry.content, words_of(entry.content), vector, form, is_cjk(entry.content))
+
+
+def _is_near(item: Ranked, floor: float, wide: float, *, by_word: bool) -> bool:
     """Whether anything but its rank speaks for a candidate: a word, its kind, its speaker, its day, or its meaning."""
     found = item.candidate
     return (
@@ -174,6 +232,7 @@ def _is_near(item: Ranked, floor: float, *, by_word: bool) -> bool:
         or found.named
         or found.date > 0
         or (item.similarity is not None and item.similarity >= floor)
+        or (item.relevance is not None and item.relevance >= wide)
     )
 
 
@@ -186,6 +245,26 @@ def _rank_by_retriever(ranked: Sequence[Ranked]) -> None:
         for item in ranked:
             if value := values[item.entry.pk]:
                 item.ranks[retriever] = places[value]
+
+
+def mark_unlikely(ranked: Sequence[Ranked], search: Search) -> None:
+    """Mark «unlikely» what does not reach the line, where only what is likely to help is wanted.
+
+    Where nothing reaches it, the best is left. A secret of the kind that is asked for is meant whatever it says, and
+    what was said on a day that is named is what is asked for.
+    """
+    query = search.query
+    if query.serve == Serve.WIDE or query.mode in BY_MATCH_ALONE:
+        return
+    judged = [item for item in ranked if item.reason != "floor" and item.relevance is not None]
+    best = max((item.relevance or 0.0 for item in judged), default=0.0)
+    line = search.line if query.serve != Serve.LIKELY else min(search.line, NEAR_BEST * best)
+    is_young = sum(scope.entry_count for scope in query.scopes) <= YOUNG
+    by_score = math.inf if is_young else NEAR_BEST_SCORE * max((item.score for item in judged), default=0.0)
+    for item in judged:
+        is_likely = (item.relevance or 0.0) >= line or item.score >= by_score
+        if not (is_likely or item.is_meant or item.candidate.date >= 1):
+            item.reason = "unlikely"
 
 
 def mark_repeated(ranked: Sequence[Ranked], history: ClientHistory | None, repeated: Collection[int]) -> list[Ranked]:

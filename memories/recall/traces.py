@@ -27,7 +27,7 @@ from memories.models.policy import Policies
 from memories.models.state import MARKS, State, state_of
 from memories.recall.candidates import best_matches
 from memories.recall.eligibility import all_of, audience_filter, ineligible_entries, request_filter
-from memories.recall.query import BY_MATCH_ALONE, ParsedQuery, Query, Search, SearchScope, searched_part
+from memories.recall.query import BY_MATCH_ALONE, ParsedQuery, Query, Search, SearchScope, Serve, searched_part
 from memories.recall.ranking import Ranked, Reranked, score
 from memories.tenancy.resolver import ScopeRef
 
@@ -138,6 +138,7 @@ def asked_json(query: Query) -> dict[str, Any]:
         "need": query.need,
         "quotas": query.quotas,
         "nearest": query.nearest or None,
+        "serve": None if query.serve == Serve.WIDE else query.serve,
         "token_budget": query.token_budget,
         "include_session_events": None if query.include_session_events else False,
         "always_events": query.always_events or None,
@@ -220,6 +221,7 @@ def query_from(asked: Mapping[str, Any], *, served: Sequence[int], **given: Any)
         need=asked["need"],
         quotas=asked["quotas"],
         nearest=asked.get("nearest", False),
+        serve=asked.get("serve", Serve.WIDE),
         token_budget=asked.get("token_budget", 1_000),
         include_session_events=asked.get("include_session_events", True),
         always_events=asked.get("always_events", False),
@@ -330,14 +332,26 @@ _OUT_OF_USE = tuple(state.value for state in MARKS)
 #: What can become of a candidate; «history»: the messages the client has say it already. The last six would have
 #: ranked, had they been live, in time, heard here, and of the project that was named.
 REASONS = (
-    *("served", "limit", "quota", "duplicate", "floor", "history", "echo"),
+    *("served", "limit", "quota", "duplicate", "floor", "unlikely", "history", "echo"),
     *(*_OUT_OF_USE, "other_scope", "other_project"),
 )
 #: What bots are not told of what may not be served: its words; of what another scope holds also which it is.
 WITHHELD = {
     **dict.fromkeys(_OUT_OF_USE, ("content", "slots")),
     "other_scope": (
-        *("content", "id", "scope", "type", "created_at", "sender", "sender_name", "slots", "score", "why"),
+        *(
+            "content",
+            "id",
+            "scope",
+            "type",
+            "created_at",
+            "sender",
+            "sender_name",
+            "slots",
+            "score",
+            "relevance",
+            "why",
+        ),
     ),
 }
 #: How candidates are written since traces tell where each retriever ranked them; before they were bare rows of _FIRST.
@@ -362,6 +376,8 @@ class CandidateRecord:
     decay: float | None = None
     recency: float | None = None
     speaker_factor: float | None = None
+    relevance: float | None = None
+    signs: Mapping[str, float] | None = None  # what the relevance is drawn from
     features: Mapping[str, float] | None = None  # what each added to the score
     score: float | None = None
     rerank: Reranked | None = None
@@ -399,6 +415,8 @@ def _values(item: Ranked) -> tuple[Any, ...]:
         _short(item.decay),
         _short(item.recency),
         _short(item.speaker_factor),
+        _short(item.relevance),
+        {name: value for name, value in item.signs.items() if value} or None,
         {name: round(value, 4) for name, value in item.features.items()} or None,
         _short(item.score),
         item.reranked,
@@ -445,6 +463,8 @@ def why(line: CandidateRecord, weights: Mapping[str, float]) -> dict[str, Any]:
         "recency": line.recency,
         "features": dict(line.features or {}),
         "whose": line.speaker_factor,
+        "relevance": line.relevance,
+        "signs": dict(line.signs or {}),
         "rerank": line.rerank and line.rerank._asdict(),
         "in_context": line.in_context,
     }

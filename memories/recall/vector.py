@@ -20,7 +20,7 @@ from django.db import connection
 
 from memories import embeddings
 from memories.conf import conf
-from memories.embeddings.base import Provider, Typical, Unrelated, typical_of, unrelated_of
+from memories.embeddings.base import Provider, Unrelated, unrelated_of
 from memories.index import models_in_use
 from memories.index.contextual import dense_literal, normalise
 from memories.language import persons, text
@@ -80,15 +80,7 @@ class CentredQuery:
     span: float
     centroid_cosine: float  # of the question and the centroid
     rows: int
-    typical: Typical | None = None  # what is known of the questions people ask; None: nothing
     is_cjk: bool = False
-
-    @property
-    def typical_question(self) -> tuple[float, ...] | None:
-        """The mean vector of questions in its script."""
-        if self.typical is None:
-            return None
-        return self.typical.cjk if self.is_cjk else self.typical.latin
 
     @property
     def centroid_similarity(self) -> float:
@@ -101,7 +93,6 @@ class CentredQuery:
             "model": self.model.pk,
             "dimension": self.model.dimension,
             "vector": dense_literal(self.vector),
-            "typical": _literal_of_typical(self.typical_question or ()),
             "centred": dense_literal(self.centred),
             "offset": self.offset,
             "span": self.span,
@@ -122,7 +113,6 @@ def centre_query(
     centroid: Centroid,
     model: EmbeddingModel,
     unrelated: Unrelated,
-    typical: Typical | None = None,
     *,
     cjk: bool = False,
 ) -> CentredQuery:
@@ -138,7 +128,6 @@ def centre_query(
         span=model.ceiling - model.floor,
         centroid_cosine=_dot(unit, centroid.vector),
         rows=centroid.rows,
-        typical=typical,
         is_cjk=cjk,
     )
 
@@ -157,26 +146,10 @@ def similarity(query: CentredQuery, cosine: float, question: str, content: str) 
     return 2 * (cosine - base) / (query.model.ceiling - base) + lift
 
 
-def contrast(query: CentredQuery, cosine: float, typical: float | None, content: str, *, is_turn: bool) -> float | None:
-    """How much nearer a text is to this question than to the questions people ask; alike for all scripts and kinds.
-
-    It needs no other text of the scope to compare with, so it tells as much of a memory of one as of a thousand.
-    """
-    known = query.typical
-    if known is None or typical is None:
-        return None
-    across = query.is_cjk != is_cjk(content)
-    lead = known.across_lead if across else 0.0 if query.is_cjk else known.latin_lead
-    return cosine - typical - lead + (known.turn_loss if is_turn else 0.0)
-
-
 @lru_cache(maxsize=4_096)  # the same texts are candidates question after question
 def is_cjk(text: str) -> bool:
     """Whether most of a text is Chinese, Japanese or Korean; a character of theirs says as much as two letters."""
     return not text.isascii() and 2 * len(_CJK.findall(text)) > len(_LATIN.findall(text))
-
-
-_literal_of_typical = lru_cache(maxsize=8)(dense_literal)  # one a script and provider
 
 
 def _dot(one: Sequence[float], other: Sequence[float]) -> float:
@@ -322,5 +295,4 @@ def vector_of(search: Search, message: str, result: "Recall") -> CentredQuery | 
         return None
     with result.timed("average"):
         centroid = centroid_of(query.scopes, model)
-    known = unrelated_of(provider), typical_of(provider)
-    return centre_query(embedded.vectors[0], centroid, model, *known, cjk=is_cjk(query.message))
+    return centre_query(embedded.vectors[0], centroid, model, unrelated_of(provider), cjk=is_cjk(query.message))

@@ -327,6 +327,7 @@ class ContextRequest(TypedDict):
     token_budget: NotRequired[int]
     limit: NotRequired[int | None]
     need: NotRequired[NeedEnum]
+    serve: NotRequired[Literal["likely", "wide"] | float]
     include_session_events: NotRequired[bool]
     max_tokens: NotRequired[int | None]
     recent: NotRequired[list[RecentMessage] | None]
@@ -604,6 +605,7 @@ class LeftOutMemory(TypedDict):
     slots: dict[str, str] | None
     created_at: str | None
     score: float | None
+    relevance: float | None
     superseded_by_newer: str | None
     why: Why | None
     reason: str
@@ -920,6 +922,7 @@ class RecallRequest(TypedDict):
     until: NotRequired[datetime | str | None]
     as_of: NotRequired[datetime | str | None]
     need: NotRequired[NeedEnum]
+    serve: NotRequired[Literal["likely", "wide"] | float]
     quotas: NotRequired[bool]
     token_budget: NotRequired[int]
     include_session_events: NotRequired[bool]
@@ -987,6 +990,7 @@ class RecalledMemory(TypedDict):
     evidence: list[EvidenceAnswer]
     created_at: str | None
     score: float
+    relevance: float | None
     superseded_by_newer: str | None
     why: Why
 
@@ -1010,6 +1014,7 @@ class RecordedLeftOut(TypedDict):
     slots: dict[str, str] | None
     created_at: str | None
     score: float | None
+    relevance: float | None
     superseded_by_newer: str | None
     why: Why | None
     version: int | None
@@ -1031,6 +1036,7 @@ class RecordedMemory(TypedDict):
     slots: dict[str, str] | None
     created_at: str | None
     score: float | None
+    relevance: float | None
     superseded_by_newer: str | None
     why: Why | None
     version: int | None
@@ -1336,6 +1342,8 @@ class Why(TypedDict):
     decay: float | None
     recency: float | None
     whose: float | None
+    relevance: float | None
+    signs: dict[str, float]
     features: dict[str, float]
     rerank: Rerank | None
     in_context: bool | None

@@ -4,8 +4,8 @@
 
 -- part: candidates
 -- What there is to be known of the best is read in the same statement, for it cannot change between two.
-SELECT {columns}, keyword, vector, named, fused, date, {cosine} AS cosine, {typical} AS typical, a.last_accessed,
-    {own_vector}, {vector_rank}, {previous},
+SELECT {columns}, keyword, vector, named, fused, date, {cosine} AS cosine, a.last_accessed,
+    {own_vector}, {vector_rank}, {previous}, {embedding},
     ARRAY(SELECT ARRAY[s.name, s.value] FROM memories_slot s WHERE s.entry_id = e.id ORDER BY s.id),
     {passed_over}
 FROM ({fused} ORDER BY fused DESC, entry_id DESC LIMIT %(limit)s) best
@@ -90,9 +90,6 @@ CASE WHEN i.model_id = %(model)s THEN (-(i.embedding <#> %(centred)s::halfvec) -
 -- part: cosine
 CASE WHEN i.model_id = %(model)s THEN -(i.embedding <#> %(vector)s::halfvec) END
 
--- part: typical
-CASE WHEN i.model_id = %(model)s THEN -(i.embedding <#> %(typical)s::halfvec) END
-
 -- part: named
 (i.scope_id, e.speaker) IN (SELECT * FROM unnest(%(named_in)s::bigint[], %(named)s::text[]))
 
@@ -103,6 +100,13 @@ CASE WHEN i.model_id = %(model)s THEN -(i.embedding <#> %(typical)s::halfvec) EN
 -- part: own_vector
 (
     SELECT (-(v.embedding <#> %(centred)s::halfvec) - %(offset)s) / %(span)s FROM memories_entryvector v
+    WHERE v.entry_id = e.id AND v.model_id = %(model)s AND v.fingerprint = e.fingerprint
+)
+
+-- part: embedding
+-- As bytes: a number written out takes seven times as long to read.
+(
+    SELECT halfvec_send(v.embedding) FROM memories_entryvector v
     WHERE v.entry_id = e.id AND v.model_id = %(model)s AND v.fingerprint = e.fingerprint
 )
 

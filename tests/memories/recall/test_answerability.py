@@ -87,21 +87,26 @@ def test_a_fresh_memory_that_says_it_all_is_found_before_it_has_a_vector() -> No
     assert verdict(item(None), item(-0.5), words=asked("cat")) == "found"
 
 
-def young(contrast: float, *, entries: int = 3, similarity: float = 0.8, words: float = 0.0) -> Answerability:
-    return Answerability(similarity=similarity, contrast=contrast, entries=entries, words=words)
+def young(relevance: float, *, entries: int = 3, similarity: float = 0.8, words: float = 0.0) -> Answerability:
+    return Answerability(similarity=similarity, relevance=relevance, entries=entries, words=words)
 
 
-def test_in_a_young_scope_it_counts_how_much_nearer_than_other_questions_it_is() -> None:
-    near, far = strength_of(young(0.05)), strength_of(young(0.01))
-    assert near is not None and far is not None
-    assert near > 0.6 > 0.45 > far, "though both are as near as anything here"
+def test_in_a_young_scope_the_relevance_of_the_best_counts() -> None:
+    likely, unlikely = strength_of(young(0.8)), strength_of(young(0.05))
+    assert likely is not None and unlikely is not None
+    assert likely > 0.6 > 0.45 > unlikely, "though both are as near as anything here"
 
 
 def test_with_more_entries_a_scope_speaks_for_itself() -> None:
-    strengths = [strength_of(young(0.0, entries=entries)) or 0.0 for entries in (1, 30, 60, 120, 1_000)]
+    strengths = [strength_of(young(0.05, entries=entries)) or 0.0 for entries in (1, 30, 60, 120, 1_000)]
     assert strengths[0] < 0.45 and strengths == sorted(strengths[:4]) + strengths[4:]
-    old = strength_of(replace(young(0.0, entries=1_000), contrast=None))
+    old = strength_of(replace(young(0.05, entries=1_000), relevance=None))
     assert strengths[-1] == pytest.approx(old, abs=1e-3)
+
+
+def test_a_name_that_nobody_here_ever_said_weakens_it() -> None:
+    known = Answerability(similarity=0.5, entries=100)
+    assert (strength_of(replace(known, unknown_name=True)) or 0) < (strength_of(known) or 0)
 
 
 @pytest.mark.parametrize(
@@ -123,5 +128,6 @@ def test_what_answers_nothing_is_noise_in_a_young_scope_alone(
 def test_a_trace_keeps_the_signs() -> None:
     told = assess_all([item(0.45)], [item(0.45)], ParsedQuery(asked("cat", named=["Ann"])), 100).as_json()
     assert told["verdict"] == "found" and told["speaker"] is True and told["words"] == 1.0
-    signs = {"contrast", "similarity", "words", "speaker", "lead", "others", "date", "entries", "about_asker"}
+    signs = {"similarity", "words", "speaker", "lead", "others", "date", "entries", "about_asker"}
+    signs |= {"relevance", "unknown_name"}
     assert set(told) == {"verdict", "strength"} | signs

@@ -228,7 +228,7 @@ def answer(variant: Variant, scopes: dict[str, Scope], monkeypatch: pytest.Monke
             **{
                 name: as_frozen(value)
                 for name, value in asdict(item.candidate).items()
-                if name not in ("entry_id", "scope_id", "last_accessed")
+                if name not in ("entry_id", "scope_id", "last_accessed", "embedding")
             },
         }
         for item in (*result.ranked, *result.excluded)

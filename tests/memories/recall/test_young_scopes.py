@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks import answerable
+from evals import answerable
 from memories import embeddings
 from memories.recall import vector
 
@@ -35,7 +35,7 @@ def test_young_scopes_tell_what_they_hold_from_what_they_do_not(bundled_model: N
     found: dict[bool, list[bool]] = {True: [], False: []}
     for answer in answers:
         found[answer["answerable"]].append(answer["verdict"] == "found")
-    assert sum(found[True]) / len(found[True]) >= 0.88, "what is there is found"
-    assert sum(found[False]) / len(found[False]) <= 0.05, "what is not there is not"
+    assert sum(found[True]) / len(found[True]) >= 0.86, "what is there is found"
+    assert sum(found[False]) / len(found[False]) <= 0.02, "what is not there is not"
     noise = [answer for answer in answers if answer["verdict"] == "none" and answer["words"] < 0.4]
     assert noise and not [answer for answer in noise if answer["served"]], "and nothing is served in its place"

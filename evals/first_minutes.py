@@ -1,0 +1,156 @@
+"""What strangers meet first: a memory of few things told to a bot, asked in plain questions, by the product's own door.
+
+Every fact is told as a turn, in a memory of 1, 6 and 12 of them; then its questions are asked as a person or a model
+asks them, and the questions that nothing there answers. The memories of named things hold facts that name them.
+"""
+
+import random
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from statistics import fmean
+
+from evals.relevance import DATA, REPLIES, read
+from memories import entries
+from memories.choices import EntryType, ScopeKind, Source
+from memories.entries.draft import Draft
+from memories.evaluation.throwaway import throwaway_workspace
+from memories.index import worker
+from memories.language.turns import turn_of
+from memories.models import IndexQueueItem, Scope, Workspace
+from memories.recall import Query, Recall, SearchScope, recall
+from memories.tenancy.resolver import ScopeRef
+
+SIZES = (1, 6, 12)
+#: The questions of a fact, in their order.
+KINDS = ("plain", "other words", "other words", "search", "request")
+UNANSWERABLE, NAMED = "unanswerable", "named"
+MOMENT = datetime(2026, 3, 2, 9, tzinfo=UTC)
+EMBED_SECONDS = 60.0
+
+Figures = Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class FilledMemory:
+    """A scope that was filled, and the fact each of its entries holds."""
+
+    scope: Scope
+    facts: Mapping[int, str]
+
+    def ask(self, message: str, serve: str | float) -> tuple[Recall, list[str]]:
+        """The answer to a question an hour later, and the facts that were served."""
+        self.scope.refresh_from_db()
+        query = Query(
+            workspace_id=self.scope.workspace_id,
+            places=[SearchScope(self.scope, ScopeRef(key=self.scope.key, kind=ScopeKind.USER))],
+            message=message,
+            limit=8,
+            serve=serve,
+        )
+        result = recall(query, now=MOMENT + timedelta(hours=2), embed_seconds=EMBED_SECONDS, recorded=False)
+        return result, [self.facts[item.entry.pk] for item in result.served]
+
+
+def fill(workspace: Workspace, key: str, facts: Mapping[str, str], language: str, *, as_turns: bool) -> FilledMemory:
+    """A scope with these facts, by their ids, each told a minute after the other."""
+    scope = Scope.objects.create(workspace=workspace, key=key, kind=ScopeKind.USER)
+    drafts = [
+        Draft(
+            scope=scope,
+            type=EntryType.CHAT_TURN if as_turns else EntryType.FACT,
+            content=turn_of(content, REPLIES[language]) if as_turns else content,
+            tier=None if as_turns else 2,
+            source=Source.TOOL,
+            at=MOMENT + timedelta(minutes=n),
+            slots={"sender_id": "ou_1", "channel": "telegram"},
+            origins=(f"told:{key}:{n}",),
+        )
+        for n, content in enumerate(facts.values())
+    ]
+    written = entries.remember_many(drafts, now=MOMENT + timedelta(hours=1), actor="job:evaluate")
+    return FilledMemory(scope, {result.entry.pk: fact for result, fact in zip(written, facts, strict=True)})
+
+
+def index(workspace: Workspace) -> None:
+    """Embed all that waits."""
+    while IndexQueueItem.objects.filter(workspace=workspace).exists():
+        worker.index_queued(now=datetime.now(UTC), limit=64)
+
+
+def measure(language: str, *, serve: str | float = "likely", folder: Path = DATA) -> dict[str, Figures]:
+    """The figures of one language, by kind of question and size of the memory."""
+    report: dict[str, Figures] = {}
+    for size in SIZES:
+        report |= {f"{kind}, {size}": figures for kind, figures in _first_minutes(language, size, serve, folder)}
+    return {**report, NAMED: _named(language, serve, folder)}
+
+
+def _first_minutes(language: str, size: int, serve: str | float, folder: Path) -> list[tuple[str, Figures]]:
+    """The figures of memories of one size, by kind of question."""
+    lot = random.Random(size)  # noqa: S311 (no secret)
+    facts = read(f"first_minutes.{language}.jsonl", folder)
+    seen: dict[str, list[dict[str, float]]] = defaultdict(list)
+    with throwaway_workspace() as workspace:
+        memories = []
+        for fact in facts:
+            unclear = {fact["id"], *fact["distractors"], *sum(fact["distractors_by_question"], [])}
+            others = [one for one in facts if one["id"] not in unclear and fact["id"] not in one["distractors"]]
+            chosen = [fact, *lot.sample(others, size - 1)]
+            lot.shuffle(chosen)
+            rows = {one["id"]: one["fact"] for one in chosen}
+            memories.append(fill(workspace, fact["id"], rows, language, as_turns=True))
+        index(workspace)
+        for fact, memory in zip(facts, memories, strict=True):
+            for kind, question in zip(KINDS, fact["questions"], strict=True):
+                result, served = memory.ask(question, serve)
+                row = {"first": served[:1] == [fact["id"]], "served": fact["id"] in served}
+                seen[kind].append(row | _plain_figures(result, served))
+        for row, memory in zip(read(f"unanswerable.{language}.jsonl", folder), memories, strict=False):
+            seen[UNANSWERABLE].append(_plain_figures(*memory.ask(row["question"], serve)))
+    return [(kind, {name: fmean(row[name] for row in rows) for name in rows[0]}) for kind, rows in seen.items()]
+
+
+def _plain_figures(result: Recall, served: Sequence[str]) -> dict[str, float]:
+    return {
+        "nothing": not served,
+        "found": result.answerability.verdict == "found",
+        "memories": len(served),
+        "tokens": result.tokens,
+    }
+
+
+def _named(language: str, serve: str | float, folder: Path) -> Figures:
+    """Precision and recall over all questions about named things, and what a prompt pays."""
+    memories = read(f"named.{language}.jsonl", folder)
+    served = right = wanted = tokens = questions = 0
+    with throwaway_workspace() as workspace:
+        filled = []
+        for memory in memories:
+            rows = {one["id"]: one["text"] for one in memory["facts"]}
+            filled.append(fill(workspace, f"named {memory['memory']}", rows, language, as_turns=False))
+        index(workspace)
+        for memory, place in zip(memories, filled, strict=True):
+            for row in memory["questions"]:
+                result, found = place.ask(row["question"], serve)
+                served, wanted = served + len(found), wanted + len(row["relevant"])
+                right += len(set(found) & set(row["relevant"]))
+                tokens, questions = tokens + result.tokens, questions + 1
+    return {
+        "precision": right / max(served, 1),
+        "recall": right / max(wanted, 1),
+        "memories": served / questions,
+        "tokens": tokens / questions,
+    }
+
+
+def table(report: Mapping[str, Figures]) -> list[str]:
+    """The figures as lines for people."""
+    names = list(dict.fromkeys(name for figures in report.values() for name in figures))
+    lines = [f"{'':18}" + "".join(f"{name:>11}" for name in names)]
+    for kind, figures in report.items():
+        cells = (f"{figures[name]:11.3f}" if name in figures else f"{'':11}" for name in names)
+        lines.append(f"{kind:18}" + "".join(cells))
+    return lines

@@ -1,0 +1,355 @@
+"""How likely each memory is to answer a question: what it goes by, and the sum that was fitted to it (C3).
+
+A memory is compared with the question and with what the embedder makes of texts that have nothing to do with each
+other, so a memory of one entry is judged as one of a thousand is. A *relation* is a kind of thing people tell and ask
+of themselves: where somebody lives, whom they are married to. A question and a statement of one relation meet without a
+word in common. What texts of each relation look like is in data/background/, one file a model, made from
+data/relations.jsonl and fitted, together with the weights in data/relevance.toml, by `manage.py relevance --fit`.
+"""
+
+import json
+import math
+import re
+import tomllib
+import unicodedata
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache, cached_property, lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from memories.language import text
+from memories.language.names import proper_names
+from memories.language.text import has_han
+from memories.language.turns import sides_of
+
+Array = NDArray[np.float32]
+
+DATA = Path(__file__).parent / "data"
+RELATIONS = DATA / "relations.jsonl"
+WEIGHTS = DATA / "relevance.toml"
+#: What a text is to an embedder: a question, a turn of a conversation with the bot's answer, or a statement alone.
+QUESTION, TURN, STATEMENT = "question", "turn", "statement"
+SCRIPTS = ("latin", "cjk")
+#: How a score of a relation becomes a probability; fitted on data/relations.jsonl.
+TEMPERATURE = 8.0
+#: What a relation and shared words count for beside meaning where memories are compared with each other.
+RELATION_SHARE, WORDS_SHARE = 0.3, 0.3
+MOST_GAP = 0.5
+#: The rarity of a word in no text of the background, about; rarities are given as shares of it.
+RAREST = 8.0
+READ_TEXTS = 4_096
+
+
+def background_path(model: str) -> Path:
+    """Where the background of an embedding model is kept."""
+    return DATA / "background" / f"{re.sub(r'[^a-z0-9.-]+', '-', model.casefold())}.npz"
+
+
+@dataclass(frozen=True)
+class Background:
+    """What a model makes of texts that have nothing to do with each other, and of those of each relation."""
+
+    means: Mapping[str, Array]  # by script and form, «latin question»
+    directions: Array  # relations × dimensions
+    offsets: Array
+    names: tuple[str, ...]  # of the relations
+
+    def centred(self, vectors: Array, scripts: Sequence[str], forms: Sequence[str]) -> Array:
+        """Vectors less the mean of texts of their script and form, each of length 1; one a row."""
+        means = np.stack([self.means[f"{script} {form}"] for script, form in zip(scripts, forms, strict=True)])
+        moved = vectors - means
+        return np.asarray(moved / np.maximum(np.linalg.norm(moved, axis=1, keepdims=True), 1e-6), dtype=np.float32)
+
+    def relations(self, centred: Array) -> Array:
+        """The square root of the probability of each relation, one row a text: the product of two rows is likeness."""
+        scores = (centred @ self.directions.T + self.offsets) / TEMPERATURE
+        scores = np.exp(scores - scores.max(axis=1, keepdims=True))
+        return np.asarray(np.sqrt(scores / scores.sum(axis=1, keepdims=True)), dtype=np.float32)
+
+    def save(self, path: Path) -> None:
+        """Keep it in a file; half precision is enough."""
+        path.parent.mkdir(exist_ok=True)
+        means = {f"mean {name}": mean.astype(np.float16) for name, mean in self.means.items()}
+        np.savez_compressed(
+            path, directions=self.directions.astype(np.float16), offsets=self.offsets, names=list(self.names), **means
+        )
+
+
+@cache
+def background_of(model: str) -> Background | None:
+    """The background of a model; None where nobody has made one."""
+    path = background_path(model)
+    if not path.exists():
+        return None
+    with np.load(path) as kept:
+        means = {name.removeprefix("mean "): kept[name].astype(np.float32) for name in kept if name.startswith("mean ")}
+        return Background(means, kept["directions"].astype(np.float32), kept["offsets"], tuple(kept["names"].tolist()))
+
+
+def read_relations() -> list[dict[str, Any]]:
+    """The relations: `relation`, and by language `statements` and `questions`."""
+    return [json.loads(line) for line in RELATIONS.read_text("utf-8").splitlines() if line]
+
+
+@cache
+def _word_counts() -> tuple[Mapping[int, int], int]:
+    """In how many texts of the relations each term stands, and of how many of one language."""
+    counts: dict[int, int] = {}
+    texts = [one for row in read_relations() for language in ("en", "zh") for one in _texts_of(row[language])]
+    for one in texts:
+        for term in set(text.terms(one)):
+            counts[term] = counts.get(term, 0) + 1
+    return counts, len(texts) // 2
+
+
+def _texts_of(row: Mapping[str, list[str]]) -> list[str]:
+    return [*row["statements"], *row["questions"]]
+
+
+def rarity(term: int) -> float:
+    """How rare a term is in what people tell and ask a bot, 0–1; as inverse document frequency has it."""
+    counts, texts = _word_counts()
+    count = min(counts.get(term, 0), texts)
+    return math.log(1 + (texts - count + 0.5) / (count + 0.5)) / RAREST
+
+
+#: Whom a search query is about says nothing of what is asked: «user home city».
+_NOBODY = frozenset(text.terms("user users 用户"))
+
+
+@lru_cache(maxsize=READ_TEXTS)
+def words_of(content: str) -> frozenset[int]:
+    """The terms of a text, of a turn without its labels."""
+    return frozenset(text.terms("\n".join(sides_of(content) or (content,))))
+
+
+def words_asked(message: str) -> frozenset[int]:
+    """The terms of a question."""
+    return words_of(message) - _NOBODY
+
+
+# -- names
+
+
+@lru_cache(maxsize=READ_TEXTS)
+def names_in(content: str) -> frozenset[str]:
+    """The names a text says, folded."""
+    return frozenset(filter(None, map(fold, proper_names("\n".join(sides_of(content) or (content,))))))
+
+
+@lru_cache(maxsize=READ_TEXTS)
+def fold(name: str) -> str:
+    """A name without differences of width and case."""
+    return unicodedata.normalize("NFKC", name).casefold().strip()
+
+
+@lru_cache(maxsize=READ_TEXTS)
+def _pattern_of(name: str) -> re.Pattern[str]:
+    """A name as a word of its own, in the plural or the possessive as well; Chinese has no gaps to ask for."""
+    if has_han(name):
+        return re.compile(re.escape(name))
+    return re.compile(rf"(?<![a-z\d]){re.escape(name)}(?:e?s|'s|’s)?(?![a-z\d])")
+
+
+@lru_cache(maxsize=READ_TEXTS)
+def _one_letter_wrong(word: str) -> re.Pattern[str]:
+    """A word with a letter too many, too few, changed, or two of them exchanged; the first is right."""
+    forms = []
+    for n in range(1, len(word)):
+        before, after = re.escape(word[:n]), re.escape(word[n + 1 :])
+        forms += [f"{before}{after}", f"{before}[a-z]{after}", f"{before}[a-z]{re.escape(word[n:])}"]
+        if n + 1 < len(word):
+            forms.append(f"{before}{re.escape(word[n + 1])}{re.escape(word[n])}{re.escape(word[n + 2 :])}")
+    return re.compile(rf"(?<![a-z\d])(?:{'|'.join(dict.fromkeys(forms))}|{re.escape(word)}[a-z])(?![a-z\d])")
+
+
+LEAST_TO_MISSPELL = 5
+
+
+def says(folded: str, name: str) -> bool:
+    """Whether a folded text says a folded name."""
+    return _pattern_of(name).search(folded) is not None
+
+
+def misspells(folded: str, name: str) -> bool:
+    """Whether a folded text says a folded name of one word with one letter wrong."""
+    if len(name) < LEAST_TO_MISSPELL or not name.isalpha() or not name.isascii():
+        return False
+    return _one_letter_wrong(name).search(folded) is not None
+
+
+def parts_of(name: str) -> list[str]:
+    """The words of a name by which it is said in short."""
+    words = name.split()
+    return [word for word in words if len(word) > 2 and word not in text.ENGLISH_STOPWORDS] if len(words) > 1 else []
+
+
+def names_asked(question: str, names: Iterable[str]) -> set[str]:
+    """Which of these folded names a question says: whole, or else in part, or else with one letter wrong."""
+    folded, names = fold(question), list(names)
+    whole = {name for name in names if says(folded, name)}
+    # «Redis the pianist» is no other Redis, where a longer name is said that holds the shorter
+    whole -= {name for name in whole if any(name != other and name in other for other in whole)}
+    shared = {part for name in whole for part in (name, *parts_of(name))}
+    in_part = {
+        name
+        for name in names
+        if name not in whole and any(part not in shared and says(folded, part) for part in parts_of(name))
+    }
+    asked = whole | in_part
+    if asked:
+        return asked
+    return {name for name in names if any(misspells(folded, part) for part in (name, *parts_of(name)))}
+
+
+# -- the features
+
+
+@dataclass(frozen=True)
+class Memory:
+    """What is known of a memory for its relevance."""
+
+    content: str
+    terms: Collection[int]
+    vector: Array | None  # of its text alone, of length 1; None: not embedded yet
+    form: str  # TURN or STATEMENT
+    is_cjk: bool
+    names: frozenset[str] = frozenset()  # that it is about, folded, as they were given
+
+    @cached_property
+    def names_said(self) -> frozenset[str]:
+        return names_in(self.content)
+
+    @cached_property
+    def script(self) -> str:
+        return SCRIPTS[self.is_cjk]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A question as its relevance is looked at."""
+
+    message: str
+    terms: Collection[int]
+    vector: Array | None
+    is_cjk: bool
+
+    @cached_property
+    def script(self) -> str:
+        return SCRIPTS[self.is_cjk]
+
+
+@dataclass(frozen=True)
+class Features:
+    """The features of some memories, one row a memory, a column a feature by its name."""
+
+    names: tuple[str, ...]
+    values: Array = field(repr=False)
+
+    def of(self, place: int) -> dict[str, float]:
+        """Those of one memory, by name."""
+        return {name: round(float(value), 4) for name, value in zip(self.names, self.values[place], strict=True)}
+
+
+def features(asked: Asked, memories: Sequence[Memory], background: Background | None, *, entries: int) -> Features:
+    """What is seen of each memory for a question, in a scope of so many entries.
+
+    - `meaning`: cosine of both, less what unrelated texts have
+    - `relation`: likeness of what is asked and what is told, by the relations; `meaning_and_relation` their product
+    - `words`: share of the question's words that are in it, by how rare they are; `rare_word` the rarest of them
+    - `behind`, `ahead`: how far it stands behind the best of the others, or before it; `many`: among how many it is
+    - `across`: it is in another script than the question
+    - `name`: it is about what the question names; `sole_name` more the fewer are; `linked_name`: it shares a name with
+      one that is; `other_name`: it is about something else; `says_name`: its text says a name of the question
+    """
+    meaning, relation = _nearness(asked, memories, background)
+    rarities = {term: rarity(term) for term in asked.terms}
+    total = sum(rarities.values()) or 1.0
+    shared = [rarities.keys() & set(one.terms) for one in memories]
+    words = np.array([sum(rarities[term] for term in terms) / total for terms in shared], np.float32)
+    rare = np.array([max((rarities[term] for term in terms), default=0.0) for terms in shared], np.float32)
+
+    standing = meaning + RELATION_SHARE * relation + WORDS_SHARE * words
+    first, second = np.sort(standing)[::-1][:2] if len(standing) > 1 else (0.0, 0.0)
+    gap = np.where(standing < first, standing - first, standing - second) if len(standing) > 1 else standing * 0
+    gap = np.clip(gap, -MOST_GAP, MOST_GAP)
+
+    named, linked, other = _names_of(asked.message, memories)
+    said = names_asked(asked.message, {name for one in memories for name in one.names_said})
+    says_name = np.array([float(bool(said & one.names_said)) for one in memories], np.float32)
+    columns = {
+        "meaning": meaning,
+        "relation": relation,
+        "meaning_and_relation": meaning * relation,
+        "words": words,
+        "rare_word": rare,
+        "behind": np.minimum(gap, 0),
+        "ahead": np.maximum(gap, 0),
+        "many": np.full(len(memories), math.log(max(entries, 1)) / 3),
+        "alone": np.full(len(memories), float(entries <= 1)),
+        "across": np.array([one.is_cjk != asked.is_cjk for one in memories], np.float32),
+        "name": named,
+        "sole_name": named / max(float(named.sum()), 1.0),
+        "linked_name": linked,
+        "other_name": other,
+        "says_name": says_name,
+    }
+    return Features(tuple(columns), np.stack(list(columns.values()), axis=1).astype(np.float32))
+
+
+def _nearness(asked: Asked, memories: Sequence[Memory], background: Background | None) -> tuple[Array, Array]:
+    """How near each memory is by meaning, and by relation; zeros where a vector is missing."""
+    vectors = [one.vector for one in memories if one.vector is not None]
+    if background is None or asked.vector is None or len(vectors) < len(memories):
+        nothing = np.zeros(len(memories), np.float32)
+        return nothing, nothing
+    question = background.centred(asked.vector[None], [asked.script], [QUESTION])
+    scripts, forms = [one.script for one in memories], [one.form for one in memories]
+    centred = background.centred(np.stack(vectors), scripts, forms)
+    return centred @ question[0], background.relations(centred) @ background.relations(question)[0]
+
+
+def _names_of(message: str, memories: Sequence[Memory]) -> tuple[Array, Array, Array]:
+    """Of each memory: whether it is about what is named, shares a name with one that is, or is about something else."""
+    asked = names_asked(message, sorted({name for one in memories for name in one.names}))
+    others = {name for one in memories if asked & one.names for name in one.names} - asked
+    named = [bool(asked & one.names) for one in memories]
+    linked = [not is_named and bool(others & one.names) for is_named, one in zip(named, memories, strict=True)]
+    other = [
+        bool(asked and one.names and not is_named and not is_linked)
+        for is_named, is_linked, one in zip(named, linked, memories, strict=True)
+    ]
+    return np.array(named, np.float32), np.array(linked, np.float32), np.array(other, np.float32)
+
+
+# -- the sum
+
+
+@dataclass(frozen=True)
+class Weights:
+    """A weight a feature, and what is added to their sum."""
+
+    by_feature: Mapping[str, float]
+    constant: float
+
+    def relevance(self, seen: Features) -> Array:
+        """The probability that each memory answers, 0–1."""
+        weights = np.array([self.by_feature.get(name, 0.0) for name in seen.names], np.float32)
+        return np.asarray(1 / (1 + np.exp(-(seen.values @ weights + self.constant))), dtype=np.float32)
+
+
+@cache
+def fitted_weights() -> Mapping[str, Weights]:
+    """The weights of data/relevance.toml: with vectors, and by words alone."""
+    tables = tomllib.loads(WEIGHTS.read_text("utf-8"))
+    return {
+        name: Weights(
+            {key: float(value) for key, value in table.items() if key != "constant"}, float(table["constant"])
+        )
+        for name, table in tables.items()
+        if isinstance(table, dict)
+    }

