@@ -205,11 +205,33 @@ def test_the_page_of_the_architecture_names_the_layers_the_code_keeps() -> None:
     assert {layer: " ".join(re.findall(r"`(\w+)`", units)) for layer, units in table.items()} == LAYERS
 
 
-def test_the_page_of_the_architecture_names_places_there_are() -> None:
-    page = (ROOT / "docs" / "architecture.md").read_text()
-    named = set(re.findall(r"\b(?:memories|sessions_app|channels_app|memplatform|tests)/[\w/]+(?:\.py)?", page))
-    assert len(named) > 10
+def test_the_pages_of_the_architecture_name_places_there_are() -> None:
+    pages = [ROOT / "docs" / "architecture.md", *(ROOT / "docs" / "architecture").glob("*.md")]
+    named = {
+        place
+        for page in pages
+        for place in re.findall(rf"\b(?:{'|'.join(APPS)}|tests)/[\w/]+(?:\.\w+)?", page.read_text())
+    }
+    assert len(named) > 40
     assert [place for place in sorted(named) if not (ROOT / place).exists()] == []
+
+
+@pytest.mark.parametrize("app", ["memories", "sessions_app", "channels_app", "memplatform"])
+def test_the_tree_of_the_architecture_has_every_room_and_no_other(app: str) -> None:
+    tree = (ROOT / "docs" / "architecture.md").read_text().split("```")[1]
+    branch = re.search(rf"^{app}\b.*?(?=^\w|\Z)", tree, re.MULTILINE | re.DOTALL)
+    assert branch
+    there = {room.parent.name for room in (ROOT / app).glob("*/__init__.py")} - {"migrations", "management"}
+    named = set(re.findall(r"\b(\w+)/", branch.group()))
+    assert there - named == set()
+    assert [room for room in sorted(named) if not any((ROOT / app).rglob(f"{room}/__init__.py"))] == []
+
+
+def test_the_ten_questions_are_answered_with_a_place() -> None:
+    page = (ROOT / "docs" / "architecture.md").read_text()
+    answers = list(rows(page.partition("## Ten questions")[2].partition("\n## ")[0]))[1:]
+    assert len(answers) == 10
+    assert [answer for answer in answers if not re.search(r"`[\w/]+/[\w/.]+`", answer[1])] == []
 
 
 # pages
