@@ -11,7 +11,7 @@ help:
 	@echo "make check     style, types, migrations, then every test"
 	@echo "make install   only install; tries again what could not be installed before"
 	@echo "make search    look at random for examples that break a property"
-	@echo "make bench     the measurements, or one: make bench ARGS=latency"
+	@echo "make bench     how quick it is, by all measurements or one: make bench ARGS=latency"
 	@echo "make bench-large  a million memories: up to half an hour, 20 GB free"
 	@echo "make soak      kill parts of a platform under load and count what it kept"
 	@echo "make browser   install Chromium for the tests of the admin"

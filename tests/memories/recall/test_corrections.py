@@ -19,8 +19,8 @@ from memories.tenancy.resolver import ScopeRef
 from tests.conftest import NOW, make_draft, make_scope
 
 pytestmark = pytest.mark.django_db
-PAIRS = Path(__file__).parents[3] / "benchmarks"
-#: Of 60 pairs, and of 20 in which nothing is corrected (benchmarks/corrections.txt, no_corrections.txt).
+PAIRS = Path(__file__).parents[3] / "evals" / "data"
+#: Of 60 pairs, and of 20 in which nothing is corrected (evals/data/corrections.txt, no_corrections.txt).
 FOUND, MISTAKEN = 57, 0
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks.references import cases, messages
+from evals.measurements.references import cases, messages
 from memories import embeddings, entries
 from memories.choices import ScopeKind
 from memories.index import worker
@@ -19,7 +19,7 @@ from memories.tenancy.resolver import ScopeRef
 from tests.conftest import NOW, make_draft, make_scope
 
 pytestmark = pytest.mark.django_db
-#: Of 20 each (benchmarks/references.txt), with hashed words for vectors: right memories that come first.
+#: Of 20 each (evals/data/references.txt), with hashed words for vectors: right memories that come first.
 FIRST = {"pronoun": 17, "relation": 8}
 
 

@@ -1,7 +1,7 @@
 """What do two weekly compressions cost of the recall of a set of conversations? A quarter of an hour, real embedder.
 
-    python -m benchmarks kept_recall SET            a folder with corpus.jsonl.gz and queries.jsonl.gz, see evaluate
-    python -m benchmarks kept_recall SET --here     in the database there is, whose cached embeddings save time
+    python -m evals.measurements kept_recall SET        a folder with corpus.jsonl.gz and queries.jsonl.gz, see evaluate
+    python -m evals.measurements kept_recall SET --here in the database there is, whose cached embeddings save time
 
 Every line of the set becomes a fact, some a second time with their sentences in another order. A fake model merges
 exactly these pairs; another merges and drops at random. Gold follows lineage: an answer that was merged is found where
@@ -22,9 +22,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from benchmarks.compression import model, successors
-from benchmarks.simulated_facts import at_random, merging_twins
 from evals import dataset
+from evals.measurements.compression import model, successors
+from evals.measurements.simulated_facts import at_random, merging_twins
 from memories import batches, embeddings, entries
 from memories.consolidation import compression
 from memories.entries.draft import Draft

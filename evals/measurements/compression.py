@@ -19,7 +19,7 @@ from typing import Any
 from django.conf import settings
 
 from benchmarks.ground import begun, scope_of
-from benchmarks.simulated_facts import at_random, merging_twins, texts
+from evals.measurements.simulated_facts import at_random, merging_twins, texts
 from memories import batches, entries
 from memories.consolidation import compression, summaries
 from memories.entries import daily_events

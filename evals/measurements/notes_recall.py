@@ -1,4 +1,4 @@
-"""Recall of the texts of a set as lines of files, beside the same as entries: `benchmarks notes_recall DIR`."""
+"""Recall of the texts of a set as lines of files, beside the same as entries: `notes_recall DIR`."""
 
 import argparse
 from collections import defaultdict

@@ -1,6 +1,6 @@
 """What becomes of ten conversations with a real model? Optional, never part of `make bench`: it needs an endpoint.
 
-    python -m benchmarks real_model http://127.0.0.1:8931/v1 [--model NAME] [--seconds 240]
+    python -m evals.measurements real_model http://127.0.0.1:8931/v1 [--model NAME] [--seconds 240]
 
 Ten short conversations, half of them Chinese, are extracted; days become facts; duplicates that were seeded are
 compressed; long turns are shortened. Every answer of the model is printed with what became of it, and why.

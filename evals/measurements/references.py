@@ -1,6 +1,8 @@
 """Are questions answered that leave out what they are about? Forty cases of our own, by the real embedder.
 
-    python -m benchmarks references [--without]     without the messages before, and without what memory knows of people
+    python -m evals.measurements references [--without]
+
+`--without` is without the messages before, and without what memory knows of people.
 
 Every case has a memory of its own with the lines of its case. Counted is whether the right one comes first.
 """
@@ -21,7 +23,7 @@ from memories.models import Scope, Workspace
 from memories.recall import Query, SearchScope, recall
 from memories.tenancy.resolver import ScopeRef
 
-CASES = Path(__file__).with_suffix(".txt")
+CASES = Path(__file__).parents[1] / "data" / "references.txt"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

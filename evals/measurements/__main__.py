@@ -1,0 +1,19 @@
+"""`python -m evals.measurements NAME [options]`: one measurement of how well memories are kept and found."""
+
+import sys
+
+from benchmarks import harness
+from benchmarks.harness import BUNDLED, DATABASE, HASHED, PLATFORM
+
+MEASUREMENTS = {
+    "references": (DATABASE, BUNDLED),
+    "notes_recall": (DATABASE, BUNDLED),
+    "compression": (DATABASE, HASHED),
+    "kept_recall": (DATABASE, BUNDLED),
+    "real_model": (DATABASE, HASHED),
+    "against_mem0": (PLATFORM, BUNDLED),
+}
+
+
+if __name__ == "__main__":
+    sys.exit(harness.run("evals.measurements", MEASUREMENTS, sys.argv[1:]))
