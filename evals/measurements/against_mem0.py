@@ -1,11 +1,11 @@
 """The same corpus, questions, database and embedder: this platform and mem0, in one run.
 
-`python -m evals.measurements against_mem0 [--set FOLDER …]`. mem0 (`mem0ai[nlp]`) is installed in a virtual environment
-of its own in a temporary folder, keeps its vectors in the PostgreSQL of the platform by pgvector, without telemetry, and
-with `infer=False`: texts are kept as they are, no model is asked. Both embed with the bundled model; mem0 asks this process
-for it, as it would ask OpenAI. It is given no way to other hosts; so the model of spaCy, which it loads from one when
-it starts, is missing to it unless it is installed with `--spacy PACKAGE`. The platform is called over HTTP, mem0 in its
-own process.
+`python -m evals.measurements against_mem0 [--set FOLDER …]`. mem0 (`mem0ai[nlp]`) is installed in a virtual
+environment of its own in a temporary folder, keeps its vectors in the PostgreSQL of the platform by pgvector, without
+telemetry, and with `infer=False`: texts are kept as they are, no model is asked. Both embed with the bundled model;
+mem0 asks this process for it, as it would ask OpenAI. It is given no way to other hosts; so the model of spaCy, which
+it loads from one when it starts, is missing to it unless it is installed with `--spacy PACKAGE`. The platform is
+called over HTTP, mem0 in its own process.
 """
 
 import argparse
