@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from statistics import fmean
+from types import MappingProxyType
 
-from evals.relevance import DATA, REPLIES, read
+from evals.relevance import DATA, REPLIES, bare_name, read
 from memories import entries
 from memories.choices import EntryType, ScopeKind, Source
 from memories.entries.draft import Draft
@@ -54,8 +55,16 @@ class FilledMemory:
         return result, [self.facts[item.entry.pk] for item in result.served]
 
 
-def fill(workspace: Workspace, key: str, facts: Mapping[str, str], language: str, *, as_turns: bool) -> FilledMemory:
-    """A scope with these facts, by their ids, each told a minute after the other."""
+def fill(
+    workspace: Workspace,
+    key: str,
+    facts: Mapping[str, str],
+    language: str,
+    *,
+    as_turns: bool,
+    names: Mapping[str, Sequence[str]] = MappingProxyType({}),
+) -> FilledMemory:
+    """A scope with these facts, by their ids, each told a minute after the other; `names` of some, by the same ids."""
     scope = Scope.objects.create(workspace=workspace, key=key, kind=ScopeKind.USER)
     drafts = [
         Draft(
@@ -67,8 +76,9 @@ def fill(workspace: Workspace, key: str, facts: Mapping[str, str], language: str
             at=MOMENT + timedelta(minutes=n),
             slots={"sender_id": "ou_1", "channel": "telegram"},
             origins=(f"told:{key}:{n}",),
+            names=tuple(names.get(fact, ())),
         )
-        for n, content in enumerate(facts.values())
+        for n, (fact, content) in enumerate(facts.items())
     ]
     written = entries.remember_many(drafts, now=MOMENT + timedelta(hours=1), actor="job:evaluate")
     return FilledMemory(scope, {result.entry.pk: fact for result, fact in zip(written, facts, strict=True)})
@@ -130,7 +140,8 @@ def _named(language: str, serve: str | float, folder: Path) -> Figures:
         filled = []
         for memory in memories:
             rows = {one["id"]: one["text"] for one in memory["facts"]}
-            filled.append(fill(workspace, f"named {memory['memory']}", rows, language, as_turns=False))
+            names = {one["id"]: [bare_name(name) for name in one["about"]] for one in memory["facts"]}
+            filled.append(fill(workspace, f"named {memory['memory']}", rows, language, as_turns=False, names=names))
         index(workspace)
         for memory, place in zip(memories, filled, strict=True):
             for row in memory["questions"]:

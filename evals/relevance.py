@@ -154,7 +154,7 @@ def cases(folder: Path = DATA, *, seed: int = 1) -> Iterator[Case]:
                     memories = [(one, nameless) for one in pool]
                     yield Case(row["id"], kind, language, row["question"], memories, frozenset(), TURN)
         for memory in read(f"named.{language}.jsonl", folder):
-            named = [(fact["text"], frozenset(map(_bare_name, fact["about"]))) for fact in memory["facts"]]
+            named = [(fact["text"], frozenset(map(bare_name, fact["about"]))) for fact in memory["facts"]]
             places = {fact["id"]: n for n, fact in enumerate(memory["facts"])}
             group = f"named {language} {memory['memory']}"
             for row in memory["questions"]:
@@ -179,7 +179,7 @@ def _language_of(content: str) -> str:
     return "zh" if is_cjk(content) else "en"
 
 
-def _bare_name(name: str) -> str:
+def bare_name(name: str) -> str:
     """A name without what tells two of that name apart, in brackets."""
     return fold(name.split("(")[0].split("（")[0])
 

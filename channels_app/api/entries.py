@@ -10,7 +10,7 @@ from channels_app.api.addresses import AddressField
 from channels_app.entries import save
 from memories.api import fields
 from memories.api.calls import Method
-from memories.api.entries import EntryListView, NewAttributes, SavedEntry, entry_answer
+from memories.api.entries import EntryListView, NewAttributes, SavedEntry, entry_answer, entry_names
 from memories.api.requests import etag
 from memories.choices import EntryType, Permission, ScopeKind, Source
 from memories.models import Entry, Policy
@@ -45,6 +45,7 @@ class NewEntry(NewAttributes):
     )
     type = fields.Word(choices=EntryType.choices, default=EntryType.USER_EXPLICIT)
     content = fields.Text(max_length=8_000)
+    names = entry_names(default=list)
     slots = fields.Slots(default=dict)
     tier = fields.Whole(
         min_value=1, max_value=2, allow_null=True, default=None, help_text="Of facts: 1, the profile, or 2."

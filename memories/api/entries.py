@@ -27,6 +27,7 @@ from memories.api.pagination import LimitQuery, PageQuery, PositionCursor, page_
 from memories.api.requests import etag, expected_version
 from memories.choices import Category, Due, EntryType, LinkKind, Operation, Outcome, Permission, Source
 from memories.entries import CONTRADICTED_BY, ERASED, QUARANTINED, TAKEN_OUT, history
+from memories.entries.draft import NAME_CHARS, NAMES_MOST
 from memories.entries.evidence import evidence_of
 from memories.entries.fields import COLUMN_SLOTS
 from memories.lifecycle import expiry
@@ -48,6 +49,7 @@ class EntryAnswer(Answer):
     category = serializers.ChoiceField(choices=Category.choices, allow_blank=True)
     project = serializers.CharField()
     topic = serializers.CharField()
+    names = serializers.ListField(child=serializers.CharField(), help_text="What it is about, and its other names.")
     content = serializers.CharField()
     slots = serializers.DictField(child=serializers.CharField())
     contradicted_by = serializers.CharField(
@@ -182,6 +184,16 @@ RevisionPage = page_of(RevisionAnswer, "The steps of an entry's life, newest fir
 _SLOT = "slot."
 
 
+def entry_names(**options: Any) -> serializers.ListField:
+    """The field of what a memory is about, and its other names."""
+    return serializers.ListField(
+        child=fields.Text(max_length=NAME_CHARS),
+        max_length=NAMES_MOST,
+        help_text='What it is about, and its other names: `["Kubernetes", "k8s"]`.',
+        **options,
+    )
+
+
 class NewAttributes(fields.StrictSerializer):
     """What a new memory is filed under."""
 
@@ -276,6 +288,7 @@ class EntryChange(ChangedAttributes):
     together: ClassVar[dict[str, Any]] = {"minProperties": 1}
 
     content = fields.Text(required=False, max_length=8_000)
+    names = entry_names(required=False)
     review_at = fields.Moment(required=False, allow_null=True)
     slots = fields.SlotChanges(required=False)
 

@@ -316,7 +316,7 @@ def _save(stored: Entry, scope: Scope, now: datetime, columns: list[str], slots:
         keywords = reword(stored, stored.content, text.terms(words))
         search_rows.write_keywords([keywords], {scope.pk: scope.index_length})
         columns = [*columns, "terms", "length", "fingerprint", "echo"]
-    if not {"project", "content", "speaker"}.isdisjoint(columns):
+    if not {"project", "content", "speaker", "names"}.isdisjoint(columns):
         scope_statistics.learn_names(scope, [stored])
     stored.updated_at = now
     stored.save(update_fields=list(dict.fromkeys([*columns, "updated_at"])))

@@ -6,7 +6,7 @@ with it that asks for one of them, and no other.
 """
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
 from types import MappingProxyType
@@ -25,6 +25,8 @@ from memories.language.secret_forms import SecretKind
 from memories.models import Entry, Scope
 from memories.models.entry import SECRET_SUBTYPE
 
+#: Names an entry may have, and characters of one.
+NAMES_MOST, NAME_CHARS = 10, 100
 _COLUMN_CHARS = {"channel": 40}
 _FIELD_CHARS = {"subtype": 40, "project": 100, "topic": 100, "path": 500, "heading": 300}
 
@@ -54,6 +56,7 @@ class UnscopedDraft:
     category: str = ""
     project: str = ""
     topic: str = ""
+    names: tuple[str, ...] = ()  # what it is about, and its other names
     importance: float | None = None
     pinned: bool = False
     expires_at: datetime | None = None
@@ -97,7 +100,7 @@ class Draft(UnscopedDraft):
 def serialize(draft: UnscopedDraft) -> dict[str, Any]:
     """A draft as JSON, without its scope; how it is verified, and its file, only where that is known."""
     values = {field.name: getattr(draft, field.name) for field in fields(UnscopedDraft)}
-    for name in ("verification", "evidence", "path", "line_from", "line_to", "heading"):
+    for name in ("names", "verification", "evidence", "path", "line_from", "line_to", "heading"):
         if not values[name]:
             del values[name]
     for name, value in values.items():
@@ -140,6 +143,7 @@ def check(draft: Draft) -> None:
         _check_characters(name, value)
         if len(value) > limit:
             raise InvalidDraft(_too_long(len(value), limit), field=name)
+    _check_names(draft.names)
     _check_slots(draft)
 
 
@@ -169,6 +173,18 @@ def _too_long(length: int, limit: int) -> str:
 def _check_characters(name: str, value: str) -> None:
     if not text.is_storable(value):
         raise InvalidDraft(_("NUL and lone surrogates cannot be stored."), field=name)
+
+
+def _check_names(names: Sequence[str]) -> None:
+    if len(names) > NAMES_MOST:
+        message = _("%(count)d names; at most %(limit)d fit.") % {"count": len(names), "limit": NAMES_MOST}
+        raise InvalidDraft(message, field="names")
+    for n, name in enumerate(names):
+        _check_characters(f"names.{n}", name)
+        if text.is_blank(name):
+            raise InvalidDraft(_("An empty name names nothing."), field=f"names.{n}")
+        if len(name) > NAME_CHARS:
+            raise InvalidDraft(_too_long(len(name), NAME_CHARS), field=f"names.{n}")
 
 
 def _check_slots(draft: Draft) -> None:

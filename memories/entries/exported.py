@@ -74,6 +74,7 @@ def bring_in(scope: Scope, exported: Sequence[ExportedEntry]) -> list[Entry | No
             origins=tuple(columns["origins"]),
             path=columns["path"],
             heading=columns["heading"],
+            names=tuple(columns["names"]),
         )
         writes.append(PendingWrite.of(draft))
     suppressions = Suppressions([locked.pk], writes, are_any=True)

@@ -32,6 +32,7 @@ FIELDS: Mapping[str, Use] = {
     "category": _PLAIN | Use.DRAFT | Use.FORM,
     "project": _TEXT | Use.DRAFT | Use.FORM,
     "topic": _PLAIN | Use.DRAFT | Use.FORM,
+    "names": _TEXT | Use.DRAFT | Use.FORM,
     "importance": _PLAIN | Use.FORM,
     "pinned": _PLAIN | Use.DRAFT | Use.FORM,
     "expires_at": _PLAIN | Use.DRAFT | Use.FORM,

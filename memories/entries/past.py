@@ -96,7 +96,7 @@ def recount(scope: Scope) -> bool:
 WEIGHED_ANEW = 2_000
 #: What of an entry its search row, and the counts of its scope, are made of.
 _COUNTING = (
-    *("content", "terms", "echo", "path", "heading", "session_id", "chat_id", "created_at"),
+    *("content", "terms", "echo", "path", "heading", "names", "session_id", "chat_id", "created_at"),
     *("speaker", "sender_id", "project", *MARKS.values()),
 )
 #: Recalls are counted so long after they were answered (memories.lifecycle.access_counting).

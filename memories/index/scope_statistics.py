@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from django.db import connection
-from django.db.models import F
+from django.db.models import F, Q
 
 from memories import prepared
 from memories.choices import Echo
@@ -172,7 +172,10 @@ def _nicknames(entries: Iterable[Entry], earlier: Mapping[str, str]) -> dict[str
     learnt = dict(earlier)
     for entry in entries:
         speaker = entry.speaker or f"{names.UNNAMED}{entry.sender_id}"
-        for alias, name in (names.learn(entry.content, speaker) | persons.learn_relations(entry.content)).items():
+        given = {names.fold(name): entry.names[0] for name in entry.names}  # every name of what it is about means that
+        for alias, name in (
+            names.learn(entry.content, speaker) | persons.learn_relations(entry.content) | given
+        ).items():
             if alias in learnt:
                 learnt[alias] = learnt[alias] if names.fold(learnt[alias]) == names.fold(name) else ""
             elif len(learnt) < NAMES_KEPT:
@@ -186,9 +189,9 @@ def reread_names(scope: Scope) -> tuple[list[str], dict[str, str]]:
     projects = set(live.exclude(project="").values_list("project", flat=True).distinct())
     kept = [name for name in scope.projects if name in projects]
     teaching = (
-        live.filter(content__regex=f"{names.TRIGGER}|{persons.TRIGGER}")
+        live.filter(Q(content__regex=f"{names.TRIGGER}|{persons.TRIGGER}") | ~Q(names=[]))
         .order_by("pk")
-        .only("content", "speaker", "sender_id")
+        .only("content", "speaker", "sender_id", "names")
     )
     return _kept_names(kept, sorted(projects)), _nicknames(teaching.iterator(), {})
 

@@ -93,6 +93,7 @@ class Entry(Sourced):
             "entry",
             leaves_out=("terms", "length", "fingerprint", "quarantined_at"),
             refers={"scope": "scope", "superseded_by": "entry"},
+            later={"names": []},
         ),
     )
 
@@ -103,6 +104,13 @@ class Entry(Sourced):
     category = models.CharField(_("category"), max_length=20, choices=Category, blank=True, default="")
     project = models.CharField(_("project"), max_length=100, blank=True, default="")
     topic = models.CharField(_("topic"), max_length=100, blank=True, default="")
+    names = ArrayField(
+        models.CharField(max_length=100),
+        default=list,
+        blank=True,
+        verbose_name=_("names"),
+        help_text=_("What it is about, and its other names: Kubernetes, k8s. A question that says one is about it."),
+    )
     length = models.PositiveIntegerField(default=0, editable=False, help_text=_("Own words, with repeats."))
     fingerprint = models.CharField(max_length=32, editable=False, help_text=_("Hash of the normalised content."))
     importance = models.FloatField(_("importance"), default=0.5)

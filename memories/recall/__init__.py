@@ -24,6 +24,7 @@ from django.db import OperationalError, connection
 
 from memories.choices import NeedMode
 from memories.conf import conf
+from memories.language import persons
 from memories.language.quoting import notice_in
 from memories.models import RecallTrace
 from memories.models.policy import Policies
@@ -167,7 +168,13 @@ def _answer(search: Search) -> tuple[Query, Recall, Hashable | None]:
     else:
         # projects in which everything is kept that has none are no names
         projects = (name for scope in query.scopes for name in scope.projects if not name.startswith("_"))
-        need = decide(query.message, projects=projects)
+        names = (
+            name
+            for scope in query.scopes
+            for name, meant in scope.nicknames.items()
+            if meant and not name.startswith(persons.MY)
+        )
+        need = decide(query.message, projects=projects, names=names)
         if query.resolved and not need.retrieve and has_question_mark_or_word(query.message):
             need = GateDecision(True, "recent")
     result = Recall(need, past=query.past)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from memories.language.confidential import asks_which
-from memories.language.text import has_han, simplified
+from memories.language.text import ENGLISH_STOPWORDS, has_han, simplified
 from memories.language.word_lists import pattern, phrases, source, words
 
 MIN_BYTES = 5  # UTF-8: «好» is too short, «年糕» is not
@@ -196,8 +196,8 @@ _TOPICS = frozenset(words("signs", "search_topics_english"))
 _CHINESE_TOPICS = re.compile(rf"(?:(?:{phrases(words('signs', 'search_topics_chinese'))})[\s、，,]*){{2,8}}")
 
 
-def decide(message: str, *, projects: Iterable[str] = ()) -> GateDecision:
-    """Whether a message needs memory. `projects` are the names of projects known in its scopes."""
+def decide(message: str, *, projects: Iterable[str] = (), names: Iterable[str] = ()) -> GateDecision:
+    """Whether a message needs memory. `projects` and `names` are those known in its scopes, names folded."""
     text = _ends(message.strip())
     if len(text.encode(errors="surrogatepass")) < MIN_BYTES:
         return GateDecision(False, "too_short")
@@ -207,6 +207,9 @@ def decide(message: str, *, projects: Iterable[str] = ()) -> GateDecision:
         return GateDecision(False, "code")
     if any(names_project(text, project) for project in projects):
         return GateDecision(True, "project")
+    folded = text.casefold()
+    if any(name in folded and name not in ENGLISH_STOPWORDS and names_project(folded, name) for name in names):
+        return GateDecision(True, "name")
     rule = next(_signs(text), "search" if _is_search(text) else "name" if _NAME.search(text) else None)
     if rule is None:
         return GateDecision(False, "no_sign")

@@ -43,6 +43,7 @@ from memories.recall.relevance import (
     Memory,
     background_of,
     features,
+    fold,
     words_asked,
     words_of,
 )
@@ -220,7 +221,8 @@ def _memory_of(item: Ranked) -> Memory:
     # the dimension in two bytes, two unused, then the numbers
     vector = None if kept is None else np.frombuffer(kept, ">f2", offset=4).astype(np.float32)
     form = TURN if is_turn(entry.type, entry.content) else STATEMENT
-    return Memory(entry.content, words_of(entry.content), vector, form, is_cjk(entry.content))
+    names = frozenset(map(fold, entry.names))
+    return Memory(entry.content, words_of(entry.content), vector, form, is_cjk(entry.content), names)
 
 
 def _is_near(item: Ranked, floor: float, wide: float, *, by_word: bool) -> bool:

@@ -387,6 +387,7 @@ class EntryAnswer(TypedDict):
     category: CategoryEnum | Literal[""]
     project: str
     topic: str
+    names: list[str]
     content: str
     slots: dict[str, str]
     contradicted_by: str | None
@@ -421,6 +422,7 @@ class EntryWithCopies(TypedDict):
     category: CategoryEnum | Literal[""]
     project: str
     topic: str
+    names: list[str]
     content: str
     slots: dict[str, str]
     contradicted_by: str | None
@@ -456,6 +458,7 @@ class EntryWithLineage(TypedDict):
     category: CategoryEnum | Literal[""]
     project: str
     topic: str
+    names: list[str]
     content: str
     slots: dict[str, str]
     contradicted_by: str | None
@@ -743,6 +746,7 @@ class NewEntry(TypedDict):
     scope_kind: NotRequired[ScopeKindEnum | None]
     type: NotRequired[EntryType]
     content: str
+    names: NotRequired[list[str]]
     slots: NotRequired[dict[str, str]]
     tier: NotRequired[int | None]
     source: NotRequired[SourceEnum]
@@ -857,6 +861,7 @@ class PatchedEntryChange(TypedDict):
     pinned: NotRequired[bool]
     expires_at: NotRequired[datetime | str | None]
     content: NotRequired[str]
+    names: NotRequired[list[str]]
     review_at: NotRequired[datetime | str | None]
     slots: NotRequired[dict[str, str | None]]
 
@@ -1116,6 +1121,7 @@ class SavedEntry(TypedDict):
     category: CategoryEnum | Literal[""]
     project: str
     topic: str
+    names: list[str]
     content: str
     slots: dict[str, str]
     contradicted_by: str | None

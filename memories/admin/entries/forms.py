@@ -5,12 +5,11 @@ from typing import Any
 
 from django import forms
 from django.contrib.admin.widgets import AutocompleteSelect
+from django.contrib.postgres.forms import SimpleArrayField
 from django.http import HttpRequest, QueryDict
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
-from unfold.widgets import (
-    UnfoldAdminRadioSelectWidget,
-)
+from unfold.widgets import UnfoldAdminRadioSelectWidget, UnfoldAdminTextInputWidget
 
 from memories.admin.access import RestrictedInline
 from memories.admin.forms import LineField, ReasonForm, SelectField, SwitchField, TextField
@@ -19,6 +18,7 @@ from memories.admin.masking import MASK, is_secret
 from memories.choices import Category, EntryType
 from memories.conf import conf
 from memories.entries import FORM_FIELDS, Edit
+from memories.entries.draft import NAME_CHARS, NAMES_MOST
 from memories.exceptions import PlatformError
 from memories.models import Entry, Slot
 from memories.staff.rights import MANAGE
@@ -184,6 +184,14 @@ class EntryForm(forms.ModelForm):  # type: ignore[type-arg]
     """The columns people edit; a change by somebody else meanwhile is shown beside what was typed."""
 
     opened_version = forms.IntegerField(widget=forms.HiddenInput)
+    names = SimpleArrayField(
+        forms.CharField(max_length=NAME_CHARS),
+        label=_("names"),
+        required=False,
+        max_length=NAMES_MOST,
+        widget=UnfoldAdminTextInputWidget,
+        help_text=_("What it is about and its other names, with commas between: Kubernetes, k8s"),
+    )
     #: Why the door refused what this request wants, set for one request on a class made for it.
     refusal: PlatformError | None = None
 

@@ -287,7 +287,7 @@ class EntryAdmin(WordSearch, EntryColumns, RevertibleHistory, RestrictedAdmin):
             None,
             {
                 "fields": [
-                    "content", ("category", "importance"), ("project", "topic"), "pinned",
+                    "content", ("category", "importance"), ("project", "topic"), "names", "pinned",
                     "expires_at", "review_at",
                 ],
             },
