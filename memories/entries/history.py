@@ -16,6 +16,7 @@ from django.db.models import Min, Q, QuerySet
 from memories.choices import ChangeState, LinkKind, Operation, SkipReason
 from memories.entries.fields import FIELDS, REVERTIBLE, SLOT_FIELD, Use, read_columns
 from memories.exceptions import VersionNotFound
+from memories.language.text import COMPATIBLE_HAN, HAN, KANA, RARE_HAN
 from memories.language.word_lists import source
 from memories.models import Batch, BatchChange, Change, DailyEvent, Entry, Link, RecallTrace, Scope, Slot, Suppression
 from memories.models.state import MARKS
@@ -405,7 +406,7 @@ _DATE = re.compile(
     r"|(?:(?<!\d)[\d〇零一二三四五六七八九]{2,4}年)?(?<!\d)[\d一二三四五六七八九十]{1,3}月[\d一二三四五六七八九十]{1,3}[日号])",
     re.IGNORECASE,
 )
-_PIECE = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003134f]+|[^\W_]+|\s+|.", re.DOTALL)
+_PIECE = re.compile(rf"[{KANA}{HAN}{COMPATIBLE_HAN}{RARE_HAN}]+|[^\W_]+|\s+|.", re.DOTALL)
 _COLUMNS: dict[str, Any] = {column.attname: column for column in Entry._meta.concrete_fields}
 
 Before = Any

@@ -18,6 +18,7 @@ from pathlib import Path
 from django.conf import settings
 
 from memories.exceptions import PathNotAllowed
+from memories.language.text import PLAIN_HAN
 
 NAME_BYTES = 200
 _SIGNS = re.compile(r"[\\:]|%(?:[0-9a-f]{2}|u[0-9a-f]{4})", re.IGNORECASE)
@@ -52,7 +53,7 @@ def readable(name: str) -> str:
 MAIN = "main"
 PATH_CHARS, PATH_DEPTH = 500, 16
 _ROOT_FILE, _ROOT, _SCOPES, _TRANSCRIPTS, _LONG_TERM = "MEMORY.md", "memory", "scopes", "transcripts", "LONG_TERM.md"
-_SAFE_KEY = re.compile(r"[a-z0-9_@%:~\-\u4e00-\u9fff]+")
+_SAFE_KEY = re.compile(rf"[a-z0-9_@%:~\-{PLAIN_HAN}]+")
 _HASH_CHARS = 32
 _COLON = "+"  # what stands for a colon in the name of a folder
 _DAY = re.compile(r"(?:.*/)?(\d{4}-\d\d-\d\d)\.md", re.DOTALL)

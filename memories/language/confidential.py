@@ -25,6 +25,7 @@ from memories.language.secret_forms import (
     by_form,
     fold,
 )
+from memories.language.text import KANA_TO_HAN
 from memories.language.word_lists import pattern, source, words
 
 #: Characters of a text that are looked at beside a word for a secret.
@@ -38,9 +39,9 @@ _KINDS += (SecretKind.PASSWORD, SecretKind.CODE)
 #: One of these is part of every word for a secret.
 _STEMS = tuple(word.replace("_", " ") for word in words("confidential", "stems"))
 _NOUN = re.compile(
-    r"(?:(?<![A-Za-z])(?=[a-z0-9])|(?=[\u3040-\u9fff]))(?:"
+    rf"(?:(?<![A-Za-z])(?=[a-z0-9])|(?=[{KANA_TO_HAN}]))(?:"
     + "|".join(f"(?P<{kind}>{source('confidential', kind)})" for kind in _KINDS)
-    + r")(?:(?<=[\u3040-\u9fff])|(?![A-Za-z\d_]))",
+    + rf")(?:(?<=[{KANA_TO_HAN}])|(?![A-Za-z\d_]))",
     re.IGNORECASE,
 )
 #: No text that means something has so many words for secrets; one made to keep a turn busy has.

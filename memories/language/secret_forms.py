@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import date
 from enum import StrEnum
 
+from memories.language.text import HAN, KANA_TO_HAN
 from memories.language.word_lists import groups, source
 
 #: What stands in a text where a secret stood.
@@ -269,11 +270,11 @@ _SPOKEN = re.compile(
     rf"{_DIGIT_WORD}(?:[\s,-]{{1,2}}{_DIGIT_WORD}){{2,15}}\b|[零〇一二三四五六七八九幺两壹贰叁肆伍陆柒捌玖]{{4,20}}",
     re.IGNORECASE,
 )
-_HAN = re.compile(r"[\u3400-\u9fff]{2,12}(?=$|[\s,.;!?，。；！？、~)）\"])")
-_HAN_AND_DIGITS = re.compile(r"[\u3400-\u9fff]{1,8}[A-Za-z]{0,12}\d{2,12}(?=$|[\s,.;!?，。；！？、~)）\"])")
+_HAN = re.compile(rf"[{HAN}]{{2,12}}(?=$|[\s,.;!?，。；！？、~)）\"])")
+_HAN_AND_DIGITS = re.compile(rf"[{HAN}]{{1,8}}[A-Za-z]{{0,12}}\d{{2,12}}(?=$|[\s,.;!?，。；！？、~)）\"])")
 _WORDS = re.compile(r"[a-z]{2,12}+(?:(?:,\s?|\s-\s|\s|\d{1,2}[.)]\s?){1,3}+[a-z]{2,12}+){2,29}+", re.IGNORECASE)
 _HAN_GROUPS = re.compile(
-    r"[\u3400-\u9fff](?:[\s,、]{0,2}[\u3400-\u9fff]){5,40}|[a-z]{3,8}(?:[\s,、]{1,2}[a-z]{3,8}){5,30}", re.IGNORECASE
+    rf"[{HAN}](?:[\s,、]{{0,2}}[{HAN}]){{5,40}}|[a-z]{{3,8}}(?:[\s,、]{{1,2}}[a-z]{{3,8}}){{5,30}}", re.IGNORECASE
 )
 _IDENTIFIER = re.compile(r"(?=[A-Za-z -]{0,8}\d)[A-Za-z]{0,4}[ -]?\d(?:[ -]?[\dA-Za-z]){4,20}(?!\w)")
 _PHONE = re.compile(r"[+(]?\d(?:[ ().-]{0,2}\d){6,16}(?!\w)")
@@ -286,7 +287,7 @@ _STRONG = re.compile(r"\d|[!@#$%^&*_+=~<>|\\]|[a-z][A-Z]")
 _PLAIN = re.compile(r"[A-Za-z\u00c0-\u017f][A-Za-z\u00c0-\u017f'-]{3,40}")
 _PLAIN_ENDS = re.compile(
     r"\s*(?:$|[.,;!?)\]\n\"'`，。；！？、）]|-\s|(?:and|but|for|so|on|at|in case|please|if|though|yours)\b"
-    r"|[\u3040-\u9fff])"
+    rf"|[{KANA_TO_HAN}])"
 )
 _INFLECTED = re.compile(r"(?:ed|ing|ly|able|ible|sensitive|n't)$")
 _MAIL = re.compile(r"[\w.+-]+@[\w-]+\.[\w.]+$")

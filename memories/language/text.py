@@ -18,14 +18,23 @@ import snowballstemmer
 from memories.language import word_lists
 from memories.language.word_lists import word_set
 
+#: The ideographs of the first block: what keys and the names of folders may hold besides ASCII.
+PLAIN_HAN = "\u4e00-\u9fff"
 #: The ideographs people write, and the few signs between their blocks.
 HAN = "\u3400-\u9fff"
+KANA = "\u3040-\u30ff"
+#: Kana, ideographs and all that stands between them.
+KANA_TO_HAN = "\u3040-\u9fff"
+COMPATIBLE_HAN = "\uf900-\ufaff"
+RARE_HAN = "\U00020000-\U0003134f"
 #: With the mark of repetition 々, the zero 〇 and the compatibility forms: what may stand within a word.
-IDEOGRAPHS = "\u3005\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
-#: What is written without gaps and is in fonts and keyboards: with kana and Hangul, without the rare ideographs.
-COMMON_CJK = "\u3005\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7af"
+IDEOGRAPHS = f"\u3005\u3007\u3400-\u4dbf{PLAIN_HAN}{COMPATIBLE_HAN}"
+#: Kana, ideographs and Hangul, as they are in fonts and keyboards.
+CJK_LETTERS = f"{KANA}\u3400-\u4dbf{PLAIN_HAN}{COMPATIBLE_HAN}\uac00-\ud7af"
+#: What is written without gaps and is in fonts and keyboards.
+COMMON_CJK = f"\u3005\u3007{CJK_LETTERS}"
 #: All that is written without gaps and indexed by characters.
-CJK = f"{COMMON_CJK}\U00020000-\U0003134f"
+CJK = f"{COMMON_CJK}{RARE_HAN}"
 _HAN = re.compile(f"[{HAN}]")
 
 
@@ -73,7 +82,7 @@ _SENTENCE = re.compile(r"[^.!?。！;；\n]+[.!?。！]*")
 _ASKING = re.compile(
     r"\b(?:what|which|who|whom|whose|when|where|why|how)\b"
     r"|^\s*(?:is|are|was|were|do|does|did|has|have|had|can|could|will|would|should|may|am)\b"
-    r"|[吗嗎呢谁誰哪几幾何]|什[么麼]|多少|怎|是否|(?P<verb>[\u4e00-\u9fff])[不没沒](?P=verb)"
+    rf"|[吗嗎呢谁誰哪几幾何]|什[么麼]|多少|怎|是否|(?P<verb>[{PLAIN_HAN}])[不没沒](?P=verb)"
 )
 #: Control characters and those that steer others: joiners, marks of direction, tags, BOM.
 _SHAPELESS = frozenset({"Cc", "Cf"})

@@ -23,7 +23,7 @@ TURN_TOKENS = 200
 NAME_CHARS = 100  # as Entry.project and Entry.topic
 
 _CONTROL = re.compile("[\\0-\x08\x0b-\x1f\x7f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
-_CJK = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\u3040-\u30ff\uac00-\ud7af]")
+_CJK = re.compile(f"[{text.CJK_LETTERS}]")
 _WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
 
 

@@ -16,6 +16,7 @@ from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
 from memories.choices import Permission
+from memories.language.text import PLAIN_HAN
 from memories.models.ids import uuid7
 from memories.models.table import Chapter, Export, Fate, Table
 from memories.models.walls import InsideWorkspace, WorkspacePolicy
@@ -31,7 +32,7 @@ def validate_time_zone(name: str) -> None:
         raise ValidationError(_("“%(name)s” is not a time zone, such as Asia/Shanghai.") % {"name": name}) from error
 
 
-_NO_FOLDER = re.compile(r"[^a-z0-9_\u4e00-\u9fff]+")
+_NO_FOLDER = re.compile(rf"[^a-z0-9_{PLAIN_HAN}]+")
 #: Of the name of a workspace in the name of its folder.
 _FOLDER_CHARS = 40
 

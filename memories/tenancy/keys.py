@@ -6,14 +6,15 @@ from collections.abc import Callable
 from urllib.parse import quote, unquote
 
 from memories.choices import ScopeKind
+from memories.language.text import PLAIN_HAN
 
 KEY_MAX = 200
 _HASH_CHARS = 32
 _PLACE_CHARS = 50  # of platform and account in a key that ends in a hash
 DIRECT = "direct_"
 _NOT_DIRECT = "%64irect_"  # how the last part of a group's key begins that would look like a direct chat's
-_SAFE = re.compile(r"[a-z0-9_@\-\u4e00-\u9fff]")
-_CUT = re.compile(r"(?:[a-z0-9_@\-\u4e00-\u9fff]|%[0-9a-f]{2})*")  # the beginning of what `escape` makes
+_SAFE = re.compile(rf"[a-z0-9_@\-{PLAIN_HAN}]")
+_CUT = re.compile(rf"(?:{_SAFE.pattern}|%[0-9a-f]{{2}})*")  # the beginning of what `escape` makes
 _DIGEST = re.compile(rf"[0-9a-f]{{{_HASH_CHARS}}}")
 _UNCOLONED = re.compile(r"(?:[^%:]|%25|%3a)+", re.DOTALL)
 
