@@ -207,11 +207,11 @@ class LineChanged(PlatformError):
 
     code = "line_changed"
 
-    def __init__(self, *, known: str, found: str) -> None:
+    def __init__(self, *, text: str, found: str) -> None:
         """With both texts: the one somebody meant to change, and what the file says in its place; empty: nothing."""
-        self.known, self.found = known, found
+        self.text, self.found = text, found
         was = _("The file was changed meanwhile: it no longer says that.")
-        super().__init__(f"{was} «{_short(known)}» → «{_short(found)}»")
+        super().__init__(f"{was} «{_short(text)}» → «{_short(found)}»")
 
 
 def _short(text: str) -> str:

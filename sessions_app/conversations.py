@@ -318,7 +318,7 @@ def come_again(session: Session, messages: Sequence[SessionEvent]) -> list[bool]
     if not messages or not suppression.is_anybody_erased(session.workspace_id):
         return [False] * len(messages)
     known_by = [marks(session, message) for message in messages]
-    erased = suppression.known(session.workspace_id, [mark for pair in known_by for mark in pair])
+    erased = suppression.tombstones_among(session.workspace_id, [mark for pair in known_by for mark in pair])
     again: list[bool] = []
     for n, (message, (words, moment)) in enumerate(zip(messages, known_by, strict=True)):
         is_alone = suppression.is_telling(message.content)

@@ -40,8 +40,8 @@ def grantable_permissions(request: HttpRequest, bot: Bot) -> list[Permission]:
     """The permissions somebody may give to a key of a bot: none that they do not hold; superusers, all."""
     if workspaces_of(request) is None:
         return list(Permission)
-    held = rights_in(request, bot.workspace_id)
-    return [one for one, right in KEY_NEEDS.items() if right in held]
+    rights = rights_in(request, bot.workspace_id)
+    return [one for one, right in KEY_NEEDS.items() if right in rights]
 
 
 class KeyForm(forms.Form):

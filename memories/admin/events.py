@@ -50,7 +50,7 @@ class EventRow:
     """A retrieved event, with the memory that rests on it."""
 
     event: TracedEvent
-    told: FoundEvent | None
+    source: FoundEvent | None
     memory: Entry | None
 
 
@@ -59,20 +59,24 @@ def event_rows(trace: RecallTrace) -> list[EventRow]:
     events = events_of(trace)
     if not events:
         return []
-    told = found_events(trace.workspace_id, [event.path for event in events])
+    sources = found_events(trace.workspace_id, [event.path for event in events])
     # days in the words they had at the time of the recall, where these are others now
-    rows = [(event, told[event.path], row) for event in events if event.path in told and (row := told[event.path].row)]
-    moments = [PointInHistory(row.pk, event.version, trace.created_at) for event, _told, row in rows]
+    rows = [
+        (event, sources[event.path], row)
+        for event in events
+        if event.path in sources and (row := sources[event.path].row)
+    ]
+    moments = [PointInHistory(row.pk, event.version, trace.created_at) for event, _source, row in rows]
     then = contents_at(DailyEvent, trace.workspace_id, moments)
-    told |= {
-        event.path: replace(told_now, words=words, then=version, now=told_now.words)
-        for (event, told_now, _row), (version, words, _since) in zip(rows, then, strict=True)
-        if words not in (None, told_now.words)
+    sources |= {
+        event.path: replace(source, words=words, then=version, now=source.words)
+        for (event, source, _row), (version, words, _since) in zip(rows, then, strict=True)
+        if words not in (None, source.words)
     }
     named = [event.memory for event in events if event.memory]
     memories = Entry.objects.filter(workspace_id=trace.workspace_id, uid__in=named)
     by_uid = {str(entry.uid): entry for entry in memories}
-    return [EventRow(event, told.get(event.path), by_uid.get(event.memory or "")) for event in events]
+    return [EventRow(event, sources.get(event.path), by_uid.get(event.memory or "")) for event in events]
 
 
 def found_events(workspace_id: int, paths: Sequence[str]) -> dict[str, FoundEvent]:

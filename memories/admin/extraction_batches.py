@@ -49,7 +49,7 @@ class TurnInline(RestrictedInline):
 
     model = BufferedTurn
     members_may = VIEW
-    fields = ["said_at", "said", "user_scope", "chat_scope", "tokens"]
+    fields = ["said_at", "words", "user_scope", "chat_scope", "tokens"]
     readonly_fields = fields
     ordering = ["said_at", "id"]
     per_page = 30
@@ -59,7 +59,7 @@ class TurnInline(RestrictedInline):
         return super().get_queryset(request).select_related("user_scope", "chat_scope")
 
     @display(description=_("messages"))
-    def said(self, turn: BufferedTurn) -> str:
+    def words(self, turn: BufferedTurn) -> str:
         roles = {buffer.USER: gettext("User")}
         lines = (
             (message["sender"] or roles.get(message["role"], gettext("Assistant")), message["content"])

@@ -411,8 +411,8 @@ def overview_of(workspace: Workspace, number: str, sought: str = "") -> Overview
     """The scopes with files, `main` first and then by key; `sought` is part of a key or label."""
     here = Scope.objects.in_workspace(workspace.pk)
     keys = keys_of_folders(scope_folders(workspace.folder), here.values_list("key", flat=True))
-    known = {MAIN, *here.filter(key__in=keys.values()).values_list("key", flat=True)}
-    strange = [StrangeFolder(name, kind_of_key(key) is not None) for name, key in keys.items() if key not in known]
+    scope_keys = {MAIN, *here.filter(key__in=keys.values()).values_list("key", flat=True)}
+    strange = [StrangeFolder(name, kind_of_key(key) is not None) for name, key in keys.items() if key not in scope_keys]
 
     # those of which something was indexed, and those that have a folder
     named = [*keys.values(), *([MAIN] if scope_folder(workspace.folder, MAIN).files() else [])]

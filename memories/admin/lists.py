@@ -189,11 +189,11 @@ def saved_view(views: Mapping[str, SavedView], request: HttpRequest) -> SavedVie
 
 
 class ViewedChangeList(BoundedChangeList):
-    """A list with saved views; `said_by_views` are parameters of the address that a view takes the place of."""
+    """A list with saved views; `view_parameters` are parameters of the address that a view takes the place of."""
 
     saved_views: Mapping[str, SavedView]
     all_rows: Any
-    said_by_views: tuple[str, ...]
+    view_parameters: tuple[str, ...]
     request: HttpRequest
 
     def get_filters_params(self, params: Any = None) -> dict[str, Any]:
@@ -206,7 +206,7 @@ class ViewedChangeList(BoundedChangeList):
         shown = self.params.get(_PARAMETER, "")
         shown = shown if shown in labels else ""
         return [
-            ViewTab(label, self.get_query_string({_PARAMETER: name or None}, self.said_by_views), name == shown)
+            ViewTab(label, self.get_query_string({_PARAMETER: name or None}, self.view_parameters), name == shown)
             for name, label in labels.items()
         ]
 

@@ -101,7 +101,7 @@ def masking_for(request: HttpRequest, page: str) -> Masking:
         origins = sorted({path for _pk, its, _content, paths in rows for path in paths if its == workspace})
         messages += [event.words for event in found_events(workspace, origins).values()]
     beginnings = {*_beginnings(texts, _SHORTEST), *_beginnings(messages, _SHORTEST_MESSAGE)}
-    return Masking(beginnings, {word for said in (*texts, *messages) for word in secret_words(said)})
+    return Masking(beginnings, {word for text in (*texts, *messages) for word in secret_words(text)})
 
 
 def _waiting_messages(request: HttpRequest) -> list[str]:
@@ -129,8 +129,8 @@ def _former_and_quoted(entries: list[int]) -> Iterator[str]:
 
 
 def _beginnings(texts: Iterable[str], shortest: int) -> Iterator[str]:
-    for said in texts:
-        for line in said.splitlines():
+    for text in texts:
+        for line in text.splitlines():
             if len(line.strip().encode()) >= shortest:
                 yield line.strip()[:_BEGINNING]
 

@@ -47,7 +47,7 @@ from memories.models import Change, Entry, Policy, Workspace
 from memories.models.change import acting
 from memories.models.policy import Policies, Subject
 from memories.recall import what_if
-from memories.staff.rights import VIEW, Needs, held_in, holds, needs, workspaces_of
+from memories.staff.rights import VIEW, Needs, holds, may_in, needs, workspaces_of
 from memories.staff.roles import Right
 
 Values = dict[Subject, float | None]
@@ -330,7 +330,7 @@ class PolicyAdmin(RestrictedAdmin):
         return {
             "workspaces": mine,
             "chosen": chosen,
-            "may": held_in(request, chosen.pk) if chosen else {},
+            "may": may_in(request, chosen.pk) if chosen else {},
             "kinds": [(kind, *KINDS[kind], _table(effective(kind, policies))) for kind in PolicyKind],
             "removed": [Removed(removal) for removal in removals(request)[:REMOVED_SHOWN]],
         }
@@ -437,7 +437,7 @@ class PolicyAdmin(RestrictedAdmin):
             "title": gettext("Policies"),
             "subtitle": workspace.name,
             "chosen": workspace,
-            "may": held_in(request, workspace.pk),
+            "may": may_in(request, workspace.pk),
             "tabs": [(kind, name) for kind, (name, _text) in KINDS.items()],
             "back": _list_url(workspace.pk),
         }

@@ -205,8 +205,8 @@ _NOTHING: tuple[Any, ...] = (None, "", [], {}, False)
 
 def query_label(values: dict[str, Any]) -> str:
     """`At most: 8 · Manner: hybrid`: what says nothing (empty, no, none) is left out."""
-    told = {name: moment_label(value) if name in _TIMES and value else value for name, value in values.items()}
-    kept = {name: value for name, value in told.items() if value not in _NOTHING and name not in _ELSEWHERE}
+    labels = {name: moment_label(value) if name in _TIMES and value else value for name, value in values.items()}
+    kept = {name: value for name, value in labels.items() if value not in _NOTHING and name not in _ELSEWHERE}
     order = [*(name for name in _NAMES if name in kept), *(name for name in kept if name not in _NAMES)]
     return " · ".join(
         f"{_NAMES.get(name, name.replace('_', ' '))}: {_value_label(kept[name], _VALUES.get(name, {}))}"
@@ -364,8 +364,8 @@ def trace_context(trace: RecallTrace) -> dict[str, Any]:
         "missing": [DEGRADED.get(part, part) for part in trace.degraded],
         "mode": MODES.get(trace.query.get("mode", "hybrid")),
         "highest": max((line.score or 0.0 for line in lines), default=0.0) or 1.0,
-        "said_lines": events,
-        "said_highest": max((line.event.score for line in events), default=0.0) or 1.0,
+        "event_lines": events,
+        "highest_event": max((line.event.score for line in events), default=0.0) or 1.0,
         "is_reranked": any(line.line.rerank for line in lines),
         "weights": traces.weights_of(trace.candidates),
         "steps": _steps(trace),
@@ -376,9 +376,9 @@ def trace_context(trace: RecallTrace) -> dict[str, Any]:
 
 
 def _uses(trace: RecallTrace) -> str:
-    """How it is known what the answer used: told by the bot, guessed from its words, or not at all."""
+    """How it is known what the answer used: named by the bot, guessed from its words, or not at all."""
     if trace.used is not None:
-        return "told"
+        return "named"
     return "unknown" if trace.overlap is None else "guessed"
 
 

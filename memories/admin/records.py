@@ -150,8 +150,8 @@ def _record(row: AuditRecord) -> dict[str, Any]:
 
 
 def _as_csv(records: list[dict[str, Any]]) -> str:
-    told = ({**record, "details": json.dumps(record["details"], ensure_ascii=False)} for record in records)
-    return csv_text(_COLUMNS, ([record[name] for name in _COLUMNS] for record in told))
+    rows = ({**record, "details": json.dumps(record["details"], ensure_ascii=False)} for record in records)
+    return csv_text(_COLUMNS, ([record[name] for name in _COLUMNS] for record in rows))
 
 
 def _as_lines(records: list[dict[str, Any]]) -> str:

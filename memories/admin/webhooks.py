@@ -116,7 +116,7 @@ class WebhookAdmin(RestrictedAdmin):
 
     members_may: Needs = {**VIEW, "change": Right.WEBHOOKS, "add": Right.WEBHOOKS}
     form = WebhookForm
-    list_display = ["host", "workspace", "told_of", "with_content", "is_enabled", "failures", "retry_at"]
+    list_display = ["host", "workspace", "event_names", "with_content", "is_enabled", "failures", "retry_at"]
     list_select_related = ["workspace"]
     ordering = ["workspace__name", "pk"]
     declared = (SEND_TEST, RENEW_SECRET)
@@ -135,7 +135,7 @@ class WebhookAdmin(RestrictedAdmin):
         return str(webhook)
 
     @display(description=_("events"))
-    def told_of(self, webhook: Webhook) -> str:
+    def event_names(self, webhook: Webhook) -> str:
         return ", ".join(webhook.events)
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:

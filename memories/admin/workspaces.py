@@ -51,9 +51,9 @@ class InviteForm(forms.Form):
         where.queryset = visible_workspaces(request, Right.MEMBERS)
         where.initial = where.queryset.first()
         where.empty_label = None
-        held = frozenset[Right]().union(*(rights_in(request, row.pk) for row in where.queryset))
+        rights = frozenset[Right]().union(*(rights_in(request, row.pk) for row in where.queryset))
         role: Any = self.fields["role"]
-        role.choices = [(one.value, one.label) for one in roles_within(held)]
+        role.choices = [(one.value, one.label) for one in roles_within(rights)]
 
     def clean(self) -> dict[str, Any]:
         """Nobody invites to more than they hold there."""
@@ -240,8 +240,8 @@ class MemberAdmin(RecordedHistory, RestrictedAdmin):
         """The roles somebody may give in any of their workspaces; the form looks at the one it is given in."""
         if db_field.name == "role":
             where = workspaces_of(request, Right.MEMBERS)
-            held = frozenset(Right) if where is None else frozenset().union(*(rights_in(request, pk) for pk in where))
-            kwargs["choices"] = [(role.value, role.label) for role in roles_within(held)]
+            rights = frozenset(Right) if where is None else frozenset().union(*(rights_in(request, pk) for pk in where))
+            kwargs["choices"] = [(role.value, role.label) for role in roles_within(rights)]
         return super().formfield_for_choice_field(db_field, request, **kwargs)
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:

@@ -119,10 +119,10 @@ def server_error(request: HttpRequest) -> HttpResponse:
 
 def answer_held_back(request: HttpRequest) -> HttpResponse:
     """In place of an answer that held what is not the caller's to see."""
-    told = _now("This answer was held back: it held what is not yours to see. Whoever runs the platform knows.")
+    detail = _now("This answer was held back: it held what is not yours to see. Whoever runs the platform knows.")
     if not request.path.startswith(("/api/", "/v1/")):
         return defaults.server_error(request)
-    errors = [{"code": "answer_held_back", "detail": told, "attr": None}]
+    errors = [{"code": "answer_held_back", "detail": detail, "attr": None}]
     return JsonResponse({"type": "server_error", "errors": errors}, status=500)
 
 

@@ -185,8 +185,8 @@ class Moment(serializers.DateTimeField):
 class OpenChoice(Name):
     """A name that is mostly one of those that are known, and may be another."""
 
-    def __init__(self, known: Iterable[str], **kwargs: Any) -> None:
-        self.known = tuple(known)
+    def __init__(self, words: Iterable[str], **kwargs: Any) -> None:
+        self.words = tuple(words)
         super().__init__(**kwargs)
 
 

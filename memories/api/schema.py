@@ -95,7 +95,7 @@ class CallSchema(AutoSchema):
         if isinstance(field, serializers.CharField) and isinstance(field.root, StrictSerializer):
             schema.update(_of_text(field))
             if isinstance(field, OpenChoice):  # the open list is one of the two, so that generators try both
-                schema["anyOf"] = [{"enum": list(field.known)}, {"minLength": 1}]
+                schema["anyOf"] = [{"enum": list(field.words)}, {"minLength": 1}]
         elif isinstance(field, Slots):
             schema["maxProperties"] = conf.SLOT_LIMIT
 

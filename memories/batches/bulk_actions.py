@@ -82,8 +82,8 @@ def merge(into: Entry, content: str | None = None) -> BulkAction:
 
 def edit(columns: Mapping[str, Any], slots: Mapping[str, str | None] | None = None) -> BulkAction:
     """Set the same values in ATTRIBUTES and in slots of all entries; their content stays."""
-    known = {name: value for name, value in columns.items() if name in ATTRIBUTES}
-    written = {name: value.isoformat() if isinstance(value, datetime) else value for name, value in known.items()}
+    attributes = {name: value for name, value in columns.items() if name in ATTRIBUTES}
+    written = {name: value.isoformat() if isinstance(value, datetime) else value for name, value in attributes.items()}
     return BulkAction(step=EditStep(columns=written, slots=dict(slots or {})))
 
 

@@ -120,8 +120,8 @@ def carry_over(entries: Sequence[Entry], days: Sequence[DailyEvent], target: Sco
     if dates := {day.local_date for day in days}:  # the days of which the target does not tell the same
         here = DailyEvent.objects.filter(workspace_id=target.workspace_id, scope=target, local_date__in=dates)
         in_use = here.filter(Q(expired_at=None) | Q(expired_at__gte=carrying.since))
-        told = set(in_use.values_list("local_date", "content"))
-        for day in (day for day in days if (day.local_date, day.content) not in told):
+        days_there = set(in_use.values_list("local_date", "content"))
+        for day in (day for day in days if (day.local_date, day.content) not in days_there):
             event = EventDraft(
                 scope=target,
                 local_date=day.local_date,

@@ -42,17 +42,18 @@ class EventDraft:
 class SuppressedContent:
     """The suppressions of some scopes, for machines that write of days (A15); read once.
 
-    The words of what is in quarantine count where texts are shown (`told`): written anew they may be of a clean source.
+    The words of what is in quarantine count where texts are shown (`is_shown`): written anew they may be of a clean
+    source.
     """
 
-    def __init__(self, scopes: Iterable[Scope], *, told: bool = False) -> None:
+    def __init__(self, scopes: Iterable[Scope], *, is_shown: bool = False) -> None:
         self._words: dict[int, set[str]] = defaultdict(set)
         self._origins: dict[int, set[str]] = defaultdict(set)
         rows = Suppression.objects.filter(scope__in=list(scopes))
         for scope_id, fingerprint, wordings, origins, quarantine in rows.values_list(
             "scope_id", "fingerprint", "wordings", "origins", "quarantine"
         ):
-            if told or not (quarantine and origins):
+            if is_shown or not (quarantine and origins):
                 self._words[scope_id].update([fingerprint, *wordings])
             self._origins[scope_id].update(origins)
 
@@ -109,7 +110,7 @@ def _new_event(draft: EventDraft, now: datetime) -> DailyEvent:
     )
 
 
-def bring_in(scope: Scope, told: Sequence[Mapping[str, Any]]) -> list[DailyEvent | None]:
+def bring_in(scope: Scope, exported: Sequence[Mapping[str, Any]]) -> list[DailyEvent | None]:
     """Store events as an export tells them, by their columns; None in the place of each that was taken out of use here.
 
     Inside the caller's transaction, which says who acts. Raises ScopeFrozen.
@@ -122,7 +123,7 @@ def bring_in(scope: Scope, told: Sequence[Mapping[str, Any]]) -> list[DailyEvent
         else DailyEvent(
             workspace_id=locked.workspace_id, scope=locked, terms=sorted(text.terms(columns["content"])), **columns
         )
-        for columns in told
+        for columns in exported
     ]
     DailyEvent.objects.bulk_create(event for event in events if event is not None)
     return events

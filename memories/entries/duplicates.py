@@ -320,8 +320,8 @@ class EchoCandidate:
         if self.sides is None:
             return Echo.NONE
         user, answer = self.sides
-        known = [memory.content for memory in self.memories]
-        if new_sentences(answer, question=user, memories=known) if known else self.unasked:
+        contents = [memory.content for memory in self.memories]
+        if new_sentences(answer, question=user, memories=contents) if contents else self.unasked:
             return Echo.NONE
         return Echo.ANSWER if telling_sentences(user) else Echo.TURN
 

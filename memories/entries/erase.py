@@ -59,8 +59,8 @@ def erase_entries(workspace_id: int, entries: Collection[int], *, now: datetime)
     # what others said and what had been merged into something that goes is in use again
     merged = Link.objects.filter(workspace_id=workspace_id, kind=LinkKind.MERGED_FROM, from_entry__in=erased)
     sources = set(merged.exclude(to_entry__in=erased).values_list("to_entry_id", flat=True))
-    held = Entry.objects.filter(workspace_id=workspace_id, pk__in=sources, superseded_by__in=[*erased])
-    back = list(held.filter(expired_at=None, suppressed_at=None).values_list("pk", flat=True))
+    sources_of_erased = Entry.objects.filter(workspace_id=workspace_id, pk__in=sources, superseded_by__in=[*erased])
+    back = list(sources_of_erased.filter(expired_at=None, suppressed_at=None).values_list("pk", flat=True))
     Entry.objects.filter(pk__in=back).update(superseded_by=None, archived_at=None, updated_at=now)
     search_rows.enqueue(back)
 

@@ -37,7 +37,7 @@ def reword_line(scope: Scope, entry: Entry, before: str) -> None:
         if not same:
             stood = entry.line_from or 1
             blocks = [block.text for block in markdown.blocks(text) if block.line_from <= stood <= block.line_to]
-            raise LineChanged(known=before, found="\n".join(blocks))
+            raise LineChanged(text=before, found="\n".join(blocks))
         nearest = min(same, key=lambda block: abs(block.line_from - (entry.line_from or 0)))
         return markdown.replaced(text, nearest, entry.content)
 

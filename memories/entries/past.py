@@ -33,7 +33,7 @@ _RECOUNT = f"""
         UNION
         SELECT part.keeper, l.to_entry_id FROM part
         JOIN memories_link l ON l.from_entry_id = part.source AND l.kind = '{LinkKind.MERGED_FROM}'
-    ), held AS (
+    ), entry_terms AS (
         SELECT e.id, term FROM memories_entry e CROSS JOIN LATERAL unnest(e.terms) term
         WHERE e.scope_id = %(scope)s AND {LIVE_SQL} AND {_TELLS}
         UNION ALL
@@ -41,7 +41,7 @@ _RECOUNT = f"""
         JOIN memories_entry e ON e.id = part.source CROSS JOIN LATERAL unnest(e.terms) term
         WHERE {search_rows.COUNTS_SQL} AND NOT term = ANY (k.terms)
     ), counted AS (
-        SELECT term, count(*) AS entries FROM held GROUP BY term
+        SELECT term, count(*) AS entries FROM entry_terms GROUP BY term
     ), gone AS (
         DELETE FROM memories_scopeterm t WHERE t.scope_id = %(scope)s
         AND NOT EXISTS (SELECT 1 FROM counted c WHERE c.term = t.term) RETURNING 1

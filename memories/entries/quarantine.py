@@ -94,10 +94,10 @@ def cover_messages(
 def uncover_messages(workspace_id: int, run: str, *, actor: str) -> int:
     """Let back the messages of a quarantine that no entry stands for; how many conversations."""
     rows = Suppression.objects.filter(workspace_id=workspace_id, quarantine=run, entry=None)
-    told = list(rows.values_list("scope_id", "origins"))
+    covers = list(rows.values_list("scope_id", "origins"))
     with acting(actor, run=run):
         count, _each = rows.delete()
-        _follow(workspace_id, {scope for scope, _paths in told}, {path for _scope, paths in told for path in paths})
+        _follow(workspace_id, {scope for scope, _paths in covers}, {path for _scope, paths in covers for path in paths})
     return count
 
 

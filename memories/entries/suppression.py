@@ -281,7 +281,7 @@ def is_anybody_erased(workspace_id: int) -> bool:
     return Tombstone.objects.filter(workspace_id=workspace_id).exists()
 
 
-def known(workspace_id: int, digests: Iterable[str]) -> set[str]:
+def tombstones_among(workspace_id: int, digests: Iterable[str]) -> set[str]:
     """Which of these tombstones there are."""
     rows = Tombstone.objects.filter(workspace_id=workspace_id, digest__in=sorted(set(digests)))
     return set(rows.values_list("digest", flat=True))
@@ -318,7 +318,7 @@ class Tombstones:
             places = [scope_key, ""] if everywhere and is_telling(content) else [scope_key]
             of_words = {digest(workspace, _WORDS, place, words) for place in places}
             marks.append((of_words, {of_origin(workspace, origin) for origin in origins}))
-        erased = known(workspace, (mark for of_words, of_origins in marks for mark in of_words | of_origins))
+        erased = tombstones_among(workspace, (mark for of_words, of_origins in marks for mark in of_words | of_origins))
         return [
             bool(erased & of_words) or (bool(of_origins) and of_origins <= erased) for of_words, of_origins in marks
         ]

@@ -50,7 +50,7 @@ _NOTHING: tuple[Any, ...] = (False, "[]", "[]", False)
 
 
 @dataclass(frozen=True)
-class Known:
+class WriteContext:
     """How many entries of a scope hold a term, the policies of the workspace, and whether people took words out.
 
     `scopes` are locked and as they are now, by id.
@@ -62,7 +62,7 @@ class Known:
     scopes: dict[int, Scope]
 
 
-def begin_write(writes: Sequence[PendingWrite]) -> Known:
+def begin_write(writes: Sequence[PendingWrite]) -> WriteContext:
     """Lock the scopes of drafts of one workspace and read what is known of them. Raises ScopeFrozen."""
     workspace = writes[0].draft.scope.workspace_id
     parameters: dict[str, Any] = {
@@ -77,7 +77,7 @@ def begin_write(writes: Sequence[PendingWrite]) -> Known:
     scopes = checked_scopes((somebody_erased, columns) for somebody_erased, _, _, _, *columns in rows)
     _, terms, policies, has_suppressions, *_columns = rows[0] if rows else _NOTHING  # the scope was erased
     frequency = {(scope, term): entries for scope, term, entries in json.loads(terms)}
-    return Known(frequency, Policies([Policy(**row) for row in json.loads(policies)]), has_suppressions, scopes)
+    return WriteContext(frequency, Policies([Policy(**row) for row in json.loads(policies)]), has_suppressions, scopes)
 
 
 def _distinct(values: Iterable[Iterable[Any]]) -> list[Any]:
@@ -165,8 +165,8 @@ def remember_many(
         return []
     with acting(actor, savepoint=savepoint and locked is None):
         writes = [PendingWrite.of(draft) for draft in drafts]
-        known = begin_write(writes)
-        results = _Writer(locked or known.scopes, known, now).write(writes)
+        context = begin_write(writes)
+        results = _Writer(locked or context.scopes, context, now).write(writes)
         changed = [result.entry for result in results if result.outcome in (Outcome.CREATED, Outcome.MERGED)]
         mark_contradicted(changed, now=now, actor=actor)
         evidence.store([(result.entry, draft) for result, draft in zip(results, drafts, strict=True) if result.is_kept])
@@ -189,7 +189,7 @@ class _Writer:
     """One call of remember_many, inside its transaction."""
 
     scopes: dict[int, Scope]
-    known: Known
+    context: WriteContext
     now: datetime
     pending: PendingIndex = field(default_factory=PendingIndex)
     waiting: list[PendingWrite] = field(default_factory=list)  # to be inserted
@@ -199,19 +199,19 @@ class _Writer:
 
     def write(self, writes: Sequence[PendingWrite]) -> list[WriteResult]:
         workspace = writes[0].draft.scope.workspace_id
-        known = self.known
-        choose_probes(writes, known.frequency)
+        context = self.context
+        choose_probes(writes, context.frequency)
         texts = [EchoCandidate(write.draft.scope.pk, write.content, write.terms) for write in writes]
-        for write, echo in zip(writes, find_echoes(texts, known.frequency, workspace_id=workspace), strict=True):
+        for write, echo in zip(writes, find_echoes(texts, context.frequency, workspace_id=workspace), strict=True):
             write.echo = echo
         repeats = ((write, one) for write, one in zip(writes, texts, strict=True) if write.echo != Echo.NONE)
         used = ((entry, write.draft.at) for write, one in repeats for entry in one.repeated)
         count_uses(used, workspace_id=workspace)
-        self.suppressions = Suppressions(self.scopes, writes, are_any=known.has_suppressions)
+        self.suppressions = Suppressions(self.scopes, writes, are_any=context.has_suppressions)
         covered = Tombstones(self.scopes.values()).covering_writes(writes)
         for write, is_erased in zip(writes, covered, strict=True):
             write.is_erased, write.is_quarantined = is_erased, self.suppressions.quarantines(write)
-        stored = stored_candidates(writes, known.policies, self.now)
+        stored = stored_candidates(writes, context.policies, self.now)
         decided = [self._decide(write, stored[n]) for n, write in enumerate(writes)]
         self._insert_waiting()
         linked = [self._link_resembling(write) for write in writes]

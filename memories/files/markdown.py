@@ -273,7 +273,7 @@ def _located(text: str, block: Block) -> tuple[Piece, Block]:
     same = [pair for pair in pairs if pair[1].text == block.text]
     if not same:
         there = [each.text for _piece, each in pairs if each.line_from <= block.line_from <= each.line_to]
-        raise LineChanged(known=block.text, found=there[0] if there else "")
+        raise LineChanged(text=block.text, found=there[0] if there else "")
     piece, here = min(same, key=lambda pair: abs(pair[1].line_from - block.line_from))
     if sum(1 for other, _block in pairs if other is piece) > 1:
         raise InvalidDraft(_("This is part of a longer text; change it in the file."), field="content")

@@ -98,7 +98,7 @@ def find_old_secrets(*, now: datetime, seconds: float) -> dict[str, int]:
         if time.monotonic() > ends:
             break
         memories = _to_look_at([scope])
-        held = memories.count()
+        number = memories.count()
         # what holds a secret becomes a credential
         rows = []
         for entry in memories.order_by("pk").only("pk", "version", "content").iterator(chunk_size=_ROWS):
@@ -114,7 +114,7 @@ def find_old_secrets(*, now: datetime, seconds: float) -> dict[str, int]:
         except ScopeFrozen:  # since it was chosen
             continue
         Scope.objects.filter(pk=scope.pk).update(secrets_version=SECRETS_VERSION)
-        scopes, looked_at, secrets = scopes + 1, looked_at + held, secrets + len(rows)
+        scopes, looked_at, secrets = scopes + 1, looked_at + number, secrets + len(rows)
     return {"scopes": scopes, "entries": looked_at, "secrets": secrets}
 
 

@@ -41,7 +41,7 @@ class DeliveryProblem(TextChoices):
 
 
 class WebhookQuerySet(RetryQuerySet["Webhook"]):
-    def told_of(self, event: WebhookEvent) -> Self:
+    def receivers_of(self, event: WebhookEvent) -> Self:
         """Those that are on and want this event."""
         return self.filter(is_enabled=True, events__contains=[event])
 

@@ -68,12 +68,12 @@ def holds(request: HttpRequest, right: Right, workspace_id: int | None = None) -
     return bool(where) if workspace_id is None else workspace_id in where
 
 
-def held_anywhere(request: HttpRequest) -> dict[str, bool]:
+def may_anywhere(request: HttpRequest) -> dict[str, bool]:
     """For templates: by right whether this person holds it somewhere."""
     return {right.value: holds(request, right) for right in Right}
 
 
-def held_in(request: HttpRequest, workspace_id: int) -> dict[str, bool]:
+def may_in(request: HttpRequest, workspace_id: int) -> dict[str, bool]:
     """For templates: by right whether this person holds it in a workspace."""
     return {right.value: holds(request, right, workspace_id) for right in Right}
 

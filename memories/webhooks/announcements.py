@@ -42,7 +42,7 @@ def announce_reviews(*, now: datetime) -> int:
 def announce_condition(parts: Sequence[str], *, now: datetime) -> int:
     """Make the deliveries of a change in what is missing or late since each webhook's last; how many."""
     last = WebhookDelivery.objects.filter(webhook=OuterRef("pk"), event=WebhookEvent.DEGRADED).order_by("-pk")
-    webhooks: Any = Webhook.objects.told_of(WebhookEvent.DEGRADED)
+    webhooks: Any = Webhook.objects.receivers_of(WebhookEvent.DEGRADED)
     webhooks = webhooks.annotate(last_parts=Subquery(last.values("details__parts")[:1]))
     changed = [webhook for webhook in webhooks if (webhook.last_parts or []) != list(parts)]
     details = {"degraded": bool(parts), "parts": list(parts)}
@@ -52,7 +52,7 @@ def announce_condition(parts: Sequence[str], *, now: datetime) -> int:
 
 def announce_leak(workspace_id: int, *, now: datetime) -> int:
     """Make the deliveries of an answer that was held back because it held a canary of this workspace; how many."""
-    webhooks = Webhook.objects.told_of(WebhookEvent.DEGRADED).filter(workspace_id=workspace_id)
+    webhooks = Webhook.objects.receivers_of(WebhookEvent.DEGRADED).filter(workspace_id=workspace_id)
     details: dict[str, object] = {"degraded": True, "parts": ["canary"]}
     made = [_new(webhook, WebhookEvent.DEGRADED, now, details) for webhook in webhooks]
     WebhookDelivery.objects.bulk_create(made)
@@ -72,7 +72,7 @@ class FailingJob:
 
 def announce_failing_jobs(failing: Sequence[FailingJob], *, now: datetime) -> int:
     """Make the deliveries of jobs that fail, once until each has ended well again; how many."""
-    webhooks = list(Webhook.objects.told_of(WebhookEvent.JOB_FAILED)) if failing else []
+    webhooks = list(Webhook.objects.receivers_of(WebhookEvent.JOB_FAILED)) if failing else []
     made = []
     for job in failing:
         earlier = WebhookDelivery.objects.filter(event=WebhookEvent.JOB_FAILED, details__job=job.job)

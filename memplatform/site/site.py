@@ -24,7 +24,7 @@ from unfold.sites import UnfoldAdminSite
 from memories.audit.models import AuditEvent
 from memories.models import Entry, Scope
 from memories.staff.models import Factor
-from memories.staff.rights import guarded, held_anywhere, holds
+from memories.staff.rights import guarded, holds, may_anywhere
 from memories.staff.roles import Right
 from memplatform.site import second_factor
 from memplatform.site.logins import note_account, note_login, remember_device
@@ -113,7 +113,7 @@ class Site(UnfoldAdminSite):
         return super().admin_view(guarded(self, view), cacheable)
 
     def each_context(self, request: HttpRequest) -> dict[str, Any]:
-        return {**super().each_context(request), "may": held_anywhere(request)}
+        return {**super().each_context(request), "may": may_anywhere(request)}
 
     def get_app_list(self, request: HttpRequest, app_label: str | None = None) -> Any:
         """Made when it is read: every page has it in its context, and hardly one shows it."""

@@ -329,7 +329,7 @@ _BY_WORKSPACE = ("workspace", ReachableFilter)
 class TraceLog(ViewedChangeList):
     """Gives each row of the page the one who asked and the chat: two queries more, however many rows."""
 
-    saved_views, all_rows, said_by_views = SAVED_VIEWS, _("All"), ("p", "answer")
+    saved_views, all_rows, view_parameters = SAVED_VIEWS, _("All"), ("p", "answer")
 
     def get_queryset(self, request: HttpRequest, exclude_parameters: Any = None) -> QuerySet[Any]:
         """The traces that are in the view of the request."""

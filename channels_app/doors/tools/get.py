@@ -240,7 +240,7 @@ def _without_suppressed(place: Place, folder: ScopeFolder, text: str) -> str:
         said = markdown.blocks(text)
     except FileUnreadable:
         return text
-    taken_out = SuppressedContent([scope], told=True)
+    taken_out = SuppressedContent([scope], is_shown=True)
     lines = text.split("\n")
     for block in said:
         if taken_out.covers(scope, block.text, ()):

@@ -46,7 +46,7 @@ from memories.choices import BatchState, BatchVerb, ChangeState
 from memories.exceptions import PlatformError
 from memories.lifecycle import expiry
 from memories.models import Batch, DailyEvent, Entry
-from memories.staff.rights import held_in
+from memories.staff.rights import may_in
 from memories.staff.roles import Right
 from memories.tasks import INLINE_ROWS
 
@@ -342,9 +342,9 @@ def _decision_question(asked: Asked) -> Question:
         else ngettext("Approve %(n)d batch", "Approve %(n)d batches", number)
     )
     texts = [gettext("Together: %(what)s.") % {"what": summary_of(asked.rows)}]
-    if held := sum(1 for batch in asked.rows if batch.held_because):
-        text = ngettext("The safety limit holds %(n)d of them.", "The safety limit holds %(n)d of them.", held)
-        texts.append(text % {"n": held})
+    if on_hold := sum(1 for batch in asked.rows if batch.held_because):
+        text = ngettext("The safety limit holds %(n)d of them.", "The safety limit holds %(n)d of them.", on_hold)
+        texts.append(text % {"n": on_hold})
     if refuses:
         texts.append(gettext("Nothing of them is applied. The job that made them may propose the same again."))
     else:
@@ -571,7 +571,7 @@ def run_page(model_admin: Any, request: HttpRequest, batch: Batch) -> HttpRespon
         "batch": batch,
         "who": actor_label(batch.actor),
         "back": return_url(request, reverse("admin:memories_batch_changelist")),
-        "may": held_in(request, batch.workspace_id),
+        "may": may_in(request, batch.workspace_id),
         "waiting": waiting,
         "applied": sum(not is_irreversible(one) for one in batches.with_effect(batches_of_run(batch))),
         "was_applied": any(one.state == BatchState.APPLIED for one in planned),

@@ -29,7 +29,7 @@ from memories.kinds import Category
 from memories.lifecycle import expiry
 from memories.models import Batch, BatchChange, Entry, RefusedFact
 from memories.models.state import State
-from memories.staff.rights import held_in
+from memories.staff.rights import may_in
 
 #: Of each kind of change what it would do and what it did, the gravest first.
 _WORDS: Mapping[str, tuple[Any, Any]] = {
@@ -94,7 +94,7 @@ def _part(kind: str, number: int, are_plans: bool, memories: int) -> str:
 def share_of(number: int, all_of_them: int) -> str:
     """A share as people say it: «a fifth», else in percent."""
     share = number / all_of_them
-    near, words = min(_SHARES, key=lambda known: abs(known[0] - share))
+    near, words = min(_SHARES, key=lambda row: abs(row[0] - share))
     if number == all_of_them or (near < 1 and abs(near - share) <= NEAR and share > NEAR):
         return str(words)
     return gettext("less than 1 %%") % () if share < 0.01 else gettext("%(n)d %%") % {"n": min(round(share * 100), 99)}
@@ -180,10 +180,10 @@ class ChangeRow:
         if change.event:
             return [date_format(change.event.local_date)]
         source: Any = change.entry or getattr(self.description.step, "draft", None)
-        said_at = getattr(source, "stated_at", None) or getattr(source, "at", None)
+        moment = getattr(source, "stated_at", None) or getattr(source, "at", None)
         category = getattr(source, "category", "")
         values = (
-            date_format(localtime(said_at)) if said_at else "",
+            date_format(localtime(moment)) if moment else "",
             str(dict(Category.choices).get(category, category)),
             getattr(source, "speaker", "") or getattr(source, "sender_id", ""),
         )
@@ -213,7 +213,7 @@ def page(model_admin: Any, request: HttpRequest, batch: Batch) -> HttpResponse:
     changes = BatchChange.objects.filter(workspace_id=batch.workspace_id, batch=batch)
     pages = Paginator(changes.filter(**filters).order_by("position").select_related("entry", "event"), PER_PAGE)
     rows = pages.get_page(request.GET.get("page"))
-    may = held_in(request, batch.workspace_id)
+    may = may_in(request, batch.workspace_id)
     is_over = batch.state == BatchState.APPLIED and not batches.with_effect(Batch.objects.filter(pk=batch.pk)).exists()
     context = {
         "who": actor_label(batch.actor),

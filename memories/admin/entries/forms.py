@@ -231,8 +231,8 @@ class EntryForm(forms.ModelForm):  # type: ignore[type-arg]
             ),
         )
         for name in set(self.changed_data) & set(data) & set(FORM_FIELDS):
-            said = display_value(Entry._meta.get_field(name), self._was[name])
-            self.add_error(name, gettext("Now it says: %(value)s") % {"value": said})
+            value = display_value(Entry._meta.get_field(name), self._was[name])
+            self.add_error(name, gettext("Now it says: %(value)s") % {"value": value})
         data_now = QueryDict(mutable=True)
         data_now.update(self.data)
         data_now["opened_version"] = str(self.instance.version)

@@ -224,7 +224,7 @@ class EntryList(ViewedChangeList):
     """Gives each row of the page its state, with the policies of its workspace read once."""
 
     saved_views, all_rows = SAVED_VIEWS, pgettext_lazy("entries", "All")
-    said_by_views = ("p", "state", "due", "pinned__exact")
+    view_parameters = ("p", "state", "due", "pinned__exact")
 
     def get_queryset(self, request: HttpRequest, exclude_parameters: Any = None) -> QuerySet[Any]:
         """The entries that are in the view of the request."""

@@ -34,16 +34,16 @@ def test_it_works(alice: Client, mine: House) -> None:
     DailyEvent.objects.update(local_date=timezone.now().date())  # what was told of an old day is past its term
     shown = page(alice, ask(mine))
     event = SessionEvent.objects.get(content__startswith="I like marmalade")
-    lines = {line.told.words: line for line in shown.context["said_lines"]}
+    lines = {line.source.words: line for line in shown.context["event_lines"]}
     line = lines["I like marmalade with tea"]
-    assert (line.told.who, line.told.at, line.event.words) == (event.sender_id, event.at, 1.0)
+    assert (line.source.who, line.source.at, line.event.words) == (event.sender_id, event.at, 1.0)
     address = reverse("admin:sessions_app_session_change", args=[event.session_id])
-    assert line.told.url.startswith(f"{address}?life=1&before=") and line.told.url.endswith(f"#m{event.position}")
-    conversation = alice.get(line.told.url).content.decode()
+    assert line.source.url.startswith(f"{address}?life=1&before=") and line.source.url.endswith(f"#m{event.position}")
+    conversation = alice.get(line.source.url).content.decode()
     assert f'id="m{event.position}"' in conversation and "I like marmalade with tea" in conversation
     day = DailyEvent.objects.get(content="bought marmalade")
-    assert lines["bought marmalade"].told.on == day.local_date
-    assert alice.get(lines["bought marmalade"].told.url).status_code == 200
+    assert lines["bought marmalade"].source.on == day.local_date
+    assert alice.get(lines["bought marmalade"].source.url).status_code == 200
     assert "What was said then, word for word" in shown.content.decode()
 
 
@@ -56,8 +56,8 @@ def test_what_is_gone_is_said_to_be(alice: Client, mine: House) -> None:
     trace = ask(mine)
     SessionEvent.objects.all().delete()
     shown = page(alice, trace)
-    assert [line.told for line in shown.context["said_lines"] if line.event.path.startswith("session")] != []
-    assert {line.told for line in shown.context["said_lines"] if line.event.path.startswith("session")} == {None}
+    assert [line.source for line in shown.context["event_lines"] if line.event.path.startswith("session")] != []
+    assert {line.source for line in shown.context["event_lines"] if line.event.path.startswith("session")} == {None}
     assert "no longer there" in shown.content.decode()
 
 
@@ -66,12 +66,12 @@ def test_traces_of_before_tell_what_they_know(alice: Client, mine: House) -> Non
     told = [row[:3] for row in trace.evidence["events"]]
     RecallTrace.objects.filter(pk=trace.pk).update(evidence=trace.evidence | {"events": told})
     shown = page(alice, trace)
-    assert shown.status_code == 200 and {line.event.words for line in shown.context["said_lines"]} == {None}
+    assert shown.status_code == 200 and {line.event.words for line in shown.context["event_lines"]} == {None}
 
 
 def test_nothing_of_another_workspace_is_told(alice: Client, mine: House, theirs: House) -> None:
     trace, other = ask(mine), ask(theirs, "what did I say about quillfeather?")
     RecallTrace.objects.filter(pk=trace.pk).update(evidence=trace.evidence | {"events": other.evidence["events"]})
     shown = page(alice, trace)
-    assert shown.context["said_lines"] and {line.told for line in shown.context["said_lines"]} == {None}
+    assert shown.context["event_lines"] and {line.source for line in shown.context["event_lines"]} == {None}
     assert theirs.word not in shown.content.decode()

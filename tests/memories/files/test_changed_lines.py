@@ -60,7 +60,7 @@ def test_a_line_that_was_changed_is_left_alone_and_both_texts_are_named() -> Non
     for change in (lambda now: replaced(now, block, "c"), lambda now: struck(now, block, AT)):
         with pytest.raises(LineChanged) as refusal:
             change("- a\n- by hand\n")
-        assert (refusal.value.known, refusal.value.found) == ("b", "by hand")
+        assert (refusal.value.text, refusal.value.found) == ("b", "by hand")
         assert "«b» → «by hand»" in str(refusal.value)
     with pytest.raises(LineChanged) as refusal:
         replaced("", block, "c")

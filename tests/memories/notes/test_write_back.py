@@ -68,7 +68,7 @@ def test_a_line_somebody_changed_meanwhile_is_never_overwritten(path: Path, scop
     path.write_text(TEXT.replace("Tuesday", "Wednesday"))
     with pytest.raises(LineChanged) as refused:
         entries.update(entry("Nina"), Edit(columns={"content": "Nina is gone"}), now=NOW, actor="user:op")
-    assert refused.value.known == "Nina moved her lessons to Tuesday"
+    assert refused.value.text == "Nina moved her lessons to Tuesday"
     assert "Wednesday" in refused.value.found
     assert path.read_text() == TEXT.replace("Tuesday", "Wednesday")
     assert entry("Nina").content == "Nina moved her lessons to Tuesday"
