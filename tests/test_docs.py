@@ -292,7 +292,7 @@ def calls(text: str) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 @pytest.fixture
-def told_api(workspace: Workspace) -> Api:
+def demo_api(workspace: Workspace) -> Api:
     """The demo bot after the first start."""
     token = make_key(workspace, name="demo")
     first_run.take_demo_turns(BotKey.objects.get(digest=BotKey.digest_of(token)).caller(), now=datetime.now(UTC))
@@ -301,10 +301,10 @@ def told_api(workspace: Workspace) -> Api:
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("name", READMES)
-def test_the_tour_works_as_pasted(told_api: Api, name: str) -> None:
+def test_the_tour_works_as_pasted(demo_api: Api, name: str) -> None:
     tour = list(calls((ROOT / name).read_text()))
     assert len(tour) == 9
-    *answers, last = [(path, told_api.post(path, body)) for path, body in tour]
+    *answers, last = [(path, demo_api.post(path, body)) for path, body in tour]
     for path, answer in answers:
         assert answer.status_code in (200, 201), answer.json()
         assert path != "recall" or answer.json()["memories"]
@@ -314,7 +314,7 @@ def test_the_tour_works_as_pasted(told_api: Api, name: str) -> None:
 @pytest.mark.django_db
 @pytest.mark.parametrize("page", ["quickstart.md", "reference/api.md", "howto/connect-a-bot.md"])
 def test_the_calls_of_a_page_are_taken(api: Api, page: str) -> None:
-    told = list(calls((ROOT / "docs" / page).read_text()))
-    assert told
-    for path, body in told:
+    page_calls = list(calls((ROOT / "docs" / page).read_text()))
+    assert page_calls
+    for path, body in page_calls:
         assert api.post(path, body).status_code in (200, 201), (path, body)

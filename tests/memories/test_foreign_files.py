@@ -14,9 +14,9 @@ from memories.imports import batch
 from memories.imports.foreign_file import FORMATS, format_of
 from memories.models import Batch, DailyEvent, Entry, Scope, Workspace
 from tests.conftest import NOW, Api
-from tests.sessions_app.conftest import clock, told_time
+from tests.sessions_app.conftest import clock, clock_of_calls
 
-__all__ = ["told_time"]
+__all__ = ["clock_of_calls"]
 pytestmark = pytest.mark.django_db
 
 MEM0 = {

@@ -48,7 +48,7 @@ class Talk(Api):
 
     def log(self, session: Session, *kinds_and_words: str, **more: Any) -> dict[str, Any]:
         """Append messages, each written `kind: words`."""
-        events = [dict(zip(("kind", "content"), told.split(": ", 1), strict=True)) for told in kinds_and_words]
+        events = [dict(zip(("kind", "content"), words.split(": ", 1), strict=True)) for words in kinds_and_words]
         return self.do(session, "events", {"events": events, **more}, status=201)
 
     def history(self, session: Session, *, at: Any = NOW, **asked: Any) -> list[tuple[str, str]]:
@@ -59,7 +59,7 @@ class Talk(Api):
 
 
 @pytest.fixture(autouse=True)
-def told_time(settings: Any) -> None:
+def clock_of_calls(settings: Any) -> None:
     settings.TEST_CLOCK = True
     settings.MEMORY_SESSION_STALE_AFTER = timedelta(hours=48)
 

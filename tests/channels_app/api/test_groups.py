@@ -32,24 +32,24 @@ def channel(workspace: Workspace) -> Channel:
 
 
 @pytest.fixture
-def told(api: Api) -> None:
+def music_turns(api: Api) -> None:
     say(api, "privately I like jazz music", TELEGRAM)
     say(api, "in here I like folk music", GROUP)
     say(api, "elsewhere I like rock music", {**GROUP, "chat": "g2"})
 
 
-@pytest.mark.usefixtures("told")
+@pytest.mark.usefixtures("music_turns")
 def test_a_group_hears_only_what_was_said_in_it(api: Api) -> None:
     assert {text for _scope, text in heard(api, "which music do I like?", GROUP)} == {"in here I like folk music"}
 
 
-@pytest.mark.usefixtures("told")
+@pytest.mark.usefixtures("music_turns")
 def test_a_group_may_hear_nothing_of_a_person(api: Api, channel: Channel) -> None:
     Channel.objects.update(group_user_recall="none")
     assert heard(api, "which music do I like?", GROUP) == {(CHAT, "in here I like folk music")}
 
 
-@pytest.mark.usefixtures("told")
+@pytest.mark.usefixtures("music_turns")
 def test_a_group_may_hear_everything_of_a_person(api: Api, channel: Channel) -> None:
     Channel.objects.update(group_user_recall="all")
     assert heard(api, "which music do I like?", GROUP) == {
@@ -59,7 +59,7 @@ def test_a_group_may_hear_everything_of_a_person(api: Api, channel: Channel) -> 
     }
 
 
-@pytest.mark.usefixtures("told")
+@pytest.mark.usefixtures("music_turns")
 def test_the_deployment_decides_what_channels_leave_open(api: Api, channel: Channel, settings: Any) -> None:
     settings.MEMORY_GROUP_USER_RECALL = "none"
     assert {scope for scope, _text in heard(api, "which music do I like?", GROUP)} == {CHAT}
@@ -67,7 +67,7 @@ def test_the_deployment_decides_what_channels_leave_open(api: Api, channel: Chan
     assert len(heard(api, "which music do I like?", GROUP)) == 3
 
 
-@pytest.mark.usefixtures("told")
+@pytest.mark.usefixtures("music_turns")
 def test_in_private_a_person_hears_all_they_said(api: Api) -> None:
     assert heard(api, "which music do I like?", TELEGRAM) == {
         (USER, "privately I like jazz music"),
@@ -76,7 +76,7 @@ def test_in_private_a_person_hears_all_they_said(api: Api) -> None:
     }
 
 
-@pytest.mark.usefixtures("told")
+@pytest.mark.usefixtures("music_turns")
 def test_a_group_without_a_speaker_hears_only_its_own(api: Api) -> None:
     assert heard(api, "which music do I like?", {**GROUP, "peer": ""}) == {(CHAT, "in here I like folk music")}
 
@@ -146,8 +146,8 @@ def test_a_credential_of_the_groups_own_is_never_served_there(api: Api, channel:
     say(api, "the picnic is at the lake", GROUP)
     keep_secret_in_the_group(api, "the vault password is swordfish")
     api.post("entries", {"scope": CHAT, "content": "the vault opens at nine"})
-    told = in_the_group(api, mode=mode)
-    assert "swordfish" not in told and "opens at nine" in told
+    text = in_the_group(api, mode=mode)
+    assert "swordfish" not in text and "opens at nine" in text
     assert Entry.objects.live().filter(category="credential").count() == 1
 
 

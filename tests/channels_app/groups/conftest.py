@@ -7,10 +7,10 @@ import pytest
 
 from memories.models import Workspace
 from tests.channels_app.groups.members import World, make_world
-from tests.sessions_app.conftest import talk, told_time
+from tests.sessions_app.conftest import clock_of_calls, talk
 from tests.support.shared_rows import kept_for_many
 
-__all__ = ["talk", "told_time"]
+__all__ = ["talk", "clock_of_calls"]
 
 
 @pytest.fixture(scope="package")

@@ -43,7 +43,7 @@ def entries(mine: House) -> list[Entry]:
 
 
 @pytest.fixture
-def held(mine: House, entries: list[Entry]) -> Batch:
+def waiting_batch(mine: House, entries: list[Entry]) -> Batch:
     """What a machine judged and may not do by itself."""
     Entry.objects.filter(pk=entries[1].pk).update(pinned=True)
     made = make_draft(mine.scope, "the port of staging is 9090")
@@ -65,8 +65,8 @@ def applied(entries: list[Entry]) -> Batch:
 # reading
 
 
-def test_a_held_batch_says_why_and_shows_the_words_that_go_and_come(alice: Client, held: Batch) -> None:
-    shown = alice.get(page_of(held)).content.decode()
+def test_a_held_batch_says_why_and_shows_the_words_that_go_and_come(alice: Client, waiting_batch: Batch) -> None:
+    shown = alice.get(page_of(waiting_batch)).content.decode()
     assert "Pinned memories it would change: 1." in shown and "a person has to decide" in shown
     for words in ("<del>8080</del>", "<ins>9090</ins>", "<del>年糕</del>", "<ins>米饭</ins>", "becomes part of"):
         assert words in shown
@@ -104,58 +104,62 @@ def test_a_page_costs_the_same_for_more_rows(alice: Client, mine: House, entries
     assert costs[0] == costs[1]
 
 
-def test_nothing_is_posted_to_the_page_itself(alice: Client, held: Batch) -> None:
-    assert alice.post(page_of(held), {"state": "applied"}).status_code == 405
+def test_nothing_is_posted_to_the_page_itself(alice: Client, waiting_batch: Batch) -> None:
+    assert alice.post(page_of(waiting_batch), {"state": "applied"}).status_code == 405
 
 
 # deciding
 
 
-def test_approving_asks_first_then_applies(alice: Client, mine: House, held: Batch) -> None:
-    asked = alice.get(page_of(held, "approve")).content.decode()
+def test_approving_asks_first_then_applies(alice: Client, mine: House, waiting_batch: Batch) -> None:
+    asked = alice.get(page_of(waiting_batch, "approve")).content.decode()
     assert "Pinned memories it would change: 1." in asked and "Merge: 1" in asked
-    held.refresh_from_db()
-    assert held.state == BatchState.PROPOSED
-    done = alice.post(page_of(held, "approve"), {"confirmed": "yes"}, follow=True).content.decode()
+    waiting_batch.refresh_from_db()
+    assert waiting_batch.state == BatchState.PROPOSED
+    done = alice.post(page_of(waiting_batch, "approve"), {"confirmed": "yes"}, follow=True).content.decode()
     assert "Applied:" in done
-    held.refresh_from_db()
-    assert (held.state, held.decided_by) == (BatchState.APPLIED, "user:alice")
+    waiting_batch.refresh_from_db()
+    assert (waiting_batch.state, waiting_batch.decided_by) == (BatchState.APPLIED, "user:alice")
     assert {"the port of staging is 9090", "我家的猫叫米饭"} <= in_use(mine.scope)
-    again = alice.post(page_of(held, "approve"), {"confirmed": "yes"}, follow=True).content.decode()
+    again = alice.post(page_of(waiting_batch, "approve"), {"confirmed": "yes"}, follow=True).content.decode()
     assert "This batch is past that" in again
 
 
-def test_refusing_asks_first_and_changes_nothing(alice: Client, mine: House, held: Batch) -> None:
+def test_refusing_asks_first_and_changes_nothing(alice: Client, mine: House, waiting_batch: Batch) -> None:
     before = in_use(mine.scope)
-    assert alice.post(page_of(held, "refuse"), {}).status_code == 200
-    alice.post(page_of(held, "refuse"), {"confirmed": "yes"})
-    held.refresh_from_db()
-    assert (held.state, in_use(mine.scope)) == (BatchState.REFUSED, before)
+    assert alice.post(page_of(waiting_batch, "refuse"), {}).status_code == 200
+    alice.post(page_of(waiting_batch, "refuse"), {"confirmed": "yes"})
+    waiting_batch.refresh_from_db()
+    assert (waiting_batch.state, in_use(mine.scope)) == (BatchState.REFUSED, before)
 
 
-def test_a_plan_is_changed_row_by_row(alice: Client, mine: House, held: Batch) -> None:
-    alice.post(page_of(held, "plan"), {"position": "3", "content": "我家的猫叫花卷"})
-    assert "<ins>花卷</ins>" in alice.get(page_of(held)).content.decode()
-    empty = alice.post(page_of(held, "plan"), {"position": "3", "content": " "}, follow=True).content.decode()
+def test_a_plan_is_changed_row_by_row(alice: Client, mine: House, waiting_batch: Batch) -> None:
+    alice.post(page_of(waiting_batch, "plan"), {"position": "3", "content": "我家的猫叫花卷"})
+    assert "<ins>花卷</ins>" in alice.get(page_of(waiting_batch)).content.decode()
+    empty = alice.post(page_of(waiting_batch, "plan"), {"position": "3", "content": " "}, follow=True).content.decode()
     assert "An empty memory says nothing." in empty
-    removed = alice.post(page_of(held, "plan"), {"position": ["1", "x", "9" * 30]}, follow=True).content.decode()
+    removed = alice.post(
+        page_of(waiting_batch, "plan"), {"position": ["1", "x", "9" * 30]}, follow=True
+    ).content.decode()
     assert "2 rows were taken out of the plan." in removed  # with the one that rests on it
-    alice.post(page_of(held, "approve"), {"confirmed": "yes"})
+    alice.post(page_of(waiting_batch, "approve"), {"confirmed": "yes"})
     assert "the port of staging is 8080" in in_use(mine.scope) and "我家的猫叫花卷" in in_use(mine.scope)
-    assert alice.get(page_of(held, "plan")).status_code == 405
+    assert alice.get(page_of(waiting_batch, "plan")).status_code == 405
 
 
-def test_a_frozen_scope_is_told_and_left(alice: Client, held: Batch) -> None:
+def test_a_frozen_scope_is_told_and_left(alice: Client, waiting_batch: Batch) -> None:
     Scope.objects.update(frozen=True)
-    shown = alice.post(page_of(held, "approve"), {"confirmed": "yes"}, follow=True).content.decode()
+    shown = alice.post(page_of(waiting_batch, "approve"), {"confirmed": "yes"}, follow=True).content.decode()
     assert "This scope is frozen" in shown
-    held.refresh_from_db()
-    assert held.state == BatchState.PROPOSED
+    waiting_batch.refresh_from_db()
+    assert waiting_batch.state == BatchState.PROPOSED
 
 
-def test_what_is_large_is_left_to_the_worker(alice: Client, held: Batch, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_large_is_left_to_the_worker(
+    alice: Client, waiting_batch: Batch, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(tasks, "INLINE_ROWS", 1)
-    shown = alice.post(page_of(held, "approve"), {"confirmed": "yes"}, follow=True).content.decode()
+    shown = alice.post(page_of(waiting_batch, "approve"), {"confirmed": "yes"}, follow=True).content.decode()
     assert "the worker carries it out" in shown and "It is being applied" in shown
 
 
@@ -254,13 +258,13 @@ def test_several_are_pinned_unpinned_and_filed(alice: Client, mine: House, entri
     assert Entry.objects.filter(pk__in=chosen, category="", project="apollo").count() == 4
 
 
-def test_strangers_decide_nothing(charlie: Client, held: Batch) -> None:
+def test_strangers_decide_nothing(charlie: Client, waiting_batch: Batch) -> None:
     for what in ("change", "approve", "refuse", "undo"):
-        assert charlie.get(page_of(held, what)).status_code == 404
+        assert charlie.get(page_of(waiting_batch, what)).status_code == 404
     for what in ("approve", "refuse", "undo", "plan"):
-        assert charlie.post(page_of(held, what), WHY | {"position": "1"}).status_code == 404
-    held.refresh_from_db()
-    assert held.state == BatchState.PROPOSED
+        assert charlie.post(page_of(waiting_batch, what), WHY | {"position": "1"}).status_code == 404
+    waiting_batch.refresh_from_db()
+    assert waiting_batch.state == BatchState.PROPOSED
 
 
 def test_runs_that_changed_nothing_are_listed_only_when_asked_for(alice: Client, mine: House) -> None:

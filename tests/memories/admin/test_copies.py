@@ -12,7 +12,7 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def said(mine: House) -> tuple[Entry, Entry]:
+def copies(mine: House) -> tuple[Entry, Entry]:
     """The speaker's entry and the chat's."""
     turn = {"address": GROUP, "user": "my locker stands in hall 7741", "assistant": "Noted."}
     entries = Api(make_key(mine.workspace)).post("turns", turn).json()["entries"]
@@ -28,8 +28,8 @@ def live() -> set[int]:
     return set(Entry.objects.live().filter(content__contains="7741").values_list("pk", flat=True))
 
 
-def test_the_page_names_the_copies_and_takes_them_along(alice: Client, said: tuple[Entry, Entry]) -> None:
-    own, chat = said
+def test_the_page_names_the_copies_and_takes_them_along(alice: Client, copies: tuple[Entry, Entry]) -> None:
+    own, chat = copies
     page = alice.get(address("expire", own))
     assert "1 copy is in telegram:mybot:group_g1." in page.content.decode()
     assert page.context["form"].initial["copies"] is True
@@ -43,8 +43,8 @@ def test_the_page_names_the_copies_and_takes_them_along(alice: Client, said: tup
     assert live() == {own.pk, chat.pk}
 
 
-def test_told_otherwise_the_copies_stay(alice: Client, said: tuple[Entry, Entry]) -> None:
-    own, chat = said
+def test_told_otherwise_the_copies_stay(alice: Client, copies: tuple[Entry, Entry]) -> None:
+    own, chat = copies
     alice.post(address("expire", own), {"confirmed": "yes", "reason": "asked"})
     assert live() == {chat.pk}
 

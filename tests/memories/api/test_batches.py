@@ -38,7 +38,7 @@ def make(scope: Scope, api: Api) -> Make:
 
 
 @pytest.fixture
-def held(scope: Scope, entries: list[str]) -> Batch:
+def waiting_batch(scope: Scope, entries: list[str]) -> Batch:
     """What a machine judged, and may not do by itself: it touches a pinned entry."""
     one, two = Entry.objects.filter(uid__in=entries[:2]).order_by("pk")
     Entry.objects.filter(pk=one.pk).update(pinned=True)
@@ -156,21 +156,21 @@ def test_sent_again_it_is_done_once(scope: Scope, api: Api, entries: list[str]) 
 # looking at one
 
 
-def test_a_held_batch_says_why_and_shows_the_words(held: Batch, api: Api) -> None:
-    told = api.get(f"batches/{held.uid}").json()
-    assert told["held_because"] == [
+def test_a_held_batch_says_why_and_shows_the_words(waiting_batch: Batch, api: Api) -> None:
+    shown = api.get(f"batches/{waiting_batch.uid}").json()
+    assert shown["held_because"] == [
         {"code": "pinned", "figures": {"pinned": 1}, "text": "Pinned memories it would change: 1."}
     ]
-    made, merged, changed = told["changes"]["results"]
+    made, merged, changed = shown["changes"]["results"]
     assert made["sources"] == [merged["entry"]] and merged["into_position"] == 1
     assert ["-", "8080"] in made["diff"] and ["+", "9090"] in made["diff"]
     assert ["-", "年糕"] in changed["diff"] and ["+", "米饭"] in changed["diff"]
     assert changed["draft"] == {"columns": {"content": "我家的猫叫米饭"}} and merged["draft"] is None
 
 
-def test_it_speaks_the_language_of_the_request(held: Batch, workspace: Workspace) -> None:
+def test_it_speaks_the_language_of_the_request(waiting_batch: Batch, workspace: Workspace) -> None:
     api = Api(make_key(workspace))
-    answer = send(api, "GET", f"batches/{held.uid}", **{"Accept-Language": "zh-hans"})
+    answer = send(api, "GET", f"batches/{waiting_batch.uid}", **{"Accept-Language": "zh-hans"})
     assert answer.json()["held_because"][0]["text"] == "将更改已固定的记忆：1 条。"
 
 
@@ -200,8 +200,8 @@ def test_a_page_of_rows_costs_the_same_for_more_rows(make: Make, entries: list[s
 
 
 @pytest.mark.thorough
-def test_a_plan_is_changed_row_by_row_then_approved(held: Batch, api: Api) -> None:
-    address = f"batches/{held.uid}/changes"
+def test_a_plan_is_changed_row_by_row_then_approved(waiting_batch: Batch, api: Api) -> None:
+    address = f"batches/{waiting_batch.uid}/changes"
     reworded = send(api, "PATCH", f"{address}/3", {"content": "我家的猫叫花卷"})
     assert (reworded.status_code, reworded.json()["draft"]["columns"]["content"]) == (200, "我家的猫叫花卷")
     removed = send(api, "PATCH", f"{address}/1", {"removed": True})
@@ -210,15 +210,15 @@ def test_a_plan_is_changed_row_by_row_then_approved(held: Batch, api: Api) -> No
     assert send(api, "PATCH", f"{address}/9", {"removed": True}).status_code == 404
     for wrong in ({}, {"removed": False}, {"removed": True, "content": "x"}):
         assert send(api, "PATCH", f"{address}/3", wrong).status_code == 400
-    done = api.post(f"batches/{held.uid}/approve").json()
+    done = api.post(f"batches/{waiting_batch.uid}/approve").json()
     assert rows(done) == [("create", "left"), ("merge", "left"), ("change", "applied")]
     assert send(api, "PATCH", f"{address}/3", {"removed": True}).json()["errors"][0]["code"] == "batch_settled"
 
 
-def test_what_is_refused_is_never_applied(held: Batch, api: Api) -> None:
-    refused = api.post(f"batches/{held.uid}/refuse").json()
+def test_what_is_refused_is_never_applied(waiting_batch: Batch, api: Api) -> None:
+    refused = api.post(f"batches/{waiting_batch.uid}/refuse").json()
     assert (refused["state"], refused["decided_by"]) == ("refused", "bot:bot")
-    again = api.post(f"batches/{held.uid}/approve")
+    again = api.post(f"batches/{waiting_batch.uid}/approve")
     assert (again.status_code, again.json()["errors"][0]["code"]) == (409, "batch_settled")
     assert live() == set(TEXTS)
 
@@ -237,8 +237,8 @@ def test_a_batch_is_taken_back_in_part_and_leaves_what_was_changed_since(
     assert [row["note"] for row in rest["changes"]["results"] if row["note"]] == ["changed"]
     forced = api.post(f"batches/{made['id']}/undo", {"force": True})
     assert forced.status_code == 201 and live() == set(TEXTS)
-    told = api.get(f"batches/{made['id']}").json()
-    assert (told["state"], len(told["undone_by"])) == ("undone", 3)
+    shown = api.get(f"batches/{made['id']}").json()
+    assert (shown["state"], len(shown["undone_by"])) == ("undone", 3)
     assert api.post(f"batches/{made['id']}/undo").status_code == 409
 
 
@@ -251,13 +251,13 @@ def test_an_undo_is_taken_back_too(make: Make, entries: list[str], api: Api) -> 
 
 
 def test_what_is_large_is_left_to_the_worker(
-    held: Batch, api: Api, monkeypatch: pytest.MonkeyPatch, django_capture_on_commit_callbacks: Any
+    waiting_batch: Batch, api: Api, monkeypatch: pytest.MonkeyPatch, django_capture_on_commit_callbacks: Any
 ) -> None:
     asked: list[Any] = []
     monkeypatch.setattr(tasks, "INLINE_ROWS", 1)
     monkeypatch.setattr(tasks, "async_task", lambda *what, **_group: asked.append(what))
     with django_capture_on_commit_callbacks(execute=True):
-        answer = api.post(f"batches/{held.uid}/approve")
+        answer = api.post(f"batches/{waiting_batch.uid}/approve")
     assert (answer.status_code, answer.json()["state"]) == (202, "applying")
     tasks.carry_out(*asked[0][1:])
-    assert api.get(f"batches/{held.uid}").json()["state"] == "applied"
+    assert api.get(f"batches/{waiting_batch.uid}").json()["state"] == "applied"

@@ -17,7 +17,7 @@ from tests.memories.batches.conftest import SUBJECTS, applied, live, planned, re
 pytestmark = pytest.mark.django_db
 
 
-def said(*args: Any, **options: Any) -> str:
+def output_of(*args: Any, **options: Any) -> str:
     out = StringIO()
     call_command("batch", *map(str, args), stdout=out, **options)
     return out.getvalue()
@@ -29,7 +29,7 @@ def entries(scope: Scope) -> list[Entry]:
 
 
 @pytest.fixture
-def held(scope: Scope, entries: list[Entry]) -> Batch:
+def waiting_batch(scope: Scope, entries: list[Entry]) -> Batch:
     Entry.objects.filter(pk=entries[0].pk).update(pinned=True)
     steps = [step(BatchVerb.CHANGE, entries[0], columns={"content": "the port of staging is 9090"})]
     return planned(scope, steps, "night", judged=True)
@@ -40,62 +40,62 @@ def done(scope: Scope, entries: list[Entry]) -> Batch:
     return applied(scope, [step(BatchVerb.EXPIRE, entry) for entry in entries], "day")
 
 
-def test_a_list_is_a_table_and_narrowed_by_state(held: Batch, scope: Scope) -> None:
-    shown = said("list", state="proposed").splitlines()
-    assert len(shown) == 2 and shown[1].startswith(held.uid.hex[-8:])
+def test_a_list_is_a_table_and_narrowed_by_state(waiting_batch: Batch, scope: Scope) -> None:
+    shown = output_of("list", state="proposed").splitlines()
+    assert len(shown) == 2 and shown[1].startswith(waiting_batch.uid.hex[-8:])
     assert "Pinned memories it would change: 1." in shown[1]
-    assert len(said("list", state="applied").splitlines()) == 1
+    assert len(output_of("list", state="applied").splitlines()) == 1
     with translation.override("zh-hans"):
-        assert "待批准" in said("list") and "将更改已固定的记忆：1 条。" in said("list")
+        assert "待批准" in output_of("list") and "将更改已固定的记忆：1 条。" in output_of("list")
 
 
-def test_a_workspace_sees_its_own(held: Batch, stranger: Workspace) -> None:
-    assert json.loads(said("list", json=True, workspace="Charlie's")) == []
+def test_a_workspace_sees_its_own(waiting_batch: Batch, stranger: Workspace) -> None:
+    assert json.loads(output_of("list", json=True, workspace="Charlie's")) == []
     with pytest.raises(CommandError, match="No such batch"):
-        said("show", held.uid, workspace="Charlie's")
+        output_of("show", waiting_batch.uid, workspace="Charlie's")
     with pytest.raises(CommandError, match="no workspace"):
-        said("list", workspace="nobody's")
+        output_of("list", workspace="nobody's")
 
 
-def test_a_batch_is_shown_word_by_word_by_any_end_of_its_id(held: Batch) -> None:
-    for asked in (held.uid, held.uid.hex, held.uid.hex[-8:].upper()):
-        assert "[-8080-]{+9090+}" in said("show", asked)
+def test_a_batch_is_shown_word_by_word_by_any_end_of_its_id(waiting_batch: Batch) -> None:
+    for asked in (waiting_batch.uid, waiting_batch.uid.hex, waiting_batch.uid.hex[-8:].upper()):
+        assert "[-8080-]{+9090+}" in output_of("show", asked)
 
 
-def test_json_is_what_the_api_answers(held: Batch) -> None:
-    told = json.loads(said("show", held.uid, json=True))
-    assert (told["id"], told["held_because"][0]["code"]) == (str(held.uid), "pinned")
-    assert told["changes"][0]["diff"][1:] == [["-", "8080"], ["+", "9090"]]
+def test_json_is_what_the_api_answers(waiting_batch: Batch) -> None:
+    batch_json = json.loads(output_of("show", waiting_batch.uid, json=True))
+    assert (batch_json["id"], batch_json["held_because"][0]["code"]) == (str(waiting_batch.uid), "pinned")
+    assert batch_json["changes"][0]["diff"][1:] == [["-", "8080"], ["+", "9090"]]
 
 
-def test_what_waits_is_approved_in_the_name_of_who_did(held: Batch, scope: Scope) -> None:
-    assert json.loads(said("approve", held.uid, json=True))["decided_by"] == f"command:{getuser()}"
+def test_what_waits_is_approved_in_the_name_of_who_did(waiting_batch: Batch, scope: Scope) -> None:
+    assert json.loads(output_of("approve", waiting_batch.uid, json=True))["decided_by"] == f"command:{getuser()}"
     assert "the port of staging is 9090" in live(scope)
     with pytest.raises(CommandError, match="past that"):
-        said("refuse", held.uid)
+        output_of("refuse", waiting_batch.uid)
 
 
-def test_what_waits_is_refused(held: Batch, scope: Scope) -> None:
-    said("refuse", held.uid)
-    held.refresh_from_db()
-    assert held.state == BatchState.REFUSED and SUBJECTS[0] in live(scope)
+def test_what_waits_is_refused(waiting_batch: Batch, scope: Scope) -> None:
+    output_of("refuse", waiting_batch.uid)
+    waiting_batch.refresh_from_db()
+    assert waiting_batch.state == BatchState.REFUSED and SUBJECTS[0] in live(scope)
 
 
 def test_a_batch_is_undone_in_part_then_whole_then_that_undone(done: Batch, scope: Scope) -> None:
-    said("undo", done.uid, rows="1,2", reason="not these")
+    output_of("undo", done.uid, rows="1,2", reason="not these")
     assert live(scope) == set(SUBJECTS[:2])
-    undo = json.loads(said("undo", done.uid, json=True))
+    undo = json.loads(output_of("undo", done.uid, json=True))
     assert (undo["undoes"], undo["by"]) == (str(done.uid), f"command:{getuser()}")
     assert live(scope) == set(SUBJECTS[:4])
-    said("undo", undo["id"])
+    output_of("undo", undo["id"])
     assert live(scope) == set(SUBJECTS[:2])
 
 
 def test_what_was_changed_since_is_left_unless_forced(done: Batch, entries: list[Entry], scope: Scope) -> None:
     Entry.objects.filter(pk=entries[0].pk).update(topic="ports")
-    assert "It was changed meanwhile." in said("undo", done.uid)
+    assert "It was changed meanwhile." in output_of("undo", done.uid)
     assert SUBJECTS[0] not in live(scope)
-    said("undo", done.uid, force=True)
+    output_of("undo", done.uid, force=True)
     assert SUBJECTS[0] in live(scope)
 
 
@@ -108,15 +108,15 @@ def test_what_was_changed_since_is_left_unless_forced(done: Batch, entries: list
         (["show", ""], "Which batch"),
     ],
 )
-def test_what_cannot_be_found_is_one_sentence(args: list[str], why: str, held: Batch) -> None:
+def test_what_cannot_be_found_is_one_sentence(args: list[str], why: str, waiting_batch: Batch) -> None:
     with pytest.raises(CommandError, match=why) as refused:
-        said(*args)
+        output_of(*args)
     assert refused.value.returncode == 1
 
 
 def test_rows_are_numbers(done: Batch) -> None:
     with pytest.raises(CommandError, match="such as 1,2"):
-        said("undo", done.uid, rows="1;2")
+        output_of("undo", done.uid, rows="1;2")
 
 
 def test_chinese_stands_in_columns_too() -> None:

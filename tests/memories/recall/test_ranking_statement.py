@@ -38,7 +38,7 @@ def plan_of(scope: Scope, message: str, **asked: Any) -> str:
 
 
 @pytest.fixture
-def told(scope: Scope) -> Scope:
+def violin_scope(scope: Scope) -> Scope:
     drafts = [
         make_draft(scope, f"Mia played the violin {n} times 米娅拉过{n}次小提琴", slots={"speaker": "mia"})
         for n in range(20)
@@ -52,9 +52,9 @@ def told(scope: Scope) -> Scope:
 @pytest.mark.parametrize(
     "message", ["how often did Mia play the violin?", "米娅昨天拉小提琴了吗？", "what did mia play on 28 Feb 2026?"]
 )
-def test_of_every_entry_it_reads_one_narrow_index(told: Scope, message: str) -> None:
-    assert INDEX in plan_of(told, message)
+def test_of_every_entry_it_reads_one_narrow_index(violin_scope: Scope, message: str) -> None:
+    assert INDEX in plan_of(violin_scope, message)
 
 
-def test_what_only_the_entry_knows_is_read_of_the_entry(told: Scope) -> None:
-    assert INDEX not in plan_of(told, "how often did Mia play?", topic="music")
+def test_what_only_the_entry_knows_is_read_of_the_entry(violin_scope: Scope) -> None:
+    assert INDEX not in plan_of(violin_scope, "how often did Mia play?", topic="music")

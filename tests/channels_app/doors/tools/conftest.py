@@ -12,9 +12,9 @@ from memories.files.layout import ScopeFolder, scope_folder
 from memories.models import Scope, Workspace
 from tests.channels_app.doors.tools.reading import OWN
 from tests.conftest import NOW
-from tests.sessions_app.conftest import Talk, talk, told_time
+from tests.sessions_app.conftest import Talk, clock_of_calls, talk
 
-__all__ = ["talk", "told_time"]
+__all__ = ["talk", "clock_of_calls"]
 
 
 @pytest.fixture(autouse=True)
@@ -29,7 +29,7 @@ def folder(workspace: Workspace) -> ScopeFolder:
 
 
 @pytest.fixture
-def known(talk: Talk) -> Scope:
+def own_scope(talk: Talk) -> Scope:
     talk.say("the boat leaves at noon", "aye aye")
     scope = Scope.objects.get(key=OWN)
     day = EventDraft(scope=scope, local_date=date(2026, 2, 27), content="The violin was repaired")

@@ -14,11 +14,11 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def known(talk: Talk) -> None:
+def violin_turn(talk: Talk) -> None:
     talk.say("my violin teacher is called Rosa", "a fine name")
 
 
-@pytest.mark.usefixtures("known")
+@pytest.mark.usefixtures("violin_turn")
 @pytest.mark.parametrize("form", FORMS)
 def test_it_works(talk: Talk, form: str) -> None:
     answer = by_model(talk, "memory_search", {"query": "violin teacher", "max_results": None}, form=form)
@@ -38,7 +38,7 @@ def test_it_works(talk: Talk, form: str) -> None:
     assert len(answer["message"]) == len(expected) + 1
 
 
-@pytest.mark.usefixtures("known")
+@pytest.mark.usefixtures("violin_turn")
 @pytest.mark.parametrize("form", FORMS)
 def test_several_calls_are_answered_in_their_order(talk: Talk, form: str) -> None:
     calls = [model_call(form, "memory_search", {"query": query}, f"c{n}") for n, query in enumerate(["violin", "boat"])]
@@ -86,7 +86,7 @@ def test_what_no_text_may_hold_is_told_to_the_model_that_wrote_it(talk: Talk) ->
         assert (answer["is_error"], answer["errors"][0]["attr"]) == (True, "query")
 
 
-@pytest.mark.usefixtures("known")
+@pytest.mark.usefixtures("violin_turn")
 def test_servers_that_leave_things_out_are_understood(talk: Talk) -> None:
     """Arguments as an object, and a call without an id."""
     call = {"function": {"name": "memory_search", "arguments": {"query": "violin"}}}

@@ -102,7 +102,7 @@ def test_files_of_other_editors_can_be_read(talk: Talk, folder: ScopeFolder) -> 
 # memories, days, messages
 
 
-@pytest.mark.usefixtures("known")
+@pytest.mark.usefixtures("own_scope")
 def test_every_path_of_a_search_can_be_read(talk: Talk) -> None:
     found = tool(talk, "memory_search", query="boat violin noon", min_score=0)["results"]
     assert {one["source"] for one in found} >= {"entries", "daily_events"}
@@ -111,7 +111,7 @@ def test_every_path_of_a_search_can_be_read(talk: Talk) -> None:
             assert get(talk, path)["found"], path
 
 
-@pytest.mark.usefixtures("known")
+@pytest.mark.usefixtures("own_scope")
 def test_memories_days_and_messages_are_read_whole_with_who_and_when(talk: Talk) -> None:
     read = {source: get(talk, path) for source, path in paths().items()}
     assert read["entries"]["text"] == "User: the boat leaves at noon\nAssistant: aye aye"
@@ -127,7 +127,7 @@ def test_memories_days_and_messages_are_read_whole_with_who_and_when(talk: Talk)
 
 
 @pytest.mark.thorough
-@pytest.mark.usefixtures("known")
+@pytest.mark.usefixtures("own_scope")
 def test_another_scope_looks_as_if_nothing_were_there(talk: Talk, workspace: Workspace, stranger: Workspace) -> None:
     other = {**TELEGRAM, "peer": "u7", "chat": "c9"}
     talk.say("hello", address=other)
@@ -141,7 +141,7 @@ def test_another_scope_looks_as_if_nothing_were_there(talk: Talk, workspace: Wor
         tool(own, "memory_get", path=path, status=404)
 
 
-def test_what_is_out_of_use_looks_as_if_it_were_not_there(talk: Talk, known: Scope) -> None:
+def test_what_is_out_of_use_looks_as_if_it_were_not_there(talk: Talk, own_scope: Scope) -> None:
     told = paths()
     talk.request("DELETE", f"{told['entries']}")
     assert refused(talk, told["entries"]) == REFUSED
@@ -150,13 +150,13 @@ def test_what_is_out_of_use_looks_as_if_it_were_not_there(talk: Talk, known: Sco
     assert refused(talk, told["daily_events"]) == REFUSED
 
 
-def test_a_message_there_is_not_gives_empty_text(talk: Talk, known: Scope) -> None:
+def test_a_message_there_is_not_gives_empty_text(talk: Talk, own_scope: Scope) -> None:
     place = paths()["session_events"].rpartition("/")[0]
     for path in (f"{place}/event-0", f"{place}/event-{2**63}", f"{place}/event-{10**18}"):
         assert (get(talk, path)["text"], get(talk, path)["found"]) == ("", False)
 
 
-def test_past_its_term_nothing_is_told(talk: Talk, known: Scope) -> None:
+def test_past_its_term_nothing_is_told(talk: Talk, own_scope: Scope) -> None:
     told = paths()
     later = {"X-Memplatform-Now": (NOW + timedelta(days=31)).isoformat()}
     for source, path in told.items():

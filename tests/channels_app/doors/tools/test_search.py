@@ -21,7 +21,7 @@ NOTE = {"type": EntryType.NOTE, "source": Source.FILE, "path": "memory/2026-02-2
 
 
 @pytest.fixture
-def known(talk: Talk) -> Scope:
+def own_scope(talk: Talk) -> Scope:
     """The deployment window, as a note, a message, a memory and a day tell of it."""
     talk.say("我们把部署窗口定在周四晚上十点", "好的，记下了", at=YESTERDAY)
     talk.say("my violin teacher is called Rosa", "a fine name", at=NOW - timedelta(days=9))
@@ -40,7 +40,7 @@ def results(talk: Talk, query: str, **asked: Any) -> list[dict[str, Any]]:
     return list(tool(talk, "memory_search", query=query, **asked)["results"])
 
 
-@pytest.mark.usefixtures("known")
+@pytest.mark.usefixtures("own_scope")
 def test_it_works(talk: Talk) -> None:
     answer = tool(talk, "memory_search", query="when is the deployment window?")
     first = answer["results"][0]
@@ -57,7 +57,7 @@ def test_it_works(talk: Talk) -> None:
     assert RecallTrace.objects.get(uid=answer["recall_id"]).message == "when is the deployment window?"
 
 
-@pytest.mark.usefixtures("known")
+@pytest.mark.usefixtures("own_scope")
 def test_a_search_that_asks_nothing_about_the_past_finds_messages_and_days_all_the_same(talk: Talk) -> None:
     found = results(talk, "violin")
     assert {one["source"] for one in found} >= {"entries", "daily_events"}
@@ -68,7 +68,7 @@ def test_a_search_that_asks_nothing_about_the_past_finds_messages_and_days_all_t
     assert scores == sorted(scores, reverse=True)
 
 
-@pytest.mark.usefixtures("known")
+@pytest.mark.usefixtures("own_scope")
 def test_a_message_whose_memory_is_found_is_its_evidence_and_no_result_beside_it(talk: Talk) -> None:
     found = results(talk, "部署窗口")
     turn = next(one for one in found if one["kind"] == "chat_turn")
@@ -76,19 +76,19 @@ def test_a_message_whose_memory_is_found_is_its_evidence_and_no_result_beside_it
     assert any(re.fullmatch(r"session_events/[0-9a-f-]{36}/1/event-\d+", path) for path in turn["evidence"])
 
 
-def test_a_message_nothing_else_tells_of_is_found_by_itself(talk: Talk, known: Scope) -> None:
+def test_a_message_nothing_else_tells_of_is_found_by_itself(talk: Talk, own_scope: Scope) -> None:
     Entry.objects.filter(content__contains="Rosa").update(archived_at=NOW)
     (found,) = [one for one in results(talk, "violin teacher") if "Rosa" in one["snippet"]]
     assert (found["source"], found["kind"], found["line"]) == ("session_events", "user", 1)
 
 
-@pytest.mark.usefixtures("known")
+@pytest.mark.usefixtures("own_scope")
 @pytest.mark.parametrize("mode", ["keyword", "fts", "vector", "hybrid"])
 def test_every_mode_finds_the_note(talk: Talk, mode: str) -> None:
     assert results(talk, "deployment window", mode=mode)[0]["path"] == "memory/2026-02-27.md"
 
 
-@pytest.mark.usefixtures("known")
+@pytest.mark.usefixtures("own_scope")
 def test_a_number_alone_is_looked_for(talk: Talk) -> None:
     talk.say("the door code of the cellar is 4711", "noted", at=YESTERDAY)
     assert "4711" in results(talk, "4711", mode="keyword")[0]["snippet"]
@@ -103,14 +103,14 @@ def test_nothing_found_is_said_in_the_workspaces_language(workspace: Workspace, 
     assert answer["note"].startswith(words) and answer["text"] == answer["note"]
 
 
-@pytest.mark.usefixtures("known")
+@pytest.mark.usefixtures("own_scope")
 def test_what_is_perhaps_not_enough_says_so(talk: Talk) -> None:
     answer = tool(talk, "memory_search", query="violin insurance receipt, invoice and policy number", mode="keyword")
     assert answer["results"] and answer["evidence"] in ("weak", "none")
     assert "not" in answer["note"] and "guess" in answer["note"]
 
 
-@pytest.mark.usefixtures("known")
+@pytest.mark.usefixtures("own_scope")
 def test_it_finds_no_more_than_it_is_asked_for_and_nothing_below_the_score(talk: Talk) -> None:
     many = results(talk, "violin window cat", min_score=0)
     assert len(many) > 2
@@ -122,14 +122,14 @@ def test_it_finds_no_more_than_it_is_asked_for_and_nothing_below_the_score(talk:
     assert results(talk, "violin window cat", min_score=9) == []
 
 
-@pytest.mark.usefixtures("known")
+@pytest.mark.usefixtures("own_scope")
 def test_events_can_be_left_out(talk: Talk) -> None:
     found = results(talk, "violin", include_session_events=False)
     assert found and {one["source"] for one in found} <= {"notes", "entries"}
     assert all(one["evidence"] == [] for one in found)
 
 
-def test_the_numbers_are_settings(talk: Talk, known: Scope, settings: Any) -> None:
+def test_the_numbers_are_settings(talk: Talk, own_scope: Scope, settings: Any) -> None:
     settings.MEMORY_SEARCH_MAX_RESULTS, settings.MEMORY_SEARCH_SNIPPET_CHARS = 1, 20
     (found,) = results(talk, "deployment window")
     assert len(found["snippet"]) <= 20 and found["cut"]
@@ -137,22 +137,22 @@ def test_the_numbers_are_settings(talk: Talk, known: Scope, settings: Any) -> No
     assert results(talk, "deployment window") == []
 
 
-def test_of_a_long_memory_the_part_that_answers_is_shown(talk: Talk, known: Scope) -> None:
+def test_of_a_long_memory_the_part_that_answers_is_shown(talk: Talk, own_scope: Scope) -> None:
     filler = "Nothing of note happened on this quiet day. " * 60
     entries.remember(
-        make_draft(known, f"{filler}The spare key lies under the blue pot. {filler}"), now=NOW, actor="test"
+        make_draft(own_scope, f"{filler}The spare key lies under the blue pot. {filler}"), now=NOW, actor="test"
     )
     found = next(one for one in results(talk, "where is the spare key?") if "quiet" in one["snippet"])
     assert "The spare key lies under the blue pot." in found["snippet"] and found["cut"]
 
 
-def test_what_was_taken_out_leaves_no_trace(talk: Talk, known: Scope) -> None:
+def test_what_was_taken_out_leaves_no_trace(talk: Talk, own_scope: Scope) -> None:
     entry = Entry.objects.get(content__contains="部署窗口")
     talk.request("DELETE", f"entries/{entry.uid}")
     assert "部署窗口" not in str(tool(talk, "memory_search", query="部署窗口"))
 
 
-def test_a_trace_asks_again_as_it_asked(talk: Talk, known: Scope) -> None:
+def test_a_trace_asks_again_as_it_asked(talk: Talk, own_scope: Scope) -> None:
     from memories.recall import recall
     from memories.recall.traces import query_of
 
@@ -165,15 +165,15 @@ def test_a_trace_asks_again_as_it_asked(talk: Talk, known: Scope) -> None:
     }
 
 
-def test_what_a_group_may_not_hear_is_not_found_there(talk: Talk, known: Scope) -> None:
+def test_what_a_group_may_not_hear_is_not_found_there(talk: Talk, own_scope: Scope) -> None:
     talk.say("the group meets at the harbour", "see you", address=GROUP)
     found = results(talk, "deployment window harbour violin salmon 部署窗口", at=GROUP, min_score=0)
     assert found and all("harbour" in one["snippet"] or one["snippet"] == "see you" for one in found)
 
 
-def test_a_scope_is_searched_alone(talk: Talk, known: Scope) -> None:
+def test_a_scope_is_searched_alone(talk: Talk, own_scope: Scope) -> None:
     talk.say("the boat is blue", "ok", address={**TELEGRAM, "peer": "u7", "chat": "c9"})
-    assert "blue" not in str(tool(talk, "memory_search", at=known.key, query="the boat is blue"))
+    assert "blue" not in str(tool(talk, "memory_search", at=own_scope.key, query="the boat is blue"))
     assert "blue" in str(tool(talk, "memory_search", at="telegram:direct_u7", query="the boat is blue"))
 
 

@@ -62,7 +62,7 @@ def test_a_groups_own_files_and_messages_are_read_there_and_nowhere_else(talk: T
 
 
 @pytest.mark.parametrize("rule", ["none", "same_chat", "all"])
-def test_no_group_reads_a_private_message(talk: Talk, workspace: Workspace, known: Scope, rule: str) -> None:
+def test_no_group_reads_a_private_message(talk: Talk, workspace: Workspace, own_scope: Scope, rule: str) -> None:
     listen(workspace, rule)
     told = paths()
     assert refused(talk, told["session_events"], at=GROUP) == REFUSED

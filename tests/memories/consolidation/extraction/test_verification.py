@@ -26,18 +26,18 @@ def facts() -> dict[str, str]:
 
 
 @pytest.fixture
-def said(api: Api, model: FakeModel) -> None:
+def nuts_turn(api: Api, model: FakeModel) -> None:
     say(api, "nuts make me swell up, and my desk is by the window", "Noted.", slots={"speaker": "Sam"})
 
 
-def test_a_paraphrase_is_kept_and_verified(said: None, model: FakeModel) -> None:
+def test_a_paraphrase_is_kept_and_verified(nuts_turn: None, model: FakeModel) -> None:
     model.script = [answering(NUTS)]
     counts = extract()
     assert facts() == {"Sam is allergic to nuts.": Verification.VERIFIED}
     assert (counts["verified"], counts["refused"], counts["decoys_passed"]) == (1, 0, 0)
 
 
-def test_the_model_is_told_once_what_was_wrong_with_which_fact(said: None, model: FakeModel) -> None:
+def test_the_model_is_told_once_what_was_wrong_with_which_fact(nuts_turn: None, model: FakeModel) -> None:
     model.otherwise = answering(NUTS, BUILD, fact("Sam agreed.", "Noted"))
     assert extract()["refused"] == 2
     first, second = model.requests
@@ -49,7 +49,7 @@ def test_the_model_is_told_once_what_was_wrong_with_which_fact(said: None, model
     assert facts() == {"Sam is allergic to nuts.": Verification.VERIFIED}
 
 
-def test_a_mended_fact_is_kept_with_the_sound_ones_the_model_did_not_repeat(said: None, model: FakeModel) -> None:
+def test_a_mended_fact_is_kept_with_the_sound_ones_the_model_did_not_repeat(nuts_turn: None, model: FakeModel) -> None:
     moved = fact("Sam sits by the window.", "my desk is by the window")
     model.script = [answering(NUTS, DESK, BUILD), answering(DESK, moved)]
     assert extract()["refused"] == 0
@@ -61,7 +61,7 @@ def test_a_mended_fact_is_kept_with_the_sound_ones_the_model_did_not_repeat(said
 @pytest.mark.thorough
 @pytest.mark.parametrize("reader", ["agrees", "is unsure", "is credulous", "is off"])
 def test_a_doubt_is_dispelled_by_a_reader_that_is_believed_and_agrees(
-    said: None, model: FakeModel, reader: str, settings: Any
+    nuts_turn: None, model: FakeModel, reader: str, settings: Any
 ) -> None:
     model.otherwise = answering(NUTS, LIMA)
     model.verdicts = {LIMA["content"]: "unsure" if reader == "is unsure" else "entailed"}
@@ -76,13 +76,13 @@ def test_a_doubt_is_dispelled_by_a_reader_that_is_believed_and_agrees(
     assert len(model.requests) == (2 if reader == "is off" else 1)  # nobody else can dispel it: it is sent back
 
 
-def test_an_answer_with_nothing_wrong_is_not_sent_back(said: None, model: FakeModel) -> None:
+def test_an_answer_with_nothing_wrong_is_not_sent_back(nuts_turn: None, model: FakeModel) -> None:
     model.script = [answering(NUTS, DESK)]
     extract()
     assert (len(model.requests), len(model.readings)) == (1, 1)
 
 
-def test_the_reader_does_not_see_what_the_first_answer_said_of_its_facts(said: None, model: FakeModel) -> None:
+def test_the_reader_does_not_see_what_the_first_answer_said_of_its_facts(nuts_turn: None, model: FakeModel) -> None:
     reasoned = {**NUTS, "topic": "becauseisaidso", "importance": 1.0}
     model.script = [answering(reasoned, summary="Sam told of an allergy, and that is becauseisaidso.")]
     extract()
@@ -95,7 +95,7 @@ def test_the_reader_does_not_see_what_the_first_answer_said_of_its_facts(said: N
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("verdict", ["contradicted", "not_stated", "unsure"])
-def test_what_the_reader_says_decides(said: None, model: FakeModel, verdict: str) -> None:
+def test_what_the_reader_says_decides(nuts_turn: None, model: FakeModel, verdict: str) -> None:
     model.script = [answering(NUTS, DESK)]
     model.verdicts = {NUTS["content"]: verdict}
     extract()
@@ -107,7 +107,9 @@ def test_what_the_reader_says_decides(said: None, model: FakeModel, verdict: str
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("how", ["credulous", "fails", "off", "the budget is spent"])
-def test_what_nobody_who_is_believed_has_read_is_quoted(said: None, model: FakeModel, how: str, settings: Any) -> None:
+def test_what_nobody_who_is_believed_has_read_is_quoted(
+    nuts_turn: None, model: FakeModel, how: str, settings: Any
+) -> None:
     model.script = [answering(NUTS, DESK, summary="Sam told of nuts and a desk.")]
     first = model.script[0]
 
@@ -168,7 +170,7 @@ def test_where_model_and_reader_agree_it_is_replaced_though_the_words_do_not_con
     assert (counts["replaced"], counts["proposed"]) == (replaced, 0)
 
 
-def test_a_sentence_of_the_summary_the_reader_refuses_is_left_out_alone(said: None, model: FakeModel) -> None:
+def test_a_sentence_of_the_summary_the_reader_refuses_is_left_out_alone(nuts_turn: None, model: FakeModel) -> None:
     good, bad = "Sam is allergic to nuts.", "Sam hates windows."
     model.script = [answering(summary=f"{good} {bad}")]
     model.verdicts = {bad: "contradicted"}
