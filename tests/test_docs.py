@@ -13,6 +13,9 @@ from django.core.management import get_commands
 from django.db import connection
 from django.urls import URLPattern, URLResolver, get_resolver
 
+from benchmarks.__main__ import BY_HAND
+from benchmarks.__main__ import MEASUREMENTS as QUICK
+from evals.measurements.__main__ import MEASUREMENTS
 from memories.conf import MemorySettings
 from memories.models import BotKey, Workspace
 from memories.models.table import tables
@@ -145,6 +148,17 @@ def test_every_word_of_make_is_documented() -> None:
     assert {word for word in listed if word.startswith("make ")} == words
     only_python = {word for word in WORDS if f"make {word}" not in words}
     assert {word.split()[2] for word in listed if word.startswith("python3 bootstrap.py")} == only_python
+
+
+def test_every_measurement_that_is_named_is_there() -> None:
+    pages = "\n".join(page.read_text() for page in PAGES)
+    named = set(re.findall(r"python -m (benchmarks|evals\.measurements) ([a-z]\w+)", pages))
+    named |= {("benchmarks", name) for name in re.findall(r"make bench ARGS=\"?(\w+)", pages)}
+    there = {"benchmarks": {*QUICK, *BY_HAND}, "evals.measurements": set(MEASUREMENTS)}
+    listed = read("commands.md")
+    assert len(named) > 20
+    assert [(room, name) for room, name in sorted(named) if name not in there[room]] == []
+    assert [name for name in MEASUREMENTS if f"`python -m evals.measurements {name}" not in listed] == []
 
 
 # schema

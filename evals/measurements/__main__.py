@@ -6,6 +6,7 @@ from benchmarks import harness
 from benchmarks.harness import BUNDLED, DATABASE, HASHED, PLATFORM
 
 MEASUREMENTS = {
+    "answerable": (DATABASE, BUNDLED),
     "references": (DATABASE, BUNDLED),
     "notes_recall": (DATABASE, BUNDLED),
     "compression": (DATABASE, HASHED),
