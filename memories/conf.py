@@ -91,6 +91,8 @@ class MemorySettings:
     SESSION_EVENT_EMBED_BATCH: int = 16
     SESSION_EVENT_EMBED_CHARS: int = 300  # of a message; of a Chinese one they take half a second
 
+    UNREAD_TURN_TTL: timedelta = timedelta(days=365)  # of a turn no model has drawn facts from; then its own term
+
     # recall (A7, A8)
     MAX_RECALLS: int = 8
     FUSION: str = Fusion.RELATIVE

@@ -140,6 +140,15 @@ def category_rule(category: str) -> CategoryRule:
     return _CATEGORY_RULES.get(category, _UNSORTED)
 
 
+#: Days a turn counts in full that no model has drawn facts from.
+FRESH_DAYS = 30
+
+
+def unread_decay(days: float) -> float:
+    """What is left, 0–1, of a turn that no model has drawn facts from: it stays, and sinks."""
+    return _SLOW.at(days - FRESH_DAYS)
+
+
 def decay(category: str, days: float) -> float:
     """What is left of a memory, 0–1, so many days after it was last used (D4)."""
     return category_rule(category).curve.at(days)

@@ -207,6 +207,8 @@ def flush_by_bot(
                 statement.judge(Reading.UNSURE)
         results = store_candidates(session, checked, may_reach=may_reach, now=now, actor=actor)
         flush = _record(session, results.counts, goes_on_with=goes_on_with, no_reply=no_reply, now=now, actor=actor)
+        read = {session.origin_of(event): event.at for event in session.spoken()}
+        entries.mark_read(session.workspace_id, read, now=now)  # the bot's model has
     return flush, results
 
 

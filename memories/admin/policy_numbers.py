@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from datetime import timedelta
 from itertools import groupby
 from typing import Any
 
@@ -13,7 +14,7 @@ from unfold.widgets import UnfoldAdminTextInputWidget
 from memories.choices import EntryType, PolicyKind, ScopeKind
 from memories.conf import conf
 from memories.kinds import type_rule
-from memories.models.policy import WEIGHTS, Policies, Subject
+from memories.models.policy import UNREAD_TURN_DAYS, WEIGHTS, Policies, Subject
 from memories.recall.ranking import fitted_weights
 
 #: The kinds of policies, each with what it does in a sentence above its form.
@@ -89,6 +90,11 @@ _WEIGHTS = {
     "relevance_likely": _Weight(
         _("Least relevance in a prompt"),
         _("What is less likely to help is not put into a prompt; of memories with 0.2, one in five helps."), _SHARE, 1,
+    ),
+    "unread_turn_days": _Weight(
+        _("Days of an unread turn"),
+        _("A turn no model has drawn facts from lives so long: what it says stands nowhere else."),
+        _("days"), 180_000, 1,
     ),
     "relevance_wide": _Weight(
         _("Least relevance in a search"),
@@ -169,6 +175,8 @@ class Number:
         kind, entry_type, scope_kind, name = self.subject
         if kind == PolicyKind.WEIGHT:
             fitted = fitted_weights().get(name.removeprefix("feature_"), 0.0)
+            if name == UNREAD_TURN_DAYS:
+                return conf.UNREAD_TURN_TTL / timedelta(days=1)
             return float(getattr(conf, name.upper(), fitted))
         rule = type_rule(entry_type)
         if kind == PolicyKind.QUOTA:
@@ -195,7 +203,7 @@ class Number:
 def numbers_of(kind: str) -> Iterator[Number]:
     """The numbers of a kind of policy."""
     if kind == PolicyKind.WEIGHT:
-        yield from (Number((kind, "", "", name.lower())) for name in WEIGHTS)
+        yield from (Number((kind, "", "", name.lower())) for name in (*WEIGHTS, UNREAD_TURN_DAYS))
         return
     for entry_type in EntryType:
         for scope_kind in ScopeKind:

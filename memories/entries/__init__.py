@@ -11,6 +11,7 @@ from memories.entries.changes import (
     expire_with_copies,
     is_own_statement,
     link_sources,
+    mark_read,
     merge,
     restore,
     restore_many,

@@ -18,7 +18,7 @@ from django.db.models import Value
 from django.db.models.functions import Concat, Substr
 from django.utils.translation import gettext as _
 
-from memories.choices import Echo, LinkKind, ScopeKind, SkipReason
+from memories.choices import Echo, EntryType, LinkKind, ScopeKind, SkipReason
 from memories.entries import evidence, files, history, suppression
 from memories.entries.draft import Draft, check, marks_of
 from memories.entries.fields import COLUMN_SLOTS, DRAFTED, RESERVED_SLOTS, REVERTIBLE, SLOT_FIELD
@@ -301,6 +301,19 @@ def _locked(entry: Entry, actor: str, expected_version: int | None) -> Iterator[
         stored.scope = scope
         yield stored, scope
         scope_statistics.raise_version(scope)
+
+
+def mark_read(workspace_id: int, messages: Mapping[str, datetime], *, now: datetime) -> int:
+    """Note of the turns that rest on these messages, by when they were said, that a model drew facts from them (A9).
+
+    From here on they have the term of a turn; before, what they say stands nowhere else. A turn is made of the first of
+    its messages, so that only those since then are read.
+    """
+    if not messages:
+        return 0
+    unread = Entry.objects.filter(workspace_id=workspace_id, type=EntryType.CHAT_TURN, read_at__isnull=True)
+    since = min(messages.values())
+    return unread.filter(created_at__gte=since, origins__overlap=list(messages)).update(read_at=now)
 
 
 def _save(stored: Entry, scope: Scope, now: datetime, columns: list[str], slots: Mapping[str, str | None]) -> None:

@@ -52,6 +52,7 @@ FIELDS: Mapping[str, Use] = {
     "thread_id": _TEXT,
     "chats": _STATE,
     "origins": _STATE,
+    "read_at": Use.UNDO,
     "created_at": _STATE,
     "stated_at": _STATE,
     "expired_at": _STATE,

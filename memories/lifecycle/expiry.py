@@ -32,7 +32,7 @@ from django.db.models.functions import Exp, Extract, Greatest, Least
 
 from memories import batches
 from memories.batches.steps import ArchiveStep, ExpireStep, PurgeStep, RestoreStep
-from memories.choices import BatchState, BatchVerb, ChangeState, Due, EntryType, HoldReason, ScopeKind
+from memories.choices import BatchState, BatchVerb, ChangeState, Due, EntryType, HoldReason
 from memories.conf import conf
 from memories.exceptions import ScopeFrozen
 from memories.kinds import PASSING, category_rule
@@ -126,16 +126,7 @@ def newly_over(workspace_id: int, before: Policies, after: Policies, *, now: dat
 
 def _over_earlier(longer: Policies, shorter: Policies, now: datetime) -> Q:
     """The condition that an entry's time is over by one set of policies and not by the other."""
-    over = Q(type="")  # of no entry
-    for scope_kind in ScopeKind:
-        for entry_type in EntryType:
-            was, ttl = longer.ttl(entry_type, scope_kind), shorter.ttl(entry_type, scope_kind)
-            if ttl is None or (was is not None and was <= ttl):
-                continue
-            past = Q(type=entry_type, scope__kind=scope_kind, stated_at__lte=now - ttl)
-            since = Q() if was is None else Q(stated_at__gt=now - was)
-            over |= past & since & Q(expires_at__isnull=True, pinned=False)
-    return over
+    return shorter.over(now) & ~longer.over(now)
 
 
 def _expirable(workspace_id: int, policies: Policies, now: datetime) -> EntryQuerySet:

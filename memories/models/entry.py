@@ -93,7 +93,7 @@ class Entry(Sourced):
             "entry",
             leaves_out=("terms", "length", "fingerprint", "quarantined_at"),
             refers={"scope": "scope", "superseded_by": "entry"},
-            later={"names": []},
+            later={"names": [], "read_at": None},
         ),
     )
 
@@ -125,6 +125,12 @@ class Entry(Sourced):
 
     stated_at = models.DateTimeField(
         _("last stated"), help_text=_("Created, merged or repeated; time to live runs from here.")
+    )
+    read_at = models.DateTimeField(
+        _("read"),
+        null=True,
+        blank=True,
+        help_text=_("Of a turn: when a model drew facts from it; its term runs from here."),
     )
     expires_at = models.DateTimeField(_("expires"), null=True, blank=True, help_text=_("Wins over the policy."))
     review_at = models.DateTimeField(
@@ -178,7 +184,7 @@ class Entry(Sourced):
     class Meta:
         verbose_name = _("entry")
         verbose_name_plural = _("entries")
-        triggers = record_changes(along=("echo", "updated_at", "line_from", "line_to"))
+        triggers = record_changes(along=("echo", "read_at", "updated_at", "line_from", "line_to"))
         constraints = [
             models.UniqueConstraint(fields=["id", "workspace"], name="entry_in_workspace"),
             models.CheckConstraint(condition=Q(type__in=EntryType.values), name="entry_type_known"),
@@ -229,7 +235,9 @@ class Entry(Sourced):
             # all that recall asks of every entry of a scope: without it a question reads ten thousand wide rows
             models.Index(
                 fields=["scope", "id"],
-                include=["workspace", "type", "created_at", "stated_at", "expires_at", "pinned", "speaker"],
+                include=[
+                    *("workspace", "type", "created_at", "stated_at", "read_at", "expires_at", "pinned", "speaker"),
+                ],
                 condition=LIVE,
                 name="entry_live_in_scope",
             ),

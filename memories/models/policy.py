@@ -1,7 +1,7 @@
 """Policies: numbers that operators set per workspace; without a row the built-in default holds."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
 
 from django.db import models
@@ -23,6 +23,8 @@ WEIGHTS = (
     *("ALPHA", "MIN_SIMILARITY", "SPEAKER_BOOST", "DATE_BOOST", "RECENCY", "MAX_RECALLS"),
     *("RELEVANCE_LIKELY", "RELEVANCE_WIDE"),
 )
+#: Days a turn lives that no model has drawn facts from.
+UNREAD_TURN_DAYS = "unread_turn_days"
 #: A longer life never ends: calendars do before it.
 LONGEST_DAYS = 180_000
 #: The term of an entry restored after its time was over, where no policy gives one.
@@ -47,6 +49,11 @@ def ttls_in_words(reason: str) -> str:
         days = {"type": dict(EntryType.choices)[one["type"]], "days": one["days"], "by": by}
         words.append(gettext("%(type)s %(days)s d (%(by)s)") % days)
     return gettext("Times to live: %(ttls)s") % {"ttls": gettext("; ").join(words)}
+
+
+def begin_of(entry: Entry) -> datetime:
+    """From when on the term of an entry runs: since it was last stated, or a model read it."""
+    return max(entry.stated_at, entry.read_at) if entry.read_at else entry.stated_at
 
 
 #: What a policy is about: its kind, then a type of entry and a kind of scope, or the name of a weight.
@@ -87,6 +94,24 @@ class Policies:
             return None if days is None or days > LONGEST_DAYS else timedelta(days=days)
         return type_rule(entry_type).ttls.get(scope_kind)
 
+    def unread_ttl(self, scope_kind: str) -> timedelta | None:
+        """Time to live of a turn that no model has drawn facts from: what it says stands nowhere else (A9).
+
+        A workspace that says how long turns live means all of them, unless it says this as well.
+        """
+        own = self._rows.get((PolicyKind.WEIGHT, "", "", UNREAD_TURN_DAYS))
+        if own is not None:
+            return None if own > LONGEST_DAYS else timedelta(days=own)
+        ttl = self.ttl(EntryType.CHAT_TURN, scope_kind)
+        if ttl is None or (PolicyKind.TTL, EntryType.CHAT_TURN, scope_kind, "") in self._rows:
+            return ttl
+        return max(ttl, conf.UNREAD_TURN_TTL)
+
+    def ttl_of(self, entry: Entry, scope_kind: str) -> timedelta | None:
+        """Time to live of an entry; None: never ends by itself."""
+        is_unread = entry.type == EntryType.CHAT_TURN and entry.read_at is None
+        return self.unread_ttl(scope_kind) if is_unread else self.ttl(entry.type, scope_kind)
+
     def describe_ttls(self, scope_kind: str) -> str:
         """The times to live of a kind of scope, each with the version of its policy, for the reason of a batch."""
         ttls = []
@@ -97,10 +122,10 @@ class Policies:
                 ttls.append(_TTL_SHORT.format(type=entry_type.value, days=ttl / timedelta(days=1), by=by))
         return ", ".join(ttls)
 
-    def ends_at(self, stated_at: datetime, entry_type: str, scope_kind: str) -> datetime | None:
-        """The end of an entry stated at that moment; None: never."""
-        ttl = self.ttl(entry_type, scope_kind)
-        return None if ttl is None else stated_at + ttl
+    def ends_at(self, entry: Entry, begins: datetime) -> datetime | None:
+        """The end of an entry whose term runs from a moment; None: never."""
+        ttl = self.ttl_of(entry, entry.scope.kind)
+        return None if ttl is None else begins + ttl
 
     def over(self, now: datetime, *, scope_kind: str = "") -> Q:
         """The condition that an entry's time is over, of one kind of scope or all; recall serves it until then.
@@ -111,28 +136,39 @@ class Policies:
         for kind in [scope_kind] if scope_kind else ScopeKind.values:
             about = {} if scope_kind else {"scope__kind": kind}
             for entry_type in EntryType:
-                if (ttl := self.ttl(entry_type, kind)) is not None:
-                    past = Q(type=entry_type, stated_at__lte=now - ttl, **about)
-                    over |= past & Q(expires_at__isnull=True, pinned=False)
+                for past in self._past(entry_type, kind, now):
+                    over |= past & Q(expires_at__isnull=True, pinned=False, type=entry_type, **about)
         return over
+
+    def _past(self, entry_type: str, scope_kind: str, now: datetime) -> Iterator[Q]:
+        """The conditions that the term of an entry of this type is over."""
+        ttl = self.ttl(entry_type, scope_kind)
+        if entry_type != EntryType.CHAT_TURN:
+            if ttl is not None:
+                yield Q(stated_at__lte=now - ttl)
+            return
+        if ttl is not None:
+            yield Q(read_at__lte=now - ttl, stated_at__lte=now - ttl)
+        if (unread := self.unread_ttl(scope_kind)) is not None:
+            yield Q(read_at__isnull=True, stated_at__lte=now - unread)
 
     def end_of(self, entry: Entry) -> datetime | None:
         """The end of an entry: its own term wins; a pinned entry without a term never ends (A9)."""
         if entry.expires_at or entry.pinned:
             return entry.expires_at
-        return self.ends_at(entry.stated_at, entry.type, entry.scope.kind)
+        return self.ends_at(entry, begin_of(entry))
 
     def end_of_restored(self, entry: Entry, now: datetime) -> datetime | None:
         """The term of a restored entry: as long as a new one's, if its time is over, else None.
 
         When it was stated does not change, so that later statements stay newer.
         """
-        ends = self.ends_at(entry.stated_at, entry.type, entry.scope.kind)
-        return None if ends is None or ends > now else now + (ends - entry.stated_at)
+        ends = self.ends_at(entry, begin_of(entry))
+        return None if ends is None or ends > now else now + (ends - begin_of(entry))
 
     def end_of_undone(self, entry: Entry, now: datetime) -> datetime:
         """The term of an entry whose expiry is undone after its time: as long as a new one's, or NEW_TERM."""
-        return self.ends_at(now, entry.type, entry.scope.kind) or now + NEW_TERM
+        return self.ends_at(entry, now) or now + NEW_TERM
 
     def quota(self, entry_type: str, scope_kind: str) -> int | None:
         """How many of a kind one recall serves before the fill; None: as many as there are (A8)."""

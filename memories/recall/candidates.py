@@ -53,7 +53,7 @@ from memories.recall.question import NAMED_EXACTLY
 
 _READ = {
     "id", "uid", "type", "subtype", "scope_id", "content", "origins", "fingerprint", "importance", "category",
-    "created_at", "stated_at", "expires_at", "pinned", *MARKS.values(),
+    "created_at", "stated_at", "read_at", "expires_at", "pinned", *MARKS.values(),
     "channel", "chat_id", "session_id", "sender_id", "speaker", "thread_id",
     "version", "echo", "verification", "path", "line_from", "heading", "source", "names",
 }  # fmt: skip

@@ -125,18 +125,23 @@ def servable_filter(query: Query, policies: Policies, now: datetime) -> Conditio
         cutoff = (of_users if ScopeKind.USER in kinds else of_chats)[0]
     in_time = (
         "CASE WHEN e.expires_at IS NOT NULL THEN e.expires_at > %(now)s WHEN e.pinned THEN true"
-        f" ELSE coalesce(e.stated_at > {cutoff}, true) END"
+        f" ELSE coalesce(greatest(e.stated_at, e.read_at) > {cutoff}, true) END"
     )
     conditions = [LIVE_SQL, f"NOT {entries.CONTRADICTED_SQL}", in_time]
     return all_of((conditions, {"now": now} | of_users[1] | of_chats[1]), audience_filter(query))
 
 
 def _cutoff(kind: ScopeKind, policies: Policies, now: datetime) -> tuple[str, dict[str, Any]]:
-    """SQL of the moment since which an entry must have been stated, by its type; NULL: whenever."""
+    """SQL of the moment since which an entry must have been stated, or read, by its type; NULL: whenever."""
     ttls = {entry_type: policies.ttl(entry_type, kind) for entry_type in EntryType}
     cuts = {f"{kind}_{entry_type}": now - ttl for entry_type, ttl in ttls.items() if ttl is not None}
-    cases = [f"WHEN '{entry_type}' THEN %({kind}_{entry_type})s" for entry_type, ttl in ttls.items() if ttl is not None]
-    return f"CASE e.type {' '.join(cases)} END" if cases else "NULL::timestamptz", cuts
+    cases = [f"WHEN e.type = '{entry_type}' THEN %({kind}_{entry_type})s" for entry_type in ttls if ttls[entry_type]]
+    unread = policies.unread_ttl(kind)
+    if unread is not None:
+        cuts[f"{kind}_unread"] = now - unread
+    cut = f"%({kind}_unread)s" if unread is not None else "NULL::timestamptz"
+    cases.insert(0, f"WHEN e.type = '{EntryType.CHAT_TURN}' AND e.read_at IS NULL THEN {cut}")
+    return f"CASE {' '.join(cases)} END", cuts
 
 
 def audience_filter(query: Query) -> Condition:

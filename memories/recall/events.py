@@ -21,7 +21,7 @@ from django.db.models.functions import Lower
 from django.utils.module_loading import import_string
 
 from memories import llm
-from memories.choices import EntryType, ScopeKind, SecretsRule, Source
+from memories.choices import ScopeKind, SecretsRule, Source
 from memories.conf import conf
 from memories.entries import daily_events as days
 from memories.language import text
@@ -273,7 +273,7 @@ def _own_days(places: Sequence[SearchScope]) -> dict[int, SearchScope]:
 
 def _is_in_time(row: DailyEvent, places: dict[int, SearchScope], policies: Policies, now: datetime) -> bool:
     """Whether a day may still be told: without a model it is made of the words of turns, and has their term (A9)."""
-    ttl = policies.ttl(EntryType.CHAT_TURN, places[row.scope_id].scope.kind)
+    ttl = policies.unread_ttl(places[row.scope_id].scope.kind)
     is_quoted = bool(row.origins) and row.source in _BY_MACHINE and not llm.is_on()
     return not is_quoted or ttl is None or row.local_date > (now - ttl).date()
 

@@ -25,7 +25,7 @@ from memories import reranker
 from memories.choices import SUMMARY_SUBTYPES, Echo, EntryType, ScopeKind
 from memories.conf import conf
 from memories.index.contextual import bm25_weights
-from memories.kinds import decay
+from memories.kinds import decay, unread_decay
 from memories.language import text
 from memories.language.turns import is_turn, sides_of, substance_of
 from memories.language.word_lists import pattern, word_set
@@ -181,6 +181,8 @@ def _apply_time(item: Ranked, recency: float, now: datetime) -> None:
         used_at = max(filter(None, [entry.stated_at, item.candidate.last_accessed]))
         item.decay = entry.importance * decay(entry.category, (now - used_at).total_seconds() / 86_400)
     age = max((now - entry.stated_at).total_seconds(), 0.0)
+    if entry.type == EntryType.CHAT_TURN and entry.read_at is None:
+        item.decay = unread_decay(age / 86_400)
     item.recency = 1 + recency * math.exp(-age / (conf.RECENCY_FADES.total_seconds() or 1.0))
     if item.score > 0:
         item.score *= item.decay * item.recency

@@ -18,6 +18,7 @@ import structlog
 from django.db import DataError, IntegrityError, connections
 from django.db.models import QuerySet
 
+from memories import entries
 from memories.conf import conf
 from memories.consolidation import buffer
 from memories.consolidation.extraction import model, storage
@@ -104,6 +105,11 @@ def _work(run: _Run) -> None:
             with buffer.completing(batch):
                 part = f"extract:{batch.pk}"
                 stored = storage.store(result, workspace_id=batch.workspace_id, run=part, now=run.clock())
+                if result.cost:  # a model has read them
+                    read = {
+                        message.id: message.at for turn in batch.turns.all() for message in buffer.messages_of(turn)
+                    }
+                    entries.mark_read(batch.workspace_id, read, now=run.clock())
         except buffer.ClaimLost:
             log.warning("extraction.claim_lost", batch=batch.pk, workspace=batch.workspace_id)
             run.count({"lost": 1})

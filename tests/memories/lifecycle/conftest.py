@@ -13,12 +13,16 @@ SAID = ("the extraction batch came on Tuesday", "我家的猫叫年糕", "a bicy
 
 
 def remember(scope: Scope, *contents: str, days_ago: float = 40, **kwargs: Any) -> list[Entry]:
-    """Chat turns that were stated so many days before NOW."""
+    """Chat turns that were stated, and read by a model, so many days before NOW."""
     stated = NOW - timedelta(days=days_ago)
     kwargs = {"type": EntryType.CHAT_TURN, "source": Source.CONVERSATION_CAPTURE} | kwargs
     kwargs["slots"] = {"sender_id": "u42"} | kwargs.get("slots", {})
     drafts = [make_draft(scope, content, at=stated, **kwargs) for content in contents]
-    return [answer.entry for answer in entries.remember_many(drafts, now=stated, actor="test")]
+    told = [answer.entry for answer in entries.remember_many(drafts, now=stated, actor="test")]
+    Entry.objects.filter(pk__in=[entry.pk for entry in told]).update(read_at=stated)
+    for entry in told:
+        entry.read_at = stated
+    return told
 
 
 def expire(workspace: Workspace, run: str = "expire:1:2026-03-01", **kwargs: Any) -> dict[str, int]:

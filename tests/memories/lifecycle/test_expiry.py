@@ -20,7 +20,9 @@ def remember(scope: Scope, content: str, *, days_ago: float, **kwargs: Any) -> E
     stated = NOW - timedelta(days=days_ago)
     kwargs = {"type": EntryType.CHAT_TURN, "source": Source.CONVERSATION_CAPTURE} | kwargs
     kwargs["slots"] = {"sender_id": "u42"} | kwargs.get("slots", {})
-    return entries.remember(make_draft(scope, content, at=stated, **kwargs), now=stated, actor="test").entry
+    entry = entries.remember(make_draft(scope, content, at=stated, **kwargs), now=stated, actor="test").entry
+    Entry.objects.filter(pk=entry.pk).update(read_at=stated)  # a model has
+    return entry
 
 
 def expire(workspace: Workspace, run: str = "expire:1:2026-03-01") -> dict[str, int]:
