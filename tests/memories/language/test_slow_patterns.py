@@ -25,7 +25,7 @@ BOUNDS = {
     "memories.recall.people._ENGLISH": people.LOOK_CHARS,
     "memories.recall.people._CHINESE": people.LOOK_CHARS,
     "memories.recall.question._SPOKEN": gate.LOOK_CHARS,
-    "memories.language.compare._RELATIONS": compare.STATEMENT_CHARS,
+    "memories.language.statement._RELATIONS": compare.STATEMENT_CHARS,
     "memories.language.likeness._KNOWN": 8,  # a run of signs is cut into known words only if it is as short
     "memories.language.likeness._MADE_OF_KNOWN": 8,
     "memories.language.amounts:": 100,  # an amount that was read before
@@ -33,10 +33,13 @@ BOUNDS = {
 }
 #: What is longer is no statement about one thing.
 BOUNDS |= {
-    f"memories.language.compare.{name}": 600
+    f"memories.language.{name}": 600
     for name in (
-        *("_NO_NEWS", "_AWAY", "_ADDS", "_OVER", "_DENIES_BY_END", "_NEW_", "_AT_", "_WITH_TOOL", "_KINDS"),
-        *("_CLAUSE", "_USER_OR_US", "_PRONOUN", "_WHO_FIRST", "_CHINESE_WHO", "_CHINESE_TIMES", "_CHINESE_VERBS"),
+        *("compare._KINDS", "compare._USER_OR_US", "compare._PRONOUN"),
+        *("statement._NO_NEWS", "statement._AWAY", "statement._BESIDE", "statement._OVER", "statement._DENIED_BY_END"),
+        *("statement._NEW_HOME", "statement._NEW_WORK", "statement._NEW_TOOL", "statement._AT_"),
+        *("statement._WITH_TOOL", "statement._CLAUSE", "statement._WHO_FIRST"),
+        *("statement._CHINESE_WHO", "statement._CHINESE_TIMES", "statement._CHINESE_VERBS"),
     )
 }
 BOUNDS |= {
@@ -150,7 +153,7 @@ def test_every_kind_of_pattern_is_found() -> None:
     """In a module, in a list, in an object, and where it is used."""
     found = {one.name for one in pumped.patterns()}
     assert {"sessions_app.choices._MENTION", "memories.language.redaction._FORMS[0]"} <= found
-    assert any(name.startswith("memories.language.compare._RELATIONS[0]") for name in found)
+    assert any(name.startswith("memories.language.statement._RELATIONS[0]") for name in found)
     assert any(re.fullmatch(r"memories\.tenancy\.keys:\d+", name) for name in found)
 
 

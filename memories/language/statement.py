@@ -1,0 +1,302 @@
+"""One text as rules read it: who it is about, which relation and value, whether it is denied, over, unsure, new.
+
+A `Statement` looks for each of these when it is first asked, and `read` keeps those of the texts asked about last, for
+each is compared with many. What two of them are to each other is judged in `compare.py`. What counts as unsure or as
+changed differs from judgement to judgement, by what it costs to be wrong; `statement.txt` holds the words, those of all
+judgements first. Pure and deterministic.
+"""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+
+from memories.language import subjects, text
+from memories.language.names import numbers, proper_names
+from memories.language.sentences import spoken_sentences
+from memories.language.text import HAN, begins_with_han
+from memories.language.word_lists import pattern, word_set, words
+
+#: Statements that are kept: texts, their sentences and their clauses.
+KEPT = 8_192
+NAME_WORDS = 4  # longer ones are no names
+
+# -- as `judge` reads it
+_NO_FACT = pattern("statement", "unsure_fact")
+_NEW_FACT = pattern("statement", "changed_fact")
+_DENIAL = pattern("statement", "denial")
+_NOW = pattern("statement", "now")
+_JUST = pattern("statement", "just")
+_LAST_MARK = re.compile(r"[,，;；。.!！]?$")
+
+# -- as `outdates` reads it
+_CLAUSE = re.compile(r"\s*(?:[,.;!?，。；！？\n]+|\band\b|\bbut\b|\bso\b)\s*", re.IGNORECASE)
+_NO_NEWS = pattern("statement", "unsure_news")
+_AWAY = pattern("statement", "away")
+_BESIDE = pattern("statement", "beside_news")
+_OVER = pattern("statement", "over")
+_DENIED_BY_END = re.compile(r"不(?P<what>.+?)了$|没(?:有)?(?P<had>.+?)了$")
+_NEW_HOME = pattern("statement", "new_home")
+_NEW_WORK = pattern("statement", "new_work")
+_NEW_TOOL = pattern("statement", "new_tool")
+_AT_HOME = pattern("statement", "at_home")
+_AT_WORK = pattern("statement", "at_work")
+_WITH_TOOL = pattern("statement", "with_tool")
+_WHO_FIRST = re.compile(r"^(?P<who>(?:the user|user|my \w+(?:'s \w+)?|our \w+|(?:the )?[\w-]+?'s \w+|[\w-]+))\s+(?=\S)")
+_CHINESE_WHO = re.compile(
+    rf"^(?P<who>(?:用户|本人)?[{HAN}]{{0,6}}?)(?:的?(?:家|公司))?(?=现在|目前|如今|已经|已|早|不|没|刚"
+    r"|最近|上个?[周月]|去年|今年|从|在|住|定居|用|使用|改|换|搬|喜欢|爱"
+    r"|养|有|是|叫|姓|辞|离|入职|跳槽|加入|戒|卖|停|退|开|每|会|说|学|吃|喝|做|分手|失业|被|结婚|放弃|取消|和"
+    r"|跟|最|对|打)"
+)
+_NOBODY = word_set("statement", "nobody")
+_CHINESE_TIMES = pattern("statement", "chinese_times")
+_CHINESE_VERBS = pattern("statement", "chinese_verbs")
+_TELLS_LITTLE = frozenset(map(text.stem, words("statement", "plain_verbs"))) | word_set("statement", "light_news")
+
+# -- as `corrects` reads it
+_UNSURE = pattern("statement", "unsure_correction", re.IGNORECASE)
+_CHANGED = pattern("statement", "changed_correction", re.IGNORECASE)
+_EVENT = pattern("statement", "event", re.IGNORECASE)
+_GONE = pattern("statement", "gone", re.IGNORECASE)
+_NEGATION = pattern("statement", "negation", re.IGNORECASE)
+_NOTE = re.compile(r"\A\W{0,8}+(?P<key>[^\s:：\[\]][^:：\n\[\]]{1,29}?)\s{0,3}(?:[:：]|->|→)\s{0,3}\S")
+_CHINESE_VALUE = re.compile(
+    r"[零〇一二两三四五六七八九十百千万\d点點半刻号號月日年周星期时時分元块塊楼樓层層把早晚上下午]+"
+)
+_LIGHT = frozenset(map(text.stem, word_set("statement", "light_correction")))
+
+
+@dataclass(frozen=True)
+class Relation:
+    """How statements about one thing are worded; `only_one`: nobody has two values of it."""
+
+    name: str
+    wording: re.Pattern[str]
+    only_one: bool = False
+
+
+def _relation(name: str, english: str, chinese: str, *, only_one: bool = False) -> Relation:
+    return Relation(name, re.compile(rf"^(?P<who>.*?) (?:{english}) (?P<what>.+)$|^{chinese}$"), only_one)
+
+
+#: The first that fits is taken.
+_RELATIONS = (
+    _relation(
+        "home",
+        r"(?:lives?|resides?|is living|settled|is based|are based|is located|are located|moved|relocated)"
+        r"(?: from .+?)? (?:in|at|to)",
+        r"(?P<who_>.*?)(?:从.+?)?(?:住在|居住在|定居在|定居|家在|搬到|搬去|搬家到|搬家去|搬至|位于|迁到|迁至)(?P<what_>.+)",
+        only_one=True,
+    ),
+    _relation(
+        "work",
+        r"(?:works|work|is working|is employed) (?:at|for|by)",
+        r"(?P<who_>.*?)(?:在(?P<what_>.+?)(?:工作|上班|任职|就职)|(?:就职于|任职于|供职于|入职|跳槽到|跳槽去)(?P<what__>.+))",
+    ),
+    _relation(
+        "use",
+        r"(?:uses?|is using|are using|switched(?: from .+?)? to|migrated(?: from .+?)? to)",
+        r"(?P<who_>.*?)(?:从.+?)?(?:改用|换用|换成|使用|用的是|用)(?P<what_>.+)",
+    ),
+    _relation("prefer", r"prefers?", r"(?P<who_>.*?)(?:更喜欢|偏好|偏爱)(?P<what_>.+)"),
+    _relation(
+        "be",
+        r"(?:is set to|was set to|(?:was |were |is |are )?(?:changed|renamed|moved|rescheduled|postponed)(?: from .+?)?"
+        r" to|is called|is named|is|are|equals)",
+        r"(?P<who_>.*?)(?:从.+?)?(?:改成|改为|改到|改名为|变成|推迟到|调整为|设为|设成|叫做|叫|是|为|在)(?P<what_>.+)",
+    ),
+)
+_WHO, _WHAT = ("who", "who_"), ("what", "what_", "what__")
+
+
+@dataclass(frozen=True)
+class Claim:
+    """Somebody or something, a relation, and a value."""
+
+    who: str
+    relation: Relation
+    value: str
+
+
+def _holds(wanted: re.Pattern[str], form: Callable[["Statement"], str]) -> cached_property[bool]:
+    """Whether a pattern is found in a form of a statement."""
+    return cached_property(lambda statement: wanted.search(form(statement)) is not None)
+
+
+@dataclass(frozen=True)
+class Statement:
+    """A text, a sentence or a clause, and what rules find in it."""
+
+    content: str
+
+    @cached_property
+    def things(self) -> frozenset[str]:
+        """What its subject is told apart by."""
+        return subjects.tells_apart(self.content)
+
+    @cached_property
+    def plain(self) -> str:
+        """On one line, folded."""
+        return " ".join(self.content.casefold().replace("’", "'").split())
+
+    # -- as a fact: what closes another
+
+    @cached_property
+    def line(self) -> str:
+        """Without the mark it ends with."""
+        return _LAST_MARK.sub("", self.plain)
+
+    is_no_fact = _holds(_NO_FACT, lambda one: one.line)
+    is_new_fact = _holds(_NEW_FACT, lambda one: one.line)
+    is_denial = _holds(_DENIAL, lambda one: one.line)
+    is_of_now = _holds(_NOW, lambda one: one.line)
+
+    @cached_property
+    def bare(self) -> str:
+        """Its line without the words that say when."""
+        return _without_times(self.line)
+
+    @cached_property
+    def bare_words(self) -> list[str]:
+        """The words of it that do not say when."""
+        return text.words(self.bare)
+
+    @cached_property
+    def affirmed_terms(self) -> frozenset[int]:
+        """The terms of what it denies, or says."""
+        return frozenset(text.terms(text.join_words(text.words(_without_times(_DENIAL.sub(" ", self.line))))))
+
+    @cached_property
+    def claim(self) -> Claim | None:
+        """What it says of whom, where it is worded as one of the relations."""
+        for relation in _RELATIONS:
+            if found := relation.wording.match(self.bare):
+                groups = found.groupdict()
+                who, what = (next((groups[n] for n in names if groups.get(n)), "") for names in (_WHO, _WHAT))
+                return Claim(who.strip(" ,，"), relation, what.strip(" ,，了"))
+        return None
+
+    # -- as news: what hides a line of the profile
+
+    @cached_property
+    def folded(self) -> str:
+        """Without the full stops around it."""
+        return self.plain.strip(" .。!！")
+
+    is_no_news = _holds(_NO_NEWS, lambda one: one.folded)
+    is_away = _holds(_AWAY, lambda one: one.folded)
+    is_beside = _holds(_BESIDE, lambda one: one.folded)
+    is_over = _holds(_OVER, lambda one: one.folded)
+    is_denied_by_end = _holds(_DENIED_BY_END, lambda one: one.folded)
+    names_new_home = _holds(_NEW_HOME, lambda one: one.folded)
+    names_new_work = _holds(_NEW_WORK, lambda one: one.folded)
+    names_new_tool = _holds(_NEW_TOOL, lambda one: one.folded)
+    is_of_home = _holds(_AT_HOME, lambda one: one.folded)
+    is_of_work = _holds(_AT_WORK, lambda one: one.folded)
+    is_of_tool = _holds(_WITH_TOOL, lambda one: one.folded)
+
+    @cached_property
+    def clauses(self) -> tuple["Statement", ...]:
+        """Its clauses, each by itself: one without a subject has that of the one before."""
+        parts = map(read, map(str.strip, _CLAUSE.split(self.content.replace("’", "'"))))
+        return tuple(part for part in parts if part.folded)
+
+    @cached_property
+    def who(self) -> str:
+        """Who it begins with; empty where that is nobody."""
+        if begins_with_han(self.folded):
+            found = _CHINESE_WHO.match(self.folded)
+            return found["who"].removesuffix("的") or "我" if found else ""
+        found = _WHO_FIRST.match(self.folded)
+        return "" if found is None or found["who"] in _NOBODY else found["who"]
+
+    @cached_property
+    def telling_words(self) -> frozenset[str]:
+        """Its words that tell something."""
+        return telling_words(self.folded)
+
+    @cached_property
+    def telling_of_who(self) -> frozenset[str]:
+        """Its words that tell something of whom it begins with."""
+        return telling_words(self.folded.removeprefix(self.who))
+
+    def ended_words(self, who: str) -> frozenset[str]:
+        """The words of what it says to be over, of somebody who may be named before it."""
+        return telling_words(_OVER.sub(" ", self.folded).split(" to ")[0].removeprefix(who))
+
+    # -- as a correction: what moves before another
+
+    tells_of_change = _holds(_CHANGED, lambda one: one.content)
+    tells_of_event = _holds(_EVENT, lambda one: one.content)
+    tells_of_end = _holds(_GONE, lambda one: one.content)
+    is_negated = _holds(_NEGATION, lambda one: one.content)
+
+    @cached_property
+    def normalised(self) -> str:
+        """Without what does not count: width, case, punctuation."""
+        return text.normalise(self.content)
+
+    @cached_property
+    def sure_sentences(self) -> tuple["Statement", ...]:
+        """Its sentences that say what is so or was: no wish, plan, rumour or question."""
+        return tuple(read(one) for one in spoken_sentences(self.content) if not _UNSURE.search(one))
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """What looks like a name in it."""
+        return frozenset(proper_names(self.content))
+
+    @cached_property
+    def numbers(self) -> frozenset[str]:
+        """The numbers in it, Chinese times and amounts among them."""
+        spelled = {word for word in text.words(self.content) if _CHINESE_VALUE.fullmatch(word)}
+        return frozenset(numbers(self.content) | spelled)
+
+    @cached_property
+    def topic_words(self) -> tuple[str, ...]:
+        """Its content words in their order, as stems, without its values and the plainest verbs."""
+        own_words = text.words(self.content)
+        names = {word for name in self.names for word in text.words(name) if len(text.words(name)) <= NAME_WORDS}
+        values = names | {word for number in self.numbers for word in text.words(number)}
+        bare = (word.replace("’", "'").removesuffix("'s").removesuffix("了") for word in own_words)
+        return tuple(
+            stem
+            for word in bare
+            if word and word not in values and word not in text.ENGLISH_STOPWORDS and word not in text.CHINESE_STOPWORDS
+            if (stem := text.stem(word)) not in _LIGHT
+            and not any(map(str.isdigit, word))
+            and not _CHINESE_VALUE.fullmatch(word)
+        )
+
+    @cached_property
+    def topic(self) -> frozenset[str]:
+        """What it is about."""
+        return frozenset(self.topic_words)
+
+    @cached_property
+    def key(self) -> frozenset[str]:
+        """What stands before the colon of a note such as «Therapist: Dr. Lindqvist»; nothing of any other text."""
+        found = _NOTE.match(self.content)
+        return read(found["key"]).topic if found and not any(map(str.isdigit, found["key"])) else frozenset()
+
+    @cached_property
+    def steady_words(self) -> list[str]:
+        """Its words without those that tell of a change."""
+        return [word for word in text.words(self.content) if not _CHANGED.fullmatch(word)]
+
+
+@lru_cache(maxsize=KEPT)
+def read(content: str) -> Statement:
+    """A text as a statement: the same one, with what was found in it, while it is kept."""
+    return Statement(content)
+
+
+def telling_words(clause: str) -> frozenset[str]:
+    """The words of a folded clause that tell something, as stems and Chinese words, without the plainest verbs."""
+    bare = _CHINESE_VERBS.sub(" ", _CHINESE_TIMES.sub(" ", clause).replace("不", " ").replace("没", " "))
+    return frozenset({text.stem(word.removesuffix("'s")) for word in text.words(bare)} - _TELLS_LITTLE)
+
+
+def _without_times(line: str) -> str:
+    return " ".join(_JUST.sub(" ", _NOW.sub(" ", line)).split()).strip(" ,，、")
