@@ -64,18 +64,18 @@ _LIGHT_BESIDE = frozenset({"its", "currently", "现在"})  # of each group its n
 #: Before these 是 and 的 only stress where or how: 是在北京工作的.
 _STRESSED = frozenset("在从由用跟")
 _NEGATIONS = frozenset("不没沒无無非未别別莫勿否")
-_ENGLISH_NEGATIONS = word_set("differences", "english_negations")
-_TYING = word_set("differences", "binding")
+_ENGLISH_NEGATIONS = word_set("likeness", "english_negations")
+_TYING = word_set("likeness", "tying")
 _BE = frozenset({"is", "am", "are"})
 _HAVE = frozenset({"has", "have"})
-_IRREGULAR = word_set("differences", "irregular")
-_COUNTING = word_set("differences", "counting")
+_IRREGULAR = word_set("likeness", "irregular")
+_COUNTING = word_set("likeness", "counting")
 _LOOK_BACK = 3
-_NO_FORMS = word_set("differences", "no_forms")
-_STARTERS = word_set("differences", "starters")
-_ADVERBS = word_set("differences", "adverbs")
-_CHINESE_TIME = pattern("differences", "chinese_time")
-_TIMES = word_set("differences", "times")
+_NO_FORMS = word_set("likeness", "no_forms")
+_STARTERS = word_set("likeness", "starters")
+_ADVERBS = word_set("likeness", "adverbs")
+_CHINESE_TIME = pattern("likeness", "chinese_time")
+_TIMES = word_set("likeness", "times")
 _TIME_STARTERS = frozenset(["in", "on", "at", "every", "each", "during", "this", "last", "next"])
 _MOST_MOVED = 6
 _CLAUSE = re.compile("[^,.;:!?，。；：！？\n]+")
@@ -83,16 +83,16 @@ _CLAUSE = re.compile("[^,.;:!?，。；：！？\n]+")
 _DONE = re.compile(f"了(?=[{HAN}])(?![吗嗎吧呢啊])")
 _MOST_COMPARED = 120  # words between the first difference and the last
 _OF_FOR = frozenset(("of", "for"))  # «a picture of Anna» is not «a picture for Anna»
-_NO_ADVERBS = word_set("differences", "no_adverbs")
-_STRESSED_BY = word_set("differences", "intensifies")
+_NO_ADVERBS = word_set("likeness", "no_adverbs")
+_STRESSED_BY = word_set("likeness", "intensifies")
 _WEEK = re.compile("星期|礼拜")
 _CUT_CHARS, _MOST_CUT = 3, 8
 _ALTERNATIVES = "|".join(sorted({*_CHINESE_GROUPS, *_LIGHT_CHINESE, *_STRESSED_BY}, key=len, reverse=True))
 _KNOWN = re.compile(_ALTERNATIVES)
 _MADE_OF_KNOWN = re.compile(f"(?:{_ALTERNATIVES})+")
-_ASKING = word_set("differences", "asking")
+_ASKING = word_set("likeness", "before_a_question")
 _MOST_ADDED = 2  # words of a fuller text
-_STRESSING = word_set("differences", "stressing")
+_STRESSING = word_set("likeness", "stressing")
 
 
 def _is_harmless(old: Sequence[str], new: Sequence[str], names: frozenset[str], *, may_move: bool) -> bool:
@@ -294,16 +294,16 @@ _INNER_CAPITAL = re.compile(r"(?<=[a-z\d,;'’] )[A-Z][\w'’]*")
 _USES = re.compile(r"\b(am|are|is) using\b", re.IGNORECASE)
 #: «A few», «a little»: not few, and not little.
 _AFTER_A = frozenset({"few", "little", "lot", "bit", "couple"})
-_ARTICLES = word_set("similarity", "articles")
-_INTENSIFIES = word_set("similarity", "emphasis")
-_LIGHT = word_set("similarity", "articles", "emphasis", "fillers")
-_UNIVERSAL = word_set("similarity", "universal")
-_BEFORE_NO_UNIVERSAL = word_set("similarity", "before_no_universal")
-_AFTER_NO_UNIVERSAL = word_set("similarity", "after_no_universal")
-_ENGLISH_DENIALS = word_set("differences", "english_negations") | word_set("similarity", "denials")
-_OPENING = word_set("similarity", "opening")
-_CLOSING = word_set("similarity", "closing")
-_BINDING = word_set("similarity", "binding")
+_ARTICLES = word_set("likeness", "articles")
+_INTENSIFIES = word_set("likeness", "emphasis")
+_LIGHT = word_set("likeness", "articles", "emphasis", "fillers")
+_UNIVERSAL = word_set("likeness", "universal")
+_BEFORE_NO_UNIVERSAL = word_set("likeness", "before_no_universal")
+_AFTER_NO_UNIVERSAL = word_set("likeness", "after_no_universal")
+_ENGLISH_DENIALS = word_set("likeness", "english_negations") | word_set("likeness", "denials")
+_OPENING = word_set("likeness", "opening")
+_CLOSING = word_set("likeness", "closing")
+_BINDING = word_set("likeness", "binding")
 #: Words that are written in two ways.
 _ALSO_WRITTEN = {
     **dict.fromkeys(("裡", "里面", "裡面", "里边"), "里"),
@@ -319,15 +319,15 @@ _CONTRACTED = {"won't": "will not", "can't": "can not", "shan't": "shall not", "
     for who in ("i", "you", "we", "they", "he", "she", "it")
     for ending, full in (("d", "would"), ("ll", "will"))
 }
-_IS = frozenset(f"{word}'s" for word in words("similarity", "have_is"))
-_BARE = {word.replace("'", ""): word for word in word_set("similarity", "contracted_negations", "contracted")}
+_IS = frozenset(f"{word}'s" for word in words("likeness", "have_is"))
+_BARE = {word.replace("'", ""): word for word in word_set("likeness", "contracted_negations", "contracted")}
 _ENDINGS = {"n't": " not", "'re": " are", "'ve": " have", "'ll": " will"}
 _AND = frozenset({"and", "和", "跟", "与", "與", "以及"})
 #: «Building A» is not «a building».
 _LABEL = re.compile(r"[a-z\d] A\b")
 
-TELLING_WORDS = word_set("similarity", "telling_english")
-TELLING_CHINESE = word_set("similarity", "telling_chinese")
+TELLING_WORDS = word_set("likeness", "telling_english")
+TELLING_CHINESE = word_set("likeness", "telling_chinese")
 
 
 class Likeness(Enum):
