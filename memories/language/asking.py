@@ -2,8 +2,8 @@
 
 Whoever asks whether a sentence is a question names the signs that count there (`asking.txt`): a summary leaves out what
 ends as a question does, and is to lose nothing else; a history takes all signs, for what was asked there was not
-stated. What needs memory (memories.recall.gate) and what stored fingerprints are made of (`text.marks`) have words of
-their own.
+stated; of a turn nothing is kept that only asks, so requests count there. What needs memory (memories.recall.gate) and
+what stored fingerprints are made of (`text.marks`) have words of their own.
 
 A request to keep something is «please never forget that», 请务必记住. «Do you remember…?» asks, «I'll never forget that
 day» and 我忘记了 tell: neither is a request.
@@ -29,10 +29,13 @@ class Sign(Enum):
     OPENING = "opening"  # an English sentence begins with «what», «do», «is»
     WORD = "word"  # 谁, 什么, 多少 anywhere
     A_NOT_A = "a_not_a"  # 是不是, 有没有
+    REQUEST_ENGLISH = "request_english"  # «tell me …», «I wonder …», a question without its mark
+    REQUEST_CHINESE = "request_chinese"  # 告诉我, 我忘了, and words of a question
 
 
 BY_ITS_END = (Sign.CLOSING_MARK, Sign.PARTICLE)
-ANY = tuple(Sign)
+#: Those of a question; a request may be none.
+ANY = (*BY_ITS_END, Sign.MARK, Sign.OPENING, Sign.WORD, Sign.A_NOT_A)
 _PATTERNS = {sign: pattern("asking", sign.value) for sign in Sign}
 
 

@@ -11,7 +11,7 @@ from functools import lru_cache
 
 from memories.choices import Echo, EntryType
 from memories.language import text
-from memories.language.asking import is_question
+from memories.language.asking import BY_ITS_END, Sign, is_question
 from memories.language.sentences import is_pleasantry, spoken_sentences
 from memories.language.text import has_han
 from memories.language.word_lists import pattern, word_set
@@ -29,8 +29,7 @@ _SPEAKER = re.compile(r"^([^\s:][^:\n]{0,199}): ", re.MULTILINE)
 _BEGINS_A_SIDE = re.compile(rf"(?<=[\n\r])(?={USER}|{ASSISTANT})")
 _BEGINS_A_SPEAKER = re.compile(r"(?<=[\n\r])(?=[^\s:][^:\n]{0,199}: )")
 _CLAUSE = re.compile(r"[,，;；:：、—]|\s[-–]\s|\b(?:but|because|since|given that|now that)\b", re.IGNORECASE)
-_ASKS_ENGLISH = pattern("turns", "asks_english", re.IGNORECASE)
-_ASKS_CHINESE = pattern("turns", "asks_chinese")
+_ASKING = (*BY_ITS_END, Sign.REQUEST_ENGLISH, Sign.REQUEST_CHINESE)
 _ASKS_NOTHING = pattern("turns", "asks_nothing", re.IGNORECASE)
 _ASKS_TO_KEEP = pattern("turns", "asks_to_keep", re.IGNORECASE)
 _TELLS_ENGLISH = pattern("turns", "tells_english", re.IGNORECASE)
@@ -106,17 +105,14 @@ def tells_something(sentence: str) -> bool:
 
 def asks_something(sentence: str) -> bool:
     """Whether a sentence is a question or a request, whatever it tells beside."""
-    if _ASKS_NOTHING.search(sentence):
-        return False
-    if is_question(sentence) or _ASKS_ENGLISH.search(sentence):
-        return True
-    return has_han(sentence) and _ASKS_CHINESE.search(sentence) is not None
+    return is_question(sentence, by=_ASKING) and _ASKS_NOTHING.search(sentence) is None
 
 
 def _tells(clause: str) -> bool:
     """Whether a clause of a question is a statement of its own, and not part of what is asked."""
     chinese = has_han(clause)
-    if (_ASKS_CHINESE if chinese else _ASKS_ENGLISH).search(clause) or _TELLS_NOTHING.search(clause):
+    request = Sign.REQUEST_CHINESE if chinese else Sign.REQUEST_ENGLISH
+    if is_question(clause, by=(request,)) or _TELLS_NOTHING.search(clause):
         return False
     least = 4 if chinese else 3
     size = len(clause) if chinese else len(clause.split())

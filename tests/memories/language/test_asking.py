@@ -44,3 +44,12 @@ def test_a_question_needs_no_mark(sentence: str) -> None:
 @pytest.mark.parametrize("sentence", ["谁都喜欢年糕", "我什么都吃", "我家有几只猫", "I do live in Rome", "我不吃花生"])
 def test_a_statement_with_the_words_of_a_question_is_none(sentence: str) -> None:
     assert not is_question(sentence, by=ANY)
+
+
+@pytest.mark.parametrize(
+    ("sentence", "sign"),
+    [("Tell me where I live.", Sign.REQUEST_ENGLISH), ("告诉我妈妈的生日", Sign.REQUEST_CHINESE)],
+)
+def test_a_request_counts_only_where_it_is_named(sentence: str, sign: Sign) -> None:
+    assert is_question(sentence, by=(sign,))
+    assert not is_question(sentence, by=ANY)
