@@ -37,7 +37,7 @@ from memories.recall.eligibility import credential_guard, scope_filter, servable
 from memories.recall.events import RecalledEvent
 from memories.recall.people import attributed, unnamed
 from memories.recall.query import ParsedQuery, Query
-from memories.recall.ranking import YOUNG, Ranked, has_words_of_others
+from memories.recall.ranking import YOUNG, Ranked, has_words_of_others, youth_of
 
 #: How much better somebody else's words may match before it counts no more.
 OTHERS_MOST = 0.15
@@ -170,7 +170,7 @@ def strength_of(signs: Answerability) -> float | None:
         found, weak = _logit(conf.RELEVANCE_FOUND), _logit(conf.RELEVANCE_WEAK)
         slope = (conf.EVIDENCE_FOUND - conf.EVIDENCE_WEAK) / (found - weak)
         alone = conf.EVIDENCE_FOUND + slope * (_logit(signs.relevance) - found)
-        youth = 1 / (1 + (signs.entries / YOUNG) ** 4)
+        youth = youth_of(signs.entries)
         near = youth * alone + (1 - youth) * near
     lead = 0.0 if signs.lead is None else LEAD * (min(max(signs.lead, -LEAD_MOST), LEAD_MOST) - LEAD_NEUTRAL)
     return near + 0.1 * signs.speaker + 0.15 * signs.date - 3 * signs.others + lead - UNKNOWN_NAME * signs.unknown_name

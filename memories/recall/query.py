@@ -237,6 +237,11 @@ class ParsedQuery:
     names_unknown: bool = False  # it names somebody or something, and none of that was ever named here
     newest_to: datetime | None = None  # the newest at this time come first, whatever they say
 
+    @property
+    def by_meaning_alone(self) -> bool:
+        """Whether neither a day nor the newest is asked for."""
+        return not self.date_ranges and self.newest_to is None
+
     def by_time(self, now: datetime) -> "ParsedQuery":
         """The same for the newest of what is known: neither by its words nor by its meaning."""
         return ParsedQuery(Words({}, []), about_asker=self.about_asker, newest_to=now)

@@ -60,6 +60,8 @@ _DECIDED = ("floor", "unlikely", "history")
 NEAR_BEST = 0.5
 #: Entries with which a scope knows itself as well as the model's own texts know it.
 YOUNG = 45
+#: What relevance adds to the score in a scope of few entries, where it ranks better than words and meaning do.
+RELEVANCE_SHARE = 1.0
 #: In larger ones no text is likely by itself: what has so much of the score of the best is served as well.
 NEAR_BEST_SCORE = 0.75
 
@@ -147,11 +149,15 @@ def score(matches: Sequence[Match], search: Search, parsed: ParsedQuery) -> list
             if item.sender.authorship == Authorship.OTHER and item.score > 0:
                 item.speaker_factor = OTHERS_FACTOR
                 item.score *= item.speaker_factor
+    youth = youth_of(sum(scope.entry_count for scope in query.scopes))
     if query.mode not in BY_MATCH_ALONE:
         add_relevance(ranked, query, parsed)
+        for item in ranked if parsed.by_meaning_alone else ():
+            if item.similarity is not None:  # of words alone it knows no more than the score does
+                item.score += youth * RELEVANCE_SHARE * (item.relevance or 0.0)
     by_word = query.mode != Mode.VECTOR or parsed.vector is None  # keywords answer when vectors cannot (A12)
     for item in ranked:
-        if not _is_near(item, weights["floor"], weights["relevance_wide"], by_word=by_word):
+        if not _is_near(item, weights["floor"], weights["relevance_wide"], by_word=by_word, is_young=youth > 0.5):
             item.reason = "floor"
     _rank_by_retriever(ranked)
     return best_first(ranked)
@@ -186,6 +192,11 @@ def _apply_time(item: Ranked, recency: float, now: datetime) -> None:
     item.recency = 1 + recency * math.exp(-age / (conf.RECENCY_FADES.total_seconds() or 1.0))
     if item.score > 0:
         item.score *= item.decay * item.recency
+
+
+def youth_of(entries: int) -> float:
+    """How far a scope of so many entries is judged by the model's texts and not by its own, 1 to 0; half with YOUNG."""
+    return 1 / (1 + (entries / YOUNG) ** 4)
 
 
 def add_relevance(ranked: Sequence[Ranked], query: Query, parsed: ParsedQuery) -> None:
@@ -227,7 +238,7 @@ def _memory_of(item: Ranked) -> Memory:
     return Memory(entry.content, words_of(entry.content), vector, form, is_cjk(entry.content), names)
 
 
-def _is_near(item: Ranked, floor: float, wide: float, *, by_word: bool) -> bool:
+def _is_near(item: Ranked, floor: float, wide: float, *, by_word: bool, is_young: bool) -> bool:
     """Whether anything but its rank speaks for a candidate: a word, its kind, its speaker, its day, or its meaning."""
     found = item.candidate
     return (
@@ -235,7 +246,7 @@ def _is_near(item: Ranked, floor: float, wide: float, *, by_word: bool) -> bool:
         or item.is_meant
         or found.named
         or found.date > 0
-        or (item.similarity is not None and item.similarity >= floor)
+        or (item.similarity is not None and item.similarity >= floor and not (is_young and item.relevance is not None))
         or (item.relevance is not None and item.relevance >= wide)
     )
 

@@ -24,6 +24,7 @@ from django.utils.translation import gettext as _
 from channels_app.doors.mcp import PATH
 from memories import llm
 from memories.choices import EntryType, ScopeKind
+from memories.conf import conf
 from memories.kinds import type_rule
 from memplatform import checks, postgres
 from memplatform.database import roles, state
@@ -201,9 +202,10 @@ def _terms_of_chat() -> str:
     terms = type_rule(EntryType.CHAT_TURN).ttls
     days = {kind: terms[kind].days for kind in (ScopeKind.USER, ScopeKind.CHAT)}
     return _(
-        "What is said in a chat is served for %(user)d days, in a group for %(chat)d; an operator can restore it, and"
-        " set other terms. What a user asks to have remembered, notes, and what is saved on purpose have no end."
-    ) % {"user": days[ScopeKind.USER], "chat": days[ScopeKind.CHAT]}
+        "What is said in a chat is served for %(days)d days, for nobody draws facts from it; with a model %(user)d"
+        " after it was read, in a group %(chat)d. An operator can restore it, and set other terms. What a user asks to"
+        " have remembered, notes, and what is saved on purpose have no end."
+    ) % {"days": conf.UNREAD_TURN_TTL.days, "user": days[ScopeKind.USER], "chat": days[ScopeKind.CHAT]}
 
 
 def _leave(number: int, _frame: FrameType | None) -> None:

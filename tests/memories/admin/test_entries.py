@@ -96,7 +96,7 @@ def test_whatever_is_typed_into_the_search_the_page_stands(asked: str, alice: Cl
 @pytest.mark.thorough
 def test_entries_are_filtered_by_where_they_stand(alice: Client, mine: House) -> None:
     now = timezone.now()
-    old = remember(mine.scope, "User: long ago", at=now - timedelta(days=40), **turn())
+    old = remember(mine.scope, "User: long ago", at=now - timedelta(days=400), **turn())
     assert old.content in found(alice, state="due")
     assert old.content not in found(alice, state="live")
     assert found(alice, state="expired") == ["User: My neighbour planted a marmalade tree\nAssistant: Noted."]
