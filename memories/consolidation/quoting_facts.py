@@ -7,6 +7,7 @@ is refused any more: what is not borne out stays quoted. The messages are handed
 import time
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime
 from typing import Protocol
 
@@ -143,7 +144,16 @@ def _read(workspace: Workspace, messages: MessageLog, now: datetime, ends: float
         if not result.is_believed:
             counts.update(result.counts)
             break
-        counts.update(result.counts, verified=_verify(facts, result.verdicts, now))
+        # Those that are borne out are marked, a scope at a time
+        verified = 0
+        scopes: dict[int, tuple[Scope, dict[int, int]]] = {}
+        for fact, verdict in zip(facts, result.verdicts, strict=True):
+            if verdict == Reading.ENTAILED:
+                scopes.setdefault(fact.scope_id, (fact.scope, {}))[1][fact.pk] = fact.version
+        for _pk, (scope, versions) in sorted(scopes.items()):
+            with suppress(ScopeFrozen):
+                verified += evidence.verify(scope, versions, now=now, actor=ACTOR)
+        counts.update(result.counts, verified=verified)
         Evidence.objects.filter(entry__in=[fact.pk for fact in facts]).update(read_at=now)
     return counts
 
@@ -167,18 +177,3 @@ def _claims(
         Claim(fact.content, [(names[words.origin], words.quote) for words in quoted.get(fact.pk, ())]) for fact in facts
     ]
     return claims, Sources(shown, {words.speaker for words in rows if words.speaker})
-
-
-def _verify(facts: Sequence[Entry], verdicts: Sequence[Reading], now: datetime) -> int:
-    """Mark those that are borne out; how many."""
-    scopes: dict[int, tuple[Scope, dict[int, int]]] = {}
-    for fact, verdict in zip(facts, verdicts, strict=True):
-        if verdict == Reading.ENTAILED:
-            scopes.setdefault(fact.scope_id, (fact.scope, {}))[1][fact.pk] = fact.version
-    verified = 0
-    for _pk, (scope, versions) in sorted(scopes.items()):
-        try:
-            verified += evidence.verify(scope, versions, now=now, actor=ACTOR)
-        except ScopeFrozen:
-            continue
-    return verified

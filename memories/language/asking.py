@@ -65,11 +65,8 @@ def asks_to_keep(message: str) -> bool:
 
 def names_what(message: str) -> bool:
     """Whether a request says itself what is to be kept; «please remember that» is about what was said before."""
-    return not all(map(_names_nothing, text.words(" ".join(_plain_sentences(message)))))
-
-
-def _names_nothing(word: str) -> bool:
-    return _NOTHING_NAMED_CHARS.issuperset(word) if has_han(word) else word in _NOTHING_NAMED
+    words = text.words(" ".join(_plain_sentences(message)))
+    return not all(_NOTHING_NAMED_CHARS.issuperset(word) if has_han(word) else word in _NOTHING_NAMED for word in words)
 
 
 def _plain_sentences(message: str) -> Iterator[str]:
@@ -79,16 +76,14 @@ def _plain_sentences(message: str) -> Iterator[str]:
 
 
 def _asks(sentence: str) -> bool:
-    if has_han(sentence) and _asks_in_chinese(sentence):
-        return True
-    orders = () if is_question(sentence) else _ORDERED.finditer(sentence)
-    asked = chain(orders, _REQUESTED.finditer(sentence))
+    may_order = not is_question(sentence)
+    if has_han(sentence):
+        not_forget_chinese = (match for match in _NOT_FORGET_CHINESE.finditer(sentence) if not match["who"])
+        if any(not_forget_chinese) or _REQUESTED_CHINESE.search(sentence):
+            return True
+        if may_order and _ORDERED_CHINESE.search(sentence):
+            return True
+    asked = chain(_ORDERED.finditer(sentence) if may_order else (), _REQUESTED.finditer(sentence))
     not_forget = chain(_NOT_FORGET.finditer(sentence), _SAID_LAST.finditer(sentence))
     own = chain(asked, (match for match in not_forget if not _IS_TOLD.search(sentence[: match.start()])))
     return any(not _IS_REPORTED.search(sentence[: match.start()]) for match in own)
-
-
-def _asks_in_chinese(sentence: str) -> bool:
-    if any(not match["who"] for match in _NOT_FORGET_CHINESE.finditer(sentence)) or _REQUESTED_CHINESE.search(sentence):
-        return True
-    return not is_question(sentence) and _ORDERED_CHINESE.search(sentence) is not None

@@ -117,9 +117,8 @@ def _is_harmless(old: Sequence[str], new: Sequence[str], names: frozenset[str], 
         if kind == "replace" and not _is_harmless_change(ours, theirs, (start, end), (other, until), names):
             return False
         if kind in ("insert", "delete"):
-            if any(
-                map(_negates, [*ours[max(start - _LOOK_BACK, 0) : start], *theirs[max(other - _LOOK_BACK, 0) : other]])
-            ):
+            before = [*ours[max(start - _LOOK_BACK, 0) : start], *theirs[max(other - _LOOK_BACK, 0) : other]]
+            if any(_denies(word, _ENGLISH_NEGATIONS, _STRESSED_BY) for word in before):
                 return False
             left_out += ours[start:end]
             added += theirs[other:until]
@@ -141,10 +140,6 @@ def _is_time_moved(ours: str, theirs: str) -> bool:
     return is_same and len(over) <= _MOST_MOVED and not _NEGATIONS.intersection(over)
 
 
-def _negates(word: str) -> bool:
-    return word in _ENGLISH_NEGATIONS or bool(_NEGATIONS.intersection(word) and word not in _STRESSED_BY)
-
-
 def _first_difference(ours: Sequence[str], theirs: Sequence[str]) -> int:
     pairs = enumerate(zip(ours, theirs, strict=False))
     return next((n for n, (one, two) in pairs if one != two), min(len(ours), len(theirs)))
@@ -157,7 +152,15 @@ def _known(words: tuple[str, ...], names: frozenset[str]) -> list[str]:
     while n < len(words):
         # as many words as are one of a group: «next to», 只 and 需要
         parts = (words[n : n + size] for size in range(min(_LONGEST, len(words) - n), 1, -1))
-        part = next((part for part in parts if names.isdisjoint(part) and _is_of_group(part)), words[n : n + 1])
+        part = next(
+            (
+                part
+                for part in parts
+                if names.isdisjoint(part)
+                and ("_".join(part) in _ENGLISH_GROUPS or (has_han(part[0]) and "".join(part) in _CHINESE_GROUPS))
+            ),
+            words[n : n + 1],
+        )
         joined = "".join(part)
         if len(part) == 1 and joined in names:
             group = joined
@@ -171,11 +174,6 @@ def _known(words: tuple[str, ...], names: frozenset[str]) -> list[str]:
             if not _says_nothing(word, known[-1] if known else "", follows):
                 known.append(word)
     return known
-
-
-def _is_of_group(part: tuple[str, ...]) -> bool:
-    """Whether several words are one that others may stand for."""
-    return "_".join(part) in _ENGLISH_GROUPS or (has_han(part[0]) and "".join(part) in _CHINESE_GROUPS)
 
 
 @lru_cache(maxsize=4_096)
@@ -505,15 +503,16 @@ def _universals(words: list[str], names: frozenset[str]) -> dict[int, str]:
             first = "".join(following[:1])
             if first in names or first in _AFTER_NO_UNIVERSAL or _NUMBER.search(first):
                 continue
-            if any(_denies(other) for other in following if other != "without"):
+            if any(_denies(other, _ENGLISH_DENIALS, _INTENSIFIES) for other in following if other != "without"):
                 continue
-        if not any(map(_denies, words[:n])):
+        if not any(_denies(before, _ENGLISH_DENIALS, _INTENSIFIES) for before in words[:n]):
             found |= dict.fromkeys(range(n, n + size), "_".join(words[n : n + size]))
     return found
 
 
-def _denies(word: str) -> bool:
-    return word in _ENGLISH_DENIALS or bool(_NEGATIONS.intersection(word) and word not in _INTENSIFIES)
+def _denies(word: str, english: frozenset[str], stressing: frozenset[str]) -> bool:
+    """Whether a word is one of these denials, or holds a Chinese one; 非常 is no denial but stresses."""
+    return word in english or bool(_NEGATIONS.intersection(word) and word not in stressing)
 
 
 def _spelled(word: str) -> Iterator[str]:

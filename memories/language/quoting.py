@@ -126,7 +126,7 @@ def letters_of(name: str) -> str:
 
 def is_role(name: str) -> bool:
     """Whether somebody who is called so passes for the model, for its user, or for us."""
-    return skeleton(name) in _role_skeletons()
+    return skeleton(name) in _ROLE_SKELETONS
 
 
 @lru_cache(maxsize=4_096)
@@ -136,9 +136,7 @@ def skeleton(name: str) -> str:
     return "".join(filter(str.isalpha, plain.translate(_LOOK_ALIKES))).translate(_ALL_ALIKE)
 
 
-@lru_cache(maxsize=1)
-def _role_skeletons() -> frozenset[str]:
-    return frozenset(map(skeleton, _ROLES))
+_ROLE_SKELETONS = frozenset(map(skeleton, _ROLES))
 
 
 def _harmless(line: str) -> str:

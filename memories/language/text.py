@@ -172,15 +172,13 @@ def normalise(text: str) -> str:
 
 def fingerprint(text: str) -> str:
     """Equal for texts that say the same in the same words; 32 hex digits."""
-    bare = _with_both_labels(text.strip())
+    bare = text.strip()
+    if bare.startswith("User: ") and "\nAssistant:" not in bare:
+        # A turn nobody answered, as it was written once, with an empty answer: stored fingerprints are of that
+        bare = f"{bare}\nAssistant:"
     normal = _BETWEEN_CJK.sub("", normalise(bare)) or bare
     said = "\n".join([normal, *marks(bare)])
     return hashlib.sha256(said.encode(errors="surrogatepass")).hexdigest()[:32]
-
-
-def _with_both_labels(text: str) -> str:
-    """A turn nobody answered as it was written once, with an empty answer: stored fingerprints are of that."""
-    return f"{text}\nAssistant:" if text.startswith("User: ") and "\nAssistant:" not in text else text
 
 
 def marks(text: str) -> list[str]:

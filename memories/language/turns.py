@@ -126,7 +126,15 @@ def new_sentences(answer: str, *, question: str, memories: Iterable[str] = ()) -
     """
     rest = _full_sentences(answer)
     known = [text.normalise(memory) for memory in memories] if rest else []
-    return [one for one in rest if not _is_repeated(one, text.normalise(question), known)]
+    asked = text.normalise(question)
+    new: list[str] = []
+    for sentence in rest:
+        left, _sources = _trace_words(_words_beside(sentence, asked), known)
+        # A number or a code that is new makes a statement new, and so do more words than a few
+        is_new = any(any(map(str.isdigit, word)) for word in left)
+        if is_new or len(left) > NEW_SHARE * len(_answering_words(sentence)):
+            new.append(sentence)
+    return new
 
 
 def repeated_memories(answer: str, *, question: str, memories: Iterable[str]) -> set[int]:
@@ -143,21 +151,13 @@ def repeated_memories(answer: str, *, question: str, memories: Iterable[str]) ->
 
 
 def _full_sentences(answer: str) -> list[str]:
-    return [one for one in spoken_sentences(answer) if one.strip() and not _is_empty(one)]
-
-
-def _is_empty(sentence: str) -> bool:
-    """Whether an answer's sentence says nothing of the matter: courtesy, ignorance, a question back."""
-    if is_question(sentence) or is_pleasantry(sentence):
-        return True
-    clauses = _BUT.split(sentence)
-    return len(clauses) == 1 and _UNKNOWN.search(sentence) is not None
-
-
-def _is_repeated(sentence: str, asked: str, known: Sequence[str]) -> bool:
-    """Whether at most a few of the words that tell something are new."""
-    left, _sources = _trace_words(_words_beside(sentence, asked), known)
-    return len(left) <= NEW_SHARE * len(_answering_words(sentence)) and not any(map(_is_exact, left))
+    """The sentences of an answer that say something of the matter: no courtesy, no ignorance, no question back."""
+    return [
+        one
+        for one in spoken_sentences(answer)
+        if one.strip() and not (is_question(one) or is_pleasantry(one))
+        if _BUT.search(one) or not _UNKNOWN.search(one)
+    ]
 
 
 def _words_beside(sentence: str, asked: str) -> set[str]:
@@ -196,8 +196,3 @@ def _holds(content: str, word: str) -> bool:
 @lru_cache(maxsize=512)
 def _stems(content: str) -> frozenset[str]:
     return frozenset(text.stem(word.replace("’", "'").removesuffix("'s")) for word in text.words(content))
-
-
-def _is_exact(word: str) -> bool:
-    """A number or a code: one that is new makes a statement new."""
-    return any(map(str.isdigit, word))
