@@ -10,6 +10,7 @@ from datetime import date, timedelta
 from functools import partial
 
 from memories.language.calendar import windows
+from memories.language.text import MEASURE_WORDS, NUMERALS
 from memories.language.word_lists import source, words
 
 #: Around an amount in a text that was rewritten; nobody types it, and no tokenizer joins it to a word.
@@ -23,13 +24,10 @@ _SCALES = dict(zip(words("calendar", "scales"), (100, 1_000, 1_000_000, 1_000_00
 _ORDINALS = {word: str(n) for n, word in enumerate(words("calendar", "ordinals"), start=1)}
 _DIGITS = {char: n for n, char in enumerate("零一二三四五六七八九")} | {"〇": 0, "两": 2, "兩": 2}
 _UNITS = {"十": 10, "百": 100, "千": 1_000}
-_HAN = "零〇一二两兩三四五六七八九十百千万萬亿億"
-_NUMERAL = rf"(?:\d++|[{_HAN}]++)"
+_NUMERAL = rf"(?:\d++|[{NUMERALS}]++)"
 #: Not within a numeral, so that a long one is read once and not from each of its digits.
-_ALONE = rf"(?:(?<!\d)(?=\d)|(?<![{_HAN}])(?=[{_HAN}]))"
-_MEASURES = (
-    "年月日号號点點时時分秒个個岁歲天周週次只隻条條元块塊斤公楼樓层層位名本台辆輛度成折张張件家套杯小口人门門千米倍"
-)
+_ALONE = rf"(?:(?<!\d)(?=\d)|(?<![{NUMERALS}])(?=[{NUMERALS}]))"
+_MEASURES = f"{MEASURE_WORDS}张張件家套杯小口人门門千米倍"
 _LATER = ("下午", "晚上", "傍晚", "夜里")
 #: Before which hour the words of a day hold.
 _HOURS = (
@@ -175,8 +173,8 @@ _RULES = (
     _rule(r"(?<![\d.])(\d+(?:\.\d+)?)(千|万|萬|亿|億)", _scaled),
     _rule(rf"\b(?:{_NUMBER_WORD})(?:[ -](?:{_NUMBER_WORD}|{'|'.join(_SCALES)}))*\b", _english_number, re.IGNORECASE),
     _rule(r"(?<![A-Za-z\d.:/@_-])(-?\d{1,3}(?:,\d{3})+(?:\.\d+)?|-?\d+(?:\.\d+)*)(?![\d:/@-])", _plain),
-    _rule(rf"(?<![第{_HAN}])一(?=[{_MEASURES}])(?![年月日号點点时時分秒岁楼层度成折千米倍])", lambda match: " "),
-    _rule(rf"[{_HAN}]++(?=[{_MEASURES}])|[{_HAN}]{{2,}}+", lambda match: _marked(numeral(match[0]))),
+    _rule(rf"(?<![第{NUMERALS}])一(?=[{_MEASURES}])(?![年月日号點点时時分秒岁楼层度成折千米倍])", lambda match: " "),
+    _rule(rf"[{NUMERALS}]++(?=[{_MEASURES}])|[{NUMERALS}]{{2,}}+", lambda match: _marked(numeral(match[0]))),
 )
 
 

@@ -19,7 +19,7 @@ from itertools import pairwise
 import rjieba
 
 from memories.language import text
-from memories.language.text import HAN, has_han
+from memories.language.text import HAN, NUMERALS, has_han
 from memories.language.word_lists import groups, pattern, word_set, words
 
 
@@ -274,7 +274,7 @@ def _is_time(word: str) -> bool:
 _NUMBER = re.compile(r"\d")
 #: Where a word may begin or end: not between two letters that are no Chinese ones.
 _EDGE = r"(?<![a-z\d](?=[a-z\d]))"
-_CHINESE_NUMERALS = frozenset("零〇一二两兩三四五六七八九十百千万萬亿億半")
+_CHINESE_NUMERALS = frozenset(f"{NUMERALS}半")
 
 _PHRASE_WORDS = 5
 _FEW = 2  # words that say nothing: so many more never make another memory

@@ -16,7 +16,7 @@ import rjieba
 
 from memories.language import text
 from memories.language.sentences import begins_a_sentence
-from memories.language.text import HAN, has_han, simplified
+from memories.language.text import MEASURE_WORDS, HAN, NUMERALS, has_han, simplified
 from memories.language.word_lists import source, word_set, words
 
 LOOK_CHARS = 2_000  # of a text
@@ -267,10 +267,7 @@ def words_of_name(name: str) -> str:
 
 _DIGITS = re.compile(r"\d+(?:\.\d+)?")
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
-_COUNTED = re.compile(
-    "[零〇一二两兩三四五六七八九十百千万萬亿億半]+(?=[年月日号號点點时時分秒个個岁歲天周週次只隻条條元块塊斤公楼樓层層位名本台辆輛度成折])"
-    "|[零〇一二两兩三四五六七八九十百千万萬亿億]{2,}|第[一二三四五六七八九十百]+"
-)
+_COUNTED = re.compile(f"[{NUMERALS}半]+(?=[{MEASURE_WORDS}])|[{NUMERALS}]{{2,}}|第[一二三四五六七八九十百]+")
 _CHINESE_DATES = re.compile(
     "[今明昨前后後去]天|[今明去前后後]年|[上下本这這]个?個?[周週月]|[周週]末"
     f"|(?:{source('calendar', 'zh_week')}){source('calendar', 'zh_weekday')}"
@@ -282,7 +279,8 @@ _BEGINS_AFTER = frozenset('.!?。！？:："“「(（')
 #: Addresses, paths and whatever else has a sign within: as it stands.
 _SIGNED = re.compile(r"(?<![\w~])[\w~]*+[./@_\\][\w][\w./@:_\\+-]*[\w/]", re.ASCII)
 _QUOTED = re.compile(r"[\"“「『《]([^\"”」』》]{1,80})[\"”」』》]")
-_NAME_TAGS = frozenset({"nr", "nrt", "nrfg", "ns", "nt", "nz"})
+#: What the segmenter calls names of people, places, companies and others.
+NAME_TAGS = frozenset({"nr", "nrt", "nrfg", "ns", "nt", "nz"})
 
 
 def numbers(content: str) -> set[str]:
@@ -300,7 +298,7 @@ def proper_names(content: str) -> set[str]:
     found.update(name.casefold() for name in [*_SIGNED.findall(plain), *_QUOTED.findall(plain)])
     if has_han(plain):
         tagged = rjieba.tag(plain)
-        found.update(word for word, tag in tagged if tag in _NAME_TAGS and len(word) > 1 and has_han(word))
+        found.update(word for word, tag in tagged if tag in NAME_TAGS and len(word) > 1 and has_han(word))
     return {_bare(name) for name in found}
 
 

@@ -10,6 +10,7 @@ from itertools import pairwise
 
 import rjieba
 
+from memories.language.names import NAME_TAGS
 from memories.language.text import has_han
 from memories.language.word_lists import pattern, word_set
 
@@ -27,7 +28,7 @@ _LEAST_LETTERS = 4
 _READ_CHARS = 200
 #: Verbs, prepositions, adverbs: with these what is said of a Chinese subject begins.
 _PREDICATES = frozenset({"v", "p", "d", "df", "vn", "y"})
-_CHINESE_NAMES = frozenset({"nr", "nrt", "nrfg", "ns", "nt", "nz", "eng"})
+_CHINESE_NAMES = NAME_TAGS | {"eng"}
 
 
 def are_apart(ours: frozenset[str], theirs: frozenset[str]) -> bool:

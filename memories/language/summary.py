@@ -16,6 +16,7 @@ import rjieba
 
 from memories.language import text
 from memories.language.asking import is_question
+from memories.language.names import NAME_TAGS
 from memories.language.sentences import is_pleasantry, sentences
 from memories.language.text import begins_with_han, has_han
 
@@ -27,7 +28,6 @@ _SENTENCE_CHARS = 120  # of a longer sentence, head and tail
 _MESSAGE_CHARS = 4_000  # read of one message
 _NUMBER = re.compile(r"\d+(?:[.:/-]\d+)*|[一二三四五六七八九十百千万两]{2,}")
 _CAPITAL = re.compile(r"(?<=[a-z,:;\d] )[A-Z][\w-]+|\b[A-Z]{2,}\b|\b\w+[A-Z]\w*\b")
-_NAME_TAGS = frozenset({"nr", "nrt", "nrfg", "ns", "nt", "nz"})
 _NOTHING_NEW = -1.0
 
 
@@ -138,5 +138,5 @@ def _share(sentence: Sentence) -> float:
         share *= _QUESTION_SHARE
     substance = len(_NUMBER.findall(content)) + len(_CAPITAL.findall(content))
     if has_han(content):
-        substance += sum(tag in _NAME_TAGS for _word, tag in rjieba.tag(content))
+        substance += sum(tag in NAME_TAGS for _word, tag in rjieba.tag(content))
     return share * (1 + _SUBSTANCE * min(substance, _SUBSTANCE_MOST))

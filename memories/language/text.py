@@ -35,6 +35,9 @@ CJK_LETTERS = f"{KANA}\u3400-\u4dbf{PLAIN_HAN}{COMPATIBLE_HAN}\uac00-\ud7af"
 COMMON_CJK = f"\u3005\u3007{CJK_LETTERS}"
 #: All that is written without gaps and indexed by characters.
 CJK = f"{COMMON_CJK}{RARE_HAN}"
+#: Chinese numerals, and the words between one and what it counts.
+NUMERALS = "零〇一二两兩三四五六七八九十百千万萬亿億"
+MEASURE_WORDS = "年月日号號点點时時分秒个個岁歲天周週次只隻条條元块塊斤公楼樓层層位名本台辆輛度成折"
 _HAN = re.compile(f"[{HAN}]")
 
 
