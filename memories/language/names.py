@@ -16,7 +16,7 @@ import rjieba
 
 from memories.language import text
 from memories.language.sentences import begins_a_sentence
-from memories.language.text import MEASURE_WORDS, HAN, NUMERALS, has_han, simplified
+from memories.language.text import HAN, MEASURE_WORDS, NUMERALS, has_han, simplified
 from memories.language.word_lists import source, word_set, words
 
 LOOK_CHARS = 2_000  # of a text
