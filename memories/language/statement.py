@@ -15,7 +15,7 @@ from memories.language import subjects, text
 from memories.language.names import numbers, proper_names
 from memories.language.sentences import spoken_sentences
 from memories.language.text import HAN, begins_with_han
-from memories.language.word_lists import pattern, word_set, words
+from memories.language.word_lists import pattern, source, word_set, words
 
 #: Statements that are kept: texts, their sentences and their clauses.
 KEPT = 8_192
@@ -35,7 +35,7 @@ _NO_NEWS = pattern("statement", "unsure_news")
 _AWAY = pattern("statement", "away")
 _BESIDE = pattern("statement", "beside_news")
 _OVER = pattern("statement", "over")
-_DENIED_BY_END = re.compile(r"不(?P<what>.+?)了$|没(?:有)?(?P<had>.+?)了$")
+_DENIED_BY_END = pattern("statement", "denied_by_end")
 _NEW_HOME = pattern("statement", "new_home")
 _NEW_WORK = pattern("statement", "new_work")
 _NEW_TOOL = pattern("statement", "new_tool")
@@ -44,10 +44,7 @@ _AT_WORK = pattern("statement", "at_work")
 _WITH_TOOL = pattern("statement", "with_tool")
 _WHO_FIRST = re.compile(r"^(?P<who>(?:the user|user|my \w+(?:'s \w+)?|our \w+|(?:the )?[\w-]+?'s \w+|[\w-]+))\s+(?=\S)")
 _CHINESE_WHO = re.compile(
-    rf"^(?P<who>(?:用户|本人)?[{HAN}]{{0,6}}?)(?:的?(?:家|公司))?(?=现在|目前|如今|已经|已|早|不|没|刚"
-    r"|最近|上个?[周月]|去年|今年|从|在|住|定居|用|使用|改|换|搬|喜欢|爱"
-    r"|养|有|是|叫|姓|辞|离|入职|跳槽|加入|戒|卖|停|退|开|每|会|说|学|吃|喝|做|分手|失业|被|结婚|放弃|取消|和"
-    r"|跟|最|对|打)"
+    rf"^(?P<who>(?:用户|本人)?[{HAN}]{{0,6}}?)(?:的?(?:家|公司))?(?={source('statement', 'chinese_predicate')})"
 )
 _NOBODY = word_set("statement", "nobody")
 _CHINESE_TIMES = pattern("statement", "chinese_times")
@@ -76,36 +73,17 @@ class Relation:
     only_one: bool = False
 
 
-def _relation(name: str, english: str, chinese: str, *, only_one: bool = False) -> Relation:
-    return Relation(name, re.compile(rf"^(?P<who>.*?) (?:{english}) (?P<what>.+)$|^{chinese}$"), only_one)
-
-
-#: The first that fits is taken.
-_RELATIONS = (
-    _relation(
-        "home",
-        r"(?:lives?|resides?|is living|settled|is based|are based|is located|are located|moved|relocated)"
-        r"(?: from .+?)? (?:in|at|to)",
-        r"(?P<who_>.*?)(?:从.+?)?(?:住在|居住在|定居在|定居|家在|搬到|搬去|搬家到|搬家去|搬至|位于|迁到|迁至)(?P<what_>.+)",
-        only_one=True,
-    ),
-    _relation(
-        "work",
-        r"(?:works|work|is working|is employed) (?:at|for|by)",
-        r"(?P<who_>.*?)(?:在(?P<what_>.+?)(?:工作|上班|任职|就职)|(?:就职于|任职于|供职于|入职|跳槽到|跳槽去)(?P<what__>.+))",
-    ),
-    _relation(
-        "use",
-        r"(?:uses?|is using|are using|switched(?: from .+?)? to|migrated(?: from .+?)? to)",
-        r"(?P<who_>.*?)(?:从.+?)?(?:改用|换用|换成|使用|用的是|用)(?P<what_>.+)",
-    ),
-    _relation("prefer", r"prefers?", r"(?P<who_>.*?)(?:更喜欢|偏好|偏爱)(?P<what_>.+)"),
-    _relation(
-        "be",
-        r"(?:is set to|was set to|(?:was |were |is |are )?(?:changed|renamed|moved|rescheduled|postponed)(?: from .+?)?"
-        r" to|is called|is named|is|are|equals)",
-        r"(?P<who_>.*?)(?:从.+?)?(?:改成|改为|改到|改名为|变成|推迟到|调整为|设为|设成|叫做|叫|是|为|在)(?P<what_>.+)",
-    ),
+#: The first that fits is taken. Of where somebody lives there is only one.
+_RELATIONS = tuple(
+    Relation(
+        name,
+        re.compile(
+            rf"^(?P<who>.*?) (?:{source('statement', f'{name}_english')}) (?P<what>.+)$"
+            rf"|^{source('statement', f'{name}_chinese')}$"
+        ),
+        only_one=name == "home",
+    )
+    for name in ("home", "work", "use", "prefer", "be")
 )
 _WHO, _WHAT = ("who", "who_"), ("what", "what_", "what__")
 
