@@ -288,7 +288,7 @@ def numbers(content: str) -> set[str]:
     plain = _THOUSANDS.sub("", unicodedata.normalize("NFKC", content))
     found = {number.lstrip("0") or "0" for number in _DIGITS.findall(plain)}
     found.update(_COUNTED.findall(plain), _CHINESE_DATES.findall(plain))
-    return found | ({_bare(word.casefold()) for word in _WORD.findall(plain)} & _COUNTING)
+    return found | ({text.bare(word.casefold()) for word in _WORD.findall(plain)} & _COUNTING)
 
 
 def proper_names(content: str) -> set[str]:
@@ -299,11 +299,7 @@ def proper_names(content: str) -> set[str]:
     if has_han(plain):
         tagged = rjieba.tag(plain)
         found.update(word for word, tag in tagged if tag in NAME_TAGS and len(word) > 1 and has_han(word))
-    return {_bare(name) for name in found}
-
-
-def _bare(word: str) -> str:
-    return word.replace("’", "'").removesuffix("'s")
+    return {text.bare(name) for name in found}
 
 
 def _is_name(word: re.Match[str], plain: str) -> bool:
@@ -311,6 +307,6 @@ def _is_name(word: re.Match[str], plain: str) -> bool:
     said = word.group()
     if not any(character.isupper() for character in said) or said in ("I", "I'm", "I've"):
         return False
-    if _bare(said.casefold()) not in text.ENGLISH_STOPWORDS:
+    if text.bare(said.casefold()) not in text.ENGLISH_STOPWORDS:
         return True
     return not begins_a_sentence(plain[: word.start()], _BEGINS_AFTER)

@@ -108,8 +108,11 @@ def _places(content: str) -> list[str]:
 
 def _content_words(content: str) -> list[str]:
     """The words that tell what a text is about, in their order."""
-    words = (word.replace("’", "'").removesuffix("'s") for word in text.words(content))
-    telling = (word for word in words if word and word not in _NOT_TELLING and (len(word) > 1 or _may_be_noun(word)))
+    telling = (
+        word
+        for word in text.bare_words(content)
+        if word and word not in _NOT_TELLING and (len(word) > 1 or _may_be_noun(word))
+    )
     return list(dict.fromkeys(telling))[:MOST_WORDS]
 
 

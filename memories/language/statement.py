@@ -234,10 +234,9 @@ class Statement:
     @cached_property
     def topic_words(self) -> tuple[str, ...]:
         """Its content words in their order, as stems, without its values and the plainest verbs."""
-        own_words = text.words(self.content)
         names = {word for name in self.names for word in text.words(name) if len(text.words(name)) <= NAME_WORDS}
         values = names | {word for number in self.numbers for word in text.words(number)}
-        bare = (word.replace("’", "'").removesuffix("'s").removesuffix("了") for word in own_words)
+        bare = (word.removesuffix("了") for word in text.bare_words(self.content))
         return tuple(
             stem
             for word in bare
@@ -273,7 +272,7 @@ def read(content: str) -> Statement:
 def telling_words(clause: str) -> frozenset[str]:
     """The words of a folded clause that tell something, as stems and Chinese words, without the plainest verbs."""
     bare = _CHINESE_VERBS.sub(" ", _CHINESE_TIMES.sub(" ", clause).replace("不", " ").replace("没", " "))
-    return frozenset({text.stem(word.removesuffix("'s")) for word in text.words(bare)} - _TELLS_LITTLE)
+    return frozenset(map(text.stem, text.bare_words(bare))) - _TELLS_LITTLE
 
 
 def _without_times(line: str) -> str:

@@ -46,17 +46,13 @@ def tells_apart(statement: str) -> frozenset[str]:
     """The numbers, ordinals, letters and names in the subject of a statement, folded; capitals count."""
     said = statement[:_READ_CHARS]
     if key := _KEY.match(said):
-        if key["key"].casefold() not in _OPENERS and (of_key := _of_whole(key["key"])):
-            return of_key
+        name = key["key"]
+        labels = _CHINESE_WHICH.findall(name) if has_han(name) else _labels(_WORD.findall(name))
+        if labels and name.casefold() not in _OPENERS:
+            return frozenset(labels)
         said = said[key.end() :]
-    return _of_chinese(said) if has_han(said) else _of_english(said)
-
-
-def _of_whole(key: str) -> frozenset[str]:
-    return frozenset(_CHINESE_WHICH.findall(key)) if has_han(key) else frozenset(_labels(_WORD.findall(key)))
-
-
-def _of_english(said: str) -> frozenset[str]:
+    if has_han(said):
+        return _of_chinese(said)
     words = _WORD.findall(said)
     end = next((n for n in range(1, len(words)) if _is_verb(words, n)), 0)
     return frozenset(_labels(words[:end]))

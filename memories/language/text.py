@@ -206,6 +206,16 @@ def words(text: str) -> list[str]:
     return out
 
 
+def bare(word: str) -> str:
+    """A word without the «'s» of whom something is of."""
+    return word.replace("’", "'").removesuffix("'s")
+
+
+def bare_words(text: str) -> list[str]:
+    """The words of a text in order, each without the «'s» of whom something is of."""
+    return list(map(bare, words(text)))
+
+
 def join_words(words: Iterable[str]) -> str:
     """Words as one text, Chinese ones without gaps: where one ends there is a guess of the segmenter's."""
     return _BETWEEN_CJK.sub("", " ".join(words))

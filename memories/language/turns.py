@@ -182,10 +182,7 @@ def _answering_words(sentence: str) -> set[str]:
 
 
 def _telling_words(sentence: str) -> set[str]:
-    bare = (word.replace("’", "'").removesuffix("'s") for word in text.words(sentence))
-    return {
-        word for word in bare if word not in text.ENGLISH_STOPWORDS and word not in text.CHINESE_STOPWORDS
-    } - _CHATTER
+    return set(text.bare_words(sentence)) - text.ENGLISH_STOPWORDS - text.CHINESE_STOPWORDS - _CHATTER
 
 
 def _holds(content: str, word: str) -> bool:
@@ -195,4 +192,4 @@ def _holds(content: str, word: str) -> bool:
 
 @lru_cache(maxsize=512)
 def _stems(content: str) -> frozenset[str]:
-    return frozenset(text.stem(word.replace("’", "'").removesuffix("'s")) for word in text.words(content))
+    return frozenset(map(text.stem, text.bare_words(content)))
