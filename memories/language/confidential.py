@@ -333,9 +333,9 @@ _AGAIN_CHARS = 4
 _HOLES = (MASKED, "[not stored]")
 
 
-def find_secrets(said: str) -> list[FoundSecret]:
+def find_secrets(content: str) -> list[FoundSecret]:
     """What of a text is a secret, in its order; none overlap."""
-    folded = fold(said)
+    folded = fold(content)
     for hole in _HOLES:
         folded = folded.replace(hole, "·" * len(hole))
     spans = [*by_form(folded), *by_checksum(folded)]
@@ -344,50 +344,50 @@ def find_secrets(said: str) -> list[FoundSecret]:
     for start, end, kind in sorted(spans, key=lambda span: (span[0], -span[1])):
         if found and start < found[-1].end:
             if end > found[-1].end:
-                found[-1] = FoundSecret(found[-1].start, end, found[-1].kind, said[found[-1].start : end])
+                found[-1] = FoundSecret(found[-1].start, end, found[-1].kind, content[found[-1].start : end])
         else:
-            found.append(FoundSecret(start, end, kind, said[start:end]))
+            found.append(FoundSecret(start, end, kind, content[start:end]))
     return found
 
 
-def mask(said: str, also: Iterable[str] = ()) -> str:
+def mask(content: str, also: Iterable[str] = ()) -> str:
     """A text without its secrets, and without `also`, secrets that were found beside it."""
-    return without(said, secret_spans(said, also))
+    return without(content, secret_spans(content, also))
 
 
-def secret_spans(said: str, also: Iterable[str] = ()) -> list[tuple[int, int]]:
+def secret_spans(content: str, also: Iterable[str] = ()) -> list[tuple[int, int]]:
     """Where `mask` takes something out: the secrets of a text, and where one of them or of `also` stands again."""
-    found = find_secrets(said)
+    found = find_secrets(content)
     spans = [(secret.start, secret.end) for secret in found]
     values = {value.strip("!.,;:?") for value in (*(secret.value for secret in found), *also)}
     again = sorted((value for value in values if len(value) >= _AGAIN_CHARS), key=len, reverse=True)
     for value in again:
-        if value in said:
-            for match in re.finditer(rf"(?<![A-Za-z\d]){re.escape(value)}(?![A-Za-z\d])", said):
+        if value in content:
+            for match in re.finditer(rf"(?<![A-Za-z\d]){re.escape(value)}(?![A-Za-z\d])", content):
                 if all(match.end() <= start or end <= match.start() for start, end in spans):
                     spans.append(match.span())
     return sorted(spans)
 
 
-def without(said: str, spans: Iterable[tuple[int, int]]) -> str:
+def without(content: str, spans: Iterable[tuple[int, int]]) -> str:
     """A text with `[secret]` in the place of these spans, which are in their order."""
     parts, at = [], 0
     for start, end in spans:
-        parts += [said[at:start], MASKED]
+        parts += [content[at:start], MASKED]
         at = end
-    return "".join([*parts, said[at:]])
+    return "".join([*parts, content[at:]])
 
 
-def is_masked_form(masked: str, said: str) -> bool:
+def is_masked_form(masked: str, content: str) -> bool:
     """Whether a text is what another one becomes without its secrets."""
     if MASKED not in masked:
-        return masked == said
+        return masked == content
     first, *others = masked.split(MASKED)
-    if not said.startswith(first) or not said.endswith(others[-1]):
+    if not content.startswith(first) or not content.endswith(others[-1]):
         return False
     at = len(first)
     for part in others[:-1]:
-        if (at := said.find(part, at)) < 0:
+        if (at := content.find(part, at)) < 0:
             return False
         at += len(part)
-    return at <= len(said) - len(others[-1])
+    return at <= len(content) - len(others[-1])

@@ -423,8 +423,8 @@ def _is_reworded(ours: _Read, theirs: _Read) -> bool:
 
 def contains(old: str, new: str) -> bool:
     """Whether the old text already says all of the new one."""
-    said = re.escape(text.normalise(new))
-    return re.search(rf"{_EDGE}{said}{_EDGE}", text.normalise(old)) is not None
+    phrase = re.escape(text.normalise(new))
+    return re.search(rf"{_EDGE}{phrase}{_EDGE}", text.normalise(old)) is not None
 
 
 def says_all(old: str, new: str) -> bool:

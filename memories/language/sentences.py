@@ -31,9 +31,9 @@ def begins_a_sentence(before: str, marks: frozenset[str] = _BEGINS_AFTER) -> boo
     return not bare or bare[-1] in marks or "\n" in before[len(bare) :]
 
 
-def is_pleasantry(said: str) -> bool:
+def is_pleasantry(sentence: str) -> bool:
     """Whether a sentence greets, thanks or agrees, and tells nothing."""
-    return _empty_words().issuperset(text.words(said))
+    return _empty_words().issuperset(text.words(sentence))
 
 
 def spoken_sentences(content: str) -> list[str]:
@@ -44,7 +44,7 @@ def spoken_sentences(content: str) -> list[str]:
 def nearest_sentence(content: str, texts: Iterable[str]) -> str:
     """The sentence of some texts that shares most words with another; of equal ones the first, of none nothing."""
     own = set(text.terms(content))
-    found = [one for said in texts for one in spoken_sentences(said) if one]
+    found = [one for other in texts for one in spoken_sentences(other) if one]
     return max(found, key=lambda one: len(own.intersection(text.terms(one))), default="")
 
 

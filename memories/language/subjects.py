@@ -44,16 +44,16 @@ def are_of_two_things(one: str, other: str) -> bool:
 @lru_cache(maxsize=4_096)  # a statement is compared with many
 def tells_apart(statement: str) -> frozenset[str]:
     """The numbers, ordinals, letters and names in the subject of a statement, folded; capitals count."""
-    said = statement[:_READ_CHARS]
-    if key := _KEY.match(said):
+    clause = statement[:_READ_CHARS]
+    if key := _KEY.match(clause):
         name = key["key"]
         labels = _CHINESE_WHICH.findall(name) if has_han(name) else _labels(_WORD.findall(name))
         if labels and name.casefold() not in _OPENERS:
             return frozenset(labels)
-        said = said[key.end() :]
-    if has_han(said):
-        return _of_chinese(said)
-    words = _WORD.findall(said)
+        clause = clause[key.end() :]
+    if has_han(clause):
+        return _of_chinese(clause)
+    words = _WORD.findall(clause)
     end = next((n for n in range(1, len(words)) if _is_verb(words, n)), 0)
     return frozenset(_labels(words[:end]))
 
@@ -88,8 +88,8 @@ def _is_verb(words: list[str], n: int) -> bool:
     return has_ending and word.islower() and len(word) >= _LEAST_LETTERS
 
 
-def _of_chinese(said: str) -> frozenset[str]:
-    tagged = rjieba.tag(said)
+def _of_chinese(clause: str) -> frozenset[str]:
+    tagged = rjieba.tag(clause)
     end = next((n for n, (_word, tag) in enumerate(tagged) if n and tag in _PREDICATES), len(tagged))
     subject = "".join(word for word, _tag in tagged[:end])
     # whether a whole subject is a name the segmenter guesses, now so, now so; before 的 it is a name, of an owner

@@ -7,14 +7,12 @@ words, by `{name}` or `{file.name}` in a pattern.
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from functools import cache, lru_cache
+from functools import cache
 from pathlib import Path
 
 DATA = Path(__file__).parent / "data"
-#: Texts of which a process keeps what was found in them: the sentences of some hundred memories.
-REMEMBERED = 2_048
 _HEADING = re.compile(r"\[(?P<name>[a-z][a-z0-9_]*)(?P<pattern>: pattern)?\]")
 _REFERENCE = re.compile(r"\{(?:(?P<file>[a-z][a-z0-9_]*)\.)?(?P<section>[a-z][a-z0-9_]*)\}")
 
@@ -91,11 +89,6 @@ def pattern(file: str, section: str, flags: int = 0) -> re.Pattern[str]:
         return re.compile(source(file, section), flags)
     except re.error as error:
         raise WordListError(f"{file}.txt: [{section}] is no regular expression: {error}") from error
-
-
-def remembered(wanted: re.Pattern[str]) -> Callable[[str], bool]:
-    """Whether a text holds a pattern; of the texts asked about last it is known, for each is compared with many."""
-    return lru_cache(maxsize=REMEMBERED)(lambda said: wanted.search(said) is not None)
 
 
 def _section(file: str, section: str) -> _Section:
