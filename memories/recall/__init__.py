@@ -41,8 +41,8 @@ from memories.recall.answer import (
     events_text,
     is_noise,
 )
-from memories.recall.candidates import eligible_candidates
-from memories.recall.corrections import prefer_corrections
+from memories.recall.candidates import eligible_candidates, former_matches
+from memories.recall.corrections import mark_replaced, prefer_corrections
 from memories.recall.eligibility import Past, as_of, check_moment
 from memories.recall.events import RecalledEvent, apply_to, past_question_of, retrieve_events
 from memories.recall.gate import GateDecision, decide
@@ -59,6 +59,7 @@ from memories.recall.query import (
 )
 from memories.recall.question import (
     DateRange,
+    asks_for_former,
     asks_what_came_before,
     date_ranges_of,
     has_question_mark_or_word,
@@ -245,13 +246,16 @@ def _find(search: Search, result: Recall, parsed: ParsedQuery) -> None:
     newest = conf.TRACE_EXCLUDED if search.is_sampled else 0
     with result.timed("search"):
         matches = eligible_candidates(search, parsed, more=len(repeated), newest=newest)
+        is_about_former = not query.past and query.mode not in BY_MATCH_ALONE and asks_for_former(query.message)
+        former = former_matches(search, parsed) if is_about_former and query.places else []
     with result.timed("rank"):
-        result.ranked = score(matches, search, parsed)
+        result.ranked = score([*matches, *former], search, parsed)
     if not parsed.newest_to:
         rerank(query, result)
     if query.mode not in BY_MATCH_ALONE:
         with result.timed("corrections"):
             result.ranked = prefer_corrections(result.ranked)
+            mark_replaced(result.ranked)
     if not parsed.newest_to:
         mark_unlikely(result.ranked, search)
     in_history = mark_repeated(result.ranked, history, repeated)

@@ -33,11 +33,12 @@ from memories.language.secret_forms import vendors_of
 from memories.language.turns import sides_of, telling_sentences
 from memories.models import Entry
 from memories.models.entry import SECRET_SUBTYPE
-from memories.models.state import MARKS, live_sql
+from memories.models.state import MARKS, State, live_sql
 from memories.recall.eligibility import (
     Condition,
     all_of,
     asks_for_secrets,
+    audience_filter,
     credential_guard,
     echo_filter,
     eligible_filter,
@@ -169,6 +170,24 @@ def eligible_candidates(search: Search, parsed: ParsedQuery, *, more: int = 0, n
     guard = credential_guard(query.workspace_id, query.scopes if best else [])
     heard = [match for match in best if not guard.reveals(match[1].content, match[1].origins)]
     return _with_closest_secrets(heard, query)
+
+
+#: Of what was replaced, so many beside what took its place.
+FORMER_MOST = 5
+
+
+def former_matches(search: Search, parsed: ParsedQuery) -> list[Match]:
+    """What something newer took the place of, for a question about what held before; never a secret.
+
+    What people took out, and what is past its time, stays out.
+    """
+    query = search.query
+    others = " AND ".join(f"e.{column} IS NULL" for state, column in MARKS.items() if state != State.SUPERSEDED)
+    replaced = f"e.superseded_by_id IS NOT NULL AND {others} AND NOT starts_with(e.subtype, '{SECRET_SUBTYPE}')"
+    where = all_of(([replaced], {}), audience_filter(query), request_filter(query), echo_filter(query))
+    guard = credential_guard(query.workspace_id, query.scopes)
+    matches = best_matches(search, parsed, where, limit=FORMER_MOST)
+    return [match for match in matches if not guard.reveals(match[1].content, match[1].origins)]
 
 
 def _with_closest_secrets(matches: list[Match], query: Query) -> list[Match]:

@@ -50,6 +50,16 @@ def prefer_corrections(ranked: Sequence[Ranked]) -> list[Ranked]:
     return order
 
 
+def mark_replaced(ranked: Sequence[Ranked]) -> None:
+    """Mark what was replaced with the memory that took its place, as what was corrected is marked."""
+    replaced = {item.entry.superseded_by_id: item for item in ranked if item.entry.superseded_by_id}
+    if replaced:
+        successors = Entry.objects.filter(pk__in=replaced).values_list("pk", "uid")
+        by_pk = dict(successors)
+        for item in replaced.values():
+            item.superseded_by = by_pk.get(item.entry.superseded_by_id)
+
+
 def _corrections(eligible: Sequence[Ranked]) -> Iterator[tuple[Ranked, Ranked]]:
     """Which candidate corrects which, the oldest correction first, so that what was corrected twice comes last."""
     best = {item.entry.pk: item for item in eligible[:BEST]}

@@ -20,7 +20,7 @@ from memories.conf import conf
 from memories.index.contextual import full_match
 from memories.language import names, persons, references, text
 from memories.language.calendar import Window, windows
-from memories.language.text import COMMON_CJK
+from memories.language.text import COMMON_CJK, simplified
 from memories.language.word_lists import pattern, word_set
 from memories.models import Entry, Scope
 from memories.recall.gate import LOOK_CHARS, is_question, is_question_about_past
@@ -283,6 +283,7 @@ _SPOKEN = pattern("questions", "about_spoken", re.IGNORECASE)
 _DATED = pattern("questions", "about_dated", re.IGNORECASE)
 _ASKED = pattern("questions", "about_asked", re.IGNORECASE)
 _ABOUT_ASKING = pattern("questions", "about_asking", re.IGNORECASE)
+_FORMER = pattern("questions", "former", re.IGNORECASE)
 #: Whether a message names days does not depend on when it is said.
 _ANY_DAY = date(2000, 1, 1)
 _ASKING = word_set("questions", "only_asking")
@@ -305,6 +306,12 @@ def asks_what_came_before(message: str) -> bool:
     if len(message) > LOOK_CHARS or not is_about_past(message) or not _SAID.search(message):
         return False
     return not any(map(str.isalnum, _NAMES_NOTHING.sub(" ", message.replace("’", "'"))))
+
+
+def asks_for_former(message: str) -> bool:
+    """Whether a message asks for what held before something newer took its place: «where did I live before?»."""
+    end = message.strip()[-LOOK_CHARS:]
+    return has_question_mark_or_word(end) and _FORMER.search(end.translate(simplified("questions"))) is not None
 
 
 def is_about_asking(message: str) -> bool:
