@@ -246,7 +246,8 @@ def _find(search: Search, result: Recall, parsed: ParsedQuery) -> None:
     newest = conf.TRACE_EXCLUDED if search.is_sampled else 0
     with result.timed("search"):
         matches = eligible_candidates(search, parsed, more=len(repeated), newest=newest)
-        is_about_former = not query.past and query.mode not in BY_MATCH_ALONE and asks_for_former(query.message)
+        is_about_former = not (query.past or parsed.newest_to) and query.mode not in BY_MATCH_ALONE
+        is_about_former = is_about_former and asks_for_former(query.message)
         former = former_matches(search, parsed) if is_about_former and query.places else []
     with result.timed("rank"):
         result.ranked = score([*matches, *former], search, parsed)
