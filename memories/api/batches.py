@@ -125,7 +125,10 @@ def batch_answer(batch: Batch, kind: type[BatchAnswer] = BatchAnswer, **more: An
 def change_answer(row: Description, caller: Caller | None = None) -> dict[str, Any]:
     """One row of a batch as the holder of a key sees it, or as the operator at the terminal does."""
     change = row.change
-    if caller is not None and _is_quarantined(row):
+    # No caller is given the words of what is in quarantine, nor words made of them
+    entries = (change.entry, row.into, *row.sources)
+    is_hidden = caller is not None and any(entry is not None and entry.quarantined_at is not None for entry in entries)
+    if is_hidden:
         row = replace(row, before=None, after=None, columns={}, slots={}, into=None, sources=[])
     note, text = row.note or (None, "")
     # How the words change; of what is made of other entries, against their words
@@ -134,8 +137,7 @@ def change_answer(row: Description, caller: Caller | None = None) -> dict[str, A
         before = "\n".join(source.content for source in row.sources)
     # What is created or changed, or the event of a day, with the chats the caller reaches
     draft = None
-    is_shown = caller is None or not _is_quarantined(row)
-    if is_shown and change.verb in (BatchVerb.CREATE, BatchVerb.CHANGE, BatchVerb.TELL):
+    if not is_hidden and change.verb in (BatchVerb.CREATE, BatchVerb.CHANGE, BatchVerb.TELL):
         draft = row.step.as_json()
         if caller and draft.get("chats"):
             draft = draft | {"chats": reached_chats(caller, draft["chats"])}
@@ -152,12 +154,6 @@ def change_answer(row: Description, caller: Caller | None = None) -> dict[str, A
         into=row.into.uid if row.into else None,
         sources=[source.uid for source in row.sources],
     )
-
-
-def _is_quarantined(row: Description) -> bool:
-    """Whether what a row tells of is in quarantine: no caller is given its words."""
-    entries = (row.change.entry, row.into, *row.sources)
-    return any(entry is not None and entry.quarantined_at is not None for entry in entries)
 
 
 #: Fields that belong to one verb alone.

@@ -97,6 +97,14 @@ def test_many_are_changed_alike(make: Make, entries: list[str]) -> None:
     assert row["slots"] == [{"name": "env", "old": None, "new": "prod"}]
 
 
+def test_what_is_made_of_an_entry_in_quarantine_is_not_shown(held: Batch, entries: list[str], api: Api) -> None:
+    Entry.objects.filter(uid=entries[0]).update(quarantined_at=NOW, suppressed_at=NOW)
+    created, merged, changed = api.get(f"batches/{held.uid}").json()["changes"]["results"]
+    for row in (created, merged):
+        assert (row["draft"], row["content"], row["diff"], row["sources"]) == (None, None, None, [])
+    assert changed["draft"]["columns"] == {"content": "我家的猫叫米饭"}
+
+
 def test_a_dry_run_is_a_plan_somebody_may_approve(make: Make, entries: list[str], api: Api) -> None:
     made = make("expire", entries, dry_run=True)
     assert (made["state"], rows(made)) == ("proposed", [("expire", "planned")] * 4)
