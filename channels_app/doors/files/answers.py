@@ -153,8 +153,8 @@ def recall_from_files(
         return FileRecall(decision)
     most = LOOKED_AT if since or until else limit
     search = keyword.newest if asks_what_came_before(message) else partial(keyword.search, query=message)
-    found = search(folders, limit=most, zone=zone)
-    within = [match for match in found if _is_within(match.at, since, until)][:limit]
+    matches = search(folders, limit=most, zone=zone)
+    within = [match for match in matches if _is_within(match.at, since, until)][:limit]
     texts = [_line(match, zone) for match in within]
     shown, tokens = fit([quoting.notice_in(language, token_budget), *texts], token_budget)
     shown, tokens = (shown, tokens) if len(shown) > 1 else ([], 0)
@@ -215,31 +215,27 @@ def context_from_files(
     if is_reset_command(message):
         return FileContext(reply=reset_reply(language))
     page = SystemText(token_budget, language)
-    told = [BotDirective("memory_tools", in_language(TOOLS_INSTRUCTION, language))] if tools else []
-    page.put_fitting("directives", [directive.instruction for directive in told], page.left)
+    directives = [BotDirective("memory_tools", in_language(TOOLS_INSTRUCTION, language))] if tools else []
+    page.put_fitting("directives", [directive.instruction for directive in directives], page.left)
     # The notes of the last days, the newest first; of a day those of the own scope first
     today = now.astimezone(place.caller.zone).date()
     days = [today - timedelta(days=ago) for ago in range(conf.NOTES_DAYS)]
-    found = ((day, folder, _read(folder, folder.daily(day))) for day in days for folder in folders)
-    notes = [DayNote(day, folder.scope_key, said, False) for day, folder, said in found if said]
+    read = ((day, folder, _read(folder, folder.daily(day))) for day in days for folder in folders)
+    notes = [DayNote(day, folder.scope_key, content, False) for day, folder, content in read if content]
     needed = sum(text.count_tokens(_shown(note)) + 2 for note in notes)
-    _put(page, "files", [said for folder in folders if (said := _read(folder, folder.long_term))], page.left - needed)
-    kept = _fitting(page, notes)
-    page.put("days", list(map(_shown, kept)))
-    return FileContext(str(page), page.used, kept, directives=told)
-
-
-def _put(page: SystemText, part: str, texts: Sequence[str], most: int) -> None:
-    """Put texts under a heading, as far as there is room; they may have their share, and what nobody else needs."""
-    room = page.room(part, max(page.share(LONG_TERM_SHARE), min(most, page.left)))
-    lines: list[str] = []
-    for said in texts:
-        begun = text.first_tokens(said, room - 2)
+    # The long-term files as far as there is room; they may have their share, and what nobody else needs
+    room = page.room("files", max(page.share(LONG_TERM_SHARE), page.left - needed))
+    files: list[str] = []
+    for content in filter(None, (_read(folder, folder.long_term) for folder in folders)):
+        begun = text.first_tokens(content, room - 2)
         if room <= 2 or not begun:
             break
-        lines.append(begun)
+        files.append(begun)
         room -= text.count_tokens(begun) + 2
-    page.put(part, lines)
+    page.put("files", files)
+    kept = _fitting(page, notes)
+    page.put("days", list(map(_shown, kept)))
+    return FileContext(str(page), page.used, kept, directives=directives)
 
 
 def _fitting(page: SystemText, notes: Sequence[DayNote]) -> list[DayNote]:
@@ -248,20 +244,16 @@ def _fitting(page: SystemText, notes: Sequence[DayNote]) -> list[DayNote]:
     room = page.room("days", page.left)
     for note in notes:
         head = text.count_tokens(_shown(DayNote(note.on, note.scope, "", False))) + 3
-        content = _from_whole_item(text.last_tokens(note.content, room - head))
+        content = text.last_tokens(note.content, room - head)
+        # From where one of its items begins; of a single one its end, as an item of its own
+        if content and not content.startswith("- "):
+            begin = content.find("\n- ")
+            content = content[begin + 1 :] if begin >= 0 else f"- …{content}"
         if room <= head or not content:
             break
         kept.append(DayNote(note.on, note.scope, content, content != note.content))
         room -= text.count_tokens(_shown(kept[-1])) + 2
     return kept
-
-
-def _from_whole_item(content: str) -> str:
-    """The end of some lines from where one begins; of a single one its end, as an item of its own."""
-    if content.startswith("- ") or not content:
-        return content
-    begin = content.find("\n- ")
-    return content[begin + 1 :] if begin >= 0 else f"- …{content}"
 
 
 def _shown(note: DayNote) -> str:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
-from datetime import date, datetime, tzinfo
+from datetime import date, datetime
 from functools import partial
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -73,9 +73,9 @@ def accept(
 
 def caller_of(record: Record) -> Caller:
     """Who made the call, with the rights it had."""
-    told = record.body["caller"]
-    lists = {name: tuple(told[name]) for name in ("permissions", "scope_patterns")}
-    return Caller(**told | lists | {"zone": ZoneInfo(told["zone"])})
+    caller = record.body["caller"]
+    lists = {name: tuple(caller[name]) for name in ("permissions", "scope_patterns")}
+    return Caller(**caller | lists | {"zone": ZoneInfo(caller["zone"])})
 
 
 log = structlog.get_logger(__name__)
@@ -95,9 +95,15 @@ def write(caller: Caller, scope_key: str | None, session_key: str, lines: Iterab
     if scope_key is None:
         return True
     folder = scope_folder(caller.folder, scope_key)
+    texts: dict[date, list[str]] = {}  # of the file of each day, in order
+    for line in lines:
+        content = f"{line.who}: {smart_truncate(redact(line.content), conf.TRANSCRIPT_CHARS)}"
+        at = line.at.astimezone(caller.zone)
+        stamp = Stamp(at, session=session_key, scope_key=scope_key)
+        texts.setdefault(at.date(), []).append(item(content, stamp))
     try:
-        for day, text in _by_day(lines, caller.zone, session=session_key, scope_key=scope_key).items():
-            disk.append(folder, folder.transcript(day), text, below=origin_line(session_key, scope_key))
+        for day, items in texts.items():
+            disk.append(folder, folder.transcript(day), "\n".join(items), below=origin_line(session_key, scope_key))
     except (OSError, PlatformError) as problem:
         log.warning("transcript_not_written", problem=str(problem))
         return False
@@ -108,16 +114,6 @@ def turn_lines(user: str, assistant: str, *, speaker: str, at: datetime) -> list
     """Both sides of a turn, as far as they say something."""
     sides = [SaidLine(speaker or "user", user, at), SaidLine("assistant", assistant, at)]
     return [side for side in sides if side.content.strip()]
-
-
-def _by_day(lines: Iterable[SaidLine], zone: tzinfo, **stamp: str) -> dict[date, str]:
-    """The text for the file of each day, in order."""
-    texts: dict[date, list[str]] = {}
-    for line in lines:
-        content = f"{line.who}: {smart_truncate(redact(line.content), conf.TRANSCRIPT_CHARS)}"
-        at = line.at.astimezone(zone)
-        texts.setdefault(at.date(), []).append(item(content, Stamp(at, **stamp)))
-    return {day: "\n".join(items) for day, items in texts.items()}
 
 
 @dataclass(frozen=True)
@@ -164,8 +160,8 @@ def keep_events(
     card = cards.known_session(caller.workspace_id, key, place, now=now)
     if not all(caller.may_reach(scope) for scope in (card.user_scope, card.chat_scope) if scope):
         raise SessionNotFound
-    told = {"session": card.uid, "body": request}
-    if accept(stream_of(caller, card), EVENTS, caller, outage, told, now=now):
+    call = {"session": card.uid, "body": request}
+    if accept(stream_of(caller, card), EVENTS, caller, outage, call, now=now):
         spoken = [message for message in messages if message.kind in (EventKind.USER, EventKind.ASSISTANT)]
         lines = [
             SaidLine(

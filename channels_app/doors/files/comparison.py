@@ -13,7 +13,6 @@ from memories.choices import PathMode
 from memories.conf import conf
 from memories.exceptions import PlatformError
 from memories.files import keyword
-from memories.files.keyword import FileMatch
 from memories.language import text
 from memories.models import Entry
 from memories.recall import Query, Recall
@@ -28,17 +27,17 @@ _SHOWN_CHARS = 500
 
 
 @dataclass(frozen=True)
-class _Found:
+class _Passage:
     """Something one of the two found: where, and its words."""
 
     place: dict[str, Any]
     content: str
 
-    def says(self, other: "_Found") -> bool:
+    def says(self, other: "_Passage") -> bool:
         """Whether the two are the same memory: the same line, or nearly the same words."""
         if self.place.get("path") and _line_of(self) == _line_of(other):
             return True
-        mine, theirs = (text.shingles(one.content) for one in (self, other))
+        mine, theirs = (text.shingles(passage.content) for passage in (self, other))
         return bool(mine and theirs) and len(mine & theirs) >= SAME_SHARE * min(len(mine), len(theirs))
 
     def as_json(self) -> dict[str, Any]:
@@ -48,7 +47,9 @@ class _Found:
 
 def compare(caller: Caller, query: Query, recall: Recall, resolved: Resolution, *, now: datetime) -> None:
     """Ask the files what a recall was asked, where its channel writes to both, and keep what only one of them found."""
-    if resolved.path_mode != PathMode.DUAL_WRITE or not recall.need.retrieve or not _is_sampled():
+    if resolved.path_mode != PathMode.DUAL_WRITE or not recall.need.retrieve:
+        return
+    if random.random() >= conf.SHADOW_SAMPLE:  # noqa: S311 (no secret)
         return
     try:
         folders = FilePlace(caller, resolved).folders
@@ -67,10 +68,10 @@ def compare(caller: Caller, query: Query, recall: Recall, resolved: Resolution, 
     stored = []
     for item in recall.served:
         path, line = lines.get(item.entry.pk, ("", None))
-        stored.append(_Found({"id": str(item.entry.uid), "path": path, "line": line}, item.entry.content))
-    written = list(map(_of_file, matches))
-    only_stored = [one for one in stored if not any(one.says(other) for other in written)]
-    only_written = [one for one in written if not any(one.says(other) for other in stored)]
+        stored.append(_Passage({"id": str(item.entry.uid), "path": path, "line": line}, item.entry.content))
+    written = [_Passage({"path": match.path, "line": match.line_from}, match.text) for match in matches]
+    only_stored = [passage for passage in stored if not any(passage.says(other) for other in written)]
+    only_written = [passage for passage in written if not any(passage.says(other) for other in stored)]
     PathComparison.objects.create(
         workspace_id=caller.workspace_id,
         platform=resolved.address.platform,
@@ -78,19 +79,11 @@ def compare(caller: Caller, query: Query, recall: Recall, resolved: Resolution, 
         trace=trace,
         message=query.message[: conf.RECALL_MESSAGE_CHARS],
         both=len(stored) - len(only_stored),
-        only_database=[one.as_json() for one in only_stored],
-        only_files=[one.as_json() for one in only_written],
+        only_database=[passage.as_json() for passage in only_stored],
+        only_files=[passage.as_json() for passage in only_written],
         created_at=now,
     )
 
 
-def _is_sampled() -> bool:
-    return random.random() < conf.SHADOW_SAMPLE  # noqa: S311 (no secret)
-
-
-def _of_file(match: FileMatch) -> _Found:
-    return _Found({"path": match.path, "line": match.line_from}, match.text)
-
-
-def _line_of(found: _Found) -> tuple[Any, Any]:
-    return found.place.get("path"), found.place.get("line")
+def _line_of(passage: _Passage) -> tuple[Any, Any]:
+    return passage.place.get("path"), passage.place.get("line")

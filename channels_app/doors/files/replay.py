@@ -48,31 +48,24 @@ def is_written(record: Record, messages: Messages, workspace_id: int) -> bool:
     """
     if record.transaction is None or not messages:
         return False
-    told = Transaction(**record.transaction)
-    status = _status(told.number)
-    if status == "in progress":
-        raise StillRunning
-    return status == "committed" and _has_written(told, messages, workspace_id)
-
-
-def _status(number: str) -> str | None:
-    """What became of a transaction; None: it was never begun, or so long ago that nobody knows."""
+    call = Transaction(**record.transaction)
     try:
         with transaction.atomic(), connection.cursor() as cursor:
-            cursor.execute("SELECT pg_xact_status(%s::text::xid8)", [number])
-            return str(cursor.fetchone()[0])
+            cursor.execute("SELECT pg_xact_status(%s::text::xid8)", [call.number])
+            status = cursor.fetchone()[0]  # None: so long ago that nobody knows
     except DataError:  # a number of the future: the server has forgotten that it gave it
-        return None
-
-
-def _has_written(told: Transaction, messages: Messages, workspace_id: int) -> bool:
-    place = {"platform": told.platform, "account": told.account, "key": told.session_key}
+        return False
+    if status == "in progress":
+        raise StillRunning
+    if status != "committed":
+        return False
+    place = {"platform": call.platform, "account": call.account, "key": call.session_key}
     session = Session.objects.filter(workspace_id=workspace_id, **place).first()
     if session is None:
         return False
     number = RawSQL("sessions_app_sessionevent.xmin::text::bigint", [], output_field=BigIntegerField())
     rows = SessionEvent.objects.filter(session=session, at__in=[at for _text, at in messages]).annotate(by=number)
-    written = set(rows.filter(by=int(told.number) % _NUMBERS).values_list("content", "at"))
+    written = set(rows.filter(by=int(call.number) % _NUMBERS).values_list("content", "at"))
     return not written.isdisjoint(messages)
 
 
@@ -129,11 +122,11 @@ def replay_stream(stream: Stream, effects: Effects, clock: Clock, *, until: date
     with journal.locked(stream, erased_calls.REPLAYER, wait=False) as is_mine:
         if not is_mine:
             return counts
-        position, found = Position(0, 0), journal.end(stream)
+        position, end = Position(0, 0), journal.end(stream)
         try:
             while clock() < until:
                 with ExitStack() as stack:
-                    if is_last_part := position >= found:
+                    if is_last_part := position >= end:
                         stack.enter_context(journal.locked(stream))
                     lines = list(islice(journal.read(stream, position), FEW if is_last_part else CHUNK))
                     # Apply lines in order; the end of the last
@@ -142,7 +135,7 @@ def replay_stream(stream: Stream, effects: Effects, clock: Clock, *, until: date
                     for uid, line in zip(uids, lines, strict=True):
                         if uid not in done:
                             counts[apply_line(stream, uid, line, effects, now=clock())] += 1
-                    position = (lines[-1].end if lines else None) or max(position, found)
+                    position = (lines[-1].end if lines else None) or max(position, end)
                     if is_last_part and journal.remove_up_to(stream, position):
                         break
         except (StillRunning, SessionBusy) as problem:
@@ -245,9 +238,9 @@ def _retry_one(pk: int, effects: Effects, now: datetime) -> str:
     try:
         with transaction.atomic():
             call = ReplayedRecord.objects.select_for_update().get(pk=pk)
-            record = _record_of(call.body)
-            if call.outcome != ReplayOutcome.PARKED or record is None:
-                return call.outcome
+            if call.outcome != ReplayOutcome.PARKED or not call.body or "kind" not in call.body:
+                return call.outcome  # settled meanwhile, or a line that was damaged in the journal
+            record = Record(**call.body | {"uid": UUID(call.body["uid"])})
             stream = Stream(call.workspace_id, call.platform, call.account)
             lock(stream)
             call.outcome, call.reason = outcome_of(stream, record, effects)
@@ -257,13 +250,6 @@ def _retry_one(pk: int, effects: Effects, now: datetime) -> str:
             return call.outcome
     except (SessionBusy, StillRunning):  # its session is in use; it waits as it did
         return ReplayOutcome.PARKED
-
-
-def _record_of(body: dict[str, Any] | None) -> Record | None:
-    """The call as the journal kept it; None of a line that was damaged there."""
-    if not body or "kind" not in body:
-        return None
-    return Record(**body | {"uid": UUID(body["uid"])})
 
 
 TASK = "channels_app.tasks.replay_journal"

@@ -66,12 +66,12 @@ def ids_of(entries: Sequence[Entry]) -> dict[int, dict[str, str]]:
     own = {entry.pk: {slot.name: slot.value for slot in entry.slots.all() if slot.name in IDS} for entry in entries}
     bare = {entry.scope_id: entry.workspace_id for entry in entries if not own[entry.pk]}
     rows = Slot.objects.filter(workspace_id__in=set(bare.values()), entry__scope__in=bare, name__in=IDS)
-    known: dict[int, dict[str, str]] = {}
+    shared: dict[int, dict[str, str]] = {}
     read = rows.order_by("entry__scope", "name").distinct("entry__scope", "name")
     for scope, kind, name, value in read.values_list("entry__scope", "entry__scope__kind", "name", "value"):
         if kind == ScopeKind.CHAT or name == USER:
-            known.setdefault(scope, {})[name] = value
-    return {entry.pk: own[entry.pk] or known.get(entry.scope_id, {}) for entry in entries}
+            shared.setdefault(scope, {})[name] = value
+    return {entry.pk: own[entry.pk] or shared.get(entry.scope_id, {}) for entry in entries}
 
 
 def memory_answers(entries: Sequence[Entry], caller: Caller) -> list[dict[str, Any]]:

@@ -53,11 +53,11 @@ class Mem0Call(Call):
     def handle_exception(self, exc: Exception) -> Response:
         """The errors of the API, and in `detail` what that client shows of them."""
         response = super().handle_exception(DatabaseAway() if isinstance(exc, LeaveToFiles) else exc)
-        told = [
+        sentences = [
             f"{error['attr']}: {error['detail']}" if error["attr"] else error["detail"]
             for error in list(response.data["errors"])
         ]
-        response.data["detail"] = " ".join(map(str, told))
+        response.data["detail"] = " ".join(map(str, sentences))
         response._has_been_logged = True  # type: ignore[attr-defined]  # by its route; paths here name people
         return response
 

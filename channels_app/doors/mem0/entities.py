@@ -14,7 +14,7 @@ from rest_framework.response import Response
 
 from channels_app.doors.mem0.answers import IDS, memory_answers
 from channels_app.doors.mem0.calls import Ids, Ignored, Mem0Call
-from channels_app.doors.mem0.filters import filtered, ids_filter, known_here
+from channels_app.doors.mem0.filters import added_here, filtered, ids_filter
 from memories.api import fields
 from memories.api.calls import Method
 from memories.api.requests import check_values
@@ -62,7 +62,7 @@ class EntitiesView(Mem0Call):
 
     @Method("mem0_users", Permission.READ, None)
     def get(self) -> Response:
-        rows = Slot.objects.filter(entry__in=known_here(self.caller, self.now), name__in=IDS)
+        rows = Slot.objects.filter(entry__in=added_here(self.caller, self.now), name__in=IDS)
         counted = rows.values("name", "value").annotate(
             memories=Count("pk"), begun=Min("entry__created_at"), changed=Max("entry__updated_at")
         )
@@ -124,20 +124,17 @@ class ExportView(Mem0Call):
 
     @Method("mem0_get_export", Permission.READ, None, body=WhichExport)
     def post(self) -> Response:
-        rows = filtered(self.caller, self._tree(), self.now).order_by("-created_at", "-id")
-        found = list(rows[: MOST + 1])
-        if len(found) > MOST:
+        tree = ids_filter(self.body)
+        if name := self.body.get("memory_export_id"):
+            try:
+                tree = signing.loads(name, salt=_SALT)
+            except signing.BadSignature:
+                raise NotFound from None
+        rows = filtered(self.caller, tree, self.now).order_by("-created_at", "-id")
+        entries = list(rows[: MOST + 1])
+        if len(entries) > MOST:
             raise ValidationError({"filters": [_("More than %(most)d memories; name fewer.") % {"most": MOST}]})
-        return Response({"count": len(found), "memories": memory_answers(found, self.caller)})
-
-    def _tree(self) -> dict[str, Any]:
-        if not (name := self.body.get("memory_export_id")):
-            return ids_filter(self.body)
-        try:
-            tree: dict[str, Any] = signing.loads(name, salt=_SALT)
-        except signing.BadSignature:
-            raise NotFound from None
-        return tree
+        return Response({"count": len(entries), "memories": memory_answers(entries, self.caller)})
 
 
 #: How long ago the search may have been.
@@ -158,7 +155,7 @@ class FeedbackView(Mem0Call):
 
     @Method("mem0_feedback", Permission.WRITE, None, body=NewFeedback)
     def post(self) -> Response:
-        entry, said = self.entry(self.body["memory_id"]), self.body["feedback"]
+        entry, rating = self.entry(self.body["memory_id"]), self.body["feedback"]
         # The bot's last search that handed the memory out
         mine = RecallTrace.objects.filter(workspace_id=entry.workspace_id, bot=self.caller.bot_id)
         recent = mine.filter(created_at__gt=self.now - LOOK_BACK, served__contains=[entry.pk])
@@ -169,11 +166,11 @@ class FeedbackView(Mem0Call):
             Entry.objects.filter(workspace_id=entry.workspace_id, pk__in=trace.used or []).values_list("pk", "uid")
         )
         used.pop(entry.pk, None)
-        if said == POSITIVE:
+        if rating == POSITIVE:
             used[entry.pk] = entry.uid
-        note = ": ".join(filter(None, (said, self.body["feedback_reason"])))
+        note = ": ".join(filter(None, (rating, self.body["feedback_reason"])))
         record_feedback(trace, list(used.values()), note)
-        return Response({"id": trace.uid, "feedback": said, "feedback_reason": self.body["feedback_reason"]})
+        return Response({"id": trace.uid, "feedback": rating, "feedback_reason": self.body["feedback_reason"]})
 
 
 class PingView(Mem0Call):

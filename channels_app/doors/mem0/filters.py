@@ -5,6 +5,7 @@ the agent knows by itself; `{"user_id": "*", "agent_id": "a"}` what it was told 
 """
 
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta, tzinfo
 from functools import cached_property, partial, reduce
@@ -45,7 +46,7 @@ def live_entries(caller: Caller, now: datetime) -> QuerySet[Entry]:
     return visible_entries(caller).filter(in_state(State.LIVE, policies.over(now)))
 
 
-def known_here(caller: Caller, now: datetime) -> QuerySet[Entry]:
+def added_here(caller: Caller, now: datetime) -> QuerySet[Entry]:
     """What is in use of all that was added for mem0's ids."""
     return live_entries(caller, now).filter(_HERE)
 
@@ -123,9 +124,14 @@ class _Reader:
 
     def _leaf(self, name: str, value: Any) -> Q:
         if name == "metadata" and isinstance(value, dict):
-            return _all(_compared(one, _slot(slot_name(key)), name) for key, one in value.items())
+            return _all(_compared(part, _slot(slot_name(key)), name) for key, part in value.items())
         if name == "memory_ids":
-            return Q(uid__in=_uuids(value.get("in") if isinstance(value, dict) else value))
+            ids = value.get("in") if isinstance(value, dict) else value
+            uids = []
+            for text in _texts(ids if isinstance(ids, list) else [ids]):
+                with suppress(ValueError):  # nobody's
+                    uids.append(UUID(text))
+            return Q(uid__in=uids)
         if name in _TIMES:
             return self._time(_TIMES[name], value)
         if name == USER:
@@ -157,8 +163,8 @@ class _Reader:
 
     def _time(self, column: str, value: Any) -> Q:
         condition = Q()
-        for operator, one in _operators(value).items():
-            begin, end = span(one, self.caller.zone)
+        for operator, operand in _operators(value).items():
+            begin, end = span(operand, self.caller.zone)
             match operator:
                 case "gte" | "lt":
                     condition &= Q(**{f"{column}__{operator}": begin})
@@ -180,19 +186,19 @@ _Condition = Callable[[str, Any], Q]
 
 def _compared(value: Any, condition: _Condition, field: str) -> Q:
     """A field's value or operators, by the conditions of the field."""
-    found = Q()
-    for operator, one in _operators(value).items():
+    compared = Q()
+    for operator, operand in _operators(value).items():
         match operator:
             case "eq" | "ne":
-                same = condition("any", None) if one == "*" else condition("in", [one])
-                found &= same if operator == "eq" else ~same
-            case "in" if isinstance(one, list):
-                found &= condition("in", one)
-            case "contains" | "icontains" if isinstance(one, str) and field not in IDS:
-                found &= condition(operator, one)
+                same = condition("any", None) if operand == "*" else condition("in", [operand])
+                compared &= same if operator == "eq" else ~same
+            case "in" if isinstance(operand, list):
+                compared &= condition("in", operand)
+            case "contains" | "icontains" if isinstance(operand, str) and field not in IDS:
+                compared &= condition(operator, operand)
             case _:
                 raise _unknown_operator(operator, field)
-    return found
+    return compared
 
 
 def _operators(value: Any) -> dict[str, Any]:
@@ -203,7 +209,7 @@ def _slot(name: str) -> _Condition:
     def condition(operator: str, value: Any) -> Q:
         rows = Slot.objects.filter(entry=OuterRef("pk"), name=name)
         if operator == "in":
-            rows = rows.filter(value__in=[slot_value(one) for one in value])
+            rows = rows.filter(value__in=[slot_value(text) for text in value])
         elif operator != "any":
             rows = rows.filter(**{f"value__{operator}": value})
         return Q(Exists(rows))
@@ -244,16 +250,6 @@ def _texts(values: Iterable[Any]) -> list[str]:
     if not all(isinstance(text, str) for text in texts):
         raise _refused(_("Names in a filter are texts."))
     return texts
-
-
-def _uuids(values: Any) -> list[UUID]:
-    found = []
-    for value in _texts(values if isinstance(values, list) else [values]):
-        try:
-            found.append(UUID(value))
-        except ValueError:
-            continue  # nobody's
-    return found
 
 
 def _all(parts: Iterable[Q]) -> Q:

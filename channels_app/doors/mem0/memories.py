@@ -36,7 +36,6 @@ from memories.language.text import is_blank
 from memories.models import Entry, Scope
 from memories.notes.freshness import sync_before_search
 from memories.recall import Query, SearchScope, recall
-from memories.recall.ranking import Ranked
 from memories.tenancy.access import Caller
 from memories.tenancy.resolver import Address, ScopeRef
 
@@ -106,12 +105,19 @@ class AddView(Mem0Call):
             elif ends:
                 raise NotSupported(_("What is drawn from a conversation has no expiration_date; say infer=False."))
             else:
-                turns = self._as_turns(address, slots, at)
-                written = [one for _turn, result in turns for one in result.written]
+                begun = [
+                    Turn(address=address, user=user, assistant=assistant, at=at, slots=slots)
+                    for user, assistant in _turns(given["messages"])
+                ]
+                turns = [(turn, take_turn(self.caller, turn, now=self.now)) for turn in begun]
+                written = [result for _turn, turn_result in turns for result in turn_result.written]
         for turn, result in turns:
             after_turn(self.caller, turn, result, now=self.now)
-        kept = [(one, _EVENTS[one.outcome]) for one in written if one.is_kept]
-        results = [{"id": one.entry.uid, "memory": one.entry.content, "event": event} for one, event in kept]
+        results = [
+            {"id": result.entry.uid, "memory": result.entry.content, "event": _EVENTS[result.outcome]}
+            for result in written
+            if result.is_kept
+        ]
         return Response({"results": results, "status": "SUCCEEDED"})
 
     def _as_they_are(
@@ -121,17 +127,10 @@ class AddView(Mem0Call):
         more: dict[str, Any] = {"type": EntryType.USER_EXPLICIT, "source": Source.TOOL, "expires_at": expires_at}
         kind = ScopeKind.CHAT if address.is_group else ScopeKind.USER
         return [
-            save(self.caller, address, kind=kind, slots=slots, now=self.now, at=at, content=one["content"], **more)
-            for one in spoken
-            if not is_blank(one["content"]) or len(spoken) == 1
+            save(self.caller, address, kind=kind, slots=slots, now=self.now, at=at, content=message["content"], **more)
+            for message in spoken
+            if not is_blank(message["content"]) or len(spoken) == 1
         ]
-
-    def _as_turns(self, address: Address, slots: dict[str, str], at: datetime) -> list[tuple[Turn, TurnResult]]:
-        turns = [
-            Turn(address=address, user=user, assistant=assistant, at=at, slots=slots)
-            for user, assistant in _turns(self.body["messages"])
-        ]
-        return [(turn, take_turn(self.caller, turn, now=self.now)) for turn in turns]
 
 
 def _turns(messages: Sequence[Mapping[str, str]]) -> Iterator[tuple[str, str]]:
@@ -209,37 +208,34 @@ class SearchView(Mem0Call):
 
     @Method("mem0_search", Permission.READ, None, body=SearchRequest)
     def post(self) -> Response:
-        asked, least = self.body, self.body.get("threshold") or 0
-        found = _search(self.caller, narrowed(self.caller, asked, self.now), asked, self.now)
-        served = [item for item in found if item.score >= least]
+        search, least = self.body, self.body.get("threshold") or 0
+        caller, among = self.caller, narrowed(self.caller, search, self.now)
+        scopes = list(Scope.objects.filter(pk__in=among.values("scope"))[: MOST_SCOPES + 1])
+        if len(scopes) > MOST_SCOPES:
+            text = _("More than %(most)d people's memories are meant; name fewer users.") % {"most": MOST_SCOPES}
+            raise ValidationError({"filters": [text]})
+        is_pending = sync_before_search(caller, [scope.key for scope in scopes], now=self.now)
+        query = Query(
+            workspace_id=caller.workspace_id,
+            bot_id=caller.bot_id,
+            language=caller.language,
+            places=[SearchScope(scope, ScopeRef(key=scope.key, kind=scope.kind)) for scope in scopes],
+            message=search["query"],
+            is_index_pending=is_pending,
+            limit=search["top_k"] or 10,
+            need=NeedMode.OFF,
+            quotas=False,
+            nearest=True,  # as mem0: a search is answered with what is nearest, and `threshold` says what is too far
+            token_budget=0,
+            among=among,
+        )
+        nearest = recall(query, now=self.now, zone=caller.zone).served
+        served = [item for item in nearest if item.score >= least]
         found_here = Entry.objects.filter(workspace_id=self.caller.workspace_id)  # a recall reads only what it ranks by
         rows = found_here.in_bulk([item.entry.pk for item in served])
         answers = memory_answers([rows[item.entry.pk] for item in served], self.caller)
         results = [answer | {"score": round(item.score, 4)} for answer, item in zip(answers, served, strict=True)]
-        return Response({"results": [_chosen(one, asked.get("fields")) for one in results]})
-
-
-def _search(caller: Caller, among: QuerySet[Entry], asked: Mapping[str, Any], now: datetime) -> list[Ranked]:
-    scopes = list(Scope.objects.filter(pk__in=among.values("scope"))[: MOST_SCOPES + 1])
-    if len(scopes) > MOST_SCOPES:
-        text = _("More than %(most)d people's memories are meant; name fewer users.") % {"most": MOST_SCOPES}
-        raise ValidationError({"filters": [text]})
-    is_pending = sync_before_search(caller, [scope.key for scope in scopes], now=now)
-    query = Query(
-        workspace_id=caller.workspace_id,
-        bot_id=caller.bot_id,
-        language=caller.language,
-        places=[SearchScope(scope, ScopeRef(key=scope.key, kind=scope.kind)) for scope in scopes],
-        message=asked["query"],
-        is_index_pending=is_pending,
-        limit=asked["top_k"] or 10,
-        need=NeedMode.OFF,
-        quotas=False,
-        nearest=True,  # as mem0: a search is answered with what is nearest, and `threshold` says what is too far
-        token_budget=0,
-        among=among,
-    )
-    return recall(query, now=now, zone=caller.zone).served
+        return Response({"results": [_chosen(answer, search.get("fields")) for answer in results]})
 
 
 def _chosen(answer: dict[str, Any], names: list[str] | None) -> dict[str, Any]:
@@ -254,7 +250,7 @@ class ListView(Mem0Call):
         rows = narrowed(self.caller, self.body, self.now)
         page, size, count = self.query["page"], self.query["page_size"], rows.count()
         shown = list(rows.order_by("-created_at", "-id")[(page - 1) * size : page * size])
-        answers = [_chosen(one, self.body.get("fields")) for one in memory_answers(shown, self.caller)]
+        answers = [_chosen(answer, self.body.get("fields")) for answer in memory_answers(shown, self.caller)]
         before, after = (self._address(page - 1) if page > 1 else None), page * size < count
         following = self._address(page + 1) if after else None
         return Response({"count": count, "next": following, "previous": before, "results": answers})
@@ -321,7 +317,7 @@ class OneMemory(Mem0Call):
         edit = entries.Edit(columns=columns, slots=slots)
         return entries.update(entry, edit, now=self.now, actor=self.caller.actor)
 
-    def told(self, entry: Entry) -> dict[str, Any]:
+    def answer(self, entry: Entry) -> dict[str, Any]:
         return memory_answers([Entry.objects.get(pk=entry.pk, workspace_id=entry.workspace_id)], self.caller)[0]
 
 
@@ -330,11 +326,11 @@ class MemoryView(OneMemory):
 
     @Method("mem0_get", Permission.READ, None)
     def get(self, memory_id: str) -> Response:
-        return Response(self.told(self.entry(memory_id)))
+        return Response(self.answer(self.entry(memory_id)))
 
     @Method("mem0_update", Permission.WRITE, None, body=Changes)
     def put(self, memory_id: str) -> Response:
-        return Response(self.told(self.change(memory_id, self.body)))
+        return Response(self.answer(self.change(memory_id, self.body)))
 
     @Method("mem0_delete", Permission.WRITE, None, query=DeleteQuery)
     def delete(self, memory_id: str) -> Response:

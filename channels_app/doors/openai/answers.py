@@ -36,33 +36,33 @@ class Answer:
         """It as a message of the conversation."""
         return {"role": "assistant", "content": self.text or None, "tool_calls": self.calls}
 
-    def add(self, told: Any) -> None:
+    def add(self, data: Any) -> None:
         """A whole answer, or an event of a stream; what is neither says nothing."""
-        said = said_in(told)
-        if isinstance(said.get("content"), str):
-            self._texts.append(said["content"])
-        for n, call in enumerate(calls_in(said)):
-            known = self._calls.setdefault(call.get("index", n), {"type": "function"})
-            begun = known.get("function") or {}
+        message = message_in(data)
+        if isinstance(message.get("content"), str):
+            self._texts.append(message["content"])
+        for n, call in enumerate(calls_in(message)):
+            whole = self._calls.setdefault(call.get("index", n), {"type": "function"})
+            begun = whole.get("function") or {}
             more = call.get("function") or {}
             arguments = (begun.get("arguments") or "") + (more.get("arguments") or "")
-            known |= {name: value for name, value in call.items() if name != "index" and value}
-            known["function"] = {**begun, **{k: v for k, v in more.items() if v}, "arguments": arguments}
+            whole |= {name: value for name, value in call.items() if name != "index" and value}
+            whole["function"] = {**begun, **{k: v for k, v in more.items() if v}, "arguments": arguments}
 
 
-def said_in(told: Any) -> dict[str, Any]:
+def message_in(data: Any) -> dict[str, Any]:
     """The message of the first choice, or what an event adds to it."""
-    choices = told.get("choices") if isinstance(told, dict) else None
+    choices = data.get("choices") if isinstance(data, dict) else None
     first = choices[0] if isinstance(choices, list) and choices else None
     if not isinstance(first, dict) or first.get("index", 0) != 0:
         return {}
-    said = first.get("delta") or first.get("message")
-    return said if isinstance(said, dict) else {}
+    message = first.get("delta") or first.get("message")
+    return message if isinstance(message, dict) else {}
 
 
-def calls_in(said: dict[str, Any]) -> list[dict[str, Any]]:
+def calls_in(message: dict[str, Any]) -> list[dict[str, Any]]:
     """The calls of tools in a message, or in what an event adds to one."""
-    calls = said.get("tool_calls")
+    calls = message.get("tool_calls")
     return [call for call in calls if isinstance(call, dict)] if isinstance(calls, list) else []
 
 
@@ -126,11 +126,20 @@ def read_messages(messages: Any) -> Asked | None:
     """What a chat asks; None where its last message of a user has no words, or it has no messages at all."""
     if not isinstance(messages, list) or not all(isinstance(message, dict) for message in messages):
         return None
-    said = [(message.get("role"), cut(_words(message.get("content")))) for message in messages]
-    last = max((n for n, (role, _text) in enumerate(said) if role == "user"), default=None)
-    if last is None or is_blank(said[last][1]):
+    words = [(message.get("role"), cut(_words(message.get("content")))) for message in messages]
+    last = max((n for n, (role, _text) in enumerate(words) if role == "user"), default=None)
+    if last is None or is_blank(words[last][1]):
         return None
-    return Asked(said[last][1], _newest(said[:last]), _calls(messages[last + 1 :]))
+    # Of what was said before, the newest that memory is given, oldest first
+    before: list[dict[str, str]] = []
+    left = BEFORE_BYTES
+    for role, text in reversed(words[:last]):
+        left -= len(text.encode())
+        if left < 0 or len(before) == CLIENT_MESSAGES:
+            break
+        if role in ("user", "assistant") and not is_blank(text):
+            before.append({"role": role, "content": text})
+    return Asked(words[last][1], before[::-1], _calls(messages[last + 1 :]))
 
 
 def cut(text: str) -> str:
@@ -154,19 +163,6 @@ def _words(content: Any) -> str:
     return "\n".join(text for text in texts if isinstance(text, str))
 
 
-def _newest(said: Sequence[tuple[Any, str]]) -> list[dict[str, str]]:
-    """Of what was said, the newest that memory is told of, oldest first."""
-    told: list[dict[str, str]] = []
-    left = BEFORE_BYTES
-    for role, text in reversed(said):
-        left -= len(text.encode())
-        if left < 0 or len(told) == CLIENT_MESSAGES:
-            break
-        if role in ("user", "assistant") and not is_blank(text):
-            told.append({"role": role, "content": text})
-    return told[::-1]
-
-
 def _calls(messages: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """The tools a bot used, with what they answered, without what looks secret."""
     answers = {message.get("tool_call_id"): message for message in messages if message.get("role") == "tool"}
@@ -176,8 +172,8 @@ def _calls(messages: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
         name = function.get("name") if isinstance(function, dict) else None
         if isinstance(name, str) and cut(name).strip():
             result = cut(_words(answers.get(call.get("id"), {}).get("content")))[:CALL_CHARS]
-            told = ToolCall(cut(name)[:NAME_CHARS], _arguments(function.get("arguments")), result or None)
-            used.append(told.cleaned())
+            tool_call = ToolCall(cut(name)[:NAME_CHARS], _arguments(function.get("arguments")), result or None)
+            used.append(tool_call.cleaned())
     return used[-CALLS_MOST:]
 
 

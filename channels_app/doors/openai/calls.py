@@ -21,7 +21,15 @@ from rest_framework.request import Request
 from rest_framework.views import APIView
 
 from channels_app.doors.openai import upstream
-from channels_app.doors.openai.answers import Answer, Events, data_of, read_answer, read_messages, said_in, with_memory
+from channels_app.doors.openai.answers import (
+    Answer,
+    Events,
+    data_of,
+    message_in,
+    read_answer,
+    read_messages,
+    with_memory,
+)
 from channels_app.doors.openai.errors import ProxyFull, TooManyChats, UpstreamBroken, answer_error, openai_error
 from channels_app.doors.openai.memory import Memory, MemoryTools, let_go
 from channels_app.doors.openai.speaker import address_of, is_on
@@ -61,15 +69,15 @@ class Exchange:
         """The answer of the last round as it came, but for calls the bot has no part in."""
         while True:
             content = upstream.read(self.response)
-            told = read_answer(content)
+            answer = read_answer(content)
             self._answer = Answer()
-            self._answer.add(told)
-            message = said_in(told)
+            self._answer.add(answer)
+            message = message_in(answer)
             if not (self._tools and self._answer.calls):
                 return self._passed(content)
             if not self._goes_on(message):
-                told["choices"][0]["message"] = self._tools.without_own(message)
-                return self._passed(json.dumps(told).encode())
+                answer["choices"][0]["message"] = self._tools.without_own(message)
+                return self._passed(json.dumps(answer).encode())
 
     def parts(self) -> Iterator[bytes]:
         """The stream of the model; its bytes as they come, unless it may use the tools of memory.
@@ -268,7 +276,12 @@ class ChatView(ProxyView):
             if exchange.is_stream:
                 held.callback(exchange.remember)
                 held.callback(exchange.close)  # first: a model nobody listens to any more is to stop
-                response: HttpResponseBase = _streaming(exchange, held.pop_all())
+                # Proxies in front hold nothing back
+                headers = {**upstream.headers_of(exchange.response), "X-Accel-Buffering": "no"}
+                stream = Stream(exchange.parts(), held.pop_all())
+                response: HttpResponseBase = StreamingHttpResponse(
+                    stream, status=exchange.response.status, headers=headers
+                )
             else:
                 response = exchange.whole()
                 exchange.remember()
@@ -276,14 +289,6 @@ class ChatView(ProxyView):
             if value:
                 response[name] = value
         return response
-
-
-def _streaming(exchange: Exchange, held: ExitStack) -> StreamingHttpResponse:
-    headers = {
-        **upstream.headers_of(exchange.response),
-        "X-Accel-Buffering": "no",
-    }  # proxies in front hold nothing back
-    return StreamingHttpResponse(Stream(exchange.parts(), held), status=exchange.response.status, headers=headers)
 
 
 def is_off(request: Request) -> bool:

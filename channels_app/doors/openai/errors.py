@@ -56,8 +56,7 @@ class UpstreamBroken(APIException):
 
 def openai_error(error: APIException) -> dict[str, Any]:
     """An error in the middle of a stream, as OpenAI's clients read it."""
-    told = {"message": str(error.detail), "type": "server_error", "param": None, "code": error.default_code}
-    return {"error": told}
+    return {"error": {"message": str(error.detail), "type": "server_error", "param": None, "code": error.default_code}}
 
 
 def answer_error(error: Exception, context: ExceptionHandlerContext) -> Response | None:
@@ -65,6 +64,8 @@ def answer_error(error: Exception, context: ExceptionHandlerContext) -> Response
     response = exception_handler(error, context)
     if response is not None:
         first = response.data["errors"][0]
-        told = {"message": first["detail"], "type": response.data["type"], "param": first["attr"]}
-        response.data = {"error": {**told, "code": first["code"]}}
+        kind = response.data["type"]
+        response.data = {
+            "error": {"message": first["detail"], "type": kind, "param": first["attr"], "code": first["code"]}
+        }
     return response

@@ -15,7 +15,7 @@ from rest_framework.request import Request
 from channels_app.api.context import ContextView
 from channels_app.api.tools import ToolCallView
 from channels_app.api.turns import TurnsView
-from channels_app.doors.openai.answers import Answer, Asked, calls_in, cut, data_of, said_in
+from channels_app.doors.openai.answers import Answer, Asked, calls_in, cut, data_of, message_in
 from channels_app.doors.tools.registry import TOOLS, Form
 from memories.api.access import caller_of
 from memories.language.text import is_blank
@@ -59,12 +59,12 @@ class Memory:
         if self._asked is None or self._address is None:
             return ""
         asked = {"message": self._asked.question, "client_history": self._asked.before, "tools": tools}
-        told = self._call("context", CONTEXT, asked)
-        if told is None:
+        context = self._call("context", CONTEXT, asked)
+        if context is None:
             return ""
-        self.recall_id = str(told["recall_id"] or "")
-        self.degraded += told["degraded"]
-        return str(told["text"])
+        self.recall_id = str(context["recall_id"] or "")
+        self.degraded += context["degraded"]
+        return str(context["text"])
 
     def remember(self, answer: str) -> None:
         """The turn, once there is an answer; the same as sent before under its Idempotency-Key is stored once."""
@@ -80,16 +80,29 @@ class Memory:
 
     def carry_out(self, calls: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
         """The answers to a model's calls of the tools of memory, as messages."""
-        told = self._call("tools", TOOL_CALLS, {"calls": list(calls)})
-        if told is not None:
-            return list(told["messages"])
+        answer = self._call("tools", TOOL_CALLS, {"calls": list(calls)})
+        if answer is not None:
+            return list(answer["messages"])
         content = in_language(NOT_REACHED, self._language)
         return [{"role": "tool", "tool_call_id": call.get("id", ""), "content": content} for call in calls]
 
     def _call(self, part: str, view: View, body: dict[str, Any], **meta: str) -> Any:
         """What a call of the API answers; where it fails, its code is among what is degraded."""
+        content = json.dumps({"address": self._address, **body}).encode()
         for _attempt in range(BUSY_TIMES):
-            answer: Any = self._answer(part, view, {"address": self._address, **body}, meta)
+            environ = {
+                "REQUEST_METHOD": "POST",
+                "PATH_INFO": f"/v1/chat/completions/{part}",
+                "CONTENT_TYPE": "application/json",
+                "CONTENT_LENGTH": str(len(content)),
+                "wsgi.input": io.BytesIO(content),
+                **{name: self._meta[name] for name in _HEADERS if name in self._meta},
+                **meta,
+            }
+            try:
+                answer: Any = view(WSGIRequest(environ))
+            finally:
+                let_go()
             if answer.status_code < 300:
                 return answer.data
             code = answer.data["errors"][0]["code"]
@@ -97,26 +110,9 @@ class Memory:
                 break
             time.sleep(BUSY_SECONDS)
         if code != "idempotency_key_taken":
-            told = {**self._log, "part": part, "status": answer.status_code, "code": code}
-            log.warning("proxy.degraded", **told)
+            log.warning("proxy.degraded", **self._log, part=part, status=answer.status_code, code=code)
             self.degraded.append(f"{part}:{code}")
         return None
-
-    def _answer(self, part: str, view: View, body: dict[str, Any], meta: dict[str, str]) -> HttpResponseBase:
-        content = json.dumps(body).encode()
-        environ = {
-            "REQUEST_METHOD": "POST",
-            "PATH_INFO": f"/v1/chat/completions/{part}",
-            "CONTENT_TYPE": "application/json",
-            "CONTENT_LENGTH": str(len(content)),
-            "wsgi.input": io.BytesIO(content),
-            **{name: self._meta[name] for name in _HEADERS if name in self._meta},
-            **meta,
-        }
-        try:
-            return view(WSGIRequest(environ))
-        finally:
-            let_go()
 
 
 def let_go() -> None:
@@ -157,8 +153,12 @@ class MemoryTools:
         if len(own) < len(calls):
             return None
         self._rounds += 1
-        asked = {**payload, "messages": [*payload["messages"], message, *answers]}
-        return asked if self._rounds < MOST_ROUNDS else self._without(asked)
+        following = {**payload, "messages": [*payload["messages"], message, *answers]}
+        if self._rounds < MOST_ROUNDS:
+            return following
+        if self._theirs:
+            return {**following, "tools": self._theirs}
+        return {name: value for name, value in following.items() if name not in ("tools", "tool_choice")}
 
     def without_own(self, message: dict[str, Any]) -> dict[str, Any]:
         """A message as the bot is to see it."""
@@ -173,21 +173,16 @@ class MemoryTools:
             if not self._is_own(call):
                 numbers[n] = len(numbers)
         for event in events:
-            told = data_of(event)
-            said = said_in(told)
-            if calls := calls_in(said):
+            data = data_of(event)
+            message = message_in(data)
+            if calls := calls_in(message):
                 left = [call for call in calls if call.get("index", 0) in numbers]
-                said["tool_calls"] = [{**call, "index": numbers[call.get("index", 0)]} for call in left]
-                event = b"data: " + json.dumps(told).encode() + b"\n\n"
+                message["tool_calls"] = [{**call, "index": numbers[call.get("index", 0)]} for call in left]
+                event = b"data: " + json.dumps(data).encode() + b"\n\n"
             yield event
 
     def _is_own(self, call: dict[str, Any]) -> bool:
         return _name(call) in self.names
-
-    def _without(self, payload: dict[str, Any]) -> dict[str, Any]:
-        if self._theirs:
-            return {**payload, "tools": self._theirs}
-        return {name: value for name, value in payload.items() if name not in ("tools", "tool_choice")}
 
 
 def _name(tool: Any) -> Any:

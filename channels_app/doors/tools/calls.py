@@ -38,33 +38,29 @@ class ModelCall:
     arguments: dict[str, Any] | None  # None: not a JSON object
 
 
-def read_call(told: Mapping[str, Any]) -> ModelCall | None:
+def read_call(call: Mapping[str, Any]) -> ModelCall | None:
     """A call in whichever form it came; None where nobody can tell which tool is meant, or which call."""
-    function = told.get("function")
+    function = call.get("function")
     if isinstance(function, dict):
-        parts = Form.OPENAI, told.get("id", ""), function.get("name"), function.get("arguments")
-    elif told.get("type") == "function_call":
-        parts = Form.OPENAI_RESPONSES, told.get("call_id", ""), told.get("name"), told.get("arguments")
-    elif told.get("type") == "tool_use":
-        parts = Form.ANTHROPIC, told.get("id", ""), told.get("name"), told.get("input")
+        parts = Form.OPENAI, call.get("id", ""), function.get("name"), function.get("arguments")
+    elif call.get("type") == "function_call":
+        parts = Form.OPENAI_RESPONSES, call.get("call_id", ""), call.get("name"), call.get("arguments")
+    elif call.get("type") == "tool_use":
+        parts = Form.ANTHROPIC, call.get("id", ""), call.get("name"), call.get("input")
     else:
         return None
     form, number, name, arguments = parts
     if not isinstance(name, str) or not isinstance(number, str | None):
         return None
-    return ModelCall(form, number or "", name, _object(arguments))
-
-
-def _object(arguments: Any) -> dict[str, Any] | None:
-    """Arguments as an object, or as a JSON text of one; no arguments are an empty one."""
+    # An object, or a JSON text of one; no arguments are an empty one
     if arguments in (None, ""):
-        return {}
-    if isinstance(arguments, str):
+        arguments = {}
+    elif isinstance(arguments, str):
         try:
             arguments = json.loads(arguments)
         except (ValueError, RecursionError):
-            return None
-    return arguments if isinstance(arguments, dict) else None
+            arguments = None
+    return ModelCall(form, number or "", name, arguments if isinstance(arguments, dict) else None)
 
 
 def message_of(call: ModelCall, text: str, *, is_error: bool) -> dict[str, Any]:

@@ -38,12 +38,12 @@ def search(place: Place, *, query: str, max_results: int | None = None, min_scor
     limit = max_results or conf.SEARCH_MAX_RESULTS
     least = conf.SEARCH_MIN_SCORE if min_score is None else min_score
     answer = recall_from_files(place.folders, query, limit=limit, zone=place.caller.zone, need=NeedMode.OFF)
-    found = [_result(line, query, place) for line in answer.lines if line.match.score >= least]
+    results = [_result(line, query, place) for line in answer.lines if line.match.score >= least]
     language = place.caller.language
-    note = in_language(VERDICTS[answer.evidence if found else ""], language)
+    note = in_language(VERDICTS[answer.evidence if results else ""], language)
     gap = " " if language == "en" else ""
     words = f"{note}{gap}{in_language(ONLY_FILES, language)}"
-    return SearchReport(None, answer.evidence if found else NONE, found, words, language, list(place.degraded))
+    return SearchReport(None, answer.evidence if results else NONE, results, words, language, list(place.degraded))
 
 
 def _result(line: RecalledLine, query: str, place: Place) -> SearchResult:

@@ -66,7 +66,7 @@ class Excerpt:
 
 
 @dataclass(frozen=True)
-class _Found:
+class _Passage:
     """A text by its path, with whose it is."""
 
     text: str
@@ -85,12 +85,23 @@ def memory_get(
     begin, many = first or line or 1, min(count or LINES, LINES_MOST)
     row, message = _ROW.fullmatch(path), _MESSAGE.fullmatch(path)
     if row is not None:
-        kind = row[1]
-        read = _entry if kind == ENTRIES else _day
-        return _excerpt(path, kind, read(place, UUID(row[2]), now), begin, many, place.caller.language)
+        kind, uid = row[1], UUID(row[2])
+        if kind == ENTRIES:
+            query = place.query("", limit=1)
+            entry = readable_entry(query, uid, opening_of(query, now=now).policies, now) if query.places else None
+            if entry is None:
+                raise PathNotAllowed
+            at = entry.written_at and entry.written_at.astimezone(place.caller.zone)
+            passage = _Passage(entry.content, at, sender_of(entry, entry.scope, query.asker).label)
+        else:
+            day = readable_day(uid, place.places, Policy.objects.of(place.caller.workspace_id), now)
+            if day is None or reveals(place, day.content, [f"{DAYS}/{uid}", *day.origins]):
+                raise PathNotAllowed
+            passage = _Passage(day.content, datetime.combine(day.local_date, time(12), place.caller.zone))
+        return _excerpt(path, kind, passage, begin, many, place.caller.language)
     if message is not None:
-        found = _message(place, UUID(message[1]), int(message[2]), int(message[3]), now)
-        return _excerpt(path, MESSAGES, found, begin, many, place.caller.language)
+        passage = _message(place, UUID(message[1]), int(message[2]), int(message[3]), now)
+        return _excerpt(path, MESSAGES, passage, begin, many, place.caller.language)
     return lines_of_file(place, path, begin, many)
 
 
@@ -126,27 +137,10 @@ def lines_of_file(place: Place, path: str, first: int, count: int) -> Excerpt:
         return Excerpt(path=path, kind=NOTES, first=first, is_found=False, language=language)
     text = _with_plain_ends(whole.text)
     text = comments.shown(text if place.is_of_files else _without_suppressed(place, folder, text))
-    return _excerpt(path, NOTES, _Found(text.rstrip("\n")), first, count, language)  # lines of ours may end it
+    return _excerpt(path, NOTES, _Passage(text.rstrip("\n")), first, count, language)  # lines of ours may end it
 
 
-def _entry(place: Place, uid: UUID, now: datetime) -> _Found:
-    query = place.query("", limit=1)
-    entry = readable_entry(query, uid, opening_of(query, now=now).policies, now) if query.places else None
-    if entry is None:
-        raise PathNotAllowed
-    at = entry.written_at and entry.written_at.astimezone(place.caller.zone)
-    return _Found(entry.content, at, sender_of(entry, entry.scope, query.asker).label)
-
-
-def _day(place: Place, uid: UUID, now: datetime) -> _Found:
-    policies = Policy.objects.of(place.caller.workspace_id)
-    day = readable_day(uid, place.places, policies, now)
-    if day is None or reveals(place, day.content, [f"{DAYS}/{uid}", *day.origins]):
-        raise PathNotAllowed
-    return _Found(day.content, datetime.combine(day.local_date, time(12), place.caller.zone))
-
-
-def _message(place: Place, uid: UUID, conversation: int, number: int, now: datetime) -> _Found:
+def _message(place: Place, uid: UUID, conversation: int, number: int, now: datetime) -> _Passage:
     """A message of a conversation of this place; that of another is refused, there or not.
 
     A person's private messages are read in no group.
@@ -160,16 +154,16 @@ def _message(place: Place, uid: UUID, conversation: int, number: int, now: datet
         raise PathNotAllowed
     message = visible_message(session, scope, conversation, number, now=now)
     if message is None or reveals(place, message.content, [session.origin(conversation, number)]):
-        return _Found("")
+        return _Passage("")
     is_user = message.kind == EventKind.USER
     asker = place.resolution.address.speaker if place.resolution else ""
     sender = sender_with_id(message.sender_id, scope, asker, called=message.sender_name) if is_user else Sender()
-    return _Found(message.content, message.at.astimezone(place.caller.zone), sender.label or str(message.kind))
+    return _Passage(message.content, message.at.astimezone(place.caller.zone), sender.label or str(message.kind))
 
 
 def reveals(place: Place, content: str, origins: list[str]) -> bool:
     """Whether it tells a group a credential."""
-    guard = credential_guard(place.caller.workspace_id, [one.scope for one in place.places])
+    guard = credential_guard(place.caller.workspace_id, [searched.scope for searched in place.places])
     return guard.reveals(content, origins)
 
 
@@ -177,13 +171,13 @@ def _with_plain_ends(text: str) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
-def _excerpt(path: str, kind: str, found: _Found, first: int, count: int, language: str) -> Excerpt:
-    if not found.text:
+def _excerpt(path: str, kind: str, passage: _Passage, first: int, count: int, language: str) -> Excerpt:
+    if not passage.text:
         is_there = kind == NOTES  # an empty file
         return Excerpt(path=path, kind=kind, first=first, is_found=is_there, language=language)
-    every = _with_plain_ends(found.text).removesuffix("\n").split("\n")
+    every = _with_plain_ends(passage.text).removesuffix("\n").split("\n")
     lines, has_more = every[first - 1 : first - 1 + count], len(every) >= first + count
-    return _cut(path, kind, lines, first, has_more=has_more, language=language, at=found.at, speaker=found.speaker)
+    return _cut(path, kind, lines, first, has_more=has_more, language=language, at=passage.at, speaker=passage.speaker)
 
 
 def _cut(
@@ -237,12 +231,12 @@ def _without_suppressed(place: Place, folder: ScopeFolder, text: str) -> str:
     if scope is None or not Suppression.objects.filter(scope=scope).exists():
         return text
     try:
-        said = markdown.blocks(text)
+        blocks = markdown.blocks(text)
     except FileUnreadable:
         return text
     taken_out = SuppressedContent([scope], is_shown=True)
     lines = text.split("\n")
-    for block in said:
+    for block in blocks:
         if taken_out.covers(scope, block.text, ()):
             lines[block.line_from - 1 : block.line_to] = [""] * (block.line_to - block.line_from + 1)
     return "\n".join(lines)
@@ -294,18 +288,7 @@ class FileList:
 def memory_list(place: Place, *, first: int | None = None) -> FileList:
     """The files of a place, from the one with the number `first` on. Raises InvalidAddress, ScopeNotFound."""
     begin = first or 1
-    every = sorted(_files(place), key=lambda file: (file.at, file.path), reverse=True)
-    return FileList(
-        files=every[begin - 1 : begin - 1 + FILES_MOST],
-        first=begin,
-        total=len(every),
-        language=place.caller.language,
-        degraded=list(place.degraded),
-    )
-
-
-def _files(place: Place) -> list[ListedFile]:
-    return [
+    files = [
         ListedFile(
             path=file.path,
             kind=kind,
@@ -314,10 +297,18 @@ def _files(place: Place) -> list[ListedFile]:
             at=datetime.fromtimestamp(file.mtime_ns / 1e9, place.caller.zone).replace(microsecond=0),
         )
         for folder in place.folders
-        for kind, files in ((NOTE, folder.files()), (TRANSCRIPT, folder.transcripts()))
-        for file in files
+        for kind, listed in ((NOTE, folder.files()), (TRANSCRIPT, folder.transcripts()))
+        for file in listed
         if not file.is_linked
     ]
+    every = sorted(files, key=lambda file: (file.at, file.path), reverse=True)
+    return FileList(
+        files=every[begin - 1 : begin - 1 + FILES_MOST],
+        first=begin,
+        total=len(every),
+        language=place.caller.language,
+        degraded=list(place.degraded),
+    )
 
 
 def shown_files(answer: FileList) -> str:

@@ -68,18 +68,18 @@ class Definition:
 
     def definition(self, form: Form, language: str) -> dict[str, Any]:
         """The tool as a bot passes it on to a model."""
-        told = {"name": self.name, "description": in_language(self.words, language)}
+        names = {"name": self.name, "description": in_language(self.words, language)}
         if form == Form.MCP:
             # What a client may let a model do unasked
             reads = self.needs == Permission.READ
             return {
-                **told,
+                **names,
                 "inputSchema": self._schema(language, strict=False),
                 "annotations": {"readOnlyHint": reads, "destructiveHint": self.is_destructive, "openWorldHint": False},
             }
         if form == Form.ANTHROPIC:
-            return {**told, "input_schema": self._schema(language, strict=False)}
-        function = {**told, "parameters": self._schema(language, strict=True), "strict": True}
+            return {**names, "input_schema": self._schema(language, strict=False)}
+        function = {**names, "parameters": self._schema(language, strict=True), "strict": True}
         if form == Form.OPENAI_RESPONSES:
             return {"type": "function", **function}
         return {"type": "function", "function": function}
@@ -121,38 +121,20 @@ def _get(place: Place, arguments: Mapping[str, Any], now: datetime) -> get.Excer
     return from_files.get(place, **asked) if place.is_of_files else get.memory_get(place, **asked, now=now)
 
 
-def _save(place: Place, arguments: Mapping[str, Any], now: datetime) -> write.SavedLine:
-    verb = from_files.save if place.is_of_files else write.memory_save
-    return verb(place, now=now, **arguments)
-
-
-def _append(place: Place, arguments: Mapping[str, Any], now: datetime) -> write.SavedLine:
-    verb = from_files.append if place.is_of_files else write.memory_append
-    return verb(place, now=now, **arguments)
-
-
-def _update(place: Place, arguments: Mapping[str, Any], now: datetime) -> write.UpdatedMemory:
-    _require_database(place)
-    return write.memory_update(place, now=now, **arguments)
-
-
 def _list(place: Place, arguments: Mapping[str, Any], now: datetime) -> get.FileList:
     return get.memory_list(place, first=arguments.get("from"))
 
 
-def _forget(place: Place, arguments: Mapping[str, Any], now: datetime) -> write.ChangedMemory:
-    _require_database(place)
-    return write.memory_forget(place, path=arguments["path"], now=now)
+def _by(stored: Callable[..., Any], of_files: Callable[..., Any] | None = None) -> Callable[..., Any]:
+    """Carried out in the database, or on files where they alone answer; what files cannot do raises FileUnwritable."""
 
+    def run(place: Place, arguments: Mapping[str, Any], now: datetime) -> Any:
+        verb = of_files if place.is_of_files else stored
+        if verb is None:
+            raise FileUnwritable(_("At the moment memory can only be read and added to; try again later."))
+        return verb(place, now=now, **arguments)
 
-def _restore(place: Place, arguments: Mapping[str, Any], now: datetime) -> write.ChangedMemory:
-    _require_database(place)
-    return write.memory_restore(place, path=arguments["path"], now=now)
-
-
-def _require_database(place: Place) -> None:
-    if place.is_of_files:
-        raise FileUnwritable(_("At the moment memory can only be read and added to; try again later."))
+    return run
 
 
 MEMORY_SEARCH = Tool(
@@ -198,7 +180,7 @@ MEMORY_SAVE = Tool(
             choices=tuple(target.value for target in Target),
         ),
     ),
-    run=_save,
+    run=_by(write.memory_save, from_files.save),
     shown=write.shown_saved,
 )
 
@@ -210,7 +192,7 @@ MEMORY_APPEND = Tool(
         Parameter("content", "string", wording.LINES_TO_APPEND, is_needed=True, most=CONTENT_CHARS),
         Parameter("path", "string", wording.APPEND_PATH, most=PATH_CHARS),
     ),
-    run=_append,
+    run=_by(write.memory_append, from_files.append),
     shown=write.shown_saved,
 )
 
@@ -223,7 +205,7 @@ MEMORY_UPDATE = Tool(
         Parameter("content", "string", wording.NEW_WORDS, is_needed=True, most=CONTENT_CHARS),
     ),
     is_destructive=True,
-    run=_update,
+    run=_by(write.memory_update),
     shown=write.shown_updated,
 )
 
@@ -246,7 +228,7 @@ MEMORY_FORGET = Tool(
     words=wording.FORGET,
     parameters=(Parameter("path", "string", wording.MEMORY_PATH, is_needed=True, most=PATH_CHARS),),
     is_destructive=True,
-    run=_forget,
+    run=_by(write.memory_forget),
     shown=write.shown_forgotten,
 )
 
@@ -255,7 +237,7 @@ MEMORY_RESTORE = Tool(
     needs=Permission.WRITE,
     words=wording.RESTORE,
     parameters=(Parameter("path", "string", wording.MEMORY_PATH, is_needed=True, most=PATH_CHARS),),
-    run=_restore,
+    run=_by(write.memory_restore),
     shown=write.shown_forgotten,
 )
 

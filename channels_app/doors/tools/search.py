@@ -24,29 +24,26 @@ def cut_around(content: str, question: str, limit: int) -> str:
     """A text of at most `limit` characters: the text itself, or where most words of the question stand in it."""
     if len(content) <= limit:
         return content
-    places = _places(content.lower(), set(text.words(question)))
-    first = max((at for at, _word in places), key=lambda at: _held(places, at, limit), default=0)
-    last = max((at for at, _word in places if at < first + limit), default=0)
-    begin = max(min((first + last - limit) // 2, len(content) - limit), 0)
-    lead = ELLIPSIS if begin else ""
-    end = ELLIPSIS if begin + limit < len(content) else ""
-    return f"{lead}{content[begin + len(lead) : begin + limit - len(end)].strip()}{end}"
-
-
-def _places(folded: str, words: set[str]) -> list[tuple[int, str]]:
-    """Where the words stand; those that say nothing are looked for only where there are no others."""
+    # Where the words stand; those that say nothing are looked for only where there are no others
+    folded, words = content.lower(), set(text.words(question))
     places: list[tuple[int, str]] = []
     for word in words - _STOPWORDS or words:
         at = folded.find(word)
         while at >= 0 and len(places) < PLACES:
             places.append((at, word))
             at = folded.find(word, at + len(word))
-    return sorted(places)
+    places.sort()
 
+    def reached_from(begin: int) -> tuple[int, int]:
+        # How many words stand within reach of a place; of equal places the first
+        return len({word for at, word in places if begin <= at < begin + limit}), -begin
 
-def _held(places: list[tuple[int, str]], begin: int, limit: int) -> tuple[int, int]:
-    """How many words stand within reach of a place; of equal places the first."""
-    return len({word for at, word in places if begin <= at < begin + limit}), -begin
+    first = max((at for at, _word in places), key=reached_from, default=0)
+    last = max((at for at, _word in places if at < first + limit), default=0)
+    begin = max(min((first + last - limit) // 2, len(content) - limit), 0)
+    lead = ELLIPSIS if begin else ""
+    end = ELLIPSIS if begin + limit < len(content) else ""
+    return f"{lead}{content[begin + len(lead) : begin + limit - len(end)].strip()}{end}"
 
 
 NOTES, ENTRIES = "notes", "entries"
@@ -123,28 +120,23 @@ def memory_search(
     """
     limit = max_results or conf.SEARCH_MAX_RESULTS
     least = conf.SEARCH_MIN_SCORE if min_score is None else min_score
-    asked = place.query(
+    search = place.query(
         query, limit=limit, mode=mode, quotas=False, include_session_events=include_session_events, always_events=True
     )
     zone = place.caller.zone
-    answer = recall(asked, now=now, zone=zone)
-    found = [one for one in _merged(asked, answer.served, answer.events, zone) if one.score >= least][:limit]
-    verdict = answer.answerability.verdict if found else NONE
-    note = in_language(VERDICTS[verdict if found else ""], place.caller.language)
+    answer = recall(search, now=now, zone=zone)
+    # Memories and events by score; a message a memory rests on is its evidence, and no result beside it
+    evidence: dict[str, list[RecalledEvent]] = {}
+    for event in answer.events:
+        evidence.setdefault(event.memory or "", []).append(event)
+    results = [_of_entry(item, evidence.get(str(item.entry.uid), []), search, zone) for item in answer.served]
+    results += [_of_event(event, search, zone) for event in evidence.get("", [])]
+    results.sort(key=lambda result: -result.score)  # of equal ones memories come first
+    good = [result for result in results if result.score >= least][:limit]
+    verdict = answer.answerability.verdict if good else NONE
+    note = in_language(VERDICTS[verdict if good else ""], place.caller.language)
     uid, language = answer.trace.uid if answer.trace else None, place.caller.language
-    return SearchReport(uid, verdict, found, note, language, answer.degraded)
-
-
-def _merged(
-    query: Query, served: Sequence[Ranked], events: Sequence[RecalledEvent], zone: tzinfo
-) -> list[SearchResult]:
-    """Memories and events by score; a message a memory rests on is its evidence, and no result beside it."""
-    saying: dict[str, list[RecalledEvent]] = {}
-    for event in events:
-        saying.setdefault(event.memory or "", []).append(event)
-    found = [_of_entry(item, saying.get(str(item.entry.uid), []), query, zone) for item in served]
-    found += [_of_event(event, query, zone) for event in saying.get("", [])]
-    return sorted(found, key=lambda one: -one.score)  # of equal ones memories come first
+    return SearchReport(uid, verdict, good, note, language, answer.degraded)
 
 
 def _of_entry(
@@ -191,8 +183,8 @@ def _of_event(event: RecalledEvent, query: Query, zone: tzinfo) -> SearchResult:
         at=event.at,
         speaker=speaker,
     )
-    said = f"{speaker or event.role.capitalize()}: {quoting.as_item(snippet)}"
-    return replace(result, shown=as_line(result, said, zone))
+    words = f"{speaker or event.role.capitalize()}: {quoting.as_item(snippet)}"
+    return replace(result, shown=as_line(result, words, zone))
 
 
 def as_line(result: SearchResult, words: str, zone: tzinfo) -> str:
@@ -207,5 +199,5 @@ def shown(report: SearchReport) -> str:
     """What a model is told: how good it is, then what was found, as words of people."""
     if not report.results:
         return report.note
-    lines = [f"{number}. {one.shown}" for number, one in enumerate(report.results, start=1)]
+    lines = [f"{number}. {result.shown}" for number, result in enumerate(report.results, start=1)]
     return "\n".join([report.note, quoting.notice_in(report.language), *lines])

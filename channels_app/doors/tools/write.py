@@ -23,7 +23,7 @@ from memories.exceptions import EntryNotFound, InvalidAddress, InvalidDraft, Pat
 from memories.files.comments import short_id
 from memories.files.layout import ScopeFolder, read_reference, resolve_path
 from memories.language import quoting
-from memories.models import DailyEvent, Entry, Policy, Scope
+from memories.models import DailyEvent, Entry, Policy
 from memories.models.change import acting
 from memories.notes.index import sync_file
 from memories.notes.save import AppendedLine, Target, path_of, save_note
@@ -94,11 +94,18 @@ def note_path(folder: ScopeFolder, path: str) -> str:
 
 
 def _saved(place: Place, content: str, path_in: Callable[[ScopeFolder], str], now: datetime) -> SavedLine:
-    scope, session = _scope(place)
+    # The scope it is written to, begun where needed, and the session that is its source
+    caller, resolution = place.caller, place.resolution
+    if resolution is None:
+        key, session = str(place.at), BY_SCOPE
+        check_scope_key(caller.workspace_id, key)
+        scope = scope_to_write(caller, key)
+    else:
+        key, session = scope_key_of(resolution.chat_scope, resolution.user_scope), resolution.session_key
+        scope = addresses.scope_to_write(caller, resolution, key)
+        ensure_channel(caller.workspace_id, resolution.address)
     path = path_in(folder_of(scope))
-    note = save_note(
-        scope, path, content, now=now, session=session, call=mark_of(place, content), actor=place.caller.actor
-    )
+    note = save_note(scope, path, content, now=now, session=session, call=mark_of(place, content), actor=caller.actor)
     outcome = PENDING if note.entry is None else BROUGHT_BACK if note.ended_suppression else CREATED
     return saved_line(place, note, scope.key, outcome, note.entry.uid if note.entry else None, note.degraded)
 
@@ -137,19 +144,6 @@ def scope_key_of(chat_scope: str | None, user_scope: str | None) -> str:
     if key is None:
         raise InvalidAddress("Nobody is named here whose memory it could become: the address needs a peer.")
     return key
-
-
-def _scope(place: Place) -> tuple[Scope, str]:
-    """The scope it is written to, begun where needed, and the session that is its source."""
-    caller, resolution = place.caller, place.resolution
-    if resolution is None:
-        key = str(place.at)
-        check_scope_key(caller.workspace_id, key)
-        return scope_to_write(caller, key), BY_SCOPE
-    key = scope_key_of(resolution.chat_scope, resolution.user_scope)
-    scope = addresses.scope_to_write(caller, resolution, key)
-    ensure_channel(caller.workspace_id, resolution.address)
-    return scope, resolution.session_key
 
 
 def shown_saved(saved: SavedLine) -> str:
@@ -200,45 +194,7 @@ def memory_update(place: Place, *, path: str, content: str, now: datetime) -> Up
     before, content = entry.content, content.strip()
     if before == content:
         return _updated(place, entry, before, UNCHANGED)
-    batch = _reword(place, entry, content, now)
-    if entry.path:
-        sync_file(entry.scope, entry.path, now=now)
-    entry = Entry.objects.select_related("scope").get(pk=entry.pk, workspace_id=place.caller.workspace_id)
-    return _updated(place, entry, before, UPDATED, batch)
-
-
-def _entry(place: Place, path: str, now: datetime) -> Entry:
-    """The memory that is meant, in a scope this place may write to as a whole."""
-    file, line = read_reference(path)
-    if uid := uid_in(path):
-        query = place.query("", limit=1)
-        entry = readable_entry(query, uid, opening_of(query, now=now).policies, now) if query.places else None
-        here = {one.scope.pk for one in place.places if one.ref.only_chat is None}
-        if entry is None or entry.scope_id not in here or reveals(place, entry.content, entry.origins):
-            raise PathNotAllowed(_("This path leads to no memory here; find it with memory_search."))
-        return entry
-    if is_row(file):
-        raise PathNotAllowed(_("This path leads to no line of a note and no memory that was saved."))
-    entry = _entry_of_line(place, file, line, now)
-    if entry is None:
-        message = _("No memory stands there: name its line, such as %(path)s:12, as memory_get numbers it.")
-        raise InvalidDraft(message % {"path": file}, field="path")
-    return entry
-
-
-def _entry_of_line(place: Place, file: str, line: int | None, now: datetime) -> Entry | None:
-    """The memory of a line as the file stands now. Raises PathNotAllowed."""
-    folder, _place = resolve_path(place.folders, file)
-    if line is None:
-        return None
-    scope = scope_to_write(place.caller, folder.scope_key)
-    sync_file(scope, file, now=now)
-    here = Entry.objects.in_scope(scope).live().filter(path=file, line_from__lte=line, line_to__gte=line)
-    return here.select_related("scope__workspace").order_by("-line_from").first()
-
-
-def _reword(place: Place, entry: Entry, content: str, now: datetime) -> UUID:
-    """Change the words as a batch; its id."""
+    # Change the words as a batch
     step = EditStep(columns={"content": content})
     actor, run = place.caller.actor, f"{step.verb}:{uuid4()}"
     with acting(actor):
@@ -248,7 +204,36 @@ def _reword(place: Place, entry: Entry, content: str, now: datetime) -> UUID:
         with acting(actor, batch=batch.pk, run=run):
             entries.update(entry, Edit(columns={"content": content}), now=now, actor=actor)
             batches.add_applied(batch, [PlanRow(step=step, entry_id=entry.pk, version=entry.version)])
-    return batch.uid
+    if entry.path:
+        sync_file(entry.scope, entry.path, now=now)
+    entry = Entry.objects.select_related("scope").get(pk=entry.pk, workspace_id=place.caller.workspace_id)
+    return _updated(place, entry, before, UPDATED, batch.uid)
+
+
+def _entry(place: Place, path: str, now: datetime) -> Entry:
+    """The memory that is meant, in a scope this place may write to as a whole."""
+    file, line = read_reference(path)
+    if uid := uid_in(path):
+        query = place.query("", limit=1)
+        entry = readable_entry(query, uid, opening_of(query, now=now).policies, now) if query.places else None
+        here = {searched.scope.pk for searched in place.places if searched.ref.only_chat is None}
+        if entry is None or entry.scope_id not in here or reveals(place, entry.content, entry.origins):
+            raise _no_memory()
+        return entry
+    if is_row(file):
+        raise PathNotAllowed(_("This path leads to no line of a note and no memory that was saved."))
+    # The memory of a line as the file stands now
+    folder, _place = resolve_path(place.folders, file)
+    entry = None
+    if line is not None:
+        scope = scope_to_write(place.caller, folder.scope_key)
+        sync_file(scope, file, now=now)
+        of_line = Entry.objects.in_scope(scope).live().filter(path=file, line_from__lte=line, line_to__gte=line)
+        entry = of_line.select_related("scope__workspace").order_by("-line_from").first()
+    if entry is None:
+        message = _("No memory stands there: name its line, such as %(path)s:12, as memory_get numbers it.")
+        raise InvalidDraft(message % {"path": file}, field="path")
+    return entry
 
 
 def _updated(place: Place, entry: Entry, before: str, outcome: str, batch: UUID | None = None) -> UpdatedMemory:
@@ -303,9 +288,17 @@ def memory_forget(place: Place, *, path: str, now: datetime) -> ChangedMemory:
     Raises PathNotAllowed for what is no memory of this place, InvalidAddress, ScopeNotFound, ScopeFrozen.
     """
     query = place.query("", limit=1)
-    if day := _forget_day(place, path, now):
-        return _day(place, day, FORGOTTEN)
-    uid = _uid(place, path)
+    if day_uid := day_in(path):
+        day = readable_day(day_uid, place.places, Policy.objects.of(place.caller.workspace_id), now)
+        day = _change_day(place, day, ExpireStep(), now)
+        if day:
+            return _day(place, day, FORGOTTEN)
+    # By its own path, or by the line of the file it stands in
+    uid = uid_in(path)
+    file, line = read_reference(path)
+    if uid is None and line is not None:
+        lines = Entry.objects.live().filter(scope__in=[searched.scope for searched in place.places], path=file)
+        uid = lines.filter(line_from__lte=line, line_to__gte=line).values_list("uid", flat=True).first()
     entry = readable_entry(query, uid, opening_of(query, now=now).policies, now) if uid and query.places else None
     if entry is None:
         raise _no_memory()
@@ -324,29 +317,22 @@ def memory_restore(place: Place, *, path: str, now: datetime) -> ChangedMemory:
 
     In a group a person's own are left to where the person talks alone, unless the group may hear everything.
     """
-    if day := _restore_day(place, path, now):
-        return _day(place, day, RESTORED)
+    if day_uid := day_in(path):
+        day = _change_day(place, forgotten_day(day_uid, place.places), RestoreStep(), now)
+        if day:
+            return _day(place, day, RESTORED)
     uid = uid_in(path)
     try:
         entry = entry_for(place.caller, uid) if uid else None
     except EntryNotFound as unknown:
         raise _no_memory() from unknown
-    here = {one.scope.pk for one in place.places if one.ref.only_chat is None}
+    here = {searched.scope.pk for searched in place.places if searched.ref.only_chat is None}
     if entry is None or entry.scope_id not in here or reveals(place, entry.content, entry.origins):
         raise _no_memory()
     back, copies = entries.restore_with_copies(
         entry, along=True, reach=place.caller.may_reach, now=now, actor=place.caller.actor
     )
     return _changed(place, back, RESTORED, sum(copy.is_live() for copy in copies))
-
-
-def _uid(place: Place, path: str) -> UUID | None:
-    """The memory a path leads to: by its own path, or by the line of the file it stands in."""
-    file, line = read_reference(path)
-    if line is None or uid_in(path):
-        return uid_in(path)
-    lines = Entry.objects.live().filter(scope__in=[one.scope for one in place.places], path=file)
-    return lines.filter(line_from__lte=line, line_to__gte=line).values_list("uid", flat=True).first()
 
 
 def _no_memory() -> PathNotAllowed:
@@ -384,24 +370,11 @@ def shown_forgotten(changed: ChangedMemory) -> str:
 # events of days: each change is a batch, to be undone like any other
 
 
-def _forget_day(place: Place, path: str, now: datetime) -> DailyEvent | None:
-    """Take the event of a day that could be read here out of use; None: the path leads to none. Raises ScopeFrozen."""
-    uid = day_in(path)
-    policies = Policy.objects.of(place.caller.workspace_id)
-    day = readable_day(uid, place.places, policies, now) if uid else None
-    return _change_day(place, day, uid, ExpireStep(), now)
-
-
-def _restore_day(place: Place, path: str, now: datetime) -> DailyEvent | None:
-    """Bring the event of a day of this place back into use; None: the path leads to none. Raises ScopeFrozen."""
-    uid = day_in(path)
-    return _change_day(place, forgotten_day(uid, place.places) if uid else None, uid, RestoreStep(), now)
-
-
 def _change_day(
-    place: Place, day: DailyEvent | None, uid: UUID | None, step: ExpireStep | RestoreStep, now: datetime
+    place: Place, day: DailyEvent | None, step: ExpireStep | RestoreStep, now: datetime
 ) -> DailyEvent | None:
-    if day is None or reveals(place, day.content, [f"{DAYS}/{uid}", *day.origins]):
+    """Take the event of a day out of use, or bring it back; None: there is none here. Raises ScopeFrozen."""
+    if day is None or reveals(place, day.content, [f"{DAYS}/{day.uid}", *day.origins]):
         return None
     actor, run = place.caller.actor, f"{step.verb}:{uuid4()}"
     rows = DailyEvent.objects.filter(pk=day.pk, workspace_id=place.caller.workspace_id)
