@@ -91,7 +91,14 @@ def verify(certificate: Mapping[str, Any], *, public_key: str | None = None) -> 
     """
     body = {name: value for name, value in certificate.items() if name != "signature"}
     signature = certificate.get("signature")
-    wanted = None if public_key is None else _named(public_key)
+    wanted = None
+    if public_key is not None:
+        try:
+            wanted = base64.b64decode(public_key.strip(), validate=True)
+            Ed25519PublicKey.from_public_bytes(wanted)
+        except ValueError as problem:
+            message = gettext("This is no public key: it is 32 bytes in base64, as a certificate names it.")
+            raise ValueError(message) from problem
     try:
         key = base64.b64decode(signature["public_key"])  # type: ignore[index]
         Ed25519PublicKey.from_public_bytes(key).verify(base64.b64decode(signature["value"]), _bytes(body))  # type: ignore[index]
@@ -103,17 +110,6 @@ def verify(certificate: Mapping[str, Any], *, public_key: str | None = None) -> 
         return "own" if key == _public(_private()) else "other"
     except LookupError:  # nobody was ever erased here
         return "other"
-
-
-def _named(public_key: str) -> bytes:
-    try:
-        key = base64.b64decode(public_key.strip(), validate=True)
-        Ed25519PublicKey.from_public_bytes(key)
-    except ValueError as problem:
-        raise ValueError(
-            gettext("This is no public key: it is 32 bytes in base64, as a certificate names it.")
-        ) from problem
-    return key
 
 
 def _private() -> Ed25519PrivateKey:
@@ -156,7 +152,19 @@ def put_on_file(erasure: Erasure, certificate: dict[str, Any] | None = None) -> 
     """Record an erasure when it is ordered, and with its certificate when it is done. Raises OSError."""
     path = folder() / f"{erasure.uid}.json"
     folder().mkdir(mode=0o700, parents=True, exist_ok=True)
-    sealed = _sealed(erasure) if erasure.identities else json.loads(path.read_text())["sealed"]
+    if erasure.identities:
+        content = {
+            "uid": str(erasure.uid),
+            "workspace": str(erasure.workspace.uid),
+            "identities": erasure.identities,
+            "reason": erasure.reason,
+            "actor": erasure.actor,
+            "ordered_at": erasure.created_at.isoformat(),
+            "seed": base64.b64encode(suppression.seed()).decode(),
+        }
+        sealed = secrets.seal(json.dumps(content))
+    else:
+        sealed = json.loads(path.read_text())["sealed"]
     draft = path.with_name(f".{path.name}")
     with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
         json.dump({"certificate": certificate, "sealed": sealed}, file, ensure_ascii=False, indent=1)
@@ -166,33 +174,18 @@ def put_on_file(erasure: Erasure, certificate: dict[str, Any] | None = None) -> 
     return path
 
 
-def _sealed(erasure: Erasure) -> str:
-    return secrets.seal(
-        json.dumps(
-            {
-                "uid": str(erasure.uid),
-                "workspace": str(erasure.workspace.uid),
-                "identities": erasure.identities,
-                "reason": erasure.reason,
-                "actor": erasure.actor,
-                "ordered_at": erasure.created_at.isoformat(),
-                "seed": base64.b64encode(suppression.seed()).decode(),
-            }
-        )
-    )
-
-
 def on_file_only() -> Iterator[Recorded]:
     """The erasures on file that the database does not know: it is older than they are."""
     for path in sorted(folder().glob("*.json")):
         try:
-            told = json.loads(secrets.unseal(json.loads(path.read_text())["sealed"]))
+            content = json.loads(secrets.unseal(json.loads(path.read_text())["sealed"]))
         except (OSError, ValueError, KeyError, secrets.SecretUnreadable) as problem:
             log.error("erasure.unreadable", file=path.name, problem=type(problem).__name__)
             continue
-        if not Erasure.objects.filter(uid=told["uid"]).exists():
-            seed, uids = base64.b64decode(told.pop("seed")), (UUID(told.pop("uid")), UUID(told.pop("workspace")))
-            yield Recorded(*uids, **told, seed=seed)
+        if not Erasure.objects.filter(uid=content["uid"]).exists():
+            uids = UUID(content.pop("uid")), UUID(content.pop("workspace"))
+            seed = base64.b64decode(content.pop("seed"))
+            yield Recorded(*uids, **content, seed=seed)
 
 
 _NAMES = {
@@ -222,7 +215,7 @@ def table_name(table: str) -> str:
     """The rows of a table as people call them."""
     if table in _NAMES:
         return str(_NAMES[table])
-    model = next((one for one in apps.get_models() if one._meta.db_table == table), None)
+    model = next((candidate for candidate in apps.get_models() if candidate._meta.db_table == table), None)
     return str(model._meta.verbose_name_plural) if model else table
 
 
@@ -242,5 +235,5 @@ def progress(erasure: Erasure) -> str:
 
 def findings(certificate: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Where the same words still stand, and in which rows."""
-    found = certificate["verified"]["same_words_found_in"]
-    return [(table_name(table), ", ".join(map(str, rows))) for table, rows in found.items()]
+    rows_by_table = certificate["verified"]["same_words_found_in"]
+    return [(table_name(table), ", ".join(map(str, rows))) for table, rows in rows_by_table.items()]

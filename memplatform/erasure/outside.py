@@ -29,7 +29,17 @@ def erase_files(erasure: Erasure) -> dict[str, int]:
         count += len(folder.files()) + len(folder.transcripts())
         if (folder.workspace / folder.base).is_dir():
             shutil.rmtree(folder.workspace / folder.base)
-    return {"files": count, "lines": sum(_erase_lines(erasure, scope) for scope in _others(erasure, own))}
+    lines = 0
+    for scope in _others(erasure, own):
+        files = [
+            (folder, file.path)
+            for folder in _places(workspace, [scope.key])
+            for file in (*folder.files(), *folder.transcripts())
+        ]
+        texts = _texts(erasure, scope) if files else []
+        words = _words(texts)
+        lines += sum(_rewrite(folder, path, texts, words) for folder, path in files)
+    return {"files": count, "lines": lines}
 
 
 def count_files(workspace: Workspace, identities: Collection[Identity]) -> int:
@@ -46,37 +56,26 @@ def _places(workspace: Workspace, keys: Iterable[str]) -> Iterator[ScopeFolder]:
 
 def _others(erasure: Erasure, own: Collection[str]) -> Iterable[Scope]:
     """The scopes of others in which something of the person is to go."""
-    entries = Entry.objects.filter(pk__in=_found(erasure, Entry._meta.db_table)).values("scope_id")
-    said = SessionEvent.objects.filter(pk__in=_found(erasure, SessionEvent._meta.db_table))
-    chats = said.values_list("session__chat_scope_id", "session__user_scope_id").distinct()
+    entries = Entry.objects.filter(pk__in=_targets(erasure, Entry._meta.db_table)).values("scope_id")
+    messages = SessionEvent.objects.filter(pk__in=_targets(erasure, SessionEvent._meta.db_table))
+    chats = messages.values_list("session__chat_scope_id", "session__user_scope_id").distinct()
     named = {pk for pair in chats for pk in pair if pk} | set(entries.values_list("scope_id", flat=True))
     return Scope.objects.filter(pk__in=named).exclude(key__in=own)
 
 
-def _found(erasure: Erasure, table: str) -> list[int]:
+def _targets(erasure: Erasure, table: str) -> list[int]:
     return list(erasure.targets.filter(table_name=table).values_list("row_id", flat=True))
-
-
-def _erase_lines(erasure: Erasure, scope: Scope) -> int:
-    files = [
-        (folder, file.path)
-        for folder in _places(erasure.workspace, [scope.key])
-        for file in (*folder.files(), *folder.transcripts())
-    ]
-    texts = _texts(erasure, scope) if files else []
-    words = _words(texts)
-    return sum(_rewrite(folder, path, texts, words) for folder, path in files)
 
 
 def _texts(erasure: Erasure, scope: Scope) -> list[str]:
     """What the person said, and what was made of it in a scope."""
-    entries = Entry.objects.filter(pk__in=_found(erasure, Entry._meta.db_table), scope=scope)
-    said = SessionEvent.objects.filter(pk__in=_found(erasure, SessionEvent._meta.db_table))
-    return [*entries.values_list("content", flat=True), *said.values_list("content", flat=True)]
+    entries = Entry.objects.filter(pk__in=_targets(erasure, Entry._meta.db_table), scope=scope)
+    messages = SessionEvent.objects.filter(pk__in=_targets(erasure, SessionEvent._meta.db_table))
+    return [*entries.values_list("content", flat=True), *messages.values_list("content", flat=True)]
 
 
 def _words(texts: Iterable[str]) -> set[str]:
-    return {fingerprint(words) for one in texts for words in (one, redact(one))}
+    return {fingerprint(words) for text in texts for words in (text, redact(text))}
 
 
 def collect_lines(erasure: Erasure) -> None:
@@ -102,7 +101,10 @@ def _rewrite(folder: ScopeFolder, path: str, texts: Collection[str], words: Coll
         nonlocal count
         gone = [block for block in markdown.blocks(text) if _says(block.text, words)]
         count = len(gone)
-        return markdown.without_struck("".join(_without(text, gone)) if gone else text, texts)
+        if gone:
+            lines = {line for block in gone for line in range(block.line_from, block.line_to + 1)}
+            text = "".join(line for number, line in enumerate(lines_of(text), start=1) if number not in lines)
+        return markdown.without_struck(text, texts)
 
     disk.rewrite(folder, path, change)
     return count
@@ -110,27 +112,21 @@ def _rewrite(folder: ScopeFolder, path: str, texts: Collection[str], words: Coll
 
 def _says(text: str, words: Collection[str]) -> bool:
     """A line of a note is what was said; one of a transcript names first who said it."""
-    _who, colon, said = text.partition(": ")
-    return fingerprint(text) in words or (bool(colon) and fingerprint(said) in words)
-
-
-def _without(text: str, gone: Collection[markdown.Block]) -> Iterable[str]:
-    """The lines of a text that belong to none of these blocks."""
-    lines = {line for block in gone for line in range(block.line_from, block.line_to + 1)}
-    return (line for number, line in enumerate(lines_of(text), start=1) if number not in lines)
+    _who, colon, spoken = text.partition(": ")
+    return fingerprint(text) in words or (bool(colon) and fingerprint(spoken) in words)
 
 
 def erase_calls(erasure: Erasure, matcher: Matcher, *, is_dry: bool = False) -> int:
     """Take the person's calls out of the journal of the workspace; how many."""
     identities = from_json(erasure.identities)
     mine = partial(_is_of, identities, matcher)
-    return sum(erased_calls.remove(one, mine, is_dry=is_dry) for one in journal.streams(erasure.workspace_id))
+    return sum(erased_calls.remove(stream, mine, is_dry=is_dry) for stream in journal.streams(erasure.workspace_id))
 
 
 def _is_of(identities: Collection[Identity], matcher: Matcher, line: Line) -> bool:
     address = (line.record.body.get("address") if line.record else None) or {}
     if isinstance(address, dict) and any(
-        address.get("peer") == one.peer and address.get("platform") == one.platform for one in identities
+        address.get("peer") == identity.peer and address.get("platform") == identity.platform for identity in identities
     ):
         return True
     return matcher.matches(line.text)
@@ -139,15 +135,15 @@ def _is_of(identities: Collection[Identity], matcher: Matcher, line: Line) -> bo
 def left_in_files(erasure: Erasure, matcher: Matcher) -> list[str]:
     """The files of the workspace in which five words of the person stand in a row, or their id; and their folders."""
     own = own_keys(erasure.workspace, from_json(erasure.identities)) if erasure.identities else []
-    found = [one.base for one in _places(erasure.workspace, own) if (one.workspace / one.base).is_dir()]
+    left = [folder.base for folder in _places(erasure.workspace, own) if (folder.workspace / folder.base).is_dir()]
     keys = Scope.objects.filter(workspace_id=erasure.workspace_id).values_list("key", flat=True)
     for folder in _places(erasure.workspace, keys):
         for file in [*folder.files(), *folder.transcripts()]:
             try:
                 text = disk.read(folder, file.path)
             except PlatformError:  # it is too large, or no text: somebody has to look
-                found.append(file.path)
+                left.append(file.path)
                 continue
             if text and matcher.matches(text.text):
-                found.append(file.path)
-    return found
+                left.append(file.path)
+    return left

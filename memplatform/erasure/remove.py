@@ -41,16 +41,16 @@ _ENTRY, _DAY, _EVENT = (model._meta.db_table for model in (Entry, DailyEvent, Se
 
 def put_others_back(erasure: Erasure, *, now: datetime) -> int:
     """Leave out of the erasure what others wrote first and the person only repeated, in the words it had; how many."""
-    identities = {(one.platform, one.peer) for one in from_json(erasure.identities)}
+    identities = {(identity.platform, identity.peer) for identity in from_json(erasure.identities)}
     own = set(own_keys(erasure.workspace, from_json(erasure.identities)))
     count = 0
-    for entries in _found_entries(erasure):
+    for entries in _target_entries(erasure):
         mixed = [
             entry
             for entry in entries
             if entry.scope.key not in own and (entry.channel, entry.sender_id) not in identities and entry.origins
         ]
-        origins = _found_origins(erasure, {origin for entry in mixed for origin in entry.origins})
+        origins = _target_origins(erasure, {origin for entry in mixed for origin in entry.origins})
         mixed = [entry for entry in mixed if not origins.issuperset(entry.origins)]
         with transaction.atomic():
             states = erase.others_versions(erasure.workspace_id, [entry.pk for entry in mixed], origins)
@@ -64,56 +64,54 @@ def mark(erasure: Erasure) -> None:
     """Keep tombstones and phrases of what goes, and forget its cached embeddings. Safe to run again."""
     identities = from_json(erasure.identities)
     own = own_keys(erasure.workspace, identities)
-    found = set(erasure.phrases)
-    for entries in _found_entries(erasure):
+    phrases = set(erasure.phrases)
+    for entries in _target_entries(erasure):
         texts = [(entry.scope.key, entry.content) for entry in entries]
-        found |= search.phrases_of(_said(entry.content) for entry in entries)
+        phrases |= search.phrases_of(_spoken(entry.content) for entry in entries)
         _bury(erasure, [mark for key, content in texts for mark in _content_marks(erasure, {key}, content)])
-        _forget_embeddings([*(content for _key, content in texts), *map(_embedded, entries)])
+        _forget_embeddings([content for _key, content in texts])
+        _forget_embeddings([indexed_text(row.content, row.echo, row.path, row.heading) for row in entries])
     for days in _rows(erasure, _DAY):
         events = list(DailyEvent.objects.filter(pk__in=days).select_related("scope"))
-        found |= search.phrases_of(event.content for event in events)
+        phrases |= search.phrases_of(event.content for event in events)
         _bury(erasure, [mark for event in events for mark in _content_marks(erasure, {event.scope.key}, event.content)])
     for rows in _rows(erasure, _EVENT):
         messages = list(SessionEvent.objects.filter(pk__in=rows).select_related("session"))
-        said = [one for one in messages if one.kind in ("user", "ambient")]
-        found |= search.phrases_of(one.content for one in said)
-        _bury(erasure, [mark for one in said for mark in _content_marks(erasure, own, one.content)])
-        _bury(erasure, [suppression.of_origin(erasure.workspace_id, one.session.origin_of(one)) for one in messages])
-        _bury(erasure, [mark for one in messages for mark in conversations.marks(one.session, one)])
-        _forget_embeddings([one.content for one in messages])
-    erasure.phrases = search.fewest_phrases(found)
+        spoken = [message for message in messages if message.kind in ("user", "ambient")]
+        phrases |= search.phrases_of(message.content for message in spoken)
+        _bury(erasure, [mark for message in spoken for mark in _content_marks(erasure, own, message.content)])
+        origins = [message.session.origin_of(message) for message in messages]
+        _bury(erasure, [suppression.of_origin(erasure.workspace_id, origin) for origin in origins])
+        _bury(erasure, [mark for message in messages for mark in conversations.marks(message.session, message)])
+        _forget_embeddings([message.content for message in messages])
+    erasure.phrases = search.fewest_phrases(phrases)
     erasure.save(update_fields=["phrases"])
 
 
 def _content_marks(erasure: Erasure, keys: Iterable[str], content: str) -> list[str]:
     return [
         mark
-        for one in {content, _said(content)}
-        for mark in suppression.of_content(erasure.workspace_id, sorted(keys), one)
+        for words in {content, _spoken(content)}
+        for mark in suppression.of_content(erasure.workspace_id, sorted(keys), words)
     ]
 
 
-def _said(content: str) -> str:
+def _spoken(content: str) -> str:
     """Of a turn what the person said, of another text all of it."""
     sides = sides_of(content)
     return sides[0] if sides and sides[0] else content
 
 
-def _embedded(entry: Entry) -> str:
-    return indexed_text(entry.content, entry.echo, entry.path, entry.heading)
-
-
 def _bury(erasure: Erasure, digests: Iterable[str]) -> None:
-    rows = [Tombstone(workspace_id=erasure.workspace_id, erasure=erasure, digest=one) for one in set(digests)]
+    rows = [Tombstone(workspace_id=erasure.workspace_id, erasure=erasure, digest=digest) for digest in set(digests)]
     Tombstone.objects.bulk_create(rows, ignore_conflicts=True)
 
 
 def _forget_embeddings(texts: Sequence[str]) -> None:
-    EmbeddingCache.objects.filter(text_hash__in={text_hash(one) for one in texts}).delete()
+    EmbeddingCache.objects.filter(text_hash__in={text_hash(content) for content in texts}).delete()
 
 
-def _found_entries(erasure: Erasure) -> Iterator[list[Entry]]:
+def _target_entries(erasure: Erasure) -> Iterator[list[Entry]]:
     for rows in _rows(erasure, _ENTRY):
         yield list(Entry.objects.filter(pk__in=rows).select_related("scope"))
 
@@ -126,7 +124,7 @@ def _rows(erasure: Erasure, table: str) -> Iterator[list[int]]:
         yield rows[start : start + CHUNK]
 
 
-def _found_origins(erasure: Erasure, origins: set[str]) -> set[str]:
+def _target_origins(erasure: Erasure, origins: set[str]) -> set[str]:
     """Which of these messages are to go."""
     with connection.cursor() as cursor:
         cursor.execute(

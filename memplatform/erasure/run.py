@@ -186,7 +186,7 @@ def _others_scopes(erasure: Erasure) -> list[int]:
 
 
 def _peers_of(erasure: Erasure) -> set[str]:
-    return {one["peer"] for one in erasure.identities}
+    return {identity["peer"] for identity in erasure.identities}
 
 
 def verify(erasure: Erasure) -> tuple[int, dict[str, list[int] | list[str]]]:
@@ -195,32 +195,32 @@ def verify(erasure: Erasure) -> tuple[int, dict[str, list[int] | list[str]]]:
         still_tied = collect.collect(erasure) if erasure.identities else 0
         transaction.set_rollback(True)
     matcher = search.matcher_of(erasure)
-    found: dict[str, list[int] | list[str]] = dict(search.left_over(erasure, matcher))
+    left_over: dict[str, list[int] | list[str]] = dict(search.left_over(erasure, matcher))
     if files := outside.left_in_files(erasure, matcher):
-        found["files"] = [f"file {n}" for n, _file in enumerate(files, start=1)]
+        left_over["files"] = [f"file {n}" for n, _file in enumerate(files, start=1)]
     if calls := outside.erase_calls(erasure, matcher, is_dry=True):
-        found["journal"] = [calls]
-    return still_tied, found
+        left_over["journal"] = [calls]
+    return still_tied, left_over
 
 
 def order_missing(*, now: datetime) -> int:
     """Order again what is on file and not in the database, which is older: a backup was restored; how many."""
     count = 0
-    for told in certificate.on_file_only():
-        workspace = Workspace.objects.filter(uid=told.workspace).first()
+    for order in certificate.on_file_only():
+        workspace = Workspace.objects.filter(uid=order.workspace).first()
         if workspace is None:
             continue
-        suppression.begin(told.seed)
-        identities = person.from_json(told.identities)
+        suppression.begin(order.seed)
+        identities = person.from_json(order.identities)
         Erasure.objects.create(
-            uid=told.uid,
+            uid=order.uid,
             workspace=workspace,
-            identities=told.identities,
+            identities=order.identities,
             person=person.hashes(workspace.pk, identities),
-            reason=told.reason,
-            actor=told.actor,
+            reason=order.reason,
+            actor=order.actor,
             created_at=now,
         )
-        log.warning("erasure.ordered_again", erasure=str(told.uid))
+        log.warning("erasure.ordered_again", erasure=str(order.uid))
         count += 1
     return count

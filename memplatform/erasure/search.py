@@ -32,7 +32,7 @@ _UID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}
 def phrases_of(texts: Iterable[str]) -> set[int]:
     """The phrases of texts; none of a text that is too short for one."""
     key = _phrase_key()
-    return {phrase for one in texts for phrase in _phrases(one, key)}
+    return {phrase for content in texts for phrase in _phrases(content, key)}
 
 
 def fewest_phrases(phrases: Collection[int]) -> list[int]:
@@ -47,8 +47,8 @@ def _phrase_key() -> bytes:
 def _phrases(content: str, key: bytes) -> Iterator[int]:
     words = [word.encode(errors="surrogatepass") for word in _WORD.findall(text.normalise(content))]
     for start in range(len(words) - LENGTH + 1):
-        found = hashlib.blake2b(b" ".join(words[start : start + LENGTH]), digest_size=8, key=key).digest()
-        yield int.from_bytes(found, signed=True)
+        digest = hashlib.blake2b(b" ".join(words[start : start + LENGTH]), digest_size=8, key=key).digest()
+        yield int.from_bytes(digest, signed=True)
 
 
 class Matcher:
@@ -90,18 +90,18 @@ def matcher_of(erasure: Erasure) -> Matcher:
     uids = [
         uid
         for model in (Entry, DailyEvent, Session, RecallTrace, Batch)
-        for uid in model._default_manager.filter(pk__in=_found(erasure, model)).values_list("uid", flat=True)
+        for uid in model._default_manager.filter(pk__in=_targets(erasure, model)).values_list("uid", flat=True)
     ]
     return Matcher(erasure.phrases, uids, _peers(erasure))
 
 
-def _found(erasure: Erasure, model: type[Any]) -> list[int]:
+def _targets(erasure: Erasure, model: type[Any]) -> list[int]:
     rows = erasure.targets.filter(table_name=model._meta.db_table)
     return list(rows.values_list("row_id", flat=True))
 
 
 def _peers(erasure: Erasure) -> list[str]:
-    return [one["peer"] for one in erasure.identities]
+    return [identity["peer"] for identity in erasure.identities]
 
 
 def remove_loose(erasure: Erasure, matcher: Matcher, add: Callable[[str, int], None]) -> None:
@@ -111,12 +111,8 @@ def remove_loose(erasure: Erasure, matcher: Matcher, add: Callable[[str, int], N
             for keys in _matching(model._meta.db_table, erasure.workspace_id, matcher):
                 rows = model._default_manager.filter(pk__in=keys)
                 add(model._meta.db_table, rows.update(**{table.clears: ""}) if table.clears else rows.delete()[0])
-    _remove_of_platform(erasure, matcher, add)
-
-
-def _remove_of_platform(erasure: Erasure, matcher: Matcher, add: Callable[[str, int], None]) -> None:
-    """What Django and the queue keep of what people did: of no workspace, and short."""
-    shown = set(map(str, _found(erasure, Entry))) | set(map(str, _found(erasure, Session)))
+    # What Django and the queue keep of what people did: of no workspace, and short
+    shown = set(map(str, _targets(erasure, Entry))) | set(map(str, _targets(erasure, Session)))
     logged = LogEntry.objects.select_related("content_type").iterator(chunk_size=CHUNK)
     models = {Entry._meta.model_name, Session._meta.model_name}
     gone = [
@@ -126,8 +122,8 @@ def _remove_of_platform(erasure: Erasure, matcher: Matcher, add: Callable[[str, 
         or matcher.matches(f"{row.object_repr} {row.change_message}")
     ]
     add(LogEntry._meta.db_table, LogEntry.objects.filter(pk__in=gone).delete()[0])
-    told = [row.pk for row in Login.objects.iterator(chunk_size=CHUNK) if matcher.matches(str(row.get_decoded()))]
-    add(Login._meta.db_table, Login.objects.filter(pk__in=told).delete()[0])
+    logins = [row.pk for row in Login.objects.iterator(chunk_size=CHUNK) if matcher.matches(str(row.get_decoded()))]
+    add(Login._meta.db_table, Login.objects.filter(pk__in=logins).delete()[0])
     tasks = [
         row.pk
         for row in Task.objects.iterator(chunk_size=CHUNK)
@@ -138,19 +134,19 @@ def _remove_of_platform(erasure: Erasure, matcher: Matcher, add: Callable[[str, 
 
 def searched() -> list[str]:
     """The tables that are read through in the end: those in which anybody's words may stand."""
-    apart = {Login._meta.db_table, Task._meta.db_table}  # not to be read as text; `_remove_of_platform` reads them
+    apart = {Login._meta.db_table, Task._meta.db_table}  # not to be read as text; `remove_loose` reads them
     unread = (Fate.RECORD, Fate.KEPT, Fate.NOTHING)
     return [table for table, fate in fates().items() if fate not in unread and table not in apart]
 
 
 def left_over(erasure: Erasure, matcher: Matcher) -> dict[str, list[int]]:
     """By table, the rows in which five words of the person stand in a row, or their id, at most a hundred each."""
-    found = {}
+    rows_left = {}
     for table in searched():
         rows = [pk for some in _matching(table, erasure.workspace_id, matcher) for pk in some]
         if rows:
-            found[table] = rows[:100]
-    return found
+            rows_left[table] = rows[:100]
+    return rows_left
 
 
 def _matching(table: str, workspace_id: int, matcher: Matcher) -> Iterator[list[int]]:
@@ -167,7 +163,8 @@ def _texts(table: str, workspace_id: int) -> Iterator[tuple[int, str]]:
         cursor.execute(_TEXTS, [table])
         columns = [row[0] for row in cursor.fetchall()]
         is_of_workspace = _has(cursor, table, "workspace_id")
-        key = "id" if _has(cursor, table, "id") else _pointer(cursor, table)
+        # Of a table whose rows hang on one other row each, that; empty: it has none, and no words
+        key = next((name for name in ("id", "entry_id", "event_id") if _has(cursor, table, name)), "")
     if not columns or not key:
         return
     words = ", ' ', ".join(f'"{column}"::text' for column in columns)
@@ -190,8 +187,3 @@ def _texts(table: str, workspace_id: int) -> Iterator[tuple[int, str]]:
 def _has(cursor: Any, table: str, column: str) -> bool:
     cursor.execute(_HAS, [table, column])
     return bool(cursor.fetchone()[0])
-
-
-def _pointer(cursor: Any, table: str) -> str:
-    """The key of a table whose rows hang on one other row each; empty: it has none, and no words."""
-    return next((name for name in ("entry_id", "event_id") if _has(cursor, table, name)), "")

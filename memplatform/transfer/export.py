@@ -177,7 +177,7 @@ def _history(page: Sequence[Entry], slots: dict[int, list[Slot]]) -> dict[int, l
         table_name=table, op=Operation.DELETE, old__entry_id__in=[entry.pk for entry in page]
     ).values_list("row_id", "old__entry_id")
     owner |= dict(removed)
-    found: defaultdict[int, list[Record]] = defaultdict(list)
+    by_entry: defaultdict[int, list[Record]] = defaultdict(list)
     of_rows = Q(table_name=Entry._meta.db_table, row_id__in=[entry.pk for entry in page])
     rows = list(changes.filter(of_rows | Q(table_name=table, row_id__in=list(owner))).order_by("pk"))
     successors = {row.old["superseded_by_id"] for row in rows if row.old.get("superseded_by_id")}
@@ -187,21 +187,21 @@ def _history(page: Sequence[Entry], slots: dict[int, list[Slot]]) -> dict[int, l
         old = dict(row.old)
         if "superseded_by_id" in old:
             old["superseded_by_id"] = as_json(uids.get(old["superseded_by_id"]))
-        found[owner[row.row_id] if is_slot else row.row_id].append(
+        by_entry[owner[row.row_id] if is_slot else row.row_id].append(
             {
                 **CHANGE.written(row),
                 "slot": row.row_id if is_slot else None,
                 "old": old,
             }
         )
-    return found
+    return by_entry
 
 
 def _people(page: Sequence[Person]) -> Iterator[dict[str, Any]]:
     """The records of people, each with their identities and consents."""
     parts: defaultdict[str, defaultdict[int, list[dict[str, Any]]]] = defaultdict(lambda: defaultdict(list))
-    for one in Identity.objects.filter(person__in=page).order_by("platform", "peer"):
-        parts["identities"][one.person_id].append(IDENTITY.written(one))
+    for identity in Identity.objects.filter(person__in=page).order_by("platform", "peer"):
+        parts["identities"][identity.person_id].append(IDENTITY.written(identity))
     for consent in Consent.objects.filter(person__in=page).order_by("at", "pk"):
         parts["consents"][consent.person_id].append(CONSENT.written(consent))
     for person in page:
@@ -212,34 +212,30 @@ def _people(page: Sequence[Person]) -> Iterator[dict[str, Any]]:
 _FACTS, _SAID = "# Facts", "# What was said"
 
 
-def write_markdown(workspace: Workspace, scope: Scope | None, files: Path, told: Path) -> int:
-    """Copy the files of scopes and tell what is remembered there; how many files were copied."""
+def write_markdown(workspace: Workspace, only: Scope | None, files: Path, markdown: Path) -> int:
+    """Copy the files of scopes and write what is remembered there; how many files were copied."""
     copied = 0
-    for one in [scope] if scope else Scope.objects.filter(workspace=workspace).order_by("pk").iterator():
-        folder = folder_of(one)
-        for found in [*folder.files(), *folder.transcripts()]:
-            (files / found.path).parent.mkdir(parents=True, exist_ok=True)
+    for scope in [only] if only else Scope.objects.filter(workspace=workspace).order_by("pk").iterator():
+        folder = folder_of(scope)
+        for kept in [*folder.files(), *folder.transcripts()]:
+            (files / kept.path).parent.mkdir(parents=True, exist_ok=True)
             with suppress(FileNotFoundError):  # files are written and renamed meanwhile
-                shutil.copy2(folder.workspace / found.path, files / found.path, follow_symlinks=False)
+                shutil.copy2(folder.workspace / kept.path, files / kept.path, follow_symlinks=False)
                 copied += 1
-        _tell_remembered(one, told / folder_name(one.key))
+        # What is remembered: entries by themselves, and the events of each day
+        pages = markdown / folder_name(scope.key)
+        (pages / "memory").mkdir(parents=True, exist_ok=True)
+        live = Entry.objects.in_scope(scope).live().exclude(subtype=canaries.SUBTYPE)
+        live = live.order_by("type", "tier", "project", "pk")
+        with (pages / "MEMORY.md").open("w", encoding="utf-8") as file:
+            file.writelines(_markdown_lines(live.exclude(type=EntryType.CHAT_TURN).iterator(chunk_size=2_000), _FACTS))
+            file.writelines(_markdown_lines(live.filter(type=EntryType.CHAT_TURN).iterator(chunk_size=2_000), _SAID))
+        events = DailyEvent.objects.in_use().filter(scope=scope, workspace_id=scope.workspace_id)
+        rows = events.order_by("local_date", "pk").iterator(chunk_size=2_000)
+        for day, of_day in groupby(rows, key=lambda event: event.local_date):
+            text = "\n\n".join(event.content for event in of_day) + "\n"
+            (pages / "memory" / f"{day.isoformat()}.md").write_text(text, encoding="utf-8")
     return copied
-
-
-def _tell_remembered(scope: Scope, folder: Path) -> None:
-    (folder / "memory").mkdir(parents=True, exist_ok=True)
-    live = (
-        Entry.objects.in_scope(scope).live().exclude(subtype=canaries.SUBTYPE).order_by("type", "tier", "project", "pk")
-    )
-    with (folder / "MEMORY.md").open("w", encoding="utf-8") as file:
-        file.writelines(_markdown_lines(live.exclude(type=EntryType.CHAT_TURN).iterator(chunk_size=2_000), _FACTS))
-        file.writelines(_markdown_lines(live.filter(type=EntryType.CHAT_TURN).iterator(chunk_size=2_000), _SAID))
-    events = DailyEvent.objects.in_use().filter(scope=scope, workspace_id=scope.workspace_id)
-    rows = events.order_by("local_date", "pk").iterator(chunk_size=2_000)
-    for day, of_day in groupby(rows, key=lambda event: event.local_date):
-        (folder / "memory" / f"{day.isoformat()}.md").write_text(
-            "\n\n".join(event.content for event in of_day) + "\n", encoding="utf-8"
-        )
 
 
 def _markdown_lines(entries: Iterable[Entry], heading: str) -> Iterator[str]:
@@ -305,7 +301,8 @@ def export(
         total = sum(section.rows.count() for section in all_sections) if report else 0
         kinds = [section.kind for section in all_sections]
         for section in all_sections[kinds.index(position.kind) if position.kind else 0 :]:
-            for page, last in _written_pages(section, position):
+            for rows in section.pages(position.after if position.kind == section.kind else [], PAGE):
+                page, last = list(section.records(rows)), [rows[-1].owner_number, rows[-1].pk]
                 _write(file, page)
                 position.counts[section.kind] = position.counts.get(section.kind, 0) + len(page)
                 position.size, position.kind, position.after = file.tell(), section.kind, last
@@ -361,15 +358,9 @@ def one_moment() -> Iterator[None]:
         yield
 
 
-def _written_pages(section: Section, position: Position) -> Iterator[tuple[list[dict[str, Any]], list[int]]]:
-    """The records of a section, a page at a time, each with where its last row stands."""
-    for rows in section.pages(position.after if position.kind == section.kind else [], PAGE):
-        yield list(section.records(rows)), [rows[-1].owner_number, rows[-1].pk]
-
-
 def as_lines(records: Iterable[dict[str, Any]]) -> bytes:
     """Records as JSON Lines, in UTF-8."""
-    return "".join(json.dumps(one, ensure_ascii=False, separators=(",", ":")) + "\n" for one in records).encode()
+    return "".join(json.dumps(record, ensure_ascii=False, separators=(",", ":")) + "\n" for record in records).encode()
 
 
 def _write(file: Any, records: list[dict[str, Any]]) -> None:

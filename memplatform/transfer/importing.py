@@ -9,6 +9,7 @@ the two part, what the export holds becomes a session beside the one here, which
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -51,31 +52,24 @@ def _workspace(run: Import, page: Sequence[Line]) -> None:
     run.done.created["workspace"] += is_new
     run.done.already["workspace"] += not is_new
     if is_new and not run.is_dry:
-        told = columns_of("workspace", page)[0][2]
-        run.workspace.language, run.workspace.time_zone = told["language"], told["time_zone"]
+        columns = columns_of("workspace", page)[0][2]
+        run.workspace.language, run.workspace.time_zone = columns["language"], columns["time_zone"]
         run.workspace.save(update_fields=["language", "time_zone"])
 
 
-def _policies(run: Import, page: Sequence[Line]) -> None:
-    _unless_there(run, "policy", Policy, page, ("kind", "entry_type", "scope_kind", "name"))
-
-
-def _channels(run: Import, page: Sequence[Line]) -> None:
-    _unless_there(run, "channel", Channel, page, ("platform", "account"))
-
-
 def _unless_there(
-    run: Import, kind: str, model: type[Policy | Channel], page: Sequence[Line], subject: tuple[str, ...]
+    run: Import, page: Sequence[Line], *, kind: str, model: type[Policy | Channel], subject: tuple[str, ...]
 ) -> None:
     """Store what the workspace says nothing about yet; into a scope none of it goes."""
     if run.into:
         return
     there = set(model._default_manager.filter(workspace=run.workspace).values_list(*subject))
-    rows = [told for _n, _record, told in columns_of(kind, page)]
-    new = [told for told in rows if tuple(told[name] for name in subject) not in there]
-    uids = run.ids.new(Channel, [told["uid"] for told in new]) if model is Channel else {}
+    rows = [columns for _n, _record, columns in columns_of(kind, page)]
+    new = [columns for columns in rows if tuple(columns[name] for name in subject) not in there]
+    uids = run.ids.new(Channel, [columns["uid"] for columns in new]) if model is Channel else {}
     made: list[Any] = [
-        model(workspace=run.workspace, **told | ({"uid": uids[told["uid"]]} if "uid" in told else {})) for told in new
+        model(workspace=run.workspace, **columns | ({"uid": uids[columns["uid"]]} if "uid" in columns else {}))
+        for columns in new
     ]
     run.done.created[kind] += len(new)
     run.done.already[kind] += len(rows) - len(new)
@@ -90,64 +84,58 @@ def _people(run: Import, page: Sequence[Line]) -> None:
     here = set(Person.objects.filter(workspace=run.workspace).values_list("key", flat=True))
     taken = set(Identity.objects.filter(workspace=run.workspace).values_list("platform", "peer"))
     erased = {
-        one
-        for hashes in Erasure.objects.filter(workspace=run.workspace).values_list("person", flat=True)
-        for one in hashes
+        digest
+        for digests in Erasure.objects.filter(workspace=run.workspace).values_list("person", flat=True)
+        for digest in digests
     }
     for number, record in page:
         columns = KINDS["person"].read(record)
         if columns["key"] in here:
             run.done.already["person"] += 1
             continue
-        identities = [IDENTITY.read(one) for one in record.get("identities") or ()]
+        identities = [IDENTITY.read(identity) for identity in record.get("identities") or ()]
         is_erased = erased and any(  # where nobody ever was, there is no seed to make digests with
-            suppression.digest(run.workspace.pk, "person", one["platform"], one["peer"]) in erased for one in identities
+            suppression.digest(run.workspace.pk, "person", identity["platform"], identity["peer"]) in erased
+            for identity in identities
         )
         if is_erased:
             run.leave_out([number], LeftOutReason.ERASED)
             continue
         run.done.created["person"] += 1
         if not run.is_dry:
-            _store_person(
-                run, columns, [one for one in identities if (one["platform"], one["peer"]) not in taken], record
-            )
-
-
-def _store_person(
-    run: Import, columns: dict[str, Any], identities: Sequence[dict[str, Any]], record: dict[str, Any]
-) -> None:
-    person = Person.objects.create(workspace=run.workspace, **columns)
-    place = {"workspace": run.workspace, "person": person}
-    Person.objects.filter(pk=person.pk).update(created_at=columns["created_at"])
-    Identity.objects.bulk_create(Identity(**place, **one) for one in identities)
-    Consent.objects.bulk_create(Consent(**place, **CONSENT.read(one)) for one in record.get("consents") or ())
+            person = Person.objects.create(workspace=run.workspace, **columns)
+            place = {"workspace": run.workspace, "person": person}
+            Person.objects.filter(pk=person.pk).update(created_at=columns["created_at"])
+            free = [identity for identity in identities if (identity["platform"], identity["peer"]) not in taken]
+            Identity.objects.bulk_create(Identity(**place, **identity) for identity in free)
+            consents = [CONSENT.read(consent) for consent in record.get("consents") or ()]
+            Consent.objects.bulk_create(Consent(**place, **consent) for consent in consents)
 
 
 def _scopes(run: Import, page: Sequence[Line]) -> None:
-    rows = [told for _n, _record, told in columns_of("scope", page)]
-    here = Scope.objects.filter(workspace=run.workspace, key__in=[told["key"] for told in rows])
+    rows = [columns for _n, _record, columns in columns_of("scope", page)]
+    here = Scope.objects.filter(workspace=run.workspace, key__in=[columns["key"] for columns in rows])
     by_key = {scope.key: scope for scope in here.select_related("workspace")}
-    uids = run.ids.new(Scope, [told["uid"] for told in rows])
-    for told in rows:
-        scope = run.into or by_key.get(told["key"])
+    uids = run.ids.new(Scope, [columns["uid"] for columns in rows])
+    for columns in rows:
+        scope = run.into or by_key.get(columns["key"])
         run.done.already["scope"] += scope is not None
         if scope is None:
-            columns = told | {"uid": uids[told["uid"]], "frozen": False}
-            scope = Scope(workspace=run.workspace, **columns)
+            scope = Scope(workspace=run.workspace, **columns | {"uid": uids[columns["uid"]], "frozen": False})
             run.done.created["scope"] += 1
             if not run.is_dry:
                 scope.save()
                 run.begun.add(scope.pk)
-                Scope.objects.filter(pk=scope.pk).update(created_at=told["created_at"])
-        if told["frozen"] and not run.into and scope.uid in (told["uid"], run.ids.derived(told["uid"])):
+                Scope.objects.filter(pk=scope.pk).update(created_at=columns["created_at"])
+        if columns["frozen"] and not run.into and scope.uid in (columns["uid"], run.ids.derived(columns["uid"])):
             run.to_freeze.append(scope)
-        run.scopes[told["uid"]] = scope
+        run.scopes[columns["uid"]] = scope
 
 
 _BRING_TABLES: Mapping[str, Callable[[Import, Sequence[Line]], None]] = {
     "workspace": _workspace,
-    "policy": _policies,
-    "channel": _channels,
+    "policy": partial(_unless_there, kind="policy", model=Policy, subject=("kind", "entry_type", "scope_kind", "name")),
+    "channel": partial(_unless_there, kind="channel", model=Channel, subject=("platform", "account")),
     "person": _people,
     "scope": _scopes,
 }
@@ -216,7 +204,9 @@ def _messages(run: Import, page: Sequence[Line]) -> None:
     rows = _of_sessions(run, "message", page)
     met = {session.session.pk: session for _n, session, _columns in rows if session.beside}
     if not run.is_dry:
-        _lock(run, met.values())
+        # Keep others from writing to sessions that were here before, until the end of the transaction
+        for session in sorted(met.values(), key=lambda here: here.session_key):
+            session.session = acquire_lock(run.workspace.pk, *session.session_key) or session.session
     _compare(run, [row for row in rows if row[1].beside])
     there = numbers(run.workspace.pk, [_place(session, columns) for _n, session, columns in rows])
     texts = [(columns["content"], "", ()) for _n, _session, columns in rows]
@@ -244,25 +234,19 @@ def _messages(run: Import, page: Sequence[Line]) -> None:
             Session.objects.filter(pk=session.beside.pk).update(tokens=min(own, session.columns["tokens"]))
 
 
-def _lock(run: Import, sessions: Any) -> None:
-    """Keep others from writing to sessions that were here before, until the end of the transaction."""
-    for key, met in sorted(((one.session.platform, one.session.account, one.session.key), one) for one in sessions):
-        met.session = acquire_lock(run.workspace.pk, *key) or met.session
-
-
 def _compare(run: Import, rows: Sequence[_Message]) -> None:
     """Find where sessions part from those that were here before, and begin what stands beside these from there on."""
     wanted = [(session.session.uid, columns["conversation"], columns["position"]) for _n, session, columns in rows]
-    found = numbers(run.workspace.pk, wanted)
+    pks = numbers(run.workspace.pk, wanted)
     words = {
         pk: rest
-        for pk, *rest in SessionEvent.objects.filter(pk__in=found.values()).values_list(
+        for pk, *rest in SessionEvent.objects.filter(pk__in=pks.values()).values_list(
             "pk", "kind", "sender_id", "content"
         )
     }
     for place, (_number, session, columns) in zip(wanted, rows, strict=True):
         if session.parts_at is None:
-            here = words.get(found.get(place, 0))
+            here = words.get(pks.get(place, 0))
             if here == [columns["kind"], columns["sender_id"], columns["content"]]:
                 session.is_alike = True
             elif here or not session.is_alike:
@@ -277,12 +261,12 @@ def _compare(run: Import, rows: Sequence[_Message]) -> None:
 
 def _go_on(session: SessionHere, new: Sequence[Mapping[str, Any]]) -> None:
     """Let a session that was here before go on where the export ends, once messages came after its last."""
-    here, told = session.session, session.columns
+    here, exported = session.session, session.columns
     end = here.conversation, here.next_position
     places = [(columns["conversation"], columns["position"]) for columns in new]
     if any(place >= end and session.at(*place) is here for place in places):
-        state = {name: told[name] for name in (*_STATE, *_ASKED)}
-        Session.objects.filter(pk=here.pk).update(**state, last_at=max(here.last_at, told["last_at"]))
+        state = {name: exported[name] for name in (*_STATE, *_ASKED)}
+        Session.objects.filter(pk=here.pk).update(**state, last_at=max(here.last_at, exported["last_at"]))
 
 
 def _flushes(run: Import, page: Sequence[Line]) -> None:

@@ -26,30 +26,33 @@ from memplatform.transfer.records import as_json
 from memplatform.transfer.stream import Wanted, parts
 
 
-def lines_of(workspace: Workspace, found: seen.Seen, caller: Caller, *, now: datetime) -> Iterator[bytes]:
+def lines_of(workspace: Workspace, whom: seen.Seen, caller: Caller, *, now: datetime) -> Iterator[bytes]:
     """The lines, of one moment. The part of a scope begins with `export` and ends with `end`, as a file of its own."""
+    person: Person | None = whom.person
     with one_moment():
-        yield as_lines([_person(found)])
-        for scope in found.scopes:
+        identities = Identity.objects.filter(person=person).order_by("pk") if person else []
+        consents = Consent.objects.filter(person=person).order_by("at", "pk") if person else []
+        record = {
+            "record": "person",
+            "key": str(person.key) if person else None,
+            "name": person.name if person else "",
+            "note": person.note if person else "",
+            "peers": [str(peer) for peer in whom.peers],
+            "linked": {str(identity): as_json(identity.since) for identity in identities},
+            "consents": [
+                {
+                    "subject": consent.subject,
+                    "given": consent.is_given,
+                    "note": consent.note,
+                    "by": consent.actor,
+                    "at": as_json(consent.at),
+                }
+                for consent in consents
+            ],
+        }
+        yield as_lines([record])
+        for scope in whom.scopes:
             yield from parts(Wanted(caller, workspace, scope, False, now))
-
-
-def _person(found: seen.Seen) -> dict[str, object]:
-    person: Person | None = found.person
-    identities = Identity.objects.filter(person=person).order_by("pk") if person else []
-    consents = Consent.objects.filter(person=person).order_by("at", "pk") if person else []
-    return {
-        "record": "person",
-        "key": str(person.key) if person else None,
-        "name": person.name if person else "",
-        "note": person.note if person else "",
-        "peers": [str(peer) for peer in found.peers],
-        "linked": {str(one): as_json(one.since) for one in identities},
-        "consents": [
-            {"subject": one.subject, "given": one.is_given, "note": one.note, "by": one.actor, "at": as_json(one.at)}
-            for one in consents
-        ],
-    }
 
 
 @admin.register(Person)
@@ -63,9 +66,11 @@ class PersonPages(PersonAdmin):
     def export(self, request: HttpRequest) -> HttpResponse:
         """What is stored of them, as JSON Lines; noted like anything else that leaves."""
         workspace, peers = self.asked(request, Right.EXPORT)
-        one = seen.one_of(workspace.pk, peers[0])
+        person = seen.one_of(workspace.pk, peers[0])
         caller = workspace.caller(actor_of(request))
-        body = b"".join(lines_of(workspace, one, caller, now=timezone.now()))
-        about = _("person %(key)s") % {"key": one.person.pk} if one.person else _("a person nothing is noted of")
-        note(request, AuditEvent.EXPORTED, about=about, workspace_id=workspace.pk, details={"scopes": len(one.scopes)})
+        body = b"".join(lines_of(workspace, person, caller, now=timezone.now()))
+        about = _("person %(key)s") % {"key": person.person.pk} if person.person else _("a person nothing is noted of")
+        note(
+            request, AuditEvent.EXPORTED, about=about, workspace_id=workspace.pk, details={"scopes": len(person.scopes)}
+        )
         return saved_file(body, "person.jsonl", "application/x-ndjson")

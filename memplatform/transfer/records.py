@@ -41,20 +41,20 @@ JOIN sessions_app_sessionevent e
 def by_position(origins: Collection[str]) -> dict[str, str]:
     """The names of messages by position; of one that is gone a name that leads to no other message elsewhere."""
     rows = SessionEvent.objects.filter(pk__in=set(event_ids(origins))).select_related("session")
-    found = {
+    names = {
         row.session.origin_of(row): f"{conversation_path(row.session.uid, row.conversation)}{_AT}{row.position}"
         for row in rows
     }
-    return {origin: found.get(origin, origin.replace(_EVENT, _GONE)) for origin in origins}
+    return {origin: names.get(origin, origin.replace(_EVENT, _GONE)) for origin in origins}
 
 
 def by_number(workspace: int, origins: Iterable[str], session_of: Callable[[Place], UUID]) -> dict[str, str]:
     """The names here of messages as an export names them; one that is not here keeps the name of its place."""
     places = {origin: place for origin in origins if (place := _place(origin, session_of))}
-    found = numbers(workspace, [place for place in places.values() if place[2]])
+    pks = numbers(workspace, [place for place in places.values() if place[2]])
     names = {}
     for origin, (session, conversation, position) in places.items():
-        number = found.get((session, conversation, position))
+        number = pks.get((session, conversation, position))
         last = origin.rpartition("/")[2] if number is None else f"event-{number}"
         names[origin] = f"{conversation_path(session, conversation)}/{last}"
     return names
@@ -269,28 +269,24 @@ def _check_record(number: int, record: dict[str, Any], contents: Contents) -> No
         raise RecordRefused(_("“%(kind)s” is no kind of record.") % {"kind": kind})
     else:
         contents.counts[str(kind)] += 1
-        _check_columns(str(kind), record, contents)
-
-
-def _check_columns(kind: str, record: dict[str, Any], contents: Contents) -> None:
-    KINDS[kind].read(record)
-    known = {"scope": contents.scopes, "session": contents.sessions}
-    for name, of in KINDS[kind].references.items():
-        uid = reference(record, name)
-        if of in known and uid and uid not in known[of] and kind != "session":
-            raise RecordRefused(_("“%(name)s” names none of this file.") % {"name": name})
-    if kind in known:
-        known[kind].add(UUID(str(record["uid"])))
-    if kind in ("entry", "day"):
-        contents.remembered.add(UUID(str(record["uid"])))
-    for part, shape in PARTS.get(kind, {}).items():
-        for hanging in record.get(part) or ():
-            shape.read(hanging)
-            number = {"slots": "number", "history": "slot"}.get(part)
-            if number and not isinstance(hanging.get(number, ""), int | None):
-                raise RecordRefused(_("“%(name)s” is missing.") % {"name": number})
-    if kind == "entry" and record.get("access"):
-        ACCESS.read(record["access"])
+        KINDS[str(kind)].read(record)
+        listed = {"scope": contents.scopes, "session": contents.sessions}
+        for name, of in KINDS[str(kind)].references.items():
+            uid = reference(record, name)
+            if of in listed and uid and uid not in listed[of] and kind != "session":
+                raise RecordRefused(_("“%(name)s” names none of this file.") % {"name": name})
+        if kind in listed:
+            listed[kind].add(UUID(str(record["uid"])))
+        if kind in ("entry", "day"):
+            contents.remembered.add(UUID(str(record["uid"])))
+        for part, shape in PARTS.get(str(kind), {}).items():
+            for hanging in record.get(part) or ():
+                shape.read(hanging)
+                field_name = {"slots": "number", "history": "slot"}.get(part)
+                if field_name and not isinstance(hanging.get(field_name, ""), int | None):
+                    raise RecordRefused(_("“%(name)s” is missing.") % {"name": field_name})
+        if kind == "entry" and record.get("access"):
+            ACCESS.read(record["access"])
 
 
 Row = tuple[int, dict[str, Any], dict[str, Any]]  # line, record, columns

@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -42,7 +43,7 @@ def _new_by_scope(
 ) -> dict[Scope, list[Row]]:
     """The rows of a page that are not here yet, under the ids they get here, by the scope they go to."""
     rows = columns_of(kind, page)
-    uids = [told["uid"] for _n, _record, told in rows]
+    uids = [columns["uid"] for _n, _record, columns in rows]
     there = run.ids.here(_target(run, model), uids)
     there |= _the_same(run, model, [row for row in rows if row[2]["uid"] not in there])
     ids = run.ids.new(model, [uid for uid in uids if uid not in there])
@@ -51,10 +52,10 @@ def _new_by_scope(
         run.done.created[kind] += len(ids)
         return {}
     new: defaultdict[Scope, list[Row]] = defaultdict(list)
-    for number, record, told in rows:
-        if told["uid"] in ids:
+    for number, record, columns in rows:
+        if columns["uid"] in ids:
             scope = run.scopes[UUID(record["scope"])]
-            new[scope].append((number, record, told | {"uid": ids[told["uid"]]}))
+            new[scope].append((number, record, columns | {"uid": ids[columns["uid"]]}))
     return new
 
 
@@ -70,14 +71,25 @@ def _the_same(run: Import, model: type[Entry | DailyEvent], rows: Sequence[Row])
             by_scope[scope].append(row)
     same: dict[UUID, Any] = {}
     for scope, some in by_scope.items():
-        here = _with_these_words(run, model, scope, some)
+        # What stands in the scope in the same words and came from elsewhere, the oldest first, by its words
+        contents = [columns["content"] for _n, _record, columns in some]
+        alike = (
+            {"fingerprint__in": [text.fingerprint(content) for content in contents]}
+            if model is Entry
+            else {"content__in": contents}
+        )
+        gone = set(run.ids.same.values())
+        here: defaultdict[tuple[str, str], list[Any]] = defaultdict(list)
+        for stored in model._default_manager.filter(scope=scope, workspace=run.workspace, **alike).order_by("pk"):
+            if stored.uid not in run.brought and stored.uid not in gone:
+                here[stored.content, getattr(stored, "type", "")].append(stored)
         if not here:
             continue
         copies = [(record, dict(columns)) for _n, record, columns in some]
         _rename(run, [columns for _record, columns in copies])
         for record, columns in copies:
-            candidates = here[_words(columns)]
-            counterpart = next((row for row in candidates if _is_one(row, columns, record)), None)
+            candidates = here[columns["content"], columns.get("type", "")]
+            counterpart = next((row for row in candidates if _is_same(row, columns, record)), None)
             if counterpart is not None:
                 candidates.remove(counterpart)
                 same[columns["uid"]] = counterpart
@@ -85,29 +97,7 @@ def _the_same(run: Import, model: type[Entry | DailyEvent], rows: Sequence[Row])
     return same
 
 
-def _with_these_words(
-    run: Import, model: type[Entry | DailyEvent], scope: Scope, rows: Sequence[Row]
-) -> defaultdict[tuple[str, str], list[Any]]:
-    """What stands in a scope in the words of these rows and came from elsewhere, the oldest first, by its words."""
-    here: defaultdict[tuple[str, str], list[Any]] = defaultdict(list)
-    contents = [columns["content"] for _n, _record, columns in rows]
-    alike = (
-        {"fingerprint__in": [text.fingerprint(content) for content in contents]}
-        if model is Entry
-        else {"content__in": contents}
-    )
-    gone = set(run.ids.same.values())
-    for row in model._default_manager.filter(scope=scope, workspace=run.workspace, **alike).order_by("pk"):
-        if row.uid not in run.brought and row.uid not in gone:
-            here[row.content, getattr(row, "type", "")].append(row)
-    return here
-
-
-def _words(columns: Mapping[str, Any]) -> tuple[str, str]:
-    return columns["content"], columns.get("type", "")
-
-
-def _is_one(row: Any, columns: Mapping[str, Any], record: Mapping[str, Any]) -> bool:
+def _is_same(row: Any, columns: Mapping[str, Any], record: Mapping[str, Any]) -> bool:
     """Whether a row in the same words is of the same time or message, and in use here as there."""
     marks = ("expired_at", "archived_at", "suppressed_at")
     is_over = record.get("superseded_by") is not None or any(columns.get(mark) for mark in marks)
@@ -118,68 +108,73 @@ def _is_one(row: Any, columns: Mapping[str, Any], record: Mapping[str, Any]) -> 
 
 
 def _days(run: Import, page: Sequence[Line]) -> None:
-    for scope, found in _new_by_scope(run, "day", DailyEvent, page).items():
-        rows = _without_erased(run, scope, found)
-        _rename(run, [told for _n, _record, told in rows])
+    for scope, new in _new_by_scope(run, "day", DailyEvent, page).items():
+        rows = _without_erased(run, scope, new)
+        _rename(run, [columns for _n, _record, columns in rows])
         batch = run.batch(scope)
         with acting(run.actor, batch=batch.pk, run=batch.run):
-            events = daily_events.bring_in(scope, [told for _n, _record, told in rows])
+            events = daily_events.bring_in(scope, [columns for _n, _record, columns in rows])
             made = [event for event in events if event is not None]
-            batches.add_applied(batch, [PlanRow(step=_event_step(scope, one), event_id=one.pk) for one in made])
+            drafts = [
+                EventDraft(scope=scope, local_date=event.local_date, content=event.content, source=event.source)
+                for event in made
+            ]
+            steps = [
+                PlanRow(step=EventStep.of(draft), event_id=event.pk) for draft, event in zip(drafts, made, strict=True)
+            ]
+            batches.add_applied(batch, steps)
         _count(run, "day", rows, events)
 
 
 def _without_erased(run: Import, scope: Scope, rows: Sequence[Row]) -> list[Row]:
     """The rows but for those that were erased with a person, here or in any scope of the workspace."""
-    texts = [(told["content"], scope.key, told["origins"]) for _n, _record, told in rows]
+    texts = [(columns["content"], scope.key, columns["origins"]) for _n, _record, columns in rows]
     erased = suppression.Tombstones.of_workspace(run.workspace.pk).covering(texts, everywhere=True)
     run.leave_out([row[0] for row, gone in zip(rows, erased, strict=True) if gone], LeftOutReason.ERASED)
     return [row for row, gone in zip(rows, erased, strict=True) if not gone]
 
 
-def _event_step(scope: Scope, event: DailyEvent) -> EventStep:
-    return EventStep.of(
-        EventDraft(scope=scope, local_date=event.local_date, content=event.content, source=event.source)
-    )
-
-
 def _count(run: Import, kind: str, rows: Sequence[Row], made: Sequence[Any]) -> None:
-    run.done.created[kind] += sum(one is not None for one in made)
-    run.leave_out([row[0] for row, one in zip(rows, made, strict=True) if one is None], LeftOutReason.SUPPRESSED)
+    run.done.created[kind] += sum(stored is not None for stored in made)
+    run.leave_out([row[0] for row, stored in zip(rows, made, strict=True) if stored is None], LeftOutReason.SUPPRESSED)
 
 
 def _entries(run: Import, page: Sequence[Line]) -> None:
-    for scope, found in _new_by_scope(run, "entry", Entry, page).items():
-        rows = _without_erased(run, scope, found)
+    for scope, new in _new_by_scope(run, "entry", Entry, page).items():
+        rows = _without_erased(run, scope, new)
         evidence = {row[0]: [EVIDENCE.read(words) for words in row[1].get("evidence") or ()] for row in rows}
-        _rename(run, [told for _n, _record, told in rows], [words for some in evidence.values() for words in some])
-        successors = _successors_then(run, rows)
-        told = [_exported(run, scope, row, evidence[row[0]], successors) for row in rows]
+        _rename(
+            run, [columns for _n, _record, columns in rows], [words for some in evidence.values() for words in some]
+        )
+        # What had taken the place of these entries at some time, as far as it is here, by its id there
+        named = (change["old"].get("superseded_by_id") for row in rows for change in row[1].get("history") or ())
+        later = run.ids.here(_target(run, Entry), {UUID(uid) for uid in named if uid})
+        successors = {str(uid): entry.pk for uid, entry in later.items()}
+        exported_entries = [_exported(run, scope, row, evidence[row[0]], successors) for row in rows]
         batch = run.batch(scope)
         with acting(run.actor, batch=batch.pk, run=batch.run):
-            entries = exported.bring_in(scope, told)
+            entries = exported.bring_in(scope, exported_entries)
             made = [entry for entry in entries if entry is not None]
-            batches.add_applied(batch, [PlanRow.of(entry, _create_step(entry)) for entry in made])
+            drafts = [
+                UnscopedDraft(
+                    type=entry.type, content=entry.content, source=entry.source, at=entry.stated_at, tier=entry.tier
+                )
+                for entry in made
+            ]
+            steps = [PlanRow.of(entry, CreateStep(draft=draft)) for entry, draft in zip(made, drafts, strict=True)]
+            batches.add_applied(batch, steps)
         _count(run, "entry", rows, entries)
-
-
-def _create_step(entry: Entry) -> CreateStep:
-    return CreateStep(
-        draft=UnscopedDraft(
-            type=entry.type, content=entry.content, source=entry.source, at=entry.stated_at, tier=entry.tier
-        )
-    )
 
 
 def _exported(
     run: Import, scope: Scope, row: Row, evidence: list[dict[str, Any]], successors: Mapping[str, int]
 ) -> ExportedEntry:
-    _number, record, told = row
-    if told["path"]:
-        path = run.folder.place_of(scope, told["path"])
-        told = told | ({"path": path} if path else {"path": "", "line_from": None, "line_to": None})
+    _number, record, columns = row
+    if columns["path"]:
+        path = run.folder.place_of(scope, columns["path"])
+        columns = columns | ({"path": path} if path else {"path": "", "line_from": None, "line_to": None})
     return ExportedEntry(
-        columns=told,
+        columns=columns,
         is_superseded=record["superseded_by"] is not None,
         slots={slot["number"]: SLOT.read(slot) for slot in record.get("slots") or ()},
         evidence=evidence,
@@ -196,21 +191,14 @@ def _past(change: Mapping[str, Any], successors: Mapping[str, int]) -> PastChang
     return PastChange(slot=change["slot"], columns=columns)
 
 
-def _successors_then(run: Import, rows: Sequence[Row]) -> dict[str, int]:
-    """What had taken the place of these entries at some time, as far as it is here, by its id there."""
-    named = (change["old"].get("superseded_by_id") for row in rows for change in row[1].get("history") or ())
-    found = run.ids.here(_target(run, Entry), {UUID(uid) for uid in named if uid})
-    return {str(uid): entry.pk for uid, entry in found.items()}
-
-
-def _rename(run: Import, told: Sequence[dict[str, Any]], evidence: Sequence[dict[str, Any]] = ()) -> None:
+def _rename(run: Import, rows: Sequence[dict[str, Any]], evidence: Sequence[dict[str, Any]] = ()) -> None:
     """Name the messages and days these rest on as they are named here."""
-    origins = {origin for columns in told for origin in columns["origins"]} | {words["origin"] for words in evidence}
+    origins = {origin for columns in rows for origin in columns["origins"]} | {words["origin"] for words in evidence}
     names = by_number(run.workspace.pk, origins, run.session_of)
     days = {origin: uid for origin in origins if (uid := _day_uid(origin))}
     here = run.ids.here(_target(run, DailyEvent), set(days.values()))
     names |= {origin: f"{_DAY}{here[uid].uid}" for origin, uid in days.items() if uid in here}
-    for columns in told:
+    for columns in rows:
         columns["origins"] = [names.get(origin, origin) for origin in columns["origins"]]
     for words in evidence:
         words["origin"] = names.get(words["origin"], words["origin"])
@@ -228,10 +216,10 @@ def _with_entries(run: Import, page: Sequence[Line], *names: str) -> list[tuple[
     wanted = {uid for _n, record in page for name in names if (uid := reference(record, name))}
     scopes = {scope.pk for scope in run.scopes.values()}  # a file says nothing of the memory of others
     here = run.ids.here(_target(run, Entry).select_related("scope"), wanted)
-    found = {uid: entry for uid, entry in here.items() if entry.scope_id in scopes}
-    rows = [(number, record, [found.get(UUID(record[name])) for name in names]) for number, record in page]
+    of_scopes = {uid: entry for uid, entry in here.items() if entry.scope_id in scopes}
+    rows = [(number, record, [of_scopes.get(UUID(record[name])) for name in names]) for number, record in page]
     run.leave_out([number for number, _record, entries in rows if None in entries], LeftOutReason.NO_ENTRY)
-    return [(n, record, [one for one in entries if one]) for n, record, entries in rows if None not in entries]
+    return [(n, record, [entry for entry in entries if entry]) for n, record, entries in rows if None not in entries]
 
 
 def _successors(run: Import, page: Sequence[Line]) -> None:
@@ -240,8 +228,8 @@ def _successors(run: Import, page: Sequence[Line]) -> None:
     of_scope: defaultdict[Scope, list[NamedSuccessor]] = defaultdict(list)
     brought = [(number, record) for number, record in page if reference(record, "entry") not in run.ids.same]
     for _number, record, (entry, by) in _with_entries(run, brought, "entry", "by"):
-        told = columns_of(SUCCESSOR, [(0, record)])[0][2]
-        named = NamedSuccessor(entry=entry.pk, successor=by.pk, **told)
+        columns = columns_of(SUCCESSOR, [(0, record)])[0][2]
+        named = NamedSuccessor(entry=entry.pk, successor=by.pk, **columns)
         if named.is_news(entry):
             of_scope[entry.scope].append(named)
     for scope, some in of_scope.items():
@@ -250,33 +238,35 @@ def _successors(run: Import, page: Sequence[Line]) -> None:
             exported.name_successors(some)
 
 
-def _links(run: Import, page: Sequence[Line]) -> None:
-    _tie(run, "link", page, ("from_entry", "to_entry"), exported.link)
-
-
-def _suppressions(run: Import, page: Sequence[Line]) -> None:
-    """What people took out there stays out here, unless somebody has brought it back here."""
-    _tie(run, "suppression", page, ("entry",), exported.suppress_again)
+#: What hangs on entries, and by what two of it are the same.
+_TIED: Mapping[str, tuple[Any, tuple[str, ...]]] = {
+    "link": (Link, ("from_entry_id", "to_entry_id", "kind")),
+    "suppression": (Suppression, ("entry_id",)),
+}
 
 
 def _tie(
     run: Import,
-    kind: str,
     page: Sequence[Line],
+    *,
+    kind: str,
     names: tuple[str, ...],
     store: Callable[[Iterable[Mapping[str, Any]]], None],
 ) -> None:
+    """Bring in what hangs on entries; what people took out there stays out, unless it was brought back here."""
     if run.is_dry:
         run.done.created[kind] += len(page)
         return
     ready: defaultdict[Scope, list[dict[str, Any]]] = defaultdict(list)
     named = _with_entries(run, page, *names)
-    first = [entries[0].pk for _n, _record, entries in named]
-    there = _tied(kind, first)
+    # What of the kind hangs on these entries already
+    model, key = _TIED[kind]
+    hanging = model.objects.filter(**{f"{names[0]}__in": [entries[0].pk for _n, _record, entries in named]})
+    there = set(hanging.values_list(*key))
     for _number, record, entries in named:
         columns = columns_of(kind, [(0, record)])[0][2]
         columns |= {f"{name}_id": entry.pk for name, entry in zip(names, entries, strict=True)}
-        if (kind == "suppression" and entries[0].is_live()) or _key(kind, columns) in there:
+        if (kind == "suppression" and entries[0].is_live()) or tuple(columns[name] for name in key) in there:
             run.done.already[kind] += 1
             continue
         if kind == "suppression":
@@ -291,22 +281,10 @@ def _tie(
         run.done.created[kind] += len(rows)
 
 
-def _tied(kind: str, entries: Sequence[int]) -> set[tuple[Any, ...]]:
-    """What of the kind hangs on these entries already."""
-    if kind == "link":
-        return set(Link.objects.filter(from_entry__in=entries).values_list("from_entry_id", "to_entry_id", "kind"))
-    return set(Suppression.objects.filter(entry__in=entries).values_list("entry_id"))
-
-
-def _key(kind: str, columns: Mapping[str, Any]) -> tuple[Any, ...]:
-    names = ("from_entry_id", "to_entry_id", "kind") if kind == "link" else ("entry_id",)
-    return tuple(columns[name] for name in names)
-
-
 BRING: Mapping[str, Callable[[Import, Sequence[Line]], None]] = {
     "day": _days,
     "entry": _entries,
     SUCCESSOR: _successors,
-    "link": _links,
-    "suppression": _suppressions,
+    "link": partial(_tie, kind="link", names=("from_entry", "to_entry"), store=exported.link),
+    "suppression": partial(_tie, kind="suppression", names=("entry",), store=exported.suppress_again),
 }

@@ -42,8 +42,8 @@ class Ids:
     def here(self, rows: "QuerySet[Any]", uids: Collection[UUID]) -> dict[UUID, Any]:
         """The rows among these that were brought in for these ids, are the very same, or say the same."""
         names = {uid: [self.derived(uid), uid, *([self.same[uid]] if uid in self.same else [])] for uid in uids}
-        found = {row.uid: row for row in rows.filter(uid__in=[name for some in names.values() for name in some])}
-        pairs = ((uid, next((found[name] for name in some if name in found), None)) for uid, some in names.items())
+        by_uid = {row.uid: row for row in rows.filter(uid__in=[name for some in names.values() for name in some])}
+        pairs = ((uid, next((by_uid[name] for name in some if name in by_uid), None)) for uid, some in names.items())
         return {uid: row for uid, row in pairs if row is not None}
 
     def new(self, model: type[Model], uids: Collection[UUID]) -> dict[UUID, UUID]:
@@ -81,8 +81,8 @@ class ImportedFiles:
             folder, there = folder_of(scope), self._there(scope)
             if there is None:
                 break
-            for found in [*there.files(), *there.transcripts()]:
-                source, path = _file(there, found.path), _moved(found.path, there, folder)
+            for file in [*there.files(), *there.transcripts()]:
+                source, path = _file(there, file.path), _moved(file.path, there, folder)
                 target = resolve_path([folder], path)[1]
                 if source and not target.exists():
                     target.parent.mkdir(parents=True, exist_ok=True)
@@ -136,6 +136,11 @@ class SessionHere:
     is_alike: bool = True  # whether what was compared until now shows that it is the same
     parts_at: tuple[int, int] | None = None  # conversation and position
     has_begun_beside: bool = False
+
+    @property
+    def session_key(self) -> tuple[str, str, str]:
+        """By which its session is locked."""
+        return self.session.platform, self.session.account, self.session.key
 
     def at(self, conversation: int, position: int) -> Session:
         """The session here that holds, or is to hold, what stands at this place there."""

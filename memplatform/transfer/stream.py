@@ -9,6 +9,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Generator, Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from datetime import datetime
 from queue import Empty, Full, Queue
@@ -101,27 +102,32 @@ class ExportStream:
 
     def __iter__(self) -> Iterator[bytes]:
         yield self._first
-        while isinstance(part := self._next(), bytes):
+        while True:
+            alive = self._thread.is_alive()  # asked first: what it leaves behind is still read
+            try:
+                part = self._ready.get(timeout=1)
+            except Empty:
+                if alive:
+                    continue
+                return
+            if not isinstance(part, bytes):
+                return
             yield part
 
     def close(self) -> None:
         """Nobody reads any more."""
         self._is_over.set()
 
-    def _next(self) -> bytes | Exception | None:
-        while True:
-            alive = self._thread.is_alive()  # asked first: what it leaves behind is still read
-            try:
-                return self._ready.get(timeout=1)
-            except Empty:
-                if not alive:
-                    return None
-
     def _make(self) -> None:
         with structlog.contextvars.bound_contextvars(**self._log):
             try:
                 row_level_security.enter([self._wanted.workspace.pk])
-                self._give_all()
+                end = time.monotonic() + MOST_SECONDS
+                with closing(parts(self._wanted)) as made:
+                    for part in made:
+                        if not self._give(part) or time.monotonic() > end:
+                            log.warning("export.abandoned")
+                            break
             except (DatabaseError, PoolTimeout) as error:
                 log.exception("export.broken")
                 self._give(error)
@@ -130,17 +136,6 @@ class ExportStream:
                 row_level_security.leave()
                 connection.close()
                 self._place.release()
-
-    def _give_all(self) -> None:
-        end = time.monotonic() + MOST_SECONDS
-        made = parts(self._wanted)
-        try:
-            for part in made:
-                if not self._give(part) or time.monotonic() > end:
-                    log.warning("export.abandoned")
-                    return
-        finally:
-            made.close()
 
     def _give(self, part: bytes | Exception | None) -> bool:
         """Whether somebody still reads."""
@@ -191,7 +186,12 @@ class ExportView(Call):
 
     @Method("export", Permission.ADMIN, {(200, LINES): OpenApiTypes.STR}, query=ExportQuery, only_reads=True)
     def get(self) -> Any:  # not a Response: nothing of it is rendered
-        scope = self._scope()
+        scope = None
+        if "scope" in self.query:
+            scope = scope_for(self.caller, self.query["scope"])
+        elif not self.caller.reaches_everything:
+            needed = ErrorDetail(str(_("This key reaches some scopes only; name one of them.")), code="required")
+            raise ValidationError({"scope": [needed]})
         workspace = Workspace.objects.get(pk=self.caller.workspace_id)
         wanted = Wanted(self.caller, workspace, scope, self.query["history"], self.now)
         if self.request.method == "HEAD":
@@ -209,12 +209,3 @@ class ExportView(Call):
         )
         headers = {"Content-Disposition": 'attachment; filename="memory.jsonl"', "X-Accel-Buffering": "no"}
         return StreamingHttpResponse(ExportStream(wanted, PLACE), content_type=LINES, headers=headers)
-
-    def _scope(self) -> Scope | None:
-        """The scope that is named. Raises ScopeNotFound, and ValidationError where a bound key names none."""
-        if "scope" in self.query:
-            return scope_for(self.caller, self.query["scope"])
-        if not self.caller.reaches_everything:
-            needed = ErrorDetail(str(_("This key reaches some scopes only; name one of them.")), code="required")
-            raise ValidationError({"scope": [needed]})
-        return None
