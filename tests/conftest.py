@@ -5,7 +5,7 @@ import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -106,6 +106,12 @@ def tables_are_emptied_row_by_row() -> Iterator[None]:
 @pytest.fixture
 def now() -> datetime:
     return NOW
+
+
+@pytest.fixture
+def turns_are_read(settings: Any) -> None:
+    """As if a model had drawn facts from every turn when it was said: each lives as long as its type says."""
+    settings.MEMORY_UNREAD_TURN_TTL = timedelta(0)
 
 
 @pytest.fixture

@@ -13,15 +13,7 @@ from sessions_app.summaries import TurnEvents, without_echoes
 from tests.conftest import GROUP, NOW, TELEGRAM
 from tests.sessions_app.conftest import LATER, Talk, clock
 
-pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture(autouse=True)
-def turns_have_their_term(settings: Any) -> None:
-    """As if a model had read them: what it left out of its facts is gone after thirty days."""
-    settings.MEMORY_UNREAD_TURN_TTL = timedelta(0)
-
-
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("turns_are_read")]
 SAID = [("my cat is called Mochi", "what is my cat called?"), ("我的猫叫年糕", "我的猫叫什么名字？")]
 
 

@@ -12,7 +12,7 @@ from sessions_app.models import Session, SessionEvent
 from tests.conftest import GROUP, NOW, TELEGRAM
 from tests.sessions_app.conftest import Talk, clock
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("turns_are_read")]
 BOAT = "the boat leaves at noon"
 ASKED = "what did I say about the boat?"
 

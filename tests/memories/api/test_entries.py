@@ -156,6 +156,7 @@ def test_two_slots_are_found_together_on_one_entry_only(api: Api) -> None:
     assert listed(api, **{"slot.env": "prod", "slot.service": "shop"}) == ["both at once"]
 
 
+@pytest.mark.usefixtures("turns_are_read")
 def test_entries_are_listed_by_their_state(api: Api, scope: Scope, settings: Any) -> None:
     settings.TEST_CLOCK = True
     for name in (

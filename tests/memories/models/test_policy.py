@@ -8,7 +8,7 @@ import pytest
 from memories.models import Entry, EntryAccess, Policy, Workspace
 from tests.conftest import GROUP, NOW, TELEGRAM, Api
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("turns_are_read")]
 SCOPE = "telegram:direct_u42"
 
 

@@ -141,7 +141,7 @@ def test_what_a_batch_merges_is_nothing_that_came(workspace: Workspace) -> None:
 
 
 @pytest.fixture
-def living(mine: House) -> Workspace:
+def living(mine: House, turns_are_read: None) -> Workspace:
     """A workspace in which something was recalled, something ends soon, and something has expired."""
     now = timezone.now()
     for days, word in ((1, "kettle"), (25, "saucer"), (26, "teapot"), (40, "ladle")):

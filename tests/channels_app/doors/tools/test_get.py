@@ -156,6 +156,7 @@ def test_a_message_there_is_not_gives_empty_text(talk: Talk, own_scope: Scope) -
         assert (get(talk, path)["text"], get(talk, path)["found"]) == ("", False)
 
 
+@pytest.mark.usefixtures("turns_are_read")
 def test_past_its_term_nothing_is_told(talk: Talk, own_scope: Scope) -> None:
     told = paths()
     later = {"X-Memplatform-Now": (NOW + timedelta(days=31)).isoformat()}
