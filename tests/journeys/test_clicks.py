@@ -31,7 +31,7 @@ def mouse() -> Mouse:
 
 
 @pytest.fixture
-def bakery(transactional_db: Any) -> None:
+def bakery(transactional_db: Any, turns_are_read: None) -> None:
     """Two turns, one of them of forty days ago, which the nightly job has taken out of use."""
     workspace = Workspace.objects.create(name="Bakery")
     alice = get_user_model().objects.create_user("alice", password="rye and spelt", is_staff=True)

@@ -25,7 +25,7 @@ def heard(page: Page, token: str) -> str:
 
 
 @pytest.fixture
-def forgotten(transactional_db: Any) -> str:
+def forgotten(transactional_db: Any, turns_are_read: None) -> str:
     """The key of a bot that was told something forty days ago; the nightly job has taken it out of use since."""
     workspace = Workspace.objects.create(name="Bakery")
     alice = get_user_model().objects.create_user("alice", password="rye and spelt", is_staff=True)
