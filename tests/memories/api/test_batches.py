@@ -97,9 +97,11 @@ def test_many_are_changed_alike(make: Make, entries: list[str]) -> None:
     assert row["slots"] == [{"name": "env", "old": None, "new": "prod"}]
 
 
-def test_what_is_made_of_an_entry_in_quarantine_is_not_shown(held: Batch, entries: list[str], api: Api) -> None:
+def test_what_is_made_of_an_entry_in_quarantine_is_not_shown(
+    waiting_batch: Batch, entries: list[str], api: Api
+) -> None:
     Entry.objects.filter(uid=entries[0]).update(quarantined_at=NOW, suppressed_at=NOW)
-    created, merged, changed = api.get(f"batches/{held.uid}").json()["changes"]["results"]
+    created, merged, changed = api.get(f"batches/{waiting_batch.uid}").json()["changes"]["results"]
     for row in (created, merged):
         assert (row["draft"], row["content"], row["diff"], row["sources"]) == (None, None, None, [])
     assert changed["draft"]["columns"] == {"content": "我家的猫叫米饭"}
