@@ -52,12 +52,12 @@ def prefer_corrections(ranked: Sequence[Ranked]) -> list[Ranked]:
 
 def mark_replaced(ranked: Sequence[Ranked]) -> None:
     """Mark what was replaced with the memory that took its place, as what was corrected is marked."""
-    replaced = {item.entry.superseded_by_id: item for item in ranked if item.entry.superseded_by_id}
+    replaced = [(item, item.entry.superseded_by_id) for item in ranked if item.entry.superseded_by_id]
     if replaced:
-        successors = Entry.objects.filter(pk__in=replaced).values_list("pk", "uid")
-        by_pk = dict(successors)
-        for item in replaced.values():
-            item.superseded_by = by_pk.get(item.entry.superseded_by_id)
+        successors = Entry.objects.filter(pk__in=[successor for _item, successor in replaced])
+        by_pk = dict(successors.values_list("pk", "uid"))
+        for item, successor in replaced:
+            item.superseded_by = by_pk.get(successor)
 
 
 def _corrections(eligible: Sequence[Ranked]) -> Iterator[tuple[Ranked, Ranked]]:

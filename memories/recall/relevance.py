@@ -73,10 +73,9 @@ class Background:
     def save(self, path: Path) -> None:
         """Keep it in a file; half precision is enough."""
         path.parent.mkdir(exist_ok=True)
-        means = {f"mean {name}": mean.astype(np.float16) for name, mean in self.means.items()}
-        np.savez_compressed(
-            path, directions=self.directions.astype(np.float16), offsets=self.offsets, names=list(self.names), **means
-        )
+        parts: dict[str, Any] = {f"mean {name}": mean.astype(np.float16) for name, mean in self.means.items()}
+        parts |= {"directions": self.directions.astype(np.float16), "offsets": self.offsets, "names": list(self.names)}
+        np.savez_compressed(path, **parts)
 
 
 @cache
