@@ -49,5 +49,5 @@ def test_a_former_secret_is_never_told(api: Api, replaced: tuple[str, str]) -> N
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_questions_about_before_are_told_from_those_about_now(language: str) -> None:
     rows = read(f"past.{language}.jsonl")
-    assert sum(asks_for_former(row["question_past"]) for row in rows) >= 0.8 * len(rows)
+    assert sum(asks_for_former(row["question_past"]) for row in rows) >= 0.75 * len(rows)
     assert not [row["question_now"] for row in rows if asks_for_former(row["question_now"])]
