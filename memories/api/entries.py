@@ -187,7 +187,7 @@ _SLOT = "slot."
 def entry_names(**options: Any) -> serializers.ListField:
     """The field of what a memory is about, and its other names."""
     return serializers.ListField(
-        child=fields.Text(max_length=NAME_CHARS),
+        child=fields.Text(max_length=NAME_CHARS, trim_whitespace=True),
         max_length=NAMES_MOST,
         help_text='What it is about, and its other names: `["Kubernetes", "k8s"]`.',
         **options,

@@ -181,7 +181,7 @@ def _check_names(names: Sequence[str]) -> None:
         raise InvalidDraft(message, field="names")
     for n, name in enumerate(names):
         _check_characters(f"names.{n}", name)
-        if text.is_blank(name):
+        if not name.strip():
             raise InvalidDraft(_("An empty name names nothing."), field=f"names.{n}")
         if len(name) > NAME_CHARS:
             raise InvalidDraft(_too_long(len(name), NAME_CHARS), field=f"names.{n}")
