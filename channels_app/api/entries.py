@@ -44,7 +44,7 @@ class NewEntry(NewAttributes):
         help_text="With `address`: the speaker's memory (`user`, the default) or the group's (`chat`).",
     )
     type = fields.Word(choices=EntryType.choices, default=EntryType.USER_EXPLICIT)
-    content = fields.Text(max_length=8_000)
+    content = fields.Content(max_length=8_000)
     names = entry_names(default=list)
     slots = fields.Slots(default=dict)
     tier = fields.Whole(

@@ -287,7 +287,7 @@ class EntryChange(ChangedAttributes):
 
     together: ClassVar[dict[str, Any]] = {"minProperties": 1}
 
-    content = fields.Text(required=False, max_length=8_000)
+    content = fields.Content(required=False, max_length=8_000)
     names = entry_names(required=False)
     review_at = fields.Moment(required=False, allow_null=True)
     slots = fields.SlotChanges(required=False)

@@ -129,6 +129,12 @@ class _Typed(serializers.Field[Any, Any, Any, Any]):
         return super().to_internal_value(data)
 
 
+class Content(Text):
+    """The words of a memory as they are, spaces included, and more than spaces."""
+
+    pattern = r"^[^\u0000]*[^\u0000\s][^\u0000]*$"
+
+
 class Whole(_Typed, serializers.IntegerField):
     """A whole number; neither a string nor true."""
 
