@@ -42,6 +42,7 @@ from memories.recall.eligibility import (
     credential_guard,
     echo_filter,
     eligible_filter,
+    in_time_filter,
     ineligible_entries,
     recognised_filter,
     request_filter,
@@ -184,7 +185,8 @@ def former_matches(search: Search, parsed: ParsedQuery) -> list[Match]:
     query = search.query
     others = " AND ".join(f"e.{column} IS NULL" for state, column in MARKS.items() if state != State.SUPERSEDED)
     replaced = f"e.superseded_by_id IS NOT NULL AND {others} AND NOT starts_with(e.subtype, '{SECRET_SUBTYPE}')"
-    where = all_of(([replaced], {}), audience_filter(query), request_filter(query), echo_filter(query))
+    in_time = in_time_filter(query, search.policies, search.now)
+    where = all_of(([replaced], {}), in_time, audience_filter(query), request_filter(query), echo_filter(query))
     guard = credential_guard(query.workspace_id, query.scopes)
     matches = best_matches(search, parsed, where, limit=FORMER_MOST)
     return [match for match in matches if not guard.reveals(match[1].content, match[1].origins)]

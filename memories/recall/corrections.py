@@ -54,7 +54,9 @@ def mark_replaced(ranked: Sequence[Ranked]) -> None:
     """Mark what was replaced with the memory that took its place, as what was corrected is marked."""
     replaced = [(item, item.entry.superseded_by_id) for item in ranked if item.entry.superseded_by_id]
     if replaced:
-        successors = Entry.objects.filter(pk__in=[successor for _item, successor in replaced])
+        (workspace,) = {item.entry.scope.workspace_id for item, _successor in replaced}
+        pks = [successor for _item, successor in replaced]
+        successors = Entry.objects.filter(workspace_id=workspace, pk__in=pks)
         by_pk = dict(successors.values_list("pk", "uid"))
         for item, successor in replaced:
             item.superseded_by = by_pk.get(successor)

@@ -119,6 +119,12 @@ def servable_filter(query: Query, policies: Policies, now: datetime) -> Conditio
 
     Past its time to live nothing is served, even before any job ran (A9).
     """
+    conditions = [LIVE_SQL, f"NOT {entries.CONTRADICTED_SQL}"]
+    return all_of((conditions, {}), in_time_filter(query, policies, now), audience_filter(query))
+
+
+def in_time_filter(query: Query, policies: Policies, now: datetime) -> Condition:
+    """What is not past its time: its own term, else that of its type; what is pinned has none (A9)."""
     of_users, of_chats = _cutoff(ScopeKind.USER, policies, now), _cutoff(ScopeKind.CHAT, policies, now)
     cutoff = f"CASE WHEN i.scope_id = ANY(%(user_scopes)s::bigint[]) THEN {of_users[0]} ELSE {of_chats[0]} END"
     if len(kinds := {place.scope.kind for place in query.places}) == 1:
@@ -127,15 +133,18 @@ def servable_filter(query: Query, policies: Policies, now: datetime) -> Conditio
         "CASE WHEN e.expires_at IS NOT NULL THEN e.expires_at > %(now)s WHEN e.pinned THEN true"
         f" ELSE coalesce(greatest(e.stated_at, e.read_at) > {cutoff}, true) END"
     )
-    conditions = [LIVE_SQL, f"NOT {entries.CONTRADICTED_SQL}", in_time]
-    return all_of((conditions, {"now": now} | of_users[1] | of_chats[1]), audience_filter(query))
+    return [in_time], {"now": now} | of_users[1] | of_chats[1]
 
 
 def _cutoff(kind: ScopeKind, policies: Policies, now: datetime) -> tuple[str, dict[str, Any]]:
     """SQL of the moment since which an entry must have been stated, or read, by its type; NULL: whenever."""
     ttls = {entry_type: policies.ttl(entry_type, kind) for entry_type in EntryType}
     cuts = {f"{kind}_{entry_type}": now - ttl for entry_type, ttl in ttls.items() if ttl is not None}
-    cases = [f"WHEN e.type = '{entry_type}' THEN %({kind}_{entry_type})s" for entry_type in ttls if ttls[entry_type]]
+    cases = [
+        f"WHEN e.type = '{entry_type}' THEN %({kind}_{entry_type})s"
+        for entry_type, ttl in ttls.items()
+        if ttl is not None
+    ]
     unread = policies.unread_ttl(kind)
     if unread is not None:
         cuts[f"{kind}_unread"] = now - unread

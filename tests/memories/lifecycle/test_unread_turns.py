@@ -78,6 +78,16 @@ def test_a_workspace_that_says_how_long_turns_live_means_all_of_them(workspace: 
     assert served(scope) == [TOLD], "unless it says this as well"
 
 
+def test_a_term_of_no_day_ends_at_once(workspace: Workspace, scope: Scope) -> None:
+    told(scope, days_ago=0.01)
+    Policy.objects.create(
+        workspace=workspace, kind=PolicyKind.TTL, entry_type=EntryType.CHAT_TURN, scope_kind=ScopeKind.USER, value=0
+    )
+    assert served(scope) == []
+    Entry.objects.update(read_at=NOW - timedelta(hours=1))
+    assert served(scope) == []
+
+
 def test_it_sinks_meanwhile() -> None:
     assert unread_decay(FRESH_DAYS) == 1
     assert 1 > unread_decay(100) > unread_decay(300) > 0.3

