@@ -37,7 +37,9 @@ KINDS = {
 }
 SCOPES: dict[str, Any] = {ScopeKind.USER: _("of a person"), ScopeKind.CHAT: _("of a chat")}
 TYPES: dict[str, Any] = {
-    EntryType.CHAT_TURN: _("What was said and answered, a message and its answer."),
+    EntryType.CHAT_TURN: _(
+        "A message and its answer, from when a model drew facts from it; until then see “Days of an unread turn”."
+    ),
     EntryType.AUTO_CAPTURE: _("What the bot did with its tools, and what came of it."),
     EntryType.WORKFLOW_TRACE: _("In which order tools were used."),
     EntryType.USER_EXPLICIT: _("What somebody had remembered on purpose."),

@@ -186,7 +186,7 @@ class EntryForm(forms.ModelForm):  # type: ignore[type-arg]
     opened_version = forms.IntegerField(widget=forms.HiddenInput)
     names = SimpleArrayField(
         forms.CharField(max_length=NAME_CHARS),
-        label=_("names"),
+        label=_("Names"),
         required=False,
         max_length=NAMES_MOST,
         widget=UnfoldAdminTextInputWidget,
