@@ -1,4 +1,5 @@
-/* The keys of the review: each presses what is marked with it. Without this script the same buttons are clicked. */
+/* The keys of the review: each presses what is marked with it. Without this script the same buttons are clicked.
+   Loaded before the page is drawn, so that no key is lost between what is seen and what listens. */
 "use strict";
 
 let isLeaving = false;
