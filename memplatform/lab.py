@@ -120,7 +120,7 @@ class LabForm(forms.Form):
             self.add_error("whom", _("Name a scope, a session or an address."))
         return data
 
-    def said(self) -> str:
+    def asker(self) -> str:
         """As whom it is asked, as people call it."""
         data = self.cleaned_data
         parts = [data[name] for name in ("platform", "account", "chat", "peer")] if data["platform"] else [data["whom"]]
@@ -223,7 +223,18 @@ def query_of(workspace: Workspace, actor: str, asked: Mapping[str, Any], *, need
         "explain": True,
         "include_session_events": True,
     }
-    address = _address(workspace, asked)
+    # The address that is filled in, or that of the session with this key
+    address = None
+    if asked["platform"]:
+        address = Address(**{name: asked[name] for name in ("platform", "account", "peer", "chat", "is_group")})
+    elif session := Session.objects.filter(workspace=workspace, key=asked["whom"]).order_by("-last_at").first():
+        address = Address(
+            platform=session.platform,
+            account=session.account,
+            peer=asked["peer"] or session.peer,
+            chat=session.chat_id,
+            is_group=session.is_group,
+        )
     if address is not None:
         return addresses.recall_query(caller, addresses.resolve_address(caller, address), **options)
     if not asked["whom"]:
@@ -231,26 +242,10 @@ def query_of(workspace: Workspace, actor: str, asked: Mapping[str, Any], *, need
     return addresses.scope_query(caller, asked["whom"], **options)
 
 
-def _address(workspace: Workspace, asked: Mapping[str, Any]) -> Address | None:
-    """The address that is filled in, or that of the session with this key."""
-    if asked["platform"]:
-        return Address(**{name: asked[name] for name in ("platform", "account", "peer", "chat", "is_group")})
-    session = Session.objects.filter(workspace=workspace, key=asked["whom"]).order_by("-last_at").first()
-    if session is None:
-        return None
-    return Address(
-        platform=session.platform,
-        account=session.account,
-        peer=asked["peer"] or session.peer,
-        chat=session.chat_id,
-        is_group=session.is_group,
-    )
-
-
 def query_of_trace(trace: RecallTrace, asked: Mapping[str, Any], *, need: str) -> Query:
     """The query of a trace with what was changed of it on the page."""
-    told = {"message": asked["message"], "mode": asked["mode"], "as_of": asked["at"], "need": need}
-    return replace(traces.query_of(trace), **told)
+    changed = {"message": asked["message"], "mode": asked["mode"], "as_of": asked["at"], "need": need}
+    return replace(traces.query_of(trace), **changed)
 
 
 def ask(query: Query, workspace: Workspace, *, now: datetime) -> LabAnswer:
@@ -284,12 +279,12 @@ def moves(now: LabAnswer, changed: LabAnswer) -> list[Move]:
     rows = {row.entry_id: row for row in (*now.served, *changed.served)}
     old = {row.entry_id: row.score for row in (*now.left_out, *now.served)}
     new = {row.entry_id: row.score for row in (*changed.left_out, *changed.served)}
-    found = []
+    moved = []
     for entry in dict.fromkeys([*after, *before]):
         change = traces.RankChange(entry, before.get(entry), after.get(entry))
         label, color = CHANGES[change.change]
-        found.append(Move(rows[entry], change.before, change.now, label, color, old.get(entry), new.get(entry)))
-    return found
+        moved.append(Move(rows[entry], change.before, change.now, label, color, old.get(entry), new.get(entry)))
+    return moved
 
 
 def tried(changes: Mapping[Subject, float | None], query: Query) -> Query:
@@ -312,15 +307,19 @@ _ROW = "row_"
 
 def pin(workspace: Workspace, actor: str, query: Query, form: LabForm, sent: QueryDict) -> PinnedTest:
     """The pinned test of what is ticked on the page and of the words that are named. Raises InvalidDraft."""
+    # The answer that stood on the page, best first: each entry with the version that was read there
+    parts = [row.partition(".") for row in sent.getlist(ANSWER)[:ANSWER_MOST]]
+    rows = [(row_number(pk), row_number(version)) for pk, _dot, version in parts]
+    there = _there(query, [pk for pk, _version in rows if pk is not None])
     test = PinnedTest(
         workspace=workspace,
         message=query.message,
         mode=query.mode,
         need=query.need,
         scope_keys=list(query.scope_keys) or [scope.key for scope in query.scopes],
-        whom=whom_of(query, form.said()),
+        whom=whom_of(query, form.asker()),
         asked=asked_of(query, workspace),
-        answer=_answer(query, sent),
+        answer=[[pk, version] for pk, version in rows if pk and version and version <= there.get(pk, 0)],
         must_entries=_ticked(query, sent, MUST),
         must_not_entries=_ticked(query, sent, MUST_NOT),
         must_words=_lines(sent.get("must_words", "")),
@@ -339,14 +338,6 @@ def _ticked(query: Query, sent: QueryDict, value: str) -> list[int]:
     """The entries that are ticked so, as far as they are of the scopes that are asked."""
     names = (name.removeprefix(_ROW) for name, ticked in sent.items() if name.startswith(_ROW) and ticked == value)
     return sorted(_there(query, [pk for pk in map(row_number, names) if pk is not None]))
-
-
-def _answer(query: Query, sent: QueryDict) -> list[list[int]]:
-    """The answer that stood on the page, best first: each entry with the version that was read there."""
-    parts = [row.partition(".") for row in sent.getlist(ANSWER)[:ANSWER_MOST]]
-    rows = [(row_number(pk), row_number(version)) for pk, _dot, version in parts]
-    there = _there(query, [pk for pk, _version in rows if pk is not None])
-    return [[pk, version] for pk, version in rows if pk and version and version <= there.get(pk, 0)]
 
 
 def _there(query: Query, ids: list[int]) -> dict[int, int]:
@@ -440,8 +431,8 @@ def _trace(request: HttpRequest, number: str) -> RecallTrace | None:
     if pk is None:
         return None
     rows: Any = in_workspaces(RecallTrace.objects.select_related("workspace"), workspaces_of(request))
-    found: RecallTrace | None = rows.filter(pk=pk).first()
-    return None if found is None or found.is_purged else found
+    trace: RecallTrace | None = rows.filter(pk=pk).first()
+    return None if trace is None or trace.is_purged else trace
 
 
 def _initial(trace: RecallTrace | None) -> dict[str, Any]:
@@ -462,5 +453,5 @@ def _whom(trace: RecallTrace) -> str:
 def _proposed(workspace: Workspace) -> list[str]:
     sessions = Session.objects.filter(workspace=workspace).order_by("-last_at")
     scopes = Scope.objects.filter(workspace=workspace).order_by("-created_at")
-    found = [*sessions.values_list("key", flat=True)[:PROPOSED], *scopes.values_list("key", flat=True)[:PROPOSED]]
-    return list(dict.fromkeys(found))
+    keys = [*sessions.values_list("key", flat=True)[:PROPOSED], *scopes.values_list("key", flat=True)[:PROPOSED]]
+    return list(dict.fromkeys(keys))

@@ -33,7 +33,14 @@ class IndexBuilder:
         """Start it where it was asked for since the last look. Raises django.db.Error."""
         if self.process is not None and self.process.poll() is not None:
             self.process = None
-        if self._is_asked() and self.process is None:
+        connection.ensure_connection()
+        if self.listening is not connection.connection:
+            with connection.cursor() as cursor:
+                cursor.execute(f"LISTEN {CHANNEL}")
+            self.listening = connection.connection
+        with connection.wrap_database_errors:
+            is_asked = any(notice.channel == CHANNEL for notice in connection.connection.notifies(timeout=0))
+        if is_asked and self.process is None:
             environment = {**os.environ, "MEMPLATFORM_PROCESS": "", STARTED_BY: str(os.getpid())}
             with open_log(self.log) as output:
                 self.process = subprocess.Popen(
@@ -45,15 +52,6 @@ class IndexBuilder:
                     stderr=subprocess.STDOUT,
                     start_new_session=True,
                 )
-
-    def _is_asked(self) -> bool:
-        connection.ensure_connection()
-        if self.listening is not connection.connection:
-            with connection.cursor() as cursor:
-                cursor.execute(f"LISTEN {CHANNEL}")
-            self.listening = connection.connection
-        with connection.wrap_database_errors:
-            return any(notice.channel == CHANNEL for notice in connection.connection.notifies(timeout=0))
 
     def stop(self) -> None:
         """End it; what it was building is dropped and built again the next time."""

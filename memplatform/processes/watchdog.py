@@ -162,7 +162,11 @@ class Watchdog:
         self.lost += self.progress.collect_dead(is_alive)
         self._requeue_lost(now)
         self._check_schedules(now, ticks)
-        self._pulse(ticks)
+        # The next pulse, once the last one has run and its row is gone
+        if self.process is not None and ticks >= self.next_pulse and not queue.is_queued(self.progress.pulse):
+            pulse = async_task("memplatform.tasks.pulse", q_options={"save": False, "ack_failure": True})
+            self.progress.expect(pulse)
+            self.next_pulse = ticks + self.pulse_every
         # A heartbeat, only while the cluster works: the supervisor and /readyz miss it when it does not
         works = self.progress.heard and self.progress.silence(ticks, self.timeout) < 0.8 * self._patience()
         if works and ticks >= self.next_beat:
@@ -236,13 +240,6 @@ class Watchdog:
     def _count_others(self, now: datetime) -> None:
         fresh = Heartbeat.objects.filter(name=NAME, beat_at__gt=now - timedelta(seconds=30))
         self.alone = not fresh.exclude(pid=os.getpid()).exists()
-
-    def _pulse(self, ticks: float) -> None:
-        """The next, once the last one has run and its row is gone."""
-        if self.process is None or ticks < self.next_pulse or queue.is_queued(self.progress.pulse):
-            return
-        self.progress.expect(async_task("memplatform.tasks.pulse", q_options={"save": False, "ack_failure": True}))
-        self.next_pulse = ticks + self.pulse_every
 
     def _replace(self, ticks: float) -> None:
         """Kill what is left; one that never worked is given more time before the next."""

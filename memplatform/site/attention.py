@@ -132,7 +132,10 @@ _WEEK, _COUNTED = timedelta(days=7), 100
 def silent_processes(viewer: Viewer) -> Iterator[Item]:
     """Processes without which the platform does not do what it promises."""
     names = (*health.NEEDED, *([health.MCP] if settings.MCP else []))
-    is_starting = not viewer.measures.silence.keys() >= set(names) and _is_starting(viewer.now)
+    is_starting = False  # started just now, a process that was not heard yet may still be on its way
+    if not viewer.measures.silence.keys() >= set(names):
+        started = Heartbeat.objects.aggregate(at=Max("started_at"))["at"]
+        is_starting = started is not None and viewer.now - started < health.SILENCE
     for name in names:
         silence = viewer.measures.silence.get(name)
         if silence is None and is_starting:
@@ -144,12 +147,6 @@ def silent_processes(viewer: Viewer) -> Iterator[Item]:
             address = reverse("admin:operations_heartbeat_changelist") if viewer.is_superuser else ""
             text = _("The process «%(name)s» is silent") % {"name": name}
             yield Item(f"silent:{name}", text, since, address, is_grave=True)
-
-
-def _is_starting(now: datetime) -> bool:
-    """Whether the platform was started just now: a process that was not heard yet may still be on its way."""
-    started = Heartbeat.objects.aggregate(at=Max("started_at"))["at"]
-    return started is not None and now - started < health.SILENCE
 
 
 def failing_model(viewer: Viewer) -> Iterator[Item]:
@@ -199,11 +196,11 @@ def missing_embedder(viewer: Viewer) -> Iterator[Item]:
 def held_back_answers(viewer: Viewer) -> Iterator[Item]:
     """Answers of the last week that held a canary: somebody asked and would have been shown what is not theirs."""
     leaks = viewer.rows(AuditRecord.objects.filter(event=AuditEvent.LEAKED, at__gt=viewer.now - _WEEK)).order_by("-at")
-    if found := list(leaks.values_list("pk", flat=True)[:_COUNTED]):
-        text = ngettext("%(n)d answer was held back", "%(n)d answers were held back", len(found)) % {"n": len(found)}
+    if newest := list(leaks.values_list("pk", flat=True)[:_COUNTED]):
+        text = ngettext("%(n)d answer was held back", "%(n)d answers were held back", len(newest)) % {"n": len(newest)}
         hint = _("It held a canary: a call leads past the walls. The audit log says which; tell whoever makes it.")
         address = f"{reverse('admin:memories_auditrecord_changelist')}?event__exact={AuditEvent.LEAKED}"
-        yield Item("leaks", text, hint, address, is_grave=True, mark=str(found[0]))
+        yield Item("leaks", text, hint, address, is_grave=True, mark=str(newest[0]))
 
 
 def failed_tasks(viewer: Viewer) -> Iterator[Item]:
@@ -278,12 +275,12 @@ def failed_jobs(viewer: Viewer) -> Iterator[Item]:
     )
     again = Exists(later.filter(Q(workspace=OuterRef("workspace")) | Q(workspace=None, job=OuterRef("job"))))
     runs = JobRun.objects.filter(~again, state=JobState.FAILED, finished_at__gt=viewer.now - DAY, is_dry=False)
-    found = viewer.rows(runs).aggregate(n=Count("*"), newest=Max("pk"))
-    if count := found["n"]:
+    failed = viewer.rows(runs).aggregate(n=Count("*"), newest=Max("pk"))
+    if count := failed["n"]:
         text = ngettext("%(n)d job failed in the last day", "%(n)d jobs failed in the last day", count) % {"n": count}
         address = reverse("admin:memories_jobrun_changelist") + "?state__exact=failed"
         retry = partial(_run_again, viewer, runs) if viewer.may(Right.OPERATE) else None
-        yield Item("failed-jobs", text, "", address, is_grave=True, mark=str(found["newest"]), retry=retry)
+        yield Item("failed-jobs", text, "", address, is_grave=True, mark=str(failed["newest"]), retry=retry)
 
 
 def _run_again(viewer: Viewer, failed: QuerySet[JobRun]) -> int:
@@ -317,8 +314,8 @@ def _send_again(viewer: Viewer, deliveries: list[int]) -> int:
 def parked_conversations(viewer: Viewer) -> Iterator[Item]:
     """Extraction batches that failed too often."""
     parked = ExtractionBatch.objects.filter(state=BufferState.PARKED)
-    found = viewer.rows(parked).aggregate(n=Count("*"), newest=Max("pk"))
-    if count := found["n"]:
+    counts = viewer.rows(parked).aggregate(n=Count("*"), newest=Max("pk"))
+    if count := counts["n"]:
         text = ngettext(
             "%(n)d conversation could not be extracted", "%(n)d conversations could not be extracted", count
         )
@@ -327,14 +324,17 @@ def parked_conversations(viewer: Viewer) -> Iterator[Item]:
         mine = viewer.rows(parked, Right.OPERATE)
         retry = partial(buffer.retry, mine, now=viewer.now) if viewer.may(Right.OPERATE) else None
         yield Item(
-            "parked-conversations", text % {"n": count}, hint, address, True, mark=str(found["newest"]), retry=retry
+            "parked-conversations", text % {"n": count}, hint, address, True, mark=str(counts["newest"]), retry=retry
         )
 
 
 def waiting_batches(viewer: Viewer) -> Iterator[Item]:
     """Batches that a person decides about."""
     batches = viewer.rows(Batch.objects.filter(state=BatchState.PROPOSED))
-    waiting = batches.aggregate(n=Count("*"), held=Count("pk", filter=_is_of_the_safety_limit()))
+    # Those that the safety limit holds; others wait because a person alone can tell
+    codes = (HoldReason.SHARE, HoldReason.DRAINED, HoldReason.PINNED, HoldReason.UNREADABLE, HoldReason.PURGE)
+    of_the_limit = reduce(or_, (Q(held_because__contains=[{"code": code.value}]) for code in codes))
+    waiting = batches.aggregate(n=Count("*"), held=Count("pk", filter=of_the_limit))
     if waiting["n"]:
         text = ngettext("%(n)d batch waits for you", "%(n)d batches wait for you", waiting["n"]) % waiting
         hint = ngettext(
@@ -344,12 +344,6 @@ def waiting_batches(viewer: Viewer) -> Iterator[Item]:
         if viewer.may(Right.CURATE):
             address = reverse("review")
         yield Item("batches", text, hint % waiting if waiting["held"] else "", address)
-
-
-def _is_of_the_safety_limit() -> Q:
-    """Batches that the safety limit holds; others wait because a person alone can tell."""
-    codes = (HoldReason.SHARE, HoldReason.DRAINED, HoldReason.PINNED, HoldReason.UNREADABLE, HoldReason.PURGE)
-    return reduce(or_, (Q(held_because__contains=[{"code": code.value}]) for code in codes))
 
 
 def due_reviews(viewer: Viewer) -> Iterator[Item]:
@@ -479,16 +473,13 @@ def shared_by_strangers(viewer: Viewer) -> Iterator[Item]:
         if count > 1:
             text = _("%(n)d people share one memory on %(channel)s") % {"n": count, "channel": platform}
             hint = _("Its rule «one memory for all direct chats» is meant for a bot with a single owner.")
-            address = _where(channels[workspace, platform])
+            # The page of the channel, or of several the list: a memory names only its platform
+            alike = channels[workspace, platform]
+            sought = {"platform__exact": platform, "dm_scope__exact": DmScope.MAIN}
+            address = f"{reverse('admin:channels_app_channel_changelist')}?{urlencode(sought)}"
+            if len(alike) == 1:
+                address = reverse("admin:channels_app_channel_change", args=[alike[0].pk])
             yield Item(f"shared:{workspace}:{platform}", text, hint, address, is_grave=True)
-
-
-def _where(channels: list[Channel]) -> str:
-    """The page of the channel, or of several the list: a memory names only its platform."""
-    if len(channels) == 1:
-        return reverse("admin:channels_app_channel_change", args=[channels[0].pk])
-    sought = {"platform__exact": channels[0].platform, "dm_scope__exact": DmScope.MAIN}
-    return f"{reverse('admin:channels_app_channel_changelist')}?{urlencode(sought)}"
 
 
 LINES: tuple[Callable[[Viewer], Iterable[Item]], ...] = (
@@ -519,5 +510,5 @@ LINES: tuple[Callable[[Viewer], Iterable[Item]], ...] = (
 
 def items(viewer: Viewer) -> list[Item]:
     """What needs this person now, grave things first."""
-    found = (item for line in LINES for item in line(viewer))
-    return sorted(found, key=lambda item: not item.is_grave)
+    every = (item for line in LINES for item in line(viewer))
+    return sorted(every, key=lambda item: not item.is_grave)

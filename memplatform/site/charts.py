@@ -97,19 +97,17 @@ class Chart:
     def table(self) -> list[tuple[date, list[str]]]:
         """The same in words, the newest day first."""
         rows = zip(self.days, zip(*(series.values for series in self.series), strict=True), strict=True)
-        told = [(day, ["—" if value is None else self.show(value) for value in values]) for day, values in rows]
-        return told[::-1]
+        days = [(day, ["—" if value is None else self.show(value) for value in values]) for day, values in rows]
+        return days[::-1]
 
     @property
     def svg(self) -> SafeString:
         """The shapes; the figure around them has the name and the table."""
-        shapes = (
-            self._bars()
-            if self.is_stacked
-            else format_html_join(
-                "", '<path class="mp-line-of {}" d="{}"/>', ((one.color, self._line(one.values)) for one in self.series)
-            )
-        )
+        if self.is_stacked:
+            shapes = self._bars()
+        else:
+            lines = ((series.color, self._line(series.values)) for series in self.series)
+            shapes = format_html_join("", '<path class="mp-line-of {}" d="{}"/>', lines)
         middle = HEIGHT / 2
         return format_html(
             '<svg class="mp-chart" viewBox="0 0 {} {}" preserveAspectRatio="none" role="img" aria-label="{}">'
@@ -118,7 +116,8 @@ class Chart:
         )
 
     def _days(self) -> list[list[float]]:
-        return [[value or 0 for value in values] for values in zip(*(one.values for one in self.series), strict=True)]
+        by_day = zip(*(series.values for series in self.series), strict=True)
+        return [[value or 0 for value in values] for values in by_day]
 
     def _bars(self) -> SafeString:
         place, top = WIDTH / len(self.days), self.top
@@ -133,8 +132,11 @@ class Chart:
                         (series.color, f"M{left:.1f} {foot:.1f}h{place * BAR:.1f}v{height:.1f}h-{place * BAR:.1f}z")
                     )
             shapes = format_html_join("", '<path class="{}" d="{}"/>', bars)
-            drawn.append((shapes, self._said(n)))
-        return format_html_join("", "<g>{}<title>{}</title></g>", (one for one in drawn if one[0]))
+            # The day in words, for whoever rests the pointer there
+            named = (f"{series.name} {self.show(series.values[n] or 0)}" for series in self.series if series.values[n])
+            words = f"{date_format(self.days[n], 'DATE_FORMAT')}: {', '.join(named)}"
+            drawn.append((shapes, words))
+        return format_html_join("", "<g>{}<title>{}</title></g>", (day for day in drawn if day[0]))
 
     def _line(self, values: Sequence[float | None]) -> str:
         """Through the days that are known; a day without a value interrupts it, one between two such is a dash."""
@@ -149,11 +151,6 @@ class Chart:
                 start = "L" if before else f"M{point[0] - place / 4:.1f} {point[1]:.1f}L"
                 parts.append(f"{start}{point[0] + (0 if before else place / 4):.1f} {point[1]:.1f}")
         return "".join(parts)
-
-    def _said(self, n: int) -> str:
-        """A day in words, for whoever rests the pointer there."""
-        values = (f"{one.name} {self.show(one.values[n] or 0)}" for one in self.series if one.values[n])
-        return f"{date_format(self.days[n], 'DATE_FORMAT')}: {', '.join(values)}"
 
 
 SEARCHED = ("found", "weak", "none")
@@ -203,13 +200,13 @@ def charts(numbers: Numbers) -> Iterator[Chart]:
 
 def _of_recalls(numbers: Numbers) -> Iterator[Chart]:
     days, usage = numbers.period.days, numbers.usage
-    found = [
+    verdicts = [
         Series(str(Verdict.FOUND.label), "mp-c1", usage.of("found")),
         Series(str(Verdict.WEAK.label), "mp-c3", usage.of("weak")),
         Series(str(Verdict.NONE.label), "mp-c4", usage.of("none")),
         Series(_("No memory needed"), "mp-c5", usage.of("unneeded")),
     ]
-    yield Chart(_("Recalls by what was found"), days, found)
+    yield Chart(_("Recalls by what was found"), days, verdicts)
     used = [
         Series(_("Found"), "mp-c1", usage.share(["found"], SEARCHED)),
         Series(_("Used in the answer"), "mp-c2", usage.share(["used"], ["reported"])),
@@ -261,10 +258,10 @@ def _of_time(numbers: Numbers) -> Iterator[Chart]:
 
 def step_times(numbers: Numbers) -> list[StepTimes]:
     """Each step with its median and its 95th percentile, the slowest first."""
-    found = []
+    rows = []
     for step, counts in numbers.steps.items():
         half, most = quantile(counts, 0.5), quantile(counts, 0.95)
         if step not in LAGS and half is not None and most is not None:
             name = str(STEPS.get(step, step))
-            found.append((most, StepTimes(name, number(sum(counts)), milliseconds(half), milliseconds(most))))
-    return [row for _most, row in sorted(found, key=lambda one: -one[0])]
+            rows.append((most, StepTimes(name, number(sum(counts)), milliseconds(half), milliseconds(most))))
+    return [row for _most, row in sorted(rows, key=lambda row: -row[0])]

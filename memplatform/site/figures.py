@@ -65,22 +65,22 @@ def figures(numbers: Numbers) -> Iterator[Figure]:
     usage, period = numbers.usage, numbers.period
     yield in_use(numbers)
     list_of = reverse("admin:memories_recalltrace_changelist")
-    searched, found = usage.total(*SEARCHED), usage.total("found")
+    searched, hits = usage.total(*SEARCHED), usage.total("found")
     asked = searched + usage.total("unneeded")
     yield Figure(_("Recalls"), f"{asked:,}", _("%(n)s looked into memory") % {"n": f"{searched:,}"}, list_of)
-    told = {"n": f"{found:,}", "all": f"{searched:,}", "weak": f"{usage.total('weak'):,}"}
-    hint = _("%(n)s of %(all)s that looked into memory, %(weak)s more perhaps; aim: over 60%%") % told
-    yield Figure(_("Found"), share(found, searched), hint, f"{list_of}?answer={Verdict.FOUND}")
+    counts = {"n": f"{hits:,}", "all": f"{searched:,}", "weak": f"{usage.total('weak'):,}"}
+    hint = _("%(n)s of %(all)s that looked into memory, %(weak)s more perhaps; aim: over 60%%") % counts
+    yield Figure(_("Found"), share(hits, searched), hint, f"{list_of}?answer={Verdict.FOUND}")
     used, reported = usage.total("used"), usage.total("reported")
     hint = _("%(n)s of %(all)s served memories whose answer is known; aim: over 40%%")
     yield Figure(_("Used in the answer"), share(used, reported), hint % {"n": f"{used:,}", "all": f"{reported:,}"})
     slowest = quantile(numbers.steps.get(TOTAL, []), 0.95)
     hint = _("of the recalls that look into memory take longer; aim: under 200 ms")
     yield Figure(_("Slowest twentieth"), "—" if slowest is None else milliseconds(slowest), hint)
-    known, came = usage.total("merged", "repeated"), usage.total("created", "merged", "repeated")
+    repeated, came = usage.total("merged", "repeated"), usage.total("created", "merged", "repeated")
     hint = _("%(n)s of %(all)s that came were merged or skipped; aim: over 35%%; %(made)s more were made in batches")
-    told = {"n": f"{known:,}", "all": f"{came:,}", "made": f"{usage.total('derived'):,}"}
-    yield Figure(_("Known already"), share(known, came), hint % told)
+    counts = {"n": f"{repeated:,}", "all": f"{came:,}", "made": f"{usage.total('derived'):,}"}
+    yield Figure(_("Known already"), share(repeated, came), hint % counts)
     yield tokens(period.seen)
 
 
@@ -93,8 +93,8 @@ def in_use(numbers: Numbers) -> Figure:
     if numbers.present_stock is not None:
         hint = _("can be recalled now; %(kept)s kept in all") % {"kept": f"{stock.kept:,}"}
         return Figure(_("Memories in use"), f"{stock.live:,}", hint, address)
-    told = {"kept": f"{stock.kept:,}", "at": date_format(localtime(stock.at), "TIME_FORMAT")}
-    hint = _("can be recalled; %(kept)s kept in all; as counted at %(at)s") % told
+    counts = {"kept": f"{stock.kept:,}", "at": date_format(localtime(stock.at), "TIME_FORMAT")}
+    hint = _("can be recalled; %(kept)s kept in all; as counted at %(at)s") % counts
     return Figure(_("Memories in use"), f"{stock.live:,}", hint, address)
 
 

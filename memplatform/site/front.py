@@ -54,14 +54,11 @@ class Description(SpectacularAPIView):
         renderer = request.accepted_renderer
         made = self._made.get(renderer.media_type)
         if made is None:
-            made = self._made[renderer.media_type] = renderer.render(_described(), renderer_context={})
+            generator: Any = SchemaGenerator
+            with override("en"):
+                schema = dict(generator().get_schema(request=None, public=True))
+            made = self._made[renderer.media_type] = renderer.render(schema, renderer_context={})
         return HttpResponse(made, content_type=renderer.media_type)
-
-
-def _described() -> dict[str, Any]:
-    with override("en"):
-        generator: Any = SchemaGenerator
-        return dict(generator().get_schema(request=None, public=True))
 
 
 class ApiPages(SpectacularSwaggerSplitView):

@@ -80,7 +80,7 @@ def most_recalled(period: Period) -> list[Recalled]:
     if period.channel is not None:
         entries = entries.filter(channel=period.channel)
     rows = entries.in_bulk()
-    ranked = sorted(counts, key=lambda one: (-one[1], one[0]))
+    ranked = sorted(counts, key=lambda pair: (-pair[1], pair[0]))
     return [Recalled(rows[pk], count) for pk, count in ranked if pk in rows][:LATEST]
 
 
@@ -131,16 +131,16 @@ MORNING = time(6)
 RETRY, DISMISS, TOMORROW, WEEK, SHOW = "retry", "dismiss", "tomorrow", "week", "show"
 
 
-def sorted_out(found: Iterable[Item], user_id: int, now: datetime) -> tuple[list[Item], int]:
+def sorted_out(lines: Iterable[Item], user_id: int, now: datetime) -> tuple[list[Item], int]:
     """The lines a person wants to see now, and how many they have put off."""
     put_off = {row.key: row for row in Snooze.objects.filter(Q(until__isnull=True) | Q(until__gt=now), user=user_id)}
-    every = list(found)
-    shown = [item for item in every if not _is_put_off(item, put_off.get(item.key))]
+    every = list(lines)
+    shown = []
+    for item in every:
+        snooze = put_off.get(item.key)
+        if snooze is None or (snooze.until is None and snooze.mark != item.mark):
+            shown.append(item)
     return shown, len(every) - len(shown)
-
-
-def _is_put_off(item: Item, snooze: Snooze | None) -> bool:
-    return snooze is not None and (snooze.until is not None or snooze.mark == item.mark)
 
 
 def put_off(item: Item, user_id: int, until: datetime | None, *, now: datetime) -> None:
@@ -222,19 +222,12 @@ def what_is_shown(request: HttpRequest) -> dict[str, Any]:
     shown, put_off = sorted_out(items(viewer), int(request.user.pk or 0), viewer.now)
     latest = in_workspaces(Batch.objects.exclude(EMPTY).select_related("scope"), viewer.seen)
     newest = latest.order_by("-created_at", "-id")[:LATEST]
+    choice = chosen(request, viewer.now)  # the period the address asks for
+    numbers = Numbers(choice.period)
     return {
         "items": shown,
         "put_off": put_off,
-        "batches": [(one, batch_name(one), actor_label(one.actor)) for one in newest],
-        **_used(request, viewer),
-    }
-
-
-def _used(request: HttpRequest, viewer: Viewer) -> dict[str, Any]:
-    """How it was used in the period the address asks for."""
-    choice = chosen(request, viewer.now)
-    numbers = Numbers(choice.period)
-    return {
+        "batches": [(batch, batch_name(batch), actor_label(batch.actor)) for batch in newest],
         "choice": choice,
         "zones": OFFERED,
         "zone": chosen_zone(request) or "",

@@ -85,24 +85,20 @@ def check(user: Any, code: str, *, now: datetime) -> Answer:
         factor = Factor.objects.select_for_update().get(user=user)  # two tries at once: one after the other
         if factor.is_locked(now):
             return Answer.LOCKED
-        answer = _use(factor, "".join(code.split()).replace("-", ""), now=now)
+        code = "".join(code.split()).replace("-", "")
+        if (digest := digest_of(code.upper())) in factor.recovery:
+            factor.recovery.remove(digest)
+            answer = Answer.RECOVERY
+        else:
+            step = _step_of(secrets.unseal(factor.sealed), code, now=now, after=factor.step)
+            answer = Answer.WRONG if step is None else Answer.RIGHT
+            factor.step = factor.step if step is None else step
         if answer is Answer.WRONG:
             factor.count_wrong(now)
             return Answer.LOCKED if factor.is_locked(now) else Answer.WRONG
         factor.wrong = 0
         factor.save(update_fields=["step", "recovery", "wrong"])
         return answer
-
-
-def _use(factor: Factor, code: str, *, now: datetime) -> Answer:
-    if (digest := digest_of(code.upper())) in factor.recovery:
-        factor.recovery.remove(digest)
-        return Answer.RECOVERY
-    step = _step_of(secrets.unseal(factor.sealed), code, now=now, after=factor.step)
-    if step is None:
-        return Answer.WRONG
-    factor.step = step
-    return Answer.RIGHT
 
 
 def _step_of(secret: str, code: str, *, now: datetime, after: int = 0) -> int | None:
@@ -184,7 +180,10 @@ def own(request: HttpRequest, site: Any) -> HttpResponse:
         return answer
     context = {**site.each_context(request), "title": _("Second factor"), "factor": factor, **answer}
     if factor is None and "codes" not in answer:
-        context |= _drawn(request, account)
+        secret = _draft(request)
+        drawing = segno.make(uri(secret, account.get_username()), error="m")
+        svg = drawing.svg_inline(scale=4, border=2, dark="#18181b", light="#fff", omitsize=True, svgclass="mp-qr")
+        context |= {"svg": mark_safe(svg), "secret": _grouped(secret)}  # noqa: S308 (drawn by segno: paths alone)
     return TemplateResponse(request, "admin/second_factor.html", context)
 
 
@@ -235,14 +234,6 @@ def _check(request: HttpRequest, form: CodeForm, account: Any) -> Answer:
         note_account(request, AuditEvent.CODE_FAILED, account)
         form.add_error("code", _WRONG)
     return answer
-
-
-def _drawn(request: HttpRequest, account: Any) -> dict[str, Any]:
-    """The secret as a QR code and to be typed."""
-    secret = _draft(request)
-    drawing = segno.make(uri(secret, account.get_username()), error="m")
-    svg = drawing.svg_inline(scale=4, border=2, dark="#18181b", light="#fff", omitsize=True, svgclass="mp-qr")
-    return {"svg": mark_safe(svg), "secret": _grouped(secret)}  # noqa: S308 (drawn by segno: paths alone)
 
 
 def _draft(request: HttpRequest) -> str:

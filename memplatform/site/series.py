@@ -74,8 +74,8 @@ def chosen(request: HttpRequest, now: datetime) -> Choice:
     zone, mine = timezone.get_current_timezone(), list(visible_workspaces(request))
     workspace = next((row for row in mine if str(row.pk) == request.GET.get("of")), None)
     seen = frozenset({workspace.pk}) if workspace else workspaces_of(request)
-    known = Channel.objects.filter(workspace__in=[row.pk for row in ([workspace] if workspace else mine)])
-    channels = sorted(set(known.values_list("platform", flat=True)))
+    channel_rows = Channel.objects.filter(workspace__in=[row.pk for row in ([workspace] if workspace else mine)])
+    channels = sorted(set(channel_rows.values_list("platform", flat=True)))
     asked = request.GET.get("channel", "")
     channel = asked if asked in channels else "" if asked == SHARED else None
     length = next((days for days in LENGTHS if str(days) == request.GET.get("days")), LENGTHS[0])
@@ -175,18 +175,18 @@ class Numbers:
     def times(self) -> dict[tuple[str, date], list[float]]:
         """The histograms of recalls as a whole, and of what waits, by day."""
         rows = self._rows(HourlyTime.objects.filter(hour__gte=self.period.since, step__in=(TOTAL, *LAGS)), "hour")
-        found = rows.values_list("step", "day").annotate(sum=VectorSum("counts"))
-        keyed = ((((step, day)), counts) for step, day, counts in found)
+        sums = rows.values_list("step", "day").annotate(sum=VectorSum("counts"))
+        keyed = ((((step, day)), counts) for step, day, counts in sums)
         return self._histograms(keyed, lambda step, day: (step, day))
 
     def _histograms(self, rows: Iterable[Any], key_of: Any) -> dict[Any, list[float]]:
-        found = {key: [float(count) for count in counts] for key, counts in rows}
+        sums = {key: [float(count) for count in counts] for key, counts in rows}
         for (place, step), buckets in self.open.times.items():
             if self._is_asked(place.channel):
                 key = key_of(step, self._day(place.hour))
-                before = found.get(key, counts_of([]))
-                found[key] = [a + b for a, b in zip(before, counts_of(buckets), strict=True)]
-        return found
+                before = sums.get(key, counts_of([]))
+                sums[key] = [a + b for a, b in zip(before, counts_of(buckets), strict=True)]
+        return sums
 
     def quantiles(self, step: str, share: float) -> list[float | None]:
         """A quantile of a step by day."""

@@ -201,7 +201,19 @@ class Site(UnfoldAdminSite):
             return HttpResponse()
         begun = time.perf_counter()
         pages = self._search_apps(self.get_app_list(request), query.lower())
-        return _results(request, [*pages, *_rows(self, request, query)], begun=begun)
+        results = [*pages, *_rows(self, request, query)]
+        # As the page's script expects it
+        listed = Paginator(results, max(len(results), 1))
+        context = {
+            "page_obj": listed,
+            "results": listed.page(1),
+            "page_counter": 0,
+            "execution_time": time.perf_counter() - begun,
+            "command_show_history": False,
+        }
+        is_palette = "extended" in request.GET
+        template = f"unfold/helpers/{'command' if is_palette else 'search'}_results.html"
+        return TemplateResponse(request, template, context, headers={"HX-Trigger": "search"})
 
 
 def _rows(site: Any, request: HttpRequest, query: str) -> Iterator[SearchResult]:
@@ -218,21 +230,6 @@ def _rows(site: Any, request: HttpRequest, query: str) -> Iterator[SearchResult]
                 link=reverse(f"admin:{model._meta.label_lower.replace('.', '_')}_change", args=[row.pk]),
                 icon=icon,
             )
-
-
-def _results(request: HttpRequest, results: list[SearchResult], *, begun: float) -> TemplateResponse:
-    """The list as the page's script expects it; `begun` is when the search did, by time.perf_counter()."""
-    pages = Paginator(results, max(len(results), 1))
-    context = {
-        "page_obj": pages,
-        "results": pages.page(1),
-        "page_counter": 0,
-        "execution_time": time.perf_counter() - begun,
-        "command_show_history": False,
-    }
-    is_palette = "extended" in request.GET
-    template = f"unfold/helpers/{'command' if is_palette else 'search'}_results.html"
-    return TemplateResponse(request, template, context, headers={"HX-Trigger": "search"})
 
 
 def time_zone_badge(request: HttpRequest) -> list[str]:

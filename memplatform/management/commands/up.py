@@ -29,7 +29,6 @@ from memories.kinds import type_rule
 from memplatform import checks, postgres
 from memplatform.database import roles, state
 from memplatform.database import roles as database_checks
-from memplatform.database.roles import Access
 from memplatform.erasure import run as erasure
 from memplatform.processes import web
 from memplatform.processes.children import Child, programs
@@ -59,8 +58,8 @@ class Command(BaseCommand):
         data = Path(settings.DATA_DIR)
         os.umask(0o077)  # of children, too: what they write is about people
         # The checks without which children would start only to end again
-        found = [*checks.settings_are_typed(None), *checks.paths_lead_to_code(None), *checks.nothing_is_left_open(None)]
-        if errors := [problem for problem in found if problem.is_serious()]:
+        all_checks = (checks.settings_are_typed, checks.paths_lead_to_code, checks.nothing_is_left_open)
+        if errors := [problem for check in all_checks for problem in check(None) if problem.is_serious()]:
             sys.exit("\n".join(f"{problem.msg} {problem.hint or ''}".strip() for problem in errors))
         logging.disable(logging.INFO)  # the terminal is for the person who started it
         for number in _SIGNALS:
@@ -75,7 +74,7 @@ class Command(BaseCommand):
                 own = stack.enter_context(_database(data))
                 self.say(_("Bringing the tables up to date …"))
                 made = self._seed(data)
-                supervisor = self._supervisor(data, own, self._provide_access(own or os.environ["DATABASE_URL"]))
+                supervisor = self._supervisor(data, own)
                 supervisor.was_killed = was_killed
                 stack.callback(_end, supervisor)
                 stack.callback(self.say, _("Stopping: conversations are saved, then everything ends (up to 30 s) …"))
@@ -110,7 +109,15 @@ class Command(BaseCommand):
 
     def _seed(self, data: Path) -> FirstRun:
         """The tables, and what a fresh database needs; one machine at a time."""
-        _await_database()
+        end = time.monotonic() + DATABASE_WITHIN
+        while True:
+            try:
+                connection.ensure_connection()
+                break
+            except OperationalError as problem:
+                if time.monotonic() > end:
+                    sys.exit(_("The database does not answer: %s") % str(problem).strip())
+                time.sleep(0.5)
         try:
             with connection.cursor() as cursor:
                 cursor.execute("SELECT pg_advisory_lock(%s)", [_SEEDING])
@@ -127,17 +134,14 @@ class Command(BaseCommand):
             sys.exit(_("The tables could not be brought up to date: %s") % str(problem).strip())
         return made
 
-    def _provide_access(self, url: str) -> dict[str, Access]:
-        """How each process logs in to the database; what it lacks there is printed at once."""
+    def _supervisor(self, data: Path, own: str | None) -> Supervisor:
+        """Of the children, each with its own login to the database; what it lacks there is printed at once."""
         try:
-            accesses = roles.provide_access(url)
+            accesses = roles.provide_access(own or os.environ["DATABASE_URL"])
             for problem in database_checks.problems():
                 self.say(f"{problem.msg} {problem.hint}")
         except Error as reason:
             sys.exit(_("The database does not answer: %s") % str(reason).strip())
-        return accesses
-
-    def _supervisor(self, data: Path, own: str | None, accesses: dict[str, Access]) -> Supervisor:
         logs = data / "logs"
         logs.mkdir(mode=0o700, exist_ok=True)
         return Supervisor(
@@ -183,7 +187,15 @@ class Command(BaseCommand):
         if (made.new_password or made.new_key) and self.stdout.isatty():
             lines.append(_("  Shown this once, and kept in %s.") % (Path(settings.DATA_DIR) / "credentials"))
         if (made.new_password or made.new_key) and not llm.is_on():
-            lines += [_("Without a model:"), f"  {_terms_of_chat()}"]
+            # How long what is said lives where no model makes facts of it, and what outlives it
+            terms = type_rule(EntryType.CHAT_TURN).ttls
+            days = {kind: terms[kind].days for kind in (ScopeKind.USER, ScopeKind.CHAT)}
+            sentence = _(
+                "What is said in a chat is served for %(days)d days, for nobody draws facts from it; with a model"
+                " %(user)d after it was read, in a group %(chat)d. An operator can restore it, and set other terms."
+                " What a user asks to have remembered, notes, and what is saved on purpose have no end."
+            ) % {"days": conf.UNREAD_TURN_TTL.days, "user": days[ScopeKind.USER], "chat": days[ScopeKind.CHAT]}
+            lines += [_("Without a model:"), f"  {sentence}"]
         if made.key_file:  # quoted: it works as pasted, whatever the folder is called
             key = f'"Authorization: Bearer $(cat {shlex.quote(str(made.key_file))})"'
             call = f"curl -s {base}/api/v1/recall -H 'Content-Type: application/json' -H {key}"
@@ -195,17 +207,6 @@ class Command(BaseCommand):
         if secret and self.stdout.isatty():
             return secret
         return _("kept in %s") % file if file else _("not kept on this machine")
-
-
-def _terms_of_chat() -> str:
-    """How long what is said lives where no model makes facts of it, and what outlives it."""
-    terms = type_rule(EntryType.CHAT_TURN).ttls
-    days = {kind: terms[kind].days for kind in (ScopeKind.USER, ScopeKind.CHAT)}
-    return _(
-        "What is said in a chat is served for %(days)d days, for nobody draws facts from it; with a model %(user)d"
-        " after it was read, in a group %(chat)d. An operator can restore it, and set other terms. What a user asks to"
-        " have remembered, notes, and what is saved on purpose have no end."
-    ) % {"days": conf.UNREAD_TURN_TTL.days, "user": days[ScopeKind.USER], "chat": days[ScopeKind.CHAT]}
 
 
 def _leave(number: int, _frame: FrameType | None) -> None:
@@ -235,16 +236,3 @@ def _database(data: Path) -> Iterator[str | None]:
             yield url
         finally:
             connection.close()
-
-
-def _await_database() -> None:
-    end = time.monotonic() + DATABASE_WITHIN
-    while True:
-        try:
-            connection.ensure_connection()
-        except OperationalError as problem:
-            if time.monotonic() > end:
-                sys.exit(_("The database does not answer: %s") % str(problem).strip())
-            time.sleep(0.5)
-        else:
-            return
