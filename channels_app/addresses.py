@@ -121,7 +121,7 @@ def open_session(
     scopes = scopes_to_write(caller, resolved, known=found)
     if not resolved.has_channel:
         ensure_channel(caller.workspace_id, resolved.address)
-    session = conversations.get_or_create(caller.workspace_id, resolved, scopes, found=found, now=now)
+    session = conversations.get_or_create(caller.workspace_id, resolved, scopes, existing=found, now=now)
     return session, resolved, scopes
 
 

@@ -11,8 +11,7 @@ from django.db.models import Sum
 from memories.conf import conf
 from memories.language import text
 from memories.language.sentences import cut_at_sentence
-from sessions_app import conversations
-from sessions_app import summaries as summaries
+from sessions_app import conversations, summaries
 from sessions_app.choices import EventKind
 from sessions_app.conversation_model import ConversationModel
 from sessions_app.flush import first_part, flush_by_platform, has_continuation

@@ -153,13 +153,13 @@ class Transcript:
 
 def _located(quotes: Sequence[str], messages: Sequence[Message]) -> list[Quote]:
     """The words where they stand, each in the first of these messages that holds them; none where one is in none."""
-    found: list[Quote] = []
+    located: list[Quote] = []
     for quote in quotes:
         here = next((spans for message in messages if (spans := verification.locate([(message, quote)]))), [])
         if not here:
             return []
-        found += here
-    return found
+        located += here
+    return located
 
 
 T = TypeVar("T", bound=BaseModel)

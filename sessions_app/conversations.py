@@ -43,11 +43,11 @@ _OTHER_PEER = "This is the direct chat of another peer: their histories are not 
 
 
 def get_or_create(
-    workspace_id: int, resolved: Resolution, scopes: dict[str, Scope], *, found: Session | None, now: datetime
+    workspace_id: int, resolved: Resolution, scopes: dict[str, Scope], *, existing: Session | None, now: datetime
 ) -> Session:
     """The session of an address, with a new conversation if it was idle for too long. Needs the session's lock.
 
-    `found` is what was read under the lock. Raises InvalidAddress for another peer in a direct chat, and for a chat
+    `existing` is what was read under the lock. Raises InvalidAddress for another peer in a direct chat, and for a chat
     that was a group and now is not, or the other way round.
     """
     # What follows the address and the rules. A group's session has no user scope, unless each member has one (B8)
@@ -59,7 +59,7 @@ def get_or_create(
         "user_scope": scopes.get(resolved.user_scope or "") if is_own else None,
         "chat_scope": scopes.get(resolved.chat_scope or ""),
     }
-    if found is None:
+    if existing is None:
         return Session.objects.create(
             workspace_id=workspace_id,
             platform=resolved.session_platform,
@@ -71,21 +71,21 @@ def get_or_create(
             last_at=now,
             **columns,
         )
-    if problem := _mismatch(found, resolved):
+    if problem := _mismatch(existing, resolved):
         raise InvalidAddress(problem)
-    close_if_stale(found, now=now)
+    close_if_stale(existing, now=now)
     # The rules of today; a conversation whose messages belong to another scope is closed
-    columns["peer"] = found.peer or columns["peer"]
-    stored = {name: getattr(found, f"{name}_id") for name in ("user_scope", "chat_scope")}
+    columns["peer"] = existing.peer or columns["peer"]
+    stored = {name: getattr(existing, f"{name}_id") for name in ("user_scope", "chat_scope")}
     moved = [name for name, pk in stored.items() if pk != (columns[name] and columns[name].pk)]
     if any(stored[name] and columns[name] for name in moved):
-        close(found, MOVED, now=now)
-    changed = [*moved, *(name for name in ("peer", "rules") if getattr(found, name) != columns[name])]
+        close(existing, MOVED, now=now)
+    changed = [*moved, *(name for name in ("peer", "rules") if getattr(existing, name) != columns[name])]
     for name in changed:
-        setattr(found, name, columns[name])
+        setattr(existing, name, columns[name])
     if changed:
-        found.save(update_fields=changed)
-    return found
+        existing.save(update_fields=changed)
+    return existing
 
 
 def direct_chat(workspace_id: int, platform: str, account: str, *keys: str) -> tuple[str, str]:

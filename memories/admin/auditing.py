@@ -54,8 +54,8 @@ def workspace_of(row: Any) -> int | None:
     """The workspace of a row, if it is in one."""
     if isinstance(row, Workspace):
         return int(row.pk)
-    found = getattr(row, "workspace_id", None)
-    return int(found) if found is not None else None
+    pk = getattr(row, "workspace_id", None)
+    return int(pk) if pk is not None else None
 
 
 def _history_of(row: Model | None) -> str:

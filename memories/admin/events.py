@@ -81,10 +81,10 @@ def event_rows(trace: RecallTrace) -> list[EventRow]:
 
 def found_events(workspace_id: int, paths: Sequence[str]) -> dict[str, FoundEvent]:
     """The events of paths as they can be read today; those that are gone left out."""
-    found: dict[str, FoundEvent] = {}
+    events: dict[str, FoundEvent] = {}
     for reader in _event_readers(tuple(settings.MEMORY_EVENT_TELLERS)) if paths else ():
-        found |= reader(workspace_id, paths)
-    return found
+        events |= reader(workspace_id, paths)
+    return events
 
 
 @cache
@@ -126,6 +126,6 @@ class Sources:
 def source_lines(workspace_id: int, origins: Sequence[str]) -> Sources:
     """The messages of these paths, in the order they were said."""
     first = list(origins[:SOURCES_SHOWN])
-    found = found_events(workspace_id, first)
-    lines = [found[path] for path in first if path in found]
+    events = found_events(workspace_id, first)
+    lines = [events[path] for path in first if path in events]
     return Sources(lines, more=len(origins) - len(first), gone=len(first) - len(lines))

@@ -253,8 +253,8 @@ def search(rows: QuerySet[Any], query: str, index: WordIndex = ENTRIES) -> Query
     words = {word for word in text.shingles(query) if _is_indexed(word)}
     terms = {term for word in words for term in _terms_of(word)} | {text.dimension_of(char) for char in characters}
     if terms:
-        found = _with_terms(sorted(terms), index)
-        rows = rows.filter(pk__in=found) if found is not None else rows.filter(terms__contains=sorted(terms))
+        few = _with_terms(sorted(terms), index)
+        rows = rows.filter(pk__in=few) if few is not None else rows.filter(terms__contains=sorted(terms))
     loose = [word for word in text.normalise(query).split() if not _is_indexed(word) and word not in characters]
     for phrase in [*_QUOTED.findall(query), *loose]:
         rows = rows.filter(**{f"{index.column}__icontains": phrase.replace("\0", "")})
@@ -270,8 +270,8 @@ def _with_terms(terms: list[int], index: WordIndex) -> list[int] | None:
         return None
     with connection.cursor() as cursor:
         cursor.execute(f"SELECT {index.function}(%s, %s)", [terms, FEW + 1])  # noqa: S608 (a name of ours)
-        found: list[int] = cursor.fetchone()[0]
-    return found if len(found) <= FEW else None
+        pks: list[int] = cursor.fetchone()[0]
+    return pks if len(pks) <= FEW else None
 
 
 def _by_id(query: str) -> Q | None:

@@ -65,7 +65,7 @@ class Masking:
         parts = _TAG.split(page)
         for n, part in enumerate(parts):
             if part.startswith("<"):
-                parts[n] = _ATTRIBUTE.sub(lambda found: found[1] + _masked_value(found[1], found[2], pattern), part)
+                parts[n] = _ATTRIBUTE.sub(lambda match: match[1] + _masked_value(match[1], match[2], pattern), part)
             else:
                 parts[n] = _masked(part, pattern)
         return "".join(parts)
@@ -77,7 +77,7 @@ class Masking:
 
     def _pattern(self, page: str, rest: str) -> re.Pattern[str] | None:
         """Of those that occur in this page; None: it can stay as it is."""
-        whole = sorted((re.escape(one) + rest for one in _occurring(self.beginnings, page)), key=len, reverse=True)
+        whole = sorted((re.escape(text) + rest for text in _occurring(self.beginnings, page)), key=len, reverse=True)
         words = sorted(map(re.escape, _occurring(self.words, page)), key=len, reverse=True)
         alone = [f"{_BEFORE_WORD}(?:{'|'.join(words)})(?![A-Za-z\\d])"] if words else []
         return re.compile("|".join([*whole, *alone])) if whole or words else None
@@ -106,10 +106,10 @@ def masking_for(request: HttpRequest, page: str) -> Masking:
 
 def _waiting_messages(request: HttpRequest) -> list[str]:
     """The messages of the extraction batch whose page this is: it shows them, and no memory."""
-    found = request.resolver_match
-    if found is None or not (found.url_name or "").startswith("memories_extractionbatch_"):
+    match = request.resolver_match
+    if match is None or not (match.url_name or "").startswith("memories_extractionbatch_"):
         return []
-    pk = str(found.kwargs.get("object_id", ""))
+    pk = str(match.kwargs.get("object_id", ""))
     turns = BufferedTurn.objects.filter(batch_id=int(pk)) if pk.isdecimal() else BufferedTurn.objects.none()
     return [str(message["id"]) for messages in turns.values_list("messages", flat=True) for message in messages]
 
@@ -118,8 +118,8 @@ def _occurring(texts: Collection[str], page: str) -> list[str]:
     """Those that stand in a page; many are told by their ends first, since each search reads all of the page."""
     if len(texts) > _MANY:
         ends = {page[n : n + _END] for n in range(len(page))}
-        texts = [one for one in texts if len(one) < _END or one[-_END:] in ends]
-    return [one for one in texts if one in page]
+        texts = [text for text in texts if len(text) < _END or text[-_END:] in ends]
+    return [text for text in texts if text in page]
 
 
 def _former_and_quoted(entries: list[int]) -> Iterator[str]:

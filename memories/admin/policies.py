@@ -76,7 +76,10 @@ def versions_of(workspace_id: int) -> list[Version]:
     versions: list[Version] = []
     after = _values(rows)
     for group in _groups(changes[:CHANGES_READ]):
-        reason = _reason(group, rows)
+        # What was changed without a reason may still carry that of an earlier save
+        first = group[0]
+        row = first.old if first.op == Operation.DELETE else rows.get(first.row_id, {})
+        reason = str(row.get("reason", "")) if first.run else ""
         for change in group:
             if change.op == Operation.INSERT:
                 rows.pop(change.row_id, None)
@@ -87,9 +90,9 @@ def versions_of(workspace_id: int) -> list[Version]:
         before = _values(rows)
         versions.append(
             Version(
-                number=group[0].pk,
-                at=group[0].at,
-                actor=actor_label(group[0].actor),
+                number=first.pk,
+                at=first.at,
+                actor=actor_label(first.actor),
                 reason=reason,
                 lines=changes_between(before, after),
                 values=after,
@@ -109,15 +112,6 @@ def _groups(changes: Sequence[Change] | Any) -> list[list[Change]]:
         else:
             groups.append([change])
     return groups
-
-
-def _reason(group: Sequence[Change], rows: _Rows) -> str:
-    """The reason of a save; what was changed without one may still carry that of an earlier one."""
-    if not group[0].run:
-        return ""
-    change = group[0]
-    row = change.old if change.op == Operation.DELETE else rows.get(change.row_id, {})
-    return str(row.get("reason", ""))
 
 
 def _values(rows: _Rows) -> Values:
@@ -197,7 +191,15 @@ def preview(workspace: Workspace, wanted: Values, *, now: datetime) -> Preview:
         except OperationalError:
             result.is_uncounted = True
     result.answers = what_if.ask_again(workspace.pk, present, after, now=now, zone=workspace.zone())
-    result.rows = _rows(workspace, result.answers.others[:ANSWERS_SHOWN])
+    others = result.answers.others[:ANSWERS_SHOWN]
+    moved = {entry for other in others for entry in (*other.went, *other.came)}
+    there = {pk: Sample(entry) for pk, entry in Entry.objects.filter(workspace_id=workspace.pk).in_bulk(moved).items()}
+    result.rows = [
+        AnswerRow(
+            other, [there[pk] for pk in other.went if pk in there], [there[pk] for pk in other.came if pk in there]
+        )
+        for other in others
+    ]
     result.pinned = newly_failing(workspace, after, now=now, seconds=PINNED_SECONDS)
     return result
 
@@ -209,16 +211,6 @@ def _seconds(most: float) -> Iterator[None]:
         with connection.cursor() as cursor:
             cursor.execute("SELECT set_config('statement_timeout', %s, true)", [f"{int(most * 1000)}ms"])
         yield
-
-
-def _rows(workspace: Workspace, others: Sequence[what_if.OtherAnswer]) -> list[AnswerRow]:
-    named = {entry for other in others for entry in (*other.went, *other.came)}
-    found = Entry.objects.filter(workspace_id=workspace.pk).in_bulk(named)
-
-    def samples(entries: Sequence[int]) -> list[Sample]:
-        return [Sample(found[entry]) for entry in entries if entry in found]
-
-    return [AnswerRow(other, samples(other.went), samples(other.came)) for other in others]
 
 
 @dataclass(frozen=True)
@@ -252,8 +244,8 @@ class Removed:
 def removals(request: HttpRequest) -> QuerySet[Change]:
     """The removals of policies, the last first, in the workspaces of whoever asks."""
     rows = Change.objects.filter(table_name=Policy._meta.db_table, op=Operation.DELETE).order_by("-id")
-    found: QuerySet[Change] = in_workspaces(rows, workspaces_of(request))
-    return found
+    mine: QuerySet[Change] = in_workspaces(rows, workspaces_of(request))
+    return mine
 
 
 def policy_of(removal: Change) -> Policy:
@@ -277,16 +269,16 @@ def prefilled(policy: Policy) -> dict[str, Any]:
 
 def filled_in(request: HttpRequest, kind: str) -> dict[Subject, float | None]:
     """The numbers an address fills in; what is no number is left out."""
-    found: dict[Subject, float | None] = {}
+    numbers: dict[Subject, float | None] = {}
     for number in numbers_of(kind):
         if unlimited_field(number) in request.GET:
-            found[number.subject] = None
+            numbers[number.subject] = None
         elif given := request.GET.get(number.field):
             try:
-                found[number.subject] = float(given)
+                numbers[number.subject] = float(given)
             except ValueError:
                 continue
-    return found
+    return numbers
 
 
 REMOVED_SHOWN = 20
@@ -349,7 +341,7 @@ class PolicyAdmin(RestrictedAdmin):
 
     def history_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> HttpResponse:
         """Also of a policy that was removed."""
-        removal = next((one for one in removals(request) if str(one.row_id) == object_id), None)
+        removal = next((change for change in removals(request) if str(change.row_id) == object_id), None)
         if removal is None:
             row = self.reach(request, object_id, "view")
             return history_page(self, request, row, row_history(row, stored_columns(row)), reverse(_LIST))
@@ -386,13 +378,13 @@ class PolicyAdmin(RestrictedAdmin):
     def go_back(self, request: HttpRequest, version: int) -> HttpResponse:
         """All policies as they were in a version, after the same preview."""
         workspace = self._workspace(request, Right.OPERATE)
-        found = next((one for one in versions_of(workspace.pk) if one.number == version), None)
-        if found is None:
+        chosen = next((row for row in versions_of(workspace.pk) if row.number == version), None)
+        if chosen is None:
             raise Http404
         if request.method == "POST":
-            return self._preview_or_save(request, workspace, found.values, hidden=[], version=found)
-        shown = preview(workspace, found.values, now=timezone.now())
-        return self._page(request, "policy_set", workspace, version=found, preview=shown, save=SaveForm())
+            return self._preview_or_save(request, workspace, chosen.values, hidden=[], version=chosen)
+        shown = preview(workspace, chosen.values, now=timezone.now())
+        return self._page(request, "policy_set", workspace, version=chosen, preview=shown, save=SaveForm())
 
     def _preview_or_save(
         self, request: HttpRequest, workspace: Workspace, wanted: Values, *, hidden: Any, **context: Any

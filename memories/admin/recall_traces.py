@@ -360,7 +360,7 @@ def trace_context(trace: RecallTrace) -> dict[str, Any]:
         "lines": lines,
         "served_lines": [line for line in lines if line.is_served],
         "left_out": by_reason([line for line in lines if not line.is_served]),
-        "uses": _uses(trace),
+        "uses": "named" if trace.used is not None else "unknown" if trace.overlap is None else "guessed",
         "missing": [DEGRADED.get(part, part) for part in trace.degraded],
         "mode": MODES.get(trace.query.get("mode", "hybrid")),
         "highest": max((line.score or 0.0 for line in lines), default=0.0) or 1.0,
@@ -373,13 +373,6 @@ def trace_context(trace: RecallTrace) -> dict[str, Any]:
         "is_purged": trace.is_purged,
         "scopes": Scope.objects.filter(pk__in=trace.scopes, workspace_id=trace.workspace_id),
     }
-
-
-def _uses(trace: RecallTrace) -> str:
-    """How it is known what the answer used: named by the bot, guessed from its words, or not at all."""
-    if trace.used is not None:
-        return "named"
-    return "unknown" if trace.overlap is None else "guessed"
 
 
 def _steps(trace: RecallTrace) -> list[tuple[Any, float]]:

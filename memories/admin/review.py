@@ -89,8 +89,8 @@ def visible_batch(request: HttpRequest, number: Any) -> Batch | None:
     if pk is None:
         return None
     rows: Any = in_workspaces(Batch.objects.select_related("scope", "workspace"), workspaces_of(request, Right.CURATE))
-    found: Batch | None = rows.filter(pk=pk).first()
-    return found
+    batch: Batch | None = rows.filter(pk=pk).first()
+    return batch
 
 
 def approve(request: HttpRequest, batch: Batch) -> None:

@@ -62,9 +62,9 @@ class TakenOut:
 def memories_of(session: Session, events: Sequence[SessionEvent]) -> dict[int, list[MadeMemory]]:
     """By the position of a message, the memories that rest on it; those of a whole turn stand at its question."""
     origins = {session.origin_of(event): event for event in events}
-    found = _resting_on(session, events, origins) if origins else []
+    resting = _resting_on(session, events, origins) if origins else []
     by_position: defaultdict[int, list[MadeMemory]] = defaultdict(list)
-    for entry in found:
+    for entry in resting:
         named = sorted((origins[path] for path in entry.origins if path in origins), key=lambda event: event.position)
         asked = [event for event in named if event.kind not in (EventKind.ASSISTANT, EventKind.TOOL)]
         of_turn = len(named) if len(asked) < 2 else 2  # the message, and the answer to it
@@ -82,7 +82,7 @@ def taken_out_with(session: Session, event: SessionEvent) -> TakenOut:
     then their other messages are left out as well.
     """
     turn = _turn(session, event)
-    origins = {session.origin_of(one) for one in turn}
+    origins = {session.origin_of(message) for message in turn}
     resting = _resting_on(session, turn, origins)
     taken_out = set(Suppression.objects.filter(entry__in=resting).values_list("entry_id", flat=True))
     by_scope: defaultdict[int, list[Entry]] = defaultdict(list)
@@ -91,7 +91,12 @@ def taken_out_with(session: Session, event: SessionEvent) -> TakenOut:
             by_scope[entry.scope_id].append(entry)
     chosen = {entry.pk: entry for group in by_scope.values() for entry in _narrowest(group, origins)}
     left_out = {(entry.scope_id, path) for entry in chosen.values() for path in entry.origins}
-    days = _told_days(session, turn, {path for _scope, path in left_out} | origins)
+    # The days that are told and rest on these messages
+    in_use = DailyEvent.objects.in_use().filter(workspace_id=session.workspace_id, scope__in=_scopes(session, turn))
+    resting_days = in_use.filter(origins__overlap=sorted({path for _scope, path in left_out} | origins))
+    days = list(resting_days.select_related("scope").order_by("local_date", "pk"))
+    other_ids = list(event_ids({path for _scope, path in left_out} - origins))
+    others = SessionEvent.objects.filter(workspace_id=session.workspace_id, pk__in=other_ids)
     goes = [day for day in days if any((day.scope_id, path) in left_out for path in day.origins)]
     return TakenOut(
         turn=turn,
@@ -99,7 +104,7 @@ def taken_out_with(session: Session, event: SessionEvent) -> TakenOut:
         along=[entry for entry in resting if entry.is_live() and entry.pk not in chosen],
         days=goes,
         told_still=[day for day in days if day not in goes and origins.intersection(day.origins)],
-        messages=_messages(session, {path for _scope, path in left_out} - origins),
+        messages=list(others.order_by("at", "pk")),
     )
 
 
@@ -109,7 +114,7 @@ def suspect_message(session: Session, event: SessionEvent, about: str) -> Suspec
     return Suspect(
         workspace_id=session.workspace_id,
         about=about,
-        origins=frozenset(session.origin_of(one) for one in turn),
+        origins=frozenset(session.origin_of(message) for message in turn),
         scopes=frozenset(_scopes(session, turn)),
     )
 
@@ -140,19 +145,8 @@ def _scopes(session: Session, events: Iterable[SessionEvent]) -> list[int]:
 
 def _resting_on(session: Session, events: Sequence[SessionEvent], origins: Collection[str]) -> list[Entry]:
     rows = Entry.objects.filter(workspace_id=session.workspace_id, scope__in=_scopes(session, events))
-    found = rows.filter(origins__overlap=sorted(origins)).select_related("scope").defer("terms")
-    return list(found.order_by("created_at", "pk"))
-
-
-def _told_days(session: Session, events: Sequence[SessionEvent], origins: Collection[str]) -> list[DailyEvent]:
-    """The days that are told and rest on these messages."""
-    told = DailyEvent.objects.in_use().filter(workspace_id=session.workspace_id, scope__in=_scopes(session, events))
-    return list(told.filter(origins__overlap=sorted(origins)).select_related("scope").order_by("local_date", "pk"))
-
-
-def _messages(session: Session, origins: Collection[str]) -> list[SessionEvent]:
-    rows = SessionEvent.objects.filter(workspace_id=session.workspace_id, pk__in=list(event_ids(origins)))
-    return list(rows.order_by("at", "pk"))
+    resting = rows.filter(origins__overlap=sorted(origins)).select_related("scope").defer("terms")
+    return list(resting.order_by("created_at", "pk"))
 
 
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
@@ -176,7 +170,13 @@ def served_recalls(session: Session, page: list[SessionEvent]) -> dict[int, list
     if not questions:
         return {}
     between = (questions[0].at - BEFORE, questions[-1].at + BEFORE)
-    named = _named_recalls(page)
+    # By the recall a bot named with its answer: the position of the question before that answer
+    named, question = {}, 0
+    for event in page:
+        question = event.position if event.kind == EventKind.USER else question
+        recall = str(event.data.get("recall_id", ""))
+        if question and _UUID.fullmatch(recall):
+            named[recall] = question
     here = RecallTrace.objects.filter(workspace_id=session.workspace_id).defer("candidates", "terms")
     near = here.filter(session_key=session.key, created_at__range=between).order_by("-created_at")[:RECALLS]
     traces = sorted({*near, *here.filter(uid__in=named)}, key=lambda trace: (trace.created_at, trace.pk))
@@ -192,17 +192,6 @@ def served_recalls(session: Session, page: list[SessionEvent]) -> dict[int, list
     return by_position
 
 
-def _named_recalls(page: list[SessionEvent]) -> dict[str, int]:
-    """By the recall a bot named with its answer: the position of the question before that answer."""
-    named, question = {}, 0
-    for event in page:
-        question = event.position if event.kind == EventKind.USER else question
-        recall = str(event.data.get("recall_id", ""))
-        if question and _UUID.fullmatch(recall):
-            named[recall] = question
-    return named
-
-
 def _position_of(trace: RecallTrace, questions: list[SessionEvent]) -> int | None:
     """The position of the first question near a recall with the same words."""
     words = trace.message.strip()
@@ -214,16 +203,16 @@ def recalls_of_answers(
     page: Sequence[SessionEvent], served: Mapping[int, Sequence[ServedRecall]]
 ) -> dict[int, RecallTrace]:
     """By the position of an answer the recall it was given with: the one it names, else the last of its question."""
-    by_uid = {str(one.trace.uid): one.trace for recalls in served.values() for one in recalls}
+    by_uid = {str(recall.trace.uid): recall.trace for recalls in served.values() for recall in recalls}
     answers, asked = {}, 0
     for event in page:
         asked = event.position if event.kind == EventKind.USER else asked
         if event.kind != EventKind.ASSISTANT:
             continue
-        of_question = [one.trace for one in served.get(asked, ())]
-        found = by_uid.get(str(event.data.get("recall_id"))) or next(reversed(of_question), None)
-        if found is not None:
-            answers[event.position] = found
+        of_question = [recall.trace for recall in served.get(asked, ())]
+        trace = by_uid.get(str(event.data.get("recall_id"))) or next(reversed(of_question), None)
+        if trace is not None:
+            answers[event.position] = trace
     return answers
 
 

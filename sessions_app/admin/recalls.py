@@ -54,9 +54,12 @@ def askers_of(traces: Sequence[RecallTrace]) -> dict[int, Asker]:
     """By the id of each trace: two queries, however many they are."""
     wanted = {pk for trace in traces for pk in trace.scopes}
     of = {trace.workspace_id for trace in traces}
-    found = Scope.objects.filter(workspace_id__in=of, pk__in=wanted)
-    scopes = {scope.pk: scope for scope in found.only("workspace_id", "key", "label", "sender_names")}
-    sessions = _sessions(traces)
+    asked_in = Scope.objects.filter(workspace_id__in=of, pk__in=wanted)
+    scopes = {scope.pk: scope for scope in asked_in.only("workspace_id", "key", "label", "sender_names")}
+    keys = {trace.session_key for trace in traces if trace.session_key}
+    sessions: dict[tuple[int, str], list[Session]] = {}
+    for session in Session.objects.filter(workspace_id__in=of, key__in=keys).order_by("-last_at"):
+        sessions.setdefault((session.workspace_id, session.key), []).append(session)
     return {
         trace.pk: _asker(
             trace,
@@ -83,9 +86,9 @@ _NAMES_MOST = 500  # scopes looked through for a name
 def _asker(trace: RecallTrace, scopes: Iterable[Scope], sessions: Iterable[Session]) -> Asker:
     asked_in = list(scopes)
     # Of those with its key, on several platforms, the one whose memory was asked
-    known = list(sessions)
-    own = (one for one in known if {one.user_scope_id, one.chat_scope_id} & set(trace.scopes))
-    session = next(own, known[0] if known else None)
+    with_key = list(sessions)
+    own = (row for row in with_key if {row.user_scope_id, row.chat_scope_id} & set(trace.scopes))
+    session = next(own, with_key[0] if with_key else None)
     person = trace.asker or (session.peer if session else "")
     name = next((scope.sender_names[person] for scope in asked_in if person in scope.sender_names), person)
     return Asker(name, _chat(session, {scope.pk: scope for scope in asked_in}), session)
@@ -100,15 +103,6 @@ def _chat(session: Session | None, scopes: Mapping[int, Scope]) -> str:
     scope = scopes.get(session.chat_scope_id or 0)
     named = (scope.label if scope else "") or session.chat_id
     return gettext("%(platform)s, group %(chat)s") % {"platform": place, "chat": named}
-
-
-def _sessions(traces: Iterable[RecallTrace]) -> dict[tuple[int, str], list[Session]]:
-    keys = {trace.session_key for trace in traces if trace.session_key}
-    of = {trace.workspace_id for trace in traces}
-    by_key: dict[tuple[int, str], list[Session]] = {}
-    for session in Session.objects.filter(workspace_id__in=of, key__in=keys).order_by("-last_at"):
-        by_key.setdefault((session.workspace_id, session.key), []).append(session)
-    return by_key
 
 
 #: Characters of a question in the list.
@@ -132,8 +126,8 @@ _COLORS = Colors(
 
 def used_by_answer(trace: RecallTrace) -> int | None:
     """How many served memories the answer used: as the bot said, else by its words; None where nobody knows."""
-    told = trace.overlap if trace.used is None else trace.used
-    return None if told is None else len(told)
+    used = trace.overlap if trace.used is None else trace.used
+    return None if used is None else len(used)
 
 
 class TraceColumns(CsvList):
@@ -392,7 +386,7 @@ class RecallTraceAdmin(WordSearch, TraceColumns, RestrictedAdmin):
         """Without the workspace for those who see one."""
         seen = workspaces_of(request)
         is_one = seen is not None and len(seen) == 1
-        return [one for one in self.list_filter if not (is_one and one == _BY_WORKSPACE)]
+        return [narrowing for narrowing in self.list_filter if not (is_one and narrowing == _BY_WORKSPACE)]
 
     @display(description=_("scopes"))
     def scope_names(self, trace: RecallTrace) -> str:

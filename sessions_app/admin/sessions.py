@@ -190,10 +190,10 @@ class NameFinder(Protocol):
 
 def with_speakers(sessions: QuerySet[Session], words: str, workspaces: frozenset[int] | None) -> QuerySet[Session]:
     """Those of these sessions in which somebody speaks whose name these words are a part of."""
-    found = {
-        Speaker(*one) for finder in _finders(tuple(settings.MEMORY_NAME_FINDERS)) for one in finder(words, workspaces)
+    by_finders = {
+        Speaker(*row) for finder in _finders(tuple(settings.MEMORY_NAME_FINDERS)) for row in finder(words, workspaces)
     }
-    speakers = sorted(found | _named_by_messages(words, workspaces))
+    speakers = sorted(by_finders | _named_by_messages(words, workspaces))
     columns = [list(column) for column in zip(*speakers, strict=True)] or [[], [], []]
     return sessions.filter(pk__in=RawSQL(_SPOKEN, [*columns, *columns]))  # noqa: S611 (constants)
 
@@ -211,17 +211,17 @@ def _named_by_messages(words: str, workspaces: frozenset[int] | None) -> set[Spe
     if workspaces is not None:
         scopes = scopes.filter(workspace_id__in=workspaces)
     here = scopes.filter(Q(called__icontains=words) | Q(sender_names__icontains=words)).order_by("-pk")[:SCOPES_MOST]
-    found = list(here.only("workspace_id", "key", "sender_names"))
+    named = list(here.only("workspace_id", "key", "sender_names"))
     asked = words.casefold()
     latest = {
         Speaker(scope.workspace_id, platform_of_key(scope.key), peer)
-        for scope in found
+        for scope in named
         for peer, name in scope.sender_names.items()
         if asked in name.casefold()
     }
-    told = Entry.objects.live().filter(scope__in=[scope.pk for scope in found], speaker__icontains=words)
-    earlier = told.exclude(sender_id="").order_by().values_list("workspace_id", "channel", "sender_id").distinct()
-    return latest | {Speaker(*one) for one in earlier[:SPEAKERS_MOST]}
+    spoken = Entry.objects.live().filter(scope__in=[scope.pk for scope in named], speaker__icontains=words)
+    earlier = spoken.exclude(sender_id="").order_by().values_list("workspace_id", "channel", "sender_id").distinct()
+    return latest | {Speaker(*row) for row in earlier[:SPEAKERS_MOST]}
 
 
 #: The rules of a channel by their names, each with its label and those of its values.
@@ -299,10 +299,10 @@ class SessionAdmin(RecordedHistory, RestrictedAdmin):
         self, request: HttpRequest, queryset: QuerySet[Session], search_term: str
     ) -> tuple[QuerySet[Session], bool]:
         """Also by the names of the people who speak there."""
-        found, may_repeat = super().get_search_results(request, queryset, search_term)
+        rows, may_repeat = super().get_search_results(request, queryset, search_term)
         if name := " ".join(search_term.replace("\0", "").split()):
-            found |= with_speakers(queryset, name, workspaces_of(request))
-        return found, may_repeat
+            rows |= with_speakers(queryset, name, workspaces_of(request))
+        return rows, may_repeat
 
     @display(description=_("last message"), ordering="newest_at")
     def said_at(self, session: Session) -> str:
@@ -316,8 +316,8 @@ class SessionAdmin(RecordedHistory, RestrictedAdmin):
     @display(description=_("rules"))
     def rules_in_words(self, session: Session) -> str:
         """The channel's rules when it was last used, in words; what leaves it to the platform is left out."""
-        told = session.channel_rules()
-        shown = [(label, _rule_label(getattr(told, name), words)) for name, (label, words) in _RULES.items()]
+        rules = session.channel_rules()
+        shown = [(label, _rule_label(getattr(rules, name), words)) for name, (label, words) in _RULES.items()]
         return " · ".join(f"{label}: {value}" for label, value in shown if value)
 
     def page_context(self, request: HttpRequest, row: Session) -> dict[str, Any]:

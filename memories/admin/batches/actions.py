@@ -176,21 +176,6 @@ def _undo_text(asked: Asked, changed: int) -> str:
     return f"{text} {since % {'n': changed}}"
 
 
-def _blockers_text(batch: Batch) -> str:
-    """The entries an undo leaves in any case, and the batches to undo first."""
-    blockers = batches.undo_blockers(batch)
-    if not blockers:
-        return ""
-    text = ngettext(
-        "%(n)d memory stays in any case: it has taken the place of others since. First undo what had it do so: "
-        "%(batches)s.",
-        "%(n)d memories stay in any case: they have taken the place of others since. First undo what had them do so: "
-        "%(batches)s.",
-        len(blockers),
-    )
-    return text % {"n": len(blockers), "batches": ", ".join(sorted(set(blockers.values())))}
-
-
 def _undo_question(asked: Asked) -> Question:
     batch, positions = asked.row, _positions(asked.request)
     is_open = batch.state == BatchState.APPLIED
@@ -198,9 +183,20 @@ def _undo_question(asked: Asked) -> Question:
     title = gettext("Undo this batch")
     if positions:
         title = ngettext("Undo %(n)d row", "Undo %(n)d rows", len(positions)) % {"n": len(positions)}
+    texts = [_undo_text(asked, len(changed))]
+    # The entries an undo leaves in any case, and the batches to undo first
+    if is_open and (blockers := batches.undo_blockers(batch)):
+        text = ngettext(
+            "%(n)d memory stays in any case: it has taken the place of others since. First undo what had it do so: "
+            "%(batches)s.",
+            "%(n)d memories stay in any case: they have taken the place of others since. First undo what had them do "
+            "so: %(batches)s.",
+            len(blockers),
+        )
+        texts.append(text % {"n": len(blockers), "batches": ", ".join(sorted(set(blockers.values())))})
     return Question(
         title=title,
-        text=" ".join(filter(None, [_undo_text(asked, len(changed)), _blockers_text(batch) if is_open else ""])),
+        text=" ".join(texts),
         rows=changed,
         hidden=[("position", position) for position in positions],
     )
@@ -270,21 +266,21 @@ class Decided:
             "%(n)d batches were refused: nothing of them was changed.",
             self.refused,
         )
+        warning = ""
+        if self.left:
+            text = ngettext("%(n)d batch was left as it is:", "%(n)d batches were left as they are:", len(self.left))
+            link = '<br><a class="mp-link" href="{}">{}</a>: {}'
+            named = [
+                (batch_url(batch), f"{batch_name(batch)} · {batch.scope or '—'}", why)
+                for batch, why in self.left[:BATCHES_NAMED]
+            ]
+            warning = format_html("{}{}", text % {"n": len(self.left)}, format_html_join("", link, named))
         counted = ((self.applied, applied), (self.queued, queued), (self.refused, refused))
         return Outcome(
             text=format_html("{} {}", undone, undo_link(self.undos)) if self.entries else "",
             more=[text % {"n": number} for number, text in counted if number],
-            warning=self._left() if self.left else "",
+            warning=warning,
         )
-
-    def _left(self) -> str:
-        text = ngettext("%(n)d batch was left as it is:", "%(n)d batches were left as they are:", len(self.left))
-        link = '<br><a class="mp-link" href="{}">{}</a>: {}'
-        named = [
-            (batch_url(batch), f"{batch_name(batch)} · {batch.scope or '—'}", why)
-            for batch, why in self.left[:BATCHES_NAMED]
-        ]
-        return format_html("{}{}", text % {"n": len(self.left)}, format_html_join("", link, named))
 
 
 def _each(rows: Sequence[Batch], decide: Callable[[Batch, Decided, int], int]) -> Outcome:
@@ -564,7 +560,7 @@ class _Row:
 def run_page(model_admin: Any, request: HttpRequest, batch: Batch) -> HttpResponse:
     """All that the run of a batch planned, as one plan: a line for each scope."""
     planned = list(batches_of_run(batch))
-    waiting = [one for one in planned if one.state == BatchState.PROPOSED]
+    waiting = [row for row in planned if row.state == BatchState.PROPOSED]
     page = Paginator(planned, PER_PAGE).get_page(request.GET.get("page"))
     context = {
         "title": batch_name(batch),
@@ -573,11 +569,11 @@ def run_page(model_admin: Any, request: HttpRequest, batch: Batch) -> HttpRespon
         "back": return_url(request, reverse("admin:memories_batch_changelist")),
         "may": may_in(request, batch.workspace_id),
         "waiting": waiting,
-        "applied": sum(not is_irreversible(one) for one in batches.with_effect(batches_of_run(batch))),
-        "was_applied": any(one.state == BatchState.APPLIED for one in planned),
-        "summary": summary_of(waiting or [one for one in planned if not is_plan(one.state)] or planned),
-        "states": [(BatchState(state).label, n) for state, n in Counter(one.state for one in planned).items()],
-        "rows": [_Row(one) for one in page],
+        "applied": sum(not is_irreversible(row) for row in batches.with_effect(batches_of_run(batch))),
+        "was_applied": any(row.state == BatchState.APPLIED for row in planned),
+        "summary": summary_of(waiting or [row for row in planned if not is_plan(row.state)] or planned),
+        "states": [(BatchState(state).label, n) for state, n in Counter(row.state for row in planned).items()],
+        "rows": [_Row(row) for row in page],
         "page": page,
     }
     return own_page(request, "admin/memories/batch_run.html", context, model_admin)

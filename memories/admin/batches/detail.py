@@ -214,7 +214,12 @@ def page(model_admin: Any, request: HttpRequest, batch: Batch) -> HttpResponse:
     pages = Paginator(changes.filter(**filters).order_by("position").select_related("entry", "event"), PER_PAGE)
     rows = pages.get_page(request.GET.get("page"))
     may = may_in(request, batch.workspace_id)
-    is_over = batch.state == BatchState.APPLIED and not batches.with_effect(Batch.objects.filter(pk=batch.pk)).exists()
+    is_applied = batch.state == BatchState.APPLIED
+    is_over = is_applied and not batches.with_effect(Batch.objects.filter(pk=batch.pk)).exists()
+    # What its run was offered and did not keep; of all scopes, for some of it has none
+    refused = RefusedFact.objects.filter(workspace_id=batch.workspace_id, run=batch.run)
+    has_written = is_applied and BatchVerb.CREATE in batch.counts
+    has_undo = is_applied and batch.scope_id is not None and not is_irreversible(batch)
     context = {
         "who": actor_label(batch.actor),
         "decided_by": actor_label(batch.decided_by),
@@ -231,7 +236,7 @@ def page(model_admin: Any, request: HttpRequest, batch: Batch) -> HttpResponse:
         "reasons": batches.approval_reasons(batch) if batch.state == BatchState.PROPOSED else [],
         "past_reasons": batches.approval_reasons(batch) if batch.state != BatchState.PROPOSED else [],
         "cost": [FieldChange(str(COSTS[name]), "", _cost(batch.cost[name])) for name in COSTS if batch.cost.get(name)],
-        "refused": _refused(batch),
+        "refused": refused[:REFUSED_SHOWN],
         "undone_by": batch.undone_by.order_by("pk"),
         "row_states": rows_by_state(changes),
         "verbs": [(verb, BatchVerb(verb).label) for verb in sorted(batch.counts) if verb in BatchVerb.values],
@@ -240,17 +245,12 @@ def page(model_admin: Any, request: HttpRequest, batch: Batch) -> HttpResponse:
         "page": rows,
         "may_decide": may["curate"] and batch.state == BatchState.PROPOSED,
         "may_approve": may["erase"] or not is_irreversible(batch),
-        "quarantine_url": quarantine_url(batch=batch.pk) if may["curate"] and _wrote(batch) else "",
+        "quarantine_url": quarantine_url(batch=batch.pk) if may["curate"] and has_written else "",
         "is_over": is_over,
         "may_restore": may["curate"] and is_expiry(batch) and not is_over,
-        "may_undo": may["operate"] and _has_undo(batch) and not is_over,
+        "may_undo": may["operate"] and has_undo and not is_over,
     }
     return own_page(request, "admin/memories/batch.html", context, model_admin)
-
-
-def _refused(batch: Batch) -> list[RefusedFact]:
-    """What its run was offered and did not keep; of all scopes, for some of it has none."""
-    return list(RefusedFact.objects.filter(workspace_id=batch.workspace_id, run=batch.run)[:REFUSED_SHOWN])
 
 
 def _cost(value: Any) -> str:
@@ -262,14 +262,6 @@ def _cost(value: Any) -> str:
 def is_expiry(batch: Batch) -> bool:
     """Whether the expiry job applied it, so that people may restore its entries with a term."""
     return expiry.is_job_batch(batch) and batch.state == BatchState.APPLIED
-
-
-def _wrote(batch: Batch) -> bool:
-    return batch.state == BatchState.APPLIED and BatchVerb.CREATE in batch.counts
-
-
-def _has_undo(batch: Batch) -> bool:
-    return batch.state == BatchState.APPLIED and batch.scope_id is not None and not is_irreversible(batch)
 
 
 def is_irreversible(batch: Batch) -> bool:
@@ -299,6 +291,12 @@ def change_row(batch: Batch, description: Description) -> ChangeRow:
     change = description.change
     verb, state = BatchVerb(change.verb), ChangeState(change.state)
     is_open = batch.state == BatchState.PROPOSED and state == ChangeState.PLANNED
+    # The word diff of the content; what is made of others is compared with their contents
+    before, after, wording = description.before, description.after, None
+    if before is None:
+        before = "\n".join(source.content for source in description.sources)
+    if after is not None and before != after:
+        wording = word_diff(before, after)
     return ChangeRow(
         description=description,
         verb=verb.label,
@@ -306,23 +304,11 @@ def change_row(batch: Batch, description: Description) -> ChangeRow:
         state=state.label,
         state_color=ROW_STATE_COLORS.get(state),
         may_reword=is_open and verb in (BatchVerb.CREATE, BatchVerb.CHANGE),
-        wording=_wording(description),
+        wording=wording,
         lines=[_line(name, *values) for name, values in description.columns.items()]
         + [slot_change(name, *values) for name, values in description.slots.items()]
         + _term(description),
     )
-
-
-def _wording(description: Description) -> list[tuple[str, str]] | None:
-    """The word diff of the content; what is made of others is compared with their contents."""
-    if description.after is None:
-        return None
-    before = (
-        description.before
-        if description.before is not None
-        else "\n".join(source.content for source in description.sources)
-    )
-    return None if before == description.after else word_diff(before, description.after)
 
 
 def _line(name: str, before: Any, after: Any) -> FieldChange:

@@ -105,28 +105,20 @@ def excerpt(content: str, query: str, limit: int) -> SafeString:
     """At most `limit` characters of a text as HTML, the matches of a query marked; cut so that the first is seen."""
     pattern = _pattern(query) if query.strip() else None
     first = pattern.search(content) if pattern else None
-    start = _start(content, first) if first else 0
+    start = 0
+    if first:
+        # Where to cut, so that the first match stands in the first line
+        wide = len(_CHINESE_CHARACTER.findall(content, 0, first.end()))
+        if first.end() + wide > _LINE:
+            start = max(first.start() - (_BEFORE // 2 if wide > first.end() // 2 else _BEFORE), 0)
     shown = content[start : start + limit]
-    before, after = "…" if start else "", "…" if start + limit < len(content) else ""
-    return mark_safe(before + (_marked(shown, pattern) if pattern else escape(shown)) + after)  # noqa: S308 (escaped)
-
-
-def _start(content: str, first: re.Match[str]) -> int:
-    """Where to cut a text, so that its first match stands in its first line."""
-    wide = len(_CHINESE_CHARACTER.findall(content, 0, first.end()))
-    if first.end() + wide <= _LINE:
-        return 0
-    return max(first.start() - (_BEFORE // 2 if wide > first.end() // 2 else _BEFORE), 0)
-
-
-def _marked(shown: str, pattern: re.Pattern[str]) -> str:
-    """A text as HTML with its matches between <mark> and </mark>."""
-    pieces, end = [], 0
-    for match in pattern.finditer(shown):
+    pieces, end = ["…" if start else ""], 0
+    for match in pattern.finditer(shown) if pattern else ():
         if match.end() > match.start():
             pieces += [escape(shown[end : match.start()]), "<mark>", escape(match.group()), "</mark>"]
             end = match.end()
-    return "".join([*pieces, escape(shown[end:])])
+    pieces += [escape(shown[end:]), "…" if start + limit < len(content) else ""]
+    return mark_safe("".join(pieces))  # noqa: S308 (escaped)
 
 
 #: Keeps the choice in the browser, for a year.

@@ -215,28 +215,23 @@ class EntryForm(forms.ModelForm):  # type: ignore[type-arg]
         data = super().clean() or self.cleaned_data
         opened = data.get("opened_version")
         if opened is not None and opened != self.instance.version:
-            self._show_current_values(data)
+            # Keep what was typed, say what the entry says now, and let the next save win on purpose
+            text = _(
+                "Somebody changed this entry while you were editing it. What you typed is still here; below it stands "
+                "what the entry says now. Save again to put yours over it, or open it anew to drop yours."
+            )
+            self.add_error(None, text)
+            for name in set(self.changed_data) & set(data) & set(FORM_FIELDS):
+                value = display_value(Entry._meta.get_field(name), self._was[name])
+                self.add_error(name, gettext("Now it says: %(value)s") % {"value": value})
+            data_now = QueryDict(mutable=True)
+            data_now.update(self.data)
+            data_now["opened_version"] = str(self.instance.version)
+            self.data = data_now
         elif self.refusal:
             field = self.refusal.field
             self.add_error(field if field in self.fields else None, str(self.refusal))
         return data
-
-    def _show_current_values(self, data: dict[str, Any]) -> None:
-        """Keep what was typed, say what the entry says now, and let the next save win on purpose."""
-        self.add_error(
-            None,
-            _(
-                "Somebody changed this entry while you were editing it. What you typed is still here; below it stands "
-                "what the entry says now. Save again to put yours over it, or open it anew to drop yours."
-            ),
-        )
-        for name in set(self.changed_data) & set(data) & set(FORM_FIELDS):
-            value = display_value(Entry._meta.get_field(name), self._was[name])
-            self.add_error(name, gettext("Now it says: %(value)s") % {"value": value})
-        data_now = QueryDict(mutable=True)
-        data_now.update(self.data)
-        data_now["opened_version"] = str(self.instance.version)
-        self.data = data_now
 
 
 class SlotForm(forms.ModelForm):  # type: ignore[type-arg]

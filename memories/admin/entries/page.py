@@ -89,6 +89,9 @@ _RELATIONS = {
 def entry_context(entry: Entry, *, now: datetime) -> dict[str, Any]:
     """For the page of an entry: its state, its relatives and its traces."""
     policies = Policy.objects.of(entry.workspace_id)
+    # The newest answers that served it, among the last TRACES_READ of its workspace
+    recent = RecallTrace.objects.filter(workspace_id=entry.workspace_id).order_by("-created_at", "-id")
+    served_it = recent.filter(pk__in=recent.values("pk")[:TRACES_READ], served__contains=[entry.pk])
     return {
         "entry": entry,
         "state": state_of(entry, policies.end_of(entry), now),
@@ -99,7 +102,7 @@ def entry_context(entry: Entry, *, now: datetime) -> dict[str, Any]:
         "contradiction": entries.contradiction_of(entry),
         "sources": source_lines(entry.workspace_id, entry.origins),
         "relatives": _relatives(entry),
-        "traces": _traces(entry),
+        "traces": list(served_it.only("message", "created_at", "session_key")[:TRACES_SHOWN]),
         "file_card": card_of(entry),
         "index_url": index_url(),
     }
@@ -116,9 +119,9 @@ class QuoteLine:
 def quote_lines(entries: Collection[int], workspace_id: int) -> dict[int, list[QuoteLine]]:
     """The words entries rest on, in the order they were said."""
     quotes = evidence_of(entries, workspace_id)
-    found = found_events(workspace_id, sorted({quote.origin for rows in quotes.values() for quote in rows}))
+    events = found_events(workspace_id, sorted({quote.origin for rows in quotes.values() for quote in rows}))
     return {
-        pk: [QuoteLine(quote, found[quote.origin].url if quote.origin in found else "") for quote in rows]
+        pk: [QuoteLine(quote, events[quote.origin].url if quote.origin in events else "") for quote in rows]
         for pk, rows in quotes.items()
     }
 
@@ -135,13 +138,6 @@ def _relatives(entry: Entry) -> list[tuple[Any, Entry]]:
     if entry.superseded_by:
         related.append((_("replaced by"), entry.superseded_by))
     return [(how, other) for how, other in related if other.workspace_id == entry.workspace_id]
-
-
-def _traces(entry: Entry) -> list[RecallTrace]:
-    """The newest answers that served it, among the last TRACES_READ of its workspace."""
-    recent = RecallTrace.objects.filter(workspace_id=entry.workspace_id).order_by("-created_at", "-id")
-    served_it = recent.filter(pk__in=recent.values("pk")[:TRACES_READ], served__contains=[entry.pk])
-    return list(served_it.only("message", "created_at", "session_key")[:TRACES_SHOWN])
 
 
 class AddForm(ReasonForm):
