@@ -17,7 +17,7 @@ from rest_framework.response import Response
 
 from memories import exceptions as own
 from memories.api.access import admit
-from memories.api.requests import BodyTooLarge, DatabaseAway, DiskIsFull, LengthRequired, check_length
+from memories.api.requests import BodyTooLarge, DatabaseAway, DiskIsFull, LengthRequired, Unavailable, check_length
 from memories.exceptions import HistoryDiffers, PathNotAllowed, PlatformError
 from memories.offline import database
 
@@ -44,18 +44,14 @@ STATUSES: dict[type[PlatformError], int] = {
 }
 
 
-class DatabaseTooSlow(drf.APIException):
-    status_code = status.HTTP_503_SERVICE_UNAVAILABLE
+class DatabaseTooSlow(Unavailable):
     default_detail = _("This took the database too long and was given up; ask for less.")
     default_code = "too_slow"
-    wait = 5
 
 
-class ComputedTooLong(drf.APIException):
-    status_code = status.HTTP_503_SERVICE_UNAVAILABLE
+class ComputedTooLong(Unavailable):
     default_detail = _("This took too long to compute and was given up; send less at once.")
     default_code = "too_slow"
-    wait = 5
 
 
 class ExceptionHandler(StandardHandler):

@@ -159,15 +159,19 @@ def etag(row: Recorded) -> dict[str, str]:
     return {"ETag": f'"{row.version}"'}
 
 
-class DatabaseAway(APIException):
+class Unavailable(APIException):
+    """A call that may be sent again, in so many seconds: nothing is wrong with it."""
+
     status_code = status.HTTP_503_SERVICE_UNAVAILABLE
-    default_detail = _("The database does not answer; try again shortly.")
-    default_code = "database_unavailable"
     wait = 5
 
 
-class DiskIsFull(APIException):
-    status_code = status.HTTP_503_SERVICE_UNAVAILABLE
+class DatabaseAway(Unavailable):
+    default_detail = _("The database does not answer; try again shortly.")
+    default_code = "database_unavailable"
+
+
+class DiskIsFull(Unavailable):
     default_detail = _("The disk is full: nothing can be stored until there is room. Memories are read as before.")
     default_code = "disk_full"
     wait = 30

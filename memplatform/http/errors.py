@@ -18,6 +18,7 @@ from rest_framework.exceptions import APIException
 
 from memories.api.errors import ExceptionHandler, answer_outside
 from memories.api.errors import server_error as fault
+from memories.api.requests import Unavailable
 from memplatform.database import state
 
 log = structlog.get_logger(__name__)
@@ -27,11 +28,9 @@ _OF_OTHER_TABLES = {"42703", "42P01", "42883", "42P02", "0A000", "23502"}
 _PLAN_CHANGED, _DENIED = "0A000", "42501"
 
 
-class TablesDiffer(APIException):
-    status_code = status.HTTP_503_SERVICE_UNAVAILABLE
+class TablesDiffer(Unavailable):
     default_detail = _("The database is being upgraded; try again shortly.")
     default_code = "database_upgrading"
-    wait = 5
 
 
 class Handler(ExceptionHandler):

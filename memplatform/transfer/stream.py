@@ -21,12 +21,13 @@ from django.http import HttpResponse, StreamingHttpResponse
 from django.utils.translation import gettext_lazy as _
 from drf_spectacular.types import OpenApiTypes
 from psycopg_pool import PoolTimeout
-from rest_framework import serializers, status
-from rest_framework.exceptions import APIException, ErrorDetail, ValidationError
+from rest_framework import serializers
+from rest_framework.exceptions import ErrorDetail, ValidationError
 from rest_framework.renderers import JSONRenderer
 
 from memories.api.calls import Call, Method
 from memories.api.fields import StrictSerializer
+from memories.api.requests import Unavailable
 from memories.audit.models import AuditEvent, AuditRecord
 from memories.choices import Permission
 from memories.models import Scope, Workspace
@@ -154,8 +155,7 @@ LINES = "application/x-ndjson"
 PLACE = threading.BoundedSemaphore(1)
 
 
-class ExportBusy(APIException):
-    status_code = status.HTTP_503_SERVICE_UNAVAILABLE
+class ExportBusy(Unavailable):
     default_detail = _("Another export is being read; try again when it has ended.")
     default_code = "export_busy"
     wait = 30

@@ -21,8 +21,10 @@ class Refused(Exception):
 
     def __str__(self) -> str:
         """What was wrong, in sentences a model can act on."""
-        told = " ".join(f"{one['attr']}: {one['detail']}" if one.get("attr") else one["detail"] for one in self.errors)
-        return f"{told} (Retry after {self.retry_after} s.)" if self.retry_after else told
+        sentences = " ".join(
+            f"{error['attr']}: {error['detail']}" if error.get("attr") else error["detail"] for error in self.errors
+        )
+        return f"{sentences} (Retry after {self.retry_after} s.)" if self.retry_after else sentences
 
 
 @dataclass
@@ -32,13 +34,13 @@ class Api:
     http: httpx.AsyncClient
     key: str
     address: dict[str, Any]
-    told: dict[str, Any] = field(default_factory=dict)  # what listing() answered
+    listed: dict[str, Any] = field(default_factory=dict)  # what listing() answered
 
     async def listing(self) -> dict[str, Any]:
         """The tools, and the language of the workspace."""
-        if not self.told:
-            self.told = await self.call("GET", "tools", params={"form": "mcp"})
-        return self.told
+        if not self.listed:
+            self.listed = await self.call("GET", "tools", params={"form": "mcp"})
+        return self.listed
 
     async def here(self, path: str, /, **body: Any) -> Any:
         """A call that starts from this client's address; nothing a model says can name another."""
@@ -46,7 +48,7 @@ class Api:
 
     async def call(self, method: str, path: str, **request: Any) -> Any:
         headers = {"Authorization": f"Bearer {self.key}", "Host": "localhost"}
-        if language := self.told.get("language"):
+        if language := self.listed.get("language"):
             headers["Accept-Language"] = language
         try:
             answer = await self.http.request(method, f"/api/v1/{path}", headers=headers, timeout=_SECONDS, **request)

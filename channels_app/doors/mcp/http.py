@@ -21,7 +21,7 @@ from channels_app.doors.openai.speaker import address_of
 KNOWN_SECONDS, KNOWN_MOST = 60, 1_000
 _BODY_MAX = 1_048_576
 _API = "memplatform.api"
-_TOLD = {401: {"WWW-Authenticate": "Bearer"}, 405: {"Allow": "POST"}}
+_HEADERS = {401: {"WWW-Authenticate": "Bearer"}, 405: {"Allow": "POST"}}
 
 
 def make_app(http: httpx.AsyncClient, hosts: Sequence[str]) -> ASGIApp:
@@ -61,7 +61,12 @@ class Gate:
             try:
                 scope[_API] = await self._admit(scope["method"], scope["path"], Headers(scope=scope))
             except Refused as problem:
-                answer = _refusal(problem)
+                # In the shape of the API's errors
+                headers = dict(_HEADERS.get(problem.status, {}))
+                if problem.retry_after:
+                    headers["Retry-After"] = problem.retry_after
+                kind = "server_error" if problem.status >= 500 else "client_error"
+                answer = JSONResponse({"type": kind, "errors": problem.errors}, problem.status, headers)
         await answer(scope, receive, send)
 
     async def _admit(self, method: str, path: str, headers: Headers) -> Api:
@@ -79,7 +84,7 @@ class Gate:
             raise _refused(401, "not_authenticated", "A bot key is needed: Authorization: Bearer <key>.")
         key = key.strip()
         api = Api(self._http, key, address_of(headers, None) or HOME, self._known.get(key, {}))
-        self._known[key] = api.told or await api.listing()
+        self._known[key] = api.listed or await api.listing()
         return api
 
 
@@ -94,12 +99,3 @@ def _host(url: str) -> str:
 
 def _refused(status: int, code: str, detail: str) -> Refused:
     return Refused(status, [{"code": code, "detail": detail, "attr": None}])
-
-
-def _refusal(problem: Refused) -> JSONResponse:
-    """In the shape of the API's errors."""
-    headers = dict(_TOLD.get(problem.status, {}))
-    if problem.retry_after:
-        headers["Retry-After"] = problem.retry_after
-    kind = "server_error" if problem.status >= 500 else "client_error"
-    return JSONResponse({"type": kind, "errors": problem.errors}, problem.status, headers)

@@ -15,9 +15,8 @@ from mcp.shared.exceptions import MCPError
 
 from channels_app.doors.mcp.api import HOME, Api, Refused
 from channels_app.doors.openai.speaker import address_of
+from channels_app.doors.tools.wording import Words
 from memories.language import quoting
-
-Words = dict[str, str]
 
 INSTRUCTIONS = (
     "Long-term memory of this person or chat. Search it (memory_search) before you answer anything about the past, read"
@@ -108,9 +107,9 @@ async def _said_by_people(api: Api, text: str) -> str:
 
 async def _rows(api: Api, path: str, **query: Any) -> list[dict[str, Any]]:
     """The newest rows of the scopes this address reads from; of a group those of its own that it may hear."""
-    told = await api.here("scopes/resolve")
+    resolved = await api.here("scopes/resolve")
     is_group = bool(api.address.get("is_group"))
-    keys, most = ([told["chat_scope"]], _ROWS_OF_GROUP) if is_group else (told["recall"], _ROWS)
+    keys, most = ([resolved["chat_scope"]], _ROWS_OF_GROUP) if is_group else (resolved["recall"], _ROWS)
     rows: list[dict[str, Any]] = []
     for key in filter(None, keys):
         try:
@@ -126,12 +125,12 @@ async def _rows(api: Api, path: str, **query: Any) -> list[dict[str, Any]]:
 async def _is_open(api: Api, path: str, row: dict[str, Any]) -> bool:
     """Whether a group may hear it: what tells a credential, it may not."""
     try:
-        found = await api.here("tools/memory_get", path=f"{_PATHS[path]}/{row['id']}")
+        excerpt = await api.here("tools/memory_get", path=f"{_PATHS[path]}/{row['id']}")
     except Refused as problem:
         if problem.status >= 500:
             raise
         return False
-    return bool(found["found"])
+    return bool(excerpt["found"])
 
 
 def _notes(entries: list[dict[str, Any]]) -> str:
@@ -144,9 +143,9 @@ def _notes(entries: list[dict[str, Any]]) -> str:
 def _days(events: list[dict[str, Any]]) -> str:
     """By day, the latest first."""
     lines: dict[str, list[str]] = {}
-    for event in sorted(events, key=lambda one: str(one["date"]), reverse=True):
+    for event in sorted(events, key=lambda event: str(event["date"]), reverse=True):
         lines.setdefault(event["date"], []).append(f"- {quoting.as_item(event['content'])}")
-    return "\n\n".join("\n".join([f"# {day}", *told]) for day, told in lines.items())
+    return "\n\n".join("\n".join([f"# {day}", *of_day]) for day, of_day in lines.items())
 
 
 async def _whole_note(api: Api, path: str) -> str | None:
@@ -173,8 +172,8 @@ def make_server(api_of: Callable[[Context], Api], lifespan: Any = no_lifespan) -
     """A server of MCP; `api_of` tells with whose key and address a request is made."""
 
     async def list_tools(context: Context, _params: Any) -> types.ListToolsResult:
-        told = await _or_error(api_of(context).listing())
-        return types.ListToolsResult(tools=[types.Tool.model_validate(tool) for tool in told["tools"]])
+        listing = await _or_error(api_of(context).listing())
+        return types.ListToolsResult(tools=[types.Tool.model_validate(tool) for tool in listing["tools"]])
 
     async def call_tool(context: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
         try:
@@ -229,22 +228,18 @@ async def _or_error(call: Awaitable[Answer]) -> Answer:
 
 async def _call(api: Api, name: str, arguments: dict[str, Any]) -> types.CallToolResult:
     if name not in CALLS:
-        return _of_tool(await api.here("tools/call", call={"type": "tool_use", "name": name, "input": arguments}))
-    told = await api.listing()
-    (tool,) = (one for one in told["tools"] if one["name"] == name)
+        called = await api.here("tools/call", call={"type": "tool_use", "name": name, "input": arguments})
+        (outcome,) = called["answers"]
+        data = {"errors": outcome["errors"]} if outcome["is_error"] else outcome["result"]
+        return _result(outcome["message"]["content"], data, is_error=outcome["is_error"])
+    listing = await api.listing()
+    (tool,) = (listed for listed in listing["tools"] if listed["name"] == name)
     if unknown := sorted(arguments.keys() - tool["inputSchema"]["properties"].keys()):
         problem = {"code": "unknown", "detail": "There is no such argument."}
         raise Refused(400, [{**problem, "attr": argument} for argument in unknown])
     path, text = CALLS[name]
     answer = await api.here(path, **arguments)
-    return _result(answer[text] or NOT_FOUND[told["language"]], answer)
-
-
-def _of_tool(answer: dict[str, Any]) -> types.CallToolResult:
-    """What became of a model's call."""
-    (one,) = answer["answers"]
-    data = {"errors": one["errors"]} if one["is_error"] else one["result"]
-    return _result(one["message"]["content"], data, is_error=one["is_error"])
+    return _result(answer[text] or NOT_FOUND[listing["language"]], answer)
 
 
 def _result(text: str, data: Any, *, is_error: bool = False) -> types.CallToolResult:
@@ -254,8 +249,8 @@ def _result(text: str, data: Any, *, is_error: bool = False) -> types.CallToolRe
 
 async def _prompt(api: Api) -> types.GetPromptResult:
     """The question with the profile under it."""
-    known = await profile(api) or await nothing(api)
-    text = types.TextContent(text=ASKED[(await api.listing())["language"]].format(profile=known))
+    lines = await profile(api) or await nothing(api)
+    text = types.TextContent(text=ASKED[(await api.listing())["language"]].format(profile=lines))
     return types.GetPromptResult(messages=[types.PromptMessage(role="user", content=text)])
 
 

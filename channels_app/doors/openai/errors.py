@@ -9,6 +9,8 @@ from rest_framework import status
 from rest_framework.exceptions import APIException
 from rest_framework.response import Response
 
+from memories.api.requests import Unavailable
+
 
 class ProxyOff(APIException):
     status_code = status.HTTP_404_NOT_FOUND
@@ -22,8 +24,7 @@ class ModelNotAllowed(APIException):
     default_code = "model_not_found"
 
 
-class ProxyFull(APIException):
-    status_code = status.HTTP_503_SERVICE_UNAVAILABLE
+class ProxyFull(Unavailable):
     default_detail = _("Too many chats go on at once; try again shortly.")
     default_code = "proxy_full"
     wait = 1
