@@ -34,7 +34,7 @@ from channels_app.doors.tools.registry import (
     MEMORY_UPDATE,
     Form,
     Tool,
-    told_to,
+    definitions_for,
 )
 from memories.api import fields
 from memories.api.calls import Call, Method
@@ -69,7 +69,7 @@ class ToolsQuery(fields.StrictSerializer):
 def list_tools(call: Call, outage: Outage | None = None) -> Response:
     """They are the same whether the database is there or not."""
     form, language = Form(call.query["form"]), call.query.get("language", call.caller.language)
-    tools = [tool.definition(form, language) for tool in told_to(form)]
+    tools = [tool.definition(form, language) for tool in definitions_for(form)]
     if form == Form.MCP:
         tools = [{**tool, "outputSchema": json_schema(SHAPES[tool["name"]])} for tool in tools]
     return Response(ToolsAnswer.of(form=form.value, language=language, tools=tools))

@@ -266,6 +266,6 @@ MCP_CALLS: dict[str, Definition] = {
 }
 
 
-def told_to(form: Form) -> list[Definition]:
+def definitions_for(form: Form) -> list[Definition]:
     """What models are told of in this form."""
     return [*TOOLS.values(), *([*MCP_CALLS.values(), *MCP_TOOLS.values()] if form == Form.MCP else [])]
