@@ -52,16 +52,23 @@ class Found:
 
 def linked(workspace: Workspace, identities: Iterable[Identity]) -> list[Identity]:
     """These identities, and all that are linked to the same person: who is erased is erased whole."""
-    every = with_linked(workspace.pk, [Peer(one.platform, one.peer) for one in identities])
-    shared = {Peer(one.platform, one.peer): one.person.scope_key for one in identities_of(workspace.pk, every)}
+    every = with_linked(workspace.pk, [Peer(identity.platform, identity.peer) for identity in identities])
+    shared = {
+        Peer(identity.platform, identity.peer): identity.person.scope_key
+        for identity in identities_of(workspace.pk, every)
+    }
     return [Identity(peer.platform, peer.peer, shared.get(peer, "")) for peer in every]
 
 
 def as_json(identities: Iterable[Identity]) -> list[dict[str, str]]:
     """As an erasure keeps them while it runs."""
     return [
-        {"platform": one.platform, "peer": one.peer, **({"shared": one.shared} if one.shared else {})}
-        for one in identities
+        {
+            "platform": identity.platform,
+            "peer": identity.peer,
+            **({"shared": identity.shared} if identity.shared else {}),
+        }
+        for identity in identities
     ]
 
 
@@ -72,17 +79,21 @@ def from_json(rows: Iterable[dict[str, str]]) -> list[Identity]:
 
 def hashes(workspace_id: int, identities: Iterable[Identity]) -> list[str]:
     """By which a name can be compared with a certificate."""
-    return sorted(suppression.digest(workspace_id, "person", one.platform, one.peer) for one in identities)
+    return sorted(
+        suppression.digest(workspace_id, "person", identity.platform, identity.peer) for identity in identities
+    )
 
 
 def own_keys(workspace: Workspace, identities: Iterable[Identity]) -> list[str]:
     """The keys of all scopes that are a person's alone, whatever rules their channels had. Raises PersonUnclear."""
     every = list(identities)
     try:
-        keys = peers.own_keys(workspace.pk, [Peer(one.platform, one.peer) for one in every], of_sessions=True)
+        keys = peers.own_keys(
+            workspace.pk, [Peer(identity.platform, identity.peer) for identity in every], of_sessions=True
+        )
     except InvalidAddress as problem:
         raise PersonUnclear(str(problem)) from problem
-    return sorted({*keys, *(one.shared for one in every if one.shared)})
+    return sorted({*keys, *(identity.shared for identity in every if identity.shared)})
 
 
 def search(workspace: Workspace, words: str) -> list[Found]:
@@ -90,24 +101,28 @@ def search(workspace: Workspace, words: str) -> list[Found]:
     words = words.strip()
     if not words:
         return []
-    found: dict[Identity, set[str]] = {}
+    names_by_identity: dict[Identity, set[str]] = {}
     if ":" in words:
-        found.setdefault(Identity.parse(words), set())
+        names_by_identity.setdefault(Identity.parse(words), set())
     spoken = SessionEvent.objects.filter(workspace=workspace, sender_id__icontains=words).order_by()
     for platform, peer in spoken.values_list("session__platform", "sender_id").distinct()[:FOUND_MOST]:
         if platform:
-            found.setdefault(Identity(platform, peer), set())
+            names_by_identity.setdefault(Identity(platform, peer), set())
     entries = Entry.objects.filter(workspace=workspace).exclude(sender_id="").exclude(channel="").order_by()
-    told = entries.filter(Q(speaker__icontains=words) | Q(sender_id__icontains=words))
-    for platform, peer, speaker in told.values_list("channel", "sender_id", "speaker").distinct()[:FOUND_MOST]:
-        found.setdefault(Identity(platform, peer), set()).update([speaker] if speaker else [])
-    return [one for one in (_shown(workspace, identity, names) for identity, names in sorted(found.items())) if one]
+    by_name = entries.filter(Q(speaker__icontains=words) | Q(sender_id__icontains=words))
+    for platform, peer, speaker in by_name.values_list("channel", "sender_id", "speaker").distinct()[:FOUND_MOST]:
+        names_by_identity.setdefault(Identity(platform, peer), set()).update([speaker] if speaker else [])
+    return [
+        shown
+        for shown in (_shown(workspace, identity, names) for identity, names in sorted(names_by_identity.items()))
+        if shown
+    ]
 
 
 def _shown(workspace: Workspace, identity: Identity, names: Iterable[str]) -> Found | None:
-    said = Entry.objects.filter(workspace=workspace, channel=identity.platform, sender_id=identity.peer)
+    by_sender = Entry.objects.filter(workspace=workspace, channel=identity.platform, sender_id=identity.peer)
     own = Scope.objects.filter(workspace=workspace, key__in=own_keys(workspace, [identity]), kind=ScopeKind.USER)
-    memories = Entry.objects.filter(Q(pk__in=said) | Q(scope__in=own), workspace=workspace).count()
+    memories = Entry.objects.filter(Q(pk__in=by_sender) | Q(scope__in=own), workspace=workspace).count()
     is_known = memories or own or SessionEvent.objects.filter(workspace=workspace, sender_id=identity.peer).exists()
     return Found(identity, tuple(sorted(names)), memories) if is_known else None
 

@@ -164,9 +164,9 @@ def _left_out(left_out: AllLeftOut) -> Iterator[str]:
         return
     yield _("Left out: %(count)d.") % {"count": left_out.count}
     named = left_out.first[:NAMED]
-    for one in named:
-        place = f"{one.path}:{one.line}" if one.line else one.path
-        why = " ".join(filter(None, [str(one.reason.label), f"({one.detail})" if one.detail else ""]))
+    for left in named:
+        place = f"{left.path}:{left.line}" if left.line else left.path
+        why = " ".join(filter(None, [str(left.reason.label), f"({left.detail})" if left.detail else ""]))
         yield "  " + _("%(place)s: %(why)s") % {"place": place or "—", "why": why}
     if left_out.count > len(named):
         yield "  " + _("and %(n)d more") % {"n": left_out.count - len(named)}
@@ -174,8 +174,9 @@ def _left_out(left_out: AllLeftOut) -> Iterator[str]:
 
 def _as_json(report: ImportReport | TransferReport) -> dict[str, Any]:
     first = [
-        {"path": one.path, "line": one.line, "reason": one.reason.value} | ({"why": one.detail} if one.detail else {})
-        for one in report.left_out
+        {"path": left.path, "line": left.line, "reason": left.reason.value}
+        | ({"why": left.detail} if left.detail else {})
+        for left in report.left_out
     ]
     left_out = {"left_out": first, "left_out_count": report.left_out.count}
     if isinstance(report, TransferReport):
