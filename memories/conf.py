@@ -43,6 +43,7 @@ class MemorySettings:
 
     # extraction (D5)
     AUTO_EXTRACT: bool = True  # off: turns no longer enter the buffer; what is in it is still extracted
+    FACTS_IN_OWN_WORDS: bool = True  # without a model: what people surely say about themselves becomes a fact
     QUIET_GAP: timedelta = timedelta(minutes=3)  # a conversation that was quiet for so long is extracted
     TOKEN_CAP: int = 6_000  # of the turns extracted together; more would bury what matters
     SUMMARY_CHARS: int = 200  # of what is told of one day

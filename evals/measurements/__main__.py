@@ -7,6 +7,7 @@ from benchmarks.harness import BUNDLED, DATABASE, HASHED, PLATFORM
 
 MEASUREMENTS = {
     "answerable": (DATABASE, BUNDLED),
+    "lasting": (DATABASE, HASHED),
     "references": (DATABASE, BUNDLED),
     "notes_recall": (DATABASE, BUNDLED),
     "compression": (DATABASE, HASHED),

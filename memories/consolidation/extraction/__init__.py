@@ -1,7 +1,8 @@
 """What waits in the buffer becomes facts, and events of days (D5).
 
 With a model: one question an extraction batch, outside any transaction; its answer and the end of the extraction batch
-are one transaction. Without one: the most telling sentences of each day. A model that is configured is waited for: an
+are one transaction. Without one: the most telling sentences of each day, and what people say about themselves in words
+rules are sure of. A model that is configured is waited for: an
 extraction batch it gives no answer for is tried again, ever later, for about a day; one whose answer cannot be used is
 parked at once, unless only some of its facts cannot: these are left out and counted. When its budget is spent,
 extraction batches wait for the workspace's midnight.
@@ -24,6 +25,7 @@ from memories.consolidation import buffer
 from memories.consolidation.extraction import model, storage
 from memories.consolidation.extraction.findings import Checker, ExtractionResult, objection_of, verify
 from memories.consolidation.extraction.model import describe_days, summarise_days
+from memories.consolidation.extraction.own_words import find_in_own_words
 from memories.consolidation.extraction.ownership import merge_messages, split_by_scope
 from memories.exceptions import AnswerInvalid, BudgetSpent, ModelFailed, PlatformError
 from memories.llm.run import Clock, Report
@@ -132,7 +134,8 @@ def extract(batch: ExtractionBatch, *, now: datetime) -> ExtractionResult:
     scopes = split_by_scope(batch.turns.all())
     messages = merge_messages(scopes)
     if not messages or not model.is_on():
-        return ExtractionResult([day for scoped in scopes for day in summarise_days(scoped, workspace.zone())])
+        days = [day for scoped in scopes for day in summarise_days(scoped, workspace.zone())]
+        return ExtractionResult(days, find_in_own_words(scopes) if conf.FACTS_IN_OWN_WORDS else [])
     question = model.build_question(messages, scopes)
     checker = Checker(question, scopes, workspace.zone())
     objection = objection_of(checker)

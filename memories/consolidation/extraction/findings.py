@@ -197,7 +197,8 @@ class Finding:
 
     @property
     def is_verified(self) -> bool:
-        return self.draft.verification == Verification.VERIFIED
+        """Whether nobody has to look at its words again: a reader bore it out, or it is the person's own words."""
+        return self.draft.verification in (Verification.VERIFIED, Verification.NONE)
 
 
 @dataclass

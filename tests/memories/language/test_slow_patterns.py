@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from memories.conf import MemorySettings
-from memories.language import compare, names
+from memories.language import compare, lasting, names
 from memories.recall import gate, people
 from tests.support import pumped
 from tests.support.pumped import Used
@@ -31,6 +31,11 @@ BOUNDS = {
     "memories.language.amounts:": 100,  # an amount that was read before
     "memories.conf:": 1_000,  # what an operator sets
 }
+BOUNDS |= {
+    f"memories.language.lasting.{name}": lasting.SENTENCE_CHARS
+    for name in ("_ENGLISH", "_CHINESE", "_UNSURE", "_PASSING", "_GAP", "_CLAUSE")
+}
+BOUNDS["memories.language.lasting._BORROWED"] = lasting.MESSAGE_CHARS
 #: What is longer is no statement about one thing.
 BOUNDS |= {
     f"memories.language.{name}": 600

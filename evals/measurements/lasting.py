@@ -1,0 +1,55 @@
+"""How often is a sentence that becomes a fact in a person's own words one that lasts, and how many of those are found?
+
+Of `evals/data`, or of a folder of sets in the same form (`lasting.LANGUAGE.jsonl`, `passing.LANGUAGE.jsonl`), or of
+`messages_LANGUAGE.jsonl`, in which `lasting` lists the sentences of each text that last.
+"""
+
+import argparse
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+from memories.language.lasting import lasting_sentences
+
+DATA = Path(__file__).parent.parent / "data"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--sets", type=Path, default=DATA, help="the folder with the sets")
+    parser.add_argument("--show", action="store_true", help="also print what is wrong and what is missed")
+
+
+def main(options: argparse.Namespace) -> None:
+    for language in ("en", "zh"):
+        taken = right = lasting = 0
+        for text, wanted in read(options.sets, language):
+            found = lasting_sentences(text)
+            fitting = [sentence for sentence in found if any(fits(sentence, part) for part in wanted)]
+            missed = [part for part in wanted if not any(fits(sentence, part) for sentence in found)]
+            taken, right, lasting = taken + len(found), right + len(fitting), lasting + len(wanted)
+            if options.show:
+                for kind, sentences in (("wrong", [one for one in found if one not in fitting]), ("missed", missed)):
+                    for sentence in sentences:
+                        print(f"{language} {kind}: {sentence}")
+        precision = f"{right / taken:.2f}" if taken else "-"
+        print(f"{language}: {right} of {taken} taken are right ({precision}), of {lasting} that last")
+
+
+def read(folder: Path, language: str) -> Iterator[tuple[str, list[str]]]:
+    """Each text, and the sentences of it that last."""
+    messages = folder / f"messages_{language}.jsonl"
+    if messages.exists():
+        for line in messages.read_text(encoding="utf-8").splitlines():
+            case = json.loads(line)
+            yield case["text"], case["lasting"]
+        return
+    for name in ("lasting", "passing"):
+        for line in (folder / f"{name}.{language}.jsonl").read_text(encoding="utf-8").splitlines():
+            text = json.loads(line)["text"]
+            yield text, [text] if name == "lasting" else []
+
+
+def fits(sentence: str, part: str) -> bool:
+    """Whether a sentence that was taken holds one that lasts, or is part of it."""
+    one, other = ("".join(text.casefold().split()).strip(".。!！") for text in (sentence, part))
+    return one in other or other in one

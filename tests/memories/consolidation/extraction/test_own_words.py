@@ -1,0 +1,114 @@
+"""What people say about themselves, without a model: facts in their own words, as the rules are sure of them (D5)."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from memories import batches
+from memories.models import Batch, Entry, Evidence
+from tests.conftest import GROUP, NOW, TELEGRAM, Api
+from tests.memories.consolidation.buffer.conversations import QUIET, extract, say
+
+pytestmark = pytest.mark.django_db
+LATER = NOW + timedelta(days=20)
+
+
+@pytest.fixture(autouse=True)
+def clock(settings: Any) -> None:
+    settings.TEST_CLOCK = True
+
+
+def facts() -> dict[str, str]:
+    """The facts in use, with the key of the scope of each."""
+    rows = Entry.objects.live().filter(type="fact").order_by("pk")
+    return dict(rows.values_list("content", "scope__key"))
+
+
+def test_a_sentence_about_oneself_becomes_a_fact_and_the_request_beside_it_does_not(api: Api) -> None:
+    say(api, "Can you suggest a dinner? I'm allergic to peanuts. And quickly please", "A risotto.")
+    say(api, "帮我推荐一家店。我对海鲜过敏，别选海鲜馆。", "好的。")
+    extract()
+    assert facts() == dict.fromkeys(["I'm allergic to peanuts.", "我对海鲜过敏，别选海鲜馆。"], "telegram:direct_u42")
+
+
+def test_a_fact_rests_on_its_message_and_has_no_end(api: Api) -> None:
+    say(api, "Thanks! My name is Katja. What next?", "Hello Katja.")
+    extract()
+    (fact,) = Entry.objects.live().filter(type="fact")
+    (turn,) = Entry.objects.live().filter(type="chat_turn")
+    assert fact.expires_at is None
+    assert set(fact.origins) < set(turn.origins)
+    words = Evidence.objects.get(entry=fact)
+    assert (words.quote, words.start) == ("My name is Katja", len("Thanks! "))
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "Am I allergic to nuts?",
+        "My doctor says I'm allergic to nuts",
+        "If I lived in Rome I'd walk more",
+        "I'm allergic to Mondays lol",
+        'Please translate: "I live in Rome and I work as a nurse."',
+        "Pretend I'm a pirate. I live in Tortuga.",
+        "I'm in Berlin until tomorrow, I live in the hotel",
+        "我对花生过敏吗？",
+        "听说我对花生过敏",
+        "如果我住在海南就好了",
+        "把这句话翻译成英文：我住在杭州。",
+        "我今天住在杭州的酒店",
+    ],
+)
+def test_what_is_not_sure_stays_in_its_conversation(api: Api, message: str) -> None:
+    say(api, message, "OK.")
+    extract()
+    assert facts() == {}
+
+
+def test_what_is_said_again_is_one_fact(api: Api) -> None:
+    say(api, "I live in Rome.", "Nice.")
+    extract()
+    say(api, "By the way. I live in Rome!", "I know.", at=LATER)
+    extract(LATER + QUIET)
+    assert list(facts()) == ["I live in Rome."]
+
+
+def test_what_is_said_anew_replaces_what_was_said_and_one_undo_brings_it_back(api: Api) -> None:
+    say(api, "I live in Rome.", "Nice.")
+    extract()
+    say(api, "I live in Oslo now, for good. I live in Oslo.", "Cold.", at=LATER)
+    extract(LATER + QUIET)
+    assert list(facts()) == ["I live in Oslo."]
+    batch = Batch.objects.latest("pk")
+    batches.apply_batch(batches.plan_undo(batch, actor="user:ann", now=LATER), now=LATER)
+    assert list(facts()) == ["I live in Rome."]
+
+
+def test_in_a_group_it_is_the_speakers_own_and_stays_in_that_chat(api: Api) -> None:
+    say(api, "I'm a vegetarian.", "Noted.", address=GROUP, slots={"speaker": "Amy"})
+    extract()
+    (fact,) = Entry.objects.live().filter(type="fact")
+    assert fact.scope.key == "telegram:direct_u42" and fact.chats == ["telegram:mybot:group_g1"]
+
+
+def test_a_wish_to_keep_is_kept_once_and_a_secret_is_in_no_fact(api: Api) -> None:
+    say(api, "Please remember: I'm allergic to latex.", "I will.")
+    say(api, "I use the server with password hunter2Xk9Qz", "OK.")
+    extract()
+    assert not [content for content in facts() if "[secret]" in content or "latex" in content]
+
+
+def test_an_operator_can_turn_it_off(api: Api, settings: Any) -> None:
+    settings.MEMORY_FACTS_IN_OWN_WORDS = False
+    say(api, "I live in Rome.", "Nice.")
+    extract()
+    assert facts() == {}
+
+
+def test_a_month_later_the_bot_still_knows_it(api: Api) -> None:
+    say(api, "Hm. My sister is called Ana. What was I saying?", "Your sister.")
+    extract()
+    asked = {"address": {**TELEGRAM, "chat": "another"}, "message": "What is my sister called?"}
+    found = api.post("recall", asked, **{"X-Memplatform-Now": (NOW + timedelta(days=400)).isoformat()}).json()
+    assert [memory["content"] for memory in found["memories"]][:1] == ["My sister is called Ana."]
