@@ -29,17 +29,18 @@ class Client:
     """A bot that writes or asks, one call after the other."""
 
     house: House
-    name: str
+    peer: str
     key: str
     writes: bool
     took: Milliseconds = field(default_factory=list)
     refused: Counter[int] = field(default_factory=Counter)
+    degraded: Counter[str] = field(default_factory=Counter)  # answers to questions, by the part they did without
 
     def run(self, until: float) -> None:
-        pick = random.Random(f"{self.name} {until}")
+        pick = random.Random(f"{self.peer} {self.writes} {until}")
         while time.monotonic() < until:
             said = words(pick)
-            body = turn(self.name, said)
+            body = turn(self.peer, said)
             if not self.writes:
                 body = {"address": body["address"], "message": f"what was it about {said[:30]}?"}
             begun = time.monotonic()
@@ -47,6 +48,7 @@ class Client:
             answer = self.house.post("turns" if self.writes else "recall", body, **headers)
             if answer.status in (200, 201):
                 self.took.append((time.monotonic() - begun) * 1000)
+                self.degraded.update([] if self.writes else answer.json()["degraded"] or ["none"])
             else:
                 self.refused[answer.status] += 1
 
@@ -81,7 +83,8 @@ def main(house: House, options: argparse.Namespace) -> None:
 
 
 def crowd(house: House, key: str, name: str, count: int) -> list[Client]:
-    return [Client(house, f"{name}{n}", key, writes=bool(n % 2)) for n in range(count)]
+    """Half of them ask the memories the other half writes."""
+    return [Client(house, f"{name}{n // 2}", key, writes=n % 2 == 0) for n in range(count)]
 
 
 def run(clients: list[Client], seconds: float) -> None:
@@ -109,5 +112,8 @@ def report(name: str, clients: list[Client]) -> float:
     took = [value for client in clients for value in client.took]
     refused = sum((client.refused for client in clients), Counter[int]())
     p50, p95 = (percentile(took, part) for part in (50, 95))
-    print(f"{name:40}{len(took):6} calls, p50 {p50:7.0f} ms, p95 {p95:7.0f} ms; refused {dict(refused)}")
+    degraded = sum((client.degraded for client in clients), Counter[str]())
+    without = {part: f"{count / max(1, degraded.total()):.0%}" for part, count in degraded.items() if part != "none"}
+    print(f"{name:40}{len(took):6} calls, p50 {p50:7.0f} ms, p95 {p95:7.0f} ms;", end=" ")
+    print(f"refused {dict(refused)}, without {without}")
     return p95

@@ -154,6 +154,7 @@ class MemorySettings:
 
     # embedding (A12, A13)
     EMBED_RECALL_SECONDS: float = 0.150  # all providers together; then keywords answer alone
+    EMBED_RECALL_MOST_SECONDS: float = 0.6  # as long as that where this machine usually takes longer
     EMBED_PENDING_SECONDS: float = 0.3  # that a question waits for the vectors of what was said seconds ago; 0: never
     EMBED_WRITE_SECONDS: float = 3.0
     EMBED_BATCH: int = 16

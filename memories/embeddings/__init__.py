@@ -19,11 +19,14 @@ from cachetools import LRUCache
 from django.conf import settings
 from django.utils.module_loading import import_string
 
+from memories.conf import conf
 from memories.embeddings import base
 from memories.embeddings.base import Breaker, Provider
 from memories.exceptions import EmbedderFailed
 
 log = logging.getLogger(__name__)
+#: How much of a new duration counts in the usual one, and how many times the usual one a question may take.
+NEWEST_SHARE, USUAL_TIMES = 0.2, 3.0
 QUERY_CACHE = 1_024  # questions a process remembers the vectors of
 BEGUN_MOST = 64
 
@@ -45,6 +48,8 @@ _breakers: dict[str, Breaker] = {}
 _queries: LRUCache[tuple[str, Space, str], list[float]] = LRUCache(QUERY_CACHE)
 #: Questions that are being embedded since before anybody waited for their vectors.
 _begun: LRUCache[tuple[str, Space, str], "Future[list[list[float]]]"] = LRUCache(BEGUN_MOST)
+#: The seconds a question usually takes, by provider, with those nobody waited for.
+_usual: dict[str, float] = {}
 _lock = threading.Lock()
 
 
@@ -90,6 +95,17 @@ def providers_in(space: Space | None) -> list[Provider]:
     """The providers whose vectors may be compared with each other; None: those of the first one's model."""
     usable = providers()
     return [p for p in usable if space_of(p) == (space or space_of(usable[0]))]
+
+
+def query_seconds() -> float:
+    """How long a question may take to embed: as configured, longer where this machine usually takes longer.
+
+    A machine that is busy embeds late, and an answer by meaning that comes late is better than one by words alone; up
+    to MEMORY_EMBED_RECALL_MOST_SECONDS. A provider that gives no answer at all makes no limit longer.
+    """
+    provider = main_provider()
+    usual = _usual.get(provider.name, 0.0) if provider else 0.0
+    return max(conf.EMBED_RECALL_SECONDS, min(USUAL_TIMES * usual, conf.EMBED_RECALL_MOST_SECONDS))
 
 
 def begin_query(text: str, *, seconds: float) -> None:
@@ -152,13 +168,18 @@ def forget() -> None:
     """Begin anew: breakers closed, remembered questions dropped (tests, changed settings)."""
     _providers.cache_clear()
     _breakers.clear()
+    _usual.clear()
     with _lock:
         _queries.clear()
         _begun.clear()
 
 
 def _query_vectors(provider: Provider, text: str, seconds: float) -> list[list[float]]:
-    return [provider.embed_query(text, seconds=seconds)]
+    begun = time.monotonic()
+    vector = provider.embed_query(text, seconds=seconds)
+    took = time.monotonic() - begun
+    _usual[provider.name] = took * NEWEST_SHARE + _usual.get(provider.name, 0.0) * (1 - NEWEST_SHARE)
+    return [vector]
 
 
 def _passage_vectors(provider: Provider, texts: list[str], seconds: float) -> list[list[float]]:

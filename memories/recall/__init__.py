@@ -22,6 +22,7 @@ from uuid import UUID
 from cachetools import LRUCache
 from django.db import OperationalError, connection
 
+from memories import embeddings
 from memories.choices import NeedMode
 from memories.conf import conf
 from memories.language import persons
@@ -137,7 +138,7 @@ def recall(
     `recorded` leaves no trace: it was asked to measure, not to answer.
     """
     begun = time.perf_counter()
-    patience = conf.EMBED_RECALL_SECONDS if embed_seconds is None else embed_seconds
+    patience = embeddings.query_seconds() if embed_seconds is None else embed_seconds
     search = Search(query, now, zone, patience, recorded and traces.is_sampled())
     if query.as_of is None:
         query, result, key = _answer(search)

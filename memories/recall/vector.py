@@ -27,7 +27,7 @@ from memories.language import persons, text
 from memories.models import EmbeddingModel, Scope
 from memories.models.entry import LIVE_SQL
 from memories.recall.gate import decide
-from memories.recall.query import RECENTLY, Search, searched_part
+from memories.recall.query import RECENTLY, Query, Search, searched_part
 from memories.recall.question import expanded, person_lines
 
 if TYPE_CHECKING:
@@ -41,6 +41,7 @@ CENTROIDS_CACHED = 512  # scopes a process remembers
 CENTROID_SECONDS = 300.0
 CENTROID_SECONDS_UNTIL_COMPLETE = 5.0  # while rows wait for their vectors
 CENTROID_GROWTH = 1.1
+FEW_TO_WAIT_FOR = 45  # memories of scopes up to which a conversation waits for its own vectors
 PENDING_STEP = 0.02  # seconds between two looks
 PENDING_REST = 5.0  # seconds without waiting after it did not help
 
@@ -53,11 +54,12 @@ SELECT scope.id, mean.rows, mean.vector FROM unnest(%s::bigint[]) AS scope (id) 
         WHERE e.scope_id = scope.id AND {LIVE_SQL} AND i.model_id = %s AND NOT i.is_echo
         ORDER BY e.created_at DESC, e.fingerprint LIMIT %s) newest) mean
 """  # noqa: S608 (names of ours)
-#: By the index of a scope's entries by their time: a handful of rows.
+#: By the index of a scope's entries by their time: a handful of rows. A session that asks does not wait for its own.
 _PENDING = """
 SELECT EXISTS (
     SELECT 1 FROM memories_entry e JOIN memories_entryindex i ON i.entry_id = e.id
     WHERE e.scope_id = ANY(%(scopes)s::bigint[]) AND e.created_at > %(since)s AND e.created_at <= %(now)s
+        AND (%(session)s = '' OR e.session_id <> %(session)s)
         AND (i.model_id IS NULL OR i.model_id <> (
             SELECT m.id FROM memories_embeddingmodel m WHERE m.name = %(name)s AND m.dimension = %(dimension)s))
 )
@@ -215,19 +217,23 @@ class PendingWait:
     """A moment's patience for the vectors of what was said just now (A13).
 
     A turn is found by its words at once and by its meaning a moment later. Who asks within seconds of telling waits
-    that moment. Where waiting did not help, this process does not wait again for a while: then the embedder is behind,
-    and more patience would only make every answer late.
+    that moment; but not for the conversation it is asked in, which whoever asks has in sight, once there is more to
+    look in (`window_of`). Where waiting did not help, this process does not wait again for a while: then the embedder
+    is behind, and more patience would only make every answer late.
     """
 
     def __init__(self) -> None:
         self._rests_until = 0.0  # by the monotonic clock
 
-    def wait(self, scopes: Sequence[int], by: Provider, *, now: datetime, seconds: float) -> bool:
-        """Wait until what was said just now has its vectors, but no longer; whether some are still missing."""
+    def wait(self, scopes: Sequence[int], by: Provider, *, now: datetime, seconds: float, window: str = "") -> bool:
+        """Wait until what was said just now has its vectors, but no longer; whether some are still missing.
+
+        `window` is a session whose messages whoever asks has in sight: none of these is waited for.
+        """
         if seconds <= 0 or not scopes:
             return False
         deadline = time.monotonic() + seconds
-        while pending := _is_pending(scopes, by, now):
+        while pending := _is_pending(scopes, by, now, window):
             at = time.monotonic()
             if at < self._rests_until:
                 break
@@ -245,8 +251,14 @@ class PendingWait:
 pending_wait = PendingWait()
 
 
-def _is_pending(scopes: Sequence[int], by: Provider, now: datetime) -> bool:
-    parameters: dict[str, Any] = {"scopes": list(scopes), "since": now - RECENTLY, "now": now}
+def window_of(query: Query) -> str:
+    """The session whose messages whoever asks has in sight; of a young memory none: what was just told may be all."""
+    is_young = sum(scope.entry_count for scope in query.scopes) <= FEW_TO_WAIT_FOR
+    return "" if is_young else query.session_key
+
+
+def _is_pending(scopes: Sequence[int], by: Provider, now: datetime, window: str) -> bool:
+    parameters: dict[str, Any] = {"scopes": list(scopes), "since": now - RECENTLY, "now": now, "session": window}
     with connection.cursor() as cursor:
         cursor.execute(_PENDING, parameters | {"name": by.model, "dimension": by.dimension})
         return bool(cursor.fetchone()[0])
@@ -266,7 +278,7 @@ def begin_embedding(message: str) -> None:
     """
     if decide(message).retrieve and not any(persons.mentioned(message)):
         plain = text.last_tokens(person_lines(searched_part(message)), conf.EMBED_QUERY_TOKENS)
-        embeddings.begin_query(plain, seconds=conf.EMBED_RECALL_SECONDS)
+        embeddings.begin_query(plain, seconds=embeddings.query_seconds())
 
 
 def vector_of(search: Search, message: str, result: "Recall") -> CentredQuery | None:
@@ -284,7 +296,9 @@ def vector_of(search: Search, message: str, result: "Recall") -> CentredQuery | 
     may_be_pending = patience > 0 and query.as_of is None and (opening.may_be_pending or space is None)
     if may_be_pending:
         with result.timed("pending"):
-            is_pending = pending_wait.wait(query.scope_ids, provider, now=search.now, seconds=patience)
+            is_pending = pending_wait.wait(
+                query.scope_ids, provider, now=search.now, seconds=patience, window=window_of(query)
+            )
         if is_pending:
             result.degraded.append(PENDING)
     if space is None:

@@ -287,3 +287,31 @@ def test_an_endpoint_without_an_address_is_no_embedder(api: Api, settings: Any) 
     use(settings, "memories.embeddings.compatible.OpenAICompatible")
     save(api, "my cat is called Mochi")
     assert ask(api)["degraded"] == ["embedding"]
+
+
+def test_a_machine_that_usually_takes_longer_is_given_longer_up_to_a_limit(api: Api, settings: Any) -> None:
+    class Slow(Deterministic):
+        seconds = 0.12
+
+        def embed_query(self, text: str, *, seconds: float) -> list[float]:
+            time.sleep(Slow.seconds)
+            return super().embed_query(text, seconds=seconds)
+
+    settings.MEMORY_EMBED_RECALL_SECONDS, settings.MEMORY_EMBED_RECALL_MOST_SECONDS = 0.06, 0.25
+    settings.MEMORY_EMBEDDERS = []
+    slow = Slow()
+    embeddings._providers.cache_clear()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(embeddings, "providers", lambda: [slow])
+        assert embeddings.query_seconds() == 0.06
+        late = [embeddings.embed_query(f"question {n}", seconds=embeddings.query_seconds()) for n in range(2)]
+        assert late == [None, None]
+        time.sleep(0.3)  # they end all the same, and tell how long they took
+        embeddings._breakers.clear()
+        assert embeddings.query_seconds() > 0.06
+        for n in range(5):
+            embeddings.embed_query(f"more {n}", seconds=1.0)
+        assert embeddings.query_seconds() == 0.25
+        assert embeddings.embed_query("in time", seconds=embeddings.query_seconds()) is not None
+    embeddings.forget()
+    assert embeddings.query_seconds() == 0.06

@@ -12,6 +12,7 @@ from django.db import connection
 from memories import embeddings
 from memories.index.worker import drain
 from memories.models import Workspace
+from memories.recall import vector
 from memories.recall.vector import pending_wait
 from tests.conftest import NOW, TELEGRAM, make_key
 from tests.sessions_app.conftest import Talk, clock
@@ -97,3 +98,18 @@ def test_what_waits_in_another_memory_holds_nobody_up(talk: Talk) -> None:
     drain(now=NOW)
     talk.say("I moved to Rome", address={**TELEGRAM, "peer": "u7", "chat": "c8"})
     assert ask(talk)[0] == []
+
+
+def test_a_conversation_does_not_wait_for_its_own_turn_once_there_is_more_to_look_in(
+    talk: Talk, monkeypatch: Any
+) -> None:
+    monkeypatch.setattr(vector, "FEW_TO_WAIT_FOR", 1)
+    talk.say("My bike is red")
+    talk.say("My boat is blue")
+    drain(now=NOW)
+    talk.say("I moved to Hangzhou")
+    degraded, waited = ask(talk)
+    assert degraded == [] and waited < 150
+    elsewhere = {"address": {**TELEGRAM, "chat": "another"}, "message": ASKED, "cache": False}
+    answer = talk.post("recall", elsewhere, **clock(NOW + timedelta(seconds=1))).json()
+    assert answer["degraded"] == ["embedding_pending"]
