@@ -38,7 +38,7 @@ CONTENT_SECURITY_POLICY = {
 
 #: How the description of the API is generated and shown.
 SPECTACULAR_SETTINGS = {
-    "TITLE": "memplatform",
+    "TITLE": "memplatform API",  # generators name a package after it: not as our own client is named
     "DESCRIPTION": "The memory an operator can trust: what bots remember, and recall.",
     "VERSION": "1",
     "SCHEMA_PATH_PREFIX": "/api/v1",

@@ -1,5 +1,6 @@
 """The API described by itself: every method as it is declared, with the headers and errors that all of them share."""
 
+import json
 from functools import cache
 from typing import Any, cast
 
@@ -95,7 +96,8 @@ class CallSchema(AutoSchema):
         if isinstance(field, serializers.CharField) and isinstance(field.root, StrictSerializer):
             schema.update(_of_text(field))
             if isinstance(field, OpenChoice):  # the open list is one of the two, so that generators try both
-                schema["anyOf"] = [{"enum": list(field.words)}, {"minLength": 1}]
+                text = {"type": "string"}
+                schema["anyOf"] = [text | {"enum": list(field.words)}, text | {"minLength": 1}]
         elif isinstance(field, Slots):
             schema["maxProperties"] = conf.SLOT_LIMIT
 
@@ -160,4 +162,17 @@ class StrictObjects(OpenApiSerializerExtension):  # type: ignore[no-untyped-call
 
     def map_serializer(self, auto_schema: Any, direction: Any) -> dict[str, Any]:
         schema: dict[str, Any] = auto_schema._map_serializer(self.target, direction, bypass_extensions=True)
-        return {**schema, "additionalProperties": False, **self.target.together}
+        fields = {name: _without_default(field) for name, field in schema.get("properties", {}).items()}
+        # beside a field generators of types would take the conditions for other shapes of the whole
+        together = self.target.together and {"allOf": self.target.together.get("allOf", [self.target.together])}
+        return {**schema, "properties": fields, "additionalProperties": False, **together}
+
+
+def _without_default(field: dict[str, Any]) -> dict[str, Any]:
+    """A field one may leave out: generators of types make one that has a default a field that has to be sent."""
+    if "default" not in field:
+        return field
+    default = field.pop("default")
+    words = [field["description"]] if "description" in field else []
+    words += [f"Default: `{json.dumps(default)}`."] if default != "" else []
+    return {**field, "description": " ".join(words)} if words else field

@@ -13,10 +13,13 @@ from django.utils.translation import override
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 from drf_spectacular.generators import SchemaGenerator
+from drf_spectacular.renderers import OpenApiJsonRenderer2, OpenApiYamlRenderer2
 from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitView
 from rest_framework.permissions import AllowAny
+from rest_framework.renderers import BaseRenderer
 from rest_framework.request import Request
 
+from memories.api.fields import StrictSerializer, Word
 from memplatform.http.access import is_staff
 from memplatform.operations import health
 
@@ -42,6 +45,16 @@ def page(request: HttpRequest) -> HttpResponse:
     return render(request, "front.html", context, status=503 if condition.missing else 200)
 
 
+#: What `?format=` of the description names.
+FORMATS: dict[str, type[BaseRenderer]] = {"json": OpenApiJsonRenderer2, "yaml": OpenApiYamlRenderer2}
+
+
+class DescriptionQuery(StrictSerializer):
+    """How the description is wanted."""
+
+    format = Word(choices=list(FORMATS))
+
+
 class Description(SpectacularAPIView):
     """The API in OpenAPI, for everybody: nothing in it is secret. It takes a second to make, and is made once."""
 
@@ -50,7 +63,16 @@ class Description(SpectacularAPIView):
     _made: ClassVar[dict[str, str | bytes]] = {}
     permission_classes = (AllowAny,)
 
+    def perform_content_negotiation(self, request: Request, force: bool = False) -> tuple[BaseRenderer, str]:
+        """As `?format=` asks, an error of it in JSON; else as the Accept header does."""
+        if (name := request.query_params.get("format")) is None:
+            return super().perform_content_negotiation(request, force)
+        renderer = FORMATS.get(name, OpenApiJsonRenderer2)()
+        return renderer, renderer.media_type
+
     def get(self, request: Request, *_args: Any, **_kwargs: Any) -> HttpResponse:
+        if "format" in request.query_params:
+            DescriptionQuery(data={"format": request.query_params["format"]}).is_valid(raise_exception=True)
         renderer = request.accepted_renderer
         made = self._made.get(renderer.media_type)
         if made is None:

@@ -19,7 +19,7 @@ import structlog
 from django.db import DatabaseError, connection
 from django.http import HttpResponse, StreamingHttpResponse
 from django.utils.translation import gettext_lazy as _
-from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiResponse
 from psycopg_pool import PoolTimeout
 from rest_framework import serializers
 from rest_framework.exceptions import ErrorDetail, ValidationError
@@ -35,7 +35,7 @@ from memories.tenancy import row_level_security
 from memories.tenancy.access import Caller
 from memories.visibility import reached_chats, scope_for
 from memplatform.transfer.export import Record, as_lines, head_of, one_moment, sections
-from memplatform.transfer.records import END
+from memplatform.transfer.records import END, HEAD, KINDS
 
 log = structlog.get_logger(__name__)
 PAGE = 200
@@ -151,6 +151,15 @@ class ExportStream:
 
 
 LINES = "application/x-ndjson"
+#: How the description of the API describes the answer: by the shape of each of its lines.
+LINE = {
+    "type": "object",
+    "description": "What `record` names. The first line is an `export`, the last an `end` with their counts.",
+    "properties": {"record": {"type": "string", "enum": [HEAD, *sorted(KINDS), END]}},
+    "required": ["record"],
+    "additionalProperties": {},
+}
+ANSWER = OpenApiResponse(LINE, "Lines of JSON, each ended by a line feed, while they are read from the database.")
 #: An export keeps a thread, a connection and one moment of the database: one at a time in each web process.
 PLACE = threading.BoundedSemaphore(1)
 
@@ -184,7 +193,7 @@ class ExportView(Call):
 
     renderer_classes = (JSONRenderer, Lines)
 
-    @Method("export", Permission.ADMIN, {(200, LINES): OpenApiTypes.STR}, query=ExportQuery, only_reads=True)
+    @Method("export", Permission.ADMIN, {(200, LINES): ANSWER}, query=ExportQuery, only_reads=True)
     def get(self) -> Any:  # not a Response: nothing of it is rendered
         scope = None
         if "scope" in self.query:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
+import memplatform_client
 import pytest
 import schemathesis
 import yaml
@@ -187,7 +188,34 @@ def reader(workspace: Workspace) -> Client:
 @pytest.mark.thorough
 def test_the_description_is_served_as_generated(reader: Client) -> None:
     answer = reader.get("/api/schema")
-    assert yaml.safe_load(answer.content)["info"]["title"] == "memplatform"
+    assert yaml.safe_load(answer.content)["info"]["title"] == "memplatform API"
+
+
+def test_the_description_is_served_in_the_format_that_is_asked_for() -> None:
+    answer = Client().get("/api/schema?format=json")
+    assert (answer.status_code, answer["Content-Type"]) == (200, "application/json")
+    described_api = answer.json()
+    assert yaml.safe_load(Client().get("/api/schema?format=yaml").content) == described_api
+    refused = Client().get("/api/schema?format=xml")
+    assert refused.status_code == 400
+    assert [(error["code"], error["attr"]) for error in refused.json()["errors"]] == [("invalid_choice", "format")]
+
+
+def test_generators_of_types_let_one_leave_out_what_has_a_default() -> None:
+    """They make a field with a default one that is there, and conditions beside fields other shapes of the whole."""
+    shapes = SchemaGenerator().get_schema(request=None, public=True)["components"]["schemas"]
+    requests = {name: shape for name, shape in shapes.items() if shape.get("additionalProperties") is False}
+    assert len(requests) > 20
+    for name, shape in requests.items():
+        fields = shape["properties"]
+        assert not [f"{name}.{field}" for field, described_field in fields.items() if "default" in described_field]
+        assert not shape.keys() & {"anyOf", "oneOf"}, name
+    assert shapes["RecallRequest"]["properties"]["quotas"]["description"].endswith("Default: `true`.")
+
+
+def test_a_generated_package_is_not_named_as_our_own_client() -> None:
+    title = SchemaGenerator().get_schema(request=None, public=True)["info"]["title"]
+    assert f"{title}_client".replace(" ", "_").lower() != memplatform_client.__name__
 
 
 def test_the_pages_to_read_it_ask_no_other_host(reader: Client) -> None:
