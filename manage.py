@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from memplatform import environment, postgres
+from memplatform import environment
 
 #: Commands that need no database; `up` leases it itself.
 WITHOUT_DATABASE = {
@@ -23,6 +23,13 @@ def main(arguments: list[str]) -> None:
     if arguments[1:2] == ["up"]:
         gc.disable()  # while everything is imported; the command enables it
     data = Path(os.environ.get("MEMPLATFORM_DATA") or Path(__file__).resolve().parent / ".data").absolute()
+    if arguments[1:2] == ["mcp_stdio"]:  # a thin client, started anew for each conversation of a desktop program
+        from memplatform.processes import stdio
+
+        stdio.main(arguments[2:], data)
+        return
+    from memplatform import postgres
+
     try:
         environment.require()
         postgres.require(data)
@@ -53,6 +60,8 @@ def database(arguments: list[str], data: Path) -> Iterator[None]:
     if os.environ.get("DATABASE_URL") or not needs_database(arguments):
         yield
         return
+    from memplatform import postgres
+
     # An exception, so that the lease is given back.
     signal.signal(signal.SIGTERM, lambda number, _frame: sys.exit(128 + number))
     with postgres.lease(data):

@@ -8,8 +8,8 @@ import uvicorn
 from django.conf import settings
 
 from channels_app.doors.mcp.http import make_app
+from memplatform.processes.address import base_url
 from memplatform.processes.children import end_with_parent
-from memplatform.processes.web import base_url
 
 
 def main(host: str, port: int) -> None:

@@ -18,6 +18,7 @@ from granian.http import HTTP1Settings
 
 from memories import metrics
 from memories.conf import conf
+from memplatform.processes.address import name_of
 from memplatform.processes.children import STARTED_BY, end_with_parent
 
 WORKERS = 2
@@ -29,7 +30,6 @@ SWITCH_SECONDS = 0.0005
 #: A connection nobody uses is kept for so long: longer than clients and proxies in front keep theirs, which are to hang
 #: up first. Who is hung up on while sending the next call cannot tell whether it arrived.
 IDLE_SECONDS = 180
-_ANY = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}  # noqa: S104 - looked up, not bound
 _PRELOADED = (
     "channels_app.api.urls",
     "sessions_app.api.urls",
@@ -96,12 +96,6 @@ def obstacle(host: str, port: int, *, patience: float, setting: str = "MEMPLATFO
     return None
 
 
-def base_url(host: str, port: int) -> str:
-    """As a browser on this machine would write it."""
-    name = _ANY.get(host, host)
-    return f"http://[{name}]:{port}" if ":" in name else f"http://{name}:{port}"
-
-
 def answers(host: str, port: int, path: str) -> bool:
     """Whether a GET of the path is answered with 200."""
     return status_of(host, port, path) == 200
@@ -109,7 +103,7 @@ def answers(host: str, port: int, path: str) -> bool:
 
 def status_of(host: str, port: int, path: str, seconds: float = 5) -> int | None:
     """The status a GET of the path is answered with; None: there is no answer in so many seconds."""
-    connection = http.client.HTTPConnection(_ANY.get(host, host), port, timeout=seconds)
+    connection = http.client.HTTPConnection(name_of(host), port, timeout=seconds)
     try:
         connection.request("GET", path)
         return connection.getresponse().status

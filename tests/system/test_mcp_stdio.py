@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from mcp import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
 from memories.models import Workspace
+from memplatform.processes import address, stdio
 from tests import ROOT
 from tests.conftest import make_key
 
@@ -24,9 +26,12 @@ def test_a_program_that_starts_it_with_a_file_of_a_key_has_memory(
     settings.MEMORY_FILES_ROOT = tmp_path / "files"
     file = tmp_path / "key"
     file.write_text(make_key(workspace) + "\n")
-    options = {"--key-file": str(file), "--url": live_server.url, "--platform": "telegram", "--sender": "alice"}
+    (tmp_path / "data").mkdir()
+    address.write(tmp_path / "data", live_server.url)  # as the platform does when it is ready
+    options = {"--key-file": str(file), "--platform": "telegram", "--sender": "alice"}
     command = ["manage.py", "mcp_stdio", *(part for option in options.items() for part in option)]
-    environment = {**os.environ, "MEMPLATFORM_DATA": str(tmp_path / "data")}
+    kept = {name: value for name, value in os.environ.items() if name != "MEMPLATFORM_PORT"}
+    environment = {**kept, "MEMPLATFORM_DATA": str(tmp_path / "data")}
     program = StdioServerParameters(command=sys.executable, args=command, cwd=ROOT, env=environment)
 
     async def talk() -> list[str]:
@@ -48,3 +53,31 @@ def test_a_file_that_is_too_large_for_a_key_is_not_read_on(tmp_path: Path) -> No
     for key_file in (file, Path("/dev/zero")):
         with pytest.raises(CommandError, match="too large"):
             call_command("mcp_stdio", "--key-file", str(key_file))
+
+
+def test_it_is_a_thin_client_that_loads_no_django(tmp_path: Path) -> None:
+    file = tmp_path / "key"
+    file.write_text("mp_key")
+    program = (
+        "import sys; from manage import main; main(['manage.py', 'mcp_stdio', '--key-file', sys.argv[1]]);"
+        "sys.exit(', '.join({'django', 'psycopg', 'rjieba', 'numpy'} & set(sys.modules)) or 0)"
+    )
+    ended = subprocess.run(
+        [sys.executable, "-c", program, str(file)], cwd=ROOT, stdin=subprocess.DEVNULL, capture_output=True, timeout=60
+    )
+    assert ended.returncode == 0, ended.stderr
+
+
+def test_without_a_word_it_asks_the_platform_that_runs_from_the_data_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("MEMPLATFORM_PORT", raising=False)
+    monkeypatch.delenv("MEMPLATFORM_HOST", raising=False)
+    assert stdio.platform_of(tmp_path) == "http://127.0.0.1:8000"
+    address.write(tmp_path, "http://127.0.0.1:8417")
+    assert stdio.platform_of(tmp_path) == "http://127.0.0.1:8417"
+    monkeypatch.setenv("MEMPLATFORM_PORT", "9000")
+    assert stdio.platform_of(tmp_path) == "http://127.0.0.1:9000"
+    monkeypatch.delenv("MEMPLATFORM_PORT")
+    address.remove(tmp_path)
+    assert stdio.platform_of(tmp_path) == "http://127.0.0.1:8000"
