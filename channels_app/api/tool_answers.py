@@ -87,7 +87,10 @@ class SavedLineAnswer(Answer):
     scope = serializers.CharField()
     outcome = serializers.ChoiceField(
         choices=write.SAVE_OUTCOMES,
-        help_text="`brought_back`: people had taken these words out before. `pending`: in the file, indexed later.",
+        help_text=(
+            "`brought_back`: people had taken these words out before. `pending`: in the file, indexed later. `known`:"
+            " a line says so already; nothing was added."
+        ),
     )
     degraded = serializers.ListField(child=serializers.CharField())
 

@@ -18,6 +18,7 @@ from channels_app.doors.tools import calls
 from channels_app.doors.tools.calls import ModelCall
 from channels_app.doors.tools.place import Place
 from channels_app.doors.tools.registry import CALLABLE, TOOLS, Parameter, Tool
+from channels_app.doors.tools.wording import UNKNOWN_TOOL
 from memories.api import fields
 from memories.api.calls import Call
 from memories.api.idempotency import repeat_of
@@ -121,7 +122,7 @@ def carry_out(place: Place, asked: Sequence[ModelCall], now: datetime, done: lis
 def _carried_out(place: Place, call: ModelCall, now: datetime) -> CallAnswer:
     language, tool = place.caller.language, CALLABLE.get(call.name)
     if tool is None:
-        text = calls.problem_text(calls.UNKNOWN_TOOL, language, call.name, known=", ".join(TOOLS))
+        text = calls.problem_text(UNKNOWN_TOOL, language, call.name, known=", ".join(TOOLS))
         return CallAnswer(call, text, errors=[_error("unknown_tool", text)])
     if call.arguments is None:
         text = calls.problem_text(calls.NOT_AN_OBJECT, language, call.name)

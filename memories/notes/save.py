@@ -6,9 +6,11 @@ from enum import StrEnum
 
 import structlog
 from django.db import InterfaceError, OperationalError
+from django.db.models import Q
 from django.utils.translation import gettext as _
 
 from memories import entries
+from memories.choices import EntryType
 from memories.conf import conf
 from memories.entries.draft import check_content
 from memories.entries.files import folder_of
@@ -17,6 +19,7 @@ from memories.files import disk, markdown
 from memories.files.comments import CLOSE, Stamp, origin_line
 from memories.files.layout import ScopeFolder
 from memories.files.parsing import saved_lines
+from memories.language.text import fingerprint
 from memories.models import Entry, Scope
 from memories.notes.index import ACTOR, sync_file
 
@@ -74,6 +77,34 @@ def append_line(
         raise FileUnreadable(_("This file is full; save to another one."))
     once = f".{call} {CLOSE}" if call else ""
     return AppendedLine(path, disk.append(folder, path, text, first_line=title, once=once, below=origin))
+
+
+def line_of_same(scope: Scope, path: str, content: str, *, now: datetime) -> Entry | None:
+    """The line of a note of this scope that says the same: of the long-term file that very file's, else any file's.
+
+    None: there is none, or the text is several lines. Raises InvalidDraft.
+    """
+    check_content(content)
+    lines = saved_lines(content)
+    if len(lines) != 1:
+        return None
+    same = Entry.objects.in_scope(scope).live().filter(
+        Q(expires_at__isnull=True) | Q(expires_at__gt=now), type=EntryType.NOTE, fingerprint=fingerprint(lines[0])
+    )  # fmt: skip
+    same = same.filter(path=path) if path == folder_of(scope).long_term else same.exclude(path="")
+    for file in sorted(set(same.values_list("path", flat=True))):
+        sync_file(scope, file, now=now)  # somebody may have changed it by hand
+    return same.order_by("pk").first()
+
+
+def line_of_same_in_file(folder: ScopeFolder, path: str, content: str) -> int | None:
+    """The number of the line of a file that says the same; needs no database. Raises InvalidDraft."""
+    check_content(content)
+    lines, file = saved_lines(content), disk.read(folder, path)
+    if len(lines) != 1 or file is None:
+        return None
+    wanted = fingerprint(lines[0])
+    return next((block.line_from for block in markdown.blocks(file.text) if fingerprint(block.text) == wanted), None)
 
 
 def save_note(

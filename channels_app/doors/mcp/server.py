@@ -1,9 +1,7 @@
 """What a client of MCP can do: tools, resources and a prompt, each one call of the API."""
 
-import re
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, TypeVar
-from urllib.parse import unquote
 
 import httpx
 import mcp_types as types
@@ -15,8 +13,7 @@ from mcp.shared.exceptions import MCPError
 
 from channels_app.doors.mcp.api import HOME, Api, Refused
 from channels_app.doors.openai.speaker import address_of
-from channels_app.doors.tools.wording import Words
-from memories.language import quoting
+from channels_app.doors.tools.wording import NAME_CHARS, UNKNOWN_TOOL, Words
 
 INSTRUCTIONS = (
     "Long-term memory of this person or chat. Search it (memory_search) before you answer anything about the past, read"
@@ -37,7 +34,6 @@ ASKED: Words = {
         "用几句简单的话告诉我找到了什么，有日期的写上日期，没有找到的也请说明。不要猜测。\n\n{profile}"
     ),
 }
-NOTHING: Words = {"en": "Nothing is remembered here yet.", "zh-hans": "这里还没有任何记忆。"}
 NOT_FOUND: Words = {
     "en": "Nothing in memory bears on this. Say so; do not guess.",
     "zh-hans": "记忆中没有与此相关的内容。请如实说明，不要猜测。",
@@ -45,21 +41,13 @@ NOT_FOUND: Words = {
 
 
 MARKDOWN = "text/markdown"
-PROFILE, NOTES, DAYS = "memory://profile", "memory://notes", "memory://days"
-_NOTE = re.compile(r"memory://notes/(?P<path>.+)")
-_DAY = re.compile(r"memory://days/(?P<day>\d{4}-\d{2}-\d{2})")
-_ROWS = 100  # of a list
-_ROWS_OF_GROUP = 20  # each is read as a model would read it
-#: How memory_get names the rows of a list.
-_PATHS = {"entries": "entries", "events": "daily_events"}
-_TOKENS = 100_000  # enough for every profile
 
 RESOURCES = [
     types.Resource(uri=uri, name=name, title=title, description=description, mime_type=MARKDOWN)
     for uri, name, title, description in (
-        (PROFILE, "profile", "Profile", "Who the user is: what always holds."),
-        (NOTES, "notes", "Notes", "The newest lines of the notes, each file with its path."),
-        (DAYS, "days", "Days", "What happened, the latest day first."),
+        ("memory://profile", "profile", "Profile", "Who the user is: what always holds."),
+        ("memory://notes", "notes", "Notes", "The newest lines of the notes, each file with its path."),
+        ("memory://days", "days", "Days", "What happened, the latest day first."),
     )
 ]
 TEMPLATES = [
@@ -70,95 +58,6 @@ TEMPLATES = [
         uri_template="memory://days/{date}", name="day", description="What happened on a day.", mime_type=MARKDOWN
     ),
 ]
-
-
-async def read(api: Api, uri: str) -> str | None:
-    """The text of a resource; None: there is no such resource. Raises Refused."""
-    if uri == PROFILE:
-        text = await profile(api)
-    elif uri == NOTES:
-        text = await _said_by_people(api, _notes(await _rows(api, "entries", type="note", state="live")))
-    elif uri == DAYS:
-        text = await _said_by_people(api, _days(await _rows(api, "events")))
-    elif day := _DAY.fullmatch(uri):
-        text = await _said_by_people(api, _days(await _rows(api, "events", **{"from": day["day"], "to": day["day"]})))
-    elif note := _NOTE.fullmatch(uri):
-        return await _whole_note(api, unquote(note["path"]))
-    else:
-        return None
-    return text or await nothing(api)
-
-
-async def nothing(api: Api) -> str:
-    return NOTHING[(await api.listing())["language"]]
-
-
-async def profile(api: Api) -> str:
-    """The lines of the profile."""
-    context = await api.here("context", message="", token_budget=_TOKENS)
-    facts = [f"- {quoting.as_item(fact['content'])}" for fact in context["profile"]]
-    return await _said_by_people(api, "\n".join(facts))
-
-
-async def _said_by_people(api: Api, text: str) -> str:
-    """A text under what says whose words it holds; nothing of nothing."""
-    return "\n\n".join([quoting.notice_in((await api.listing())["language"]), text]) if text else ""
-
-
-async def _rows(api: Api, path: str, **query: Any) -> list[dict[str, Any]]:
-    """The newest rows of the scopes this address reads from; of a group those of its own that it may hear."""
-    resolved = await api.here("scopes/resolve")
-    is_group = bool(api.address.get("is_group"))
-    keys, most = ([resolved["chat_scope"]], _ROWS_OF_GROUP) if is_group else (resolved["recall"], _ROWS)
-    rows: list[dict[str, Any]] = []
-    for key in filter(None, keys):
-        try:
-            page = await api.call("GET", path, params={"scope": key, "limit": most, **query})
-        except Refused as problem:
-            if problem.status != 404:  # a scope that nothing was written to yet
-                raise
-        else:
-            rows += page["results"]
-    return [row for row in rows if not is_group or await _is_open(api, path, row)]
-
-
-async def _is_open(api: Api, path: str, row: dict[str, Any]) -> bool:
-    """Whether a group may hear it: what tells a credential, it may not."""
-    try:
-        excerpt = await api.here("tools/memory_get", path=f"{_PATHS[path]}/{row['id']}")
-    except Refused as problem:
-        if problem.status >= 500:
-            raise
-        return False
-    return bool(excerpt["found"])
-
-
-def _notes(entries: list[dict[str, Any]]) -> str:
-    lines: dict[str, list[str]] = {}
-    for entry in entries:
-        lines.setdefault(entry["path"], []).append(f"- {quoting.as_item(entry['content'])}")
-    return "\n\n".join("\n".join([f"# {path}", *of_file]) for path, of_file in lines.items())
-
-
-def _days(events: list[dict[str, Any]]) -> str:
-    """By day, the latest first."""
-    lines: dict[str, list[str]] = {}
-    for event in sorted(events, key=lambda event: str(event["date"]), reverse=True):
-        lines.setdefault(event["date"], []).append(f"- {quoting.as_item(event['content'])}")
-    return "\n\n".join("\n".join([f"# {day}", *of_day]) for day, of_day in lines.items())
-
-
-async def _whole_note(api: Api, path: str) -> str | None:
-    """Every line of a file; None: there is none."""
-    parts: list[str] = []
-    line: int | None = 1
-    while line is not None:
-        excerpt = await api.here("tools/memory_get", path=path, **{"from": line, "lines": 300})
-        if not excerpt["found"]:
-            return None
-        parts.append(excerpt["text"])
-        line = excerpt["next"]
-    return "\n".join(parts)
 
 
 Context = ServerRequestContext[Any, Any]
@@ -188,7 +87,10 @@ def make_server(api_of: Callable[[Context], Api], lifespan: Any = no_lifespan) -
         return types.ListResourceTemplatesResult(resource_templates=TEMPLATES)
 
     async def read_resource(context: Context, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
-        text = await _or_error(read(api_of(context), params.uri))
+        # Read here: the words they quote by take a fifth of the time this server starts in
+        from channels_app.doors.mcp import resources
+
+        text = await _or_error(resources.read(api_of(context), params.uri))
         if text is None:
             raise MCPError(types.INVALID_PARAMS, f"There is no {params.uri}.")
         content = types.TextResourceContents(uri=params.uri, mime_type=MARKDOWN, text=text)
@@ -227,14 +129,17 @@ async def _or_error(call: Awaitable[Answer]) -> Answer:
 
 
 async def _call(api: Api, name: str, arguments: dict[str, Any]) -> types.CallToolResult:
+    listing = await api.listing()
+    tools = {tool["name"]: tool for tool in listing["tools"]}
+    if name not in tools:
+        detail = UNKNOWN_TOOL[listing["language"]].format(name=name[:NAME_CHARS], known=", ".join(tools))
+        raise Refused(400, [{"code": "unknown_tool", "detail": detail, "attr": None}])
     if name not in CALLS:
         called = await api.here("tools/call", call={"type": "tool_use", "name": name, "input": arguments})
         (outcome,) = called["answers"]
         data = {"errors": outcome["errors"]} if outcome["is_error"] else outcome["result"]
         return _result(outcome["message"]["content"], data, is_error=outcome["is_error"])
-    listing = await api.listing()
-    (tool,) = (listed for listed in listing["tools"] if listed["name"] == name)
-    if unknown := sorted(arguments.keys() - tool["inputSchema"]["properties"].keys()):
+    if unknown := sorted(arguments.keys() - tools[name]["inputSchema"]["properties"].keys()):
         problem = {"code": "unknown", "detail": "There is no such argument."}
         raise Refused(400, [{**problem, "attr": argument} for argument in unknown])
     path, text = CALLS[name]
@@ -249,7 +154,9 @@ def _result(text: str, data: Any, *, is_error: bool = False) -> types.CallToolRe
 
 async def _prompt(api: Api) -> types.GetPromptResult:
     """The question with the profile under it."""
-    lines = await profile(api) or await nothing(api)
+    from channels_app.doors.mcp import resources
+
+    lines = await resources.profile(api) or await resources.nothing(api)
     text = types.TextContent(text=ASKED[(await api.listing())["language"]].format(profile=lines))
     return types.GetPromptResult(messages=[types.PromptMessage(role="user", content=text)])
 

@@ -9,14 +9,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from channels_app.doors.tools.registry import Form
+from channels_app.doors.tools.wording import NAME_CHARS
 from sessions_app.choices import in_language
 
-NAME_CHARS = 100  # of what a model calls a tool, in an answer
-
-UNKNOWN_TOOL = {
-    "en": "There is no tool “{name}”. The tools are: {known}.",
-    "zh-hans": "没有名为“{name}”的工具。可用的工具有：{known}。",
-}
 NOT_AN_OBJECT = {
     "en": "The arguments of {name} are no JSON object. Call it again with its arguments as valid JSON.",
     "zh-hans": "{name} 的参数不是 JSON 对象。请用合法的 JSON 参数重新调用。",

@@ -11,14 +11,23 @@ from channels_app.doors.files.answers import RecalledLine, recall_from_files
 from channels_app.doors.tools.get import LINES, LINES_MOST, Excerpt, is_row, lines_of_file
 from channels_app.doors.tools.place import Place
 from channels_app.doors.tools.search import NOTES, VERDICTS, SearchReport, SearchResult, as_line, cut_around
-from channels_app.doors.tools.write import BY_SCOPE, PENDING, SavedLine, mark_of, note_path, scope_key_of
+from channels_app.doors.tools.write import (
+    BY_SCOPE,
+    KNOWN,
+    PENDING,
+    SavedLine,
+    mark_of,
+    note_path,
+    saved_line,
+    scope_key_of,
+)
 from memories.choices import EntryType, NeedMode
 from memories.conf import conf
 from memories.exceptions import ScopeFrozen, ScopeNotFound
 from memories.files.layout import ScopeFolder, read_reference, scope_folder
 from memories.language import quoting
 from memories.models import Scope
-from memories.notes.save import Target, append_line, path_of
+from memories.notes.save import AppendedLine, Target, append_line, line_of_same_in_file, path_of
 from memories.recall.answer import NONE
 from memories.tenancy.keys import kind_of_key
 from sessions_app.choices import in_language
@@ -78,17 +87,17 @@ def get(place: Place, *, path: str, first: int | None = None, count: int | None 
 def save(place: Place, *, content: str, target: str, now: datetime) -> SavedLine:
     """Add a line to today's note, or to the long-term file. Raises ScopeFrozen, InvalidDraft, PathNotAllowed."""
     folder, session = _folder(place)
-    return _saved(
-        place, folder, path_of(folder, Target(target), now=now, zone=place.caller.zone), content, session, now
-    )
+    path = path_of(folder, Target(target), now=now, zone=place.caller.zone)
+    if (line := line_of_same_in_file(folder, path, content)) is not None:
+        return saved_line(place, AppendedLine(path, line), folder.scope_key, KNOWN, degraded=list(place.degraded))
+    return _saved(place, folder, path, content, session, now)
 
 
 def append(place: Place, *, content: str, path: str | None = None, now: datetime) -> SavedLine:
     """Add lines to the end of a note. Raises what `save` does."""
-    if path is None:
-        return save(place, content=content, target=Target.DAILY, now=now)
     folder, session = _folder(place)
-    return _saved(place, folder, note_path(folder, path), content, session, now)
+    today = path_of(folder, Target.DAILY, now=now, zone=place.caller.zone)
+    return _saved(place, folder, today if path is None else note_path(folder, path), content, session, now)
 
 
 def _saved(place: Place, folder: ScopeFolder, path: str, content: str, session: str, now: datetime) -> SavedLine:

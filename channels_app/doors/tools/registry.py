@@ -74,6 +74,7 @@ class Definition:
             reads = self.needs == Permission.READ
             return {
                 **names,
+                "title": in_language(wording.TITLES[self.name], language),
                 "inputSchema": self._schema(language, strict=False),
                 "annotations": {"readOnlyHint": reads, "destructiveHint": self.is_destructive, "openWorldHint": False},
             }

@@ -2,6 +2,26 @@
 
 Words = dict[str, str]  # by language
 
+#: What a person is shown in place of a tool's name.
+TITLES: dict[str, Words] = {
+    "memory_search": {"en": "Search memory", "zh-hans": "检索记忆"},
+    "memory_get": {"en": "Read a memory", "zh-hans": "读取记忆"},
+    "memory_save": {"en": "Save a memory", "zh-hans": "保存记忆"},
+    "memory_append": {"en": "Add to a note", "zh-hans": "追加笔记"},
+    "memory_update": {"en": "Correct a memory", "zh-hans": "更正记忆"},
+    "memory_list": {"en": "List the notes", "zh-hans": "列出笔记"},
+    "memory_recall": {"en": "Recall what bears on a message", "zh-hans": "回忆相关内容"},
+    "memory_context": {"en": "Read the context of a conversation", "zh-hans": "读取对话上下文"},
+    "memory_forget": {"en": "Forget a memory", "zh-hans": "停用记忆"},
+    "memory_restore": {"en": "Restore a memory", "zh-hans": "恢复记忆"},
+}
+
+UNKNOWN_TOOL: Words = {
+    "en": "There is no tool “{name}”. The tools are: {known}.",
+    "zh-hans": "没有名为“{name}”的工具。可用的工具有：{known}。",
+}
+NAME_CHARS = 100  # of what a model calls a tool, in an answer
+
 SEARCH: Words = {
     "en": (
         "Search long-term memory: notes, remembered facts, what happened on past days, and what was said earlier,"

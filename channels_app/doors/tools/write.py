@@ -26,15 +26,15 @@ from memories.language import quoting
 from memories.models import DailyEvent, Entry, Policy
 from memories.models.change import acting
 from memories.notes.index import sync_file
-from memories.notes.save import AppendedLine, Target, path_of, save_note
+from memories.notes.save import AppendedLine, Target, line_of_same, path_of, save_note
 from memories.recall.eligibility import readable_entry
 from memories.recall.events import forgotten_day, readable_day
 from memories.recall.query import opening_of
 from memories.visibility import entry_for, scope_to_write
 from sessions_app.choices import in_language
 
-CREATED, BROUGHT_BACK, PENDING = "created", "brought_back", "pending"
-SAVE_OUTCOMES = (CREATED, BROUGHT_BACK, PENDING)
+CREATED, BROUGHT_BACK, PENDING, KNOWN = "created", "brought_back", "pending", "known"
+SAVE_OUTCOMES = (CREATED, BROUGHT_BACK, PENDING, KNOWN)
 ONLY_UNDER = "memory/"
 #: The session of what is saved to a scope by its key, in no conversation.
 BY_SCOPE = "api"
@@ -48,6 +48,10 @@ SAVE_TEXTS = {
     PENDING: {
         "en": "Saved: [{path}:{line}]. It stands in the file; searches find it as soon as the file is indexed.",
         "zh-hans": "已保存：[{path}:{line}]。内容已写入文件，索引完成后即可检索到。",
+    },
+    KNOWN: {
+        "en": "Known already: [{path}:{line}] says the same. Nothing was added.",
+        "zh-hans": "早已记住：[{path}:{line}] 的内容相同，没有重复添加。",
     },
 }
 
@@ -66,12 +70,12 @@ class SavedLine:
 
 
 def memory_save(place: Place, *, content: str, target: str, now: datetime) -> SavedLine:
-    """Add a line to today's note, or to the long-term file.
+    """Add a line to today's note, or to the long-term file; what a line of a note says already is not added again.
 
     Raises InvalidAddress, ScopeNotFound, ScopeFrozen, InvalidDraft; then nothing is written.
     """
     zone = place.caller.zone
-    return _saved(place, content, lambda folder: path_of(folder, Target(target), now=now, zone=zone), now)
+    return _saved(place, content, lambda folder: path_of(folder, Target(target), now=now, zone=zone), now, once=True)
 
 
 def memory_append(place: Place, *, content: str, path: str | None = None, now: datetime) -> SavedLine:
@@ -80,7 +84,8 @@ def memory_append(place: Place, *, content: str, path: str | None = None, now: d
     Raises PathNotAllowed, and what memory_save raises.
     """
     if path is None:
-        return memory_save(place, content=content, target=Target.DAILY, now=now)
+        zone = place.caller.zone
+        return _saved(place, content, lambda folder: path_of(folder, Target.DAILY, now=now, zone=zone), now)
     return _saved(place, content, lambda folder: note_path(folder, path), now)
 
 
@@ -93,7 +98,9 @@ def note_path(folder: ScopeFolder, path: str) -> str:
     return named
 
 
-def _saved(place: Place, content: str, path_in: Callable[[ScopeFolder], str], now: datetime) -> SavedLine:
+def _saved(
+    place: Place, content: str, path_in: Callable[[ScopeFolder], str], now: datetime, *, once: bool = False
+) -> SavedLine:
     # The scope it is written to, begun where needed, and the session that is its source
     caller, resolution = place.caller, place.resolution
     if resolution is None:
@@ -105,6 +112,8 @@ def _saved(place: Place, content: str, path_in: Callable[[ScopeFolder], str], no
         scope = addresses.scope_to_write(caller, resolution, key)
         ensure_channel(caller.workspace_id, resolution.address)
     path = path_in(folder_of(scope))
+    if once and not scope.frozen and (same := line_of_same(scope, path, content, now=now)) is not None:
+        return saved_line(place, AppendedLine(same.path, same.line_from or 1), scope.key, KNOWN, same.uid)
     note = save_note(scope, path, content, now=now, session=session, call=mark_of(place, content), actor=caller.actor)
     outcome = PENDING if note.entry is None else BROUGHT_BACK if note.ended_suppression else CREATED
     return saved_line(place, note, scope.key, outcome, note.entry.uid if note.entry else None, note.degraded)

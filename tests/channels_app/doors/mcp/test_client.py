@@ -7,6 +7,7 @@ import pytest
 from mcp import Client
 from mcp.shared.exceptions import MCPError
 
+from channels_app.doors.tools.registry import Form, definitions_for
 from memories.choices import EntryType
 from memories.entries import Edit, daily_events, remember, update
 from memories.entries.daily_events import EventDraft
@@ -17,6 +18,17 @@ from tests.conftest import NOW, make_draft, make_key
 
 pytestmark = pytest.mark.django_db(transaction=True)
 ALICE, BOB = ({"X-Memplatform-Platform": "telegram", "X-Memplatform-Sender": peer} for peer in ("alice", "bob"))
+
+
+NAMES = [definition.name for definition in definitions_for(Form.MCP)]
+
+
+@pytest.mark.parametrize(("language", "title"), [("en", "Search memory"), ("zh-hans", "检索记忆")])
+def test_every_tool_has_a_title(mcp: str, workspace: Workspace, key: str, language: str, title: str) -> None:
+    Workspace.objects.filter(pk=workspace.pk).update(language=language)
+    tools = as_client(mcp, key, lambda client: client.list_tools()).tools
+    assert [tool.name for tool in tools] == NAMES
+    assert tools[0].title == title and all(tool.title for tool in tools)
 
 
 @pytest.mark.thorough
@@ -53,7 +65,7 @@ def test_what_a_model_got_wrong_is_an_answer_it_can_act_on(mcp: str, key: str) -
         ("memory_recall", {"message": "violin", "scope": "telegram:direct_bob"}, "scope: "),
         ("memory_context", {"message": "violin", "address": {"platform": "telegram", "peer": "bob"}}, "address: "),
         ("memory_forget", {"path": "memory/2026-03-01.md:1"}, "memory_search"),
-        ("memory_delete", {}, "The tools are: memory_search"),
+        ("memory_delete", {}, f"The tools are: {', '.join(NAMES)}."),
     ]
 
     async def talk(client: Client) -> list[Any]:

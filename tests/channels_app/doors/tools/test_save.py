@@ -154,8 +154,45 @@ def test_what_was_taken_out_comes_back_by_saving_it_and_the_answer_says_so(talk:
     again = save(talk, "My favourite tea is oolong")
     assert again["outcome"] == "brought_back" and again["entry"]
     assert "oolong" in tool(talk, "memory_search", query="favourite tea")["text"]
+    talk.request("DELETE", f"entries/{again['entry']}")
     told = by_model(talk, "memory_save", {"content": "My favourite tea is oolong", "target": "daily"})
-    assert text_of(told["message"]).startswith("Saved")
+    assert text_of(told["message"]).startswith("Saved") and "in use again" in text_of(told["message"])
+
+
+@pytest.mark.parametrize(
+    ("language", "content", "again", "answer"),
+    [
+        ("en", "My favourite tea is oolong.", "my favourite tea is oolong", "Known already: [{path}:3]"),
+        ("zh-hans", "我最喜欢乌龙茶。", "我最喜欢乌龙茶", "早已记住：[{path}:3]"),
+    ],
+)
+def test_the_same_sentence_is_known_already(
+    workspace: Workspace, folder: ScopeFolder, language: str, content: str, again: str, answer: str
+) -> None:
+    Workspace.objects.filter(pk=workspace.pk).update(language=language)
+    talk = Talk(make_key(workspace))
+    first = save(talk, content)
+    text = text_at(folder, DAILY)
+    second = save(talk, again)
+    assert (second["outcome"], second["entry"]) == ("known", first["entry"])
+    assert (second["path"], second["line"]) == (first["path"], first["line"])
+    told = by_model(talk, "memory_save", {"content": content, "target": "daily"})
+    assert text_of(told["message"]).startswith(answer.format(path=DAILY))
+    assert text_at(folder, DAILY) == text and Entry.objects.filter(type="note").count() == 1
+
+
+def test_what_is_known_of_a_day_may_still_become_a_line_that_stays(talk: Talk, folder: ScopeFolder) -> None:
+    save(talk, "I am allergic to peanuts")
+    stays = save(talk, "I am allergic to peanuts", "long-term")
+    assert (stays["outcome"], stays["path"]) == ("created", LONG_TERM)
+    assert save(talk, "I am allergic to peanuts", "long-term")["outcome"] == "known"
+
+
+def test_a_line_that_was_removed_by_hand_is_known_no_more(talk: Talk, folder: ScopeFolder) -> None:
+    save(talk, "The boat is blue")
+    written(folder, DAILY, "# 2026-03-01", "", "- The door is green")
+    assert save(talk, "The boat is blue")["outcome"] != "known"
+    assert text_at(folder, DAILY).count("blue") == 1
 
 
 @pytest.mark.parametrize("name", ["memory_save", "memory_append"])

@@ -53,6 +53,16 @@ def test_it_works(seen: Talk, folder: ScopeFolder) -> None:
     assert Entry.objects.filter(type="note", content="Lena brings the brushes").count() == 1
 
 
+def test_the_same_sentence_is_known_already(seen: Talk, folder: ScopeFolder) -> None:
+    with database_away():
+        saved, again = (
+            tool(seen, "memory_save", content="The boat is painted on Saturday.", target="daily", status=201)
+            for _ in range(2)
+        )
+    assert (saved["outcome"], saved["line"]) == ("known", 3) == (again["outcome"], again["line"])
+    assert (folder.workspace / DAILY).read_text().count("Saturday") == 1
+
+
 @pytest.mark.parametrize("form", FORMS)
 def test_a_model_is_told_what_cannot_be_done_now(seen: Talk, form: str) -> None:
     with database_away():
