@@ -15,7 +15,8 @@ from functools import cached_property
 
 from memories.choices import Refusal
 from memories.language import amounts, persons, text
-from memories.language.amounts import amounts_in, dates_of
+from memories.language.amounts import amounts_in
+from memories.language.calendar import dates_of
 from memories.language.names import fold
 from memories.language.persons import SPEAKER, People
 from memories.language.text import has_han

@@ -155,7 +155,7 @@ def _task_drafts(
     outcome = turn.assistant if is_blank(turn.outcome) else redact(turn.outcome)
     parts = {
         "Asked": smart_truncate(turn.user, conf.TURN_USER_CHARS),
-        "Done": smart_truncate(ARROW.join(call.told() for call in turn.tool_calls), DONE_CHARS),
+        "Done": smart_truncate(ARROW.join(call.in_one_line() for call in turn.tool_calls), DONE_CHARS),
         "Outcome": smart_truncate(outcome, conf.TURN_ASSISTANT_CHARS),
     }
     task = replace(

@@ -1,15 +1,10 @@
-"""Numbers, times and dates, each written in one way: «3 pm» and 下午三点 as 15:00, «3 May» and 五月三日 as 5-3 (D5).
-
-With the dates that «tomorrow» and 下周三 mean, counted from the day they were said.
-"""
+"""Numbers, times and dates, each written in one way: «3 pm» and 下午三点 as 15:00, «3 May» and 五月三日 as 5-3 (D5)."""
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterator
-from datetime import date, timedelta
+from collections.abc import Callable
 from functools import partial
 
-from memories.language.calendar import windows
 from memories.language.text import MEASURE_WORDS, NUMERALS
 from memories.language.word_lists import source, words
 
@@ -68,19 +63,19 @@ def _marked(*amounts: object) -> str:
     return "".join(f" {MARK}{amount}{MARK} " for amount in amounts)
 
 
-def numeral(said: str) -> int:
+def numeral(written: str) -> int:
     """What digits or a Chinese numeral count: 两百五十 is 250."""
-    if said.isdecimal():
-        return int(said)
-    if not any(char in "十百千万萬亿億" for char in said):
-        return int("".join(str(_DIGITS[char]) for char in said))
+    if written.isdecimal():
+        return int(written)
+    if not any(char in "十百千万萬亿億" for char in written):
+        return int("".join(str(_DIGITS[char]) for char in written))
     for char, scale in (("亿", 10**8), ("億", 10**8), ("万", 10**4), ("萬", 10**4)):
-        if char in said:
-            head, tail = said.split(char, 1)
+        if char in written:
+            head, tail = written.split(char, 1)
             rest = _DIGITS[tail] * scale // 10 if len(tail) == 1 and tail in _DIGITS else numeral(tail) if tail else 0
             return (numeral(head) if head else 1) * scale + rest
     total, digit, unit = 0, 0, 1
-    for place, char in enumerate(said):
+    for place, char in enumerate(written):
         if char in _UNITS:
             unit = _UNITS[char]
             total += (digit if digit or place else 1) * unit
@@ -125,8 +120,8 @@ def _english_number(match: re.Match[str]) -> str:
 
 
 def _plain(match: re.Match[str]) -> str:
-    said = match[1].replace(",", "")
-    return _marked(said.lstrip("0") or "0" if said.isdecimal() else said)
+    number = match[1].replace(",", "")
+    return _marked(number.lstrip("0") or "0" if number.isdecimal() else number)
 
 
 def _scaled(match: re.Match[str]) -> str:
@@ -161,7 +156,7 @@ _RULES = (
     ),
     _rule(
         f"(?:{source('calendar', 'zh_week')})({source('calendar', 'zh_weekday')})",
-        lambda match: _marked(_chinese_weekday(match[1])),
+        lambda match: _marked(_WEEKDAYS[min("一二三四五六日天".index(match[1]), 6)]),
     ),
     _rule(rf"\b({'|'.join(_WEEKDAYS)})s?\b", lambda match: _marked(match[1].lower()), re.IGNORECASE),
     _rule(
@@ -176,91 +171,3 @@ _RULES = (
     _rule(rf"(?<![第{NUMERALS}])一(?=[{_MEASURES}])(?![年月日号點点时時分秒岁楼层度成折千米倍])", lambda match: " "),
     _rule(rf"[{NUMERALS}]++(?=[{_MEASURES}])|[{NUMERALS}]{{2,}}+", lambda match: _marked(numeral(match[0]))),
 )
-
-
-# -- dates counted from the day they were said
-
-_UNIT_DAYS = {"day": 1, "天": 1, "日": 1, "week": 7, "周": 7, "週": 7, "星期": 7, "礼拜": 7, "禮拜": 7}
-_MONTH_UNITS = frozenset(["month", "月"])
-_COUNT = r"(\d{1,3}|an?|one|two|three|four|five|six|seven|eight|nine|ten|twelve|[一二两兩三四五六七八九十半]{1,3})"
-_COUNT_WORDS = {word: n for n, word in enumerate(words("calendar", "numbers")[:11])}
-_COUNT_WORDS |= {"a": 1, "an": 1, "twelve": 12}
-_WEEK, _WEEKDAY = f"(?:{source('calendar', 'zh_week')})", source("calendar", "zh_weekday")
-#: So many days from the day it was said.
-_DAYS_OFF = (
-    (re.compile(r"\b(?:today|tonight|just|now|this (?:morning|afternoon|evening))\b|今[天早晚日]|刚刚|刚|剛", re.I), 0),
-    (re.compile(r"(?<!day after )\btomorrow\b|明[天早晚日]", re.I), 1),
-    (re.compile(r"\bday after tomorrow\b|(?<!大)[后後]天", re.I), 2),
-    (re.compile(r"大[后後]天"), 3),
-    (re.compile(r"(?<!day before )\byesterday\b|\blast night\b|昨[天晚日夜]", re.I), -1),
-    (re.compile(r"\bday before yesterday\b|(?<!大)前[天晚日]", re.I), -2),
-    (re.compile("大前[天晚]"), -3),
-)
-_MONTHS_OFF = (
-    (re.compile(r"\bnext month\b|下个?月|下個月", re.I), 1),
-    (re.compile(r"\blast month\b|上个?月|上個月", re.I), -1),
-    (re.compile(r"\bthis month\b|这个?月|這個月|本月", re.I), 0),
-)
-_YEARS_OFF = (
-    (re.compile(r"\bnext (?:year|spring|summer|autumn|fall|winter)\b|明年", re.I), 1),
-    (re.compile("[后後]年"), 2),
-    (re.compile(r"\blast (?:year|spring|summer|autumn|fall|winter)\b|去年", re.I), -1),
-    (re.compile("前年"), -2),
-    (re.compile(r"\bthis (?:year|spring|summer|autumn|fall|winter)\b|今年", re.I), 0),
-)
-_AGO = re.compile(rf"\b{_COUNT} (day|week|month|year)s? ago\b|{_COUNT}[个個]?(天|日|周|週|星期|月|年)[之以]?前", re.I)
-_IN = re.compile(rf"\bin {_COUNT} (day|week|month|year)s?\b|{_COUNT}[个個]?(天|日|周|週|星期|月|年)[之以]?[后後]", re.I)
-_OF_NEXT_WEEK = re.compile(rf"\bnext ({'|'.join(_WEEKDAYS)})\b|下[个個]?{_WEEK}({_WEEKDAY})", re.I)
-_OF_SOME_WEEK = re.compile(
-    rf"(?<!every )\b({'|'.join(_WEEKDAYS)})\b|(?<![上下每])(?<![上下每][个個]){_WEEK}({_WEEKDAY})", re.I
-)
-
-
-def dates_of(content: str, on: date) -> set[str]:
-    """Every date, month and year a text means that was said on this day, as amounts."""
-    plain = unicodedata.normalize("NFKC", content)
-    counted = [
-        (sign * count, unit) for sign, pattern in ((-1, _AGO), (1, _IN)) for count, unit in _counts(pattern, plain)
-    ]
-    days = [off for pattern, off in _DAYS_OFF if pattern.search(plain)]
-    days += [count * _UNIT_DAYS[unit] for count, unit in counted if unit in _UNIT_DAYS]
-    # of next week, and of a week that is not named: ahead or just over
-    next_week, some_week = (
-        [_WEEKDAYS.index((match[1] or _chinese_weekday(match[2])).lower()) for match in pattern.finditer(plain)]
-        for pattern in (_OF_NEXT_WEEK, _OF_SOME_WEEK)
-    )
-    days += [7 + weekday - on.weekday() for weekday in next_week]
-    ahead = [(weekday - on.weekday()) % 7 or 7 for weekday in some_week]
-    days += ahead + [off - 7 for off in ahead]
-    found = {said for off in days for said in _said_of(on + timedelta(days=off))}
-    months = [off for pattern, off in _MONTHS_OFF if pattern.search(plain)]
-    for off in months + [count for count, unit in counted if unit in _MONTH_UNITS]:
-        year, month = divmod(on.year * 12 + on.month - 1 + off, 12)
-        found |= {f"month {month + 1}", str(year)}
-    years = [off for pattern, off in _YEARS_OFF if pattern.search(plain)]
-    found |= {str(on.year + off) for off in years + [count for count, unit in counted if unit in ("year", "年")]}
-    for window in windows(plain, asked=on):
-        if window.end - window.start == timedelta(days=1):
-            found |= _said_of(window.start)
-    if any(re.fullmatch(r"\d+-\d+|month \d+", amount) for amount in amounts_in(plain)):
-        found.add(str(on.year))  # «on 3 May» is of this year
-    return found
-
-
-def _said_of(day: date) -> set[str]:
-    said = f"{day.month}-{day.day}"
-    return {str(day.year), said, _WEEKDAYS[day.weekday()], *implied(said)}
-
-
-def _chinese_weekday(char: str) -> str:
-    return _WEEKDAYS[min("一二三四五六日天".index(char), 6)]
-
-
-def _counts(pattern: re.Pattern[str], said: str) -> Iterator[tuple[int, str]]:
-    for match in pattern.finditer(said):
-        count, unit = (match[1], match[2]) if match[1] else (match[3], match[4])
-        number = _COUNT_WORDS.get(count.lower())
-        if number is None and "半" not in count:
-            number = numeral(count)
-        if number is not None:
-            yield number, unit.lower()

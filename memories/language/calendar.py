@@ -1,4 +1,4 @@
-"""The stretches of time a text names: dates of the calendar, and times counted from the day it is said (C5).
+"""The stretches of time a text names: dates of the calendar, and times counted from the day it is said (C5, D5).
 
 Pure arithmetic on local days: no clock, no zone. «recently», 最近, 上次 name no days and are left alone. Patterns are
 tried in order, and what one matches is taken out of the text, so that «6 May 2023» is not «May» as well.
@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from functools import partial
 
+from memories.language.amounts import amounts_in, implied, numeral
 from memories.language.word_lists import source, words
 
 #: The first day and the day after the last.
@@ -231,8 +232,8 @@ def _number(text: str | None) -> int | None:
 
 
 def _count(text: str | None) -> float | None:
-    known = _COUNTS.get((text or "").strip().lower())
-    return known if known is not None else _number(text)
+    count = _COUNTS.get((text or "").strip().lower())
+    return count if count is not None else _number(text)
 
 
 def _ago(found: Groups, words: str, asked: date) -> Stretch | None:
@@ -396,3 +397,81 @@ _RELATIVE: list[tuple[_Reckoning, re.Pattern[str]]] = [
         (_weekday, rf"(?<![上下这這本每]){_ZH_WEEKDAY}(?![个個])"),
     )
 ]
+
+
+# -- the dates a text means that is written on a certain day, as amounts
+
+_WEEKDAY_NAMES = words("calendar", "weekdays")
+_CHINESE_WEEKDAY = source("calendar", "zh_weekday")
+_ANY_COUNT = r"(\d{1,3}|an?|one|two|three|four|five|six|seven|eight|nine|ten|twelve|[一二两兩三四五六七八九十半]{1,3})"
+#: So many days from the day of the text.
+_DAYS_OFF = (
+    (re.compile(r"\b(?:today|tonight|just|now|this (?:morning|afternoon|evening))\b|今[天早晚日]|刚刚|刚|剛", re.I), 0),
+    (re.compile(r"(?<!day after )\btomorrow\b|明[天早晚日]", re.I), 1),
+    (re.compile(r"\bday after tomorrow\b|(?<!大)[后後]天", re.I), 2),
+    (re.compile(r"大[后後]天"), 3),
+    (re.compile(r"(?<!day before )\byesterday\b|\blast night\b|昨[天晚日夜]", re.I), -1),
+    (re.compile(r"\bday before yesterday\b|(?<!大)前[天晚日]", re.I), -2),
+    (re.compile("大前[天晚]"), -3),
+)
+_MONTHS_OFF = (
+    (re.compile(r"\bnext month\b|下个?月|下個月", re.I), 1),
+    (re.compile(r"\blast month\b|上个?月|上個月", re.I), -1),
+    (re.compile(r"\bthis month\b|这个?月|這個月|本月", re.I), 0),
+)
+_YEARS_OFF = (
+    (re.compile(r"\bnext (?:year|spring|summer|autumn|fall|winter)\b|明年", re.I), 1),
+    (re.compile("[后後]年"), 2),
+    (re.compile(r"\blast (?:year|spring|summer|autumn|fall|winter)\b|去年", re.I), -1),
+    (re.compile("前年"), -2),
+    (re.compile(r"\bthis (?:year|spring|summer|autumn|fall|winter)\b|今年", re.I), 0),
+)
+_AGO_IN_WORDS = re.compile(
+    rf"\b{_ANY_COUNT} (day|week|month|year)s? ago\b|{_ANY_COUNT}[个個]?(天|日|周|週|星期|月|年)[之以]?前", re.I
+)
+_IN_WORDS = re.compile(
+    rf"\bin {_ANY_COUNT} (day|week|month|year)s?\b|{_ANY_COUNT}[个個]?(天|日|周|週|星期|月|年)[之以]?[后後]", re.I
+)
+_OF_NEXT_WEEK = re.compile(rf"\bnext ({'|'.join(_WEEKDAY_NAMES)})\b|下[个個]?{_ZH_WEEK}({_CHINESE_WEEKDAY})", re.I)
+_OF_SOME_WEEK = re.compile(
+    rf"(?<!every )\b({'|'.join(_WEEKDAY_NAMES)})\b|(?<![上下每])(?<![上下每][个個]){_ZH_WEEK}({_CHINESE_WEEKDAY})",
+    re.I,
+)
+
+
+def dates_of(content: str, on: date) -> set[str]:
+    """Every date, month and year that a text of this day means, as amounts."""
+    plain = unicodedata.normalize("NFKC", content)
+    offsets: dict[str, list[int]] = {
+        "day": [off for pattern, off in _DAYS_OFF if pattern.search(plain)],
+        "week": [],
+        "month": [off for pattern, off in _MONTHS_OFF if pattern.search(plain)],
+        "year": [off for pattern, off in _YEARS_OFF if pattern.search(plain)],
+    }
+    for sign, pattern in ((-1, _AGO_IN_WORDS), (1, _IN_WORDS)):
+        for match in pattern.finditer(plain):
+            count, unit = match[1] or match[3], _UNITS[(match[2] or match[4]).lower()]
+            if "半" not in count:
+                offsets[unit].append(sign * int(_COUNTS.get(count.lower()) or numeral(count)))
+    days = offsets["day"] + [7 * weeks for weeks in offsets["week"]]
+    # of next week, and of a week that is not named: ahead or just over
+    next_week, some_week = (
+        [_WEEKDAYS[(match[1] or match[2]).lower()] - on.weekday() for match in pattern.finditer(plain)]
+        for pattern in (_OF_NEXT_WEEK, _OF_SOME_WEEK)
+    )
+    days += [7 + off for off in next_week]
+    ahead = [off % 7 or 7 for off in some_week]
+    days += ahead + [off - 7 for off in ahead]
+    meant = {on + timedelta(days=off) for off in days}
+    spans = windows(plain, asked=on)
+    meant |= {window.start for window in spans if window.end - window.start == _ONE_DAY}
+    dates = {str(on.year + off) for off in offsets["year"]}
+    for day in meant:
+        amount = f"{day.month}-{day.day}"
+        dates |= {str(day.year), amount, _WEEKDAY_NAMES[day.weekday()], *implied(amount)}
+    for off in offsets["month"]:
+        first = _shifted(on, off)
+        dates |= {f"month {first.month}", str(first.year)}
+    if any(re.fullmatch(r"\d+-\d+|month \d+", amount) for amount in amounts_in(plain)):
+        dates.add(str(on.year))  # «on 3 May» is of this year
+    return dates

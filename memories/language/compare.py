@@ -180,20 +180,15 @@ def outdates(newer: str, line: str) -> bool:
                 word in ours or (begins_with_han(word) and any(word in one for one in ours)) for word in over
             ):
                 return True
-        is_other = not news.is_beside and _are_of_one_subject(clause, older)
-        if is_other and not older.telling_words <= clause.telling_words:
+        # whether both are of a home, of work, or of a tool of one kind, and the clause tells something new of it
+        if news.is_beside or older.telling_words <= clause.telling_words:
+            continue
+        if (clause.names_new_home and older.is_of_home) or (clause.names_new_work and older.is_of_work):
+            return True
+        is_of_tool = clause.names_new_tool and older.is_of_tool
+        if is_of_tool and any(kind.search(clause.folded) and kind.search(older.folded) for kind in _KINDS):
             return True
     return not news.is_beside and not news.is_no_news and judge(line, newer) is ConflictVerdict.CERTAIN
-
-
-def _are_of_one_subject(clause: Statement, older: Statement) -> bool:
-    """Whether a clause of something new and a line are both of a home, of work, or of a tool of one kind."""
-    if clause.names_new_home and older.is_of_home:
-        return True
-    if clause.names_new_work and older.is_of_work:
-        return True
-    is_of_tool = clause.names_new_tool and older.is_of_tool
-    return is_of_tool and any(kind.search(clause.folded) and kind.search(older.folded) for kind in _KINDS)
 
 
 # -- whether it says otherwise of the same thing
@@ -299,8 +294,13 @@ def _says_otherwise(newer: Statement, older: Statement) -> bool:
         if newer.is_negated != older.is_negated:
             return before <= about and len(about - before) <= MOST_OTHER_WORDS and not older.tells_of_event
         if has_other_value:
-            is_state = about == before and not (newer.tells_of_event or older.tells_of_event)
-            return has_changed or (is_state and _differ_at_the_end(newer, older))
+            if has_changed or about != before or newer.tells_of_event or older.tells_of_event:
+                return has_changed
+            # most of what both are about is to stand before they differ: «note 14 …» and «note 44 …» are two things
+            words = text.words(newer.content)
+            both = zip(words, text.words(older.content), strict=False)
+            same = next((n for n, (word, other_word) in enumerate(both) if word != other_word), len(words))
+            return 2 * len(read(" ".join(words[:same])).topic_words) >= len(newer.topic_words)
     if not has_changed or about == before or older.tells_of_event:
         return False
     first = newer.topic_words[0]
@@ -311,13 +311,6 @@ def _says_otherwise(newer: Statement, older: Statement) -> bool:
     if len(ours) != len(theirs) or ours[:1] != theirs[:1]:
         return False
     return sum(one != other for one, other in zip(ours, theirs, strict=True)) == 1
-
-
-def _differ_at_the_end(newer: Statement, older: Statement) -> bool:
-    """Whether most of what both are about stands before they differ: «note 14 …» and «note 44 …» are two things."""
-    ours, theirs = text.words(newer.content), text.words(older.content)
-    same = next((n for n, pair in enumerate(zip(ours, theirs, strict=False)) if pair[0] != pair[1]), len(ours))
-    return 2 * len(read(" ".join(ours[:same])).topic_words) >= len(newer.topic_words)
 
 
 def _has_other_value(ours: Statement, theirs: Statement) -> bool:

@@ -221,7 +221,12 @@ def _beside_each(folded: str, nouns: Sequence[tuple[re.Match[str], SecretKind]])
 def _beside(folded: str, noun: re.Match[str], kind: SecretKind, least: int, most: int) -> Iterator[Span]:
     """The values after a word for a secret, else the one before it; both within these bounds."""
     start, end = noun.span()
-    until = _end_of_sentence(folded, end, most)
+    # to the end of the sentence; a line that ends with a colon goes on in the next one
+    until = min(most, end + _AFTER)
+    for ends in _SENTENCE_END.finditer(folded, end, until):
+        if ends[0] != "\n" or folded[end : ends.start()].rstrip(" \"'*`")[-1:] not in ("", ":", "是", "="):
+            until = ends.start()
+            break
     if kind == SecretKind.PHONE and _BUSINESS.search(folded, max(0, start - 30), until):
         return
     value = Value(folded, kind, folded[start:end].lower())
@@ -232,15 +237,6 @@ def _beside(folded: str, noun: re.Match[str], kind: SecretKind, least: int, most
             yield *span, kind
     elif span := _value_before(value, start, least):
         yield *span, kind
-
-
-def _end_of_sentence(folded: str, at: int, most: int) -> int:
-    """Where the sentence of a word ends; a line that ends with a colon goes on in the next one."""
-    most = min(most, at + _AFTER)
-    for ends in _SENTENCE_END.finditer(folded, at, most):
-        if ends[0] != "\n" or folded[at : ends.start()].rstrip(" \"'*`")[-1:] not in ("", ":", "是", "="):
-            return ends.start()
-    return most
 
 
 def _value_after(value: "Value", start: int, end: int, until: int) -> tuple[int, int] | None:

@@ -20,12 +20,12 @@ import rjieba
 
 from memories.language import text
 from memories.language.text import HAN, NUMERALS, has_han
-from memories.language.word_lists import groups, pattern, word_set, words
+from memories.language.word_lists import classes, groups, pattern, word_set, words
 
 
 def _english_groups() -> dict[str, str]:
     """Each word and the name of what it stands for, with its ending: a past is no present."""
-    found: dict[str, str] = {}
+    group_of: dict[str, str] = {}
     for group in groups("synonyms", "verbs"):
         name = group[0].split("/")[0]
         for verb in group:
@@ -33,19 +33,19 @@ def _english_groups() -> dict[str, str]:
             third = f"{verb}es" if verb.endswith(("s", "x", "ch", "sh", "o")) else f"{verb}s"
             forms = verb.split("/") if "/" in verb else [verb, third, f"{stem}ing", f"{stem}ed", f"{stem}ed"]
             for form, ending in zip(forms, ("", "s", "ing", "ed", "ed"), strict=True):
-                found.setdefault(form, name + ending)
+                group_of.setdefault(form, name + ending)
     for group in groups("synonyms", "nouns"):
         name = group[0].split("/")[0]
         for noun in group:
             singular, _slash, plural = noun.partition("/")
-            found.setdefault(singular, name)
-            found.setdefault(plural or f"{singular}s", f"{name}s")
+            group_of.setdefault(singular, name)
+            group_of.setdefault(plural or f"{singular}s", f"{name}s")
     for group in groups("synonyms", "others"):
         name = next((word for word in group if "_" not in word), group[0])
-        name = found.get(name, name)
+        name = group_of.get(name, name)
         for word in group:
-            found.setdefault(word, name)
-    return found
+            group_of.setdefault(word, name)
+    return group_of
 
 
 _ENGLISH_GROUPS = _english_groups()
@@ -59,15 +59,13 @@ _LONGEST = max(word.count("_") + 1 for word in _ENGLISH_GROUPS)
 
 
 #: What comes and goes beside what already counts for nothing.
-_LIGHT_CHINESE = frozenset("的地得了着都也还就会里而便所个")
-_LIGHT_BESIDE = frozenset({"its", "currently", "现在"})  # of each group its name
-#: Before these 是 and 的 only stress where or how: 是在北京工作的.
-_STRESSED = frozenset("在从由用跟")
-_NEGATIONS = frozenset("不没沒无無非未别別莫勿否")
+_LIGHT_CHINESE = word_set("likeness", "light_chinese")
+_LIGHT_BESIDE = word_set("likeness", "light_beside")
+_STRESSED = word_set("likeness", "stressed")
+_NEGATIONS = word_set("likeness", "chinese_negations")
 _ENGLISH_NEGATIONS = word_set("likeness", "english_negations")
 _TYING = word_set("likeness", "tying")
-_BE = frozenset({"is", "am", "are"})
-_HAVE = frozenset({"has", "have"})
+_BE, _HAVE = word_set("likeness", "be"), word_set("likeness", "have")
 _IRREGULAR = word_set("likeness", "irregular")
 _COUNTING = word_set("likeness", "counting")
 _LOOK_BACK = 3
@@ -76,7 +74,7 @@ _STARTERS = word_set("likeness", "starters")
 _ADVERBS = word_set("likeness", "adverbs")
 _CHINESE_TIME = pattern("likeness", "chinese_time")
 _TIMES = word_set("likeness", "times")
-_TIME_STARTERS = frozenset(["in", "on", "at", "every", "each", "during", "this", "last", "next"])
+_TIME_STARTERS = word_set("likeness", "time_starters")
 _MOST_MOVED = 6
 _CLAUSE = re.compile("[^,.;:!?，。；：！？\n]+")
 #: 了 behind a verb, and not at the end.
@@ -147,7 +145,7 @@ def _first_difference(ours: Sequence[str], theirs: Sequence[str]) -> int:
 
 def _known(words: tuple[str, ...], names: frozenset[str]) -> list[str]:
     """The words by the names of their groups, without those that say nothing."""
-    known: list[str] = []
+    named: list[str] = []
     n = 0
     while n < len(words):
         # as many words as are one of a group: «next to», 只 and 需要
@@ -171,9 +169,9 @@ def _known(words: tuple[str, ...], names: frozenset[str]) -> list[str]:
         n += len(part)
         follows = words[n] if n < len(words) else ""
         for word in _cut(group):
-            if not _says_nothing(word, known[-1] if known else "", follows):
-                known.append(word)
-    return known
+            if not _says_nothing(word, named[-1] if named else "", follows):
+                named.append(word)
+    return named
 
 
 @lru_cache(maxsize=4_096)
@@ -278,20 +276,18 @@ _CHINESE_NUMERALS = frozenset(f"{NUMERALS}半")
 
 _PHRASE_WORDS = 5
 _FEW = 2  # words that say nothing: so many more never make another memory
-#: After «thanks» and «so» these begin no statement of their own.
-_AFTER_NO_COURTESY = frozenset({"to", "for", "god"})
-_ASKING_FOR = frozenset({"请", "請", "麻烦", "麻煩", "拜托", "拜託"})
-_OPENING_WITH_YOU = frozenset({"麻烦你", "请你", "請你", "劳驾"})
-_PREDICATES = frozenset("很大多的了死在是")
-_NOT_LAST = frozenset({"that", "来", "來"})
+_AFTER_NO_COURTESY = word_set("likeness", "after_no_courtesy")
+_ASKING_FOR = word_set("likeness", "asking_for")
+_OPENING_WITH_YOU = word_set("likeness", "opening_with_you")
+_PREDICATES = word_set("likeness", "predicates")
+_NOT_LAST = word_set("likeness", "not_last")
 #: «Hello Kitty», «OK Computer»: names.
 _TWO_CAPITALS = re.compile(r"\W*[A-Z]\w* [A-Z]\w")
 #: Within a sentence: «Mark», «May», «Big Ben».
 _INNER_CAPITAL = re.compile(r"(?<=[a-z\d,;'’] )[A-Z][\w'’]*")
 #: Elsewhere «using» is «with».
 _USES = re.compile(r"\b(am|are|is) using\b", re.IGNORECASE)
-#: «A few», «a little»: not few, and not little.
-_AFTER_A = frozenset({"few", "little", "lot", "bit", "couple"})
+_AFTER_A = word_set("likeness", "after_a")
 _ARTICLES = word_set("likeness", "articles")
 _INTENSIFIES = word_set("likeness", "emphasis")
 _LIGHT = word_set("likeness", "articles", "emphasis", "fillers")
@@ -302,25 +298,11 @@ _ENGLISH_DENIALS = word_set("likeness", "english_negations") | word_set("likenes
 _OPENING = word_set("likeness", "opening")
 _CLOSING = word_set("likeness", "closing")
 _BINDING = word_set("likeness", "binding")
-#: Words that are written in two ways.
-_ALSO_WRITTEN = {
-    **dict.fromkeys(("裡", "里面", "裡面", "里边"), "里"),
-    "using": "with",
-    "您": "你",
-    "妳": "你",
-    "gonna": "going to",
-    "wanna": "want to",
-    "cannot": "can not",
-}
-_CONTRACTED = {"won't": "will not", "can't": "can not", "shan't": "shall not", "let's": "let us", "i'm": "i am"} | {
-    f"{who}'{ending}": f"{who} {full}"
-    for who in ("i", "you", "we", "they", "he", "she", "it")
-    for ending, full in (("d", "would"), ("ll", "will"))
-}
+_WRITTEN_OUT = {word: full.replace("_", " ") for word, full in classes("likeness", "written_out").items()}
 _IS = frozenset(f"{word}'s" for word in words("likeness", "have_is"))
 _BARE = {word.replace("'", ""): word for word in word_set("likeness", "contracted_negations", "contracted")}
 _ENDINGS = {"n't": " not", "'re": " are", "'ve": " have", "'ll": " will"}
-_AND = frozenset({"and", "和", "跟", "与", "與", "以及"})
+_AND = word_set("likeness", "and")
 #: «Building A» is not «a building».
 _LABEL = re.compile(r"[a-z\d] A\b")
 
@@ -519,7 +501,7 @@ def _spelled(word: str) -> Iterator[str]:
     """A word as it is spelled in full: «don't» and «dont» are «do not»."""
     plain = word.replace("’", "'")
     plain = _BARE.get(plain, plain)
-    plain = _CONTRACTED.get(plain) or _ALSO_WRITTEN.get(plain) or plain
+    plain = _WRITTEN_OUT.get(plain, plain)
     if plain in _IS:
         plain = plain.replace("'s", " is")
     for ending, full in _ENDINGS.items():
@@ -553,11 +535,11 @@ def _within(words: list[str], alone: frozenset[str]) -> list[str]:
     return words[start:end] or words
 
 
-def _phrase(words: list[str], known: frozenset[str], *, backwards: bool = False) -> int:
+def _phrase(words: list[str], phrases: frozenset[str], *, backwards: bool = False) -> int:
     """Of how many words the longest known phrase is that these begin with; 0: none."""
     for size in range(min(_PHRASE_WORDS, len(words)), 0, -1):
         phrase = words[:size][::-1] if backwards else words[:size]
-        if "_".join(phrase) in known or "".join(phrase) in known:
+        if "_".join(phrase) in phrases or "".join(phrase) in phrases:
             return size
     return 0
 

@@ -88,10 +88,10 @@ def simplify(content: str) -> str:
 
 def learn(content: str, speaker: str) -> dict[str, str]:
     """The names a text teaches, folded, and whom each means; `speaker` said it, or the user's side of it."""
-    said = own_side(content)[:LOOK_CHARS]
-    if _TRIGGER.search(said) is None:
+    own_words = own_side(content)[:LOOK_CHARS]
+    if _TRIGGER.search(own_words) is None:
         return {}
-    plain = simplify(unicodedata.normalize("NFKC", said))
+    plain = simplify(unicodedata.normalize("NFKC", own_words))
     learnt: dict[str, str] = {}
     for alias, name in (*_english(plain, speaker), *_chinese(plain, speaker)):
         if fold(alias) != fold(name) and len(alias) <= NAME_CHARS >= len(name):
@@ -119,20 +119,20 @@ def own_side(content: str) -> str:
     sides = re.split(r"^(User|Assistant): ", content, flags=re.MULTILINE)
     if len(sides) == 1:
         return content
-    return "\n".join(said for side, said in zip(sides[1::2], sides[2::2], strict=False) if side == "User")
+    return "\n".join(words for side, words in zip(sides[1::2], sides[2::2], strict=False) if side == "User")
 
 
-def _english(said: str, speaker: str) -> Iterator[tuple[str, str]]:
+def _english(plain: str, speaker: str) -> Iterator[tuple[str, str]]:
     for pattern in _OF_ONESELF:
-        for match in pattern.finditer(said):
+        for match in pattern.finditer(plain):
             if match[1].casefold() not in _NOT_CALLED:
                 yield match[1], speaker
     for pattern, alias, name in _OF_ANOTHER:
-        for match in pattern.finditer(said):
+        for match in pattern.finditer(plain):
             if not {match[1].casefold(), match[2].casefold()} & _NOT_CALLED:
                 yield match[alias], match[name]
-    for match in _CALLED_SO.finditer(said):
-        before = [name for name in _A_NAME.findall(said[: match.start()]) if not _is_ordinary_start(name)]
+    for match in _CALLED_SO.finditer(plain):
+        before = [name for name in _A_NAME.findall(plain[: match.start()]) if not _is_ordinary_start(name)]
         if before and match[1].casefold() not in _NOT_CALLED:
             yield match[1], re.sub(r"['’]s$", "", before[-1])
 
@@ -147,22 +147,22 @@ def _is_ordinary_start(name: str) -> bool:
     }
 
 
-def _chinese(said: str, speaker: str) -> Iterator[tuple[str, str]]:
+def _chinese(plain: str, speaker: str) -> Iterator[tuple[str, str]]:
     for pattern in _ZH_OF_ONESELF:
-        for match in pattern.finditer(said):
+        for match in pattern.finditer(plain):
             if name := nickname(match[1]):
                 yield name, speaker
-    for match in _ZH_MY_NAME.finditer(said):
+    for match in _ZH_MY_NAME.finditer(plain):
         if name := full_name(match[1]):
             yield name, speaker
-    for match in _ZH_CALLED_SO.finditer(said):
-        if (alias := nickname(match[1])) and (name := _last_person(said[: match.start()])):
+    for match in _ZH_CALLED_SO.finditer(plain):
+        if (alias := nickname(match[1])) and (name := _last_person(plain[: match.start()])):
             yield alias, name
-    for match in _ZH_NICKNAME.finditer(said):
-        if (alias := nickname(match[1])) and (name := person_at_end(said[: match.start()])):
+    for match in _ZH_NICKNAME.finditer(plain):
+        if (alias := nickname(match[1])) and (name := person_at_end(plain[: match.start()])):
             yield alias, name
     for pattern in (_ZH_EQUAL, _ZH_NICKNAME_OF):
-        for match in pattern.finditer(said):
+        for match in pattern.finditer(plain):
             one, other = person_at_end(match[1]), full_name(match[2])
             if one and other:
                 yield (one, other) if len(one) <= len(other) else (other, one)
@@ -196,9 +196,9 @@ def full_name(rest: str) -> str:
     return clause if short else joined if is_person(joined) and len(first) <= 2 and tag.startswith("n") else ""
 
 
-def person_at_end(said: str) -> str:
+def person_at_end(content: str) -> str:
     """The person a text ends with: «昨天王小明» ends with 王小明."""
-    words = rjieba.tag(said[-12:])
+    words = rjieba.tag(content[-12:])
     if not words:
         return ""
     last, tag = words[-1]
@@ -207,17 +207,17 @@ def person_at_end(said: str) -> str:
         return joined
     if is_person(last) or (tag.startswith("nr") and 2 <= len(last) <= 4):
         return last
-    latin = re.search(r"[A-Z][\w-]*\w$", said)
+    latin = re.search(r"[A-Z][\w-]*\w$", content)
     return latin.group() if latin else ""
 
 
-def _last_person(said: str) -> str:
+def _last_person(content: str) -> str:
     """The person who was spoken of last."""
-    tagged = rjieba.tag(said[-60:])
+    tagged = rjieba.tag(content[-60:])
     people = [word for word, tag in tagged if tag.startswith("nr") and 2 <= len(word) <= 4]
     joined = [one + other for (one, _), (other, _) in pairwise(tagged) if is_person(one + other)]
     people = joined or people
-    latin = [name for name in _A_NAME.findall(said[-60:]) if not _is_ordinary_start(name)]
+    latin = [name for name in _A_NAME.findall(content[-60:]) if not _is_ordinary_start(name)]
     return (people or latin or [""])[-1]
 
 
@@ -304,9 +304,9 @@ def proper_names(content: str) -> set[str]:
 
 def _is_name(word: re.Match[str], plain: str) -> bool:
     """A capital; at the beginning of a sentence only of a word that says something."""
-    said = word.group()
-    if not any(character.isupper() for character in said) or said in ("I", "I'm", "I've"):
+    spelling = word.group()
+    if not any(character.isupper() for character in spelling) or spelling in ("I", "I'm", "I've"):
         return False
-    if text.bare(said.casefold()) not in text.ENGLISH_STOPWORDS:
+    if text.bare(spelling.casefold()) not in text.ENGLISH_STOPWORDS:
         return True
     return not begins_a_sentence(plain[: word.start()], _BEGINS_AFTER)

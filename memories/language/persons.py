@@ -1,4 +1,4 @@
-"""Whom a text speaks of: the speaker, their relations, people by name; and a statement told by somebody else (D1, D5).
+"""Whom a text speaks of: the speaker, their relations, people by name; and a statement in another person (D1, D5).
 
 By rules, in Chinese and English, without grammar. Who «my sister» is stands among the nicknames of a scope, under the
 relation; better none is learnt than a wrong one. Persons are compared as keys: «speaker», «my mother» for a relation by
@@ -68,13 +68,13 @@ _NO_NAMES = text.ENGLISH_STOPWORDS | word_set("relations", "no_names")
 
 def learn_relations(content: str) -> dict[str, str]:
     """Who a text says a relation of its writer is, under «my …»; nobody where it says it of several."""
-    said = own_side(content)[:LOOK_CHARS]
-    if _TRIGGER.search(said) is None:
+    own_words = own_side(content)[:LOOK_CHARS]
+    if _TRIGGER.search(own_words) is None:
         return {}
     learnt: dict[str, str] = {}
-    for sentence in spoken_sentences(simplify(unicodedata.normalize("NFKC", said))):
-        for word, found in () if is_question(sentence) else _pairs(sentence):
-            name = re.sub(r"['’]s$", "", found)
+    for sentence in spoken_sentences(simplify(unicodedata.normalize("NFKC", own_words))):
+        for word, called in () if is_question(sentence) else _pairs(sentence):
+            name = re.sub(r"['’]s$", "", called)
             if name and len(name) <= NAME_CHARS and not _NO_NAMES & {fold(name), fold(name.split()[0])}:
                 alias = _alias(word)
                 learnt[alias] = name if learnt.get(alias, name) == name else ""
@@ -86,17 +86,16 @@ def _pairs(sentence: str) -> Iterator[tuple[str, str]]:
         yield from ((match[1], match[2]) for match in pattern.finditer(sentence))
     yield from ((match[2], match[1]) for match in _IS.finditer(sentence))
     for match in _CHINESE_CALLED.finditer(sentence):
-        yield match[1], _name(match[1], match[2], match[3])
+        # pets have any name; people one that looks like it, the more so where nothing says that it is one: 我妈康复了
+        word, verb, rest = match[1], match[2], match[3]
+        if verb and RELATIONS[word] in _PETS:
+            yield word, nickname(rest)
+            continue
+        name = full_name(rest)
+        is_sure = is_person(name) and (len(name) >= SURE_CHARS or name[0] in FAMILIAR)
+        if (verb or is_sure) and not name.endswith("人"):
+            yield word, name
     yield from ((match[2], person_at_end(match[1])) for match in _CHINESE_IS.finditer(sentence))
-
-
-def _name(word: str, verb: str | None, rest: str) -> str:
-    """Pets have any name; people one that looks like it, the more so where nothing says that it is one: 我妈康复了."""
-    if verb and RELATIONS[word] in _PETS:
-        return nickname(rest)
-    name = full_name(rest)
-    is_sure = is_person(name) and (len(name) >= SURE_CHARS or name[0] in FAMILIAR)
-    return name if (verb or is_sure) and not name.endswith("人") else ""
 
 
 def _alias(word: str) -> str:
@@ -155,19 +154,19 @@ class People:
 
     @classmethod
     def of(
-        cls, speaker: Collection[str], others: Collection[str] = (), known: Mapping[str, str] | None = None
+        cls, speaker: Collection[str], others: Collection[str] = (), nicknames: Mapping[str, str] | None = None
     ) -> "People":
-        """`known` are nicknames, «my sister» among them, with the name each means."""
+        """Among the nicknames, each with the name it means, is «my sister»."""
         own = frozenset(fold(name) for name in speaker if name)
-        found = {fold(name): fold(name) for name in others if name and fold(name) not in own}
-        for alias, name in (known or {}).items():
+        keys = {fold(name): fold(name) for name in others if name and fold(name) not in own}
+        for alias, name in (nicknames or {}).items():
             if alias.startswith(MY):
-                found.setdefault(fold(name), alias)
+                keys.setdefault(fold(name), alias)
             elif fold(name) in own:
                 own |= {fold(alias)}
             else:
-                found.setdefault(fold(alias), found.get(fold(name), fold(name)))
-        return cls(own, {name: key for name, key in found.items() if name not in own})
+                keys.setdefault(fold(alias), keys.get(fold(name), fold(name)))
+        return cls(own, {name: key for name, key in keys.items() if name not in own})
 
     @cached_property
     def _pattern(self) -> re.Pattern[str] | None:
@@ -205,16 +204,23 @@ class People:
         for match in self._pattern.finditer(plain) if self._pattern else ():
             name = fold(match.group())
             found.add(SPEAKER if name in self.speaker else self.others[name])
-        rest, kin = _without_kin(plain)
-        found |= kin
+
+        def take_kin(match: re.Match[str]) -> str:
+            """Nothing of a relation and its «my», which is noted; all of what is none."""
+            if match["short"] and match["short"] not in _SHORT:
+                return match.group()
+            found.add(_kin_key(match))
+            return " "
+
+        rest = _KIN.sub(take_kin, plain)
         if (_THE_USER if writes_of_user else _FIRST).search(rest) or (writes_of_user and _FIRST.search(rest)):
             found.add(SPEAKER)
         return found
 
 
-def unknown_names(content: str, told: str) -> set[str]:
+def unknown_names(content: str, other: str) -> set[str]:
     """Names of a text that another does not hold; a form of a word that is there (Spanish, Spain) counts as there."""
-    there = _plain(told).casefold()
+    there = _plain(other).casefold()
     words = set(re.findall(r"[^\W\d_]{4,}", there))
     return {name for name in names_in(content) if name not in there and not _is_form(name, words)}
 
@@ -238,19 +244,6 @@ def _kin_key(match: re.Match[str]) -> str:
     word = match["en"] or match["zh"] or match["short"] or ""
     plain = fold(word).replace("-", " ")
     return MY + _PERSONS[plain] if plain in _PERSONS else ""
-
-
-def _without_kin(plain: str) -> tuple[str, set[str]]:
-    """A text without its relations and their «my», and the relations."""
-    found: set[str] = set()
-
-    def take(match: re.Match[str]) -> str:
-        if match["short"] and match["short"] not in _SHORT:
-            return match.group()
-        found.add(_kin_key(match))
-        return " "
-
-    return _KIN.sub(take, plain), found
 
 
 def _bounded(name: str) -> str:
@@ -277,14 +270,14 @@ _TO_FIRST = (
 )
 
 
-def told_of(name: str, statement: str) -> str:
-    """What somebody of this name says, as another would tell it."""
+def in_third_person(statement: str, name: str) -> str:
+    """A statement of somebody of this name, as another would word it."""
     for person, becomes in _TO_THIRD:
         statement = person.sub(becomes.format(name=name).replace("\\", r"\\"), statement)
     return statement
 
 
-def told_back(statement: str) -> str:
+def in_first_person(statement: str) -> str:
     """What a bot tells somebody, as that person would say it."""
     for person, becomes in _TO_FIRST:
         statement = person.sub(becomes, statement)

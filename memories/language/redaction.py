@@ -1,4 +1,4 @@
-"""What is told of the tools a bot used: their names in order, and their arguments without what looks secret (A6).
+"""What is kept of the tools a bot used: their names in order, and their arguments without what looks secret (A6).
 
 What looks secret is not stored anywhere, neither in memories nor in the session's messages:
 1. the value of an argument whose name says so: password, token, api_key, authorization, 密码 …
@@ -63,7 +63,7 @@ class ToolCall:
         """As it is kept with the session's message."""
         return {"name": self.name, **{k: redact_value(getattr(self, k)) for k in ("arguments", "result")}}
 
-    def told(self) -> str:
+    def in_one_line(self) -> str:
         """`deploy(service=billing, env=prod)`; of nested arguments only that they were there."""
         given = redact_value(self.arguments)
         if isinstance(given, dict):
@@ -94,27 +94,27 @@ def is_secret_name(name: str) -> bool:
     )
 
 
-def redact(said: str) -> str:
+def redact(content: str) -> str:
     """A text without what looks like a secret in it."""
-    said = _AFTER_A_NAME.sub(lambda match: match[1] + NOT_STORED, _storable(said))
+    content = _AFTER_A_NAME.sub(lambda match: match[1] + NOT_STORED, _storable(content))
     for form in _FORMS:
-        said = form.sub(NOT_STORED, said)
-    return confidential.mask(said).replace(MASKED, NOT_STORED)
+        content = form.sub(NOT_STORED, content)
+    return confidential.mask(content).replace(MASKED, NOT_STORED)
 
 
-def secret_words(said: str) -> set[str]:
+def secret_words(content: str) -> set[str]:
     """The words of a text that look like secrets, as in a credential; of others a guess to the safe side."""
-    mixed = {word.strip(_PUNCTUATION) for word in _WITH_DIGIT_AND_LETTER.findall(said)}
-    found = {secret.value.strip(_PUNCTUATION) for secret in confidential.find_secrets(said)}
-    formed = {match[0] for form in _FORMS for match in form.finditer(said)}
-    named = {match[0][len(match[1]) :].strip(_PUNCTUATION) for match in _AFTER_A_NAME.finditer(said)}
+    mixed = {word.strip(_PUNCTUATION) for word in _WITH_DIGIT_AND_LETTER.findall(content)}
+    found = {secret.value.strip(_PUNCTUATION) for secret in confidential.find_secrets(content)}
+    formed = {match[0] for form in _FORMS for match in form.finditer(content)}
+    named = {match[0][len(match[1]) :].strip(_PUNCTUATION) for match in _AFTER_A_NAME.finditer(content)}
     return {word for word in mixed | formed if len(word) >= _SECRET_CHARS} | {
         word for word in named | found if len(word) > 1
     }
 
 
-def _storable(said: str) -> str:
-    return said if text.is_storable(said) else re.sub("[\\0\ud800-\udfff]", "", said)
+def _storable(content: str) -> str:
+    return content if text.is_storable(content) else re.sub("[\\0\ud800-\udfff]", "", content)
 
 
 def _short(value: Any) -> str:

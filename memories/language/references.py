@@ -50,7 +50,12 @@ class RecentMessage:
 
 def resolve(message: str, recent: Sequence[RecentMessage]) -> Additions:
     """What a message leaves out, as the newest of these messages that fit tell it; nothing where it names it itself."""
-    if not recent or len(message) > QUESTION_CHARS or _names_somebody(message):
+    if not recent or len(message) > QUESTION_CHARS:
+        return ()
+    # what a message points at, it may have named itself
+    if any(persons.mentioned(message)) or any(_is_chinese_person(*pair) for pair in _tagged(message)):
+        return ()
+    if any(not begins_a_sentence(message[: match.start()]) for match in _capitals(message)):
         return ()
     newest_first = [one for one in reversed(recent[-MOST_MESSAGES:]) if one.content.strip() != message.strip()]
     before = [text.smart_truncate(one.content, MESSAGE_CHARS) for one in newest_first]
@@ -76,13 +81,6 @@ def _newest(messages: Iterable[str], kind: Callable[[str], list[str]]) -> list[s
     return next(filter(None, map(kind, messages)), [])
 
 
-def _names_somebody(message: str) -> bool:
-    """Whether a message names somebody or something: what it points at, it may have named itself."""
-    if any(persons.mentioned(message)) or any(_is_chinese_person(*pair) for pair in _tagged(message)):
-        return True
-    return any(not begins_a_sentence(message[: match.start()]) for match in _capitals(message))
-
-
 def _people(content: str) -> list[str]:
     people = [word for word, tag in _tagged(content) if _is_chinese_person(word, tag)]
     for match in _capitals(content):
@@ -95,7 +93,7 @@ def _people(content: str) -> list[str]:
 def _relatives(content: str) -> list[str]:
     return [
         word
-        for _said, alias in persons.mentioned(content)
+        for _word, alias in persons.mentioned(content)
         for word in persons.names_of(alias, chinese=has_han(content))[:1]
     ]
 

@@ -51,9 +51,9 @@ _PLAINER |= dict.fromkeys(map(ord, "\u00a0\u2002\u2003\u2009\u202f\u3000"), " ")
 _PLAINER |= dict.fromkeys(map(ord, "‐‑‒–—−"), "-")
 
 
-def fold(said: str) -> str:
+def fold(content: str) -> str:
     """A text of as many characters, in plain ones: of full width, curly quotes, odd spaces and dashes."""
-    return said.translate(_PLAINER)
+    return content.translate(_PLAINER)
 
 
 _SETTING = r"(?:secret|token|api[_-]?key|access[_-]?key|private[_-]?key|account[_-]?key)"
@@ -186,11 +186,6 @@ SSN = re.compile(r"(?<![\w-])(?!000|666|9)\d{3}-(?!00)\d{2}-(?!0000)\d{4}(?![\w-
 _ID_WEIGHTS = (7, 9, 10, 5, 8, 4, 2, 1, 6, 3, 7, 9, 10, 5, 8, 4, 2)
 
 
-def _is_luhn(digits: str) -> bool:
-    doubled = (int(digit) * (2 if n % 2 else 1) for n, digit in enumerate(reversed(digits)))
-    return sum(value - 9 if value > 9 else value for value in doubled) % 10 == 0
-
-
 def _is_chinese_identity(number: str) -> bool:
     """Seventeen digits with a day of birth among them, and a check character (GB 11643)."""
     if not re.fullmatch(r"[1-8]\d{16}[\dXx]", number):
@@ -211,9 +206,9 @@ _VENDORS = {start: owner.split("_") for owner, *starts in groups("confidential",
 _VENDOR = re.compile(rf"(?<![\w-])(?:{'|'.join(sorted(map(re.escape, _VENDORS), key=len, reverse=True))})")
 
 
-def vendors_of(said: str) -> set[str]:
+def vendors_of(content: str) -> set[str]:
     """Whose keys stand in a text, by how they begin: people ask for the key of OpenAI, and paste `sk-proj-…`."""
-    return {owner for start in _VENDOR.findall(said) for owner in _VENDORS[start]}
+    return {owner for start in _VENDOR.findall(content) for owner in _VENDORS[start]}
 
 
 def by_form(folded: str) -> Iterator[Span]:
@@ -240,8 +235,11 @@ def by_checksum(folded: str) -> Iterator[Span]:
         digits = re.sub(r"[ -]", "", match[0])
         if _is_chinese_identity(digits):
             yield *match.span(), SecretKind.IDENTITY
-        elif _BRANDS.fullmatch(digits) and _is_luhn(digits) and not is_harmless(folded, match.start()):
-            yield *match.span(), SecretKind.CARD
+        elif _BRANDS.fullmatch(digits) and not is_harmless(folded, match.start()):
+            # the check digit of cards (Luhn)
+            doubled = (int(digit) * (2 if n % 2 else 1) for n, digit in enumerate(reversed(digits)))
+            if sum(value - 9 if value > 9 else value for value in doubled) % 10 == 0:
+                yield *match.span(), SecretKind.CARD
     for match in IBAN.finditer(folded):
         number = match[0].replace(" ", "")
         moved = number[4:] + number[:4]
@@ -314,6 +312,13 @@ _LONG_PHONE = re.compile(
     r"|\+\d{1,3}[ -]?(?:\(?\d{2,5}\)?[ -]?){2,5}\d{2,5}|\(?\d{3}\)?[ -]\d{3}[ -]\d{4})(?!\w)"
 )
 _LONG_KEY = re.compile(r"(?<![!-~])(?=[!-~]{0,60}\d)(?=[!-~]{0,60}[A-Za-z])(?![!-~]{0,12}://)[\w+/=.-]{20,200}(?![\w])")
+#: What a number of a kind looks like, where a word for it stands before.
+_NUMBER_FORMS = {
+    SecretKind.CARD: (_LONG_NUMBER,),
+    SecretKind.ACCOUNT: (_SORT_CODE, IBAN, _ACCOUNT_NUMBER),
+    SecretKind.IDENTITY: (_IDENTIFIER, SSN),
+    SecretKind.PHONE: (_PHONE,),
+}
 
 
 @dataclass(frozen=True)
@@ -367,23 +372,7 @@ class Value:
         at += len(self.folded[at : at + 2]) - len(self.folded[at : at + 2].lstrip("\"'"))
         match self.kind:
             case SecretKind.PASSWORD:
-                if spoken := _SPOKEN.match(self.folded, at):
-                    return spoken.span()
-                if run := _RUN.match(self.folded, at):
-                    token = run[0].rstrip(".,;:?)]}>\"'`")
-                    end = at + len(token)
-                    if _MAIL.match(token) or "://" in token or len(token) < 3 or _DAY.match(token):
-                        return None
-                    if _STRONG.search(token):
-                        is_counted = token.isdigit() and UNITS.match(self.folded, end)
-                        is_word = UNITS.fullmatch(token.lstrip("0123456789"))
-                        return None if is_counted or is_word or (token.isdigit() and len(token) < 3) else (at, end)
-                    is_bare = self.noun[-1:] >= "\u3040" and len(token) >= 6  # «密码 sunshine»
-                    return self._plain(at) if may_be_plain or is_bare else None
-                if may_be_plain and (mixed := _HAN_AND_DIGITS.match(self.folded, at)):
-                    return None if UNITS.match(self.folded, mixed.end()) else mixed.span()
-                han = _HAN.match(self.folded, at) if may_be_plain else None
-                return None if not han or _ABOUT_CHINESE.search(han[0]) else han.span()
+                return self._password(at, may_be_plain)
             case SecretKind.CODE:
                 for form in (_DIGITS, _MIXED_CODE, _SPOKEN):
                     match = form.match(self.folded, at)
@@ -400,9 +389,33 @@ class Value:
             case SecretKind.KEY:
                 return self._key(at)
             case SecretKind.PHRASE:
-                return self._phrase(at)
+                words = _WORDS.match(self.folded, at)
+                if words and len(re.findall(r"[a-z]+", words[0], re.IGNORECASE)) >= 6:
+                    return words.span()
+                groups = _HAN_GROUPS.match(self.folded, at)
+                return groups.span() if groups and len(re.sub(r"[\s,、]", "", groups[0])) >= 6 else None
             case _:
-                return self._number(at)
+                forms = (form.match(self.folded, at) for form in _NUMBER_FORMS[self.kind])
+                return next((match.span() for match in forms if match and not _DAY.match(match[0])), None)
+
+    def _password(self, at: int, may_be_plain: bool) -> tuple[int, int] | None:
+        if spoken := _SPOKEN.match(self.folded, at):
+            return spoken.span()
+        if run := _RUN.match(self.folded, at):
+            token = run[0].rstrip(".,;:?)]}>\"'`")
+            end = at + len(token)
+            if _MAIL.match(token) or "://" in token or len(token) < 3 or _DAY.match(token):
+                return None
+            if _STRONG.search(token):
+                is_counted = token.isdigit() and UNITS.match(self.folded, end)
+                is_word = UNITS.fullmatch(token.lstrip("0123456789"))
+                return None if is_counted or is_word or (token.isdigit() and len(token) < 3) else (at, end)
+            is_bare = self.noun[-1:] >= "\u3040" and len(token) >= 6  # «密码 sunshine»
+            return self._plain(at) if may_be_plain or is_bare else None
+        if may_be_plain and (mixed := _HAN_AND_DIGITS.match(self.folded, at)):
+            return None if UNITS.match(self.folded, mixed.end()) else mixed.span()
+        han = _HAN.match(self.folded, at) if may_be_plain else None
+        return None if not han or _ABOUT_CHINESE.search(han[0]) else han.span()
 
     def _plain(self, at: int) -> tuple[int, int] | None:
         """A word, or several of a pass phrase, that say nothing about the password."""
@@ -426,33 +439,14 @@ class Value:
             return None
         token = run[0].rstrip(".,;:?!)]}>\"'`")
         is_bare = self.noun in _BARE_KEY
-        if len(token) < (10 if is_bare else 6) or not _is_key(token, is_bare=is_bare) or _CALL.search(token):
+        if len(token) < (10 if is_bare else 6) or _CALL.search(token):
+            return None
+        # keys are made of letters and digits, of large and small letters, or are a long number
+        is_small, is_large = _SMALL.search(token) is not None, _CAPITAL.search(token) is not None
+        if _DIGIT.search(token):
+            is_key = is_small or is_large or (token.isdigit() and len(token) >= 8 and not is_bare)
+        else:
+            is_key = (is_small and is_large and len(token) >= 16) or _LICENSE.fullmatch(token) is not None
+        if not is_key:
             return None
         return None if _PLAIN_FILE.search(token) or "://" in token or _DAY.match(token) else (at, at + len(token))
-
-    def _phrase(self, at: int) -> tuple[int, int] | None:
-        words = _WORDS.match(self.folded, at)
-        if words and len(re.findall(r"[a-z]+", words[0], re.IGNORECASE)) >= 6:
-            return words.span()
-        groups = _HAN_GROUPS.match(self.folded, at)
-        return groups.span() if groups and len(re.sub(r"[\s,、]", "", groups[0])) >= 6 else None
-
-    def _number(self, at: int) -> tuple[int, int] | None:
-        forms = {
-            SecretKind.CARD: (_LONG_NUMBER,),
-            SecretKind.ACCOUNT: (_SORT_CODE, IBAN, _ACCOUNT_NUMBER),
-            SecretKind.IDENTITY: (_IDENTIFIER, SSN),
-            SecretKind.PHONE: (_PHONE,),
-        }[self.kind]
-        for form in forms:
-            if (match := form.match(self.folded, at)) and not _DAY.match(match[0]):
-                return match.span()
-        return None
-
-
-def _is_key(token: str, *, is_bare: bool) -> bool:
-    """Whether a word is made as keys are: of letters and digits, of large and small letters, or a long number."""
-    is_small, is_large = _SMALL.search(token) is not None, _CAPITAL.search(token) is not None
-    if not _DIGIT.search(token):
-        return is_small and is_large and len(token) >= 16 or _LICENSE.fullmatch(token) is not None
-    return is_small or is_large or token.isdigit() and len(token) >= 8 and not is_bare

@@ -52,7 +52,16 @@ def tells_apart(statement: str) -> frozenset[str]:
             return frozenset(labels)
         clause = clause[key.end() :]
     if has_han(clause):
-        return _of_chinese(clause)
+        tagged = rjieba.tag(clause)
+        end = next((n for n, (_word, tag) in enumerate(tagged) if n and tag in _PREDICATES), len(tagged))
+        subject = "".join(word for word, _tag in tagged[:end])
+        # whether a whole subject is a name the segmenter guesses, now so, now so; before 的 it is a name, of an owner
+        owners = {
+            word.casefold()
+            for (word, tag), (after, _tag) in pairwise(tagged[: end + 1])
+            if tag in _CHINESE_NAMES and (after == "的" or (tag == "eng" and len(word) == 1))
+        }
+        return frozenset(owners.union(_CHINESE_WHICH.findall(subject)))
     words = _WORD.findall(clause)
     end = next((n for n in range(1, len(words)) if _is_verb(words, n)), 0)
     return frozenset(_labels(words[:end]))
@@ -86,16 +95,3 @@ def _is_verb(words: list[str], n: int) -> bool:
         return True
     has_ending = word.endswith(("s", "ed")) and not _NO_VERBS.search(word)
     return has_ending and word.islower() and len(word) >= _LEAST_LETTERS
-
-
-def _of_chinese(clause: str) -> frozenset[str]:
-    tagged = rjieba.tag(clause)
-    end = next((n for n, (_word, tag) in enumerate(tagged) if n and tag in _PREDICATES), len(tagged))
-    subject = "".join(word for word, _tag in tagged[:end])
-    # whether a whole subject is a name the segmenter guesses, now so, now so; before 的 it is a name, of an owner
-    owners = {
-        word.casefold()
-        for (word, tag), (after, _tag) in pairwise(tagged[: end + 1])
-        if tag in _CHINESE_NAMES and (after == "的" or (tag == "eng" and len(word) == 1))
-    }
-    return frozenset(owners.union(_CHINESE_WHICH.findall(subject)))

@@ -117,17 +117,12 @@ def write(chosen: Iterable[Sentence], *, separator: str = "") -> str:
         label = sentence.utterance.label
         is_new = label != speaker
         if written:
-            written += separator or ("\n" if is_new else _joint(written))
+            # items of a list have no mark of their own at the end
+            joint = " " if written[-1] in ".!?;,:" else "；" if begins_with_han(written[-1]) else "; "
+            written += separator or ("\n" if is_new else "" if written[-1] in "。！？；…" else joint)
         written += f"{label}: {sentence.content}" if label and is_new else sentence.content
         speaker = label
     return written
-
-
-def _joint(written: str) -> str:
-    """The separator after a sentence; items of a list have no mark of their own at the end."""
-    if written[-1] in "。！？；…":
-        return ""
-    return " " if written[-1] in ".!?;,:" else "；" if begins_with_han(written[-1]) else "; "
 
 
 def _share(sentence: Sentence) -> float:

@@ -180,21 +180,21 @@ def fingerprint(text: str) -> str:
         # A turn nobody answered, as it was written once, with an empty answer: stored fingerprints are of that
         bare = f"{bare}\nAssistant:"
     normal = _BETWEEN_CJK.sub("", normalise(bare)) or bare
-    said = "\n".join([normal, *marks(bare)])
-    return hashlib.sha256(said.encode(errors="surrogatepass")).hexdigest()[:32]
+    with_marks = "\n".join([normal, *marks(bare)])
+    return hashlib.sha256(with_marks.encode(errors="surrogatepass")).hexdigest()[:32]
 
 
 def marks(text: str) -> list[str]:
     """What `normalise` loses and two texts may still differ by: «-5», «3.5», «5%», «C++», «aB3», «👎», a question."""
     spelled = unicodedata.normalize("NFKC", text).translate(_DASHES)
     plain = spelled.casefold()
-    found = [mark for mark in _MARK.findall(plain) if not mark.isdecimal()]
+    signs = [mark for mark in _MARK.findall(plain) if not mark.isdecimal()]
     codes = [code for code in _CODE.findall(spelled) if not _PLAIN_CODE.fullmatch(code)]
     return [
-        *found,
+        *signs,
         *codes,
         *_ADDRESS.findall(plain),
-        *("?" for said in _SENTENCE.findall(plain) if ("?" in said and _ASKING.search(said) is None)),
+        *("?" for sentence in _SENTENCE.findall(plain) if ("?" in sentence and _ASKING.search(sentence) is None)),
     ]
 
 
@@ -249,8 +249,8 @@ def terms(text: str) -> Counter[int]:
 def coverage(content: str, sources: Iterable[str]) -> float:
     """The share of the terms of a text that its sources hold, 0–1; of a text of nothing but stopwords 1."""
     own = terms(content).keys()
-    known = {term for source in sources for term in terms(source)}
-    return len(own & known) / len(own) if own else 1.0
+    sources_terms = {term for source in sources for term in terms(source)}
+    return len(own & sources_terms) / len(own) if own else 1.0
 
 
 def characters(text: str) -> set[str]:
@@ -268,21 +268,21 @@ def terms_of_word(word: str) -> set[int]:
 
 def term_positions(text: str, wanted: Collection[int]) -> dict[int, set[int]]:
     """Where these terms stand in a text, counted in words and Chinese characters, of which any is found by itself."""
-    found: defaultdict[int, set[int]] = defaultdict(set)
+    positions: defaultdict[int, set[int]] = defaultdict(set)
     start = 1
     for run in normalise(text).split():
         is_chinese = _CJK_CHAR.match(run) is not None
         for offset, term in _chinese_places(run) if is_chinese else enumerate(_other_terms(run)):
             if (number := dimension_of(term)) in wanted:
-                found[number].add(start + offset)
+                positions[number].add(start + offset)
         start += len(run) if is_chinese else 1
-    return found
+    return positions
 
 
 def telling_characters(text: str) -> list[str]:
     """The Chinese words of a text that are one character long and tell something."""
-    said = [word for word in words(text) if len(word) == 1 and _CJK_CHAR.match(word)]
-    return [word for word in dict.fromkeys(said) if word not in CHINESE_STOPWORDS]
+    characters = [word for word in words(text) if len(word) == 1 and _CJK_CHAR.match(word)]
+    return [word for word in dict.fromkeys(characters) if word not in CHINESE_STOPWORDS]
 
 
 def _chinese_places(run: str) -> Iterator[tuple[int, str]]:
@@ -305,8 +305,8 @@ def _other_terms(run: str) -> list[str]:
 def _chinese_terms(run: str) -> list[str]:
     segmented = [word for word in rjieba.cut(run) if word not in CHINESE_STOPWORDS]
     bigrams = [run[i : i + 2] for i in range(len(run) - 1)]
-    known = set(segmented)
-    return segmented + [pair for pair in bigrams if pair not in known]
+    whole_words = set(segmented)
+    return segmented + [pair for pair in bigrams if pair not in whole_words]
 
 
 @lru_cache(maxsize=65_536)

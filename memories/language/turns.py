@@ -56,8 +56,8 @@ def turn_of(user: str, assistant: str, name: str = "") -> str:
 
 def sides_of(content: str) -> tuple[str, str] | None:
     """The user's side and the bot's side of a turn; None of any other text."""
-    found = _TURN.match(content)
-    return (found["user"], found["assistant"]) if found else None
+    match = _TURN.match(content)
+    return (match["user"], match["assistant"]) if match else None
 
 
 def is_turn(entry_type: str, content: str) -> bool:
@@ -81,14 +81,14 @@ def substance_of(content: str, echo: str | None) -> str:
     return "\n".join(telling_sentences(sides[0])) if sides else content
 
 
-def telling_sentences(said: str) -> list[str]:
+def telling_sentences(message: str) -> list[str]:
     """The sentences of a message that tell something."""
-    return list(_telling(said))
+    return list(_telling(message))
 
 
 @lru_cache(maxsize=4_096)  # recall reads the same turns question after question
-def _telling(said: str) -> tuple[str, ...]:
-    return tuple(one for one in spoken_sentences(said) if one.strip() and tells_something(one))
+def _telling(message: str) -> tuple[str, ...]:
+    return tuple(sentence for sentence in spoken_sentences(message) if sentence.strip() and tells_something(sentence))
 
 
 def tells_something(sentence: str) -> bool:
@@ -125,11 +125,11 @@ def new_sentences(answer: str, *, question: str, memories: Iterable[str] = ()) -
     Courtesy, «I don't know» and a question back tell nothing. An answer may be put together from several memories.
     """
     rest = _full_sentences(answer)
-    known = [text.normalise(memory) for memory in memories] if rest else []
+    memory_texts = [text.normalise(memory) for memory in memories] if rest else []
     asked = text.normalise(question)
     new: list[str] = []
     for sentence in rest:
-        left, _sources = _trace_words(_words_beside(sentence, asked), known)
+        left, _sources = _trace_words(_words_beside(sentence, asked), memory_texts)
         # A number or a code that is new makes a statement new, and so do more words than a few
         is_new = any(any(map(str.isdigit, word)) for word in left)
         if is_new or len(left) > NEW_SHARE * len(_answering_words(sentence)):
@@ -143,20 +143,20 @@ def repeated_memories(answer: str, *, question: str, memories: Iterable[str]) ->
     Of those that hold the same words it is the one that shares more with question and answer, or else the first.
     """
     asked, shared = text.normalise(question), _telling_words(f"{question}\n{answer}")
-    known = [(n, text.normalise(memory)) for n, memory in enumerate(memories)]
-    known.sort(key=lambda one: -sum(_holds(one[1], word) for word in shared))
-    contents = [content for _n, content in known]
+    numbered = [(n, text.normalise(memory)) for n, memory in enumerate(memories)]
+    numbered.sort(key=lambda memory: -sum(_holds(memory[1], word) for word in shared))
+    contents = [content for _n, content in numbered]
     words = [_words_beside(sentence, asked) for sentence in _full_sentences(answer)]
-    return {known[n][0] for new in words for n in _trace_words(new, contents)[1]}
+    return {numbered[n][0] for new in words for n in _trace_words(new, contents)[1]}
 
 
 def _full_sentences(answer: str) -> list[str]:
     """The sentences of an answer that say something of the matter: no courtesy, no ignorance, no question back."""
     return [
-        one
-        for one in spoken_sentences(answer)
-        if one.strip() and not (is_question(one) or is_pleasantry(one))
-        if _BUT.search(one) or not _UNKNOWN.search(one)
+        sentence
+        for sentence in spoken_sentences(answer)
+        if sentence.strip() and not (is_question(sentence) or is_pleasantry(sentence))
+        if _BUT.search(sentence) or not _UNKNOWN.search(sentence)
     ]
 
 
@@ -165,15 +165,15 @@ def _words_beside(sentence: str, asked: str) -> set[str]:
     return {word for word in _answering_words(sentence) if not _holds(asked, word)}
 
 
-def _trace_words(words: set[str], known: Sequence[str]) -> tuple[set[str], list[int]]:
+def _trace_words(words: set[str], memories: Sequence[str]) -> tuple[set[str], list[int]]:
     """The words that stand in none of these texts, and the positions of the few texts that hold most of the others."""
     sources = []
     for _ in range(SOURCES):
-        counts = [sum(_holds(memory, word) for word in words) for memory in known]
+        counts = [sum(_holds(memory, word) for word in words) for memory in memories]
         if not any(counts):
             break
         sources.append(counts.index(max(counts)))
-        words = {word for word in words if not _holds(known[sources[-1]], word)}
+        words = {word for word in words if not _holds(memories[sources[-1]], word)}
     return words, sources
 
 

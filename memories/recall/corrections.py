@@ -21,7 +21,7 @@ from memories.language.compare import (
     takes_back,
     takes_back_anywhere,
 )
-from memories.language.persons import told_back, told_of
+from memories.language.persons import in_first_person, in_third_person
 from memories.language.sentences import spoken_sentences
 from memories.language.turns import sides_of, telling_sentences
 from memories.language.word_lists import word_set
@@ -109,7 +109,7 @@ def _known_better(eligible: Sequence[Ranked]) -> Iterator[tuple[Ranked, Ranked]]
             for other, statement in near:
                 # somebody tells of the author of another statement, by name
                 name = other.sender.name if item.sender.id != other.sender.id else ""
-                if name and names.fold(name) in names.fold(claim) and contests(told_of(name, statement), claim):
+                if name and names.fold(name) in names.fold(claim) and contests(in_third_person(statement, name), claim):
                     yield other, item
 
 
@@ -125,7 +125,7 @@ def _answers(entry: Entry) -> tuple[str, ...]:
 
 @lru_cache(maxsize=READ_TEXTS)
 def _as_the_user_would(content: str) -> tuple[str, ...]:
-    return tuple(told_back(one) for one in spoken_sentences(content) if one)
+    return tuple(in_first_person(one) for one in spoken_sentences(content) if one)
 
 
 def _is_bots(entry: Entry) -> bool:

@@ -80,8 +80,8 @@ def test_secrets_are_found_however_deep_they_lie() -> None:
 
 def test_a_call_is_told_on_one_line() -> None:
     call = ToolCall("deploy", {"service": "billing", "dry": False, "tags": ["a"], "api_key": "hunter2", "note": "a\nb"})
-    assert call.told() == f"deploy(service=billing, dry=False, tags=…, api_key={NOT_STORED}, note=a b)"
-    assert ToolCall("ping").told() == "ping()"
+    assert call.in_one_line() == f"deploy(service=billing, dry=False, tags=…, api_key={NOT_STORED}, note=a b)"
+    assert ToolCall("ping").in_one_line() == "ping()"
 
 
 def test_equal_sequences_only_are_equal() -> None:
@@ -98,7 +98,7 @@ def test_odd_arguments_are_taken() -> None:
     for _level in range(200):
         nested = [nested]
     assert "…" in json.dumps(redact_value({"a": nested, "\0b": "\0c"}), ensure_ascii=False)
-    assert "\0" not in ToolCall("t", {"a\0": "b\0"}).told()
+    assert "\0" not in ToolCall("t", {"a\0": "b\0"}).in_one_line()
 
 
 @pytest.mark.thorough

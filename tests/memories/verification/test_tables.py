@@ -13,7 +13,7 @@ from memories import verification
 from memories.choices import Refusal
 from memories.consolidation.statements import conversation_of
 from memories.language import amounts
-from memories.language.amounts import dates_of
+from memories.language.calendar import dates_of
 from memories.verification import Conversation, Message
 
 FOLDER = Path(__file__).parent
