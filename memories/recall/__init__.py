@@ -208,15 +208,16 @@ def _search(search: Search, result: Recall) -> None:
     if search.looks_back or (query.mode not in BY_MATCH_ALONE and search.policies.weight("DATE_BOOST")):
         with result.timed("dates"):
             ranges = date_ranges_of(query.message, query.scopes, search.now, search.zone)
-    parsed = _parse(search, result, ranges)
+    search = _parse(search, result, ranges)
     is_open = query.mode not in BY_MATCH_ALONE and asks_what_came_before(query.message)
-    has_no_vectors = parsed.vector is None or PENDING in result.degraded
+    has_no_vectors = search.parsed.vector is None or PENDING in result.degraded
+    by_time = replace(search, parsed=search.parsed.by_time(search.now))
     if is_open and has_no_vectors and not ranges:
-        parsed = parsed.by_time(search.now)
-    _find(search, result, parsed)
-    if is_open and not (result.served or result.in_history or parsed.newest_to):
-        parsed = parsed.by_time(search.now)
-        _find(search, result, parsed)
+        search = by_time
+    _find(search, result)
+    if is_open and not (result.served or result.in_history or search.parsed.newest_to):
+        search = by_time
+        _find(search, result)
 
     add_evidence(result.served)
     heard = [item for item in result.served if not (query.past and query.past.withholds(item.entry))]
@@ -225,20 +226,20 @@ def _search(search: Search, result: Recall) -> None:
             heard, budget=query.token_budget, zone=search.zone, language=query.language
         )
     if search.looks_back:
-        _add_events(search, result, parsed, ranges)
+        _add_events(search, result, ranges)
 
     if search.is_sampled or query.explain:
         may_be_passed_over = conf.TRACE_EXCLUDED and (not result.ranked or result.ranked[0].candidate.passed_over)
         if query.explain or may_be_passed_over:
             with result.timed("passed_over"):  # as traces and metrics have called this step from the first
-                result.excluded = traces.excluded_candidates(search, parsed, result.served)
+                result.excluded = traces.excluded_candidates(search, result.served)
         result.explained = traces.compact([*result.ranked, *result.excluded], result.weights)
 
 
-def _find(search: Search, result: Recall, parsed: ParsedQuery) -> None:
+def _find(search: Search, result: Recall) -> None:
     """Fill in what is found and what of it is served, and whether that is enough."""
-    query, policies = search.query, search.policies
-    result.date_ranges, result.weights = parsed.date_ranges, search.weights(parsed)
+    query, parsed, policies = search.query, search.parsed, search.policies
+    result.date_ranges, result.weights = parsed.date_ranges, search.weights
     history = query.client_history
     repeated: Collection[int] = ()
     if history:
@@ -246,12 +247,12 @@ def _find(search: Search, result: Recall, parsed: ParsedQuery) -> None:
             repeated = history.entries(query.workspace_id, query.scope_ids)
     newest = conf.TRACE_EXCLUDED if search.is_sampled else 0
     with result.timed("search"):
-        matches = eligible_candidates(search, parsed, more=len(repeated), newest=newest)
+        matches = eligible_candidates(search, more=len(repeated), newest=newest)
         is_about_former = not (query.past or parsed.newest_to) and query.mode not in BY_MATCH_ALONE
         is_about_former = is_about_former and asks_for_former(query.message)
-        former = former_matches(search, parsed) if is_about_former and query.places else []
+        former = former_matches(search) if is_about_former and query.places else []
     with result.timed("rank"):
-        result.ranked = score([*matches, *former], search, parsed)
+        result.ranked = score([*matches, *former], search)
     if not parsed.newest_to:
         rerank(query, result)
     if query.mode not in BY_MATCH_ALONE:
@@ -268,14 +269,14 @@ def _find(search: Search, result: Recall, parsed: ParsedQuery) -> None:
                 item.reason = "limit" if item.reason == "floor" else item.reason
             result.served = serve(result.ranked, policies, limit=query.limit, quotas=query.quotas)
     result.ends = min(filter(None, (policies.end_of(item.entry) for item in result.served)), default=None)
-    known = best_first([*result.served, *in_history])
-    result.in_history = bool(known) and known[0].reason != "served"
+    usable = best_first([*result.served, *in_history])
+    result.in_history = bool(usable) and usable[0].reason != "served"
     entries = sum(scope.entry_count for scope in query.scopes)
     if parsed.newest_to:
-        result.answerability = assess_newest(known, parsed, entries)
+        result.answerability = assess_newest(usable, parsed, entries)
         return
     with result.timed("evidence"):
-        result.answerability = assess(result.ranked, known, parsed, entries)
+        result.answerability = assess(result.ranked, usable, parsed, entries)
     if is_noise(result.answerability) and query.asks_for_anything and has_question_mark_or_word(query.message):
         for item in result.served:  # what a young scope has for lack of anything better would only mislead
             item.reason = "served" if item.is_meant else "unlikely"
@@ -284,16 +285,16 @@ def _find(search: Search, result: Recall, parsed: ParsedQuery) -> None:
         result.answerability = at_least_weak(result.answerability)
 
 
-def _parse(search: Search, result: Recall, ranges: Sequence[DateRange]) -> ParsedQuery:
-    """What the search makes of a query."""
+def _parse(search: Search, result: Recall, ranges: Sequence[DateRange]) -> Search:
+    """The search with what it makes of its query."""
     query = search.query
     with result.timed("words"):
         words = words_of(query)
     weights = feature_weights(search.policies) if speaks_of_one_of_several(words, query.scopes) else {}
     message = without_names(query.message, words.name_forms) if weights else query.message
     if query.mode in BY_MATCH_ALONE:
-        return parse_for_match(query, words)
-    return ParsedQuery(
+        return replace(search, parsed=parse_for_match(query, words))
+    parsed = ParsedQuery(
         words,
         vector_of(search, message, result),
         ranges if search.policies.weight("DATE_BOOST") else [],
@@ -301,17 +302,18 @@ def _parse(search: Search, result: Recall, ranges: Sequence[DateRange]) -> Parse
         features=weights,
         names_unknown=names_unknown(query.message, words),
     )
+    return replace(search, parsed=parsed)
 
 
-def _add_events(search: Search, result: Recall, parsed: ParsedQuery, ranges: Sequence[DateRange]) -> None:
+def _add_events(search: Search, result: Recall, ranges: Sequence[DateRange]) -> None:
     """What was said then, beside what is remembered of it; the words of a memory are not repeated in the context."""
-    query, question = search.query, past_question_of(search, parsed, ranges)
+    query, question = search.query, past_question_of(search, ranges)
     with result.timed("events"):
         events = retrieve_events(question, query, result.served, search.now)
     result.events = [event for event in events if not event.in_history]
     result.in_history |= bool(events) and events[0].in_history
     result.answerability = assess_events(
-        result.answerability, events, names_days=bool(ranges), about_asker=parsed.about_asker
+        result.answerability, events, names_days=bool(ranges), about_asker=search.parsed.about_asker
     )
     shown = {str(item.entry.uid) for item in result.served if item.in_context}
     more = [event for event in result.events if event.memory not in shown]

@@ -78,25 +78,25 @@ class Answerability:
         return {name: round(value, 4) if type(value) is float else value for name, value in asdict(self).items()}
 
 
-def assess(ranked: Sequence[Ranked], known: Sequence[Ranked], parsed: ParsedQuery, entries: int) -> Answerability:
+def assess(ranked: Sequence[Ranked], usable: Sequence[Ranked], parsed: ParsedQuery, entries: int) -> Answerability:
     """The verdict on what is known, from all that was looked at.
 
     Where somebody asks about themselves among others, their own words alone are enough (A5). A turn that was not
     answered is no evidence where it tells only what the question says as well.
     """
-    ranked, known = ([item for item in items if not _repeats_the_question(item, parsed)] for items in (ranked, known))
+    ranked, usable = ([item for item in items if not _repeats_the_question(item, parsed)] for items in (ranked, usable))
     if not (parsed.about_asker and has_words_of_others(ranked)):
-        return assess_all(ranked, known, parsed, entries)
-    own = assess_all(_of_asker(ranked), _of_asker(known), parsed, entries)
+        return assess_all(ranked, usable, parsed, entries)
+    own = assess_all(_of_asker(ranked), _of_asker(usable), parsed, entries)
     if own.verdict != FOUND:
-        own = assess_all(ranked, known, parsed, entries)
+        own = assess_all(ranked, usable, parsed, entries)
         own = replace(own, verdict=_worse(own.verdict, WEAK))
     return replace(own, about_asker=True)
 
 
-def assess_all(ranked: Sequence[Ranked], known: Sequence[Ranked], parsed: ParsedQuery, entries: int) -> Answerability:
+def assess_all(ranked: Sequence[Ranked], usable: Sequence[Ranked], parsed: ParsedQuery, entries: int) -> Answerability:
     """The verdict whoever said it; nothing known is no evidence."""
-    if not known:
+    if not usable:
         return Answerability(entries=entries)
     words = parsed.words
     of_named = [item for item in ranked if item.candidate.named]
@@ -111,9 +111,9 @@ def assess_all(ranked: Sequence[Ranked], known: Sequence[Ranked], parsed: Parsed
         theirs, best = (max(item.candidate.keyword for item in side) for side in (of_named, of_rest))
         others = min(max(best - theirs, 0.0), OTHERS_MOST)
     signs = Answerability(
-        relevance=max((item.relevance for item in known if item.relevance is not None), default=None),
+        relevance=max((item.relevance for item in usable if item.relevance is not None), default=None),
         similarity=max((item.similarity for item in ranked if item.similarity is not None), default=None),
-        words=max(words.coverage(_terms_of(item.entry.content)) for item in known[:BEST]),
+        words=max(words.coverage(_terms_of(item.entry.content)) for item in usable[:BEST]),
         speaker=bool(words.named),
         lead=lead,
         others=others,
@@ -127,7 +127,7 @@ def assess_all(ranked: Sequence[Ranked], known: Sequence[Ranked], parsed: Parsed
         # what another said of it is a weak answer, not none
         whoever = strength_of(replace(signs, lead=None))
         verdict = WEAK if whoever is not None and whoever >= conf.EVIDENCE_WEAK else NONE
-    if any(item.similarity is None for item in known[:BEST]):
+    if any(item.similarity is None for item in usable[:BEST]):
         verdict = _better(verdict, _graded(signs.words, WORDS_WEAK, WORDS_FOUND))
     return replace(signs, verdict=verdict, strength=strength)
 
@@ -197,15 +197,16 @@ def _repeats_the_question(item: Ranked, parsed: ParsedQuery) -> bool:
     sides = sides_of(item.entry.content) if item.entry.echo == Echo.ANSWER else None
     if sides is None:
         return False
-    asks, told = _read_question(sides[0])
-    return asks and len(told & parsed.words.idf.keys()) >= SAME_QUESTION * len(told)
+    asks, telling_terms = _read_question(sides[0])
+    return asks and len(telling_terms & parsed.words.idf.keys()) >= SAME_QUESTION * len(telling_terms)
 
 
 @lru_cache(maxsize=2_048)
-def _read_question(said: str) -> tuple[bool, frozenset[int]]:
+def _read_question(message: str) -> tuple[bool, frozenset[int]]:
     """Whether a message asks anything, and the terms of what it tells; a question may tell something itself."""
-    telling = telling_sentences(said)
-    asks = any(text.terms(one) for one in spoken_sentences(said) if one not in telling or asks_something(one))
+    telling = telling_sentences(message)
+    asking = [part for part in spoken_sentences(message) if part not in telling or asks_something(part)]
+    asks = any(map(text.terms, asking))
     return asks, frozenset(text.terms("\n".join(telling)))
 
 
@@ -281,8 +282,8 @@ def memory_line(item: Ranked, zone: tzinfo, language: str) -> str:
     and its place.
     """
     entry, at = item.entry, item.entry.created_at.astimezone(zone)
-    said = attributed(entry, item.sender)
-    words = with_words(said, entry.verification, item.evidence, language=language, zone=zone, year=at.year)
+    content = attributed(entry, item.sender)
+    words = with_words(content, entry.verification, item.evidence, language=language, zone=zone, year=at.year)
     day = f"[{at:%Y-%m-%d}] " if entry.written_at else ""
     heading = heading_of(entry.heading) if entry.heading != f"{at:%Y-%m-%d}" else ""
     place = f" [{entry.path}:{entry.line_from}]" if entry.path else ""
@@ -433,7 +434,7 @@ def notes_of(scope: Scope, policies: Policies, *, now: datetime, zone: tzinfo) -
     """
     today = now.astimezone(zone).date()
     both = [today, today - timedelta(days=1)]
-    told, saved = _daily_events(scope, both), _saved_lines(scope, policies, both, now, zone)
+    events, saved = _daily_events(scope, both), _saved_lines(scope, policies, both, now, zone)
     left, notes = conf.NOTES_CHARS, list[Note]()
     for day in both:
         # what was saved, and what is told of the day beyond that
@@ -441,7 +442,7 @@ def notes_of(scope: Scope, policies: Policies, *, now: datetime, zone: tzinfo) -
         for line in sorted(line for line in saved if line.on == day):
             lines.setdefault(text.normalise(line.content) or line.content, line)
         words = "\n".join(lines)
-        new = [line for line in told if line.on == day and not daily_events.is_within(line.content, words)]
+        new = [line for line in events if line.on == day and not daily_events.is_within(line.content, words)]
         newest = [line.content for line in sorted([*lines.values(), *new], reverse=True)]
 
         # as many of the newest as fit; a single one that does not is shortened

@@ -85,12 +85,12 @@ _too_few: LRUCache[int, float] = LRUCache(SCOPES_CACHED)  # until when, by the m
 _lock = Lock()
 
 
-def may_be_enough(search: Search, parsed: ParsedQuery, limit: int) -> bool:
+def may_be_enough(search: Search, limit: int) -> bool:
     """Whether the leading rows are likely to hold the best: nothing but words and meaning ranks, and nothing is asked
     of entries that few of them would meet."""
-    query = search.query
+    query, parsed = search.query, search.parsed
     ranks_entries = parsed.words.named or parsed.date_ranges or parsed.features or conf.FUSION != Fusion.RELATIVE
-    if ranks_entries or query.mode in BY_MATCH_ALONE or search.weights(parsed)["alpha"] <= 0:
+    if ranks_entries or query.mode in BY_MATCH_ALONE or search.weights["alpha"] <= 0:
         return False
     if query.past is not None or request_filter(query)[0]:
         return False
@@ -139,24 +139,24 @@ _PARTS = sql_parts("candidates")
 _NONE = "NULL::float8"
 
 
-def eligible_candidates(search: Search, parsed: ParsedQuery, *, more: int = 0, newest: int = 0) -> list[Match]:
+def eligible_candidates(search: Search, *, more: int = 0, newest: int = 0) -> list[Match]:
     """The best entries of the query's scopes that may be served at this moment, best first.
 
     `more` of them than usual, where so many will be left out. They tell whether there are any that may not, among so
     many of the `newest`.
     """
-    query = search.query
+    query, parsed = search.query, search.parsed
     eligible = eligible_filter(query, search.policies, search.now)
     where = all_of(eligible, request_filter(query), echo_filter(query), secret_filter(query))
     limit = (parsed.limit or max(conf.RECALL_CANDIDATES, query.limit * 2)) + more
-    rows = rows_to_rank(query, parsed, where, least=limit)
+    rows = rows_to_rank(search, where, least=limit)
     passed_over = "false"
     if newest:
         ineligible, parameters = ineligible_entries(query, search.policies, search.now, newest=newest)
         passed_over, where = f"EXISTS ({ineligible})", all_of(where, ([], parameters))
-    find = partial(best_matches, search, parsed, where=where, limit=limit, passed_over=passed_over, among=rows)
+    find = partial(best_matches, search, where=where, limit=limit, passed_over=passed_over, among=rows)
     with on_one_processor(rows):
-        is_enough = may_be_enough(search, parsed, limit)
+        is_enough = may_be_enough(search, limit)
         best = find(is_leading=True) if is_enough else []
         if len(best) < limit:
             if is_enough:
@@ -177,7 +177,7 @@ def eligible_candidates(search: Search, parsed: ParsedQuery, *, more: int = 0, n
 FORMER_MOST = 5
 
 
-def former_matches(search: Search, parsed: ParsedQuery) -> list[Match]:
+def former_matches(search: Search) -> list[Match]:
     """What something newer took the place of, for a question about what held before; never a secret.
 
     What people took out, and what is past its time, stays out.
@@ -188,7 +188,7 @@ def former_matches(search: Search, parsed: ParsedQuery) -> list[Match]:
     in_time = in_time_filter(query, search.policies, search.now)
     where = all_of(([replaced], {}), in_time, audience_filter(query), request_filter(query), echo_filter(query))
     guard = credential_guard(query.workspace_id, query.scopes)
-    matches = best_matches(search, parsed, where, limit=FORMER_MOST)
+    matches = best_matches(search, where, limit=FORMER_MOST)
     return [match for match in matches if not guard.reveals(match[1].content, match[1].origins)]
 
 
@@ -235,7 +235,6 @@ def _changes(secret: Entry, older: Entry) -> bool:
 
 def best_matches(
     search: Search,
-    parsed: ParsedQuery,
     where: Condition,
     *,
     limit: int,
@@ -249,16 +248,16 @@ def best_matches(
     `among`: the search rows of which any may be best. `is_leading`: only those of them are looked at that lead the
     ranking before anything is read of entries. `is_every`: also those that hold no word, where there is no vector.
     """
-    query = search.query
+    query, parsed = search.query, search.parsed
     conditions, parameters = all_of(scope_filter(query), where)
     if parsed.terms:  # one of them has to be a word of the entry's own, or one of the characters in its text
         single = "".join(f" OR strpos(e.content, %(single{n})s) > 0" for n in range(len(parsed.substrings)))
         conditions.append(f"(e.terms && %(terms)s::int[]{single})")
         parameters |= {"terms": list(parsed.terms)}
         parameters |= {f"single{n}": character for n, character in enumerate(parsed.substrings)}
-    keyword, of_keyword = _keyword_sql(query, parsed)
+    keyword, of_keyword = _keyword_sql(query.mode, parsed)
     date, of_date = _date_sql(parsed)
-    parameters |= {**of_date, **of_keyword, **among[1], **search.weights(parsed)}
+    parameters |= {**of_date, **of_keyword, **among[1], **search.weights}
     parameters |= parsed.vector.sql_parameters() if parsed.vector else {"centroid_similarity": 0.0}
     parameters |= {
         "named_in": [scope for scope, _ in parsed.words.named],
@@ -337,14 +336,14 @@ def _date_sql(parsed: ParsedQuery) -> tuple[str, dict[str, Any]]:
     ), parameters
 
 
-def _keyword_sql(query: Query, parsed: ParsedQuery) -> tuple[str, dict[str, Any]]:
+def _keyword_sql(mode: str, parsed: ParsedQuery) -> tuple[str, dict[str, Any]]:
     """The keyword retriever, in SQL: how much of the question a row covers, or how many of its words the text has."""
     shares, substrings = parsed.words.shares, list(parsed.substrings)
     parameters: dict[str, Any] = {"substrings": substrings, "wide": [word.translate(_WIDE) for word in substrings]}
-    if query.mode == Mode.FTS and substrings:
+    if mode == Mode.FTS and substrings:
         parameters |= {"needed": 1 / max(shares.values(), default=1.0), "keywords": sparse_literal(shares)}
         return _PARTS["keyword_and_characters"], parameters
-    if query.mode != Mode.KEYWORD:
+    if mode != Mode.KEYWORD:
         return _PARTS["keyword"], {"keywords": sparse_literal(shares)}
 
     # patterns of PostgreSQL's for words that are no part of others: 42 of «#42», and not of «1420» or «4.2»

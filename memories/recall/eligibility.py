@@ -361,14 +361,14 @@ def _vectors_of_then(query: Query, moment: datetime, model: EmbeddingModel | Non
     with connection.cursor() as cursor:
         cursor.execute(_SQL["reworded"].format(), given)
         rows = cursor.fetchall()
-    found: list[past.Reworded] = []
+    reworded: list[past.Reworded] = []
     for start in range(0, len(rows), conf.EMBED_BATCH):
         some = rows[start : start + conf.EMBED_BATCH]
-        texts = [indexed_text(*said) for _pk, _words, *said in some]
+        texts = [indexed_text(*parts) for _pk, _words, *parts in some]
         answer = embeddings.embed_passages(
             texts, seconds=conf.EMBED_WRITE_SECONDS * len(texts), space=models_in_use.space_of(model)
         )
         if answer is None:
             break
-        found += [past.Reworded(row[0], row[1], vector) for row, vector in zip(some, answer.vectors, strict=True)]
-    return found
+        reworded += [past.Reworded(row[0], row[1], vector) for row, vector in zip(some, answer.vectors, strict=True)]
+    return reworded

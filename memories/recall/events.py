@@ -30,7 +30,7 @@ from memories.models import DailyEvent, Entry
 from memories.models.policy import Policies
 from memories.recall.eligibility import credential_guard
 from memories.recall.people import Sender, sender_with_id
-from memories.recall.query import Mode, ParsedQuery, Query, Search, SearchScope
+from memories.recall.query import Mode, Query, Search, SearchScope
 from memories.recall.question import NAMED_EXACTLY, DateRange, event_words, is_about_past
 from memories.recall.ranking import Ranked
 from memories.recall.vector import CentredQuery
@@ -119,9 +119,9 @@ def apply_to(query: Query) -> bool:
     return query.mode != Mode.VECTOR and is_about_past(query.message)
 
 
-def past_question_of(search: Search, parsed: ParsedQuery, ranges: Sequence[DateRange]) -> PastQuestion:
+def past_question_of(search: Search, ranges: Sequence[DateRange]) -> PastQuestion:
     """A question as retrievers get it. One that names nothing («what did we say yesterday?») has no meaning to use."""
-    query, weights = search.query, search.weights(parsed)
+    query, parsed, weights = search.query, search.parsed, search.weights
     words = event_words(query.message, ranges)
     if not words and query.always_events and not is_about_past(query.message):
         words = list(dict.fromkeys(text.words(query.message)))  # «42» is what is looked for, not a way of asking

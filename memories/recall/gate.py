@@ -201,8 +201,9 @@ def decide(message: str, *, projects: Iterable[str] = (), names: Iterable[str] =
     text = _ends(message.strip())
     if len(text.encode(errors="surrogatepass")) < MIN_BYTES:
         return GateDecision(False, "too_short")
-    if _is_acknowledgement(text):
-        return GateDecision(False, "acknowledgement")
+    plain = text.translate(_SIMPLIFIED)
+    if len(text) <= ACKNOWLEDGEMENT_CHARS and any(form.fullmatch(plain) for form in (ACKNOWLEDGEMENT, *_SOCIAL)):
+        return GateDecision(False, "acknowledgement")  # all of it is thanks, consent, laughter or a greeting
     if _is_mostly_code(text):
         return GateDecision(False, "code")
     if any(names_project(text, project) for project in projects):
@@ -260,14 +261,6 @@ def _is_mostly_code(text: str) -> bool:
     return (fenced + code) * 2 > fenced + sum(map(len, lines))
 
 
-def _is_acknowledgement(text: str) -> bool:
-    """Whether the whole message is thanks, consent, laughter or a greeting."""
-    plain = text.translate(_SIMPLIFIED)
-    if len(text) > ACKNOWLEDGEMENT_CHARS:
-        return False
-    return ACKNOWLEDGEMENT.fullmatch(plain) is not None or any(social.fullmatch(plain) for social in _SOCIAL)
-
-
 def _is_search(text: str) -> bool:
     """Whether a text is a search query as a model writes it, and no sentence."""
     folded = text.casefold()
@@ -287,9 +280,13 @@ def _reason(text: str) -> str:
     asked = _asked(plain)
     if len(asked) > _MOST_CHARS:
         return ""
-    bare = _bare(asked)
+    # without what stands between a person and what they want: «can you», «for me», 帮我
+    bare = " ".join(_HELPERS.sub(" ", _VERB_FOR_ME.sub(r"\1", asked)).split())
     if _COMMAND.match(bare):
-        return "" if _is_for_somebody(bare) else "command"
+        # about somebody's own things, or for a certain person
+        own = _CHINESE_LOCAL.search(bare) and not _INDEFINITE.search(bare)
+        is_for_somebody = _is_of_somebody(bare) or own or _TO_SOMEBODY.search(bare) or _MADE_TO_MEASURE.search(bare)
+        return "" if is_for_somebody else "command"
     if _MANNER.search(asked):
         return ""
     anyones = _ANYONES.sub("a person", _ALL_OF_US.sub(r"\1 do people ", bare))
@@ -321,20 +318,8 @@ def _works_on_text(line: str) -> bool:
     return len(line) <= LINE_CHARS and _GIVEN.search(line) is not None
 
 
-def _bare(text: str) -> str:
-    """Without what stands between a person and what they want: «can you», «for me», 帮我."""
-    return " ".join(_HELPERS.sub(" ", _VERB_FOR_ME.sub(r"\1", text)).split())
-
-
 def _is_of_somebody(text: str) -> bool:
     return any(pattern.search(text) for pattern in (_PERSONAL, _POSSESSIVE, _DEFINITE_LOCAL))
-
-
-def _is_for_somebody(command: str) -> bool:
-    """Whether a command is about somebody's own things, or for a certain person."""
-    own = _CHINESE_LOCAL.search(command) and not _INDEFINITE.search(command)
-    given = (_TO_SOMEBODY, _MADE_TO_MEASURE)
-    return _is_of_somebody(command) or bool(own) or any(pattern.search(command) for pattern in given)
 
 
 def _is_general(text: str) -> bool:

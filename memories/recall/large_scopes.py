@@ -14,7 +14,7 @@ from django.db import connection, transaction
 from memories.conf import conf
 from memories.index.large_scopes import ScopeIndex, indexes_of
 from memories.recall.eligibility import Condition, all_of, scope_filter
-from memories.recall.query import BY_MATCH_ALONE, ParsedQuery, Query, term_frequencies
+from memories.recall.query import BY_MATCH_ALONE, Search, term_frequencies
 from memories.recall.vector import CentredQuery
 
 #: Where search rows are read from, in SQL, with its parameters.
@@ -46,12 +46,13 @@ _NARROWED = """(
 """
 
 
-def rows_to_rank(query: Query, parsed: ParsedQuery, where: Condition, *, least: int) -> Rows:
+def rows_to_rank(search: Search, where: Condition, *, least: int) -> Rows:
     """The rows a search compares: those of its scopes, of a large one only the candidates.
 
     Where an index brings less than `least` that may be served, its scope is searched whole. Of scopes that are not
     large nothing is asked.
     """
+    query, parsed = search.query, search.parsed
     if (vector := parsed.vector) is None or query.mode in BY_MATCH_ALONE or not conf.LARGE_SCOPE_ENTRIES:
         return ALL_ROWS
     large = [scope for scope in query.scopes if scope.entry_count >= conf.LARGE_SCOPE_ENTRIES / 4 and not scope.is_past]
@@ -63,7 +64,7 @@ def rows_to_rank(query: Query, parsed: ParsedQuery, where: Condition, *, least: 
             continue
         counts = term_frequencies([scope], terms := sorted(parsed.words.shares))
         words = rarest({term: counts[scope.pk, term] for term in terms}, scope.entry_count)
-        nearest = [] if words.are_common else _nearest(query, parsed, vector, index, where)
+        nearest = [] if words.are_common else _nearest(search, vector, index, where)
         if len(nearest) < least:
             continue
         narrowed.add(scope.pk)
@@ -95,9 +96,10 @@ def on_one_processor(rows: Rows) -> Iterator[None]:
         transaction.set_rollback(True)  # of the setting
 
 
-def _nearest(query: Query, parsed: ParsedQuery, vector: CentredQuery, index: ScopeIndex, where: Condition) -> list[int]:
+def _nearest(search: Search, vector: CentredQuery, index: ScopeIndex, where: Condition) -> list[int]:
     """The entries of a scope nearest to the question; as many again of what is boosted there, by its speaker or its
     day, of which some has to be a candidate. What may not be served is not among them."""
+    query, parsed = search.query, search.parsed
     legs: list[Condition] = [([], {})]
     if speakers := [speaker for named_in, speaker in parsed.words.named if named_in == index.scope_id]:
         legs.append((["e.speaker = ANY(%(asked_speakers)s::text[])"], {"asked_speakers": speakers}))

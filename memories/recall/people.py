@@ -18,6 +18,7 @@ import rjieba
 from memories.choices import SESSION_EXPIRED, EntryType, ScopeKind, Source
 from memories.language import names, persons, quoting, text
 from memories.language.references import Additions
+from memories.language.sentences import begins_a_sentence
 from memories.language.text import HAN, has_han
 from memories.language.turns import (
     ASSISTANT_LABEL,
@@ -40,7 +41,6 @@ _NAMES_AND_WORDS = """
 _ORDINARY = text.ENGLISH_STOPWORDS | frozenset(_NAMES_AND_WORDS.split())
 #: Before a capital word these make a month of «May», and a place of others.
 _OF_TIME = re.compile(r"\b(?:in|of|on|since|until|till|by|last|next|this|early|mid|late|every)\s+\Z", re.IGNORECASE)
-_BEGINS_AFTER = frozenset('.!?。！？:"“')
 _CLOSE_CHARS = 20  # before a word, in which such a word stands
 _SAYS = ("说", "講", "讲", "提到", "告诉", "告訴")
 _AFTER_NAMES = frozenset("有是在去会會想要做和跟的了说說最也")
@@ -52,7 +52,7 @@ class People:
     """The people of one scope: every name that means one of them."""
 
     speakers: dict[str, str] = field(default_factory=dict)  # by a folded name
-    known: frozenset[str] = frozenset()  # folded names that speakers go by themselves
+    own_names: frozenset[str] = frozenset()  # folded names that speakers go by themselves
     others: dict[str, tuple[str, ...]] = field(default_factory=dict)  # of people who never speak: all their names
 
 
@@ -80,7 +80,7 @@ def people_named(message: str, scopes: Sequence[Scope]) -> NamedPeople:
         speakers = dict.fromkeys(people.speakers[name] for name in matched)
         named += [(scope.pk, speaker) for speaker in speakers]
         forms |= {name for name, speaker in people.speakers.items() if speaker in speakers}
-        name_terms |= _terms(name for name in matched if name in people.known)
+        name_terms |= _terms(name for name in matched if name in people.own_names)
         aliases = (other for name in people.others if matcher.names(name) for other in people.others[name])
         everywhere.append((_terms(matched), _terms(aliases)))
     shared = [frozenset[int].intersection(*sides) for sides in zip(*everywhere, strict=True)] or [frozenset()] * 2
@@ -127,12 +127,13 @@ def people_of(scope_id: int, version: int, speakers: tuple[str, ...], nicknames:
     """Everybody of a scope in this version: speakers by their names, given names, familiar ones, and learnt ones."""
     exact = {names.fold(speaker): speaker for speaker in speakers}
     given = exact | _unique(exact, ((short, name) for name in speakers for short in names.given_names(name)))
-    known = given | _unique(given, ((short, name) for name in speakers for short in names.familiar_names(name)))
+    familiar = ((short, name) for name in speakers for short in names.familiar_names(name))
+    by_own_name = given | _unique(given, familiar)
     learnt = {alias: name for alias, name in nicknames if name and alias not in exact}
     given_back = {names.fold(name): alias for alias, name in nicknames if name and alias in exact}
-    speakers_by_name = dict(known)
+    speakers_by_name = dict(by_own_name)
     for alias, name in (learnt | given_back).items():
-        if speaker := known.get(names.fold(name)):
+        if speaker := by_own_name.get(names.fold(name)):
             speakers_by_name[alias] = speaker
     others: dict[str, list[str]] = {}
     for alias, name in learnt.items():
@@ -145,10 +146,10 @@ def people_of(scope_id: int, version: int, speakers: tuple[str, ...], nicknames:
 
 def _unique(exact: Mapping[str, str], forms: Iterable[tuple[str, str]]) -> dict[str, str]:
     """Short names that mean one speaker; those that mean two mean nobody."""
-    found: dict[str, set[str]] = {}
+    speakers_by_form: dict[str, set[str]] = {}
     for form, speaker in forms:
-        found.setdefault(names.fold(form), set()).add(speaker)
-    return {form: min(whose) for form, whose in found.items() if len(whose) == 1 and form not in exact}
+        speakers_by_form.setdefault(names.fold(form), set()).add(speaker)
+    return {form: min(whose) for form, whose in speakers_by_form.items() if len(whose) == 1 and form not in exact}
 
 
 class _NameMatcher:
@@ -157,7 +158,7 @@ class _NameMatcher:
     def __init__(self, message: str) -> None:
         self.plain = names.simplify(message)
         self.folded = names.fold(message)
-        self.words = [word.replace("’", "'").removesuffix("'s") for word in text.words(self.folded)]
+        self.words = text.bare_words(self.folded)
 
     def names(self, name: str) -> bool:
         """Whether a folded name occurs as a name: on the borders of words, and not as a word like others."""
@@ -185,9 +186,7 @@ class _NameMatcher:
         """Whether it is written as names are, and not because it begins a sentence or is a month."""
         for match in re.finditer(rf"\b{re.escape(name.title())}\b(['’]s\b)?", self.plain):
             before = self.plain[: match.start()]
-            bare = before.rstrip()
-            begins_sentence = not bare or bare[-1] in _BEGINS_AFTER or "\n" in before[len(bare) :]
-            if match[1] or not (begins_sentence or _OF_TIME.search(before[-_CLOSE_CHARS:])):
+            if match[1] or not (begins_a_sentence(before) or _OF_TIME.search(before[-_CLOSE_CHARS:])):
                 return True
         return False
 
@@ -212,11 +211,11 @@ def is_ordinary(name: str) -> bool:
     return len(tagged) == 1 and not tagged[0][1].startswith(("n", "x", "i", "j"))
 
 
-def projects_named(message: str, known: Iterable[str]) -> list[str]:
-    """The known projects a message names, across scripts, width and case; those that begin with _ are no names."""
+def projects_named(message: str, projects: Iterable[str]) -> list[str]:
+    """The projects of these that a message names, across scripts, width and case; what begins with _ is no name."""
     folded = names.fold(message)
     named = []
-    for project in (project for project in known if not project.startswith("_")):
+    for project in (project for project in projects if not project.startswith("_")):
         name = names.fold(project)
         if not names_project(folded, name):
             continue
@@ -384,7 +383,7 @@ class Attributable(Protocol):
     def source(self) -> str: ...
 
 
-class Said(NamedTuple):
+class Passage(NamedTuple):
     """The part of an entry that answers."""
 
     content: str

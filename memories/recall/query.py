@@ -1,4 +1,4 @@
-"""What is asked of memory, and what a recall has to know before it searches (A2).
+"""What is asked of memory, and the search for it: what a recall has to know before it searches (A2).
 
 The opening reads the scopes, the numbers of the workspace, the model its rows are of, how rare the words of the message
 are, and whether what was said just now still waits for its vectors, in one statement.
@@ -262,20 +262,20 @@ _lock = Lock()
 def term_frequencies(scopes: Sequence[Scope], terms: Sequence[int]) -> dict[tuple[int, int], int]:
     """How many entries hold each of these terms, by scope and term."""
     with _lock:
-        known = {scope.pk: _frequencies_of(scope) for scope in scopes}
-    unknown = {term for term in terms for counts in known.values() if term not in counts}
+        by_scope = {scope.pk: _frequencies_of(scope) for scope in scopes}
+    unknown = {term for term in terms for counts in by_scope.values() if term not in counts}
     if unknown:
-        found = scope_statistics.frequencies(known, unknown)
-        for scope_id, counts in known.items():
-            counts.update({term: found.get((scope_id, term), 0) for term in unknown})
-    return {(scope_id, term): counts.get(term, 0) for scope_id, counts in known.items() for term in terms}
+        frequencies = scope_statistics.frequencies(by_scope, unknown)
+        for scope_id, counts in by_scope.items():
+            counts.update({term: frequencies.get((scope_id, term), 0) for term in unknown})
+    return {(scope_id, term): counts.get(term, 0) for scope_id, counts in by_scope.items() for term in terms}
 
 
-def learn_frequencies(scope: Scope, terms: Sequence[int], found: Mapping[int, int]) -> None:
+def learn_frequencies(scope: Scope, terms: Sequence[int], frequencies: Mapping[int, int]) -> None:
     """Keep what was read of these terms beside something else; those that are not found do not occur."""
     with _lock:
         counts = _frequencies_of(scope)
-    counts.update({term: found.get(term, 0) for term in terms})
+    counts.update({term: frequencies.get(term, 0) for term in terms})
 
 
 def _frequencies_of(scope: Scope) -> dict[int, int]:
@@ -323,6 +323,7 @@ class Search:
     is_sampled: bool  # whether the candidates are kept
     opening: Opening = Opening({}, Policies([]), None, may_be_pending=False)
     looks_back: bool = False  # a question about the past, which the retrievers of events are asked as well
+    parsed: ParsedQuery = ParsedQuery(Words({}, []))  # once the words are looked up and the message is embedded
 
     @property
     def policies(self) -> Policies:
@@ -336,13 +337,14 @@ class Search:
             return self.policies.weight("RELEVANCE_LIKELY")
         return self.policies.weight("RELEVANCE_WIDE") if self.query.serve == Serve.WIDE else float(self.query.serve)
 
-    def weights(self, parsed: ParsedQuery) -> dict[str, float]:
+    @property
+    def weights(self) -> dict[str, float]:
         """What each retriever and boost counts for; a retriever that cannot run weighs nothing."""
         of_vectors = 1.0 if self.query.mode == Mode.VECTOR else self.policies.weight("ALPHA")
         return {
-            "alpha": of_vectors if parsed.vector else 0.0,
+            "alpha": of_vectors if self.parsed.vector else 0.0,
             "boost": self.policies.weight("SPEAKER_BOOST"),
-            "date_boost": 1.0 if parsed.newest_to else self.policies.weight("DATE_BOOST"),
+            "date_boost": 1.0 if self.parsed.newest_to else self.policies.weight("DATE_BOOST"),
             "recency": self.policies.weight("RECENCY"),
             "floor": self.policies.weight("MIN_SIMILARITY"),
             "relevance_wide": self.policies.weight("RELEVANCE_WIDE"),

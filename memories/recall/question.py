@@ -49,8 +49,8 @@ def words_of(query: Query) -> Words:
     # what the terms count for that the message does not say; «my sister» and Lena are one, and count half each
     meant_terms = (term for _said, meant in query.resolved for term in text.terms(" ".join(meant)))
     added = {term: ADDED_SHARE for term in meant_terms if term not in in_message}
-    for said, meant in query.relations:
-        added |= dict.fromkeys(text.terms(" ".join([said, *meant])), RELATION_SHARE)
+    for phrase, meant in query.relations:
+        added |= dict.fromkeys(text.terms(" ".join([phrase, *meant])), RELATION_SHARE)
 
     # how rare each term is; those that do not occur in these scopes say nothing and are left out
     total = sum(scope.entry_count for scope in query.scopes)
@@ -135,16 +135,16 @@ def resolve(query: Query) -> Query:
 
 def expanded(message: str, query: Query) -> str:
     """A message as it is embedded: with what was meant behind the words it belongs to, and «my sister» by her name."""
-    for said, meant in query.resolved:
-        message = _with_words(message, said, f"{said} ({' '.join(meant)})")
-    for said, meant in query.relations:
-        message = _with_words(message, said, meant[0])
+    for phrase, meant in query.resolved:
+        message = _with_words(message, phrase, f"{phrase} ({' '.join(meant)})")
+    for phrase, meant in query.relations:
+        message = _with_words(message, phrase, meant[0])
     return message
 
 
-def _with_words(message: str, said: str, instead: str) -> str:
+def _with_words(message: str, phrase: str, instead: str) -> str:
     """A message with other words for some of it; behind it where it does not say them."""
-    pattern = rf"(?<!\w){re.escape(said)}(?!\w)" if said.isascii() else re.escape(said)
+    pattern = rf"(?<!\w){re.escape(phrase)}(?!\w)" if phrase.isascii() else re.escape(phrase)
     replaced, count = re.subn(pattern, lambda _match: instead, message, count=1)
     return replaced if count else f"{message} {instead}"
 
@@ -153,15 +153,15 @@ def _with_words(message: str, said: str, instead: str) -> str:
 #: vector is that of the last lines of the person: the bot's own lines draw it to what the bot says of everything.
 #: Measured on MADial, recall@10: .78 to .82 in English, .81 to .84 in Chinese.
 PERSON_LINES = 3  # the last of the person's that count
-_LABEL = re.compile(r"\A\s*[<\[【(]?(?P<who>[^\W\d_][\w .·-]{0,39}?)[>\]】)]?\s*[:：]\s*(?P<said>.*)\Z", re.DOTALL)
+_LABEL = re.compile(r"\A\s*[<\[【(]?(?P<who>[^\W\d_][\w .·-]{0,39}?)[>\]】)]?\s*[:：]\s*(?P<words>.*)\Z", re.DOTALL)
 _QUOTES = " \t\"'“”«»「」"
 _ROLES = word_set("features", "roles") - {"user", "human", "用户"}
 
 
 def person_lines(message: str) -> str:
     """The last lines of the person in a dialogue with a bot; the message itself where it is none."""
-    said = [_LABEL.match(line) for line in message.splitlines() if line.strip()]
-    speakers = [match["who"].strip().casefold() for match in said if match]
+    labels = [_LABEL.match(line) for line in message.splitlines() if line.strip()]
+    speakers = [match["who"].strip().casefold() for match in labels if match]
     if len(speakers) < 2 or not any(who in _ROLES for who in speakers) or all(who in _ROLES for who in speakers):
         return message
     lines: list[str] = []
@@ -170,7 +170,7 @@ def person_lines(message: str) -> str:
         if match := _LABEL.match(line):
             is_persons = match["who"].strip().casefold() not in _ROLES
         if is_persons and line.strip():
-            lines.append((match["said"] if match else line).strip(_QUOTES))
+            lines.append((match["words"] if match else line).strip(_QUOTES))
     return "\n".join(lines[-PERSON_LINES:])
 
 
@@ -329,7 +329,7 @@ def event_words(message: str, ranges: Sequence[DateRange] = ()) -> list[str]:
     the days; stopwords count only where there is nothing else."""
     if asks_what_came_before(message):
         return []
-    words = [word.replace("’", "'").removesuffix("'s") for word in text.words(message)]
+    words = text.bare_words(message)
     content = [word for word in words if word not in _STOPWORDS]
     distinct = list(dict.fromkeys(content or words))[:MAX_WORDS]
     days = {word for named in ranges for word in text.words(named.words)}

@@ -116,9 +116,9 @@ def _order_of_equals(entry: Entry) -> tuple[float, str, int, int]:
     return -entry.created_at.timestamp(), entry.path, entry.line_from or 0, -entry.pk
 
 
-def score(matches: Sequence[Match], search: Search, parsed: ParsedQuery) -> list[Ranked]:
+def score(matches: Sequence[Match], search: Search) -> list[Ranked]:
     """Candidates with their final scores, best first; what nothing but its rank speaks for is marked «floor»."""
-    query, weights = search.query, search.weights(parsed)
+    query, parsed, weights = search.query, search.parsed, search.weights
     if query.mode == Mode.FTS:
         matches = _by_full_text(matches, parsed)
     scopes = {scope.pk: scope for scope in query.scopes}
@@ -152,7 +152,7 @@ def score(matches: Sequence[Match], search: Search, parsed: ParsedQuery) -> list
                 item.score *= item.speaker_factor
     entries = sum(scope.entry_count for scope in query.scopes)
     if query.mode not in BY_MATCH_ALONE:
-        add_relevance(ranked, query, parsed)
+        add_relevance(ranked, search)
         for item in ranked if parsed.by_meaning_alone else ():
             if item.similarity is not None:  # of words alone it knows no more than the score does
                 item.score += youth_of(entries, FEW) * RELEVANCE_SHARE * (item.relevance or 0.0)
@@ -200,12 +200,12 @@ def youth_of(entries: int, half: int = YOUNG) -> float:
     return 1 / (1 + (entries / half) ** 4)
 
 
-def add_relevance(ranked: Sequence[Ranked], query: Query, parsed: ParsedQuery) -> None:
+def add_relevance(ranked: Sequence[Ranked], search: Search) -> None:
     """How likely each candidate is to answer, and by which signs; those without a vector yet by their words alone.
 
     Of a model without a background nothing is known: there the similarity decides as before.
     """
-    vector = parsed.vector
+    query, vector = search.query, search.parsed.vector
     background = background_of(vector.model.name) if vector else None
     if vector and not background:
         return
@@ -241,12 +241,12 @@ def _memory_of(item: Ranked) -> Memory:
 
 def _is_near(item: Ranked, floor: float, wide: float, *, by_word: bool, is_young: bool) -> bool:
     """Whether anything but its rank speaks for a candidate: a word, its kind, its speaker, its day, or its meaning."""
-    found = item.candidate
+    candidate = item.candidate
     return (
-        (by_word and found.keyword > 0)
+        (by_word and candidate.keyword > 0)
         or item.is_meant
-        or found.named
-        or found.date > 0
+        or candidate.named
+        or candidate.date > 0
         or (item.similarity is not None and item.similarity >= floor and not (is_young and item.relevance is not None))
         or (item.relevance is not None and item.relevance >= wide)
     )
@@ -435,11 +435,11 @@ class Statement:
 
     def __init__(self, content: str) -> None:
         sides = sides_of(content)
-        self.said = sides[0] if sides else content
+        self.own_words = sides[0] if sides else content
 
     @cached_property
     def counts(self) -> Counter[int]:
-        return text.terms(self.said)
+        return text.terms(self.own_words)
 
     @cached_property
     def length(self) -> int:
@@ -447,19 +447,19 @@ class Statement:
 
     @cached_property
     def pairs(self) -> frozenset[tuple[str, str]]:
-        return _pairs(self.said)
+        return _pairs(self.own_words)
 
     @cached_property
     def is_asking(self) -> bool:
-        return self.said.rstrip().endswith(("?", "？"))
+        return self.own_words.rstrip().endswith(("?", "？"))
 
     @cached_property
     def has_first_person(self) -> bool:
-        return _FIRST_PERSON.search(self.said) is not None
+        return _FIRST_PERSON.search(self.own_words) is not None
 
     @cached_property
     def has_time_words(self) -> bool:
-        return _TIME_WORDS.search(self.said) is not None
+        return _TIME_WORDS.search(self.own_words) is not None
 
 
 _statement_of = lru_cache(maxsize=READ_TEXTS)(Statement)
@@ -531,8 +531,8 @@ def _asked_last(content: str) -> Counter[int] | None:
 
 def _pairs(content: str) -> frozenset[tuple[str, str]]:
     """Adjacent words, by their stems, English stopwords left out."""
-    bare = (word.replace("’", "'").removesuffix("'s") for word in text.words(content))
-    return frozenset(pairwise(text.stem(word) for word in bare if word not in text.ENGLISH_STOPWORDS))
+    words = text.bare_words(content)
+    return frozenset(pairwise(text.stem(word) for word in words if word not in text.ENGLISH_STOPWORDS))
 
 
 #: In `degraded`: the reranker gave no usable answer in time, and the ranking's own order holds.

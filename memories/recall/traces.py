@@ -27,7 +27,7 @@ from memories.models.policy import Policies
 from memories.models.state import MARKS, State, state_of
 from memories.recall.candidates import best_matches
 from memories.recall.eligibility import all_of, audience_filter, ineligible_entries, request_filter
-from memories.recall.query import BY_MATCH_ALONE, ParsedQuery, Query, Search, SearchScope, Serve, searched_part
+from memories.recall.query import BY_MATCH_ALONE, Query, Search, SearchScope, Serve, searched_part
 from memories.recall.ranking import Ranked, Reranked, score
 from memories.tenancy.resolver import ScopeRef
 
@@ -109,8 +109,8 @@ def write(query: Query, result: "Recall", now: datetime) -> RecallTrace:
 
 def question_terms(message: str) -> list[int]:
     """What a trace is found by: the index terms of what is searched of a message, and its Chinese characters."""
-    said = searched_part(message)
-    return sorted({*text.terms(said), *map(text.dimension_of, text.characters(said))})
+    searched = searched_part(message)
+    return sorted({*text.terms(searched), *map(text.dimension_of, text.characters(searched))})
 
 
 def is_sampled() -> bool:
@@ -146,9 +146,9 @@ def asked_json(query: Query) -> dict[str, Any]:
         "heard": {str(place.scope.pk): place.ref.only_chat for place in query.places if place.ref.in_group},
         "asker": query.asker or None,
         "as_of": query.as_of and query.as_of.isoformat(),
-        "resolved": {said: list(meant) for said, meant in query.resolved},
+        "resolved": {phrase: list(meant) for phrase, meant in query.resolved},
         # not whom they mean: that is a memory's word, which may be taken out
-        "relations": [said for said, _meant in query.relations],
+        "relations": [phrase for phrase, _meant in query.relations],
     }
     return {name: value for name, value in asked.items() if value not in (None, {}, [])}
 
@@ -225,7 +225,7 @@ def query_from(asked: Mapping[str, Any], *, served: Sequence[int], **given: Any)
         token_budget=asked.get("token_budget", 1_000),
         include_session_events=asked.get("include_session_events", True),
         always_events=asked.get("always_events", False),
-        resolved=tuple((said, tuple(meant)) for said, meant in asked.get("resolved", {}).items()),
+        resolved=tuple((phrase, tuple(meant)) for phrase, meant in asked.get("resolved", {}).items()),
         **given,
     )
 
@@ -269,9 +269,9 @@ def log_recall(query: Query, result: "Recall") -> None:
 
 def record_feedback(trace: RecallTrace, used: Sequence[UUID], note: str = "") -> None:
     """Keep what a bot says its answer rested on; the last word counts. Raises NotServed."""
-    known = served_ids(trace, used)
-    _measure(trace, len(known))
-    trace.used, trace.note = list(known.values()), note or trace.note
+    used_entries = served_ids(trace, used)
+    _measure(trace, len(used_entries))
+    trace.used, trace.note = list(used_entries.values()), note or trace.note
     trace.save(update_fields=["used", "note"])
 
 
@@ -284,11 +284,11 @@ def _measure(trace: RecallTrace, used: int) -> None:
 def served_ids(trace: RecallTrace, used: Sequence[UUID]) -> dict[UUID, int]:
     """The entries with these ids, all served by this recall. Raises NotServed, naming the first that was not."""
     rows = Entry.objects.filter(workspace_id=trace.workspace_id, pk__in=trace.served, uid__in=used)
-    known = dict(rows.values_list("uid", "pk"))
+    served = dict(rows.values_list("uid", "pk"))
     for position, uid in enumerate(used):
-        if uid not in known:
+        if uid not in served:
             raise NotServed(field=f"used.{position}")
-    return {uid: known[uid] for uid in used}
+    return {uid: served[uid] for uid in used}
 
 
 def record_answer(trace: RecallTrace, *, question: str, answer: str) -> None:
@@ -479,12 +479,12 @@ def boosts(line: CandidateRecord, weights: Mapping[str, float]) -> dict[str, flo
 
 
 def _read(names: Sequence[str], row: Sequence[Any]) -> CandidateRecord:
-    told = {_FIELD_OF[name]: value for name, value in zip(names, row, strict=True) if name in _FIELD_OF}
-    in_context, rerank = told.get("in_context"), told.get("rerank")
-    told["named"] = bool(told.get("named"))
-    told["in_context"] = None if in_context is None else bool(in_context)
-    told["rerank"] = Reranked(*rerank) if rerank else None
-    return CandidateRecord(**told)
+    values = {_FIELD_OF[name]: value for name, value in zip(names, row, strict=True) if name in _FIELD_OF}
+    in_context, rerank = values.get("in_context"), values.get("rerank")
+    values["named"] = bool(values.get("named"))
+    values["in_context"] = None if in_context is None else bool(in_context)
+    values["rerank"] = Reranked(*rerank) if rerank else None
+    return CandidateRecord(**values)
 
 
 def _short(value: float | None) -> float | None:
@@ -503,15 +503,15 @@ WHERE i.entry_id = ANY(%(excluded)s::bigint[]) AND NOT ({heard})
 """
 
 
-def excluded_candidates(search: Search, parsed: ParsedQuery, served: Sequence[Ranked]) -> list[Ranked]:
+def excluded_candidates(search: Search, served: Sequence[Ranked]) -> list[Ranked]:
     """At most five entries that would have been among the served, each with the reason why it may not be."""
     query, policies, now = search.query, search.policies, search.now
     newest = None if query.explain else conf.TRACE_EXCLUDED
     ineligible, parameters = ineligible_entries(query, policies, now, newest=newest)
     where = [f"i.entry_id = ANY(ARRAY({ineligible}))"], parameters
-    matches = best_matches(search, parsed, all_of(where, request_filter(query)), limit=_CLOSE)
+    matches = best_matches(search, all_of(where, request_filter(query)), limit=_CLOSE)
     least = min((item.score for item in served), default=0.0) if len(served) >= query.limit else 0.0
-    ranked = score(matches, search, parsed)
+    ranked = score(matches, search)
     excluded = [item for item in ranked if item.reason != "floor" and item.score >= least][:MAX_EXCLUDED]
 
     # a person's own memories that the group where it is asked may not hear

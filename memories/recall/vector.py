@@ -24,6 +24,7 @@ from memories.embeddings.base import Provider, Unrelated, unrelated_of
 from memories.index import models_in_use
 from memories.index.contextual import dense_literal, normalise
 from memories.language import persons, text
+from memories.language.text import HAN, KANA
 from memories.models import EmbeddingModel, Scope
 from memories.models.entry import LIVE_SQL
 from memories.recall.gate import decide
@@ -45,7 +46,7 @@ FEW_TO_WAIT_FOR = 45  # memories of scopes up to which a conversation waits for 
 PENDING_STEP = 0.02  # seconds between two looks
 PENDING_REST = 5.0  # seconds without waiting after it did not help
 
-_CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
+_CJK = re.compile(f"[{KANA}{HAN}]")
 _LATIN = re.compile(r"[A-Za-z]")
 _CENTROIDS = f"""
 SELECT scope.id, mean.rows, mean.vector FROM unnest(%s::bigint[]) AS scope (id) CROSS JOIN LATERAL (
@@ -232,16 +233,23 @@ class PendingWait:
         """
         if seconds <= 0 or not scopes:
             return False
+        parameters: dict[str, Any] = {"scopes": list(scopes), "since": now - RECENTLY, "now": now, "session": window}
+        parameters |= {"name": by.model, "dimension": by.dimension}
         deadline = time.monotonic() + seconds
-        while pending := _is_pending(scopes, by, now, window):
+        while True:
+            with connection.cursor() as cursor:
+                cursor.execute(_PENDING, parameters)
+                is_pending = bool(cursor.fetchone()[0])
             at = time.monotonic()
+            if not is_pending:
+                break
             if at < self._rests_until:
                 break
             if at + PENDING_STEP > deadline:
                 self._rests_until = at + PENDING_REST
                 break
             time.sleep(PENDING_STEP)
-        return pending
+        return is_pending
 
     def forget(self) -> None:
         """Wait again (tests)."""
@@ -255,13 +263,6 @@ def window_of(query: Query) -> str:
     """The session whose messages whoever asks has in sight; of a young memory none: what was just told may be all."""
     is_young = sum(scope.entry_count for scope in query.scopes) <= FEW_TO_WAIT_FOR
     return "" if is_young else query.session_key
-
-
-def _is_pending(scopes: Sequence[int], by: Provider, now: datetime, window: str) -> bool:
-    parameters: dict[str, Any] = {"scopes": list(scopes), "since": now - RECENTLY, "now": now, "session": window}
-    with connection.cursor() as cursor:
-        cursor.execute(_PENDING, parameters | {"name": by.model, "dimension": by.dimension})
-        return bool(cursor.fetchone()[0])
 
 
 #: In `degraded`: what was said seconds ago has no vector yet, and is found by its words alone.

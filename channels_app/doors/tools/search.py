@@ -11,7 +11,7 @@ from memories.language import quoting, text
 from memories.recall import Query, recall
 from memories.recall.answer import CORRECTED, FOUND, NONE, WEAK, heading_of, with_words
 from memories.recall.events import RecalledEvent
-from memories.recall.people import Said, attributed
+from memories.recall.people import Passage, attributed
 from memories.recall.ranking import Ranked
 from sessions_app.choices import in_language
 
@@ -149,7 +149,7 @@ def _of_entry(
     path, line, heading = entry.path or f"entries/{entry.uid}", entry.line_from or 1, entry.heading
     at = entry.written_at
     snippet = cut_around(entry.content, query.message, conf.SEARCH_SNIPPET_CHARS)
-    words = attributed(Said(snippet, entry.type, entry.subtype, entry.source), item.sender)
+    words = attributed(Passage(snippet, entry.type, entry.subtype, entry.source), item.sender)
     year = (at or entry.updated_at).astimezone(zone).year
     words = with_words(words, entry.verification, item.evidence, language=query.language, zone=zone, year=year)
     result = SearchResult(
