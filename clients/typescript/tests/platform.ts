@@ -1,0 +1,107 @@
+/** The client against a running platform: MEMORY_URL, MEMORY_KEY. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { Client, errors } from "../src/index.ts";
+
+const { MEMORY_URL: url = "", MEMORY_KEY: key = "" } = process.env;
+const memory = new Client(key, url);
+const address = { platform: "telegram", account: "mybot", peer: "u42", chat: "c7" };
+const scope = "telegram:direct_u42";
+
+async function all<T>(rows: AsyncIterable<T>): Promise<T[]> {
+  const read: T[] = [];
+  for await (const row of rows) read.push(row);
+  return read;
+}
+
+test("a turn is reported and recalled", async () => {
+  const turn = await memory.takeTurn({ address, user: "My bakery is closed on Mondays", assistant: "Noted." });
+  const recall = await memory.recall({ address, message: "On which day is my bakery closed?", quotas: false, until: null });
+  assert.deepEqual(
+    recall.memories.map(({ id }) => id),
+    turn.entries.map(({ id }) => id),
+  );
+  const context = await memory.context({ address, message: "On which day is my bakery closed?" });
+  assert.deepEqual(
+    context.history.map(({ content }) => content),
+    ["My bakery is closed on Mondays", "Noted."],
+  );
+  assert.equal((await memory.readSession(context.session?.key ?? "")).last_position, 2);
+});
+
+test("a list is one run of rows however many pages it has", async () => {
+  for (const day of [0, 1, 2]) {
+    await memory.saveEntry({ scope: "main", content: `Day ${day} was fine`, slots: { day: `${day}` } });
+  }
+  const rows = await all(memory.listEntries({ scope: "main", limit: 2 }));
+  assert.deepEqual(
+    rows.map(({ content }) => content),
+    [2, 1, 0].map((day) => `Day ${day} was fine`),
+  );
+  assert.deepEqual((await all(memory.listEntries({ slots: { day: "1" } }))).map(({ slots }) => slots), [{ day: "1" }]);
+});
+
+test("a change of another version is refused and has its class", async () => {
+  const { id } = await memory.saveEntry({ scope, content: "The port is 8080" });
+  assert.equal((await memory.changeEntry(id, { content: "The port is 9090" }, { ifMatch: 1 })).version, 2);
+  await assert.rejects(memory.changeEntry(id, { content: "The port is 7070" }, { ifMatch: 1 }), (error) => {
+    assert.ok(error instanceof errors.VersionConflict);
+    assert.deepEqual([error.status, error.code], [412, "version_conflict"]);
+    assert.ok(error.requestId);
+    return true;
+  });
+  assert.equal((await memory.deleteEntry(id, { copies: "none" })).state, "expired");
+  assert.equal((await memory.restoreEntry(id, { term_days: 30 })).state, "live");
+});
+
+test("an error names its field and never the key", async () => {
+  // @ts-expect-error: the compiler names it first
+  await assert.rejects(memory.recall({ adress: address, message: "hi" }), { name: "Invalid", code: "unknown", attr: "adress" });
+  await assert.rejects(memory.readEntry("01a207a1-547a-748d-ab38-0bc2fe90971e"), errors.NotFound);
+  await assert.rejects(new Client("mp_not_known", url).recall({ scope: "main", message: "hi" }), (error) => {
+    assert.ok(error instanceof errors.NotAuthenticated);
+    assert.ok(!error.message.includes("mp_not_known"));
+    return true;
+  });
+});
+
+test("times and odd names reach the platform", async () => {
+  const at = new Date(Date.now() - 86_400_000);
+  const turn = await memory.takeTurn({ address, user: "The boat is called Wren", assistant: "Noted.", at });
+  const [entry] = turn.entries;
+  assert.ok(entry && turn.session);
+  assert.equal(Date.parse((await memory.readEntry(entry.id)).created_at), at.getTime());
+  assert.deepEqual(await all(memory.listEvents({ from: "2026-01-01", to: "2026-01-31" })), []);
+  const channel = await memory.setChannelRules("telegram", "my bot/é", { label: "Paint" });
+  assert.equal((await memory.readChannel("telegram", "my bot/é")).id, channel.id);
+  const saved = await memory.memorySave({ address, content: "王芳 paints the boat: «Mîr»" });
+  assert.ok(saved.path && saved.line);
+  assert.match((await memory.memoryGet({ address, path: saved.path, from: saved.line, lines: 1 })).text, /王芳 paints/);
+  await assert.rejects(memory.takeTurn({ address, user: "half a character: \ud83d" }), errors.Invalid);
+});
+
+test("a turn whose answer was lost is sent again and remembered once", async () => {
+  const answers: Response[] = [];
+  const losing: typeof fetch = async (input, init) => {
+    answers.push(await fetch(input, init));
+    if (answers.length === 1) throw new TypeError("the line was cut");
+    return answers.at(-1)!.clone();
+  };
+  const turn = await new Client(key, url, { fetch: losing }).takeTurn({ address, user: "My cat is called Rice" });
+  assert.equal(answers.length, 2);
+  assert.equal(answers[1]?.headers.get("Idempotent-Replayed"), "true");
+  const rows = (await all(memory.listEntries({ scope }))).filter(({ content }) => content.includes("Rice"));
+  assert.deepEqual(
+    rows.map(({ id }) => id),
+    turn.entries.map(({ id }) => id),
+  );
+});
+
+test("an export is read while it arrives", async () => {
+  const records = await all(memory.export({ scope }));
+  assert.equal(records[0]?.record, "export");
+  assert.equal(records.at(-1)?.record, "end");
+  assert.ok(records.some(({ content }) => typeof content === "string" && content.includes("bakery")));
+});
