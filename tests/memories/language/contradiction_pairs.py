@@ -7,12 +7,12 @@ _FILE = Path(__file__).with_suffix(".txt")
 
 def pairs(name: str) -> list[tuple[str, str]]:
     """The pairs of a list."""
-    found: list[tuple[str, str]] = []
+    pairs_of_list: list[tuple[str, str]] = []
     current = ""
-    for said in _FILE.read_text(encoding="utf-8").splitlines():
-        if said.startswith("# "):
-            current = said[2:]
+    for line in _FILE.read_text(encoding="utf-8").splitlines():
+        if line.startswith("# "):
+            current = line[2:]
         elif current == name:
-            old, newer = said.split(" = ")
-            found.append((old, newer))
-    return found
+            old, newer = line.split(" = ")
+            pairs_of_list.append((old, newer))
+    return pairs_of_list

@@ -75,8 +75,8 @@ _SAME_THING = [
 
 def pairs() -> list[tuple[str, str]]:
     """Every saying of every two things, both ways round."""
-    told = [*product(_ENGLISH_THINGS, _ENGLISH_SAYINGS), *product(_CHINESE_THINGS, _CHINESE_SAYINGS)]
-    made = [(saying.format(one), saying.format(other)) for (one, other), saying in told]
+    things_and_sayings = [*product(_ENGLISH_THINGS, _ENGLISH_SAYINGS), *product(_CHINESE_THINGS, _CHINESE_SAYINGS)]
+    made = [(saying.format(one), saying.format(other)) for (one, other), saying in things_and_sayings]
     return [*made, *((new, old) for old, new in made), *_SAME_THING]
 
 

@@ -39,6 +39,6 @@ def test_a_broken_mention_is_no_command(message: str) -> None:
 
 @pytest.mark.parametrize("before", ["", "jwt=", "(", "key:", "x-", "a.b "])
 def test_a_signed_token_is_not_stored(before: str) -> None:
-    told = redact(f"{before}eyJhbGci.eyJzdWIi.c2ln and more")
-    assert "eyJ" not in told
-    assert told.endswith(f"{NOT_STORED} and more")
+    redacted = redact(f"{before}eyJhbGci.eyJzdWIi.c2ln and more")
+    assert "eyJ" not in redacted
+    assert redacted.endswith(f"{NOT_STORED} and more")

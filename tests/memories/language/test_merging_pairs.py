@@ -63,7 +63,7 @@ def test_a_changed_fact_is_another_memory(old: str, new: str, prefix: str) -> No
     ],
 )
 def test_a_turn_is_read_line_by_line(old: str, new: str) -> None:
-    turns = [f"User: {said}\nAssistant: I will keep that in mind." for said in (old, new)]
+    turns = [f"User: {message}\nAssistant: I will keep that in mind." for message in (old, new)]
     assert merged(turns[0], turns[1], 0.70)
 
 

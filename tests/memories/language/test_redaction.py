@@ -35,7 +35,7 @@ def test_these_names_do_not(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "secret"),
+    ("content", "secret"),
     [
         ("curl -H 'Authorization: Bearer abc.def-123'", "abc.def-123"),
         ("login --password hunter2 --user mei", "hunter2"),
@@ -51,12 +51,12 @@ def test_these_names_do_not(name: str) -> None:
         ('{"api_key": "hunter2"}', "hunter2"),
     ],
 )
-def test_what_looks_secret_is_taken_out_of_texts(said: str, secret: str) -> None:
-    assert secret not in redact(said) and NOT_STORED in redact(said)
+def test_what_looks_secret_is_taken_out_of_texts(content: str, secret: str) -> None:
+    assert secret not in redact(content) and NOT_STORED in redact(content)
 
 
 @pytest.mark.parametrize(
-    "said",
+    "content",
     [
         *(
             "deploy billing to prod",
@@ -67,8 +67,8 @@ def test_what_looks_secret_is_taken_out_of_texts(said: str, secret: str) -> None
         *("部署窗口是周四晚上十点", "https://example.com/a/b?c=d", "the passenger list", "3,000 tokens"),
     ],
 )
-def test_other_texts_stay_as_they_are(said: str) -> None:
-    assert redact(said) == said
+def test_other_texts_stay_as_they_are(content: str) -> None:
+    assert redact(content) == content
 
 
 def test_secrets_are_found_however_deep_they_lie() -> None:
@@ -104,6 +104,12 @@ def test_odd_arguments_are_taken() -> None:
 @pytest.mark.thorough
 def test_long_arguments_are_read_at_once() -> None:
     begun = time.thread_time()
-    for said in ("a" * 200_000, "aB3" * 60_000, "password " * 20_000, "-----BEGIN KEY-----" * 5_000, "://a:" * 40_000):
-        redact(said)
+    for content in (
+        "a" * 200_000,
+        "aB3" * 60_000,
+        "password " * 20_000,
+        "-----BEGIN KEY-----" * 5_000,
+        "://a:" * 40_000,
+    ):
+        redact(content)
     assert time.thread_time() - begun < 5

@@ -142,9 +142,11 @@ def test_a_term_counts_as_often_as_it_is_said() -> None:
     assert text.terms("绿茶，绿茶")[text.dimension_of("绿茶")] == 2
 
 
-@pytest.mark.parametrize(("asked", "said"), [("cats", "a cat"), ("绿茶", "我喜欢喝绿茶"), ("西湖区", "杭州西湖区的家")])
-def test_a_question_shares_terms_with_what_answers_it(asked: str, said: str) -> None:
-    assert text.terms(asked).keys() & text.terms(said).keys()
+@pytest.mark.parametrize(
+    ("asked", "statement"), [("cats", "a cat"), ("绿茶", "我喜欢喝绿茶"), ("西湖区", "杭州西湖区的家")]
+)
+def test_a_question_shares_terms_with_what_answers_it(asked: str, statement: str) -> None:
+    assert text.terms(asked).keys() & text.terms(statement).keys()
 
 
 @pytest.mark.thorough

@@ -90,7 +90,7 @@ QUESTIONS = """
 """
 
 
-def said() -> Iterator[tuple[str, datetime]]:
+def diary_lines() -> Iterator[tuple[str, datetime]]:
     """What was said and when, the oldest first: three things a day, every fortnight the same ones in another order."""
     for back in range(DAYS, -1, -1):
         day = ASKED.date() - timedelta(days=back)
@@ -101,8 +101,8 @@ def said() -> Iterator[tuple[str, datetime]]:
 
 def questions() -> list[tuple[str, date, date]]:
     rows = [line.split("|") for line in QUESTIONS.strip().splitlines()]
-    found = []
+    dated_questions = []
     for _about, question, days in rows:
         first, last = (date.fromisoformat(f"2026-{day}") for day in (days.split() * 2)[:2])
-        found.append((question.strip(), first, last))
-    return found
+        dated_questions.append((question.strip(), first, last))
+    return dated_questions

@@ -105,8 +105,8 @@ def test_with_more_entries_a_scope_speaks_for_itself() -> None:
 
 
 def test_a_name_that_nobody_here_ever_said_weakens_it() -> None:
-    known = Answerability(similarity=0.5, entries=100)
-    assert (strength_of(replace(known, unknown_name=True)) or 0) < (strength_of(known) or 0)
+    answerability = Answerability(similarity=0.5, entries=100)
+    assert (strength_of(replace(answerability, unknown_name=True)) or 0) < (strength_of(answerability) or 0)
 
 
 @pytest.mark.parametrize(
@@ -126,8 +126,8 @@ def test_what_answers_nothing_is_noise_in_a_young_scope_alone(
 
 
 def test_a_trace_keeps_the_signs() -> None:
-    told = assess_all([item(0.45)], [item(0.45)], ParsedQuery(asked("cat", named=["Ann"])), 100).as_json()
-    assert told["verdict"] == "found" and told["speaker"] is True and told["words"] == 1.0
+    kept = assess_all([item(0.45)], [item(0.45)], ParsedQuery(asked("cat", named=["Ann"])), 100).as_json()
+    assert kept["verdict"] == "found" and kept["speaker"] is True and kept["words"] == 1.0
     signs = {"similarity", "words", "speaker", "lead", "others", "date", "entries", "about_asker"}
     signs |= {"relevance", "unknown_name"}
-    assert set(told) == {"verdict", "strength"} | signs
+    assert set(kept) == {"verdict", "strength"} | signs

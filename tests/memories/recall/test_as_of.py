@@ -45,14 +45,14 @@ def ask(scope: Scope, message: str, *, now: datetime, as_of: datetime | None = N
     return recall(query, now=now)
 
 
-Told = list[tuple[int, str, dict[str, str], float]]
+Answer = list[tuple[int, str, dict[str, str], float]]
 
 
-def told(result: Recall) -> Told:
+def answer_of(result: Recall) -> Answer:
     return [(i.entry.pk, i.entry.content, dict(i.candidate.slots), i.score) for i in result.served]
 
 
-def check_same(answer: Told, first: Told) -> None:
+def check_same(answer: Answer, first: Answer) -> None:
     """The same memories in the same words and order, with the same scores but for rounding."""
     assert [row[:3] for row in answer] == [row[:3] for row in first]
     assert [row[3] for row in answer] == pytest.approx([row[3] for row in first], abs=5e-4)
@@ -79,16 +79,16 @@ class TestAsOf(TestCase):
         set_weights(scope, weights)
         settled(scope)
         moment = timezone.now()
-        first = [told(ask(scope, question, now=moment)) for question in QUESTIONS]
+        first = [answer_of(ask(scope, question, now=moment)) for question in QUESTIONS]
         list(states_along(scope, [(action, numbers, f"{words} now") for action, numbers, words in since]))
         set_weights(scope, changed)
         Policy.objects.filter(workspace_id=scope.workspace_id, name="alpha", value__lt=0.2).delete()
         settled(scope)
-        today = [told(ask(scope, question, now=moment)) for question in QUESTIONS]
+        today = [answer_of(ask(scope, question, now=moment)) for question in QUESTIONS]
         later = timezone.now()
         for question, then, now in zip(QUESTIONS, first, today, strict=True):
-            check_same(told(ask(scope, question, now=later, as_of=moment)), then)
-            check_same(told(ask(scope, question, now=moment)), now)
+            check_same(answer_of(ask(scope, question, now=later, as_of=moment)), then)
+            check_same(answer_of(ask(scope, question, now=moment)), now)
 
 
 @pytest.fixture

@@ -94,5 +94,5 @@ def test_in_a_group_ones_own_words_come_first(away: None, workspace: Workspace, 
     chat = make_scope(workspace, "telegram:mybot:group_g1", ScopeKind.CHAT)
     remember(chat, "I am allergic to peanuts", slots={"sender_id": "u42", "speaker": "Ann"})
     remember(chat, "I moved to Rome", since=NOW - timedelta(days=1), slots={"sender_id": "u7", "speaker": "Ben"})
-    told, evidence = heard(api, "what did I tell you before?", address=GROUP)
-    assert (told[0], evidence) == ("I am allergic to peanuts", "found")
+    contents, evidence = heard(api, "what did I tell you before?", address=GROUP)
+    assert (contents[0], evidence) == ("I am allergic to peanuts", "found")

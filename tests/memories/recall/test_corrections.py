@@ -30,8 +30,8 @@ def pairs(name: str) -> list[list[str]]:
 
 
 def is_correction(where: str, older: str, newer: str) -> bool:
-    told = "\n".join(telling_sentences(newer)) if where in ("turns", "next", "saved-turn") else newer
-    return bool(told) and (corrects(told, older) or (where == "next" and takes_back(told, older)))
+    statement = "\n".join(telling_sentences(newer)) if where in ("turns", "next", "saved-turn") else newer
+    return bool(statement) and (corrects(statement, older) or (where == "next" and takes_back(statement, older)))
 
 
 def test_corrections_are_told_from_what_is_true_beside_them() -> None:
@@ -45,11 +45,11 @@ TURN, SAVED = True, False
 FORMS = {"turns": (TURN, TURN), "saved": (SAVED, SAVED), "turn-saved": (TURN, SAVED), "saved-turn": (SAVED, TURN)}
 
 
-def draft_of(scope: Scope, said: str, at: datetime, *, is_turn: bool) -> Draft:
+def draft_of(scope: Scope, content: str, at: datetime, *, is_turn: bool) -> Draft:
     if not is_turn:
-        return make_draft(scope, said, at=at)
+        return make_draft(scope, content, at=at)
     slots = {"session_id": "s1", "sender_id": "u42"}
-    return make_draft(scope, turn_of(said, "Noted."), at=at, type=EntryType.CHAT_TURN, slots=slots)
+    return make_draft(scope, turn_of(content, "Noted."), at=at, type=EntryType.CHAT_TURN, slots=slots)
 
 
 def ask_of_pair(scope: Scope, form: str, older: str, newer: str, question: str) -> tuple[bool, bool]:
@@ -58,15 +58,15 @@ def ask_of_pair(scope: Scope, form: str, older: str, newer: str, question: str) 
     What takes back the message before it («next») comes two minutes after it.
     """
     forms, at = FORMS.get(form, FORMS["turns"]), NOW
-    said = [
+    statements = [
         (older, forms[0]),
         ("我们把篱笆刷成了绿色。" if has_han(older) else "We painted the fence green.", forms[0]),
     ]
     if form == "next":
-        said.reverse()
+        statements.reverse()
     drafts = []
-    for one, is_turn in (*said, (newer, forms[1])):
-        drafts.append(draft_of(scope, one, at, is_turn=is_turn))
+    for statement, is_turn in (*statements, (newer, forms[1])):
+        drafts.append(draft_of(scope, statement, at, is_turn=is_turn))
         at += timedelta(minutes=2) if form == "next" else timedelta(days=1)
     *others, newest = (result.entry for result in entries.remember_many(drafts, now=NOW, actor="test"))
     assert newest not in others
@@ -92,8 +92,11 @@ def test_of_sixty_corrections_nearly_all_come_first_and_of_twenty_others_none_is
     assert sum(marked for _first, marked in found["no_corrections"]) == MISTAKEN
 
 
-def tell(scope: Scope, *said: str, minutes: int = 60, **given: object) -> None:
-    drafts = [make_draft(scope, one, at=NOW + timedelta(minutes=minutes * n), **given) for n, one in enumerate(said)]
+def tell(scope: Scope, *statements: str, minutes: int = 60, **given: object) -> None:
+    drafts = [
+        make_draft(scope, statement, at=NOW + timedelta(minutes=minutes * n), **given)
+        for n, statement in enumerate(statements)
+    ]
     entries.remember_many(drafts, now=NOW, actor="test")
     worker.drain(now=NOW)
     scope.refresh_from_db()
@@ -137,7 +140,7 @@ def test_the_newer_comes_first_and_the_older_is_marked(scope: Scope, older: str,
 
 def test_the_next_message_may_take_back_what_was_just_said(scope: Scope) -> None:
     older, newer = (
-        turn_of(said, "Noted.") for said in ("The meeting with Dana is on Wednesday.", "No, I meant Tuesday.")
+        turn_of(message, "Noted.") for message in ("The meeting with Dana is on Wednesday.", "No, I meant Tuesday.")
     )
     tell(scope, older, newer, minutes=2, slots={"session_id": "s1"})
     first, second = ask(scope, "When is the meeting with Dana?").served[:2]
@@ -155,17 +158,17 @@ def test_a_question_or_a_wish_corrects_nothing(scope: Scope) -> None:
 @pytest.mark.parametrize("slot", ["sender_id", "speaker"])
 def test_what_somebody_else_says_corrects_nothing(scope: Scope, slot: str) -> None:
     at = NOW
-    for who, said in (("ann", "My office is on floor 4."), ("bob", "My office is on floor 7 now.")):
+    for who, message in (("ann", "My office is on floor 4."), ("bob", "My office is on floor 7 now.")):
         slots = {"sender_id": "u42", slot: who}
-        entries.remember(make_draft(scope, said, at=at, slots=slots), now=NOW, actor="test")
+        entries.remember(make_draft(scope, message, at=at, slots=slots), now=NOW, actor="test")
         at += timedelta(hours=1)
     scope.refresh_from_db()
     assert not any(item.superseded_by for item in ask(scope, "Which floor is the office on?").served)
 
 
 def test_only_what_was_said_just_before_is_taken_back(scope: Scope) -> None:
-    said = ("I live in Lisbon.", "The meeting with Dana is on Wednesday.", "No, I meant Tuesday.")
-    tell(scope, *(turn_of(one, "Noted.") for one in said), minutes=2, slots={"session_id": "s1"})
+    messages = ("I live in Lisbon.", "The meeting with Dana is on Wednesday.", "No, I meant Tuesday.")
+    tell(scope, *(turn_of(message, "Noted.") for message in messages), minutes=2, slots={"session_id": "s1"})
     marked = {
         item.entry.content.split("\n")[0]
         for item in ask(scope, "Where do I live and meet Dana?").served

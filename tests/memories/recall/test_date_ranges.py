@@ -10,7 +10,7 @@ from memories.models import Scope
 from memories.recall import Query, Recall, SearchScope, recall, vector
 from memories.tenancy.resolver import ScopeRef
 from tests.conftest import make_draft
-from tests.memories.recall.diary import ASKED, ZONE, questions, said
+from tests.memories.recall.diary import ASKED, ZONE, diary_lines, questions
 
 pytestmark = pytest.mark.django_db
 ENOUGH = 57  # of sixty
@@ -21,8 +21,8 @@ def nothing_is_kept_of_other_tests() -> None:
     vector.forget_centroids()
 
 
-def remember(scope: Scope, *told: tuple[str, datetime]) -> None:
-    entries.remember_many([make_draft(scope, content, at=at) for content, at in told], now=ASKED, actor="test")
+def remember(scope: Scope, *lines: tuple[str, datetime]) -> None:
+    entries.remember_many([make_draft(scope, content, at=at) for content, at in lines], now=ASKED, actor="test")
     scope.refresh_from_db()
 
 
@@ -34,7 +34,7 @@ def ask(scope: Scope, message: str, **kwargs: Any) -> Recall:
 
 @pytest.mark.thorough
 def test_of_sixty_questions_about_days_nearly_all_begin_with_the_day(scope: Scope) -> None:
-    remember(scope, *said())
+    remember(scope, *diary_lines())
     missed = []
     for question, first, last in questions():
         best = [item.entry.created_at.astimezone(ZONE).date() for item in ask(scope, question).served[:2]]

@@ -21,8 +21,8 @@ def nothing_is_kept_of_other_tests() -> None:
     vector.forget_centroids()
 
 
-def remember(scope: Scope, *said: str, **kwargs: Any) -> list[Entry]:
-    done = entries.remember_many([make_draft(scope, content, **kwargs) for content in said], now=NOW, actor="test")
+def remember(scope: Scope, *contents: str, **kwargs: Any) -> list[Entry]:
+    done = entries.remember_many([make_draft(scope, content, **kwargs) for content in contents], now=NOW, actor="test")
     worker.drain(now=LATER)
     scope.refresh_from_db()
     return [remembered.entry for remembered in done]

@@ -28,8 +28,8 @@ TALK = [
 @pytest.fixture
 def talk(scope: Scope) -> Scope:
     drafts = [
-        make_draft(scope, said, at=NOW + timedelta(minutes=n), slots={"speaker": who, "session_id": "s1"})
-        for n, (who, said) in enumerate(TALK)
+        make_draft(scope, message, at=NOW + timedelta(minutes=n), slots={"speaker": who, "session_id": "s1"})
+        for n, (who, message) in enumerate(TALK)
     ]
     entries.remember_many(drafts, now=NOW, actor="test")
     worker.drain(now=NOW)
@@ -105,8 +105,8 @@ def test_names_are_left_out_of_what_is_embedded(message: str, forms: set[str], b
 
 def test_of_a_turn_the_person_is_read_and_not_the_bot(scope: Scope) -> None:
     drafts = [
-        make_draft(scope, turn_of(said, "I like that, my friend!"), slots={"speaker": who, "sender_id": who})
-        for who, said in (("Mel", "The pottery class begins on Monday."), ("Caroline", "The bowl is blue."))
+        make_draft(scope, turn_of(message, "I like that, my friend!"), slots={"speaker": who, "sender_id": who})
+        for who, message in (("Mel", "The pottery class begins on Monday."), ("Caroline", "The bowl is blue."))
     ]
     entries.remember_many(drafts, now=NOW, actor="test")
     scope.refresh_from_db()

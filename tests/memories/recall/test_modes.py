@@ -23,8 +23,8 @@ def nothing_is_kept_of_other_tests() -> None:
     vector.forget_centroids()
 
 
-def remember(scope: Scope, *said: str, **kwargs: Any) -> list[Entry]:
-    drafts = [make_draft(scope, content, **kwargs) for content in said]
+def remember(scope: Scope, *contents: str, **kwargs: Any) -> list[Entry]:
+    drafts = [make_draft(scope, content, **kwargs) for content in contents]
     return [done.entry for done in entries.remember_many(drafts, now=NOW, actor="test")]
 
 

@@ -39,8 +39,8 @@ def ask(talk: Talk, *, later: float = 1.0) -> tuple[list[str], float]:
     """What is degraded, and the milliseconds the answer waited."""
     now = NOW + timedelta(seconds=later)
     answer = talk.post("recall", {"address": TELEGRAM, "message": ASKED, "cache": False}, **clock(now)).json()
-    told = talk.get(f"recalls/{answer['recall_id']}").json()
-    return answer["degraded"], told["timings"].get("pending", 0.0)
+    trace = talk.get(f"recalls/{answer['recall_id']}").json()
+    return answer["degraded"], trace["timings"].get("pending", 0.0)
 
 
 @pytest.mark.thorough

@@ -20,7 +20,7 @@ from tests.support.properties import examples
 pytestmark = pytest.mark.django_db
 
 
-def said(scope: Scope, *lines: tuple[str, str]) -> None:
+def remember(scope: Scope, *lines: tuple[str, str]) -> None:
     """Lines with their speakers, remembered in order."""
     drafts = [make_draft(scope, line, slots={"speaker": speaker} if speaker else {}) for speaker, line in lines]
     entries.remember_many(drafts, now=NOW, actor="test")
@@ -67,7 +67,7 @@ def named(message: str, *scopes: Scope) -> list[str]:
     ],
 )
 def test_a_scope_learns_names_from_what_is_said(scope: Scope, speaker: str, line: str, learnt: dict[str, str]) -> None:
-    said(scope, (speaker, line))
+    remember(scope, (speaker, line))
     assert scope.nicknames == learnt
 
 
@@ -90,7 +90,7 @@ def test_a_scope_learns_names_from_what_is_said(scope: Scope, speaker: str, line
     ],
 )
 def test_somebody_is_meant_by_any_of_their_names(scope: Scope, speaker: str, line: str, question: str) -> None:
-    said(scope, (speaker, line), ("Zed", "the parcel came on Tuesday"))
+    remember(scope, (speaker, line), ("Zed", "the parcel came on Tuesday"))
     assert named(question, scope) == [speaker]
     first = ask(question, scope).ranked[0]
     assert first.entry.speaker == speaker and first.candidate.named
@@ -112,36 +112,36 @@ def test_somebody_is_meant_by_any_of_their_names(scope: Scope, speaker: str, lin
     ],
 )
 def test_a_word_like_others_names_nobody(scope: Scope, speaker: str, line: str, question: str) -> None:
-    said(scope, (speaker, line))
+    remember(scope, (speaker, line))
     assert named(question, scope) == []
 
 
 @pytest.mark.parametrize(("speaker", "question"), [("Will", "What did Will paint?"), ("May", "What is May's job?")])
 def test_a_name_that_is_a_word_counts_where_it_is_written_as_a_name(scope: Scope, speaker: str, question: str) -> None:
-    said(scope, (speaker, "I paint"))
+    remember(scope, (speaker, "I paint"))
     assert named(question, scope) == [speaker]
 
 
 def test_a_short_name_of_two_people_means_neither(scope: Scope) -> None:
-    said(scope, ("Anna Smith", "I paint"), ("Anna Jones", "I dance"), ("王小明", "我爬山"), ("王大明", "我跳舞"))
+    remember(scope, ("Anna Smith", "I paint"), ("Anna Jones", "I dance"), ("王小明", "我爬山"), ("王大明", "我跳舞"))
     assert named("What does Anna do?", scope) == [] and named("老王做什么？", scope) == []
     assert named("What does Anna Jones do?", scope) == ["Anna Jones"]
     assert named("小明做什么？", scope) == ["王小明"]
 
 
 def test_a_nickname_claimed_by_two_means_nobody(scope: Scope) -> None:
-    said(scope, ("Nicholas", "call me Nick"), ("Nicola", "call me Nick"))
+    remember(scope, ("Nicholas", "call me Nick"), ("Nicola", "call me Nick"))
     assert scope.nicknames == {"nick": ""} and named("Where is Nick?", scope) == []
 
 
 def test_people_who_never_speak_are_found_by_their_other_name(scope: Scope) -> None:
-    said(scope, ("", "My sister is Melanie, aka Mel"), ("", "Melanie collects stamps"), ("", "Zoe collects coins"))
+    remember(scope, ("", "My sister is Melanie, aka Mel"), ("", "Melanie collects stamps"), ("", "Zoe collects coins"))
     found = [item.entry.content for item in ask("What does Mel collect?", scope).ranked]
     assert found.index("Melanie collects stamps") < found.index("Zoe collects coins")
 
 
 def test_nicknames_follow_what_is_still_remembered(scope: Scope, workspace: Workspace) -> None:
-    said(scope, ("Nicholas", "call me Nick"), ("Nicholas", "I live in Leeds"))
+    remember(scope, ("Nicholas", "call me Nick"), ("Nicholas", "I live in Leeds"))
     entries.expire(Entry.objects.get(content="call me Nick"), now=NOW, actor="test")
     scope.refresh_from_db()
     assert scope.nicknames == {"nick": "Nicholas"}  # until the night
@@ -151,7 +151,7 @@ def test_nicknames_follow_what_is_still_remembered(scope: Scope, workspace: Work
 
 
 def test_an_edit_teaches_a_name_at_once(scope: Scope) -> None:
-    said(scope, ("Nicholas", "I live in Leeds"))
+    remember(scope, ("Nicholas", "I live in Leeds"))
     entries.update(Entry.objects.get(), entries.Edit(columns={"content": "call me Nick"}), now=NOW, actor="test")
     scope.refresh_from_db()
     assert named("Where does Nick live?", scope) == ["Nicholas"]
@@ -161,7 +161,7 @@ def test_an_edit_teaches_a_name_at_once(scope: Scope) -> None:
 def test_a_scope_keeps_no_more_names_than_are_worth_looking_for(scope: Scope) -> None:
     letters = "abcdefghijklmnopqrst"
     aliases = [f"N{one}{other}x" for one in letters for other in letters][:250]
-    said(scope, *((f"speaker {n}", f"call me {alias}") for n, alias in enumerate(aliases)))
+    remember(scope, *((f"speaker {n}", f"call me {alias}") for n, alias in enumerate(aliases)))
     assert len(scope.nicknames) == 200
 
 
@@ -172,14 +172,14 @@ def test_a_name_learnt_in_one_scope_never_acts_in_another(workspace: Workspace, 
     Entry.objects.all().delete()
     Scope.objects.all().delete()
     one, other = make_scope(workspace), make_scope(workspace, "telegram:mybot:group_g1", ScopeKind.CHAT)
-    said(
+    remember(
         one,
         *(
             (f"speaker{n}", f"叫我{alias}就好" if alias[0] >= "\u4e00" else f"call me {alias}")
             for n, alias in enumerate(aliases)
         ),
     )
-    said(
+    remember(
         other,
         *((f"speaker{n}", "the parcel came on Tuesday") for n in range(len(aliases))),
         ("", "Nick and 小李 called"),

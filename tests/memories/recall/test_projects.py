@@ -56,9 +56,9 @@ def apollo(scope: Scope) -> Scope:
 
 
 def test_facts_of_the_named_project_and_of_none_are_recalled(apollo: Scope) -> None:
-    told = found(ask(apollo, "which port has apollo?"))
-    assert "the port of the shop is 9" not in told
-    assert told >= {"apollo: the port is 1", "every port is below 1024", "a port is open at night"}
+    contents = found(ask(apollo, "which port has apollo?"))
+    assert "the port of the shop is 9" not in contents
+    assert contents >= {"apollo: the port is 1", "every port is below 1024", "a port is open at night"}
 
 
 def test_a_message_that_names_none_recalls_all(apollo: Scope) -> None:
@@ -87,8 +87,8 @@ def test_what_is_no_fact_is_never_hidden(apollo: Scope) -> None:
 def test_with_fewer_than_five_the_others_are_asked_by_their_words(scope: Scope) -> None:
     facts(scope, "apollo", "apollo has a port", "apollo is old")
     facts(scope, "zeus", "the port of the shop is 9", "zeus likes tea")
-    told = found(ask(scope, "which port has apollo?"))
-    assert "the port of the shop is 9" in told and "zeus likes tea" not in told
+    contents = found(ask(scope, "which port has apollo?"))
+    assert "the port of the shop is 9" in contents and "zeus likes tea" not in contents
 
 
 def test_facts_nobody_may_see_do_not_count_as_enough(apollo: Scope) -> None:
@@ -112,7 +112,7 @@ def test_a_chinese_project_is_named_too(scope: Scope) -> None:
 
 
 @pytest.mark.parametrize(
-    ("message", "known", "named"),
+    ("message", "project", "named"),
     [
         ("good morning", "go", False),
         ("let us go now", "go", True),
@@ -126,8 +126,8 @@ def test_a_chinese_project_is_named_too(scope: Scope) -> None:
         ("all of it", "_global", False),
     ],
 )
-def test_a_project_is_named_by_its_name_alone(message: str, known: str, named: bool) -> None:
-    assert bool(projects_named(message, [known])) is named
+def test_a_project_is_named_by_its_name_alone(message: str, project: str, named: bool) -> None:
+    assert bool(projects_named(message, [project])) is named
 
 
 def test_a_project_given_by_an_edit_is_known_at_once(scope: Scope) -> None:

@@ -154,7 +154,7 @@ WORKFLOW = (EntryType.WORKFLOW_TRACE, ScopeKind.USER)
 def test_whatever_is_ranked_the_promises_hold(
     drawn: list[tuple[tuple[str, str], int]], limit: int, quotas: bool
 ) -> None:
-    items = ranked(*(kind for kind, _ in drawn), fingerprints=[str(said) for _, said in drawn])
+    items = ranked(*(kind for kind, _ in drawn), fingerprints=[str(content) for _, content in drawn])
     chosen = serve(items, DEFAULTS, limit=limit, quotas=quotas)
     assert len(chosen) <= limit
     assert len({item.entry.pk for item in chosen}) == len(chosen)

@@ -27,8 +27,8 @@ def nothing_is_kept_of_other_tests() -> None:
     forget_centroids()
 
 
-def remember(scope: Scope, *said: tuple[str, datetime]) -> None:
-    drafts = [make_draft(scope, content, at=at) for content, at in said]
+def remember(scope: Scope, *dated_contents: tuple[str, datetime]) -> None:
+    drafts = [make_draft(scope, content, at=at) for content, at in dated_contents]
     entries.remember_many(drafts, now=NOW, actor="test")
     scope.refresh_from_db()
 
@@ -140,17 +140,17 @@ def test_each_scope_counts_by_its_rows(scope: Scope) -> None:
 def test_an_average_is_read_once_until_the_scope_has_grown(scope: Scope, django_assert_num_queries: Any) -> None:
     remember(scope, *((f"apple {n}", NOW) for n in range(20)))
     worker.drain(now=LATER)
-    known = model()
+    embedding_model = model()
     with django_assert_num_queries(1):
-        first = centroid_of([scope], known)
-        assert centroid_of([scope], known) == first
+        first = centroid_of([scope], embedding_model)
+        assert centroid_of([scope], embedding_model) == first
     remember(scope, ("pear", NOW))
     with django_assert_num_queries(0):
-        centroid_of([scope], known)
+        centroid_of([scope], embedding_model)
     remember(scope, *((f"plum {n}", NOW) for n in range(5)))
     worker.drain(now=LATER)
     with django_assert_num_queries(1):
-        assert centroid_of([scope], known).rows == 26
+        assert centroid_of([scope], embedding_model).rows == 26
 
 
 def test_a_scope_without_vectors_has_no_direction(scope: Scope) -> None:
@@ -209,7 +209,7 @@ def test_a_provider_that_says_nothing_has_its_floor_everywhere() -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "expected"),
+    ("content", "expected"),
     [
         ("hello", False),
         ("你好", True),
@@ -218,8 +218,8 @@ def test_a_provider_that_says_nothing_has_its_floor_everywhere() -> None:
         ("", False),
     ],
 )
-def test_the_script_of_a_text_is_that_of_most_of_it(said: str, expected: bool) -> None:
-    assert is_cjk(said) is expected
+def test_the_script_of_a_text_is_that_of_most_of_it(content: str, expected: bool) -> None:
+    assert is_cjk(content) is expected
 
 
 def test_what_only_its_rank_speaks_for_is_left_out_and_says_so(scope: Scope) -> None:

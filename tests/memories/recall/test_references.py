@@ -23,8 +23,8 @@ pytestmark = pytest.mark.django_db
 FIRST = {"pronoun": 17, "relation": 8}
 
 
-def tell(scope: Scope, *said: str) -> None:
-    entries.remember_many([make_draft(scope, one) for one in said], now=NOW, actor="test")
+def tell(scope: Scope, *contents: str) -> None:
+    entries.remember_many([make_draft(scope, content) for content in contents], now=NOW, actor="test")
     worker.drain(now=NOW)
     scope.refresh_from_db()
 
@@ -45,10 +45,10 @@ def contents(result: Recall) -> list[str]:
 @pytest.mark.thorough
 def test_the_right_memory_comes_first_in_most_cases_of_our_own(workspace: Workspace) -> None:
     first: Counter[str] = Counter()
-    for n, (kind, told, before, asked) in enumerate(cases()):
+    for n, (kind, statements, before, asked) in enumerate(cases()):
         scope = make_scope(workspace, f"case:{n}")
-        tell(scope, *told)
-        first[kind] += contents(ask(asked, scope, recent=messages(before)))[:1] == told[:1]
+        tell(scope, *statements)
+        first[kind] += contents(ask(asked, scope, recent=messages(before)))[:1] == statements[:1]
     assert all(first[kind] >= least for kind, least in FIRST.items()), first
 
 
@@ -175,16 +175,16 @@ def test_what_a_scope_knows_of_relations_acts_in_that_scope_alone(workspace: Wor
 
 def test_where_several_hear_nothing_is_known_of_relations(workspace: Workspace, scope: Scope) -> None:
     chat = make_scope(workspace, "telegram:group_g1", ScopeKind.CHAT)
-    for told in (scope, chat):
-        tell(told, "My sister is called Lena.", "Lena is allergic to peanuts.")
+    for place in (scope, chat):
+        tell(place, "My sister is called Lena.", "Lena is allergic to peanuts.")
     asked = ["What is my sister allergic to?", "What is Lena allergic to?"]
     for result in [ask(one, *scopes, in_group=True) for one in asked for scopes in ([scope], [chat], [scope, chat])]:
         assert result.trace is not None and "relations" not in result.trace.query
 
 
 def test_of_one_memory_in_which_several_speak_nobody_knows_whose_sister_it_is(scope: Scope) -> None:
-    said = {"Tom": "My sister is called Lena.", "Ann": "I like tea."}
-    drafts = [make_draft(scope, line, slots={"speaker": who}) for who, line in said.items()]
+    statements = {"Tom": "My sister is called Lena.", "Ann": "I like tea."}
+    drafts = [make_draft(scope, line, slots={"speaker": who}) for who, line in statements.items()]
     entries.remember_many(drafts, now=NOW, actor="test")
     scope.refresh_from_db()
     result = ask("What does my sister like?", scope)

@@ -40,7 +40,7 @@ FACTS = {
 }
 
 
-def told(workspace: Workspace, language: str, *names: str) -> first_minutes.FilledMemory:
+def filled_memory(workspace: Workspace, language: str, *names: str) -> first_minutes.FilledMemory:
     facts = {name: FACTS[language][name] for name in names or FACTS[language]}
     memory = first_minutes.fill(workspace, "-".join(facts), facts, language, as_turns=True)
     first_minutes.index(workspace)
@@ -65,7 +65,7 @@ def test_a_plain_question_finds_what_was_told_in_other_words(
     workspace: Workspace, bundled_model: None, language: str, question: str, fact: str
 ) -> None:
     for names in ((fact,), ()):
-        _result, served = told(workspace, language, *names).ask(question, "likely")
+        _result, served = filled_memory(workspace, language, *names).ask(question, "likely")
         assert served[:1] == [fact], f"among {len(names) or 'all'}"
 
 
@@ -73,7 +73,7 @@ def test_a_plain_question_finds_what_was_told_in_other_words(
 def test_what_is_likely_to_help_is_served_and_the_rest_is_marked_unlikely(
     workspace: Workspace, bundled_model: None
 ) -> None:
-    memory = told(workspace, "en")
+    memory = filled_memory(workspace, "en")
     likely, served = memory.ask("Where do I live?", "likely")
     assert served == ["home"]
     left_out = {item.reason for item in likely.ranked if item.reason != "served"}
@@ -89,7 +89,7 @@ def test_what_is_likely_to_help_is_served_and_the_rest_is_marked_unlikely(
 
 @pytest.mark.django_db
 def test_where_nothing_is_likely_the_best_is_served_as_a_weak_answer(workspace: Workspace, bundled_model: None) -> None:
-    result, served = told(workspace, "en").ask("Which gift would please me?", "likely")
+    result, served = filled_memory(workspace, "en").ask("Which gift would please me?", "likely")
     best = max(item.relevance or 0 for item in result.ranked)
     assert served and result.answerability.verdict == "weak"
     assert all((item.relevance or 0) >= min(0.2, NEAR_BEST * best) for item in result.served)
@@ -97,7 +97,7 @@ def test_where_nothing_is_likely_the_best_is_served_as_a_weak_answer(workspace: 
 
 @pytest.mark.django_db
 def test_what_nothing_here_answers_is_not_called_found(workspace: Workspace, bundled_model: None) -> None:
-    memory = told(workspace, "en")
+    memory = filled_memory(workspace, "en")
     for question in ("When does my passport expire?", "What is my dog called?", "What is Caroline's brother's job?"):
         assert memory.ask(question, "likely")[0].answerability.verdict != "found", question
 

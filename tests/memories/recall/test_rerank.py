@@ -75,16 +75,16 @@ def test_memories_come_in_its_order_and_both_orders_are_told(api: Api, server: H
     answer = ask(api)
     assert contents(answer) == [CONTENTS[2], CONTENTS[0], CONTENTS[1]]
     assert answer["degraded"] == []
-    told = [memory["why"]["rerank"] for memory in answer["memories"]]
-    assert [(why["rank_before"], why["rank_after"]) for why in told] == [(3, 1), (1, 2), (2, 3)]
-    assert [why["score"] for why in told] == sorted((why["score"] for why in told), reverse=True)
+    orders = [memory["why"]["rerank"] for memory in answer["memories"]]
+    assert [(why["rank_before"], why["rank_after"]) for why in orders] == [(3, 1), (1, 2), (2, 3)]
+    assert [why["score"] for why in orders] == sorted((why["score"] for why in orders), reverse=True)
     assert answer["context"].splitlines()[1].endswith(CONTENTS[2])
     own = [memory["score"] for memory in answer["memories"]]
     assert own != sorted(own, reverse=True)  # they are the ranking's still
     (trace,) = RecallTrace.objects.all()
     assert trace.timings["rerank"] > 0
     kept = api.get(f"recalls/{answer['recall_id']}").json()
-    assert [memory["why"]["rerank"] for memory in kept["memories"]] == told
+    assert [memory["why"]["rerank"] for memory in kept["memories"]] == orders
     assert shown(server) == CONTENTS and server.log[-1][0].get_json()["query"] == QUESTION
 
 
@@ -157,8 +157,8 @@ def test_long_texts_and_long_questions_are_shortened(api: Api, server: HTTPServe
 
 def test_words_of_others_are_shown_under_their_names(api: Api, server: HTTPServer) -> None:
     group = {**TELEGRAM, "is_group": True, "chat": "c9"}
-    for peer, name, said in (("u42", "Mei", "my cat is called Mochi"), ("u43", "Bob", "my cat is called Tiger")):
-        turn = {"address": {**group, "peer": peer}, "user": said, "assistant": "Noted.", "sender_name": name}
+    for peer, name, message in (("u42", "Mei", "my cat is called Mochi"), ("u43", "Bob", "my cat is called Tiger")):
+        turn = {"address": {**group, "peer": peer}, "user": message, "assistant": "Noted.", "sender_name": name}
         assert api.post("turns", turn).status_code == 201
     worker.drain(now=timezone.now())
     assert api.post("recall", {"address": group, "message": "what is Bob's cat called?"}).status_code == 200
@@ -254,5 +254,5 @@ def test_a_trace_of_before_has_no_such_order(api: Api, server: HTTPServer) -> No
     for row in [kept["columns"], *kept["rows"]]:
         del row[at]
     RecallTrace.objects.filter(pk=trace.pk).update(candidates=kept, created_at=trace.created_at - timedelta(days=1))
-    told = api.get(f"recalls/{answer['recall_id']}").json()
-    assert [memory["why"]["rerank"] for memory in told["memories"]] == [None] * 3
+    trace = api.get(f"recalls/{answer['recall_id']}").json()
+    assert [memory["why"]["rerank"] for memory in trace["memories"]] == [None] * 3

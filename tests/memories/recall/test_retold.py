@@ -103,7 +103,7 @@ def test_nothing_that_was_said_is_lost_by_it(
     """Every message that would be told with the doubles is told without them."""
     items = ranked(*kinds)
     serve(items, DEFAULTS, limit=limit, quotas=on)
-    told = {origin for item in items if item.reason == "served" for origin in item.entry.origins}
+    origins = {origin for item in items if item.reason == "served" for origin in item.entry.origins}
     by_turns = {
         origin
         for item in items
@@ -114,4 +114,4 @@ def test_nothing_that_was_said_is_lost_by_it(
         if item.reason == "served" and item.entry.subtype:
             assert not by_turns.issuperset(item.entry.origins)
         if item.reason == "duplicate":
-            assert by_turns.issuperset(item.entry.origins) or told.issuperset(item.entry.origins)
+            assert by_turns.issuperset(item.entry.origins) or origins.issuperset(item.entry.origins)

@@ -24,7 +24,7 @@ def group(workspace: Workspace) -> Scope:
     return scope
 
 
-def hear(scope: Scope, *said: tuple[str, str, str], minutes: int = 2) -> None:
+def hear(scope: Scope, *turns: tuple[str, str, str], minutes: int = 2) -> None:
     """Turns of one conversation: who, what, and what the bot answered."""
     drafts = [
         make_draft(
@@ -34,7 +34,7 @@ def hear(scope: Scope, *said: tuple[str, str, str], minutes: int = 2) -> None:
             type=EntryType.CHAT_TURN,
             slots={"session_id": "s1", "sender_id": who, "speaker": scope.sender_names.get(who, "")},
         )
-        for n, (who, words, answer) in enumerate(said)
+        for n, (who, words, answer) in enumerate(turns)
     ]
     entries.remember_many(drafts, now=NOW, actor="test")
     worker.drain(now=NOW)
@@ -90,8 +90,8 @@ def test_the_author_takes_it_back(group: Scope) -> None:
 def test_what_others_say_of_somebody_stands_below_what_they_say_themselves(
     group: Scope, own: str, claim: str, question: str, words: str, is_own_first: bool
 ) -> None:
-    said = [("u1", own, "Noted."), ("u2", claim, "Noted.")]
-    hear(group, *said[:: 1 if is_own_first else -1])
+    turns = [("u1", own, "Noted."), ("u2", claim, "Noted.")]
+    hear(group, *turns[:: 1 if is_own_first else -1])
     assert order(group, question, *words.split()) == words.split()
     assert not any(item.superseded_by for item in ask(group, question).ranked)
 
@@ -110,8 +110,8 @@ def test_what_others_say_of_somebody_stands_below_what_they_say_themselves(
 def test_what_the_bot_says_stands_below_what_a_person_says_of_it(
     scope: Scope, question: str, answer: str, truth: str, words: str, is_corrected_after: bool
 ) -> None:
-    said = [("u42", question, answer), ("u42", truth, "Noted.")]
-    hear(scope, *said[:: 1 if is_corrected_after else -1], minutes=60)
+    turns = [("u42", question, answer), ("u42", truth, "Noted.")]
+    hear(scope, *turns[:: 1 if is_corrected_after else -1], minutes=60)
     assert order(scope, question, *words.split()) == words.split()
     marked = [item for item in ask(scope, question).ranked if item.superseded_by]
     assert [words.split()[1] in item.entry.content for item in marked] == [True] * is_corrected_after
@@ -125,9 +125,9 @@ def test_a_person_takes_back_the_answer_they_got(scope: Scope) -> None:
 
 
 def test_an_answer_about_something_else_stays_where_it_is(scope: Scope) -> None:
-    said = [
+    turns = [
         ("u42", "When does the museum open?", "The museum opens at 9."),
         ("u42", "My dentist appointment is at 11.", "Noted."),
     ]
-    hear(scope, *said)
+    hear(scope, *turns)
     assert not any(item.superseded_by for item in ask(scope, "When does the museum open?").ranked)

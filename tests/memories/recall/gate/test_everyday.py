@@ -27,9 +27,9 @@ def labelled(name: str) -> list[tuple[bool, str]]:
 @pytest.mark.thorough
 @pytest.mark.parametrize("name", LISTS)
 def test_memory_is_searched_where_it_may_help_and_seldom_elsewhere(name: str) -> None:
-    told = [(needed, decide(message)) for needed, message in labelled(name)]
-    searched = [needed for needed, need in told if need.retrieve]
-    found = [need.retrieve for needed, need in told if needed]
+    decisions = [(needed, decide(message)) for needed, message in labelled(name)]
+    searched = [needed for needed, need in decisions if need.retrieve]
+    found = [need.retrieve for needed, need in decisions if needed]
     assert statistics.mean(searched) >= 0.92
     assert statistics.mean(found) >= 0.97
 
