@@ -25,10 +25,10 @@ def main(data: Path, options: argparse.Namespace) -> None:
     for place in places:
         place.mkdir(mode=0o755, exist_ok=True)
     with apart(*places, MEMORY_CALLS_PER_MINUTE="1000000") as house:
-        talk, told = database_goes_away(
+        talk, report = database_goes_away(
             house, clients=options.clients, calls=options.calls, away=options.away, accepted=options.accepted
         )
-    for name, value in asdict(told).items():
+    for name, value in asdict(report).items():
         print(f"{name:16} {len(value) if isinstance(value, list) else value}")
     for name, calls in (
         ("with database", [c for c in talk.acknowledged if not c.degraded]),

@@ -57,8 +57,8 @@ def measure(post: Post, entries: int, calls: int) -> None:
 
 def write(post: Post) -> float:
     """Milliseconds of a turn nobody said before."""
-    said = f"the {random.choice(WORDS)} of {random.getrandbits(48)} is in the {random.choice(WORDS)}"  # noqa: S311
-    body = {"address": {**ADDRESS, "peer": "c0"}, "user": said, "assistant": "Noted."}
+    message = f"the {random.choice(WORDS)} of {random.getrandbits(48)} is in the {random.choice(WORDS)}"  # noqa: S311
+    body = {"address": {**ADDRESS, "peer": "c0"}, "user": message, "assistant": "Noted."}
     return seconds(lambda: post("turns", body)) * 1000
 
 

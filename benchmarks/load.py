@@ -39,10 +39,10 @@ class Client:
     def run(self, until: float) -> None:
         pick = random.Random(f"{self.peer} {self.writes} {until}")
         while time.monotonic() < until:
-            said = words(pick)
-            body = turn(self.peer, said)
+            message = words(pick)
+            body = turn(self.peer, message)
             if not self.writes:
-                body = {"address": body["address"], "message": f"what was it about {said[:30]}?"}
+                body = {"address": body["address"], "message": f"what was it about {message[:30]}?"}
             begun = time.monotonic()
             headers = {"Authorization": f"Bearer {self.key}"}
             answer = self.house.post("turns" if self.writes else "recall", body, **headers)

@@ -64,8 +64,8 @@ def write_lines(scope: Scope, lines: int) -> None:
     for number in range(FILES):
         path = folder.workspace / folder.daily((NOW - timedelta(days=number)).date())
         path.parent.mkdir(parents=True, exist_ok=True)
-        said = (turn(number * lines // FILES + n)["user"] for n in range(lines // FILES))
-        path.write_text("\n".join(["# Notes", *(f"- {text}" for text in said)]) + "\n")
+        texts = (turn(number * lines // FILES + n)["user"] for n in range(lines // FILES))
+        path.write_text("\n".join(["# Notes", *(f"- {text}" for text in texts)]) + "\n")
     sync_scope(scope, now=NOW)
 
 

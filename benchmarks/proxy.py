@@ -62,8 +62,8 @@ class Model(BaseHTTPRequestHandler):
 
 def _event(content: str) -> bytes:
     choice = {"index": 0, "delta": {"content": content}, "finish_reason": None}
-    told = {"id": "1", "object": "chat.completion.chunk", "created": 1, "model": "m", "choices": [choice]}
-    return b"data: " + json.dumps(told).encode() + b"\n\n"
+    chunk = {"id": "1", "object": "chat.completion.chunk", "created": 1, "model": "m", "choices": [choice]}
+    return b"data: " + json.dumps(chunk).encode() + b"\n\n"
 
 
 def main(house: House, options: argparse.Namespace) -> None:

@@ -102,8 +102,8 @@ def measure(side: Side, options: argparse.Namespace) -> None:
     wait_until_embedded(side, options.drain)
     began = time.perf_counter()
     with ThreadPoolExecutor(options.clients) as pool:
-        said = sum(pool.map(lambda n: talk(side, f"chat{n}", began + options.seconds), range(options.clients)))
-    side.rates.append(said / (time.perf_counter() - began))
+        turns = sum(pool.map(lambda n: talk(side, f"chat{n}", began + options.seconds), range(options.clients)))
+    side.rates.append(turns / (time.perf_counter() - began))
     side.waiting.append(side.count_waiting())
     side.drained.append(wait_until_embedded(side, options.drain))
 
@@ -111,11 +111,11 @@ def measure(side: Side, options: argparse.Namespace) -> None:
 def talk(side: Side, chat: str, end: float) -> int:
     """Say turns in one chat until then; how many."""
     with closing(side.caller()) as caller:
-        said = 0
+        turns = 0
         while time.perf_counter() < end:
             side.say(caller, chat)
-            said += 1
-    return said
+            turns += 1
+    return turns
 
 
 def wait_until_embedded(side: Side, most: float) -> float:

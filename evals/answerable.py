@@ -60,7 +60,6 @@ def ask_all(memories: list[Young]) -> Iterator[dict[str, Any]]:
 
 
 def _remember(workspace: Any, name: str, young: Young, form: str) -> Any:
-
     scope = Scope.objects.create(workspace=workspace, key=name, kind=ScopeKind.USER)
     begun = datetime(2026, 1, 5, 9, tzinfo=UTC)
     drafts = [
@@ -81,7 +80,6 @@ def _remember(workspace: Any, name: str, young: Young, form: str) -> Any:
 
 
 def _ask(scope: Any, question: str) -> dict[str, Any]:
-
     query = Query(
         workspace_id=scope.workspace_id,
         places=[SearchScope(scope, ScopeRef(key=scope.key, kind=scope.kind))],

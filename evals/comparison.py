@@ -99,16 +99,10 @@ def compare_reranking(ask: Callable[[], Sequence[AnswerScore]], name: str) -> di
 
 def format_reranking(report: Mapping[str, Any]) -> str:
     """The figures in two columns with what changed, and whether it is fast enough."""
-    heading = f"{report['dataset']}: {report['questions']} questions"
-    return "\n".join([heading, "", *format_comparison(report), *_times(report)])
-
-
-def _times(report: Mapping[str, Any]) -> list[str]:
+    lines = [f"{report['dataset']}: {report['questions']} questions", "", *format_comparison(report)]
     if report["in_time"] is None:
-        return ["the reranker was not asked: no question had two candidates"]
+        return "\n".join([*lines, "the reranker was not asked: no question had two candidates"])
     took, limit = report["rerank_ms"], report["limit_seconds"]
     within = f"{report['in_time']:.0%} within MEMORY_RERANK_SECONDS ({limit:g})"
-    return [
-        f"reranker: p50 {took['p50']:.0f} ms, p95 {took['p95']:.0f} ms; {within}",
-        format_latency(report),
-    ]
+    lines.append(f"reranker: p50 {took['p50']:.0f} ms, p95 {took['p95']:.0f} ms; {within}")
+    return "\n".join([*lines, format_latency(report)])

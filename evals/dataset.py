@@ -29,8 +29,8 @@ class CorpusText:
     @property
     def digest(self) -> str:
         """Tells a text from another that goes by the same name."""
-        said = "\0".join([self.text, self.speaker, self.session_id, str(self.at)])
-        return hashlib.sha256(said.encode(errors="surrogatepass")).hexdigest()[:12]
+        whole = "\0".join([self.text, self.speaker, self.session_id, str(self.at)])
+        return hashlib.sha256(whole.encode(errors="surrogatepass")).hexdigest()[:12]
 
 
 @dataclass(frozen=True)

@@ -59,9 +59,9 @@ class JudgedQuestion:
     @property
     def weakly(self) -> list[str] | None:
         """What the bot said it used; else what the words of its answer point to; None when neither is known."""
-        for told in ("used", "pointed_to"):
-            if any(getattr(shown, told) is not None for shown in self.served):
-                return [shown.id for shown in self.served if getattr(shown, told)]
+        for sign in ("used", "pointed_to"):
+            if any(getattr(shown, sign) is not None for shown in self.served):
+                return [shown.id for shown in self.served if getattr(shown, sign)]
         return None
 
 

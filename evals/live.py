@@ -46,9 +46,9 @@ def report(
     wanted = {UUID(uid) for answer in answers for uid in answer.question.gold}
     there = Entry.objects.live().filter(workspace_id=workspace.pk, uid__in=wanted).count()
     named = {key for row in rows for key in row.scopes}
-    known = Scope.objects.in_workspace(workspace.pk).filter(key__in=named).values_list("key", flat=True)
+    existing = Scope.objects.in_workspace(workspace.pk).filter(key__in=named).values_list("key", flat=True)
     return figures(answers, workspace.name) | {
-        "unasked": {"questions": len(rows) - len(asked), "scopes": sorted(named.difference(known))},
+        "unasked": {"questions": len(rows) - len(asked), "scopes": sorted(named.difference(existing))},
         "unjudged": len(asked) - len(answers),
         "gone": len(wanted) - there,
         "precision": {

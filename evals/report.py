@@ -197,7 +197,7 @@ def format_report(report: Mapping[str, Any]) -> str:
         else []
     )
     notes = (("unjudged", "questions nobody judged"), ("gone", "memories judged to help that are gone"))
-    parts += [*lines, *(f"{report[name]} {said}" for name, said in notes if report.get(name))]
+    parts += [*lines, *(f"{report[name]} {meaning}" for name, meaning in notes if report.get(name))]
     parts += [f"{'latency ' + name:32}{value:14.1f} ms" for name, value in report["latency_ms"].items()]
     return "\n".join([*parts, "", *_verdicts(report["evidence"])]).rstrip()
 

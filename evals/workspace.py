@@ -117,8 +117,10 @@ def rebuild_rows(memories: Mapping[str, IngestedScope]) -> None:
 def _ingested_before(dataset: Dataset, workspace: Workspace) -> dict[str, IngestedScope] | None:
     """What is there, if it is this set and all of it: every text left its name on the entry it became."""
     scopes = {scope.key: scope for scope in Scope.objects.in_workspace(workspace.pk)}
-    found = {name: scopes.get(name[:255]) for name in dataset.scopes}
-    memories = {name: _read_scope(scope, dataset.scopes[name]) for name, scope in found.items() if scope is not None}
+    scopes_by_name = {name: scopes.get(name[:255]) for name in dataset.scopes}
+    memories = {
+        name: _read_scope(scope, dataset.scopes[name]) for name, scope in scopes_by_name.items() if scope is not None
+    }
     entries = Entry.objects.filter(workspace_id=workspace.pk).count()
     if entries != sum(len(memory.texts) for memory in memories.values()):
         return None
@@ -146,7 +148,21 @@ def _ingest_scope(workspace: Workspace, name: str, rows: list[CorpusText], now: 
         drafts = []
         for row in rows[start : start + CHUNK]:
             last_at = row.at or last_at
-            drafts.append(_draft(scope, row, last_at))
+            slots = {
+                "doc_id": row.doc_id[: conf.SLOT_VALUE_CHARS],
+                "session_id": row.session_id[:200],
+                "speaker": row.speaker,
+            }
+            draft = Draft(
+                scope=scope,
+                type=EntryType.USER_EXPLICIT,
+                content=row.text[: conf.CONTENT_MAX_CHARS],
+                source=Source.MIGRATION,
+                at=last_at,
+                slots={name: value for name, value in slots.items() if value} | {"time": last_at.isoformat()},
+                origins=(_origin(row),),
+            )
+            drafts.append(draft)
         remembered = entries.remember_many(drafts, now=now, actor="job:evaluate")
         for row, result in zip(rows[start : start + CHUNK], remembered, strict=True):
             memory.texts[result.entry.pk].add(row.doc_id)
@@ -165,36 +181,19 @@ def _origin(row: CorpusText) -> str:
     return f"{row.seq}:{row.digest}:{row.doc_id}"[:300]
 
 
-def _draft(scope: Scope, row: CorpusText, at: datetime) -> Draft:
-    slots = {
-        "doc_id": row.doc_id[: conf.SLOT_VALUE_CHARS],
-        "session_id": row.session_id[:200],
-        "speaker": row.speaker,
-    }
-    return Draft(
-        scope=scope,
-        type=EntryType.USER_EXPLICIT,
-        content=row.text[: conf.CONTENT_MAX_CHARS],
-        source=Source.MIGRATION,
-        at=at,
-        slots={name: value for name, value in slots.items() if value} | {"time": at.isoformat()},
-        origins=(_origin(row),),
-    )
-
-
 def index_all(
     workspace: Workspace, now: datetime, *, use_cache: bool = True, say: Progress = lambda line: None
 ) -> None:
     """Wait until every row of the workspace is indexed; other embedders may be helping. Raises EmbedderFailed."""
     waiting = IndexQueueItem.objects.filter(workspace=workspace)
-    said = time.monotonic()
+    reported_at = time.monotonic()
     while left := waiting.count():
         if not worker.index_queued(now=datetime.now(UTC), limit=64, use_cache=use_cache):
             time.sleep(0.2)
         if waiting.filter(failures__gte=TRIES).exists():
             raise EmbedderFailed("The embedder keeps failing, so every answer would be degraded.")
-        if time.monotonic() - said > 10:
+        if time.monotonic() - reported_at > 10:
             say(f"{left} to embed …")
-            said = time.monotonic()
+            reported_at = time.monotonic()
     if not use_cache:
         EmbeddingCache.objects.filter(used_at__gte=now).delete()

@@ -64,18 +64,18 @@ def made_up(size: int) -> Corpus:
     pick, documents, questions = random.Random(18), list[Document](), list[Question]()
     wholes = [(w, d, p, m) for w in range(6) for d in range(8) for p in range(5) for m in range(6)]
     for number, (who, deed, place, month) in enumerate(pick.sample(wholes, min(size, len(wholes)))):
-        scope, told, asked = f"scope{number % 3}", number % 2, (number // 2 + number) % 2
+        scope, written_in, asked_in = f"scope{number % 3}", number % 2, (number // 2 + number) % 2
         person, where, when = PEOPLE[who], PLACES[place], MONTHS[month]
         texts = (
             f"{person[0]} {DEEDS[deed][0]} in {where[0]} in {when[0]}.",
             f"{when[1]}，{person[1]}在{where[1]}{DEEDS[deed][1]}。",
         )
         asks = (
-            f"Where did {person[told]} {DEEDS[deed][2]} in {when[0]}?",
-            f"{when[1]}{person[told]}在哪里{DEEDS[deed][3]}？",
+            f"Where did {person[written_in]} {DEEDS[deed][2]} in {when[0]}?",
+            f"{when[1]}{person[written_in]}在哪里{DEEDS[deed][3]}？",
         )
-        documents.append(Document(str(number), scope, texts[told]))
-        questions.append(Question(scope, asks[asked], frozenset({str(number)})))
+        documents.append(Document(str(number), scope, texts[written_in]))
+        questions.append(Question(scope, asks[asked_in], frozenset({str(number)})))
     return Corpus("made up", documents, questions)
 
 

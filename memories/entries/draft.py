@@ -6,7 +6,7 @@ with it that asks for one of them, and no other.
 """
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
 from types import MappingProxyType
@@ -143,7 +143,15 @@ def check(draft: Draft) -> None:
         _check_characters(name, value)
         if len(value) > limit:
             raise InvalidDraft(_too_long(len(value), limit), field=name)
-    _check_names(draft.names)
+    if len(draft.names) > NAMES_MOST:
+        message = _("%(count)d names; at most %(limit)d fit.") % {"count": len(draft.names), "limit": NAMES_MOST}
+        raise InvalidDraft(message, field="names")
+    for n, name in enumerate(draft.names):
+        _check_characters(f"names.{n}", name)
+        if not name.strip():
+            raise InvalidDraft(_("An empty name names nothing."), field=f"names.{n}")
+        if len(name) > NAME_CHARS:
+            raise InvalidDraft(_too_long(len(name), NAME_CHARS), field=f"names.{n}")
     _check_slots(draft)
 
 
@@ -173,18 +181,6 @@ def _too_long(length: int, limit: int) -> str:
 def _check_characters(name: str, value: str) -> None:
     if not text.is_storable(value):
         raise InvalidDraft(_("NUL and lone surrogates cannot be stored."), field=name)
-
-
-def _check_names(names: Sequence[str]) -> None:
-    if len(names) > NAMES_MOST:
-        message = _("%(count)d names; at most %(limit)d fit.") % {"count": len(names), "limit": NAMES_MOST}
-        raise InvalidDraft(message, field="names")
-    for n, name in enumerate(names):
-        _check_characters(f"names.{n}", name)
-        if not name.strip():
-            raise InvalidDraft(_("An empty name names nothing."), field=f"names.{n}")
-        if len(name) > NAME_CHARS:
-            raise InvalidDraft(_too_long(len(name), NAME_CHARS), field=f"names.{n}")
 
 
 def _check_slots(draft: Draft) -> None:

@@ -110,7 +110,23 @@ def _matches(row: Suppression, write: PendingWrite) -> bool:
 def suppress(scope: Scope, entries: Sequence[Entry], *, now: datetime, actor: str) -> None:
     """Suppress entries of a scope, and mark what else rests on their messages there."""
     resting = list(_sharing_origins(scope, entries))
-    wordings = _wordings(scope, entries, resting)
+
+    # by entry, the fingerprints of its earlier words, and of what else rests on its messages
+    fingerprints: defaultdict[int, set[str]] = defaultdict(set)
+    changed = Change.objects.filter(
+        workspace_id=scope.workspace_id,
+        table_name=Entry._meta.db_table,
+        row_id__in=[entry.pk for entry in (*entries, *resting)],
+        old__has_key="fingerprint",
+    )
+    for pk, fingerprint in changed.values_list("row_id", "old__fingerprint"):
+        fingerprints[pk].add(fingerprint)
+    for entry in resting:
+        fingerprints[entry.pk].add(entry.fingerprint)
+    wordings = {}
+    for entry in entries:
+        beside = [other.pk for other in resting if not set(entry.origins).isdisjoint(other.origins)]
+        wordings[entry.pk] = sorted(fingerprints[entry.pk].union(*(fingerprints[pk] for pk in beside)))
     rows = [
         Suppression(
             workspace_id=entry.workspace_id,
@@ -127,29 +143,6 @@ def suppress(scope: Scope, entries: Sequence[Entry], *, now: datetime, actor: st
     Suppression.objects.bulk_create(rows, ignore_conflicts=True)
     _mark([one.pk for one in resting if one.suppressed_at is None], suppressed_at=now, now=now)
     _follow_in_files(scope, entries)
-
-
-def _wordings(scope: Scope, entries: Sequence[Entry], resting: Sequence[Entry]) -> dict[int, list[str]]:
-    """By entry, the fingerprints of its earlier words, and of what else rests on its messages."""
-    earlier: defaultdict[int, set[str]] = defaultdict(set)
-    changed = Change.objects.filter(
-        workspace_id=scope.workspace_id,
-        table_name=Entry._meta.db_table,
-        row_id__in=[one.pk for one in (*entries, *resting)],
-        old__has_key="fingerprint",
-    )
-    for pk, fingerprint in changed.values_list("row_id", "old__fingerprint"):
-        earlier[pk].add(fingerprint)
-    for one in resting:
-        earlier[one.pk].add(one.fingerprint)
-    return {
-        entry.pk: sorted(
-            earlier[entry.pk].union(
-                *(earlier[one.pk] for one in resting if not set(entry.origins).isdisjoint(one.origins))
-            )
-        )
-        for entry in entries
-    }
 
 
 def release(scope: Scope, entries: Sequence[Entry], *, now: datetime) -> None:

@@ -5,7 +5,6 @@ import logging
 from argparse import ArgumentParser
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -47,8 +46,8 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("target", type=Path, nargs="?", help="a data set's folder, or a file of judged questions")
-        for name, said in OPTIONS.items():
-            parser.add_argument(f"--{name}", **said)  # type: ignore[arg-type]
+        for name, settings in OPTIONS.items():
+            parser.add_argument(f"--{name}", **settings)  # type: ignore[arg-type]
 
     def handle(self, target: Path | None, workspace: str | None, **options: Any) -> None:
         log = logging.getLogger("memories")
@@ -63,14 +62,22 @@ class Command(BaseCommand):
         _check_echo(target, workspace, **options)
         try:
             if options["export"]:
-                self._export(_workspace(workspace), **options)
+                asked_in = _workspace(workspace)
+                try:
+                    since = dataset.parse_time(options["since"])
+                except ValueError as error:
+                    raise CommandError(f"--since: {error}") from error
+                rows = judgements.sample_traces(asked_in, since=since, most=options["most"])
+                judgements.write(options["export"], rows)
+                self.stdout.write(
+                    f"{len(rows)} questions of {asked_in.name} in {options['export']}: fill in “relevant”."
+                )
                 return
             if target is None:
                 raise CommandError("Evaluate what? A folder with a data set, or a file of judged questions.")
             if options["rerank"]:
                 # One that answers; asked once, it has loaded its model, too
-                is_ablation = options["ablate"]
-                if is_ablation:
+                if options["ablate"]:
                     raise CommandError(
                         "--ablate is about the ranking, without a reranker: give it or --rerank, not both."
                     )
@@ -108,8 +115,8 @@ class Command(BaseCommand):
                 return
             answers = ask_all(data.questions, workspace, memories)
             elsewhere = ask_all(strange, workspace, memories)
-        told = {"unasked": unasked(data), "evidence": verdicts(answers, elsewhere)}
-        self._tell(figures(answers, data.name) | told, as_json=options["json"])
+        additions = {"unasked": unasked(data), "evidence": verdicts(answers, elsewhere)}
+        self._tell(figures(answers, data.name) | additions, as_json=options["json"])
 
     @contextmanager
     def _ingested(
@@ -142,11 +149,6 @@ class Command(BaseCommand):
         _refuse_degraded(report)
 
     # -- what people asked
-
-    def _export(self, workspace: Workspace, **options: Any) -> None:
-        rows = judgements.sample_traces(workspace, since=_day(options["since"]), most=options["most"])
-        judgements.write(options["export"], rows)
-        self.stdout.write(f"{len(rows)} questions of {workspace.name} in {options['export']}: fill in “relevant”.")
 
     def _live(self, path: Path, workspace: Workspace, **options: Any) -> None:
         rows = judgements.read(path)
@@ -195,15 +197,8 @@ def _workspace(name: str | None) -> Workspace:
     try:
         return Workspace.objects.get(name=name or "")
     except Workspace.DoesNotExist:
-        known = ", ".join(Workspace.objects.order_by("name").values_list("name", flat=True))
-        raise CommandError(f"Say which --workspace: {known or 'there is none'}.") from None
-
-
-def _day(text: str | None) -> datetime | None:
-    try:
-        return dataset.parse_time(text)
-    except ValueError as error:
-        raise CommandError(f"--since: {error}") from error
+        names = ", ".join(Workspace.objects.order_by("name").values_list("name", flat=True))
+        raise CommandError(f"Say which --workspace: {names or 'there is none'}.") from None
 
 
 def _check_echo(target: Path | None, workspace: str | None, **options: Any) -> None:
