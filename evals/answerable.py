@@ -97,12 +97,12 @@ def report(answers: list[dict[str, Any]]) -> list[str]:
     lines = []
     for half in ("fit", "check"):
         for form in FORMS:
-            of_form = [one for one in answers if (one["half"], one["form"]) == (half, form)]
+            of_form = [answer for answer in answers if (answer["half"], answer["form"]) == (half, form)]
             for is_answerable in (True, False):
-                group = [one for one in of_form if one["answerable"] == is_answerable]
-                given = Counter(one["verdict"] for one in group)
+                group = [answer for answer in of_form if answer["answerable"] == is_answerable]
+                given = Counter(answer["verdict"] for answer in group)
                 shares = ", ".join(f"{name} {given[name] / len(group):.3f}" for name in ("found", "weak", "none"))
-                empty = sum(one["served"] == 0 for one in group) / len(group)
+                empty = sum(answer["served"] == 0 for answer in group) / len(group)
                 kind = "answerable" if is_answerable else "unanswerable"
                 lines.append(f"{half:5} {form:5} {kind:12} {len(group):4}: {shares}; nothing served {empty:.3f}")
     return lines

@@ -93,7 +93,7 @@ def compare_reranking(ask: Callable[[], Sequence[AnswerScore]], name: str) -> di
         "reranked": len(took),
         "rerank_ms": {"p50": percentile(took, 50), "p95": percentile(took, 95)},
         "limit_seconds": limit,
-        "in_time": round(sum(one <= limit * 1000 for one in took) / len(took), 4) if took else None,
+        "in_time": round(sum(milliseconds <= limit * 1000 for milliseconds in took) / len(took), 4) if took else None,
     }
 
 

@@ -31,8 +31,8 @@ def pool(rows: Iterable[JudgedQuestion], workspace: Workspace) -> Iterator[Judge
     for row in rows:
         result = _recall(row, workspace)
         there = {shown.id for shown in row.served}
-        found = [item.entry for item in result.served] if result else []
-        row.served += [_memory_found_today(entry) for entry in found if str(entry.uid) not in there]
+        entries = [item.entry for item in result.served] if result else []
+        row.served += [_memory_found_today(entry) for entry in entries if str(entry.uid) not in there]
         yield row
 
 

@@ -140,8 +140,8 @@ def dutiful(fake: Any, count: int) -> None:
 def approve_all(scope: Any) -> datetime:
     """As somebody would who looks at nothing; when."""
     later = NOW + timedelta(days=15)
-    for one in Batch.objects.filter(scope=scope, state="proposed").order_by("pk"):
-        batches.apply_batch(batches.approve(one, actor="user:careless", now=later), now=later)
+    for batch in Batch.objects.filter(scope=scope, state="proposed").order_by("pk"):
+        batches.apply_batch(batches.approve(batch, actor="user:careless", now=later), now=later)
     return later
 
 
@@ -154,7 +154,7 @@ def adversarial(fake: Any, count: int) -> None:
     counts: Counter[str] = Counter()
     for week in (0, 1):
         counts.update(compress(scope, week))
-    waiting = {one.name: one.counts for one in Batch.objects.filter(scope=scope, state="proposed")}
+    waiting = {batch.name: batch.counts for batch in Batch.objects.filter(scope=scope, state="proposed")}
     print(f"adversarial: {count_before} facts, {dict(counts)}; waiting for a person: {waiting}; {live(scope)} left;"
           f" recall@10 {before:.1f} → {recall(scope, facts):.1f}", end="")  # fmt: skip
     later = approve_all(scope)
@@ -223,7 +223,7 @@ def killed(fake: Any, kills: int) -> None:
         time.sleep(pick.uniform(0.0, 0.4))
         process.kill()
         process.communicate()
-        applied = {one.scope_id for one in Batch.objects.filter(scope__in=scopes, name="compress", state="applied")}
+        applied = {batch.scope_id for batch in Batch.objects.filter(scope__in=scopes, name="compress", state="applied")}
         for scope in scopes:
             archived = Entry.objects.in_scope(scope).archived().exists()
             if archived != (scope.pk in applied) or (not archived and live(scope) != whole):

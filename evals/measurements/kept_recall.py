@@ -200,15 +200,15 @@ def adversarial(fake: Any, data: Any, seeded: float) -> None:
 
 
 def approve_all(memory: Memory, now: Any) -> None:
-    for one in Batch.objects.filter(workspace=memory.workspace, state="proposed").order_by("pk"):
-        batches.apply_batch(batches.approve(one, actor="user:careless", now=now), now=now)
+    for batch in Batch.objects.filter(workspace=memory.workspace, state="proposed").order_by("pk"):
+        batches.apply_batch(batches.approve(batch, actor="user:careless", now=now), now=now)
     index(now)
 
 
 def take_back(memory: Memory, now: Any) -> None:
     applied = Batch.objects.filter(workspace=memory.workspace, state="applied", undoes=None, changes__state="applied")
-    for one in applied.distinct().order_by("-pk"):
-        batches.apply_batch(batches.plan_undo(one, actor="user:ann", now=now), now=now)
+    for batch in applied.distinct().order_by("-pk"):
+        batches.apply_batch(batches.plan_undo(batch, actor="user:ann", now=now), now=now)
     index(now)
 
 

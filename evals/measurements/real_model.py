@@ -156,8 +156,8 @@ def weekly() -> None:
     entries.remember_many(drafts, now=NOW, actor="bench")
     counts = compression.compress_facts(scope.workspace_id, clock=lambda: NOW, run="real:facts")
     print({name: count for name, count in counts.items() if count})
-    for one in Batch.objects.filter(scope=scope).order_by("pk"):
-        print(f"  batch {one.name}: {one.state}, {one.counts}, held because {one.held_because}")
+    for batch in Batch.objects.filter(scope=scope).order_by("pk"):
+        print(f"  batch {batch.name}: {batch.state}, {batch.counts}, held because {batch.held_because}")
     for fact in Entry.objects.in_scope(scope).order_by("pk"):
         print(f"  {'live' if fact.archived_at is None else 'gone'}: {fact.content}")
 

@@ -503,10 +503,11 @@ class FileLine:
 def lines_of(scope: Scope, paths: Collection[str]) -> dict[str, list[Entry]]:
     """The entries in use of some files, in the order of each, with what the file can change of them."""
     columns = ("content", "heading", "created_at", "path", "line_from", "line_to", "scope")
-    found: dict[str, list[Entry]] = {path: [] for path in paths}
-    for entry in Entry.objects.in_scope(scope).live().filter(path__in=found).only(*columns).order_by("line_from", "pk"):
-        found[entry.path].append(entry)
-    return found
+    entries_by_path: dict[str, list[Entry]] = {path: [] for path in paths}
+    rows = Entry.objects.in_scope(scope).live().filter(path__in=paths).only(*columns)
+    for entry in rows.order_by("line_from", "pk"):
+        entries_by_path[entry.path].append(entry)
+    return entries_by_path
 
 
 def reword_lines(scope: Scope, lines: Mapping[int, FileLine], *, now: datetime, actor: str) -> None:

@@ -92,7 +92,7 @@ def write_each(drafts: Sequence[EventDraft], *, now: datetime, actor: str) -> li
 def _erased(drafts: Sequence[EventDraft]) -> list[bool]:
     """Of events, which repeat what was erased with a person."""
     tombstones = Tombstones.of_workspace(drafts[0].scope.workspace_id)
-    return tombstones.covering([(one.content, one.scope.key, one.origins) for one in drafts], everywhere=False)
+    return tombstones.covering([(draft.content, draft.scope.key, draft.origins) for draft in drafts], everywhere=False)
 
 
 def _new_event(draft: EventDraft, now: datetime) -> DailyEvent:
@@ -201,8 +201,8 @@ def mark_compressed(events: Sequence[DailyEvent], *, now: datetime, actor: str, 
     expected = {event.pk: event.version for event in events}
     current = DailyEvent.objects.in_use().filter(pk__in=expected, compressed_at__isnull=True)
     with acting(actor, batch=batch):
-        found = dict(current.select_for_update(of=("self",)).order_by("pk").values_list("pk", "version"))
-        if found != expected:
+        versions = dict(current.select_for_update(of=("self",)).order_by("pk").values_list("pk", "version"))
+        if versions != expected:
             return False
         DailyEvent.objects.filter(pk__in=expected).update(compressed_at=now, updated_at=now)
     return True
@@ -245,27 +245,27 @@ def rollback(scope: Scope, events: Sequence[int], *, of: int, by: int, force: bo
         table_name=_TABLE, row_id__in=set(events) - prior.keys(), op=Operation.INSERT
     )  # made since
     prior |= {row: history.PriorRow(is_new=True, last_change=pk) for row, pk in untouched.values_list("row_id", "pk")}
-    found = DailyEvent.objects.filter(scope=scope).select_for_update().in_bulk(list(events))
+    current = DailyEvent.objects.filter(scope=scope).select_for_update().in_bulk(list(events))
     outcome = BulkOutcome()
-    outcome.skip(set(events) - found.keys(), SkipReason.GONE)
+    outcome.skip(set(events) - current.keys(), SkipReason.GONE)
     if not force:
         changed = history.changed_since_batch(prior, by=by, table=_TABLE)
-        outcome.skip(changed & found.keys(), SkipReason.CHANGED)
-    outcome.applied = sorted(found.keys() - outcome.skipped.keys())
+        outcome.skip(changed & current.keys(), SkipReason.CHANGED)
+    outcome.applied = sorted(current.keys() - outcome.skipped.keys())
     for pk in outcome.applied:
         row = prior.get(pk, history.PriorRow())
         columns = row.restorable
         if row.is_new:
-            columns = {} if found[pk].expired_at else _taken_out(found[pk], now)
+            columns = {} if current[pk].expired_at else _taken_out(current[pk], now)
         if columns:
             DailyEvent.objects.filter(pk=pk).update(**columns, updated_at=now)
-        if found[pk].source == files.DAY_NOTE and found[pk].expired_at and not columns.get("expired_at", now):
-            note = found[pk]  # is back, and those written of its day meanwhile are taken out
+        if current[pk].source == files.DAY_NOTE and current[pk].expired_at and not columns.get("expired_at", now):
+            note = current[pk]  # is back, and those written of its day meanwhile are taken out
             others = DailyEvent.objects.in_use().filter(
                 scope_id=note.scope_id, local_date=note.local_date, source=note.source
             )
             others.exclude(pk=note.pk).update(**_taken_out(note, now), updated_at=now)
-    files.follow(files.places_of(found[pk] for pk in outcome.applied))
+    files.follow(files.places_of(current[pk] for pk in outcome.applied))
     return outcome
 
 

@@ -223,10 +223,10 @@ class PendingIndex:
             return []
         sharing = (reversed(self._by_term.get((*write.place, term), [])) for term in write.probe)
         near = (candidate for candidates in sharing for candidate in candidates)
-        found = dict.fromkeys(islice(near, conf.DEDUPE_CANDIDATES))
+        candidates = dict.fromkeys(islice(near, conf.DEDUPE_CANDIDATES))
         if same := self._by_fingerprint.get((*write.place, write.fingerprint)):
-            found[same] = None
-        return list(found)
+            candidates[same] = None
+        return list(candidates)
 
 
 def best_candidate(
@@ -332,8 +332,8 @@ class EchoCandidate:
             return set()
         user, answer = self.sides
         contents = [memory.content for memory in self.memories]
-        found = repeated_memories(answer, question=user, memories=contents)
-        return {self.memories[n].entry for n in found} - {0}
+        positions = repeated_memories(answer, question=user, memories=contents)
+        return {self.memories[n].entry for n in positions} - {0}
 
 
 def find_echoes(
@@ -363,8 +363,8 @@ def find_echoes(
                 earlier[scope, term].append(candidate.content)
         echoes.append(echo)
     wanted = [
-        {"n": n, "scope": one.scope_id, "before": one.before, "probe": one.probe, "echo": Echo.TURN}
-        for n, one in unclear.items()
+        {"n": n, "scope": candidate.scope_id, "before": candidate.before, "probe": candidate.probe, "echo": Echo.TURN}
+        for n, candidate in unclear.items()
     ]
     rows = prepared.rows(_REPEATABLE, [workspace_id, json.dumps(wanted), CANDIDATES]) if wanted else []
     for n, entry, content, echo in sorted(rows, key=lambda row: row[3] == Echo.ANSWER):  # last what repeats as well
@@ -383,9 +383,9 @@ def count_uses(used: Iterable[tuple[int, datetime]], *, workspace_id: int) -> No
         cursor.execute(_COUNT_USES, {"used": json.dumps(rows), "workspace": workspace_id, "within": SERVED_WITHIN})
 
 
-def mark_echoes(entries: Sequence[Entry], found: Sequence[Echo]) -> None:
+def mark_echoes(entries: Sequence[Entry], echoes: Sequence[Echo]) -> None:
     """Mark stored entries, and have their search rows made anew."""
-    by_echo = {echo: [entry.pk for entry, one in zip(entries, found, strict=True) if one == echo] for echo in Echo}
+    by_echo = {echo: [entry.pk for entry, own in zip(entries, echoes, strict=True) if own == echo] for echo in Echo}
     changed = [*by_echo[Echo.ANSWER], *by_echo[Echo.TURN]]
     search_rows.enqueue(changed)  # with their neighbours, before echoes are nobody's
     for echo, ids in by_echo.items():

@@ -105,15 +105,15 @@ def others_versions(workspace_id: int, entries: Collection[int], origins: Collec
     rows = Change.objects.filter(workspace_id=workspace_id, table_name=Entry._meta.db_table, row_id__in=list(entries))
     for change in rows.filter(op="U").order_by("row_id", "-version"):
         changes[change.row_id].append(change)
-    found = {}
+    versions = {}
     for entry in Entry.objects.filter(workspace_id=workspace_id, pk__in=list(entries)):
         state: dict[str, Any] = {"content": entry.content, "origins": entry.origins, "chats": entry.chats}
         for change in changes[entry.pk]:
             state = state | {name: value for name, value in change.old.items() if name in state}
             if state["origins"] and set(state["origins"]).isdisjoint(origins):
-                found[entry.pk] = state | {"origins": state["origins"]}
+                versions[entry.pk] = state | {"origins": state["origins"]}
                 break
-    return found
+    return versions
 
 
 def put_back(workspace_id: int, states: Mapping[int, Mapping[str, Any]], *, erasure: UUID, now: datetime) -> int:
@@ -192,7 +192,7 @@ def _forget_quotes(scope: Scope, purged: list[int]) -> None:
     turns = Entry.objects.filter(
         workspace_id=scope.workspace_id, type__in=[EntryType.CHAT_TURN, EntryType.USER_EXPLICIT]
     )
-    named = {one for origins in turns.filter(pk__in=purged).values_list("origins", flat=True) for one in origins}
+    named = {origin for origins in turns.filter(pk__in=purged).values_list("origins", flat=True) for origin in origins}
     quotes = Evidence.objects.filter(workspace_id=scope.workspace_id, origin__in=named)
     quoted = set(quotes.values_list("origin", flat=True))
     if quoted:

@@ -159,14 +159,14 @@ def lineage_of(workspace_id: int, *, entries: Iterable[int] = (), origins: Itera
 
     Only the given messages count: what was found may rest on others too, which are nobody's fault.
     """
-    found, named = set(entries), sorted(set(origins))
+    lineage, named = set(entries), sorted(set(origins))
     days = _ids(_DAYS, workspace=workspace_id, origins=named)
-    new: Collection[int] = found | {0}  # messages alone lead to entries as well
+    new: Collection[int] = lineage | {0}  # messages alone lead to entries as well
     while new:
-        rows = _ids(_ENTRIES, workspace=workspace_id, origins=named, days=sorted(days), entries=sorted(found))
-        new = rows - found
-        found |= new
-    return Lineage(frozenset(found), frozenset(days), frozenset(named))
+        rows = _ids(_ENTRIES, workspace=workspace_id, origins=named, days=sorted(days), entries=sorted(lineage))
+        new = rows - lineage
+        lineage |= new
+    return Lineage(frozenset(lineage), frozenset(days), frozenset(named))
 
 
 def _ids(statement: str, **values: Any) -> set[int]:

@@ -93,16 +93,16 @@ def bring_in(scope: Scope, exported: Sequence[ExportedEntry]) -> list[Entry | No
     return [made.get(n) for n in range(len(exported))]
 
 
-def _entry(scope: Scope, one: ExportedEntry, write: PendingWrite) -> Entry:
+def _entry(scope: Scope, exported: ExportedEntry, write: PendingWrite) -> Entry:
     entry = Entry(
         workspace_id=scope.workspace_id,
         scope=scope,
         terms=sorted(write.counts),
         length=write.counts.total(),
         fingerprint=write.fingerprint,
-        **one.columns,
+        **exported.columns,
     )
-    if one.is_superseded:  # archived until `name_successors`: its successor may come later
+    if exported.is_superseded:  # archived until `name_successors`: its successor may come later
         entry.archived_at = entry.archived_at or entry.updated_at
         entry.version -= 1  # which is a change, and raises it
     return entry
@@ -140,9 +140,10 @@ def _write_related(pairs: Sequence[tuple[Entry, ExportedEntry]]) -> None:
     EntryAccess.objects.bulk_create(accesses)
 
 
-def _slot_numbers(one: ExportedEntry) -> list[int]:
+def _slot_numbers(exported: ExportedEntry) -> list[int]:
     """The numbers of its slots there, also of those that are gone."""
-    return list(dict.fromkeys([*one.slots, *(change.slot for change in one.history if change.slot is not None)]))
+    of_history = (change.slot for change in exported.history if change.slot is not None)
+    return list(dict.fromkeys([*exported.slots, *of_history]))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -167,9 +168,9 @@ def name_successors(named: Sequence[NamedSuccessor]) -> None:
             " FROM unnest(%s::bigint[], %s::bigint[], %s::timestamptz[]) AS named (entry, successor, archived_at)"
             " WHERE e.id = named.entry",
             [
-                [one.entry for one in named],
-                [one.successor for one in named],
-                [one.archived_at for one in named],
+                [naming.entry for naming in named],
+                [naming.successor for naming in named],
+                [naming.archived_at for naming in named],
             ],
         )
 

@@ -148,8 +148,8 @@ def places_of(events: Iterable[DailyEvent]) -> set[Place]:
 def resting_on(scope: Scope, origins: Iterable[str]) -> set[Place]:
     """The days of a scope whose notes rest on some messages."""
     here = DailyEvent.objects.filter(workspace_id=scope.workspace_id, scope=scope, source=DAY_NOTE)
-    found = here.filter(origins__overlap=sorted(set(origins))).values_list("local_date", flat=True)
-    return {(scope.pk, day) for day in found}
+    days = here.filter(origins__overlap=sorted(set(origins))).values_list("local_date", flat=True)
+    return {(scope.pk, day) for day in days}
 
 
 def follow(places: set[Place]) -> None:

@@ -72,8 +72,8 @@ def contents_at(
     }
     with connection.cursor() as cursor:
         cursor.execute(_CONTENT, parameters)
-        found: list[tuple[int, str | None, datetime | None]] = cursor.fetchall()
-    return found
+        rows: list[tuple[int, str | None, datetime | None]] = cursor.fetchall()
+    return rows
 
 
 def stored_columns(row: Any) -> dict[str, Any]:
@@ -84,8 +84,8 @@ def stored_columns(row: Any) -> dict[str, Any]:
             f"SELECT to_jsonb(t)::text FROM {table} t WHERE id = %s AND workspace_id = %s",  # noqa: S608 (quoted)
             [row.pk, row.workspace_id],
         )
-        found = cursor.fetchone()
-    columns: dict[str, Any] = json.loads(found[0]) if found else {}
+        stored = cursor.fetchone()
+    columns: dict[str, Any] = json.loads(stored[0]) if stored else {}
     return columns
 
 
@@ -282,8 +282,8 @@ def served_versions(
     trace: RecallTrace, entries: Mapping[int, Entry], versions: Mapping[int, int] | None = None
 ) -> dict[int, ServedVersion]:
     """The versions of these entries at the time of a recall; `versions` names those of candidates not served."""
-    found = served_versions_by_trace([trace], entries, versions or {})
-    return {entry: served for (_trace, entry), served in found.items()}
+    by_trace = served_versions_by_trace([trace], entries, versions or {})
+    return {entry: served for (_trace, entry), served in by_trace.items()}
 
 
 def served_versions_by_trace(
@@ -353,12 +353,11 @@ def blocked_by_dependents(
     last = {row: batch for row, batch in gave.values_list("row_id", "batch_id") if batch is not None}
     uids = dict(Batch.objects.filter(pk__in=last.values()).values_list("pk", "uid"))
     batches = {row: f"…{uids[batch].hex[-8:]}" for row, batch in last.items() if batch in uids}
-    return {
-        pk: (SkipReason.STANDS, ", ".join(sorted({batches[one] for one in others - changed if one in batches})) or "—")
-        if others - changed
-        else (SkipReason.CHANGED, "")
-        for pk, others in blocked.items()
-    }
+    skipped = {}
+    for pk, others in blocked.items():
+        names = sorted({batches[other] for other in others - changed if other in batches})
+        skipped[pk] = (SkipReason.STANDS, ", ".join(names) or "—") if others - changed else (SkipReason.CHANGED, "")
+    return skipped
 
 
 def _replaced_since(scope: Scope, expiring: Collection[int], of: int, by: int | None) -> dict[int, set[int]]:

@@ -280,9 +280,9 @@ class _Past:
             self._run(
                 _PAST_VECTORS,
                 model=self.model_id,
-                entries=[one.entry for one in reworded],
-                words=[one.fingerprint for one in reworded],
-                vectors=[dense_literal(one.vector) for one in reworded],
+                entries=[wording.entry for wording in reworded],
+                words=[wording.fingerprint for wording in reworded],
+                vectors=[dense_literal(wording.vector) for wording in reworded],
             )
         version = -1 - secrets.randbits(60)  # that no scope has at any moment, so that nothing kept of them is taken
         self._run("UPDATE pg_temp.memories_scope SET frozen = false, version = %(version)s", version=version)
@@ -318,7 +318,7 @@ class _Past:
 
 def _with_relatives(entries: set[int]) -> set[int]:
     """What stands beside these entries in their conversations, and what they are part of."""
-    return {near for found in search_rows.neighbours(entries).values() for near in found} | set(
+    return {near for group in search_rows.neighbours(entries).values() for near in group} | set(
         search_rows.keepers_of(entries)
     )
 

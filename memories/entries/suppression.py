@@ -141,7 +141,7 @@ def suppress(scope: Scope, entries: Sequence[Entry], *, now: datetime, actor: st
         for entry in entries
     ]
     Suppression.objects.bulk_create(rows, ignore_conflicts=True)
-    _mark([one.pk for one in resting if one.suppressed_at is None], suppressed_at=now, now=now)
+    _mark([entry.pk for entry in resting if entry.suppressed_at is None], suppressed_at=now, now=now)
     _follow_in_files(scope, entries)
 
 
@@ -294,9 +294,9 @@ class Tombstones:
     @classmethod
     def of_workspace(cls, workspace_id: int) -> "Tombstones":
         """Those of a workspace, whichever its scopes are."""
-        found = cls(())
-        found._workspace = workspace_id if is_anybody_erased(workspace_id) else None
-        return found
+        tombstones = cls(())
+        tombstones._workspace = workspace_id if is_anybody_erased(workspace_id) else None
+        return tombstones
 
     def covering(self, texts: Sequence[tuple[str, str, Sequence[str]]], *, everywhere: bool) -> list[bool]:
         """Of texts, each with the key of its scope and the messages it rests on, which were erased.

@@ -81,7 +81,7 @@ def begin_write(writes: Sequence[PendingWrite]) -> WriteContext:
 
 
 def _distinct(values: Iterable[Iterable[Any]]) -> list[Any]:
-    return sorted({one for several in values for one in several})
+    return sorted({value for several in values for value in several})
 
 
 _FIELDS = [column for column in Entry._meta.concrete_fields if not column.primary_key]
@@ -204,8 +204,8 @@ class _Writer:
         texts = [EchoCandidate(write.draft.scope.pk, write.content, write.terms) for write in writes]
         for write, echo in zip(writes, find_echoes(texts, context.frequency, workspace_id=workspace), strict=True):
             write.echo = echo
-        repeats = ((write, one) for write, one in zip(writes, texts, strict=True) if write.echo != Echo.NONE)
-        used = ((entry, write.draft.at) for write, one in repeats for entry in one.repeated)
+        repeats = ((write, text_of) for write, text_of in zip(writes, texts, strict=True) if write.echo != Echo.NONE)
+        used = ((entry, write.draft.at) for write, text_of in repeats for entry in text_of.repeated)
         count_uses(used, workspace_id=workspace)
         self.suppressions = Suppressions(self.scopes, writes, are_any=context.has_suppressions)
         covered = Tombstones(self.scopes.values()).covering_writes(writes)

@@ -147,13 +147,13 @@ def windows(text: str, *, asked: date | None = None, years: Callable[[], Iterabl
     `asked` is the local day of the question; without it «yesterday» means nothing. `years` tells in which years a date
     without a year may be meant; it is called only when one is named.
     """
-    found: list[Window] = []
+    named: list[Window] = []
 
     def take(match: re.Match[str], stretches: list[Stretch] | None) -> str:
         """What is left of a match: nothing of one that names these stretches, all of one that names none."""
         if stretches is None:
             return match.group()
-        found.extend(Window(start, end, match.group().strip()) for start, end in stretches)
+        named.extend(Window(start, end, match.group().strip()) for start, end in stretches)
         return " "
 
     def take_counted(reckoned: _Reckoning, today: date, match: re.Match[str]) -> str:
@@ -167,23 +167,23 @@ def windows(text: str, *, asked: date | None = None, years: Callable[[], Iterabl
     if asked is not None:
         for reckoned, pattern in _RELATIVE:
             rest = pattern.sub(partial(take_counted, reckoned, asked), rest)
-    return found
+    return named
 
 
-def _absolute(found: Groups, asked: date | None, years: Callable[[], Iterable[int]]) -> list[Stretch] | None:
+def _absolute(groups: Groups, asked: date | None, years: Callable[[], Iterable[int]]) -> list[Stretch] | None:
     """The days of a date of the calendar; one without a year is meant in each of these. None: it is no date."""
-    name, day = found.get("month"), _number(found.get("day"))
+    name, day = groups.get("month"), _number(groups.get("day"))
     month = _MONTHS.get((name or "").lower()) or _number(name)
     if (month is not None and not 1 <= month <= 12) or (day is not None and not 1 <= day <= 31):
         return None
-    which, part = (found.get("which") or "").lower(), found.get("part")
+    which, part = (groups.get("which") or "").lower(), groups.get("part")
     if which and asked is None:
         return None
     if which and month and asked:
         back = int(month >= asked.month) if which == "last" else _YEARS_BACK[which]
         meant: Iterable[int] = [asked.year - back]
     else:
-        meant = [int(found["year"] or 0)] if found.get("year") else years()
+        meant = [int(groups["year"] or 0)] if groups.get("year") else years()
     if month is None:
         return [_year_of(year, part) for year in meant]
     stretches = [_day_of(year, month, day) if day else _month_of(year, month, part) for year in meant]
@@ -236,29 +236,29 @@ def _count(text: str | None) -> float | None:
     return count if count is not None else _number(text)
 
 
-def _ago(found: Groups, words: str, asked: date) -> Stretch | None:
+def _ago(groups: Groups, words: str, asked: date) -> Stretch | None:
     """Around that day; the longer ago, the less exactly people count."""
-    count, unit = _count(found["count"]), _UNITS[(found["unit"] or "").lower()]
+    count, unit = _count(groups["count"]), _UNITS[(groups["unit"] or "").lower()]
     if count is None:
         return None
     days = _DAYS[unit] * count
     month = max(15, days * 0.2) if days > 20 else 5
     day = min(days // 3, 1) + (days >= 8)
     off = {"day": day, "week": 3, "fortnight": 3, "month": month, "year": days * 0.25}[unit]
-    if (found["count"] or "").lower() in _VAGUE:
+    if (groups["count"] or "").lower() in _VAGUE:
         off = days * 0.5 + 1
     middle, around = asked - timedelta(days=round(days)), timedelta(days=round(off))
     return middle - around, middle + around + _ONE_DAY
 
 
-def _past(found: Groups, words: str, asked: date) -> Stretch | None:
-    count = _count(found["count"])
+def _past(groups: Groups, words: str, asked: date) -> Stretch | None:
+    count = _count(groups["count"])
     if count is None:
         return None
-    return asked - timedelta(days=round(_LONGEST[_UNITS[(found["unit"] or "").lower()]] * count)), asked + _ONE_DAY
+    return asked - timedelta(days=round(_LONGEST[_UNITS[(groups["unit"] or "").lower()]] * count)), asked + _ONE_DAY
 
 
-def _day(found: Groups, words: str, asked: date) -> Stretch:
+def _day(groups: Groups, words: str, asked: date) -> Stretch:
     back = 0
     two = ("前", "the day", "the night", "night before")
     for days, starts in ((3, ("大前",)), (2, two), (1, ("昨", "yesterday", "last"))):
@@ -268,10 +268,10 @@ def _day(found: Groups, words: str, asked: date) -> Stretch:
     return asked - back * _ONE_DAY, asked - (back - 1) * _ONE_DAY
 
 
-def _weekday(found: Groups, words: str, asked: date) -> Stretch:
+def _weekday(groups: Groups, words: str, asked: date) -> Stretch:
     """The day of the week before, as 上周三 says; otherwise the most recent one before today."""
-    weekday = _WEEKDAYS[(found["weekday"] or "").lower()]
-    times = found.get("times") or ""
+    weekday = _WEEKDAYS[(groups["weekday"] or "").lower()]
+    times = groups.get("times") or ""
     weeks = times.count("上") if not times.isascii() else 1
     day = _monday(asked) - 7 * weeks * _ONE_DAY + weekday * _ONE_DAY
     if not times:
@@ -279,16 +279,16 @@ def _weekday(found: Groups, words: str, asked: date) -> Stretch:
     return day, day + _ONE_DAY
 
 
-def _weekday_ago(found: Groups, words: str, asked: date) -> Stretch:
+def _weekday_ago(groups: Groups, words: str, asked: date) -> Stretch:
     """«Two Fridays ago» is the week before the most recent one."""
-    latest, _ = _weekday({"weekday": found["weekday"]}, words, asked)
-    day = latest - 7 * (round(_count(found["count"]) or 1) - 1) * _ONE_DAY
+    latest, _ = _weekday({"weekday": groups["weekday"]}, words, asked)
+    day = latest - 7 * (round(_count(groups["count"]) or 1) - 1) * _ONE_DAY
     return day, day + _ONE_DAY
 
 
-def _month_day(found: Groups, words: str, asked: date) -> Stretch | None:
+def _month_day(groups: Groups, words: str, asked: date) -> Stretch | None:
     """«On the 4th», the most recent one that is not to come."""
-    number = _number(found["day"]) or 0
+    number = _number(groups["day"]) or 0
     for back in range(3):
         first = _shifted(asked, -back)
         stretch = _day_of(first.year, first.month, number)
@@ -297,55 +297,55 @@ def _month_day(found: Groups, words: str, asked: date) -> Stretch | None:
     return None
 
 
-def _holiday(found: Groups, words: str, asked: date) -> Stretch:
+def _holiday(groups: Groups, words: str, asked: date) -> Stretch:
     """The latest that has begun."""
-    month, day, days = _HOLIDAYS[(found["holiday"] or "").lower()]
+    month, day, days = _HOLIDAYS[(groups["holiday"] or "").lower()]
     first = date(asked.year, month, day)
     first = first if first <= asked else first.replace(year=asked.year - 1)
     return first, first + days * _ONE_DAY
 
 
-def _weekend(found: Groups, words: str, asked: date) -> Stretch:
+def _weekend(groups: Groups, words: str, asked: date) -> Stretch:
     """On a Saturday «this past weekend» may be the one that has begun."""
-    back = _times_back(found)
-    if found.get("back") == "the":
+    back = _times_back(groups)
+    if groups.get("back") == "the":
         back = int(asked.weekday() < 5)
     saturday = _monday(asked) + 5 * _ONE_DAY - 7 * back * _ONE_DAY
     return saturday, saturday + 2 * _ONE_DAY
 
 
-def _week(found: Groups, words: str, asked: date) -> Stretch:
-    monday = _monday(asked) - 7 * _times_back(found) * _ONE_DAY
+def _week(groups: Groups, words: str, asked: date) -> Stretch:
+    monday = _monday(asked) - 7 * _times_back(groups) * _ONE_DAY
     return monday, monday + 7 * _ONE_DAY
 
 
-def _month_back(found: Groups, words: str, asked: date) -> Stretch:
-    first = _shifted(asked, -_times_back(found))
-    return _month_of(first.year, first.month, found.get("part"))
+def _month_back(groups: Groups, words: str, asked: date) -> Stretch:
+    first = _shifted(asked, -_times_back(groups))
+    return _month_of(first.year, first.month, groups.get("part"))
 
 
-def _season(found: Groups, words: str, asked: date) -> Stretch:
+def _season(groups: Groups, words: str, asked: date) -> Stretch:
     """«Last summer» is the latest that is over."""
-    month = _SEASONS[(found["season"] or "").lower()]
+    month = _SEASONS[(groups["season"] or "").lower()]
     first = date(asked.year, month, 1)
-    if which := found.get("which"):
+    if which := groups.get("which"):
         first = date(asked.year - _YEARS_BACK[which], month, 1)
-    elif first > (asked if (found.get("back") or "").lower() == "this" else _shifted(asked, -3)):
+    elif first > (asked if (groups.get("back") or "").lower() == "this" else _shifted(asked, -3)):
         first = date(asked.year - 1, month, 1)
     return first, _shifted(first, 3)
 
 
-def _year(found: Groups, words: str, asked: date) -> Stretch:
-    which = found.get("which")
-    return _year_of(asked.year - (_YEARS_BACK[which] if which else _times_back(found)), found.get("part"))
+def _year(groups: Groups, words: str, asked: date) -> Stretch:
+    which = groups.get("which")
+    return _year_of(asked.year - (_YEARS_BACK[which] if which else _times_back(groups)), groups.get("part"))
 
 
-def _times_back(found: Groups) -> int:
+def _times_back(groups: Groups) -> int:
     """How many weeks, months or years back: 上上 is two, «this» is none."""
-    times = found.get("times")
+    times = groups.get("times")
     if times:
         return len(times) if times.startswith("上") else 0
-    back = (found.get("back") or "").lower()
+    back = (groups.get("back") or "").lower()
     return 2 if back == "before" else int(back != "this")
 
 

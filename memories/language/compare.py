@@ -103,10 +103,10 @@ def _is_only_value(before: Claim, after: Claim, statements: tuple[Statement, Sta
 
     «Port 8080», «version 2.1» are called so: that is no value.
     """
-    owned = [found for found in _ONLY_ONE.finditer(before.who) if not _LABEL.match(before.who, found.end())]
+    owned = [noun for noun in _ONLY_ONE.finditer(before.who) if not _LABEL.match(before.who, noun.end())]
     if not owned or (_DIGIT.search(before.value) is None) != (_DIGIT.search(after.value) is None):
         return False
-    if not any(_PERSON.fullmatch(found.group()) for found in owned):
+    if not any(_PERSON.fullmatch(noun.group()) for noun in owned):
         return True
     names = {word for statement in statements for name in statement.names for word in text.words(name)}
     return all(names.issuperset(text.words(value)) for value in (before.value, after.value))
@@ -177,7 +177,7 @@ def outdates(newer: str, line: str) -> bool:
             # Whether all that is over is in the line
             over, ours = clause.ended_words(who), older.telling_of_who
             if over and all(
-                word in ours or (begins_with_han(word) and any(word in one for one in ours)) for word in over
+                word in ours or (begins_with_han(word) and any(word in our_word for our_word in ours)) for word in over
             ):
                 return True
         # whether both are of a home, of work, or of a tool of one kind, and the clause tells something new of it
@@ -215,10 +215,10 @@ def _corrects(newer: str, older: str) -> bool:
     if not news.tells_of_change and news.topic.isdisjoint(before.topic):
         return False
     return any(
-        _says_otherwise(one, other) or outdates(one.content, other.content)
-        for other in before.sure_sentences
-        for one in news.sure_sentences
-        if not are_apart(one.things, other.things)
+        _says_otherwise(ours, theirs) or outdates(ours.content, theirs.content)
+        for theirs in before.sure_sentences
+        for ours in news.sure_sentences
+        if not are_apart(ours.things, theirs.things)
     )
 
 
@@ -274,7 +274,8 @@ def takes_back(newer: str, older: str) -> bool:
         return False
     if _SURELY_TAKEN_BACK.search(newer):
         return True
-    return any(found(newer) and found(older) and found(newer) != found(older) for found in (numbers, proper_names))
+    values = ((values_of(newer), values_of(older)) for values_of in (numbers, proper_names))
+    return any(ours and theirs and ours != theirs for ours, theirs in values)
 
 
 def _says_otherwise(newer: Statement, older: Statement) -> bool:

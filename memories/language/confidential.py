@@ -336,14 +336,14 @@ def find_secrets(content: str) -> list[FoundSecret]:
         folded = folded.replace(hole, "·" * len(hole))
     spans = [*by_form(folded), *by_checksum(folded)]
     spans += [*by_words(folded), *by_use(folded)]
-    found: list[FoundSecret] = []
+    secrets: list[FoundSecret] = []
     for start, end, kind in sorted(spans, key=lambda span: (span[0], -span[1])):
-        if found and start < found[-1].end:
-            if end > found[-1].end:
-                found[-1] = FoundSecret(found[-1].start, end, found[-1].kind, content[found[-1].start : end])
+        if secrets and start < secrets[-1].end:
+            if end > secrets[-1].end:
+                secrets[-1] = FoundSecret(secrets[-1].start, end, secrets[-1].kind, content[secrets[-1].start : end])
         else:
-            found.append(FoundSecret(start, end, kind, content[start:end]))
-    return found
+            secrets.append(FoundSecret(start, end, kind, content[start:end]))
+    return secrets
 
 
 def mask(content: str, also: Iterable[str] = ()) -> str:
@@ -353,9 +353,9 @@ def mask(content: str, also: Iterable[str] = ()) -> str:
 
 def secret_spans(content: str, also: Iterable[str] = ()) -> list[tuple[int, int]]:
     """Where `mask` takes something out: the secrets of a text, and where one of them or of `also` stands again."""
-    found = find_secrets(content)
-    spans = [(secret.start, secret.end) for secret in found]
-    values = {value.strip("!.,;:?") for value in (*(secret.value for secret in found), *also)}
+    secrets = find_secrets(content)
+    spans = [(secret.start, secret.end) for secret in secrets]
+    values = {value.strip("!.,;:?") for value in (*(secret.value for secret in secrets), *also)}
     again = sorted((value for value in values if len(value) >= _AGAIN_CHARS), key=len, reverse=True)
     for value in again:
         if value in content:

@@ -356,7 +356,7 @@ class _Read:
         if self.substance == other.substance:
             return True
         is_same = text.join_words(self.bare) == text.join_words(other.bare)
-        return is_same and all(self.fillers[one] == other.fillers[one] for one in ("a", "an"))
+        return is_same and all(self.fillers[article] == other.fillers[article] for article in ("a", "an"))
 
 
 def compare(old: str, new: str, *, threshold: float) -> tuple[Likeness, float]:
@@ -475,9 +475,9 @@ def _universals(words: list[str], names: frozenset[str]) -> dict[int, str]:
 
     Behind a denial they are half of it («not always», 不都), and so is «all» before one.
     """
-    found: dict[int, str] = {}
+    phrase_of: dict[int, str] = {}
     for n, word in enumerate(words):
-        size = 0 if n in found else _phrase(words[n:], _UNIVERSAL)
+        size = 0 if n in phrase_of else _phrase(words[n:], _UNIVERSAL)
         if not size or (n and words[n - 1] in _BEFORE_NO_UNIVERSAL) or not names.isdisjoint(words[n : n + size]):
             continue
         following = [other for other in words[n + size :] if other not in _ARTICLES]
@@ -488,8 +488,8 @@ def _universals(words: list[str], names: frozenset[str]) -> dict[int, str]:
             if any(_denies(other, _ENGLISH_DENIALS, _INTENSIFIES) for other in following if other != "without"):
                 continue
         if not any(_denies(before, _ENGLISH_DENIALS, _INTENSIFIES) for before in words[:n]):
-            found |= dict.fromkeys(range(n, n + size), "_".join(words[n : n + size]))
-    return found
+            phrase_of |= dict.fromkeys(range(n, n + size), "_".join(words[n : n + size]))
+    return phrase_of
 
 
 def _denies(word: str, english: frozenset[str], stressing: frozenset[str]) -> bool:

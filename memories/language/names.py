@@ -33,7 +33,7 @@ _TRIGGER = re.compile(TRIGGER)
 _SIMPLIFIED = simplified("names")
 _SURNAMES = frozenset("".join(words("names", "surnames")))
 _COMPOUND = tuple(words("names", "compound_surnames"))
-FAMILIAR = frozenset("小老阿大")
+FAMILIAR = word_set("names", "familiar")
 
 EN_NAME = r"([A-Z][\w'’-]*\w(?: [A-Z][\w'’-]*\w){0,2})"
 _EN_ONE = r"([A-Z][\w’'-]*\w)"
@@ -72,6 +72,8 @@ _ZH_EQUAL = re.compile(rf"([{HAN}]{{2,4}})\s*(?:[=＝]|就是|[（(]?(?:又名|�
 _ZH_NICKNAME_OF = re.compile(rf"([{HAN}]{{2,4}})是([{HAN}]{{2,4}})的(?:{_SPOKEN_OF})")
 _TAIL = re.compile(r"(?:就好了?|就行了?|就可以了?|好了|即可|吧|啦|哦|呀|啊|哈|呢|了)++$")
 _NOT_CALLED = text.ENGLISH_STOPWORDS | word_set("names", "not_called")
+#: With these a sentence begins that begins with no name.
+_NO_NAMES = text.ENGLISH_STOPWORDS | word_set("names", "not_names")
 _NO_NICKNAMES = text.CHINESE_STOPWORDS | word_set("names", "no_nicknames")
 
 
@@ -110,8 +112,8 @@ _INTRODUCED = (
 def introduced(content: str) -> set[str]:
     """The names by which a text may introduce whoever wrote it."""
     plain = unicodedata.normalize("NFKC", own_side(content)[:LOOK_CHARS])
-    found = {match[1] for pattern in _INTRODUCED for match in pattern.finditer(plain)}
-    return {name for name in found if name.casefold() not in _NOT_CALLED | word_set("relations", "no_names")}
+    candidates = {match[1] for pattern in _INTRODUCED for match in pattern.finditer(plain)}
+    return {name for name in candidates if name.casefold() not in _NOT_CALLED | word_set("relations", "no_names")}
 
 
 def own_side(content: str) -> str:
@@ -138,13 +140,7 @@ def _english(plain: str, speaker: str) -> Iterator[tuple[str, str]]:
 
 
 def _is_ordinary_start(name: str) -> bool:
-    return name.casefold() in text.ENGLISH_STOPWORDS or name.casefold() in {
-        "everyone",
-        "everybody",
-        "people",
-        "yes",
-        "friends",
-    }
+    return name.casefold() in _NO_NAMES
 
 
 def _chinese(plain: str, speaker: str) -> Iterator[tuple[str, str]]:
@@ -286,20 +282,20 @@ NAME_TAGS = frozenset({"nr", "nrt", "nrfg", "ns", "nt", "nz"})
 def numbers(content: str) -> set[str]:
     """Digits, counting words and dates, each as it is written."""
     plain = _THOUSANDS.sub("", unicodedata.normalize("NFKC", content))
-    found = {number.lstrip("0") or "0" for number in _DIGITS.findall(plain)}
-    found.update(_COUNTED.findall(plain), _CHINESE_DATES.findall(plain))
-    return found | ({text.bare(word.casefold()) for word in _WORD.findall(plain)} & _COUNTING)
+    values = {number.lstrip("0") or "0" for number in _DIGITS.findall(plain)}
+    values.update(_COUNTED.findall(plain), _CHINESE_DATES.findall(plain))
+    return values | ({text.bare(word.casefold()) for word in _WORD.findall(plain)} & _COUNTING)
 
 
 def proper_names(content: str) -> set[str]:
     """What looks like a name: capitals, quoted words, addresses and paths, Chinese names; folded."""
     plain = unicodedata.normalize("NFKC", content)
-    found = {word.group().casefold() for word in _WORD.finditer(plain) if _is_name(word, plain)}
-    found.update(name.casefold() for name in [*_SIGNED.findall(plain), *_QUOTED.findall(plain)])
+    folded_names = {word.group().casefold() for word in _WORD.finditer(plain) if _is_name(word, plain)}
+    folded_names.update(name.casefold() for name in [*_SIGNED.findall(plain), *_QUOTED.findall(plain)])
     if has_han(plain):
         tagged = rjieba.tag(plain)
-        found.update(word for word, tag in tagged if tag in NAME_TAGS and len(word) > 1 and has_han(word))
-    return {text.bare(name) for name in found}
+        folded_names.update(word for word, tag in tagged if tag in NAME_TAGS and len(word) > 1 and has_han(word))
+    return {text.bare(name) for name in folded_names}
 
 
 def _is_name(word: re.Match[str], plain: str) -> bool:

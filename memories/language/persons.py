@@ -200,22 +200,22 @@ class People:
         `writes_of_user`: the text is about the speaker in the third person, else in their own words.
         """
         plain = self._possessors.sub(" ", _plain(content))
-        found: set[str] = set()
+        keys: set[str] = set()
         for match in self._pattern.finditer(plain) if self._pattern else ():
             name = fold(match.group())
-            found.add(SPEAKER if name in self.speaker else self.others[name])
+            keys.add(SPEAKER if name in self.speaker else self.others[name])
 
         def take_kin(match: re.Match[str]) -> str:
             """Nothing of a relation and its «my», which is noted; all of what is none."""
             if match["short"] and match["short"] not in _SHORT:
                 return match.group()
-            found.add(_kin_key(match))
+            keys.add(_kin_key(match))
             return " "
 
         rest = _KIN.sub(take_kin, plain)
         if (_THE_USER if writes_of_user else _FIRST).search(rest) or (writes_of_user and _FIRST.search(rest)):
-            found.add(SPEAKER)
-        return found
+            keys.add(SPEAKER)
+        return keys
 
 
 def unknown_names(content: str, other: str) -> set[str]:
@@ -229,9 +229,9 @@ def names_in(content: str) -> set[str]:
     """Capitals within a sentence, addresses, paths and quoted words; Chinese names of persons."""
     plain = _plain(content)
     first = {match.group().casefold() for match in re.finditer(r"(?:^|[.!?。！？:：]\s*)[\"“(]?[A-Z][\w'-]*", plain)}
-    found = {name for name in proper_names(plain) if not has_han(name)}
+    latin = {name for name in proper_names(plain) if not has_han(name)}
     begins = {re.sub(r"^\W+", "", word).removesuffix("'s") for word in first}
-    return {name for name in found - begins - _NO_PERSONS - DAYS_AND_MONTHS if len(name) > 1}
+    return {name for name in latin - begins - _NO_PERSONS - DAYS_AND_MONTHS if len(name) > 1}
 
 
 def _is_form(name: str, words: Collection[str]) -> bool:

@@ -145,10 +145,10 @@ def _harmless(line: str) -> str:
     return _LABEL.sub(_without_role, plain)
 
 
-def _without_role(found: re.Match[str]) -> str:
+def _without_role(label: re.Match[str]) -> str:
     """A label as it is; that of a role, or one that ends in a role with a capital, without its colon."""
-    name = found["name"]
+    name = label["name"]
     last = name.split()[-1]
     if is_role(name) or (not last[0].islower() and is_role(last)):
-        return f"{name}{found['gap'].rstrip()} \u2013 "
-    return found[0]
+        return f"{name}{label['gap'].rstrip()} \u2013 "
+    return label[0]

@@ -105,11 +105,11 @@ def redact(content: str) -> str:
 def secret_words(content: str) -> set[str]:
     """The words of a text that look like secrets, as in a credential; of others a guess to the safe side."""
     mixed = {word.strip(_PUNCTUATION) for word in _WITH_DIGIT_AND_LETTER.findall(content)}
-    found = {secret.value.strip(_PUNCTUATION) for secret in confidential.find_secrets(content)}
+    recognised = {secret.value.strip(_PUNCTUATION) for secret in confidential.find_secrets(content)}
     formed = {match[0] for form in _FORMS for match in form.finditer(content)}
     named = {match[0][len(match[1]) :].strip(_PUNCTUATION) for match in _AFTER_A_NAME.finditer(content)}
     return {word for word in mixed | formed if len(word) >= _SECRET_CHARS} | {
-        word for word in named | found if len(word) > 1
+        word for word in named | recognised if len(word) > 1
     }
 
 

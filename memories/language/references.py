@@ -13,7 +13,7 @@ import rjieba
 from memories.language import persons, text
 from memories.language.names import fold, is_person
 from memories.language.sentences import begins_a_sentence
-from memories.language.text import has_han
+from memories.language.text import PRONOUNS, has_han
 from memories.language.word_lists import pattern, word_set
 
 USER, ASSISTANT = "user", "assistant"
@@ -37,7 +37,7 @@ _CAPITALS = re.compile(rf"{_CAPITAL.pattern}(?: {_CAPITAL.pattern})*")
 #: Behind a word that begins a sentence: it is somebody's name, most often.
 _ACTS = pattern("references", "acts")
 _BEFORE_PLACES = pattern("references", "before_places", re.IGNORECASE)
-_PRONOUN_CHARS = frozenset("我你您他她它们們")
+_PRONOUN_CHARS = frozenset(PRONOUNS)
 
 
 @dataclass(frozen=True)
@@ -57,9 +57,11 @@ def resolve(message: str, recent: Sequence[RecentMessage]) -> Additions:
         return ()
     if any(not begins_a_sentence(message[: match.start()]) for match in _capitals(message)):
         return ()
-    newest_first = [one for one in reversed(recent[-MOST_MESSAGES:]) if one.content.strip() != message.strip()]
-    before = [text.smart_truncate(one.content, MESSAGE_CHARS) for one in newest_first]
-    asked = [content for one, content in zip(newest_first, before, strict=True) if one.role == USER] or before
+    newest_first = [
+        earlier for earlier in reversed(recent[-MOST_MESSAGES:]) if earlier.content.strip() != message.strip()
+    ]
+    before = [text.smart_truncate(earlier.content, MESSAGE_CHARS) for earlier in newest_first]
+    asked = [content for earlier, content in zip(newest_first, before, strict=True) if earlier.role == USER] or before
     words = _content_words(message)
     pointed, meant = "", []
     if match := _PEOPLE.search(message):
@@ -72,7 +74,7 @@ def resolve(message: str, recent: Sequence[RecentMessage]) -> Additions:
     elif len(words) <= MOST_OWN_WORDS and not any(map(_may_be_noun, words)):
         pointed, meant = message.strip(), _newest(asked, _content_words)
     own = set(text.words(message))
-    added = tuple(dict.fromkeys(one for one in meant if not own.issuperset(text.words(one))))
+    added = tuple(dict.fromkeys(earlier for earlier in meant if not own.issuperset(text.words(earlier))))
     return ((pointed, added),) if pointed and added else ()
 
 

@@ -44,13 +44,13 @@ def spoken_sentences(content: str) -> list[str]:
 def nearest_sentence(content: str, texts: Iterable[str]) -> str:
     """The sentence of some texts that shares most words with another; of equal ones the first, of none nothing."""
     own = set(text.terms(content))
-    found = [one for other in texts for one in spoken_sentences(other) if one]
-    return max(found, key=lambda one: len(own.intersection(text.terms(one))), default="")
+    candidates = [sentence for other in texts for sentence in spoken_sentences(other) if sentence]
+    return max(candidates, key=lambda sentence: len(own.intersection(text.terms(sentence))), default="")
 
 
 def joined(parts: Iterable[str]) -> str:
     """Sentences as a text: Chinese ones follow without a space."""
-    return "".join(one if begins_with_han(one) else f" {one}" for one in parts).strip()
+    return "".join(sentence if begins_with_han(sentence) else f" {sentence}" for sentence in parts).strip()
 
 
 def cut_at_sentence(content: str, max_tokens: int) -> str:

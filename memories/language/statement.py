@@ -149,8 +149,8 @@ class Statement:
     def claim(self) -> Claim | None:
         """What it says of whom, where it is worded as one of the relations."""
         for relation in _RELATIONS:
-            if found := relation.wording.match(self.bare):
-                groups = found.groupdict()
+            if match := relation.wording.match(self.bare):
+                groups = match.groupdict()
                 who, what = (next((groups[n] for n in names if groups.get(n)), "") for names in (_WHO, _WHAT))
                 return Claim(who.strip(" ,，"), relation, what.strip(" ,，了"))
         return None
@@ -184,10 +184,10 @@ class Statement:
     def who(self) -> str:
         """Who it begins with; empty where that is nobody."""
         if begins_with_han(self.folded):
-            found = _CHINESE_WHO.match(self.folded)
-            return found["who"].removesuffix("的") or "我" if found else ""
-        found = _WHO_FIRST.match(self.folded)
-        return "" if found is None or found["who"] in _NOBODY else found["who"]
+            match = _CHINESE_WHO.match(self.folded)
+            return match["who"].removesuffix("的") or "我" if match else ""
+        match = _WHO_FIRST.match(self.folded)
+        return "" if match is None or match["who"] in _NOBODY else match["who"]
 
     @cached_property
     def telling_words(self) -> frozenset[str]:
@@ -218,7 +218,7 @@ class Statement:
     @cached_property
     def sure_sentences(self) -> tuple["Statement", ...]:
         """Its sentences that say what is so or was: no wish, plan, rumour or question."""
-        return tuple(read(one) for one in spoken_sentences(self.content) if not _UNSURE.search(one))
+        return tuple(read(sentence) for sentence in spoken_sentences(self.content) if not _UNSURE.search(sentence))
 
     @cached_property
     def names(self) -> frozenset[str]:
@@ -254,8 +254,8 @@ class Statement:
     @cached_property
     def key(self) -> frozenset[str]:
         """What stands before the colon of a note such as «Therapist: Dr. Lindqvist»; nothing of any other text."""
-        found = _NOTE.match(self.content)
-        return read(found["key"]).topic if found and not any(map(str.isdigit, found["key"])) else frozenset()
+        note = _NOTE.match(self.content)
+        return read(note["key"]).topic if note and not any(map(str.isdigit, note["key"])) else frozenset()
 
     @cached_property
     def steady_words(self) -> list[str]:

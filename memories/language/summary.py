@@ -68,7 +68,7 @@ def summarise(utterances: Sequence[Utterance], weigh: Callable[[int], float], *,
             content = text.smart_truncate(" ".join(part.split()), _SENTENCE_CHARS)
             if not is_pleasantry(content) and not (utterance.is_answer and is_question(content)):
                 candidates.append(Sentence(len(candidates), content, utterance, frozenset(text.terms(content))))
-    shares = [_share(one) for one in candidates]
+    shares = [_share(sentence) for sentence in candidates]
 
     def score(sentence: Sentence, covered: AbstractSet[int]) -> float:
         """The weight of its new terms for the room it takes; a long sentence is not better for being long."""
@@ -76,7 +76,7 @@ def summarise(utterances: Sequence[Utterance], weigh: Callable[[int], float], *,
         return shares[sentence.position] * added / math.sqrt(len(sentence.terms) + 3) if added > 0 else _NOTHING_NEW
 
     chosen = choose(candidates, score, lambda some: len(write(some)) <= limit)
-    return ExtractiveSummary(write(chosen), tuple(dict.fromkeys(one.utterance.origin for one in chosen)))
+    return ExtractiveSummary(write(chosen), tuple(dict.fromkeys(sentence.utterance.origin for sentence in chosen)))
 
 
 def choose(
@@ -91,7 +91,7 @@ def choose(
     """
     chosen: list[Sentence] = []
     covered: set[int] = set()
-    waiting = [(-score(one, covered), one.position) for one in candidates]
+    waiting = [(-score(sentence, covered), sentence.position) for sentence in candidates]
     heapify(waiting)
     while waiting:
         position = heappop(waiting)[1]
@@ -104,7 +104,7 @@ def choose(
         elif fits([*chosen, best]):
             chosen.append(best)
             covered.update(best.terms)
-    return sorted(chosen, key=lambda one: one.position)
+    return sorted(chosen, key=lambda sentence: sentence.position)
 
 
 def write(chosen: Iterable[Sentence], *, separator: str = "") -> str:
@@ -113,7 +113,7 @@ def write(chosen: Iterable[Sentence], *, separator: str = "") -> str:
     `separator` stands between all of them; without one, speakers have a line each and sentences what suits their end.
     """
     written, speaker = "", None
-    for sentence in sorted(chosen, key=lambda one: one.position):
+    for sentence in sorted(chosen, key=lambda sentence: sentence.position):
         label = sentence.utterance.label
         is_new = label != speaker
         if written:

@@ -38,6 +38,8 @@ CJK = f"{COMMON_CJK}{RARE_HAN}"
 #: Chinese numerals, and the words between one and what it counts.
 NUMERALS = "零〇一二两兩三四五六七八九十百千万萬亿億"
 MEASURE_WORDS = "年月日号號点點时時分秒个個岁歲天周週次只隻条條元块塊斤公楼樓层層位名本台辆輛度成折"
+#: The characters of Chinese pronouns.
+PRONOUNS = "我你您他她它们們"
 _HAN = re.compile(f"[{HAN}]")
 
 

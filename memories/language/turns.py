@@ -13,7 +13,7 @@ from memories.choices import Echo, EntryType
 from memories.language import text
 from memories.language.asking import BY_ITS_END, Sign, is_question
 from memories.language.sentences import is_pleasantry, spoken_sentences
-from memories.language.text import has_han
+from memories.language.text import PRONOUNS, has_han
 from memories.language.word_lists import pattern, word_set
 
 USER_LABEL, ASSISTANT_LABEL = "User", "Assistant"
@@ -38,7 +38,6 @@ _TELLS_NOTHING = pattern("turns", "tells_nothing", re.IGNORECASE)
 _TAG = pattern("turns", "tag", re.IGNORECASE)
 _UNKNOWN = pattern("turns", "unknown", re.IGNORECASE)
 _CHATTER = word_set("turns", "chatter_english", "chatter_chinese")
-_PRONOUNS = "你您我他她它们們"
 _BUT = re.compile(r"\b(?:but|however|although|though)\b|不过|不過|但是?|然而", re.IGNORECASE)
 _INTRODUCTION = pattern("turns", "introduction", re.IGNORECASE)
 
@@ -187,7 +186,7 @@ def _telling_words(sentence: str) -> set[str]:
 
 def _holds(content: str, word: str) -> bool:
     """Whether a normalised text holds a word: Chinese anywhere, others as a word with the same stem."""
-    return word.strip(_PRONOUNS) in content if has_han(word) else text.stem(word) in _stems(content)
+    return word.strip(PRONOUNS) in content if has_han(word) else text.stem(word) in _stems(content)
 
 
 @lru_cache(maxsize=512)

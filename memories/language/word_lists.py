@@ -48,8 +48,8 @@ def groups(file: str, section: str) -> list[list[str]]:
     return [list(_included(line.split())) for line in lines if line.strip()]
 
 
-def _included(found: Iterable[str]) -> Iterator[str]:
-    for word in found:
+def _included(entries: Iterable[str]) -> Iterator[str]:
+    for word in entries:
         if word.startswith("@"):
             yield from words(*word[1:].split(".", 1))
         else:
@@ -61,9 +61,9 @@ def classes(file: str, section: str) -> dict[str, str]:
     return {word: group[0] for group in groups(file, section) for word in group}
 
 
-def phrases(found: Iterable[str]) -> str:
+def phrases(entries: Iterable[str]) -> str:
     """Phrases as alternatives of a pattern, the longest first, with any space for the one within."""
-    return "|".join(phrase.replace("_", r"\s+") for phrase in sorted(set(found), key=len, reverse=True))
+    return "|".join(phrase.replace("_", r"\s+") for phrase in sorted(set(entries), key=len, reverse=True))
 
 
 def patterns(file: str, section: str, flags: int = 0) -> list[re.Pattern[str]]:
@@ -110,15 +110,15 @@ def parse(content: str, name: str) -> dict[str, _Section]:
     Raises WordListError for words before the first heading, a heading that is malformed or there twice, a
     continuation of nothing, and a section that is empty.
     """
-    found: dict[str, _Section] = {}
+    sections: dict[str, _Section] = {}
     section: _Section | None = None
     for number, line in enumerate(content.splitlines(), start=1):
         if not line.strip() or line.startswith("# "):
             continue
         if line.startswith("[") and line.rstrip().endswith("]") and (heading := _HEADING.fullmatch(line.rstrip())):
-            if heading["name"] in found:
+            if heading["name"] in sections:
                 raise WordListError(f"{name}:{number}: [{heading['name']}] is there twice")
-            section = found[heading["name"]] = _Section(heading["pattern"] is not None)
+            section = sections[heading["name"]] = _Section(heading["pattern"] is not None)
         elif section is None:
             raise WordListError(f"{name}:{number}: words before the first heading")
         elif line.startswith("[") and not section.is_pattern:
@@ -129,7 +129,7 @@ def parse(content: str, name: str) -> dict[str, _Section]:
             section.lines[-1] += line.strip()
         else:
             raise WordListError(f"{name}:{number}: an indented line with no alternative to go on with")
-    for heading_name, one in found.items():
-        if not one.lines:
+    for heading_name, body in sections.items():
+        if not body.lines:
             raise WordListError(f"{name}: [{heading_name}] is empty")
-    return found
+    return sections

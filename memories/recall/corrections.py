@@ -125,7 +125,7 @@ def _answers(entry: Entry) -> tuple[str, ...]:
 
 @lru_cache(maxsize=READ_TEXTS)
 def _as_the_user_would(content: str) -> tuple[str, ...]:
-    return tuple(in_first_person(one) for one in spoken_sentences(content) if one)
+    return tuple(in_first_person(sentence) for sentence in spoken_sentences(content) if sentence)
 
 
 def _is_bots(entry: Entry) -> bool:

@@ -283,10 +283,10 @@ def readable_entry(query: Query, uid: UUID, policies: Policies, now: datetime) -
     conditions, parameters = all_of(scope_filter(query), servable_filter(query, policies, now))
     with connection.cursor() as cursor:
         cursor.execute(_SQL["servable"].format(conditions=" AND ".join(conditions)), parameters | {"uid": uid})
-        found = cursor.fetchone()
-    if found is None:
+        row = cursor.fetchone()
+    if row is None:
         return None
-    entry = Entry.objects.select_related("scope").get(pk=found[0], workspace_id=query.workspace_id)
+    entry = Entry.objects.select_related("scope").get(pk=row[0], workspace_id=query.workspace_id)
     guard = credential_guard(query.workspace_id, query.scopes)
     return None if guard.reveals(entry.content, entry.origins) else entry
 

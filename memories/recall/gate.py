@@ -224,7 +224,7 @@ def is_question_about_past(message: str) -> bool:
     return "question" in signs and not signs.isdisjoint({"time", "remember"})
 
 
-def is_question(message: str) -> bool:
+def asks_of_memory(message: str) -> bool:
     """Whether a message asks something: only then is a day it names, or counts back to, the day that is meant."""
     signs = set(_signs(_ends(message.strip())))
     return not signs.isdisjoint({"question", "remember"})
@@ -275,7 +275,7 @@ def _is_search(text: str) -> bool:
 def _reason(text: str) -> str:
     """Why a message with a sign of need needs no memory after all; empty: it does."""
     plain = text.translate(_SIMPLIFIED).strip()
-    if len(plain) <= SMALL_TALK_CHARS and any(one.fullmatch(plain) for one in (SMALL_TALK, *_ABOUT_THE_BOT)):
+    if len(plain) <= SMALL_TALK_CHARS and any(form.fullmatch(plain) for form in (SMALL_TALK, *_ABOUT_THE_BOT)):
         return "small_talk"
     asked = _asked(plain)
     if len(asked) > _MOST_CHARS:

@@ -25,25 +25,16 @@ from memories.language.turns import (
     USER_LABEL,
     spoken_parts,
 )
-from memories.language.word_lists import pattern
+from memories.language.word_lists import pattern, word_set, words
 from memories.models import Scope
 from memories.recall.gate import names_project
 
-#: Names that are words, too: they name somebody when they are written as names are, within a sentence.
-_NAMES_AND_WORDS = """
-    will may mark art bill rose grace hope joy faith frank grant jack pat rob sue sky dawn ivy olive pearl ruby amber
-    daisy lily violet robin dean gene miles chase hunter mason cooper carter drew guy ray jean max penny rusty sandy
-    summer autumn april june august january february march july september october november december monday tuesday
-    wednesday thursday friday saturday sunday angel bishop brook clay cliff crystal destiny earl ginger harmony heath
-    iris jade jasmine josh king lance melody nick norm peg reed rich rick rod sage skip storm sunny tiffany trinity
-    victor wade ward wren bob van
-"""
-_ORDINARY = text.ENGLISH_STOPWORDS | frozenset(_NAMES_AND_WORDS.split())
+_ORDINARY = text.ENGLISH_STOPWORDS | word_set("names", "also_words")
 #: Before a capital word these make a month of «May», and a place of others.
 _OF_TIME = re.compile(r"\b(?:in|of|on|since|until|till|by|last|next|this|early|mid|late|every)\s+\Z", re.IGNORECASE)
 _CLOSE_CHARS = 20  # before a word, in which such a word stands
-_SAYS = ("说", "講", "讲", "提到", "告诉", "告訴")
-_AFTER_NAMES = frozenset("有是在去会會想要做和跟的了说說最也")
+_SAYS = words("names", "says")
+_AFTER_NAMES = word_set("names", "after_names")
 _SURE_CHARS = 3  # a Chinese name of so many characters is no part of another word
 
 

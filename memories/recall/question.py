@@ -23,7 +23,7 @@ from memories.language.calendar import Window, windows
 from memories.language.text import COMMON_CJK, simplified
 from memories.language.word_lists import pattern, word_set
 from memories.models import Entry, Scope
-from memories.recall.gate import LOOK_CHARS, is_question, is_question_about_past
+from memories.recall.gate import LOOK_CHARS, asks_of_memory, is_question_about_past
 from memories.recall.people import is_about_asker, people_named, relations_named
 from memories.recall.query import BY_MATCH_ALONE, Mode, ParsedQuery, Query, Words, is_group, term_frequencies
 
@@ -226,7 +226,7 @@ def date_ranges_of(message: str, scopes: Sequence[Scope], now: datetime, zone: t
     end = text.last_tokens(message, conf.EMBED_QUERY_TOKENS)
     is_short = text.count_tokens(message) <= QUESTION_TOKENS
     local_now = now.astimezone(zone)
-    today = local_now.date() if is_short and is_question(message) else None
+    today = local_now.date() if is_short and asks_of_memory(message) else None
     named = {
         (window.start, window.end): window for window in windows(end, asked=today, years=partial(_years, scopes, zone))
     }
@@ -298,7 +298,7 @@ def is_about_past(message: str) -> bool:
         return True
     if _PAST.search(end) and is_question_about_past(message):
         return True
-    return is_question(message) and PAST_TENSE.search(end) is not None and bool(windows(end, asked=_ANY_DAY))
+    return asks_of_memory(message) and PAST_TENSE.search(end) is not None and bool(windows(end, asked=_ANY_DAY))
 
 
 def asks_what_came_before(message: str) -> bool:

@@ -217,7 +217,7 @@ def add_relevance(ranked: Sequence[Ranked], search: Search) -> None:
     )
     memories = [_memory_of(item) for item in ranked]
     entries = sum(scope.entry_count for scope in query.scopes)
-    has_vector = [background is not None and one.vector is not None for one in memories]
+    has_vector = [background is not None and memory.vector is not None for memory in memories]
     for name, is_so in (("vectors", True), ("words", False)):
         places = [n for n, has in enumerate(has_vector) if has == is_so]
         if not places:

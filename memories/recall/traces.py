@@ -400,18 +400,18 @@ def record_of(item: Ranked) -> CandidateRecord:
 
 def _values(item: Ranked) -> tuple[Any, ...]:
     """What is told of a candidate, in the order of the fields of its record."""
-    found = item.candidate
+    candidate = item.candidate
     return (
-        found.entry_id,
+        candidate.entry_id,
         item.entry.version,
-        _short(found.keyword),
+        _short(candidate.keyword),
         item.ranks.get("keyword"),
-        _short(found.vector),
+        _short(candidate.vector),
         item.ranks.get("vector"),
         _short(item.similarity),
-        found.named,
-        _short(found.date),
-        _short(found.fused),
+        candidate.named,
+        _short(candidate.date),
+        _short(candidate.fused),
         _short(item.decay),
         _short(item.recency),
         _short(item.speaker_factor),

@@ -138,8 +138,8 @@ class Command(BaseCommand):
         echoed = echoes.with_echoes(data, [*data.questions, *strange], **added)
         variants = {"": data, f" (echo {added['reply']} {added['times']})": echoed}
         answers, elsewhere = [], []
-        for variant, one in variants.items():
-            with self._ingested(one, variant, **options) as (workspace, memories):
+        for variant, variant_data in variants.items():
+            with self._ingested(variant_data, variant, **options) as (workspace, memories):
                 answers.append(ask_all(data.questions, workspace, memories))
                 elsewhere.append(ask_all(strange, workspace, memories))
                 marked = echoes.count_marked(workspace, memories)
@@ -172,9 +172,9 @@ class Command(BaseCommand):
         """A line for each ingredient that is left out, as soon as it is known."""
         report: dict[str, dict[str, float]] = {}
         for step, answers in steps:
-            found = figures(answers, name)
-            means = {cut: found["mean_of_categories"][cut] for cut in ("recall@5", "recall@10")}
-            means |= found["group_of_categories"]
+            report_of_step = figures(answers, name)
+            means = {cut: report_of_step["mean_of_categories"][cut] for cut in ("recall@5", "recall@10")}
+            means |= report_of_step["group_of_categories"]
             if not report and not as_json:
                 self.stdout.write(f"{name}: mean of categories\n{format_heading(means)}")
             report[step] = means
