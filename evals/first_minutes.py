@@ -22,12 +22,13 @@ from memories.index import worker
 from memories.language.turns import turn_of
 from memories.models import IndexQueueItem, Scope, Workspace
 from memories.recall import Query, Recall, SearchScope, recall
+from memories.recall.query import Serve
 from memories.tenancy.resolver import ScopeRef
 
 SIZES = (1, 6, 12)
 #: The questions of a fact, in their order.
 KINDS = ("plain", "other words", "other words", "search", "request")
-UNANSWERABLE, NAMED = "unanswerable", "named"
+UNANSWERABLE, NAMED, REMARKS = "unanswerable", "named", "remarks"
 MOMENT = datetime(2026, 3, 2, 9, tzinfo=UTC)
 EMBED_SECONDS = 60.0
 
@@ -41,14 +42,14 @@ class FilledMemory:
     scope: Scope
     facts: Mapping[int, str]
 
-    def ask(self, message: str, serve: str | float) -> tuple[Recall, list[str]]:
+    def ask(self, message: str, serve: str | float, *, limit: int = 8) -> tuple[Recall, list[str]]:
         """The answer to a question an hour later, and the facts that were served."""
         self.scope.refresh_from_db()
         query = Query(
             workspace_id=self.scope.workspace_id,
             places=[SearchScope(self.scope, ScopeRef(key=self.scope.key, kind=ScopeKind.USER))],
             message=message,
-            limit=8,
+            limit=limit,
             serve=serve,
         )
         result = recall(query, now=MOMENT + timedelta(hours=2), embed_seconds=EMBED_SECONDS, recorded=False)
@@ -95,7 +96,7 @@ def measure(language: str, *, serve: str | float = "likely", folder: Path = DATA
     report: dict[str, Figures] = {}
     for size in SIZES:
         report |= {f"{kind}, {size}": figures for kind, figures in _first_minutes(language, size, serve, folder)}
-    return {**report, NAMED: _named(language, serve, folder)}
+    return {**report, NAMED: _named(language, serve, folder), REMARKS: _remarks(language, folder)}
 
 
 def _first_minutes(language: str, size: int, serve: str | float, folder: Path) -> list[tuple[str, Figures]]:
@@ -155,6 +156,28 @@ def _named(language: str, serve: str | float, folder: Path) -> Figures:
         "memories": served / questions,
         "tokens": tokens / questions,
     }
+
+
+def _remarks(language: str, folder: Path) -> Figures:
+    """Of remarks that bear on something earlier without a word of it: how often that is served, among all of them.
+
+    One memory holds what was told before each of them and what bears on none.
+    """
+    cases = read(f"remarks.{language}.jsonl", folder)
+    rows = {case["id"]: case["earlier"] for case in cases}
+    rows |= {f"{case['id']} {n}": other for case in cases for n, other in enumerate(case["others"])}
+    order = random.Random(len(rows)).sample(sorted(rows), len(rows))  # noqa: S311 (no secret)
+    rows = {row: rows[row] for row in order}
+    with throwaway_workspace() as workspace:
+        memory = fill(workspace, REMARKS, rows, language, as_turns=True)
+        index(workspace)
+        answers = [memory.ask(case["remark"], Serve.WIDE, limit=10) for case in cases]
+    places = [
+        served.index(case["id"]) + 1 if case["id"] in served else 0
+        for case, (_result, served) in zip(cases, answers, strict=True)
+    ]
+    within = {f"within {most}": fmean(1 <= place <= most for place in places) for most in (1, 5, 10)}
+    return {**within, "memories": fmean(len(served) for _result, served in answers)}
 
 
 def table(report: Mapping[str, Figures]) -> list[str]:
