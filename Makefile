@@ -2,13 +2,14 @@
 PYTHON ?= python3
 ARGS ?=
 
-.PHONY: help run test quick search check install browser bench bench-large soak messages clean
+.PHONY: help run test quick search check clients install browser bench bench-large soak messages clean
 
 help:
 	@echo "make run       start everything; Ctrl-C stops it"
 	@echo "make test      run every test"
 	@echo "make quick     most tests in under two minutes, while building"
 	@echo "make check     style, types, migrations, then every test"
+	@echo "make clients   other people's clients, as they are installed, against a platform"
 	@echo "make install   only install; tries again what could not be installed before"
 	@echo "make search    look at random for examples that break a property"
 	@echo "make bench     how quick it is, by all measurements or one: make bench ARGS=latency"
@@ -23,6 +24,7 @@ test:      ; @$(PYTHON) bootstrap.py test $(ARGS)
 quick:     ; @$(PYTHON) bootstrap.py quick $(ARGS)
 search:    ; @$(PYTHON) bootstrap.py search $(ARGS)
 check:     ; @$(PYTHON) bootstrap.py check $(ARGS)
+clients:   ; @$(PYTHON) bootstrap.py python -m tests.clients $(ARGS)
 install:   ; @$(PYTHON) bootstrap.py install
 browser:   ; @.ci/browser
 bench:     ; @$(PYTHON) bootstrap.py python -m benchmarks $(ARGS)

@@ -70,6 +70,8 @@ class Call(APIView):
     """A call of the API, with its methods by name."""
 
     methods: ClassVar[dict[str, Method]] = {}
+    #: Names of the query string that may be given more than once; of these all values are read.
+    lists: ClassVar[frozenset[str]] = frozenset()
     #: The query string and the body of this request, as read.
     query: dict[str, Any]
     body: dict[str, Any]
@@ -90,12 +92,11 @@ class Call(APIView):
             raise DatabaseAway
         # The query string, in which no name may be given twice
         lists = dict(request.query_params.lists())
-        if twice := [name for name, values in lists.items() if len(values) > 1]:
+        if twice := [name for name, values in lists.items() if len(values) > 1 and name not in self.lists]:
             detail = ErrorDetail(str(_("This is given twice.")), code="twice")
             raise ValidationError({name: [detail] for name in twice})
-        self.query = _validated(
-            method.query if method else StrictSerializer, {name: values[0] for name, values in lists.items()}
-        )
+        given = {name: values if name in self.lists else values[0] for name, values in lists.items()}
+        self.query = _validated(method.query if method else StrictSerializer, given)
 
     def perform_authentication(self, request: Request) -> None:
         """Whoever has a key is told of a body that is too large by every call, also by those that read none."""

@@ -60,6 +60,11 @@ def expire() -> BulkAction:
     return BulkAction(step=ExpireStep(suppress=True))
 
 
+def clear() -> BulkAction:
+    """Take entries out of use; stated again, they are written again."""
+    return BulkAction(step=ExpireStep(suppress=False))
+
+
 def suppress() -> BulkAction:
     """The same, also of entries that are out of use already: what rests on their messages goes with them."""
     return BulkAction(step=ExpireStep(suppress=True, only_live=False))

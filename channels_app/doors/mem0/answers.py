@@ -1,12 +1,17 @@
 """Memories, their ids and their history as mem0's client knows them."""
 
+import hashlib
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import timedelta
 from typing import Any
 from urllib.parse import urlencode
+from uuid import UUID
 
+from django.core import signing
 from django.db.models import prefetch_related_objects
+from rest_framework.exceptions import NotFound
 
 from memories.choices import Operation, ScopeKind
 from memories.entries.fields import COLUMN_SLOTS, RESERVED_SLOTS
@@ -19,18 +24,29 @@ PLATFORM = "mem0"
 USER = "user_id"
 SHARED_IDS = ("agent_id", "app_id", "run_id")
 IDS = (USER, *SHARED_IDS)
+#: Digits of the digest that tells the chats of two users with one agent apart.
+_USER_DIGITS = 16
 #: Metadata under a name the platform uses itself is a slot with this before its name.
 _PREFIX = "metadata."
+_CAPITAL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _OWN_SLOTS = frozenset({*COLUMN_SLOTS, *RESERVED_SLOTS, *IDS})
 
 
 def address_of(ids: Mapping[str, str]) -> Address:
     """The user's own memory; without a user, one for exactly these ids. Each set of ids is a conversation of its own.
 
-    So the same words of two agents or runs stay two memories.
+    So the same words of two agents or runs stay two memories, and two users who speak with one agent have a chat each.
     """
-    chat = urlencode([(name, ids[name]) for name in SHARED_IDS if name in ids])
+    parts = [(name, ids[name]) for name in SHARED_IDS if name in ids]
+    if parts and USER in ids:
+        parts.append(("with", hashlib.sha256(ids[USER].encode()).hexdigest()[:_USER_DIGITS]))
+    chat = urlencode(parts)
     return Address(platform=PLATFORM, peer=ids.get(USER, ""), chat=chat, is_group=USER not in ids)
+
+
+def snake_case(name: str) -> str:
+    """A name as Python's client writes it: `userId` is `user_id`; AND, OR and NOT stay."""
+    return name if name.isupper() else _CAPITAL.sub("_", name).lower()
 
 
 def slots_of_metadata(metadata: Mapping[str, Any]) -> dict[str, str]:
@@ -93,6 +109,24 @@ def _memory(entry: Entry, ids: dict[str, str], caller: Caller) -> dict[str, Any]
         "updated_at": entry.updated_at,
         "expiration_date": ends and ends.date(),
     }
+
+
+_EVENTS_SALT = "channels_app.mem0.events"
+
+
+def added_answer(results: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """What an add came to. It is done already; its `event_id`, by which clients ask again, holds what it wrote."""
+    outcomes = [[UUID(str(result["id"])).hex, result["event"]] for result in results]
+    event = signing.dumps(outcomes, salt=_EVENTS_SALT, compress=True)
+    return {"results": list(results), "status": "SUCCEEDED", "event_id": event}
+
+
+def outcomes_of(event: str) -> list[tuple[UUID, str]]:
+    """The memories an add wrote, and what became of each, by its event. Raises NotFound for what is no event."""
+    try:
+        return [(UUID(memory), outcome) for memory, outcome in signing.loads(event, salt=_EVENTS_SALT)]
+    except signing.BadSignature:
+        raise NotFound from None
 
 
 def history_answers(entry: Entry, caller: Caller) -> list[dict[str, Any]]:

@@ -1,8 +1,12 @@
 """What calls of mem0's client have in common: its way to show a key, its words for errors, its options."""
 
-from typing import Any
+import re
+from collections.abc import Callable
+from functools import partial
+from typing import Any, ClassVar
 from uuid import UUID
 
+import structlog
 from django.db.models import QuerySet
 from django.utils.translation import gettext_lazy as _
 from rest_framework import serializers, status
@@ -10,25 +14,70 @@ from rest_framework.exceptions import APIException, NotFound
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from channels_app.doors.mem0.answers import IDS
+from channels_app.doors.mem0.answers import IDS, snake_case
 from channels_app.doors.mem0.filters import live_entries
 from memories.api import fields
 from memories.api.access import BotKeyAuthentication, caller_of
-from memories.api.calls import Call
+from memories.api.calls import Call, Method
 from memories.api.offline import is_switched_off
 from memories.api.requests import DatabaseAway, check_length
 from memories.batches import bulk_actions
+from memories.batches.bulk_actions import BulkAction
 from memories.conf import conf
 from memories.exceptions import EntryNotFound, ScopeFrozen
 from memories.models import Entry
 from memories.offline.modes import LeaveToFiles
 from memories.visibility import entry_for
 
+log = structlog.get_logger(__name__)
+
+#: Names the fields of a request that were left out; at most so many, of so many characters.
+IGNORED_HEADER = "X-Memplatform-Ignored"
+NAMED_MOST, NAME_CHARS = 20, 40
+#: Where a request that was read holds their names: no field can have this name.
+_IGNORED = "(ignored)"
+
 
 class TokenAuthentication(BotKeyAuthentication):
     """`Authorization: Token <key>`."""
 
     scheme = "Token"
+
+
+class HeaderAuthentication(BotKeyAuthentication):
+    """`X-API-Key: <key>`, as clients of mem0's own server show it."""
+
+    def token_of(self, request: Request) -> bytes | None:
+        token = request.META.get("HTTP_X_API_KEY")
+        return token.encode("latin-1", "replace") if isinstance(token, str) else None
+
+
+class Tolerant(fields.StrictSerializer):
+    """Takes what clients of any version send: a field that is not known is left out, and named in the answer.
+
+    A field that would change what is stored or answered is declared, and refused (`Unsupported`). Where one that is not
+    known might have narrowed what is deleted, `harmless` names those that may be left out.
+    """
+
+    harmless: ClassVar[frozenset[str] | None] = None
+
+    def to_internal_value(self, data: Any) -> Any:
+        if not isinstance(data, dict):
+            return super().to_internal_value(data)
+        given = {name: data[name] for name in data if name in self.fields}
+        for name in data.keys() - given.keys():
+            if isinstance(name, str) and snake_case(name) in self.fields:
+                given.setdefault(snake_case(name), data[name])
+        idle = [name for name in given if isinstance(self.fields[name], Ignored)]
+        unknown = [name for name in map(str, data) if name not in given and snake_case(name) not in given]
+        if self.harmless is not None and not self.harmless.issuperset(unknown):
+            refused = {name: data[name] for name in data if str(name) not in self.harmless}
+            return super().to_internal_value(refused)  # names each of them
+        return {**super().to_internal_value(given), _IGNORED: [*unknown, *idle]}
+
+
+#: A method of a call of that client: its query string, too, may hold anything.
+Mem0Method = partial(Method, query=Tolerant)
 
 
 class NotSupported(APIException):
@@ -41,7 +90,7 @@ class Mem0Call(Call):
     """A call of mem0's client. It is described in docs/howto/use-mem0s-client.md, not in the API's description."""
 
     schema = None
-    authentication_classes = [TokenAuthentication]
+    authentication_classes = [TokenAuthentication, BotKeyAuthentication, HeaderAuthentication]
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         if not conf.MEM0_API:
@@ -61,6 +110,17 @@ class Mem0Call(Call):
         response._has_been_logged = True  # type: ignore[attr-defined]  # by its route; paths here name people
         return response
 
+    def finalize_response(self, request: Request, response: Any, *args: Any, **kwargs: Any) -> Any:
+        """The answer, with the names of what was left out of the request."""
+        final = super().finalize_response(request, response, *args, **kwargs)
+        read = (getattr(self, "query", {}), getattr(self, "body", {}))
+        names = [str(name) for part in read for name in part.get(_IGNORED, ())]
+        if names:
+            plain = [re.sub(r"[^\w.-]", "?", name, flags=re.ASCII)[:NAME_CHARS] for name in dict.fromkeys(names)]
+            final[IGNORED_HEADER] = ", ".join(plain[:NAMED_MOST])
+            log.info("mem0_fields_ignored", call=type(self).__name__, fields=plain[:NAMED_MOST])
+        return final
+
     def entry(self, memory_id: str) -> Entry:
         """A memory in use. Raises EntryNotFound, for deleted, unknown and out of reach alike."""
         entry = entry_for(self.caller, parsed_id(memory_id))
@@ -68,14 +128,24 @@ class Mem0Call(Call):
             raise EntryNotFound
         return entry
 
+    def clear(self, rows: QuerySet[Entry]) -> None:
+        """Take entries out of use, in batches that can be undone; said again, they are remembered again.
+
+        To clear a memory is no wish never to be told. Raises ScopeFrozen, before anything is changed.
+        """
+        self._retire(rows, bulk_actions.clear)
+
     def expire(self, rows: QuerySet[Entry]) -> None:
-        """Take entries out of use, in batches that can be undone. Raises ScopeFrozen, before anything is changed."""
+        """Take entries out of use, in batches that can be undone; no machine writes them again. Raises ScopeFrozen."""
+        self._retire(rows, bulk_actions.expire)
+
+    def _retire(self, rows: QuerySet[Entry], action: Callable[[], BulkAction]) -> None:
         if rows.filter(scope__frozen=True).exists():
             raise ScopeFrozen
         reason = str(_("Deleted by mem0's client."))
         while chosen := list(rows.select_related("scope")[: bulk_actions.MOST]):
-            act, actor = bulk_actions.expire(), self.caller.actor
-            if not bulk_actions.apply_action(chosen, act, now=self.now, actor=actor, reason=reason).changed:
+            actor = self.caller.actor
+            if not bulk_actions.apply_action(chosen, action(), now=self.now, actor=actor, reason=reason).changed:
                 break
 
 
@@ -117,7 +187,7 @@ class Unsupported(serializers.Field[Any, Any, Any, Any]):
         return data
 
 
-class Ids(fields.StrictSerializer):
+class Ids(Tolerant):
     """Whose memory: by ids beside the filter, or in it."""
 
     user_id = fields.Name(required=False, max_length=200, allow_null=True)
@@ -130,6 +200,7 @@ class Ids(fields.StrictSerializer):
 def plain_ids(given: dict[str, Any]) -> dict[str, str]:
     """The ids a memory is added with. Raises ValidationError unless they are plain names."""
     inner = given.get("filters") or {}
+    inner = {snake_case(name): value for name, value in inner.items()} if isinstance(inner, dict) else inner
     named = {**inner, **{name: given[name] for name in IDS if given.get(name)}} if isinstance(inner, dict) else {}
     ids = {name: value for name, value in named.items() if value is not None}
     if not ids or not ids.keys() <= set(IDS) or not all(isinstance(value, str) and value for value in ids.values()):

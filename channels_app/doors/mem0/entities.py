@@ -13,10 +13,9 @@ from rest_framework.exceptions import NotFound, ValidationError
 from rest_framework.response import Response
 
 from channels_app.doors.mem0.answers import IDS, memory_answers
-from channels_app.doors.mem0.calls import Ids, Ignored, Mem0Call
+from channels_app.doors.mem0.calls import Ids, Ignored, Mem0Call, Mem0Method, Tolerant
 from channels_app.doors.mem0.filters import added_here, filtered, ids_filter
 from memories.api import fields
-from memories.api.calls import Method
 from memories.api.requests import check_values
 from memories.choices import Permission
 from memories.exceptions import NotServed
@@ -42,25 +41,24 @@ class FilterText(fields.Text):
         raise ValidationError(_("This is no filter."))
 
 
+#: What clients send with every call, and what says nothing of which memories are meant.
+_BESIDE = ("org_id", "project_id", "org_name", "project_name", "source", "version", "output_format", "api_version")
+
+
 class WhoseQuery(Ids):
-    """Whose memories."""
+    """Whose memories: all of them go, so a field that is not known is refused."""
+
+    harmless = frozenset(
+        {*_BESIDE, "async_mode", "enable_graph", "delete_linked", "page", "page_size", "limit", "top_k"}
+    )
 
     filters = FilterText(required=False, max_length=_FILTER_CHARS)  # type: ignore[assignment]
-
-
-class DeleteAllView(Mem0Call):
-    """All memories that are named, out of use."""
-
-    @Method("mem0_delete_all", Permission.WRITE, None, query=WhoseQuery)
-    def delete(self) -> Response:
-        self.expire(filtered(self.caller, ids_filter(self.query), self.now))
-        return Response({"message": _("The memories are out of use.")})
 
 
 class EntitiesView(Mem0Call):
     """Everybody a memory in use was added for."""
 
-    @Method("mem0_users", Permission.READ, None)
+    @Mem0Method("mem0_users", Permission.READ, None)
     def get(self) -> Response:
         rows = Slot.objects.filter(entry__in=added_here(self.caller, self.now), name__in=IDS)
         counted = rows.values("name", "value").annotate(
@@ -83,12 +81,13 @@ class EntitiesView(Mem0Call):
 class EntityView(Mem0Call):
     """All memories of one of them, out of use; with a user those of every agent and run, with an agent any user's."""
 
-    @Method("mem0_delete_entity", Permission.WRITE, None)
+    @Mem0Method("mem0_delete_entity", Permission.WRITE, None)
     def delete(self, kind: str, name: str) -> Response:
         if (field := kind + _SUFFIX) not in IDS:
             raise NotFound
+        name = name.removeprefix(f"{field}:")  # its id, as some clients have it, is of both
         whose = [{field: name}] if field == IDS[0] else [{field: name}, {"user_id": "*", field: name}]
-        self.expire(filtered(self.caller, {"OR": whose}, self.now))
+        self.clear(filtered(self.caller, {"OR": whose}, self.now))
         return Response({"message": _("The memories are out of use.")})
 
 
@@ -112,7 +111,7 @@ class WhichExport(Ids):
 class ExportsView(Mem0Call):
     """An export under an id, which holds its filter."""
 
-    @Method("mem0_export", Permission.READ, None, body=NewExport)
+    @Mem0Method("mem0_export", Permission.READ, None, body=NewExport)
     def post(self) -> Response:
         tree = ids_filter(self.body)
         filtered(self.caller, tree, self.now)
@@ -122,7 +121,7 @@ class ExportsView(Mem0Call):
 class ExportView(Mem0Call):
     """What an export holds: what is in use now and the key may see."""
 
-    @Method("mem0_get_export", Permission.READ, None, body=WhichExport)
+    @Mem0Method("mem0_get_export", Permission.READ, None, body=WhichExport)
     def post(self) -> Response:
         tree = ids_filter(self.body)
         if name := self.body.get("memory_export_id"):
@@ -142,7 +141,7 @@ LOOK_BACK = timedelta(days=1)
 POSITIVE = "POSITIVE"
 
 
-class NewFeedback(fields.StrictSerializer):
+class NewFeedback(Tolerant):
     """A memory, what it was worth, and why; null: nothing is said of it any more."""
 
     memory_id = fields.Text(max_length=100)
@@ -153,7 +152,7 @@ class NewFeedback(fields.StrictSerializer):
 class FeedbackView(Mem0Call):
     """A memory that helped was used by the search that handed it out; one that did not was not."""
 
-    @Method("mem0_feedback", Permission.WRITE, None, body=NewFeedback)
+    @Mem0Method("mem0_feedback", Permission.WRITE, None, body=NewFeedback)
     def post(self) -> Response:
         entry, rating = self.entry(self.body["memory_id"]), self.body["feedback"]
         # The bot's last search that handed the memory out
@@ -176,7 +175,7 @@ class FeedbackView(Mem0Call):
 class PingView(Mem0Call):
     """The workspace of a key; with no address of a person, by which that client would tell others who uses it."""
 
-    @Method("mem0_ping", Permission.READ, None)
+    @Mem0Method("mem0_ping", Permission.READ, None)
     def get(self) -> Response:
         workspace = str(self.caller.workspace_id)
         return Response({"status": "ok", "org_id": workspace, "project_id": workspace, "user_email": None})

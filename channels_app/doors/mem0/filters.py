@@ -19,7 +19,16 @@ from rest_framework.exceptions import ErrorDetail, ValidationError
 
 from channels_app import addresses
 from channels_app.channels import find_channel
-from channels_app.doors.mem0.answers import IDS, PLATFORM, SHARED_IDS, USER, address_of, slot_name, slot_value
+from channels_app.doors.mem0.answers import (
+    IDS,
+    PLATFORM,
+    SHARED_IDS,
+    USER,
+    address_of,
+    slot_name,
+    slot_value,
+    snake_case,
+)
 from channels_app.people import peers
 from memories.api.fields import YEARS
 from memories.choices import ScopeKind
@@ -108,6 +117,7 @@ class _Reader:
         self.conditions += 1
         if self.conditions > MOST_CONDITIONS:
             raise _refused(_("A filter has at most %(most)d conditions.") % {"most": MOST_CONDITIONS})
+        name = snake_case(name)
         if name == "AND":
             return self.conjunction(value, inside_not=inside_not)
         if name == "OR":

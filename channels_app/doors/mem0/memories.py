@@ -14,6 +14,7 @@ from rest_framework.utils.urls import replace_query_param
 
 from channels_app.doors.files.calls import after_turn
 from channels_app.doors.mem0.answers import (
+    added_answer,
     address_of,
     history_answers,
     memory_answers,
@@ -21,13 +22,22 @@ from channels_app.doors.mem0.answers import (
     slot_name,
     slots_of_metadata,
 )
-from channels_app.doors.mem0.calls import Ids, Ignored, Mem0Call, NotSupported, Unsupported, parsed_id, plain_ids
-from channels_app.doors.mem0.filters import filtered, live_entries, span
+from channels_app.doors.mem0.calls import (
+    Ids,
+    Ignored,
+    Mem0Call,
+    Mem0Method,
+    NotSupported,
+    Tolerant,
+    Unsupported,
+    parsed_id,
+    plain_ids,
+)
+from channels_app.doors.mem0.filters import filtered, ids_filter, live_entries, span
 from channels_app.entries import save
 from channels_app.turns import TurnResult, take_turn
 from memories import entries
 from memories.api import fields
-from memories.api.calls import Method
 from memories.choices import EntryType, NeedMode, Outcome, Permission, ScopeKind, Source
 from memories.consolidation.capture import Turn
 from memories.entries import WriteResult
@@ -49,6 +59,8 @@ class Words(fields.LongText):
     """What a message says: a text, or parts of which each is a text."""
 
     def to_internal_value(self, data: Any) -> str:
+        if isinstance(data, dict):
+            data = [data]
         if isinstance(data, list):
             if not all(isinstance(part, dict) and isinstance(part.get("text"), str) for part in data):
                 raise NotSupported(_("Only texts are remembered, no images or documents."))
@@ -66,15 +78,25 @@ class MessageField(serializers.Serializer[Any]):
         return value or ""
 
 
+class Messages(serializers.ListField):
+    """Messages, or one of them, or the text of one."""
+
+    def to_internal_value(self, data: Any) -> list[Any]:
+        if isinstance(data, str):
+            data = {"role": USER, "content": data}
+        return super().to_internal_value([data] if isinstance(data, dict) else data)
+
+
 class NewMemories(Ids):
     """Messages to remember, for whom, and how."""
 
-    messages = serializers.ListField(child=MessageField(), allow_empty=False, max_length=MOST_MESSAGES)
+    messages = Messages(child=MessageField(), allow_empty=False, max_length=MOST_MESSAGES)
     metadata = serializers.DictField(required=False, allow_null=True)
     infer = fields.YesNo(default=True, allow_null=True)
     timestamp = serializers.JSONField(required=False, allow_null=True)
     expiration_date = fields.Text(required=False, allow_null=True, max_length=10)
-    async_mode, output_format, version, enable_graph = Ignored(), Ignored(), Ignored(), Ignored()
+    output_format = serializers.JSONField(required=False, allow_null=True)
+    async_mode, version, enable_graph = Ignored(), Ignored(), Ignored()
     custom_categories, custom_instructions, agent_custom_instructions = Unsupported(), Unsupported(), Unsupported()
     structured_data_schema, immutable, includes, excludes = Unsupported(), Unsupported(), Unsupported(), Unsupported()
 
@@ -85,11 +107,11 @@ class NewMemories(Ids):
         return attrs
 
 
-class AddView(Mem0Call):
-    """Remember messages: as turns, from which facts are drawn where a model is configured, or as they are."""
+class Adding(Mem0Call):
+    """Messages are remembered: as turns, from which facts are drawn where a model is configured, or as they are."""
 
-    @Method("mem0_add", Permission.WRITE, None, body=NewMemories)
-    def post(self) -> Response:
+    def add(self) -> list[dict[str, Any]]:
+        """Remember the messages of a request; what became of each."""
         ids, given = plain_ids(self.body), self.body
         address = address_of(ids)
         slots = slots_of_metadata(given.get("metadata") or {}) | ids
@@ -113,12 +135,11 @@ class AddView(Mem0Call):
                 written = [result for _turn, turn_result in turns for result in turn_result.written]
         for turn, result in turns:
             after_turn(self.caller, turn, result, now=self.now)
-        results = [
+        return [
             {"id": result.entry.uid, "memory": result.entry.content, "event": _EVENTS[result.outcome]}
             for result in written
             if result.is_kept
         ]
-        return Response({"results": results, "status": "SUCCEEDED"})
 
     def _as_they_are(
         self, address: Address, slots: Mapping[str, str], at: datetime, expires_at: datetime | None
@@ -131,6 +152,14 @@ class AddView(Mem0Call):
             for message in spoken
             if not is_blank(message["content"]) or len(spoken) == 1
         ]
+
+
+class AddView(Adding):
+    """Remember messages."""
+
+    @Mem0Method("mem0_add", Permission.WRITE, None, body=NewMemories)
+    def post(self) -> Response:
+        return Response(added_answer(self.add()))
 
 
 def _turns(messages: Sequence[Mapping[str, str]]) -> Iterator[tuple[str, str]]:
@@ -151,15 +180,15 @@ MOST_SCOPES = 200
 PAGE_SIZE, PAGE_SIZE_MAX = 100, 200
 
 
-class Narrowed(fields.StrictSerializer):
+class Narrowed(Ids):
     """Which memories are meant."""
 
-    filters = serializers.JSONField(required=False, allow_null=True)
     metadata = serializers.DictField(required=False, allow_null=True)
     categories = serializers.ListField(child=fields.Text(), required=False, allow_null=True)
     fields_ = serializers.ListField(child=fields.Text(), required=False, allow_null=True)
     show_expired = Unsupported()
-    latest_only, version, output_format, keyword_search, rerank = Ignored(), Ignored(), Ignored(), Ignored(), Ignored()
+    output_format = serializers.JSONField(required=False, allow_null=True)
+    latest_only, version, keyword_search, rerank = Ignored(), Ignored(), Ignored(), Ignored()
 
     def get_fields(self) -> dict[str, Any]:
         """`fields` is a name of every serializer's own."""
@@ -171,7 +200,8 @@ class SearchRequest(Narrowed):
     """A question to the memories that are meant."""
 
     query = fields.LongText()
-    top_k = fields.Whole(min_value=1, max_value=100, default=10, allow_null=True)
+    top_k = fields.Whole(min_value=1, max_value=100, required=False, allow_null=True)
+    limit = fields.Whole(min_value=1, max_value=100, required=False, allow_null=True)
     threshold = fields.Number(min_value=0, max_value=1, required=False, allow_null=True)
     reference_date = Unsupported()
 
@@ -183,7 +213,7 @@ class ListRequest(Narrowed):
     end_date = serializers.JSONField(required=False, allow_null=True)
 
 
-class PageQuery(fields.StrictSerializer):
+class PageQuery(Tolerant):
     """Which page of a list."""
 
     page = serializers.IntegerField(min_value=1, max_value=100_000, default=1)
@@ -199,15 +229,15 @@ def narrowed(caller: Caller, given: Mapping[str, Any], now: datetime) -> QuerySe
             operator: given[name] for operator, name in (("gte", "start_date"), ("lte", "end_date")) if given.get(name)
         },
     }
-    parts = [given.get("filters") or {}, {name: value for name, value in beside.items() if value}]
+    parts = [ids_filter(given), {name: value for name, value in beside.items() if value}]
     return filtered(caller, {"AND": parts}, now)
 
 
-class SearchView(Mem0Call):
+class Searching(Mem0Call):
     """The memories that bear on a question, by the ranking of every recall."""
 
-    @Method("mem0_search", Permission.READ, None, body=SearchRequest)
-    def post(self) -> Response:
+    def search(self) -> list[dict[str, Any]]:
+        """What a request asks for, best first."""
         search, least = self.body, self.body.get("threshold") or 0
         caller, among = self.caller, narrowed(self.caller, search, self.now)
         scopes = list(Scope.objects.filter(pk__in=among.values("scope"))[: MOST_SCOPES + 1])
@@ -222,7 +252,7 @@ class SearchView(Mem0Call):
             places=[SearchScope(scope, ScopeRef(key=scope.key, kind=scope.kind)) for scope in scopes],
             message=search["query"],
             is_index_pending=is_pending,
-            limit=search["top_k"] or 10,
+            limit=search.get("top_k") or search.get("limit") or 10,
             need=NeedMode.OFF,
             quotas=False,
             nearest=True,  # as mem0: a search is answered with what is nearest, and `threshold` says what is too far
@@ -234,35 +264,54 @@ class SearchView(Mem0Call):
         found_here = Entry.objects.filter(workspace_id=self.caller.workspace_id)  # a recall reads only what it ranks by
         rows = found_here.in_bulk([item.entry.pk for item in served])
         answers = memory_answers([rows[item.entry.pk] for item in served], self.caller)
-        results = [answer | {"score": round(item.score, 4)} for answer, item in zip(answers, served, strict=True)]
-        return Response({"results": [_chosen(answer, search.get("fields")) for answer in results]})
+        results = [
+            answer | {"score": round(min(1.0, max(0.0, item.score)), 4)}
+            for answer, item in zip(answers, served, strict=True)
+        ]
+        return [_chosen(answer, search.get("fields")) for answer in results]
+
+
+class SearchView(Searching):
+    """Search."""
+
+    @Mem0Method("mem0_search", Permission.READ, None, body=SearchRequest)
+    def post(self) -> Response:
+        return Response({"results": self.search()})
 
 
 def _chosen(answer: dict[str, Any], names: list[str] | None) -> dict[str, Any]:
     return {name: value for name, value in answer.items() if not names or name in ("id", *names)}
 
 
-class ListView(Mem0Call):
-    """All memories that are meant, newest first; or none of them any more."""
+class Listing(Mem0Call):
+    """All memories that are meant, newest first, a page at a time."""
 
-    @Method("mem0_list", Permission.READ, None, query=PageQuery, body=ListRequest)
-    def post(self) -> Response:
-        rows = narrowed(self.caller, self.body, self.now)
-        page, size, count = self.query["page"], self.query["page_size"], rows.count()
+    def page(self, given: Mapping[str, Any], page: int, size: int) -> dict[str, Any]:
+        """A page of the memories a request means, with how many there are and the addresses of its neighbours."""
+        rows = narrowed(self.caller, given, self.now)
+        count = rows.count()
         shown = list(rows.order_by("-created_at", "-id")[(page - 1) * size : page * size])
-        answers = [_chosen(answer, self.body.get("fields")) for answer in memory_answers(shown, self.caller)]
+        answers = [_chosen(answer, given.get("fields")) for answer in memory_answers(shown, self.caller)]
         before, after = (self._address(page - 1) if page > 1 else None), page * size < count
         following = self._address(page + 1) if after else None
-        return Response({"count": count, "next": following, "previous": before, "results": answers})
+        return {"count": count, "next": following, "previous": before, "results": answers}
 
     def _address(self, page: int) -> str:
         return replace_query_param(self.request.build_absolute_uri(), "page", str(page))
 
 
+class ListView(Listing):
+    """The list."""
+
+    @Mem0Method("mem0_list", Permission.READ, None, query=PageQuery, body=ListRequest)
+    def post(self) -> Response:
+        return Response(self.page(self.body, self.query["page"], self.query["page_size"]))
+
+
 MOST_DELETED, MOST_CHANGED = 500, 100
 
 
-class Changes(fields.StrictSerializer):
+class Changes(Tolerant):
     """New words, other metadata in place of the old, another end; null: none."""
 
     text = fields.Text(required=False, max_length=8_000)
@@ -271,7 +320,7 @@ class Changes(fields.StrictSerializer):
     timestamp = Unsupported()
 
 
-class NamedMemory(fields.StrictSerializer):
+class NamedMemory(Tolerant):
     """A memory by its id."""
 
     memory_id = fields.Text(max_length=100)
@@ -281,20 +330,20 @@ class NamedChanges(Changes, NamedMemory):
     """Changes of a memory."""
 
 
-class NamedMemories(fields.StrictSerializer):
+class NamedMemories(Tolerant):
     """Memories by their ids."""
 
     memories = serializers.ListField(child=NamedMemory(), allow_empty=False, max_length=MOST_DELETED)
 
 
-class ManyChanges(fields.StrictSerializer):
+class ManyChanges(Tolerant):
     """Changes of several memories."""
 
     memories = serializers.ListField(child=NamedChanges(), allow_empty=False, max_length=MOST_CHANGED)
 
 
-class DeleteQuery(fields.StrictSerializer):
-    """An older memory that was superseded does not come back when the newer one goes."""
+class DeleteQuery(Tolerant):
+    """A superseded memory does not come back when the newer one goes."""
 
     delete_linked = Ignored()
 
@@ -317,6 +366,11 @@ class OneMemory(Mem0Call):
         edit = entries.Edit(columns=columns, slots=slots)
         return entries.update(entry, edit, now=self.now, actor=self.caller.actor)
 
+    def take_out(self, entry: Entry) -> None:
+        """Take a memory out of use, and its copies with it."""
+        along, reach = entries.is_own_statement(entry), self.caller.may_reach
+        entries.expire_with_copies(entry, along=along, reach=reach, now=self.now, actor=self.caller.actor)
+
     def answer(self, entry: Entry) -> dict[str, Any]:
         return memory_answers([Entry.objects.get(pk=entry.pk, workspace_id=entry.workspace_id)], self.caller)[0]
 
@@ -324,26 +378,24 @@ class OneMemory(Mem0Call):
 class MemoryView(OneMemory):
     """Read a memory, change it, take it out of use."""
 
-    @Method("mem0_get", Permission.READ, None)
+    @Mem0Method("mem0_get", Permission.READ, None)
     def get(self, memory_id: str) -> Response:
         return Response(self.answer(self.entry(memory_id)))
 
-    @Method("mem0_update", Permission.WRITE, None, body=Changes)
+    @Mem0Method("mem0_update", Permission.WRITE, None, body=Changes)
     def put(self, memory_id: str) -> Response:
         return Response(self.answer(self.change(memory_id, self.body)))
 
-    @Method("mem0_delete", Permission.WRITE, None, query=DeleteQuery)
+    @Mem0Method("mem0_delete", Permission.WRITE, None, query=DeleteQuery)
     def delete(self, memory_id: str) -> Response:
-        entry = self.entry(memory_id)
-        along, reach = entries.is_own_statement(entry), self.caller.may_reach
-        entries.expire_with_copies(entry, along=along, reach=reach, now=self.now, actor=self.caller.actor)
+        self.take_out(self.entry(memory_id))
         return Response({"message": _("The memory is out of use.")})
 
 
 class HistoryView(OneMemory):
     """What became of a memory since it was added."""
 
-    @Method("mem0_history", Permission.READ, None)
+    @Mem0Method("mem0_history", Permission.READ, None)
     def get(self, memory_id: str) -> Response:
         return Response(history_answers(self.entry(memory_id), self.caller))
 
@@ -351,14 +403,14 @@ class HistoryView(OneMemory):
 class BatchView(OneMemory):
     """Several memories by their ids: all of them, or none."""
 
-    @Method("mem0_batch_update", Permission.WRITE, None, body=ManyChanges)
+    @Mem0Method("mem0_batch_update", Permission.WRITE, None, body=ManyChanges)
     def put(self) -> Response:
         with transaction.atomic():
             for given in self.body["memories"]:
                 self.change(given["memory_id"], given)
         return Response({"message": _("%(n)d memories are changed.") % {"n": len(self.body["memories"])}})
 
-    @Method("mem0_batch_delete", Permission.WRITE, None, body=NamedMemories)
+    @Mem0Method("mem0_batch_delete", Permission.WRITE, None, body=NamedMemories)
     def delete(self) -> Response:
         ids = {parsed_id(given["memory_id"]) for given in self.body["memories"]}
         rows = live_entries(self.caller, self.now).filter(uid__in=ids)

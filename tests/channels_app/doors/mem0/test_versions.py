@@ -1,0 +1,146 @@
+"""What mem0's former clients and its own server's clients send, and what they read of the answers."""
+
+import json
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from memories.models import Entry, Workspace
+from tests.conftest import make_key
+
+pytestmark = pytest.mark.django_db
+TEA = {"messages": [{"role": "user", "content": "I like tea"}], "user_id": "alice", "infer": False}
+
+
+class Wire:
+    """Requests below the address that clients are given, with a key as they show it."""
+
+    def __init__(self, key: str, header: str = "Token") -> None:
+        shown = {"HTTP_X_API_KEY": key} if header == "X-API-Key" else {"HTTP_AUTHORIZATION": f"{header} {key}"}
+        self._client = Client(**shown)
+
+    def __call__(self, method: str, path: str, body: Any = None) -> Any:
+        kind = {"content_type": "application/json"}
+        return self._client.generic(method, f"/api/mem0/{path}", "" if body is None else json.dumps(body), **kind)
+
+
+@pytest.fixture
+def wire(workspace: Workspace) -> Wire:
+    return Wire(make_key(workspace))
+
+
+def memories(answer: Any) -> list[str]:
+    assert answer.status_code == 200, answer.json()
+    rows = answer.json()
+    return [row["memory"] for row in (rows if isinstance(rows, list) else rows["results"])]
+
+
+def test_the_first_version_adds_lists_and_searches_with_bare_lists(wire: Wire) -> None:
+    added = wire("POST", "v1/memories/", TEA | {"output_format": "v1.1", "version": "v2"}).json()
+    assert added["results"][0]["memory"] == "I like tea" and added["status"] == "SUCCEEDED"
+    former = wire("POST", "v1/memories/", TEA | {"output_format": "v1.0"}).json()
+    assert former[0]["data"] == {"memory": "I like tea"} and former[0]["event"] == "NONE"
+    listed = wire("GET", "v1/memories/?user_id=alice&org_id=1&project_id=1")
+    assert isinstance(listed.json(), list) and memories(listed) == ["I like tea"]
+    page = wire("GET", "v1/memories/?user_id=alice&page=1&page_size=5").json()
+    assert (page["count"], page["next"], len(page["results"])) == (1, None, 1)
+    asked = {"query": "tea", "user_id": "alice", "limit": 3}
+    assert isinstance(wire("POST", "v1/memories/search/", asked).json(), list)
+    assert set(wire("POST", "v1/memories/search/", asked | {"output_format": "v1.1"}).json()) == {"results"}
+
+
+def test_the_second_version_lists_and_searches_by_filters_and_ids(wire: Wire) -> None:
+    wire("POST", "v1/memories/", TEA)
+    for body in ({"filters": {"AND": [{"user_id": "alice"}]}}, {"user_id": "alice"}, {"filters": {"userId": "alice"}}):
+        assert memories(wire("POST", "v2/memories/", body)) == ["I like tea"]
+        assert memories(wire("POST", "v2/memories/search/", {"query": "tea", **body})) == ["I like tea"]
+    page = wire("POST", "v2/memories/?page=1&page_size=1", {"user_id": "alice"}).json()
+    assert page["count"] == 1 and len(page["results"]) == 1
+
+
+def test_a_score_is_between_0_and_1(wire: Wire) -> None:
+    wire("POST", "v1/memories/", TEA)
+    (found,) = wire("POST", "v2/memories/search/", {"query": "I like tea", "user_id": "alice"}).json()
+    assert 0 < found["score"] <= 1
+
+
+def test_an_add_is_asked_about_by_its_event(wire: Wire, workspace: Workspace) -> None:
+    event = wire("POST", "v1/memories/", TEA).json()["event_id"]
+    told = wire("GET", f"v1/event/{event}/").json()
+    assert (told["status"], told["results"][0]["memory"]) == ("SUCCEEDED", "I like tea")
+    assert wire("GET", "v1/events/").json()["results"][0]["event_type"] == "ADD"
+    assert wire("GET", "v1/event/0190-0000/").status_code == 404
+    narrow = Wire(make_key(workspace, scope_patterns=["telegram:*"]))
+    assert narrow("GET", f"v1/event/{event}/").status_code == 404
+
+
+def test_fields_that_change_nothing_are_taken_and_named(wire: Wire) -> None:
+    body = TEA | {"source": "PIPECAT", "enable_graph": True, "org_id": "x", "new line\n": 1}
+    answer = wire("POST", "v1/memories/", body)
+    assert answer.status_code == 200
+    named = answer["X-Memplatform-Ignored"].split(", ")
+    assert {"source", "org_id", "enable_graph"} <= set(named) and "\n" not in answer["X-Memplatform-Ignored"]
+    assert "X-Memplatform-Ignored" not in wire("POST", "v1/memories/", TEA)
+
+
+def test_what_might_have_narrowed_a_deletion_is_no_field_to_leave_out(wire: Wire) -> None:
+    wire("POST", "v1/memories/", TEA)
+    refused = wire("DELETE", "v1/memories/?user_id=alice&run=r1&org_id=1")
+    assert refused.status_code == 400 and refused.json()["errors"][0]["attr"] == "run"
+    assert Entry.objects.live().count() == 1
+
+
+def test_after_a_memory_is_cleared_the_same_is_remembered_again(wire: Wire) -> None:
+    said = {"messages": [{"role": "user", "content": "I moved to Hangzhou"}], "user_id": "alice"}
+    for clear in ("v1/memories/?user_id=alice&org_id=1", "v2/entities/user/alice/", "v1/entities/user/user_id:alice/"):
+        wire("POST", "v1/memories/", said)
+        assert len(memories(wire("GET", "v1/memories/?user_id=alice"))) == 1
+        assert wire("DELETE", clear).status_code == 200
+        assert memories(wire("GET", "v1/memories/?user_id=alice")) == []
+
+
+def test_two_users_speak_with_one_agent(wire: Wire) -> None:
+    for user in ("alice", "bob"):
+        body = TEA | {"user_id": user, "agent_id": "waiter", "infer": True}
+        assert wire("POST", "v1/memories/", body).status_code == 200
+    assert len(memories(wire("POST", "v2/memories/", {"user_id": "bob", "agent_id": "waiter"}))) == 1
+
+
+def test_a_project_is_the_workspace(wire: Wire, workspace: Workspace) -> None:
+    project = "api/v1/orgs/organizations/1/projects/1/"
+    assert wire("GET", project).json()["name"] == workspace.name
+    assert set(wire("GET", f"{project}?fields=name&fields=custom_categories").json()) == {"name", "custom_categories"}
+    assert wire("PATCH", project, {"enable_graph": True}).status_code == 200
+    assert wire("PATCH", project, {"custom_instructions": "Only food."}).status_code == 501
+
+
+@pytest.mark.parametrize("header", ["X-API-Key", "Bearer", "Token"])
+def test_the_servers_routes_do_what_the_platforms_do(workspace: Workspace, header: str) -> None:
+    wire = Wire(make_key(workspace), header)
+    (added,) = wire("POST", "memories", TEA).json()["results"]
+    assert memories(wire("GET", "memories?user_id=alice")) == ["I like tea"]
+    assert memories(wire("POST", "search", {"query": "tea", "user_id": "alice"})) == ["I like tea"]
+    one = f"memories/{added['id']}"
+    for name, text in (("text", "I like milk"), ("data", "I like beer"), ("memory", "I like wine")):
+        assert wire("PUT", one, {name: text}).status_code == 200
+        assert wire("GET", one).json()["memory"] == text
+    assert [step["event"] for step in wire("GET", f"{one}/history").json()] == ["ADD", "UPDATE", "UPDATE", "UPDATE"]
+    assert wire("DELETE", one).status_code == 200 and wire("GET", one).status_code == 404
+    wire("POST", "memories", TEA | {"user_id": "bob"})
+    assert wire("DELETE", "memories?user_id=bob").status_code == 200
+    wire("POST", "memories", TEA | {"user_id": "carol"})
+    wire("POST", "memories", TEA | {"user_id": None, "agent_id": "waiter"})
+    assert wire("POST", "reset").status_code == 200
+    assert not Entry.objects.live().exists()
+
+
+def test_an_unknown_key_in_its_header_is_refused(workspace: Workspace) -> None:
+    assert Wire("mp_unknown", "X-API-Key")("GET", "memories?user_id=alice").status_code == 401
+
+
+def test_images_are_refused_as_mem0_writes_them(wire: Wire) -> None:
+    image = {"type": "image_url", "image_url": {"url": "https://example.org/a.png"}}
+    for content in (image, [image]):
+        body = TEA | {"messages": [{"role": "user", "content": content}]}
+        assert wire("POST", "v1/memories/", body).status_code == 501

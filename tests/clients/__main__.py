@@ -1,0 +1,72 @@
+"""`python -m tests.clients` (`make clients`): other people's clients, unmodified, against a platform of their own.
+
+Each is installed once, below `.clients/`, and makes all its calls; the table is docs/reference/clients.md.
+"""
+
+import os
+import sys
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tests.clients.environments import Client
+
+PAGE = "docs/reference/clients.md"
+HEAD = """# Clients that are not ours
+
+Other people's packages, as they are installed, against a running platform: each makes every call it has that means
+something here. Written by `make clients`, which installs them below `.clients/` and runs them; not by hand.
+
+| client | version | calls | pass | what does not |
+|---|---|---|---|---|
+"""
+
+
+def main() -> int:
+    """Run all of them, or those whose names are given, and write the table."""
+    from benchmarks import ground
+    from tests import ROOT
+    from tests.clients.environments import CLIENTS, OWN_FAULTS
+
+    wanted = [client for client in CLIENTS if not sys.argv[1:] or client.name in sys.argv[1:]]
+    lines, wrong = [], 0
+    with ground.folder() as data, ground.platform(data) as house, tempfile.TemporaryDirectory() as home:
+        key = (house.data / "credentials" / "bot-key").read_text()
+        for client in wanted:
+            if client.needs:
+                print(f"{client.name} {client.version}: left out, {client.needs} is not installed")
+                continue
+            client.install()
+            calls = client.calls(f"http://127.0.0.1:{house.port}", key, Path(home))
+            lines.append(row(client, calls, OWN_FAULTS))
+            print(lines[-1], flush=True)
+            for name, outcome in calls.items():
+                if outcome != "ok":
+                    print(f"    {name}: {outcome}")
+            wrong += sum(
+                outcome != "ok" and (client.name, client.version, name) not in OWN_FAULTS
+                for name, outcome in calls.items()
+            )
+    if len(wanted) == len(lines) == len(CLIENTS):
+        (ROOT / PAGE).write_text(HEAD + "\n".join(lines) + "\n", encoding="utf-8")
+    return int(wrong > 0)
+
+
+def row(client: "Client", calls: Mapping[str, str], own_faults: Mapping[tuple[str, str, str], str]) -> str:
+    """The line of a client in the table."""
+    name, version = client.name, client.version
+    kind = " (npm)" if client.npm else ""
+    failed = {call: outcome for call, outcome in calls.items() if outcome != "ok"}
+    reasons = {call: own_faults.get((name, version, call), text.partition(":")[0]) for call, text in failed.items()}
+    why = "; ".join(f"`{call}`: {reason}" for call, reason in reasons.items())
+    return f"| {name}{kind} | {version} | {len(calls)} | {len(calls) - len(failed)} | {why} |"
+
+
+if __name__ == "__main__":
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "memplatform.settings")
+    import django
+
+    django.setup()
+    sys.exit(main())

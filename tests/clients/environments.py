@@ -1,0 +1,90 @@
+"""Packages other people wrote, as they are installed, each in a folder of its own under `.clients/`, made once."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tests import ROOT
+
+FOLDER = ROOT / ".clients"
+HERE = Path(__file__).parent
+INSTALL_SECONDS, CALL_SECONDS = 300, 180
+
+
+@dataclass(frozen=True)
+class Client:
+    """A package of a version, and the script that makes its calls: `script HOST KEY FOLDER` prints one JSON object."""
+
+    name: str
+    version: str
+    script: str  # below this folder
+    door: str = "/api/mem0"  # what the client is given as its host, below the platform's address
+    npm: bool = False
+    alone: bool = True  # installed with what it needs; else beside the project's own packages
+
+    @property
+    def folder(self) -> Path:
+        """Where it is installed."""
+        return FOLDER / f"{'npm' if self.npm else 'python'}-{self.name.replace('/', '-')}-{self.version}"
+
+    @property
+    def needs(self) -> str | None:
+        """The program it needs and this machine has not; None: nothing is missing."""
+        return "node" if self.npm and not (shutil.which("node") and shutil.which("npm")) else None
+
+    def install(self) -> None:
+        """Install it, unless it is installed. Raises CalledProcessError."""
+        done = self.folder / "done"
+        if done.exists():
+            return
+        shutil.rmtree(self.folder, ignore_errors=True)
+        self.folder.mkdir(parents=True)
+        if self.npm:
+            (self.folder / "package.json").write_text("{}")
+            options = ("--silent", "--no-audit", "--no-fund", "--ignore-scripts", "--legacy-peer-deps")
+            command = ["npm", "install", *options, f"{self.name}@{self.version}"]
+        else:
+            options = () if self.alone else ("--no-deps",)
+            pip = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+            command = [*pip, *options, "--target", str(self.folder), f"{self.name}=={self.version}"]
+        subprocess.run(command, cwd=self.folder, check=True, timeout=INSTALL_SECONDS, capture_output=True)
+        done.touch()
+
+    def calls(self, platform: str, key: str, home: Path) -> Mapping[str, str]:
+        """What became of each of its calls to a running platform: «ok», or what went wrong."""
+        script = HERE / self.script
+        program = ["node"] if self.npm else [sys.executable]
+        environment = {"PATH": os.environ["PATH"], "HOME": str(home), "MEM0_TELEMETRY": "False", "MEM0_DIR": str(home)}
+        if not self.npm:
+            environment["PYTHONPATH"] = str(self.folder)
+        ran = subprocess.run(
+            [*program, str(script), f"{platform}{self.door}", key, str(self.folder)],
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=CALL_SECONDS,
+        )
+        if ran.returncode or not ran.stdout.strip():
+            raise RuntimeError(f"{self.name} {self.version}: {ran.stderr[-2_000:]}")
+        answer: Any = json.loads(ran.stdout.strip().splitlines()[-1])
+        assert answer["version"] == self.version, answer["version"]
+        return dict(answer["calls"])
+
+
+MEM0_PYTHON = tuple(
+    Client("mem0ai", version, "mem0/calls.py", alone=False) for version in ("0.1.118", "1.0.11", "2.2.1")
+)
+MEM0_NPM = tuple(Client("mem0ai", version, "mem0/calls.mjs", npm=True) for version in ("2.4.6", "3.3.1"))
+MEM0_CLI = Client("mem0-cli", "0.2.13", "mem0/cli.py")
+CLIENTS = (*MEM0_PYTHON, *MEM0_NPM, MEM0_CLI)
+#: What goes wrong in a client itself, whatever it calls.
+OWN_FAULTS = {
+    ("mem0ai", "0.1.118", "feedback"): "the client raises TypeError after the answer, in its telemetry",
+    ("mem0ai", "1.0.11", "feedback"): "the client raises TypeError after the answer, in its telemetry",
+}
