@@ -194,6 +194,6 @@ def test_of_sixty_questions_about_days_nearly_all_are_answered_with_the_day(talk
 
 
 def talk_of_weeks(talk: Talk) -> None:
-    for content, at in diary.said():
+    for content, at in diary.diary_lines():
         if at > diary.ASKED - timedelta(days=28):
             talk.say(content, at=at)
