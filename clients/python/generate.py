@@ -1,4 +1,4 @@
-"""Writes types.py and calls.py of the client from the platform's OpenAPI description.
+"""Writes types.py and calls.py of the client from the platform's OpenAPI description, and those of TypeScript.
 
 python manage.py spectacular --format openapi-json | python clients/python/generate.py
 """
@@ -15,6 +15,7 @@ from typing import Any
 
 Schema = dict[str, Any]
 TARGET = Path(__file__).parent / "memplatform_client"
+TYPESCRIPT = Path(__file__).parent.parent / "typescript" / "generate_typescript.py"
 NOTE = "Made by generate.py from the API's description."
 TYPES = f'''"""What calls take and answer. {NOTE}"""
 
@@ -57,8 +58,10 @@ LINES = "application/x-ndjson"
 
 
 def main() -> None:
-    for name, text in generated(json.load(sys.stdin)).items():
+    description = sys.stdin.read()
+    for name, text in generated(json.loads(description)).items():
         (TARGET / name).write_text(text)
+    subprocess.run([sys.executable, TYPESCRIPT], input=description, text=True, check=True)
 
 
 def generated(schema: Schema) -> dict[str, str]:

@@ -74,12 +74,12 @@ def types(schema: Schema) -> str:
 def interface_of(name: str, shape: Schema) -> str:
     """An object by its fields, each with what its description says."""
     times = TIMES if shape.get("additionalProperties") is False else "string"  # what the platform reads is strict
-    needed = shape.get("required", ())
+    required = shape.get("required", ())
     lines = [documented(shape.get("description", "")), f"export interface {name} {{"]
     for field, value in shape["properties"].items():
         if value.get("description"):
             lines.append(textwrap.indent(documented(value["description"]), "  "))
-        lines.append(f"  {field}{'' if field in needed else '?'}: {kind_of(value, times)};")
+        lines.append(f"  {field}{'' if field in required else '?'}: {kind_of(value, times)};")
     if shape.get("additionalProperties") == {}:
         lines.append("  [name: string]: unknown;")
     return "\n".join([line for line in lines if line] + ["}\n"])
@@ -132,8 +132,8 @@ def described(method: str, path: str, call: Schema, pages: dict[str, str]) -> st
     template = f"at`{path.replace('{', '${')}`" if "{" in path else json.dumps(path)
     sent = [f"method: {json.dumps(method)}", f"path: {template}"]
     if body := body_of(call):
-        is_needed = call["requestBody"].get("required")
-        arguments.append(f"body: types.{body}{'' if is_needed else ' = {}'}")
+        is_required = call["requestBody"].get("required")
+        arguments.append(f"body: types.{body}{'' if is_required else ' = {}'}")
         sent.append("body")
     if query_of(call):
         is_by_slots = call["operationId"] == BY_SLOTS

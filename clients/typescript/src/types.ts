@@ -1376,16 +1376,18 @@ export interface SavedLineAnswer {
   entry: string | null;
   scope: string;
   /**
-   * `brought_back`: people had taken these words out before. `pending`: in the file, indexed later.
+   * `brought_back`: people had taken these words out before. `pending`: in the file, indexed later. `known`: a
+   * line says so already; nothing was added.
    * * `created` - created
    * * `brought_back` - brought_back
    * * `pending` - pending
+   * * `known` - known
    */
   outcome: SavedOutcome;
   degraded: string[];
 }
 
-export type SavedOutcome = "created" | "brought_back" | "pending";
+export type SavedOutcome = "created" | "brought_back" | "pending" | "known";
 
 export type ScopeKindEnum = "user" | "chat";
 

@@ -70,9 +70,9 @@ for (const [status, body, kind] of [
 ] as const) {
   test(`${status} will not change, and is not tried again`, async () => {
     const { url, asked } = await platform({ status, body, headers: { Location: "http://127.0.0.1:9/elsewhere" } });
-    const told = await new Client("mp_key", url).takeTurn({ address, user: "hello" }).catch((error: unknown) => error);
-    assert.equal((told as Error).constructor, kind);
-    assert.equal((told as Error).name, kind.name);
+    const error = await new Client("mp_key", url).takeTurn({ address, user: "hello" }).catch((reason: unknown) => reason);
+    assert.equal((error as Error).constructor, kind);
+    assert.equal((error as Error).name, kind.name);
     assert.equal(asked.length, 1);
   });
 }

@@ -28,6 +28,6 @@ def test_both_clients_have_the_same_errors() -> None:
 
 
 def test_the_client_is_made_from_the_api_as_it_is() -> None:
-    command = "manage.py spectacular --format openapi-json | python clients/typescript/generate_typescript.py"
+    command = "manage.py spectacular --format openapi-json | python clients/python/generate.py"
     for file, text in generate_typescript.generated(description()).items():
         assert (generate_typescript.TARGET / file).read_text() == text, command
