@@ -1,0 +1,157 @@
+"""What a person does with `memplatform`, against the running platform."""
+
+import json
+import stat
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.utils import timezone
+from memplatform_client.cli.commands import memplatform
+
+from memories.models import Entry
+from memplatform.operations.models import Heartbeat
+from tests import ROOT
+from tests.clients.command_line.conftest import Person
+
+pytestmark = [pytest.mark.thorough, pytest.mark.django_db(transaction=True)]
+
+
+def test_what_is_remembered_is_answered_and_found(person: Person) -> None:
+    remembered = person("remember", "My", "bakery", "is", "closed", "on", "Mondays")
+    assert (remembered.code, remembered.output.split(": ")[0]) == (0, "Remembered")
+    again = person("remember", "-", typed="My bakery is closed on Mondays\n")
+    assert again.output == remembered.output.replace("Remembered", "That is known already")
+    answer = person("ask", "On which day is my bakery closed?")
+    assert (answer.code, answer.output.splitlines()[0]) == (0, "My bakery is closed on Mondays")
+    uid = remembered.output.split(": ")[1].strip()
+    assert f"entries/{uid}" in person("search", "bakery", "--mode", "keyword").output
+    assert person("search", "bakery", "--json").json["results"][0]["snippet"] == "My bakery is closed on Mondays"
+    nothing = person("search", "zeppelin", "--mode", "keyword")
+    assert (nothing.code, nothing.output, nothing.errors) == (1, "", "Error: Nothing was found.\n")
+
+
+def test_what_is_forgotten_is_named_by_its_id_and_comes_back(person: Person) -> None:
+    uid = person("remember", "The port is 8080", "--pin", "--json").json["id"]
+    by_words = person("forget", "port", "8080")
+    assert by_words.code == 2 and uid in by_words.errors and "Nothing was forgotten" in by_words.errors
+    assert Entry.objects.get(uid=uid).expired_at is None
+    forgotten = person("forget", uid)
+    assert forgotten.output == f"Forgotten: The port is 8080\nTo bring it back: memplatform forget --undo {uid}\n"
+    assert Entry.objects.get(uid=uid).expired_at
+    assert person("forget", "--undo", uid).output == "Known again: The port is 8080\n"
+    assert Entry.objects.get(uid=uid).expired_at is None
+    assert person("forget", "--undo", "the", "port").code == 2
+
+
+def test_at_a_terminal_one_is_asked_which_memory_is_to_be_forgotten(person: Person) -> None:
+    person("remember", "The port is 8080")
+    code, screen = person.at_a_terminal("forget", "port", typed="0\n")
+    assert code == 0 and "1. The port is 8080" in screen and Entry.objects.get().expired_at is None
+    code, screen = person.at_a_terminal("forget", "port", typed="1\n")
+    assert code == 0 and "Forgotten: The port is 8080" in screen and Entry.objects.get().expired_at
+
+
+def test_a_file_is_brought_in_once_and_taken_back_alone(person: Person, tmp_path: Path) -> None:
+    person("remember", "My dog is called Rex")
+    file = tmp_path / "notes.md"
+    file.write_text(
+        "# Home\n- My dog is called Rex\n- My sister is called Lena\n- My sister is called Lena\n1. 我住在杭州\n"
+    )
+    shown = person("import", str(file), "--dry-run", "--json").json
+    assert [memory["content"] for memory in shown["memories"]] == [
+        "My dog is called Rex",
+        "My sister is called Lena",
+        "我住在杭州",
+    ]
+    assert shown["left_out"] == {"headings and marks": 1, "twice in the file": 1}
+    assert Entry.objects.count() == 1
+    first = person("import", str(file), "--json").json
+    assert (first["new"], first["known"], first["refused"]) == (2, 1, 0)
+    second = person("import", str(file), "--json").json
+    assert (second["new"], second["known"]) == (0, 3)
+    assert person("import", "--undo", second["run"]).code == 1
+    assert "Taken back by the batch" in person("import", "--undo", first["run"]).output
+    in_use = Entry.objects.filter(archived_at=None).values_list("content", flat=True)
+    assert list(in_use) == ["My dog is called Rex"]
+
+
+def test_an_export_comes_back_with_its_kinds_and_times(person: Person, tmp_path: Path) -> None:
+    person("remember", "The boat is called Wren")
+    file = tmp_path / "memory.jsonl"
+    assert "records written" in person("export", "-o", str(file)).output
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    records = [json.loads(line) for line in file.read_text().splitlines()]
+    assert (records[0]["record"], records[-1]["record"]) == ("export", "end")
+    entry = Entry.objects.get()
+    shown = person("import", str(file), "--scope", "web:default:direct_local", "--dry-run", "--json").json
+    assert [(memory["content"], memory["type"]) for memory in shown["memories"]] == [(entry.content, entry.type)]
+    assert shown["memories"][0]["at"] == entry.stated_at.isoformat()
+    printed = person("export", "--all", "--history").output.splitlines()
+    assert json.loads(printed[-1])["record"] == "end"
+
+
+def test_an_export_that_is_refused_leaves_no_file(person: Person, tmp_path: Path, key_for: Callable[..., str]) -> None:
+    file = tmp_path / "memory.jsonl"
+    file.write_text("the last one\n")
+    refused = person("export", "-o", str(file), "--key", key_for("read", "write"))
+    assert refused.code == 3 and "Ask an operator" in refused.errors
+    assert file.read_text() == "the last one\n"
+    assert [one.name for one in tmp_path.iterdir()] == ["memory.jsonl"]
+
+
+@pytest.mark.parametrize(
+    ("text", "memories"),
+    [
+        ('{"results": [{"memory": "likes tea"}, {"memory": ""}]}', ["likes tea"]),
+        ('["likes tea", {"text": "has a dog"}]', ["likes tea", "has a dog"]),
+        ('{"content": "likes tea"}\n{"content": "has a dog", "archived_at": "2026-01-01T00:00:00Z"}\n', ["likes tea"]),
+        ("\ufefflikes tea\r\n\r\n* has a dog\n", ["likes tea", "has a dog"]),
+    ],
+)
+def test_the_form_of_a_file_is_seen_by_what_stands_in_it(
+    person: Person, tmp_path: Path, text: str, memories: list[str]
+) -> None:
+    file = tmp_path / "memories"
+    file.write_text(text)
+    shown = person("import", str(file), "--dry-run", "--json").json
+    assert [memory["content"] for memory in shown["memories"]] == memories
+
+
+@pytest.mark.parametrize("text", ['{"users": 3}', "", '{"content": "one"}\n{"content": \n', "\x00\xff"])
+def test_a_file_that_holds_no_memories_is_refused_with_what_is_read(person: Person, tmp_path: Path, text: str) -> None:
+    file = tmp_path / "memories"
+    file.write_bytes(text.encode("latin-1"))
+    refused = person("import", str(file))
+    assert refused.code == 1 and str(file) in refused.errors or "Line 2 is no JSON" in refused.errors
+    assert Entry.objects.count() == 0
+
+
+def test_a_memory_moves_no_cursor(person: Person) -> None:
+    person("remember", "The sign says \x1b[2Jempty \u202eback")
+    answer = person("ask", "what does the sign say?")
+    assert "The sign says \ufffd[2Jempty \ufffdback" in answer.output
+    assert person("ask", "what does the sign say?", "--json").json["memories"][0]["content"].count("\x1b") == 1
+
+
+def test_the_status_names_the_platform_the_scope_and_what_was_kept_last(person: Person, live_server: Any) -> None:
+    asleep = person("status")
+    assert asleep.code == 4 and f"{live_server.url}: It is not ready to answer. (embedder, worker)" in asleep.output
+    assert "Scope: main" in asleep.output and "Nothing is kept" in asleep.output
+    now = timezone.now()
+    for name in ("web", "embedder", "worker"):
+        Heartbeat.objects.create(name=name, pid=1, started_at=now, beat_at=now)
+    person("remember", "The port is 8080")
+    awake = person("status")
+    assert awake.code == 0 and "Everything runs" in awake.output
+    assert awake.output.splitlines()[-1].endswith("The port is 8080")
+    assert person("status", "--json").json["newest"]["content"] == "The port is 8080"
+
+
+def test_the_page_names_every_command_and_every_flag() -> None:
+    page = (ROOT / "docs/howto/command-line.md").read_text()
+    for name, command in memplatform.commands.items():
+        assert f"memplatform {name}" in page
+        flags = [flag for parameter in command.params for flag in parameter.opts if flag.startswith("--")]
+        assert [flag for flag in flags if f"`{flag}" not in page and f" {flag}" not in page] == [], name
