@@ -304,7 +304,7 @@ def _locked(entry: Entry, actor: str, expected_version: int | None) -> Iterator[
 
 
 def mark_read(workspace_id: int, messages: Mapping[str, datetime], *, now: datetime) -> int:
-    """Note of the turns that rest on these messages, by when they were said, that a model drew facts from them (A9).
+    """Note of the turns that rest on these messages, by their time, that a model drew facts from them (A9).
 
     From here on they have the term of a turn; before, what they say stands nowhere else. A turn is made of the first of
     its messages, so that only those since then are read.

@@ -236,7 +236,7 @@ def notes_of_days(scope: Scope, events: Sequence[int]) -> list[int]:
 def rollback(scope: Scope, events: Sequence[int], *, of: int, by: int, force: bool, now: datetime) -> BulkOutcome:
     """Put events back as they were before batch `of`; one that it wrote is taken out of use.
 
-    A note the batch did not touch was made of what it told: it is taken out of use, and the night writes it anew of
+    A note the batch did not touch was made of its events: it is taken out of use, and the night writes it anew of
     what is left of its day. Events changed since by anything but the undo, batch `by`, are skipped unless `force`.
     Inside the caller's transaction.
     """

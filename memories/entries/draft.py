@@ -98,7 +98,7 @@ class Draft(UnscopedDraft):
 
 
 def serialize(draft: UnscopedDraft) -> dict[str, Any]:
-    """A draft as JSON, without its scope; how it is verified, and its file, only where that is known."""
+    """A draft as JSON, without its scope; how it is verified, and its file, only where there is one."""
     values = {field.name: getattr(draft, field.name) for field in fields(UnscopedDraft)}
     for name in ("names", "verification", "evidence", "path", "line_from", "line_to", "heading"):
         if not values[name]:

@@ -316,7 +316,7 @@ class EchoCandidate:
 
     @property
     def echo(self) -> Echo:
-        """What of it tells nothing new, by all that is known of it so far."""
+        """What of it tells nothing new, as far as it was compared."""
         if self.sides is None:
             return Echo.NONE
         user, answer = self.sides

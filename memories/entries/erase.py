@@ -1,4 +1,4 @@
-"""Removing what an erased person said or caused: entries and days for good, with everything kept of them (F7).
+"""Removing an erased person's words and what they caused: entries and days for good, with all kept of them (F7).
 
 The one exception to «nothing is destroyed by a machine»: an operator ordered it. Inside the caller's transaction.
 """
@@ -56,7 +56,7 @@ def erase_entries(workspace_id: int, entries: Collection[int], *, now: datetime)
             cursor.execute(statement, {"entries": erased, "workspace": workspace_id})
             hanging.append((model, [row[0] for row in cursor.fetchall()]))
 
-    # what others said and what had been merged into something that goes is in use again
+    # the words of others and what had been merged into something that goes is in use again
     merged = Link.objects.filter(workspace_id=workspace_id, kind=LinkKind.MERGED_FROM, from_entry__in=erased)
     sources = set(merged.exclude(to_entry__in=erased).values_list("to_entry_id", flat=True))
     sources_of_erased = Entry.objects.filter(workspace_id=workspace_id, pk__in=sources, superseded_by__in=[*erased])

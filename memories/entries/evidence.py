@@ -45,7 +45,7 @@ def inherit(keeper: Entry, merged: Sequence[Entry]) -> None:
 
 
 def evidence_of(entries: Collection[int], workspace_id: int) -> dict[int, list[Evidence]]:
-    """The quotes of entries in the order they were said; none of a redacted message, or of a day's note gone since.
+    """The quotes of entries in the order of their messages; none of a redacted message, or of a day's note gone since.
 
     One statement, none of nothing, another where days are quoted.
     """

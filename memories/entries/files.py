@@ -135,7 +135,7 @@ def _by_path(entries: Iterable[Entry]) -> dict[str, list[Entry]]:
     return by_path
 
 
-#: What is told of a day with this source is its note: nothing else has it.
+#: The event of a day with this source is its note: nothing else has it.
 DAY_NOTE = Source.COMPRESSION
 Place = tuple[int, date]  # the scope and the day
 

@@ -297,7 +297,7 @@ class _Past:
     def _derive(self, changed: set[int], beside: set[int]) -> None:
         """Count the scopes anew, and make the search rows of what was not as it is, and of what stands beside it."""
         stale = changed | beside | _with_relatives(changed)
-        # what was made since is known to the stored table alone
+        # what was made since is in the stored table alone
         places = ((self.schema, changed), ("pg_temp", stale))
         touched = {pk for schema, ids in places for (pk,) in self._run(_SCOPES_OF.format(schema=schema), ids=[*ids])}
         for scope in Scope.objects.filter(pk__in=touched):

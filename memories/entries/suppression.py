@@ -218,7 +218,7 @@ def lift_suppression(scope: Scope, content: str, *, now: datetime, actor: str) -
 
 
 SECRET = "erasure"  # noqa: S105 (the name of it)
-#: Different terms by which a text is told from what anybody might say.
+#: Different terms that set a text apart from what anybody might say.
 TELLING = 4
 _LOCK = 7_305_121  # any number nobody else uses
 _WORDS, _ORIGIN, _MESSAGE = "words", "origin", "message"
@@ -281,7 +281,7 @@ def tombstones_among(workspace_id: int, digests: Iterable[str]) -> set[str]:
 
 
 def is_telling(content: str) -> bool:
-    """Whether a text is known by its words alone: not everybody says it."""
+    """Whether its words alone set a text apart: not everybody says it."""
     return len(text.terms(content)) >= TELLING
 
 

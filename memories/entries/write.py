@@ -63,7 +63,7 @@ class WriteContext:
 
 
 def begin_write(writes: Sequence[PendingWrite]) -> WriteContext:
-    """Lock the scopes of drafts of one workspace and read what is known of them. Raises ScopeFrozen."""
+    """Lock the scopes of drafts of one workspace and read all a write has to know of them. Raises ScopeFrozen."""
     workspace = writes[0].draft.scope.workspace_id
     parameters: dict[str, Any] = {
         "kind": SCOPE_LOCK,

@@ -64,7 +64,7 @@ def asks_to_keep(message: str) -> bool:
 
 
 def names_what(message: str) -> bool:
-    """Whether a request says itself what is to be kept; «please remember that» is about what was said before."""
+    """Whether a request says itself what is to be kept; «please remember that» is about the messages before."""
     words = text.words(" ".join(_plain_sentences(message)))
     return not all(_NOTHING_NAMED_CHARS.issuperset(word) if has_han(word) else word in _NOTHING_NAMED for word in words)
 

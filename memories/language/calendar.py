@@ -1,4 +1,4 @@
-"""The stretches of time a text names: dates of the calendar, and times counted from the day it is said (C5, D5).
+"""The stretches of time a text names: dates of the calendar, and times counted from the day of the text (C5, D5).
 
 Pure arithmetic on local days: no clock, no zone. «recently», 最近, 上次 name no days and are left alone. Patterns are
 tried in order, and what one matches is taken out of the text, so that «6 May 2023» is not «May» as well.

@@ -195,7 +195,7 @@ def outdates(newer: str, line: str) -> bool:
 
 MOST_CHARS = 160  # what is longer is no statement about one thing
 MOST_OTHER_WORDS = 3  # a statement that denies another may hold besides
-FEW_WORDS, FEW_CHARACTERS = 14, 24  # of a text that takes back what was said just before it
+FEW_WORDS, FEW_CHARACTERS = 14, 24  # of a text that takes back the one just before it
 
 _TAKEN_BACK = pattern("statement", "taken_back", re.IGNORECASE)
 _SURELY_TAKEN_BACK = pattern("statement", "surely_taken_back", re.IGNORECASE)
@@ -223,7 +223,7 @@ def _corrects(newer: str, older: str) -> bool:
 
 
 def contests(one: str, other: str) -> bool:
-    """Whether two texts say of the same thing what can hardly both be true, whichever was said first."""
+    """Whether two texts say of the same thing what can hardly both be true, whichever came first."""
     if max(len(one), len(other)) > MOST_CHARS:
         return False
     pairs = product(read(one).sure_sentences, read(other).sure_sentences)
@@ -253,7 +253,7 @@ def contests_answer(answer: str, question: str, statement: str) -> bool:
 
 
 def may_take_back(message: str) -> bool:
-    """Whether a text is of the kind that takes back what was said just before it."""
+    """Whether a text is of the kind that takes back the one just before it."""
     first = next(iter(spoken_sentences(message)), "")
     return (
         bool(_TAKEN_BACK.search(first))

@@ -176,7 +176,7 @@ def _known(words: tuple[str, ...], names: frozenset[str]) -> list[str]:
 
 @lru_cache(maxsize=4_096)
 def _cut(word: str) -> tuple[str, ...]:
-    """A Chinese word that is made of known ones, as these: 特别喜爱; any other as it is."""
+    """A Chinese word that is made of others of the lists, as these: 特别喜爱; any other as it is."""
     plain = _WEEK.sub("周", word)
     if plain in _CHINESE_GROUPS or not _CUT_CHARS <= len(plain) <= _MOST_CUT or not has_han(plain):
         return (_CHINESE_GROUPS.get(plain, plain),)
@@ -314,7 +314,7 @@ class Likeness(Enum):
     """What a new text is beside an old one."""
 
     SAME = "same"  # the same words
-    ALIKE = "alike"  # one memory, said a little differently
+    ALIKE = "alike"  # one memory, worded a little differently
     APART = "apart"  # nearly the same words, but what differs matters
     OTHER = "other"  # different texts
 
@@ -336,7 +336,7 @@ class _Read:
     clauses: tuple[str, ...]
 
     def fillers_beside(self, other: "_Read") -> int:
-        """How many words that say nothing, or no more than is said, only one of them has."""
+        """How many words that say nothing, or no more than the rest says, only one of them has."""
         own, others = self.fillers + self.universals, other.fillers + other.universals
         return ((own - others) + (others - own)).total()
 
@@ -536,7 +536,7 @@ def _within(words: list[str], alone: frozenset[str]) -> list[str]:
 
 
 def _phrase(words: list[str], phrases: frozenset[str], *, backwards: bool = False) -> int:
-    """Of how many words the longest known phrase is that these begin with; 0: none."""
+    """Of how many words the longest of these phrases is that the words begin with; 0: none."""
     for size in range(min(_PHRASE_WORDS, len(words)), 0, -1):
         phrase = words[:size][::-1] if backwards else words[:size]
         if "_".join(phrase) in phrases or "".join(phrase) in phrases:

@@ -1,6 +1,6 @@
-"""The names people go by, learnt from what is said; and what in a text looks like a name or a number (D1).
+"""The names people go by, learnt from their messages; and what in a text looks like a name or a number (D1).
 
-By rules, in Chinese and English. Learnt are pairs: a name somebody is called by, and the name they are known under. A
+By rules, in Chinese and English. Learnt are pairs: a name somebody is called by, and the name they go under. A
 rule wants a phrase that names («call me», «外号是») and, behind it, what looks like a name; better none is learnt than
 a wrong one. Where two texts are compared it is the other way round: what is taken for a name too often only keeps two
 memories apart.
@@ -43,7 +43,7 @@ _OF_ONESELF = [
     re.compile(rf"\bI(?:['’]m| am) (?:called|named|known as) {EN_NAME}"),
     re.compile(rf"\bI (?:usually |also )?go by {_EN_ONE}"),
 ]
-#: Each pair: which group is the name that is learnt, which the known one.
+#: Each pair: which group is the name that is learnt, which the other one.
 _OF_ANOTHER = [
     (
         re.compile(
@@ -89,7 +89,7 @@ def simplify(content: str) -> str:
 
 
 def learn(content: str, speaker: str) -> dict[str, str]:
-    """The names a text teaches, folded, and whom each means; `speaker` said it, or the user's side of it."""
+    """The names a text teaches, folded, and whom each means; `speaker` wrote it, or the user's side of it."""
     own_words = own_side(content)[:LOOK_CHARS]
     if _TRIGGER.search(own_words) is None:
         return {}
@@ -117,7 +117,7 @@ def introduced(content: str) -> set[str]:
 
 
 def own_side(content: str) -> str:
-    """What the person said of a turn: a bot that introduces itself teaches nothing about the user."""
+    """The person's side of a turn: a bot that introduces itself teaches nothing about the user."""
     sides = re.split(r"^(User|Assistant): ", content, flags=re.MULTILINE)
     if len(sides) == 1:
         return content

@@ -175,7 +175,7 @@ class People:
 
     @cached_property
     def _possessors(self) -> re.Pattern[str]:
-        """Whose relation is spoken of: of «Amy's roommate» nothing is said of Amy."""
+        """Whose relation is spoken of: «Amy's roommate» does not speak of Amy."""
         names = "|".join(_bounded(name) for name in sorted(self.speaker, key=len, reverse=True)) or "(?!)"
         owner = rf"(?:{names}|\b(?:the )?user|\bmy|\bour|用户|我)"
         return re.compile(rf"{owner}(?:'s|的)?\s*(?:家里?的?)?(?=(?:\w+ )?(?:{_EN_KIN}|{_ZH_KIN}))", re.IGNORECASE)

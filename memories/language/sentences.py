@@ -12,7 +12,7 @@ _FENCE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 _MARKUP = re.compile(r"^[\s>#*•·\-–—]+|^\d+[.)、]\s+|\*\*|__|`", re.MULTILINE)
 #: Where a sentence ends: after Chinese marks at once, after Western ones before a space; a point in 3.5 ends nothing.
 _ENDS = re.compile(r"(?<=[。！？；…])|(?<=[.!?;])\s+|\n+")
-#: As it was said, lists and abbreviations and all: only . ! ? and the end of a line end a sentence, «;» and «…» do not.
+#: As it was written, with lists and abbreviations: only . ! ? and the end of a line end a sentence, «;» and «…» do not.
 _SPOKEN = re.compile(r"[^。！？!?\n]+?(?:[。！？!?]+|\.(?=\s|$)|\n|$)")
 #: Where one of these ends; «3.» begins one, at the beginning of a line.
 _SPOKEN_END = re.compile(r"[。！？!?]+|(?<!\b\d)(?<!\b\d\d)\.(?=\s)")

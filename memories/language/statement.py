@@ -110,7 +110,7 @@ class Statement:
 
     @cached_property
     def things(self) -> frozenset[str]:
-        """What its subject is told apart by."""
+        """What sets its subject apart."""
         return subjects.tells_apart(self.content)
 
     @cached_property
@@ -125,10 +125,10 @@ class Statement:
         """Without the mark it ends with."""
         return _LAST_MARK.sub("", self.plain)
 
-    is_no_fact = _holds(_NO_FACT, lambda one: one.line)
-    is_new_fact = _holds(_NEW_FACT, lambda one: one.line)
-    is_denial = _holds(_DENIAL, lambda one: one.line)
-    is_of_now = _holds(_NOW, lambda one: one.line)
+    is_no_fact = _holds(_NO_FACT, lambda statement: statement.line)
+    is_new_fact = _holds(_NEW_FACT, lambda statement: statement.line)
+    is_denial = _holds(_DENIAL, lambda statement: statement.line)
+    is_of_now = _holds(_NOW, lambda statement: statement.line)
 
     @cached_property
     def bare(self) -> str:
@@ -162,17 +162,17 @@ class Statement:
         """Without the full stops around it."""
         return self.plain.strip(" .。!！")
 
-    is_no_news = _holds(_NO_NEWS, lambda one: one.folded)
-    is_away = _holds(_AWAY, lambda one: one.folded)
-    is_beside = _holds(_BESIDE, lambda one: one.folded)
-    is_over = _holds(_OVER, lambda one: one.folded)
-    is_denied_by_end = _holds(_DENIED_BY_END, lambda one: one.folded)
-    names_new_home = _holds(_NEW_HOME, lambda one: one.folded)
-    names_new_work = _holds(_NEW_WORK, lambda one: one.folded)
-    names_new_tool = _holds(_NEW_TOOL, lambda one: one.folded)
-    is_of_home = _holds(_AT_HOME, lambda one: one.folded)
-    is_of_work = _holds(_AT_WORK, lambda one: one.folded)
-    is_of_tool = _holds(_WITH_TOOL, lambda one: one.folded)
+    is_no_news = _holds(_NO_NEWS, lambda statement: statement.folded)
+    is_away = _holds(_AWAY, lambda statement: statement.folded)
+    is_beside = _holds(_BESIDE, lambda statement: statement.folded)
+    is_over = _holds(_OVER, lambda statement: statement.folded)
+    is_denied_by_end = _holds(_DENIED_BY_END, lambda statement: statement.folded)
+    names_new_home = _holds(_NEW_HOME, lambda statement: statement.folded)
+    names_new_work = _holds(_NEW_WORK, lambda statement: statement.folded)
+    names_new_tool = _holds(_NEW_TOOL, lambda statement: statement.folded)
+    is_of_home = _holds(_AT_HOME, lambda statement: statement.folded)
+    is_of_work = _holds(_AT_WORK, lambda statement: statement.folded)
+    is_of_tool = _holds(_WITH_TOOL, lambda statement: statement.folded)
 
     @cached_property
     def clauses(self) -> tuple["Statement", ...]:
@@ -205,10 +205,10 @@ class Statement:
 
     # -- as a correction: what moves before another
 
-    tells_of_change = _holds(_CHANGED, lambda one: one.content)
-    tells_of_event = _holds(_EVENT, lambda one: one.content)
-    tells_of_end = _holds(_GONE, lambda one: one.content)
-    is_negated = _holds(_NEGATION, lambda one: one.content)
+    tells_of_change = _holds(_CHANGED, lambda statement: statement.content)
+    tells_of_event = _holds(_EVENT, lambda statement: statement.content)
+    tells_of_end = _holds(_GONE, lambda statement: statement.content)
+    is_negated = _holds(_NEGATION, lambda statement: statement.content)
 
     @cached_property
     def normalised(self) -> str:

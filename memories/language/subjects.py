@@ -1,4 +1,4 @@
-"""Which of several things a statement is about: what its subject is told apart by (D5, A7).
+"""Which of several things a statement is about: what sets its subject apart (D5, A7).
 
 «Room number 12» and «room number 14» are two rooms: a number, an ordinal, a letter or a name that stands before the
 verb belongs to the subject, and is no value that another takes the place of. Pure and deterministic.
@@ -26,13 +26,13 @@ _KEY = re.compile(r"\A\W*(?P<key>[^\s:：][^:：\n]{0,39}?)\s*(?:(?<!\d)[:：]|[
 _LEAST_LETTERS = 4
 #: What is longer makes more than one statement.
 _READ_CHARS = 200
-#: Verbs, prepositions, adverbs: with these what is said of a Chinese subject begins.
+#: Verbs, prepositions, adverbs: with these the predicate of a Chinese sentence begins.
 _PREDICATES = frozenset({"v", "p", "d", "df", "vn", "y"})
 _CHINESE_NAMES = NAME_TAGS | {"eng"}
 
 
 def are_apart(ours: frozenset[str], theirs: frozenset[str]) -> bool:
-    """Whether two subjects, by what they are told apart by, are two things; one that is named more fully is not."""
+    """Whether two subjects, by what sets them apart, are two things; one that is named more fully is not."""
     return not (ours <= theirs or theirs <= ours)
 
 

@@ -45,8 +45,8 @@ _INTRODUCTION = pattern("turns", "introduction", re.IGNORECASE)
 def turn_of(user: str, assistant: str, name: str = "") -> str:
     """The sides of a turn as one text; one on which nobody speaks is not among them.
 
-    Under a `name` stands what a member of a group said. A line within a side that begins as a side does is set in by a
-    space: every line that begins so begins one.
+    Under a `name` stands the message of a member of a group. A line within a side that begins as a side does is set in
+    by a space: every line that begins so begins one.
     """
     within = _BEGINS_A_SPEAKER if name else _BEGINS_A_SIDE
     sides = ((name or USER_LABEL, user), (ASSISTANT_LABEL, assistant))

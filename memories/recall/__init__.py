@@ -104,7 +104,7 @@ class Recall:
     timings: dict[str, float] = field(default_factory=dict)  # milliseconds by step
     trace: RecallTrace | None = None
     answerability: Answerability = field(default_factory=Answerability)
-    in_history: bool = False  # what bears on the message best is said by the messages the client has already
+    in_history: bool = False  # what bears on the message best is in the messages the client has already
     date_ranges: Sequence[DateRange] = field(default_factory=list)  # that the ranking went by
     events: list[RecalledEvent] = field(default_factory=list)  # of questions about the past
     excluded: list[Ranked] = field(default_factory=list)
@@ -306,7 +306,7 @@ def _parse(search: Search, result: Recall, ranges: Sequence[DateRange]) -> Searc
 
 
 def _add_events(search: Search, result: Recall, ranges: Sequence[DateRange]) -> None:
-    """What was said then, beside what is remembered of it; the words of a memory are not repeated in the context."""
+    """The messages of then, beside the memories of them; the words of a memory are not repeated in the context."""
     query, question = search.query, past_question_of(search, ranges)
     with result.timed("events"):
         events = retrieve_events(question, query, result.served, search.now)
@@ -373,7 +373,7 @@ def keep_answer(key: Hashable | None, answer: "Recall", now: datetime) -> None:
     if key is None or answer.degraded or answer.cached_from:
         return
     until = now + conf.ANSWER_CACHE_TTL
-    light = replace(answer, ranked=[], excluded=[])  # the trace's rows hold all that is told again
+    light = replace(answer, ranked=[], excluded=[])  # the trace's rows hold all that is shown again
     with _lock:
         _answers(conf.ANSWER_CACHE_SIZE)[key] = _Cached(light, now, min(until, answer.ends or until))
 

@@ -66,8 +66,8 @@ class Answerability:
     words: float = 0.0  # largest share of the question in one memory's own words
     speaker: bool = False  # somebody is named who speaks here
     lead: float | None = None  # of the named speaker's best over the others', where one of several is named
-    others: float = 0.0  # how much more of the question's words somebody said who is not the one it names
-    date: bool = False  # days are named on which something was said
+    others: float = 0.0  # how many more of the question's words are in a text of somebody it does not name
+    date: bool = False  # days are named of which there are messages
     entries: int = 0  # in the scopes: among many the best is near by chance
     about_asker: bool = False  # the one who asks is asked about, and others have spoken here
     relevance: float | None = None  # of the most likely candidate, 0–1
@@ -79,7 +79,7 @@ class Answerability:
 
 
 def assess(ranked: Sequence[Ranked], usable: Sequence[Ranked], parsed: ParsedQuery, entries: int) -> Answerability:
-    """The verdict on what is known, from all that was looked at.
+    """The verdict on the usable memories, from all that was looked at.
 
     Where somebody asks about themselves among others, their own words alone are enough (A5). A turn that was not
     answered is no evidence where it tells only what the question says as well.
@@ -95,7 +95,7 @@ def assess(ranked: Sequence[Ranked], usable: Sequence[Ranked], parsed: ParsedQue
 
 
 def assess_all(ranked: Sequence[Ranked], usable: Sequence[Ranked], parsed: ParsedQuery, entries: int) -> Answerability:
-    """The verdict whoever said it; nothing known is no evidence."""
+    """The verdict whoever the author is; no usable memory is no evidence."""
     if not usable:
         return Answerability(entries=entries)
     words = parsed.words
@@ -124,7 +124,7 @@ def assess_all(ranked: Sequence[Ranked], usable: Sequence[Ranked], parsed: Parse
     strength = strength_of(signs)
     verdict = NONE if strength is None else _graded(strength, conf.EVIDENCE_WEAK, conf.EVIDENCE_FOUND)
     if strength is not None and verdict == NONE and lead is not None:
-        # what another said of it is a weak answer, not none
+        # another's words on it are a weak answer, not none
         whoever = strength_of(replace(signs, lead=None))
         verdict = WEAK if whoever is not None and whoever >= conf.EVIDENCE_WEAK else NONE
     if any(item.similarity is None for item in usable[:BEST]):
@@ -133,7 +133,7 @@ def assess_all(ranked: Sequence[Ranked], usable: Sequence[Ranked], parsed: Parse
 
 
 def assess_newest(served: Sequence[Ranked], parsed: ParsedQuery, entries: int) -> Answerability:
-    """The verdict where the newest of what is known answers: of one's own, where somebody asks about themselves."""
+    """The verdict where the newest memories answer: of one's own, where somebody asks about themselves."""
     own = [item for item in served if item.sender.may_be_asker or not parsed.about_asker]
     return Answerability(FOUND if own else WEAK if served else NONE, entries=entries, about_asker=parsed.about_asker)
 
@@ -143,7 +143,7 @@ def assess_events(
 ) -> Answerability:
     """The verdict when events of the past are looked at as well.
 
-    A worse one only where the question names days on which nothing was said, and no memory has its words either. Of one
+    A worse one only where the question names days without a message, and no memory has its words either. Of one
     who asks about themselves their own words alone are enough (A5).
     """
     if names_days and not events and not assessed.date and assessed.words < WORDS_FOUND:
@@ -188,7 +188,7 @@ def _logit(share: float) -> float:
 
 
 def at_least_weak(assessed: Answerability) -> Answerability:
-    """The verdict where a secret of the kind that is asked for is served, whatever words it was told in."""
+    """The verdict where a secret of the kind that is asked for is served, whatever its words."""
     return replace(assessed, verdict=_better(assessed.verdict, WEAK))
 
 
@@ -238,8 +238,8 @@ def _better(one: str, other: str) -> str:
 def context_text(served: Sequence[Ranked], *, budget: int, zone: tzinfo, language: str = "en") -> tuple[str, int]:
     """The served memories as lines with their dates, best first, and the tokens they take; never over budget.
 
-    Above them stands that people said them. A memory that does not fit whole is left out, and so is all after it: half
-    a memory misleads.
+    Above them stands that they are words of people. A memory that does not fit whole is left out, and so is all after
+    it: half a memory misleads.
     """
     notice = quoting.notice_in(language, budget)
     lines, used = fit([notice, *(memory_line(item, zone, language) for item in served)], budget)
@@ -251,7 +251,7 @@ def context_text(served: Sequence[Ranked], *, budget: int, zone: tzinfo, languag
 
 
 def events_text(events: Sequence[RecalledEvent], *, budget: int, zone: tzinfo, notice: str = "") -> tuple[str, int]:
-    """What was said, as lines in the order it was said, and the tokens they take; the best that fit.
+    """Messages as lines, the oldest first, and the tokens they take; the best that fit.
 
     Above them a `notice`, where none stands above them yet.
     """
@@ -276,7 +276,7 @@ def fit(lines: Sequence[str], budget: int) -> tuple[list[str], int]:
 
 
 def memory_line(item: Ranked, zone: tzinfo, language: str) -> str:
-    """A memory as a model reads it, with who said it; one's own words need no other name than «User».
+    """A memory as a model reads it, with its author; one's own words need no other name than «User».
 
     What a model stated and none has verified stands with the words it rests on, and a line of a file with its headings
     and its place.
@@ -359,7 +359,7 @@ def with_words(
 
 
 class ProfileFact(NamedTuple):
-    """What is told of a core fact."""
+    """The fields of a core fact that go into a prompt."""
 
     pk: int
     uid: UUID
@@ -429,7 +429,7 @@ class _Line(NamedTuple):
 def notes_of(scope: Scope, policies: Policies, *, now: datetime, zone: tzinfo) -> list[Note]:
     """Today's and yesterday's notes of a scope, today first; NOTES_DAY_CHARS a day and NOTES_CHARS together.
 
-    What is told of the day, what was noted on purpose, and the lines of the day's file in their order; each once. Of a
+    The events of the day, what was noted on purpose, and the lines of the day's file in their order; each once. Of a
     day with more, the newest. A group's tell no credential.
     """
     today = now.astimezone(zone).date()
@@ -437,7 +437,7 @@ def notes_of(scope: Scope, policies: Policies, *, now: datetime, zone: tzinfo) -
     events, saved = _daily_events(scope, both), _saved_lines(scope, policies, both, now, zone)
     left, notes = conf.NOTES_CHARS, list[Note]()
     for day in both:
-        # what was saved, and what is told of the day beyond that
+        # what was saved, and the events of the day beyond that
         lines: dict[str, _Line] = {}
         for line in sorted(line for line in saved if line.on == day):
             lines.setdefault(text.normalise(line.content) or line.content, line)
@@ -463,7 +463,7 @@ def notes_of(scope: Scope, policies: Policies, *, now: datetime, zone: tzinfo) -
 
 
 def _daily_events(scope: Scope, on: Sequence[date]) -> list[_Line]:
-    """What is told of these days."""
+    """The events of these days."""
     rows = DailyEvent.objects.in_use().filter(workspace_id=scope.workspace_id, scope=scope, local_date__in=on)
     newest = daily_events.without_repeats(list(rows.order_by("-local_date", "-id")[: conf.NOTES_CHARS]))
     guard = credential_guard(scope.workspace_id, [scope])

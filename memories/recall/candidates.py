@@ -2,7 +2,7 @@
 
 Exact within the scope: an approximate index over all scopes loses most answers of a small one. Of a scope that is too
 large for that its candidates alone are compared (memories.recall.large_scopes). In a large one the rows that lead the
-ranking before anything is read of entries are looked at first, for what may not be served is known of the entry alone:
+ranking before anything is read of entries are looked at first, for what may not be served shows in the entry alone:
 to ask it of every entry of a scope costs as much as to compare them with the question, to ask it of the few that lead
 costs nothing. Where too few of these may be served, every entry is asked after all, and for a while the scope is asked
 that way at once: one of which most is out of use.
@@ -117,7 +117,7 @@ class Candidate:
     vector: float | None  # similarity on the ranking's scale; None: no vector, ranked as the average
     named: bool
     fused: float
-    date: float = 0.0  # 1 or more: said on days the question names; falling to 0 in the days after
+    date: float = 0.0  # 1 or more: of days the question names; falling to 0 in the days after
     cosine: float | None = None
     last_accessed: datetime | None = None
     own_vector: float | None = None  # similarity of the text alone, without its neighbours
@@ -164,7 +164,7 @@ def eligible_candidates(search: Search, *, more: int = 0, newest: int = 0) -> li
                     _too_few.update(dict.fromkeys(query.scope_ids, time.monotonic() + TOO_FEW_SECONDS))
             best = find()
     if asks_for_secrets(query) and (len(best) >= limit or parsed.vector is None):
-        # the secrets of the kind that is asked for, told in other words
+        # the secrets of the kind that is asked for, in other words
         ids = {entry.pk for _candidate, entry in best}
         secrets = find(where=all_of(where, recognised_filter(query)), among=ALL_ROWS, is_every=True)
         best += [match for match in secrets if match[1].pk not in ids]
@@ -226,7 +226,7 @@ def _with_closest_secrets(matches: list[Match], query: Query) -> list[Match]:
 
 
 def _changes(secret: Entry, older: Entry) -> bool:
-    """Whether a secret is told anew: «I changed it, it is … now», which may share fewer words with the question."""
+    """Whether a secret is given anew: «I changed it, it is … now», which may share fewer words with the question."""
     if secret.stated_at < older.stated_at:
         return False
     sides = [(sides_of(entry.content) or (entry.content,))[0] for entry in (secret, older)]
@@ -276,7 +276,7 @@ def best_matches(
 
 
 def _best_of(scored: str, parsed: ParsedQuery, passed_over: str) -> str:
-    """The statement that ranks what is scored, and reads what there is to be known of the best."""
+    """The statement that ranks what is scored, and reads all parts of the best."""
     with_ranks = parsed.features and parsed.vector
     ranked = _PARTS["scored_with_ranks"].format(scored=scored) if with_ranks else scored
     return _PARTS["candidates"].format(

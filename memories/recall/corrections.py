@@ -31,7 +31,7 @@ from memories.recall.ranking import READ_TEXTS, Ranked, best_first
 BEST = 8  # candidates that are compared with each other
 HEARD = 24  # and those whose author may know better than one of them
 _BOTS = word_set("features", "bots")
-MOMENT = timedelta(minutes=10)  # within which «no, I meant Tuesday» takes back what was said before
+MOMENT = timedelta(minutes=10)  # within which «no, I meant Tuesday» takes back the message before
 
 
 def prefer_corrections(ranked: Sequence[Ranked]) -> list[Ranked]:
@@ -68,7 +68,7 @@ def _corrections(eligible: Sequence[Ranked]) -> Iterator[tuple[Ranked, Ranked]]:
     texts = {pk: _statement(item.entry) for pk, item in best.items()}
     for newer in sorted(eligible, key=lambda item: _time(item.entry)):
         entry = newer.entry
-        # what it would take back, had nothing else been said between: nearly always nothing
+        # what it would take back, had nothing else come between: nearly always nothing
         taken_back = {}
         if entry.session_id and _begins_so(entry.content) and may_take_back(statement := _statement(entry)):
             for pk, other in best.items():
@@ -143,7 +143,7 @@ def _begins_so(content: str) -> bool:
 
 
 def _entry_before(entry: Entry) -> int | None:
-    """What was said just before it in its conversation, within a moment; echoes aside."""
+    """The entry just before it in its conversation, within a moment; echoes aside."""
     beside = Entry.objects.live().filter(
         scope_id=entry.scope_id,
         session_id=entry.session_id,
@@ -168,7 +168,7 @@ def _is_same_author(one: Ranked, other: Ranked) -> bool:
 
 
 def _is_by_the_same_person(one: Ranked, other: Ranked) -> bool:
-    """Whether it is sure that one person said both; in a chat nobody is sure who said what has no name."""
+    """Whether it is sure that both are of one person; in a chat an entry without a name may be anybody's."""
     is_named = bool(one.entry.sender_id or one.entry.speaker)
     return _is_same_author(one, other) and (is_named or one.scope_kind == ScopeKind.USER)
 
@@ -185,6 +185,6 @@ def _is_older(one: Entry, other: Entry) -> bool:
 
 
 def _statement(entry: Entry) -> str:
-    """What somebody said of it; of a turn what the user tells."""
+    """The words of an entry; of a turn what the user tells."""
     sides = sides_of(entry.content)
     return "\n".join(telling_sentences(sides[0])) if sides else entry.content

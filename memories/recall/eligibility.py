@@ -2,11 +2,11 @@
 
 A group never hears its own credentials, nor a person's, nor copies of their words elsewhere. A copy is known by the
 message it rests on, by the words, and by the secret itself: a word of four characters or more that holds a digit. What
-says the secret in other words cannot be known.
+says the secret in other words is not recognised.
 
 Recall as of a moment is today's ranking over memory as it was then (F6). What was taken out of use since is found as it
-was. What may not be heard any more is found too, so that its place is told, but without its words: what people took out
-since (A15), and what the place where it is asked may not hear today.
+was. What may not be heard any more is found too, so that its place is shown, but without its words: what people took
+out since (A15), and what the place where it is asked may not hear today.
 """
 
 import re
@@ -223,7 +223,7 @@ def recognised_filter(query: Query) -> Condition:
 
 
 def asks_for_secrets(query: Query) -> bool:
-    """Whether a question asks for secrets of some kind where they may be told: those that are left are meant."""
+    """Whether a question asks for secrets of some kind where they may be served: those that are left are meant."""
     asked = asked_kinds(query.message)
     return 0 < len(asked) < len(SecretKind) and not any(is_group(place) for place in query.places)
 
@@ -236,7 +236,7 @@ def echo_filter(query: Query) -> Condition:
 
 @dataclass(frozen=True)
 class CredentialGuard:
-    """Credentials of some scopes and of what was said in them, as their copies are known."""
+    """Credentials of some scopes and of their messages, by which copies are recognised."""
 
     origins: frozenset[str] = frozenset()
     texts: tuple[str, ...] = ()
@@ -252,7 +252,7 @@ class CredentialGuard:
 
 
 def credential_guard(workspace_id: int, scopes: Sequence[Scope]) -> CredentialGuard:
-    """The guard of what is told where several people hear it; one that finds nothing where nobody else does."""
+    """The guard of what is served where several people hear it; one that finds nothing where nobody else does."""
     chats = [scope.key for scope in scopes if scope.kind == ScopeKind.CHAT]
     if not chats:
         return CredentialGuard()
@@ -297,7 +297,7 @@ WORDINGS_MOST = 500
 
 @dataclass(frozen=True)
 class Past:
-    """What is known today of memory as it was asked at a moment."""
+    """What memory of today adds to memory as of a moment."""
 
     moment: datetime
     erased_since: int = 0  # memories of before that nobody can bring back
@@ -305,7 +305,7 @@ class Past:
     guard: CredentialGuard = field(default_factory=CredentialGuard)
 
     def withholds(self, entry: Entry) -> bool:
-        """Whether no bot may be told its words any more."""
+        """Whether its words are for no bot any more."""
         return entry.pk in self.unheard or self.guard.reveals(entry.content, entry.origins)
 
 
@@ -325,7 +325,7 @@ def as_of(query: Query, moment: datetime) -> Iterator[Query]:
     Words of then are embedded before, if nobody remembers their vectors. The owner's reranker is asked inside, in a
     transaction that nobody waits for.
     """
-    # what may not be told today of these scopes, and how much is gone
+    # what may not be served today of these scopes, and how much is gone
     given: dict[str, Any] = {"workspace": query.workspace_id, "scopes": query.scope_ids, "moment": moment}
     conditions, parameters = audience_filter(query)
     statement = _SQL["unheard"]

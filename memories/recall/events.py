@@ -4,7 +4,7 @@ A retriever is one entry of MEMORY_RETRIEVERS: the dotted path of a callable tha
 Packages above hand theirs down so. It answers for its own walls: it is given the places the caller may look at, and
 nothing else. That of days finds them by the days a question about the past names, or by its words on any day. It
 reaches further back than the messages themselves, which are kept for a month. In a group only the group's own days are
-looked at: a person's are summaries of what was said elsewhere, too.
+looked at: a person's are summaries of conversations elsewhere, too.
 """
 
 from collections.abc import Sequence
@@ -37,7 +37,7 @@ from memories.recall.vector import CentredQuery
 
 #: Of dozens of paths, which Django takes longer to write down than PostgreSQL to compare.
 _SUPPRESSED = "SELECT origins FROM memories_suppression WHERE scope_id = ANY(%s::bigint[]) AND origins && %s::varchar[]"
-#: Score of what was said then, though it holds none of the words.
+#: Score of a message of then, though it holds none of the words.
 THEN = 0.1
 
 
@@ -46,8 +46,8 @@ class PastQuestion:
     """A question about the past, as retrievers get it."""
 
     workspace_id: int
-    words: Sequence[str]  # by which an event can be found; none: whatever was said then
-    date_ranges: Sequence[DateRange]  # when it was said, as far as the question tells
+    words: Sequence[str]  # by which an event can be found; none: every message of then
+    date_ranges: Sequence[DateRange]  # of its messages, as far as the question tells
     since: datetime | None = None
     until: datetime | None = None
     limit: int = 6
@@ -55,8 +55,8 @@ class PastQuestion:
     vector: CentredQuery | None = None  # None: by words alone
     alpha: float = 0.0  # what similarity counts for beside words
     floor: float = 0.0  # least similarity of what no word speaks for
-    date_boost: float = 0.0  # added to what was said on the days that are named
-    policies: Policies = field(default_factory=lambda: Policies([]))  # how long what was said is told
+    date_boost: float = 0.0  # added to the messages of the days that are named
+    policies: Policies = field(default_factory=lambda: Policies([]))  # how long messages are served
     history_paths: frozenset[str] = frozenset()  # of messages the client has already
     asker: str | None = None  # sender id of the one who asks, where they ask about themselves
 
@@ -75,7 +75,7 @@ class PastQuestion:
 
 @dataclass(frozen=True, kw_only=True)
 class RecalledEvent:
-    """Something that was said, with the path at which it can be read whole."""
+    """A message or a summary, with the path at which it can be read whole."""
 
     kind: str
     path: str
@@ -86,13 +86,13 @@ class RecalledEvent:
     at: datetime
     covered: float  # share of the question's words it holds, 0–1
     score: float
-    called: str = ""  # what people called the sender when it was said; empty: as they call them today
+    called: str = ""  # what people called the sender at the time; empty: as they call them today
     similarity: float | None = None  # to the question, 0 unrelated – 1 a clear answer; None: not compared
     memory: str | None = None  # the id of a served memory that rests on it
     is_cut: bool = False
     rests_on: tuple[str, ...] = ()  # paths of what it sums up
     version: int | None = None  # of what can be reworded
-    in_history: bool = False  # the client has it already: it counts for the verdict, and is not told again
+    in_history: bool = False  # the client has it already: it counts for the verdict, and is not served again
     sender: Sender = Sender()
 
 
@@ -168,7 +168,7 @@ def retrieve_events(
         resting = Entry.objects.filter(pk__in=uids, origins__overlap=[event.path for event in events])
         memory = {origin: uids[pk] for pk, origins in resting.values_list("pk", "origins") for origin in origins}
 
-    # messages of a time when secrets stayed in them are told without those the question does not ask for
+    # messages of a time when secrets stayed in them are served without those the question does not ask for
     asked = asked_kinds(query.message)
     chosen = []
     for event in events:
@@ -186,7 +186,7 @@ def _registered(paths: tuple[str, ...]) -> tuple[Retriever, ...]:
 
 
 def limit_events(events: Sequence[RecalledEvent], question: PastQuestion) -> list[RecalledEvent]:
-    """The best of the events that are told, and the best of those the client has already, which take nobody's place."""
+    """The best of the new events, and the best of those the client has already, which take nobody's place."""
     paths = question.history_paths
     marked = [
         replace(event, in_history=event.path in paths or (bool(event.rests_on) and paths.issuperset(event.rests_on)))
@@ -201,7 +201,7 @@ def _best_first(events: Sequence[RecalledEvent]) -> list[RecalledEvent]:
 
 
 def suppressed_paths(places: Sequence[SearchScope], paths: Sequence[str]) -> set[str]:
-    """Messages whose memory people took out of one of these scopes: they are not told either (A15)."""
+    """Messages whose memory people took out of one of these scopes: they are not served either (A15)."""
     if not paths:
         return set()
     with connection.cursor() as cursor:
@@ -247,7 +247,7 @@ def daily_events(question: PastQuestion, places: Sequence[SearchScope], now: dat
 
 
 def readable_day(uid: UUID, places: Sequence[SearchScope], policies: Policies, now: datetime) -> DailyEvent | None:
-    """The event of a day with this id, if a question asked here could be told of it."""
+    """The event of a day with this id, if a question asked here could be answered with it."""
     own = _own_days(places)
     row = DailyEvent.objects.filter(uid=uid, scope__in=list(own), expired_at__isnull=True).first()
     if row is None or not _is_in_time(row, own, policies, now):
@@ -257,7 +257,7 @@ def readable_day(uid: UUID, places: Sequence[SearchScope], policies: Policies, n
 
 
 def forgotten_day(uid: UUID, places: Sequence[SearchScope]) -> DailyEvent | None:
-    """The event of a day with this id that is out of use, if it could be told here once it is back."""
+    """The event of a day with this id that is out of use, if it could be served here once it is back."""
     own = _own_days(places)
     row = DailyEvent.objects.filter(uid=uid, scope__in=list(own), expired_at__isnull=False).first()
     if row is None or suppressed_paths(list(own.values()), row.origins):
@@ -267,12 +267,12 @@ def forgotten_day(uid: UUID, places: Sequence[SearchScope]) -> DailyEvent | None
 
 
 def _own_days(places: Sequence[SearchScope]) -> dict[int, SearchScope]:
-    """The places whose days may be told, by scope."""
+    """The places whose days may be served, by scope."""
     return {place.scope.pk: place for place in places if not place.ref.in_group or place.scope.kind != ScopeKind.USER}
 
 
 def _is_in_time(row: DailyEvent, places: dict[int, SearchScope], policies: Policies, now: datetime) -> bool:
-    """Whether a day may still be told: without a model it is made of the words of turns, and has their term (A9)."""
+    """Whether a day may still be served: without a model it is made of the words of turns, and has their term (A9)."""
     ttl = policies.unread_ttl(places[row.scope_id].scope.kind)
     is_quoted = bool(row.origins) and row.source in _BY_MACHINE and not llm.is_on()
     return not is_quoted or ttl is None or row.local_date > (now - ttl).date()

@@ -137,7 +137,7 @@ _WORLD_SOMEBODY = pattern("gate", "world_somebody", re.IGNORECASE)
 
 @dataclass(frozen=True)
 class GateDecision:
-    """Whether to search, and the rule that said so."""
+    """Whether to search, and the rule that decided it."""
 
     retrieve: bool
     rule: str
@@ -197,7 +197,7 @@ _CHINESE_TOPICS = re.compile(rf"(?:(?:{phrases(words('signs', 'search_topics_chi
 
 
 def decide(message: str, *, projects: Iterable[str] = (), names: Iterable[str] = ()) -> GateDecision:
-    """Whether a message needs memory. `projects` and `names` are those known in its scopes, names folded."""
+    """Whether a message needs memory. `projects` and `names` are those of its scopes, names folded."""
     text = _ends(message.strip())
     if len(text.encode(errors="surrogatepass")) < MIN_BYTES:
         return GateDecision(False, "too_short")

@@ -21,7 +21,7 @@ from memories.recall.vector import CentredQuery
 Rows = tuple[str, dict[str, Any]]
 ALL_ROWS: Rows = ("memories_entryindex", {})
 
-NEAREST = 300  # by vector, of each scope; as many again of what a speaker said and of the days that are named
+NEAREST = 300  # by vector, of each scope; as many again of a speaker and of the days that are named
 PROBED, PROBED_LEAST = 0.02, 10  # share of the lists of an index that is read first
 PROBED_MOST = 4  # times as many where filters leave few
 READ_FOR_WORDS = 3_000  # entries of a scope that hold the rarest words, or two of the others together, at a guess

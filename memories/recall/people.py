@@ -1,8 +1,8 @@
-"""Whom and what a message names (D1), and who said a memory (A5).
+"""Whom and what a message names (D1), and whose words a memory is (A5).
 
 What a scope learnt acts in that scope alone: its nicknames move no row of another, and no word of the question while
 another scope is asked with it that does not know them. What a bot's model reads as «User» it takes for the words of
-whom it answers. So another's words carry that person's name, or their id where no name is known.
+whom it answers. So another's words carry that person's name, or their id where there is no name.
 """
 
 import re
@@ -229,7 +229,7 @@ OTHERS_FACTOR = 0.25
 
 
 class HasSender(Protocol):
-    """Whatever tells who said it: an entry, or a line of the profile."""
+    """Whatever has an author: an entry, or a line of the profile."""
 
     @property
     def sender_id(self) -> str: ...
@@ -248,22 +248,22 @@ class Authorship(StrEnum):
 
 @dataclass(frozen=True)
 class Sender:
-    """Who said something; empty where nobody knows."""
+    """The author of something; empty where nobody knows."""
 
     id: str = ""
     name: str = ""
     authorship: Authorship = Authorship.UNKNOWN
-    in_chat: bool = False  # said where several people speak
+    in_chat: bool = False  # written where several people speak
     is_shared: bool = False  # somebody else here goes by the same name
 
     @property
     def may_be_asker(self) -> bool:
-        """Whether these may be the asker's own words: in a person's memory they are, unless it is known better."""
+        """Whether these may be the asker's own words: in a person's memory, unless something speaks against it."""
         return self.authorship == Authorship.OWN or (self.authorship == Authorship.UNKNOWN and not self.in_chat)
 
     @property
     def label(self) -> str:
-        """How a model is told who said it; empty where it needs no telling."""
+        """The author as a model reads it; empty where it needs none."""
         if self.authorship == Authorship.OWN:
             return ASKER
         name, own_id = quoting.as_name(self.name), quoting.label_of(self.id)
@@ -273,7 +273,7 @@ class Sender:
 
 
 def sender_of(item: HasSender, scope: Scope, asker: str) -> Sender:
-    """Who said a memory of this scope."""
+    """The author of a memory of this scope."""
     sender, speaker = item.sender_id, item.speaker
     if not sender and speaker in scope.sender_names:  # a fact of somebody whose name nobody knew then
         sender = speaker
@@ -359,7 +359,7 @@ def asks_about_asker(message: str) -> bool:
 
 
 class Attributable(Protocol):
-    """What somebody said or wrote, or several did in turn: an entry, a part of one, a line of the profile."""
+    """Words of somebody, or of several in turn: an entry, a part of one, a line of the profile."""
 
     @property
     def content(self) -> str: ...
@@ -384,7 +384,7 @@ class Passage(NamedTuple):
 
 
 def attributed(entry: Attributable, sender: Sender) -> str:
-    """A text on one line, under the name of who said it wherever it could be taken for somebody else's.
+    """A text on one line, under the name of its author wherever it could be taken for somebody else's.
 
     Only what the platform wrote down of a conversation has more speakers than one: a turn, or the last turns of one.
     """

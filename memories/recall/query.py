@@ -1,11 +1,11 @@
 """What is asked of memory, and the search for it: what a recall has to know before it searches (A2).
 
 The opening reads the scopes, the numbers of the workspace, the model its rows are of, how rare the words of the message
-are, and whether what was said just now still waits for its vectors, in one statement.
+are, and whether the messages just now still wait for their vectors, in one statement.
 
 Messages the client has already are a part of the question: a memory does not tell them again (C9). A memory repeats the
-conversation when all the messages it rests on are there, or when its words stand in what the user said there. What has
-another source as well is told, for it says more than the conversation does.
+conversation when all the messages it rests on are there, or when its words stand in the user's messages there. What has
+another source as well is served, for it says more than the conversation does.
 """
 
 import json
@@ -45,8 +45,8 @@ LEAST_TOKENS = 3
 
 #: What is asked is not stated: «Do I live in Rome?» does not say that somebody lives in Rome.
 _SENTENCE = re.compile(r"(?:[^.!?。！？\n]|\.(?=\S))+[.!?。！？]*")
-#: A secret stands in a memory alone: the message it was told in is handed out without it.
-#: A memory is created when the first of its messages was said: a few rows of an index, however large the scope is.
+#: A secret stands in a memory alone: the message it came in is handed out without it.
+#: A memory is created at the time of the first of its messages: a few rows of an index, however large the scope is.
 _RESTING = """
 SELECT e.id, e.origins FROM memories_entry e
 WHERE NOT starts_with(e.subtype, 'secret:')
@@ -57,7 +57,7 @@ WHERE NOT starts_with(e.subtype, 'secret:')
 
 @dataclass(frozen=True)
 class ClientHistory:
-    """Messages that go to a model as they were said: their paths, the time of the first, and what users said."""
+    """Messages that go to a model word for word: their paths, the time of the first, and the texts of users."""
 
     paths: frozenset[str]
     since: datetime
@@ -101,7 +101,7 @@ if TYPE_CHECKING:
     from memories.recall.question import DateRange
     from memories.recall.vector import CentredQuery
 
-#: What was said longer ago waits for its vector for more than a moment.
+#: A message of longer ago waits for its vector for more than a moment.
 RECENTLY = timedelta(seconds=10)
 
 
@@ -170,7 +170,7 @@ class Query:
     asker: str = ""  # the sender id of the one who asks; empty: nobody knows
     explain: bool = False  # whoever asks wants to know what was excluded, too
     cache: bool = False  # an answer of a moment ago will do
-    include_session_events: bool = False  # questions about the past are answered with what was said then as well
+    include_session_events: bool = False  # questions about the past are answered with the messages of then as well
     always_events: bool = False  # and so is every other question: a search, not a message of a conversation
     client_history: ClientHistory | None = None  # messages the client has already: memories do not repeat them
     recent: Sequence[RecentMessage] = ()  # the messages just before, oldest first
@@ -180,7 +180,7 @@ class Query:
     is_index_pending: bool = False  # files of these scopes are not indexed yet, and cannot be found
     adjusted: Callable[[Policies], Policies] | None = None  # asked by other policies than those of the workspace
     as_of: datetime | None = None  # asked of memory as it was then; None: as it is
-    past: "Past | None" = None  # what is known today of that
+    past: "Past | None" = None  # what memory holds today of that
 
     @property
     def asks_for_anything(self) -> bool:
@@ -206,7 +206,7 @@ class Query:
 class Words:
     """The keyword side of a query: each term's share of a full match, and which speakers of the scopes are named.
 
-    `idf` tells how rare the terms are, `unheard` adds up what those would weigh that nobody ever said here.
+    `idf` tells how rare the terms are, `unheard` adds up what those would weigh that no memory here has.
     """
 
     shares: dict[int, float]
@@ -217,7 +217,7 @@ class Words:
     name_terms: frozenset[int] = frozenset()
 
     def coverage(self, terms: Mapping[int, int]) -> float:
-        """The share of the question that is in these terms, 0–1; what nobody ever said counts as the rarest."""
+        """The share of the question that is in these terms, 0–1; what no memory has counts as the rarest."""
         total = sum(self.idf.values()) + self.unheard
         return sum(self.idf.get(term, 0.0) for term in set(terms)) / total if total else 0.0
 
@@ -243,7 +243,7 @@ class ParsedQuery:
         return not self.date_ranges and self.newest_to is None
 
     def by_time(self, now: datetime) -> "ParsedQuery":
-        """The same for the newest of what is known: neither by its words nor by its meaning."""
+        """The same for the newest memories: neither by its words nor by its meaning."""
         return ParsedQuery(Words({}, []), about_asker=self.about_asker, newest_to=now)
 
 
@@ -304,7 +304,7 @@ class Opening:
     scopes: dict[str, Scope]
     policies: Policies
     model: EmbeddingModel | None  # all rows of the workspace are embedded by, as far as they are
-    may_be_pending: bool  # what was said just now may have no vector of that model yet
+    may_be_pending: bool  # the messages just now may have no vector of that model yet
 
     @property
     def most_recalls(self) -> int:

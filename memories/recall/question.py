@@ -1,7 +1,7 @@
 """A question as it is searched: its words, what it leaves out, whose lines of a dialogue it is, and the days it names.
 
 What it leaves out is added from the messages before and from what a scope knows (D1); neither is stored or shown as the
-question, and a trace tells what was added. What was said on a day a question about the past names comes first: that day
+question, and a trace tells what was added. The messages of a day a question about the past names come first: that day
 counts three times as much as one that is only mentioned, and the part of it that is named («in the evening») a little
 more (C5, C13).
 """
@@ -41,7 +41,7 @@ _STOPWORDS = text.ENGLISH_STOPWORDS | text.CHINESE_STOPWORDS
 
 
 def words_of(query: Query) -> Words:
-    """Terms weighed by how rare they are in the scopes; names of speakers stand aside and boost what they said."""
+    """Terms weighed by how rare they are in the scopes; names of speakers stand aside and boost their words."""
     people = people_named(query.message, query.scopes)
     in_message = text.terms(query.message)
     terms = set(in_message) - people.name_terms
@@ -70,7 +70,7 @@ def words_of(query: Query) -> Words:
 def names_unknown(message: str, words: Words) -> bool:
     """Whether a question names people or things, and none of them was ever named in these scopes.
 
-    Where not even its other words were ever said, the memory may be in another script.
+    Where no memory has its other words either, the memory may be in another script.
     """
     latin = {name for name in persons.names_in(message) if name.capitalize() in message}
     chinese = {name for name in names.proper_names(message) if names.is_person(name)}
@@ -219,7 +219,7 @@ JUST_NOW = timedelta(hours=3)
 
 
 def date_ranges_of(message: str, scopes: Sequence[Scope], now: datetime, zone: tzinfo) -> list[DateRange]:
-    """When what is asked for was said, as far as the question tells; read from its end when it is long.
+    """The time of what is asked for, as far as the question tells; read from its end when it is long.
 
     «Yesterday» counts in a question only: a message that tells of yesterday, or a long one, asks something else.
     """
@@ -284,7 +284,7 @@ _DATED = pattern("questions", "about_dated", re.IGNORECASE)
 _ASKED = pattern("questions", "about_asked", re.IGNORECASE)
 _ABOUT_ASKING = pattern("questions", "about_asking", re.IGNORECASE)
 _FORMER = pattern("questions", "former", re.IGNORECASE)
-#: Whether a message names days does not depend on when it is said.
+#: Whether a message names days does not depend on its own.
 _ANY_DAY = date(2000, 1, 1)
 _ASKING = word_set("questions", "only_asking")
 _NAMES_NOTHING = pattern("questions", "names_nothing", re.IGNORECASE)
@@ -302,7 +302,7 @@ def is_about_past(message: str) -> bool:
 
 
 def asks_what_came_before(message: str) -> bool:
-    """Whether a message asks for all that was said, and names nothing of it: «what did I tell you before?»."""
+    """Whether a message asks for all of a conversation, and names nothing of it: «what did I tell you before?»."""
     if len(message) > LOOK_CHARS or not is_about_past(message) or not _SAID.search(message):
         return False
     return not any(map(str.isalnum, _NAMES_NOTHING.sub(" ", message.replace("’", "'"))))

@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from memories.recall import Recall
 
 
-#: Decided before quotas: too far from the question, or said by the messages the client has already.
+#: Decided before quotas: too far from the question, or in the messages the client has already.
 _DECIDED = ("floor", "unlikely", "history")
 #: Where nothing is likely, what has so much of the relevance of the best is served, as a weak answer.
 NEAR_BEST = 0.5
@@ -98,7 +98,7 @@ class Ranked:
     features: dict[str, float] = field(default_factory=dict)  # what each added to the score
     evidence: Sequence[Evidence] = ()  # the words a model's fact rests on
     is_meant: bool = False  # a secret, to a question for one of its kind
-    speaker_factor: float = 1.0  # less where somebody asks about themselves, and this is what another said
+    speaker_factor: float = 1.0  # less where somebody asks about themselves, and these are another's words
 
 
 def best_first(items: Sequence[Ranked]) -> list[Ranked]:
@@ -165,7 +165,7 @@ def score(matches: Sequence[Match], search: Search) -> list[Ranked]:
 
 
 def has_words_of_others(items: Sequence[Ranked]) -> bool:
-    """Whether anything of this was not said by the one who asks."""
+    """Whether any of these are not the words of the one who asks."""
     return any(not item.sender.may_be_asker for item in items)
 
 
@@ -182,7 +182,7 @@ def _by_full_text(matches: Sequence[Match], parsed: ParsedQuery) -> list[Match]:
 
 
 def _apply_time(item: Ranked, recency: float, now: datetime) -> None:
-    """Facts decay since somebody last used them (D4); what was just said counts a little more for weeks (C15)."""
+    """Facts decay since somebody last used them (D4); the newest counts a little more for weeks (C15)."""
     entry = item.entry
     if entry.type == EntryType.FACT:
         used_at = max(filter(None, [entry.stated_at, item.candidate.last_accessed]))
@@ -203,7 +203,7 @@ def youth_of(entries: int, half: int = YOUNG) -> float:
 def add_relevance(ranked: Sequence[Ranked], search: Search) -> None:
     """How likely each candidate is to answer, and by which signs; those without a vector yet by their words alone.
 
-    Of a model without a background nothing is known: there the similarity decides as before.
+    Of a model without a background there is no relevance: there the similarity decides as before.
     """
     query, vector = search.query, search.parsed.vector
     background = background_of(vector.model.name) if vector else None
@@ -267,7 +267,7 @@ def mark_unlikely(ranked: Sequence[Ranked], search: Search) -> None:
     """Mark «unlikely» what does not reach the line, where only what is likely to help is wanted.
 
     Where nothing reaches it, the best is left. A secret of the kind that is asked for is meant whatever it says, and
-    what was said on a day that is named is what is asked for.
+    a message of a day that is named is what is asked for.
     """
     query = search.query
     if query.serve == Serve.WIDE or query.mode in BY_MATCH_ALONE:
@@ -284,7 +284,7 @@ def mark_unlikely(ranked: Sequence[Ranked], search: Search) -> None:
 
 
 def mark_repeated(ranked: Sequence[Ranked], history: ClientHistory | None, repeated: Collection[int]) -> list[Ranked]:
-    """The candidates the client's messages say already, marked «history»; `repeated` are entries known to be such."""
+    """The candidates the client's messages say already, marked «history»; `repeated` are surely such."""
     if history is None:
         return []
     marked = [
@@ -304,7 +304,7 @@ def serve(ranked: Sequence[Ranked], policies: Policies, *, limit: int, quotas: b
     its quota is full, the chat's may be, within the quota of the chat. What only tells again turns that are all served
     gives up its place: to take it out moves others up, and none out, for the turns are chosen without it as well.
     """
-    # of turns of one kind in which the same was told beside an unanswered question, the best alone
+    # of turns of one kind that state the same beside an unanswered question, the best alone
     left: list[Ranked] = []
     answers: set[tuple[int, str, str]] = set()
     for item in (item for item in ranked if item.reason not in _DECIDED):
@@ -502,7 +502,7 @@ FEATURES: Mapping[str, Callable[[Row, Question], float]] = {
     "first_person": lambda row, _: float(row.statement.has_first_person),
     "time_words": lambda row, _: float(row.statement.has_time_words),
     "own_vector": lambda row, _: 0.0 if row.statement.is_asking else row.candidate.own_vector or 0.0,  # itself alone
-    "words_of_others": _words_of_others,  # the question's words, said by somebody who is not named
+    "words_of_others": _words_of_others,  # the question's words, of somebody who is not named
     "answers_previous": _answers_previous,  # the line before asks for it
     "mentions_speaker": lambda row, question: -float(not question.words.name_terms.isdisjoint(row.statement.counts)),
     "word_pairs": lambda row, question: len(question.pairs & row.statement.pairs) / (len(question.pairs) or 1),
@@ -524,7 +524,7 @@ def fitted_weights() -> dict[str, float]:
 
 @lru_cache(maxsize=READ_TEXTS)
 def _asked_last(content: str) -> Counter[int] | None:
-    """The terms of a text that ends with a question, of a turn of what the bot said last."""
+    """The terms of a text that ends with a question, of a turn that of the bot's last words."""
     last = (sides_of(content) or (content,))[-1].rstrip()
     return text.terms(last) if last.endswith(("?", "？")) else None
 

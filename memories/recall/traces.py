@@ -46,7 +46,7 @@ SELECT {", ".join(["%s"] * len(_FIELDS))} FROM quick RETURNING id
 
 @dataclass(frozen=True)
 class TracedEvent:
-    """Something that was said, as a trace keeps it: where it is to be read, and why it was told."""
+    """An event as a trace keeps it: where it is to be read, and why it was served."""
 
     path: str
     score: float
@@ -335,7 +335,7 @@ REASONS = (
     *("served", "limit", "quota", "duplicate", "floor", "unlikely", "history", "echo"),
     *(*_OUT_OF_USE, "other_scope", "other_project"),
 )
-#: What bots are not told of what may not be served: its words; of what another scope holds also which it is.
+#: What bots do not learn of what may not be served: its words; of what another scope holds also which it is.
 WITHHELD = {
     **dict.fromkeys(_OUT_OF_USE, ("content", "slots")),
     "other_scope": (
@@ -394,12 +394,12 @@ _FIELD_OF = {_STORED_AS.get(field.name, field.name): field.name for field in fie
 
 
 def record_of(item: Ranked) -> CandidateRecord:
-    """A candidate as it is told."""
+    """A candidate as it is shown."""
     return CandidateRecord(**dict(zip(_NAMES, _values(item), strict=True)))
 
 
 def _values(item: Ranked) -> tuple[Any, ...]:
-    """What is told of a candidate, in the order of the fields of its record."""
+    """The values of a candidate, in the order of the fields of its record."""
     candidate = item.candidate
     return (
         candidate.entry_id,
@@ -471,7 +471,7 @@ def why(line: CandidateRecord, weights: Mapping[str, float]) -> dict[str, Any]:
 
 
 def boosts(line: CandidateRecord, weights: Mapping[str, float]) -> dict[str, float]:
-    """What was added to the retrievers, because the question names who said it, or when."""
+    """What was added to the retrievers, because the question names its author, or its day."""
     return {
         "speaker": round(weights.get("boost", 0.0) * line.named, 4),
         "date": round(weights.get("date_boost", 0.0) * (line.date or 0.0), 4),
@@ -493,10 +493,10 @@ def _short(value: float | None) -> float | None:
 
 # -- excluded candidates: what would have been served, were it live, in time and heard here. A second, small search over
 # the newest entries that may not be served. Nobody is answered with what it finds: it goes into the trace, and what a
-# bot is told of it has no words.
+# bot learns of it has no words.
 
 MAX_EXCLUDED = 5
-_CLOSE = 20  # candidates of which the best are told
+_CLOSE = 20  # candidates of which the best are shown
 _UNHEARD = """
 SELECT i.entry_id FROM memories_entryindex i JOIN memories_entry e ON e.id = i.entry_id
 WHERE i.entry_id = ANY(%(excluded)s::bigint[]) AND NOT ({heard})

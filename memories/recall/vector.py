@@ -215,7 +215,7 @@ def forget_centroids() -> None:
 
 
 class PendingWait:
-    """A moment's patience for the vectors of what was said just now (A13).
+    """A moment's patience for the vectors of the latest messages (A13).
 
     A turn is found by its words at once and by its meaning a moment later. Who asks within seconds of telling waits
     that moment; but not for the conversation it is asked in, which whoever asks has in sight, once there is more to
@@ -227,7 +227,7 @@ class PendingWait:
         self._rests_until = 0.0  # by the monotonic clock
 
     def wait(self, scopes: Sequence[int], by: Provider, *, now: datetime, seconds: float, window: str = "") -> bool:
-        """Wait until what was said just now has its vectors, but no longer; whether some are still missing.
+        """Wait until the latest messages have their vectors, but no longer; whether some are still missing.
 
         `window` is a session whose messages whoever asks has in sight: none of these is waited for.
         """
@@ -260,19 +260,19 @@ pending_wait = PendingWait()
 
 
 def window_of(query: Query) -> str:
-    """The session whose messages whoever asks has in sight; of a young memory none: what was just told may be all."""
+    """The session whose messages whoever asks has in sight; of a young memory none: the latest message may be all."""
     is_young = sum(scope.entry_count for scope in query.scopes) <= FEW_TO_WAIT_FOR
     return "" if is_young else query.session_key
 
 
-#: In `degraded`: what was said seconds ago has no vector yet, and is found by its words alone.
+#: In `degraded`: messages of seconds ago have no vector yet, and are found by their words alone.
 PENDING = "embedding_pending"
 #: In `degraded`: the model was changed and nobody embeds by the old one; what is not embedded anew is found by words.
 REEMBEDDING = "reembedding"
 
 
 def begin_embedding(message: str) -> None:
-    """Begin to embed a message before anything is known of its scopes: most are embedded as they stand.
+    """Begin to embed a message before its scopes are looked up: most are embedded as they stand.
 
     What needs no memory is not embedded, and «my sister» waits for the scopes, which may know her name. Where something
     else changes the text, as what «she» means, `vector_of` embeds that.

@@ -89,7 +89,7 @@ def ask_again(
         for group in groups.values():
             if time.monotonic() - begun > seconds:
                 break
-            # what was said then, which stands beside the memories, changes none of them
+            # the messages of then, which stand beside the memories, change none of them
             query = traces.query_of(group[0])
             query = replace(query, explain=False, include_session_events=False, always_events=False)
             opening = read_opening(workspace_id, [scope.key for scope in query.scopes], message=query.message, now=now)
