@@ -8,9 +8,7 @@ import generate_typescript
 from drf_spectacular.generators import SchemaGenerator
 from memplatform_client import errors
 
-from tests import ROOT
-
-CLIENT = ROOT / "clients" / "typescript"
+from tests.clients.typescript.conftest import CLIENT
 
 
 def description() -> Any:

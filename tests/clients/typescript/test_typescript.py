@@ -1,11 +1,7 @@
 """The TypeScript client, compiled strictly: by itself against a server of its own, and against the running platform."""
 
-import fcntl
 import json
-import os
 import re
-import shutil
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,40 +10,15 @@ import pytest
 
 from memories.models import Workspace
 from tests import ROOT
-from tests.clients.typescript.test_described import CLIENT, description
+from tests.clients.typescript.conftest import CLIENT, output_of
+from tests.clients.typescript.test_described import description
 from tests.conftest import make_key
 
 EXAMPLE = re.compile(r"^```ts\n(.*?)^```", re.DOTALL | re.MULTILINE)
-NO_REGISTRY = re.compile("ENOTFOUND|ECONNREFUSED|EAI_AGAIN|ETIMEDOUT|ENETUNREACH|ENOTCACHED")
 STRICT = {"strict": True, "target": "ES2022", "module": "NodeNext", "types": ["node"], "skipLibCheck": False}
 
-pytestmark = [pytest.mark.thorough, pytest.mark.skipif(not shutil.which("npm"), reason="needs Node")]
+pytestmark = pytest.mark.thorough
 Run = Callable[..., str]
-
-
-def output_of(*command: str, cwd: Path, **environment: str) -> str:
-    """What a program prints; a failure with its words."""
-    asked = subprocess.run(command, cwd=cwd, env={**os.environ, **environment}, capture_output=True, text=True)
-    assert asked.returncode == 0, asked.stdout + asked.stderr
-    return asked.stdout
-
-
-@pytest.fixture(scope="session")
-def tools() -> Path:
-    """The folder of the compiler and the generator, as the lock file names them; the client and its tests are built."""
-    with (CLIENT / "package-lock.json").open() as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)  # of several processes one installs
-        installed = CLIENT / "node_modules" / ".package-lock.json"
-        if not installed.exists() or installed.stat().st_mtime < os.stat(lock.name).st_mtime:
-            npm = ["npm", "ci", "--prefer-offline", "--no-audit", "--no-fund"]
-            install = subprocess.run(npm, cwd=CLIENT, capture_output=True, text=True)
-            if install.returncode and NO_REGISTRY.search(install.stderr):
-                pytest.skip("npm's packages cannot be reached")
-            assert install.returncode == 0, install.stderr
-        programs = CLIENT / "node_modules" / ".bin"
-        output_of(str(programs / "tsc"), cwd=CLIENT)
-        output_of(str(programs / "tsc"), "-p", "tests", cwd=CLIENT)
-    return programs
 
 
 @pytest.fixture

@@ -252,8 +252,9 @@ def import_file(platform: Platform, path: Path | None, dry_run: bool, yes: bool,
     run = f"import-{uuid.uuid4().hex[:12]}"
     counts = {"new": 0, "known": 0, "taken_out": 0, "refused": 0}
     try:
-        for memory in contents.memories:
-            counts[_brought_in(platform, memory, run)] += 1
+        with click.progressbar(contents.memories, file=sys.stderr, hidden=not sys.stderr.isatty()) as memories:
+            for memory in memories:
+                counts[_brought_in(platform, memory, run)] += 1
     finally:
         if platform.is_json:
             print_json({"run": run, **counts, "left_out": contents.left_out})
