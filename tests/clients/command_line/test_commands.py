@@ -77,6 +77,23 @@ def test_a_file_is_brought_in_once_and_taken_back_alone(person: Person, tmp_path
     assert list(in_use) == ["My dog is called Rex"]
 
 
+def test_what_the_platform_refuses_is_named_and_the_rest_comes_in(person: Person, tmp_path: Path) -> None:
+    file = tmp_path / "memories.json"
+    file.write_text(json.dumps(["likes tea", {"text": "nothing \x00 here"}, "has a dog"]))
+    brought_in = person("import", str(file), "--json")
+    assert (brought_in.code, brought_in.json["new"], brought_in.json["refused"]) == (0, 2, 1)
+    assert "nothing \ufffd here" in brought_in.errors and "content:" in brought_in.errors
+    assert sorted(Entry.objects.values_list("content", flat=True)) == ["has a dog", "likes tea"]
+
+
+def test_at_a_terminal_a_file_is_brought_in_after_a_question(person: Person, tmp_path: Path) -> None:
+    (tmp_path / "memories.txt").write_text("likes tea\n")
+    code, screen = person.at_a_terminal("import", str(tmp_path / "memories.txt"), typed="n\n")
+    assert code == 1 and "1 to bring in from" in screen and Entry.objects.count() == 0
+    code, screen = person.at_a_terminal("import", str(tmp_path / "memories.txt"), typed="y\n")
+    assert code == 0 and "1 new" in screen and Entry.objects.count() == 1
+
+
 def test_an_export_comes_back_with_its_kinds_and_times(person: Person, tmp_path: Path) -> None:
     person("remember", "The boat is called Wren")
     file = tmp_path / "memory.jsonl"

@@ -64,6 +64,15 @@ def test_the_key_of_a_login_goes_to_no_other_platform(
     assert Elsewhere.keys == []
 
 
+def test_the_scope_of_a_login_is_of_its_platform(
+    stranger_at_home: Person, live_server: Any, key: str, key_for: Callable[..., str]
+) -> None:
+    person, other = stranger_at_home, live_server.url.replace("localhost", "127.0.0.1")
+    person("login", live_server.url, "--scope", "telegram:direct_u1", typed=f"{key}\n")
+    person("remember", "one", "--url", other, "--key", key_for())
+    assert list(Scope.objects.values_list("key", flat=True)) == ["main"]
+
+
 def test_a_flag_wins_over_the_environment_and_the_environment_over_the_login(
     stranger_at_home: Person, live_server: Any, key: str
 ) -> None:
@@ -109,6 +118,8 @@ def elsewhere() -> Iterator[str]:
         (["ask", "hello", "--limit", "99"], 2, "--limit"),
         (["recall", "hello"], 2, "No such command"),
         (["ask", "hello", "--url", "platform.example"], 2, "begins with http:// or https://"),
+        (["ask", "hello", "--url", "http://[::1"], 2, "is no address"),
+        (["ask", "hello", "--url", "http://a:b:c/"], 2, "is no address"),
         (["ask", "hello", "--key", "two words"], 3, "is no key"),
         (["ask", "hello", "--key", "mp_wrong"], 3, "memplatform login"),
         (["ask", "hello", "--scope", "telegram:direct_nobody"], 1, "does not reach it"),

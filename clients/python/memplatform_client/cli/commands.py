@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec
-from urllib.parse import urlsplit
 
 import click
 import httpx
@@ -91,8 +90,12 @@ def connected(
 
 def checked(target: Target) -> Target:
     """A target that can be asked at all. Raises Problem."""
-    address = urlsplit(target.url)
-    if address.scheme not in ("http", "https") or not address.netloc:
+    try:
+        address = httpx.URL(target.url)
+        is_address = address.scheme in ("http", "https") and bool(address.host)
+    except httpx.InvalidURL:
+        is_address = False
+    if not is_address:
         problem = _("“%(url)s” is no address: it begins with http:// or https:// and names a host.")
         raise WrongUsage(problem % {"url": target.url})
     if not re.fullmatch(r"[!-~]+", target.key.strip()):
@@ -238,7 +241,7 @@ def import_file(platform: Platform, path: Path | None, dry_run: bool, yes: bool,
         _take_back(platform, undo or "")
         return
     contents = files.read(path)
-    plan = _("%(path)s: %(count)d memories") % {"path": path, "count": len(contents.memories)}
+    plan = _("%(count)d to bring in from %(path)s") % {"path": path, "count": len(contents.memories)}
     left_out = "".join(f"\n    {count} {_('left out')}: {reason}" for reason, count in contents.left_out.items())
     if dry_run:
         if platform.is_json:
@@ -261,14 +264,15 @@ def import_file(platform: Platform, path: Path | None, dry_run: bool, yes: bool,
         else:
             message = _("%(new)d new, %(known)d known already, %(taken_out)d taken out before, %(refused)d refused.")
             say(message % counts)
-            say(_("To take this import back: memplatform import --undo %(run)s") % {"run": run})
+            if counts["new"]:
+                say(_("To take this import back: memplatform import --undo %(run)s") % {"run": run})
 
 
 def _brought_in(platform: Platform, memory: dict[str, Any], run: str) -> str:
     """What became of one memory of a file."""
     try:
         saved = platform.client.save_entry(**platform.whose, **memory, source="migration")
-    except errors.Invalid as error:
+    except (errors.Invalid, errors.Erased) as error:
         say(f"{_shortened(memory['content'])}\n    {details_of(error)}", error=True)
         return "refused"
     if saved["outcome"] == "created":  # what was there before belongs to no import
@@ -389,9 +393,9 @@ def login(url: str, key: str, scope: str) -> None:
     if not key:
         key = str(click.prompt(_("Key"), hide_input=True, err=True)) if is_terminal else sys.stdin.readline()
     target = checked(Target(url.rstrip("/"), key.strip(), scope))
-    address = urlsplit(target.url)
-    if address.scheme == "http" and address.hostname not in ("127.0.0.1", "::1", "localhost"):
-        say(_("Beware: http:// sends the key to %(host)s unencrypted.") % {"host": address.hostname}, error=True)
+    address = httpx.URL(target.url)
+    if address.scheme == "http" and address.host not in ("127.0.0.1", "::1", "localhost"):
+        say(_("Beware: http:// sends the key to %(host)s unencrypted.") % {"host": address.host}, error=True)
     with Client(target.key, target.url, retries=1) as client, explained(target.url):
         client.resolve_address(address={"platform": "cli"})
     path = config.write(target)

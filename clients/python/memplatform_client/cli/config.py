@@ -30,9 +30,10 @@ def target_of(flags: Target) -> Target:
     """The platform that is meant. Raises Problem where no key is named."""
     environment = Target(*(os.environ.get(f"MEMORY_{name}", "") for name in ("URL", "KEY", "SCOPE")))
     named = flags.over(environment)
-    target = named.over(Target() if named.url and named.key and named.scope else read())
-    if named.url and not named.key and target.key and read().url.rstrip("/") != named.url.rstrip("/"):
-        target = Target(target.url, "", target.scope)  # a key is sent to the platform it was saved for, and no other
+    login = Target() if named.url and named.key else read()
+    if named.url and named.url.rstrip("/") != login.url.rstrip("/"):
+        login = Target()  # its key is sent to the platform it was saved for, and no other
+    target = named.over(login)
     if not target.key:
         problem = _("No key is named for %(url)s. Run `memplatform login`, set MEMORY_KEY, or give --key.")
         raise WrongKey(problem % {"url": target.url or LOCAL})
