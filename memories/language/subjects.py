@@ -10,6 +10,7 @@ from itertools import pairwise
 
 import rjieba
 
+from memories.language import text
 from memories.language.names import NAME_TAGS
 from memories.language.text import has_han
 from memories.language.word_lists import pattern, word_set
@@ -68,11 +69,7 @@ def tells_apart(statement: str) -> frozenset[str]:
 
 
 def _labels(words: list[str]) -> list[str]:
-    return [
-        word.casefold().replace("’", "'").removesuffix("'s").lstrip("#")
-        for n, word in enumerate(words)
-        if _is_label(words, n)
-    ]
+    return [text.bare(word.casefold()).lstrip("#") for n, word in enumerate(words) if _is_label(words, n)]
 
 
 def _is_label(words: list[str], n: int) -> bool:

@@ -271,7 +271,7 @@ def _find(search: Search, result: Recall) -> None:
     result.ends = min(filter(None, (policies.end_of(item.entry) for item in result.served)), default=None)
     usable = best_first([*result.served, *in_history])
     result.in_history = bool(usable) and usable[0].reason != "served"
-    entries = sum(scope.entry_count for scope in query.scopes)
+    entries = query.entry_count
     if parsed.newest_to:
         result.answerability = assess_newest(usable, parsed, entries)
         return

@@ -198,6 +198,11 @@ class Query:
         return [place.scope for place in self.places]
 
     @property
+    def entry_count(self) -> int:
+        """How many memories its scopes hold."""
+        return sum(scope.entry_count for scope in self.scopes)
+
+    @property
     def scope_ids(self) -> list[int]:
         return [place.scope.pk for place in self.places]
 

@@ -53,7 +53,7 @@ def words_of(query: Query) -> Words:
         added |= dict.fromkeys(text.terms(" ".join([phrase, *meant])), RELATION_SHARE)
 
     # how rare each term is; those that do not occur in these scopes say nothing and are left out
-    total = sum(scope.entry_count for scope in query.scopes)
+    total = query.entry_count
     looked_up = sorted(terms | people.alias_terms | added.keys())
     frequencies = term_frequencies(query.scopes, looked_up)
     idf = {}

@@ -150,7 +150,7 @@ def score(matches: Sequence[Match], search: Search) -> list[Ranked]:
             if item.sender.authorship == Authorship.OTHER and item.score > 0:
                 item.speaker_factor = OTHERS_FACTOR
                 item.score *= item.speaker_factor
-    entries = sum(scope.entry_count for scope in query.scopes)
+    entries = query.entry_count
     if query.mode not in BY_MATCH_ALONE:
         add_relevance(ranked, search)
         for item in ranked if parsed.by_meaning_alone else ():
@@ -216,7 +216,7 @@ def add_relevance(ranked: Sequence[Ranked], search: Search) -> None:
         vector.is_cjk if vector else is_cjk(query.message),
     )
     memories = [_memory_of(item) for item in ranked]
-    entries = sum(scope.entry_count for scope in query.scopes)
+    entries = query.entry_count
     has_vector = [background is not None and memory.vector is not None for memory in memories]
     for name, is_so in (("vectors", True), ("words", False)):
         places = [n for n, has in enumerate(has_vector) if has == is_so]
@@ -275,7 +275,7 @@ def mark_unlikely(ranked: Sequence[Ranked], search: Search) -> None:
     judged = [item for item in ranked if item.reason != "floor" and item.relevance is not None]
     best = max((item.relevance or 0.0 for item in judged), default=0.0)
     line = search.line if query.serve != Serve.LIKELY else min(search.line, NEAR_BEST * best)
-    is_young = sum(scope.entry_count for scope in query.scopes) <= YOUNG
+    is_young = query.entry_count <= YOUNG
     by_score = math.inf if is_young else NEAR_BEST_SCORE * max((item.score for item in judged), default=0.0)
     for item in judged:
         is_likely = (item.relevance or 0.0) >= line or item.score >= by_score

@@ -261,7 +261,7 @@ pending_wait = PendingWait()
 
 def window_of(query: Query) -> str:
     """The session whose messages whoever asks has in sight; of a young memory none: the latest message may be all."""
-    is_young = sum(scope.entry_count for scope in query.scopes) <= FEW_TO_WAIT_FOR
+    is_young = query.entry_count <= FEW_TO_WAIT_FOR
     return "" if is_young else query.session_key
 
 

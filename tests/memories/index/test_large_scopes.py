@@ -15,8 +15,7 @@ from django.test import override_settings
 from memories import entries
 from memories.index import large_scopes, worker
 from memories.models import Entry, Scope, Workspace
-from memories.recall import Query, SearchScope, recall
-from memories.recall import large_scopes as narrowing
+from memories.recall import Query, SearchScope, candidates, recall
 from memories.tenancy import row_level_security
 from memories.tenancy.resolver import ScopeRef
 from tests.conftest import NOW, acting_as, make_draft, make_scope
@@ -176,7 +175,7 @@ def test_the_wall_holds_for_what_is_found_by_words(large: Scope, stranger: Works
     with connection.cursor() as cursor:
 
         def holding() -> list[int]:
-            cursor.execute(narrowing._HOLDING, asked)
+            cursor.execute(candidates._HOLDING, asked)
             return list(cursor.fetchone()[0])
 
         assert holding()
