@@ -201,6 +201,7 @@ class MemorySettings:
     PROXY_CHATS: int = 20  # of one web process at a time; each has a thread besides those of the API
     PROXY_SECONDS: float = 600.0  # one answer of the upstream, to its last byte
     PROXY_MAX_BYTES: int = 20_000_000  # of a request, and of an answer
+    PROXY_SHARED: bool = False  # passes on what the upstream keeps for all (files, batches) beside several workspaces
 
     # webhooks
     WEBHOOK_PRIVATE_ADDRESSES: bool = False  # whether they may lead into private networks, and be without TLS

@@ -29,6 +29,14 @@ class Response:
         return 200 <= self.status < 300
 
 
+@dataclass(frozen=True)
+class Body:
+    """What is sent as it comes, with the headers that say what it is."""
+
+    parts: Iterator[bytes]
+    headers: Mapping[str, str]
+
+
 class OpenResponse:
     """An answer whose body is still to come, in parts as they arrive; whoever asked closes it.
 
@@ -76,11 +84,22 @@ class Endpoint:
             return Response(response.status, response.headers, b"".join(response))
 
     def open(
-        self, method: str, path: str, payload: Mapping[str, Any] | None = None, *, seconds: float, max_bytes: int
+        self,
+        method: str,
+        path: str,
+        payload: Mapping[str, Any] | None = None,
+        *,
+        seconds: float,
+        max_bytes: int,
+        body: Body | None = None,
     ) -> OpenResponse:
-        """The answer as soon as its head is there. Raises httpx.RequestError, httpx.InvalidURL, UnicodeError."""
+        """The answer as soon as its head is there; asked with a payload as JSON, or with a body as it comes.
+
+        Raises httpx.RequestError, httpx.InvalidURL, UnicodeError.
+        """
         deadline = time.monotonic() + seconds
-        request = self._client.build_request(method, path, json=payload, timeout=seconds)
+        more: dict[str, Any] = {"json": payload} if body is None else {"content": body.parts, "headers": body.headers}
+        request = self._client.build_request(method, path, timeout=seconds, **more)
         if _origin(request.url) != _origin(self._client.base_url):
             raise httpx.ConnectError("Only the configured endpoint is asked.", request=request)
         return OpenResponse(self._client.send(request, stream=True), deadline, max_bytes)

@@ -68,7 +68,8 @@ class RequestLog(Middleware):
             write = log.debug if route in _QUIET else log.info
             milliseconds = round(seconds * 1000, 1)
             write("request", method=request.method, route=route, status=response.status_code, duration_ms=milliseconds)
-        response[HEADER] = request_id
+        if HEADER not in response:  # an answer the proxy passes on has that of its upstream
+            response[HEADER] = request_id
         return response
 
 

@@ -239,7 +239,7 @@ class ProxyView(APIView):
 
     methods: ClassVar[dict[str, Method]]
     schema = None
-    parser_classes = (ChatParser,)
+    parser_classes: tuple[type[BaseParser], ...] = (ChatParser,)
     content_negotiation_class = AnyContent
 
     def get_exception_handler(self) -> Any:

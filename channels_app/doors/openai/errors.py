@@ -24,6 +24,12 @@ class ModelNotAllowed(APIException):
     default_code = "model_not_found"
 
 
+class NotPassedOn(APIException):
+    status_code = status.HTTP_404_NOT_FOUND
+    default_detail = _("The proxy does not pass this call on.")
+    default_code = "not_passed_on"
+
+
 class ProxyFull(Unavailable):
     default_detail = _("Too many chats go on at once; try again shortly.")
     default_code = "proxy_full"

@@ -10,13 +10,13 @@ from django.conf import settings
 
 from channels_app.doors.openai.errors import ModelNotAllowed, ProxyOff, UpstreamTooSlow, UpstreamUnreachable
 from memories.conf import conf
-from memories.endpoint import Endpoint, OpenResponse
+from memories.endpoint import Body, Endpoint, OpenResponse
 
 log = structlog.get_logger(__name__)
 FAILURES = (UpstreamTooSlow, UpstreamUnreachable)
 #: What of an answer's head is passed on beside its status.
 MASK = b"***"  # in place of the owner's key
-_PASSED = ("content-type", "retry-after", "retry-after-ms", "x-should-retry")
+_PASSED = ("content-type", "content-disposition", "retry-after", "retry-after-ms", "x-should-retry", "x-request-id")
 _PASSED_FAMILIES = ("x-ratelimit-", "openai-")
 
 
@@ -32,11 +32,13 @@ def check_model(model: Any) -> None:
         raise ModelNotAllowed
 
 
-def ask(method: str, path: str, payload: Mapping[str, Any] | None = None) -> OpenResponse:
+def ask(method: str, path: str, payload: Mapping[str, Any] | None = None, *, body: Body | None = None) -> OpenResponse:
     """The upstream's answer, whatever it says, once its head is there. Raises UpstreamTooSlow, UpstreamUnreachable."""
     try:
         endpoint = _endpoint(settings.MEMORY_PROXY_BASE_URL, settings.MEMORY_PROXY_API_KEY)
-        return endpoint.open(method, path, payload, seconds=conf.PROXY_SECONDS, max_bytes=conf.PROXY_MAX_BYTES)
+        return endpoint.open(
+            method, path, payload, seconds=conf.PROXY_SECONDS, max_bytes=conf.PROXY_MAX_BYTES, body=body
+        )
     except httpx.TimeoutException as error:
         log.warning("proxy.upstream", problem=type(error).__name__)
         raise UpstreamTooSlow from None
@@ -79,7 +81,7 @@ def read(response: OpenResponse) -> bytes:
 
 def headers_of(response: OpenResponse) -> dict[str, str]:
     """What of the head of an answer a client is to see."""
-    given = response.headers.items()
+    given = response.headers.items()  # the request's id is the upstream's: by it, whoever runs that finds the call
     passed = {name: value for name, value in given if name in _PASSED or name.startswith(_PASSED_FAMILIES)}
     key = settings.MEMORY_PROXY_API_KEY.strip()
     return {name: value.replace(key, MASK.decode()) for name, value in passed.items()} if key else passed

@@ -1,10 +1,14 @@
 """The addresses of OpenAI's form."""
 
-from django.urls import path
+from django.urls import path, re_path
 
 from channels_app.doors.openai.calls import ChatView, ModelsView
+from channels_app.doors.openai.passing import PassingView
+from channels_app.doors.openai.responses import ResponsesView
 
 urlpatterns = [
     path("chat/completions", ChatView.as_view(), name="chat-completions"),
+    path("responses", ResponsesView.as_view(), name="responses"),
     path("models", ModelsView.as_view(), name="models"),
+    re_path(r"^(?P<rest>.*)$", PassingView.as_view(), name="passed-on"),
 ]

@@ -15,7 +15,7 @@ from memories.models import Workspace
 from sessions_app.models import SessionEvent
 from tests.conftest import make_key
 
-PATH = "/v1/chat/completions"
+PATH, RESPONSES = "/v1/chat/completions", "/v1/responses"
 QUESTION = [{"role": "user", "content": "hi there"}]
 KEY = "sk-of-the-owner"
 WHO = {"X-Memplatform-Platform": "telegram", "X-Memplatform-Account": "mybot", "X-Memplatform-Sender": "u42"}
@@ -61,7 +61,8 @@ class Upstream:
         self.asked: list[dict[str, Any]] = []
         self.keys: list[str | None] = []
         self._lock = threading.Lock()
-        server.expect_request(PATH, method="POST").respond_with_handler(self._answer)
+        for path in (PATH, RESPONSES):
+            server.expect_request(path, method="POST").respond_with_handler(self._answer)
 
     def say(self, *answers: Any) -> None:
         """Whole answers, lists of events, answers as they are, or functions of the request."""

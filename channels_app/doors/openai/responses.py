@@ -1,0 +1,299 @@
+"""POST /v1/responses, as OpenAI's newer clients call it: with memory before and the turn afterwards.
+
+What is remembered stands in `instructions`, which hold for one answer and are no part of what the upstream keeps for
+`previous_response_id`. A turn that goes on with tools of the bot is remembered with its last answer; where the bot
+sends no more than what its tools answered, the question is that of the response it goes on from.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
+from threading import Lock
+from typing import Any, ClassVar, cast
+
+import httpx
+import structlog
+from cachetools import LRUCache
+from django.http import HttpResponse, HttpResponseBase, StreamingHttpResponse
+from rest_framework.request import Request
+
+from channels_app.doors.openai import upstream
+from channels_app.doors.openai.answers import Asked, Events, data_of, read_answer, read_messages
+from channels_app.doors.openai.calls import DEGRADED, PLACES, RECALL, TOOLS, ProxyView, Stream, is_off
+from channels_app.doors.openai.errors import UpstreamBroken, openai_error
+from channels_app.doors.openai.memory import MOST_ROUNDS, Memory, let_go
+from channels_app.doors.openai.speaker import address_of, is_on
+from channels_app.doors.tools.registry import TOOLS as MEMORY_TOOLS
+from channels_app.doors.tools.registry import Form
+from memories.api.access import caller_of
+from memories.api.calls import Method
+from memories.choices import Permission
+
+log = structlog.get_logger(__name__)
+PATH = "responses"
+#: Questions of responses that called tools of their bot, by workspace and id, as this process has seen them.
+_questions: LRUCache[tuple[int, str], Asked] = LRUCache(2_048)
+_lock = Lock()
+CALL, RESULT = "function_call", "function_call_output"
+
+
+def read_input(given: Any) -> Asked | None:
+    """What is asked, and what was said before it: a text, or items; None where no user says a word in it."""
+    if isinstance(given, str):
+        return read_messages([{"role": "user", "content": given}])
+    if not isinstance(given, list):
+        return None
+    return read_messages([message for item in given if (message := _message(item))])
+
+
+def _message(item: Any) -> dict[str, Any] | None:
+    """An item as a message of a chat; what has no words of anybody, as a reasoning has, is none."""
+    if not isinstance(item, dict):
+        return None
+    if item.get("type") == CALL:
+        function = {"name": item.get("name"), "arguments": item.get("arguments")}
+        return {"role": "assistant", "tool_calls": [{"id": item.get("call_id"), "function": function}]}
+    if item.get("type") == RESULT:
+        return {"role": "tool", "tool_call_id": item.get("call_id"), "content": item.get("output")}
+    return {"role": item.get("role"), "content": item.get("content")} if item.get("role") else None
+
+
+class ModelOutput:
+    """What a model has said so far in a response, and which tools it called."""
+
+    def __init__(self) -> None:
+        self.id = ""
+        self.calls: list[dict[str, Any]] = []
+        self._deltas: list[str] = []
+        self._text: str | None = None
+
+    @property
+    def text(self) -> str:
+        """Its words."""
+        return "".join(self._deltas) if self._text is None else self._text
+
+    def add(self, data: Any) -> None:
+        """An event of a stream, or a whole response; what is neither says nothing."""
+        if not isinstance(data, dict):
+            return
+        if data.get("type") == "response.output_text.delta" and isinstance(data.get("delta"), str):
+            self._deltas.append(data["delta"])
+            return
+        inner = data.get("response")
+        response: dict[str, Any] = inner if isinstance(inner, dict) else data
+        if isinstance(response.get("id"), str):
+            self.id = response["id"]
+        output = response.get("output")
+        if response.get("object") == "response" and isinstance(output, list) and output:
+            items = [item for item in output if isinstance(item, dict)]
+            self.calls = [item for item in items if item.get("type") == CALL]
+            parts = [part for item in items if item.get("type") == "message" for part in item.get("content") or ()]
+            texts = [part.get("text") for part in parts if isinstance(part, dict)]
+            self._text = "".join(text for text in texts if isinstance(text, str))
+
+
+class OwnTools:
+    """The tools of memory as this form has them; one whose name the bot uses itself is left to it."""
+
+    def __init__(self, memory: Memory, theirs: Any, language: str) -> None:
+        self._memory = memory
+        self._theirs = theirs if isinstance(theirs, list) else []
+        taken = {tool.get("name") for tool in self._theirs if isinstance(tool, dict)}
+        own = [tool for tool in MEMORY_TOOLS.values() if tool.name not in taken]
+        self.names = {tool.name for tool in own}
+        functions = [tool.definition(Form.OPENAI, language)["function"] for tool in own]
+        self._offered = [{"type": "function", **function} for function in functions]
+        self.rounds = 0
+
+    def offered_in(self, payload: dict[str, Any]) -> dict[str, Any]:
+        """What is asked, with the tools of memory beside those of the bot, as long as they may be used."""
+        tools = [*self._theirs, *(self._offered if self.rounds < MOST_ROUNDS else [])]
+        rest = {name: value for name, value in payload.items() if name != "tools"}
+        return {**rest, "tools": tools} if tools else {n: v for n, v in rest.items() if n != "tool_choice"}
+
+    def next_round(self, payload: dict[str, Any], output: ModelOutput, items: list[Any]) -> dict[str, Any] | None:
+        """What is asked next, the calls answered; None where a call is for the bot, or there is none."""
+        if not output.calls or any(call.get("name") not in self.names for call in output.calls):
+            return None
+        calls = [
+            {
+                "id": str(call.get("call_id")),
+                "type": "function",
+                "function": {"name": call.get("name"), "arguments": call.get("arguments") or "{}"},
+            }
+            for call in output.calls
+        ]
+        answers = self._memory.carry_out(calls)
+        results = [
+            {"type": RESULT, "call_id": answer["tool_call_id"], "output": answer["content"]} for answer in answers
+        ]
+        self.rounds += 1
+        given = payload.get("input")
+        before = [{"role": "user", "content": given}] if isinstance(given, str) else list(given or [])
+        return self.offered_in({**payload, "input": [*before, *items, *results]})
+
+
+class ResponsesView(ProxyView):
+    """A response with memory: the context before, the turn afterwards."""
+
+    methods: ClassVar = {"POST": Method("response", Permission.WRITE, None)}
+
+    def post(self, request: Request) -> HttpResponseBase:
+        body = cast(dict[str, Any], request.data)
+        upstream.check_model(body.get("model"))
+        caller = caller_of(request)
+        with ExitStack() as held:
+            held.callback(PLACES.take(caller.workspace_id, request.auth.pk))
+            asked = None if is_off(request) else read_input(body.get("input"))
+            if asked is None and not is_off(request):
+                asked = _question_of(caller.workspace_id, body.get("previous_response_id"))
+            memory = Memory(
+                request, address_of(request.headers, body.get("user") or body.get("safety_identifier")), asked
+            )
+            wants_tools = memory.is_on and is_on(request.headers, TOOLS)
+            text = memory.context(tools=wants_tools)
+            payload = with_instructions(body, text)
+            tools = OwnTools(memory, payload.get("tools"), caller.language) if wants_tools else None
+            let_go()
+            exchange = ResponseExchange(memory, asked, caller.workspace_id, payload, tools)
+            if exchange.is_stream:
+                held.callback(exchange.remember)
+                held.callback(exchange.close)  # first: a model nobody listens to any more is to stop
+                headers = {**upstream.headers_of(exchange.response), "X-Accel-Buffering": "no"}
+                response: HttpResponseBase = StreamingHttpResponse(
+                    Stream(exchange.parts(), held.pop_all()), status=exchange.response.status, headers=headers
+                )
+            else:
+                response = exchange.whole()
+                exchange.remember()
+        for name, value in ((DEGRADED, ", ".join(memory.degraded)), (RECALL, memory.recall_id)):
+            if value:
+                response[name] = value
+        return response
+
+
+class ResponseExchange:
+    """What is asked upstream, in rounds where the model uses the tools of memory, and what is said."""
+
+    def __init__(
+        self, memory: Memory, asked: Asked | None, workspace: int, payload: dict[str, Any], tools: OwnTools | None
+    ) -> None:
+        self._memory, self._asked, self._workspace, self._tools = memory, asked, workspace, tools
+        self._payload = tools.offered_in(payload) if tools else payload
+        self._output = ModelOutput()
+        self.response = upstream.ask("POST", PATH, self._payload)
+
+    @property
+    def is_stream(self) -> bool:
+        """Whether events come."""
+        return str(self.response.headers.get("content-type")).startswith("text/event-stream")
+
+    def close(self) -> None:
+        """Have the model stop."""
+        self.response.close()
+
+    def remember(self) -> None:
+        """Keep the turn as far as the bot has its answer; one that goes on with tools of the bot is not finished."""
+        if not 200 <= self.response.status < 300 or self._asked is None:
+            return
+        if self._output.calls:
+            if self._output.id:
+                with _lock:
+                    _questions[self._workspace, self._output.id] = self._asked
+            return
+        self._memory.remember(self._output.text)
+
+    def whole(self) -> HttpResponse:
+        """The answer of the last round as it came."""
+        while True:
+            content = upstream.read(self.response)
+            data = read_answer(content)
+            self._output = ModelOutput()
+            self._output.add(data)
+            if not self._goes_on(data):
+                return HttpResponse(content, status=self.response.status, headers=upstream.headers_of(self.response))
+
+    def parts(self) -> Iterator[bytes]:
+        """The stream of the model as it comes; of a round that calls tools of memory nothing.
+
+        One that breaks off ends with an error, as the upstream's own would.
+        """
+        try:
+            if self._tools is None:
+                yield from self._as_it_comes()
+            else:
+                yield from self._in_rounds()
+        except (httpx.RequestError, *upstream.FAILURES) as error:
+            log.warning("proxy.broken", problem=type(error).__name__)
+            problem = {"type": "error", **openai_error(UpstreamBroken())["error"]}
+            yield b"\n\nevent: error\ndata: " + json.dumps(problem).encode() + b"\n\n"
+
+    def _as_it_comes(self) -> Iterator[bytes]:
+        events = Events()
+        for part in upstream.parts(self.response):
+            for event in events.cut(part):
+                self._output.add(data_of(event))
+            yield part
+        self._output.add(data_of(events.rest))
+
+    def _in_rounds(self) -> Iterator[bytes]:
+        """Events wait until it is known whether the model speaks or calls a tool of memory first."""
+        while True:
+            held: list[bytes] = []
+            speaks, last = False, None
+            events = Events()
+            for part in upstream.parts(self.response):
+                for event in events.cut(part):
+                    data = data_of(event)
+                    self._output.add(data)
+                    if isinstance(data, dict) and isinstance(data.get("response"), dict):
+                        last = data["response"]
+                    held.append(event)
+                    speaks = speaks or self._is_for_bot(data)
+                    if speaks:
+                        yield from held
+                        held = []
+            if events.rest:
+                held.append(events.rest)
+            if speaks or not self._goes_on(last):
+                yield from held
+                return
+
+    def _is_for_bot(self, data: Any) -> bool:
+        """Whether an event begins what the bot is to see: words, or a call of its own tools."""
+        item = data.get("item") if isinstance(data, dict) else None
+        if not isinstance(item, dict) or data.get("type") != "response.output_item.added":
+            return False
+        is_own = self._tools is not None and item.get("type") == CALL and item.get("name") in self._tools.names
+        return item.get("type") != "reasoning" and not is_own
+
+    def _goes_on(self, data: Any) -> bool:
+        """Whether the model was asked again, with what memory answered to its calls."""
+        items = data.get("output") if isinstance(data, dict) else None
+        following = (
+            self._tools.next_round(self._payload, self._output, items)
+            if self._tools and isinstance(items, list) and 200 <= self.response.status < 300
+            else None
+        )
+        if following is None:
+            return False
+        self.response.close()
+        self._payload, self._output = following, ModelOutput()
+        self.response = upstream.ask("POST", PATH, following)
+        return True
+
+
+def with_instructions(body: Mapping[str, Any], text: str) -> dict[str, Any]:
+    """What is asked, with a text of memory behind the bot's own instructions."""
+    own = body.get("instructions")
+    if not text or not (own is None or isinstance(own, str)):
+        return dict(body)
+    return {**body, "instructions": f"{own}\n\n{text}" if own else text}
+
+
+def _question_of(workspace: int, response: Any) -> Asked | None:
+    """The question of a response that went on with tools of its bot; None where this process has not seen it."""
+    if not isinstance(response, str):
+        return None
+    with _lock:
+        return _questions.get((workspace, response))
