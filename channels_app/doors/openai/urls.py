@@ -1,6 +1,6 @@
 """The addresses of OpenAI's form."""
 
-from django.urls import path, re_path
+from django.urls import path
 
 from channels_app.doors.openai.calls import ChatView, ModelsView
 from channels_app.doors.openai.passing import PassingView
@@ -10,5 +10,5 @@ urlpatterns = [
     path("chat/completions", ChatView.as_view(), name="chat-completions"),
     path("responses", ResponsesView.as_view(), name="responses"),
     path("models", ModelsView.as_view(), name="models"),
-    re_path(r"^(?P<rest>.*)$", PassingView.as_view(), name="passed-on"),
+    path("<path:rest>", PassingView.as_view(), name="passed-on"),
 ]
