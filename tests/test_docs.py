@@ -118,7 +118,7 @@ def test_every_environment_variable_is_documented_with_its_default() -> None:
 
 
 def routes(resolver: URLResolver, prefix: str = "/") -> Iterator[str]:
-    """Every address with its methods; the admin's own pages count as one, as do calls of mem0's client and those passed on."""
+    """Every address with its methods; the admin's own pages count as one, as do others' calls."""
     for pattern in resolver.url_patterns:
         path = prefix + re.sub(r"<(?:\w+:)?(\w+)>", r"{\1}", str(pattern.pattern))
         if whole := next((place for place in ("/admin/", "/api/mem0/", "/v1/{rest}") if path.startswith(place)), None):
