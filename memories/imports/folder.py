@@ -22,6 +22,7 @@ from memories.exceptions import FolderRefused
 from memories.files import layout, markdown
 from memories.files.layout import readable
 from memories.imports.batch import FILES, ImportReport, LeftOut, LeftOutReason, Report, carry_out, imported
+from memories.imports.bundle import PROJECT, TOPIC
 from memories.language import text
 from memories.models import DailyEvent, Entry, Scope
 
@@ -164,7 +165,6 @@ def parts(content: str, limit: int) -> Iterator[str]:
         yield "\n".join(part).strip()
 
 
-PROJECT, TOPIC = "_global", "_profile"
 HEADING_CHARS = 300
 _DIGEST = 8  # bytes of the hash of a line
 

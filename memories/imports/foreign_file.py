@@ -1,9 +1,9 @@
-"""Importing a file another program exported into a scope, as one batch that can be undone.
+"""Importing what another program exported or keeps into a scope, as one batch that can be undone.
 
-A new kind of file is one line of FORMATS: who reads it, and by which words at its beginning it is recognised.
+What is understood is declared in `memories.imports.formats`.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cached_property
@@ -18,65 +18,20 @@ from memories.choices import EntryType, ScopeKind, Source
 from memories.conf import conf
 from memories.entries.daily_events import EventDraft, SuppressedContent
 from memories.entries.draft import UnscopedDraft, check
+from memories.entries.fields import COLUMN_SLOTS, RESERVED_SLOTS
 from memories.exceptions import InvalidDraft
-from memories.imports import formats
-from memories.imports.batch import (
-    READ,
-    FileItem,
-    FileRefused,
-    Heard,
-    ImportReport,
-    LeftOut,
-    LeftOutReason,
-    Reader,
-    Report,
-    carry_out,
-    imported,
-)
+from memories.files.layout import readable
+from memories.imports.batch import READ, ImportReport, LeftOut, LeftOutReason, Report, carry_out, imported
+from memories.imports.bundle import Bundle, FileItem, FileRefused, Reader
 from memories.imports.folder import parts
+from memories.imports.formats import FORMATS
 from memories.language import text
 from memories.models import DailyEvent, Entry, Policy, Scope
 from memories.tenancy.keys import owner_of_key
 from memories.tenancy.resolver import LOCAL_PEER
 
-_BEGINNING = 100_000
 #: That turns of another program last, from when they were brought in; a policy may let them last longer.
 TURN_TERM = timedelta(days=365)
-
-
-@dataclass(frozen=True)
-class Format:
-    """A kind of file."""
-
-    read: Callable[[Path, Heard], Reader]
-    words: tuple[str, ...]  # each of which stands at the beginning of such a file
-
-
-FORMATS: Mapping[str, Format] = {
-    "chatgpt": Format(formats.read_chatgpt, ('"mapping"', '"author"')),
-    "mem0": Format(formats.read_mem0, ('"memory"',)),
-    "zep": Format(formats.read_zep, ('"content"', '"uuid"')),
-    "csv": Format(formats.read_csv, ("content",)),
-}
-
-
-def format_of(path: Path) -> str:
-    """The kind of a file, by its beginning. Raises FileRefused."""
-    try:
-        with path.open("rb") as file:
-            beginning = file.read(_BEGINNING).decode("utf-8-sig", errors="replace")
-    except OSError as problem:
-        raise FileRefused(_("“%(name)s” cannot be read.") % {"name": path}) from problem
-    if beginning.startswith("PK\x03\x04"):
-        message = _("“%(name)s” is a zip file: unpack it, and import the file or the folder in it.")
-        raise FileRefused(message % {"name": path.name})
-    is_json = beginning.lstrip()[:1] in ("[", "{")
-    for name, kind in FORMATS.items():
-        start = beginning if is_json else beginning.partition("\n")[0]
-        if is_json == (name != "csv") and all(word in start for word in kind.words):
-            return name
-    message = _("What kind of file it is cannot be told; name it by --from: %(known)s.")
-    raise FileRefused(message % {"known": ", ".join(FORMATS)})
 
 
 def import_file(
@@ -95,8 +50,8 @@ def import_file(
     Raises FileRefused or ScopeFrozen.
     """
     done = ImportReport(files=1)
-    reading = _Reading(scope, path, FORMATS[kind].read, who, now, done, report)
-    return carry_out(scope, reading, done, name=path.name, now=now, actor=actor, is_dry=is_dry, report=report)
+    reading = _Reading(scope, Bundle(path), kind, who, now, done, report)
+    return carry_out(scope, reading, done, name=readable(path.name), now=now, actor=actor, is_dry=is_dry, report=report)
 
 
 @dataclass
@@ -104,8 +59,8 @@ class _Reading:
     """A file, read into the rows of a plan."""
 
     scope: Scope
-    path: Path
-    read: Callable[[Path, Heard], Reader]
+    bundle: Bundle
+    kind: str
     who: str | None
     now: datetime
     done: ImportReport
@@ -114,15 +69,16 @@ class _Reading:
     def rows(self) -> Iterator[PlanRow]:
         """A row for everything that is not there yet; the others are counted."""
         there, people = _AlreadyThere(self.scope), set()
-        # What tells how much of the file is read
-        report, size = self.report, self.path.stat().st_size
-        for item in self.read(self.path, lambda done: report(READ, done, size) if report else None):
+        for item in self._items():
+            self.done.read += 1
             if isinstance(item, LeftOut):
                 self.done.left_out.add(item)
                 continue
-            if self.who is not None and item.who != self.who:
+            if self.who is not None and self.who not in (item.who, *item.also):
+                self._leave_out(item, LeftOutReason.OTHER_PERSON, item.who)
                 continue
-            people.add(item.who)
+            if self.who is None:
+                people.add(item.who)
             if len(people) > 1:
                 message = _("The file holds memories of several: %(people)s, … Name one by --who; each has a scope.")
                 raise FileRefused(message % {"people": ", ".join(sorted(people))})
@@ -142,17 +98,32 @@ class _Reading:
                 self.done.already += len(rows) - len(new)
                 yield from new
 
+    def _items(self) -> Reader:
+        """What the source holds, and what lies in it that is not read. Raises FileRefused."""
+        if self.report:
+            report, size = self.report, self.bundle.size
+            self.bundle.heard = lambda done: report(READ, done, size)
+        try:
+            yield from FORMATS[self.kind].read(self.bundle)
+        except (AttributeError, TypeError, KeyError) as problem:  # a word where an object is to be, and the like
+            message = _("After its item %(number)d it is not shaped as files of %(format)s are.")
+            names = {"number": self.done.read, "format": FORMATS[self.kind].title}
+            raise FileRefused(message % names) from problem
+        rest = list(self.bundle.rest())
+        yield from rest
+        self.done.files = len(self.bundle.opened)
+
     def _rows(self, item: FileItem, content: str) -> list[PlanRow]:
         """What is to be written of it: a memory, and of a turn the event of its day. Raises InvalidDraft."""
         at = min(item.at or self.now, self.now)
-        fields: dict[str, Any] = {"slots": item.slots, **item.fields}
+        fields: dict[str, Any] = {"slots": self._fitting(item), **item.fields}
         if item.is_turn:
             # The message it is part of, which is not here itself: a memory and its day have it in common
             conversation, place = item.message
             origins = ((f"session_events/{uuid5(self.scope.uid, conversation)}/1/gone-{place}"),)
             ends = {"expires_at": self.end_of_turns}
             if self.scope.kind == ScopeKind.USER:
-                fields["slots"] = {"sender_id": self.owner, **item.slots}
+                fields["slots"] = {"sender_id": self.owner, **fields["slots"]}
             fields |= {"type": EntryType.CHAT_TURN, "heading": item.title[:300], "origins": origins, **ends}
         draft = UnscopedDraft(content=content, source=Source.MIGRATION, at=at, **fields)
         check(draft.in_scope(self.scope))
@@ -164,6 +135,18 @@ class _Reading:
             )
             rows.append(PlanRow(step=EventStep.of(event)))
         return rows
+
+    def _fitting(self, item: FileItem) -> dict[str, str]:
+        """The slots of an item that fit; one that bears a name with a meaning here becomes `metadata.NAME`."""
+        slots: dict[str, str] = {}
+        for given, value in item.slots.items():
+            name = f"metadata.{given}" if given in COLUMN_SLOTS or given in RESERVED_SLOTS else given
+            is_short = 0 < len(name) <= conf.SLOT_NAME_CHARS and len(value) <= conf.SLOT_VALUE_CHARS
+            if is_short and len(slots) < conf.SLOT_LIMIT and text.is_storable(name + value):
+                slots[name] = value
+            else:
+                self._leave_out(item, LeftOutReason.SLOT, given[:100])
+        return slots
 
     @cached_property
     def end_of_turns(self) -> datetime | None:
@@ -181,7 +164,7 @@ class _Reading:
         return named[1][:200] if named else LOCAL_PEER
 
     def _leave_out(self, item: FileItem, reason: LeftOutReason, detail: str = "") -> None:
-        self.done.left_out.add(LeftOut(self.path.name, reason, item.number, detail))
+        self.done.left_out.add(LeftOut(readable(item.path), reason, item.number, detail))
 
 
 def _hash(content: str, day: str) -> bytes:

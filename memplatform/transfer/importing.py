@@ -21,7 +21,8 @@ from channels_app.models import Channel, Consent, Identity, Person
 from memories.entries import suppression
 from memories.entries.suppression import Tombstones
 from memories.exceptions import ScopeFrozen
-from memories.imports.batch import READ, ROWS, FileRefused, LeftOutReason, Report
+from memories.imports.batch import READ, ROWS, LeftOutReason, Report
+from memories.imports.bundle import FileRefused
 from memories.models import Erasure, Policy, Scope, Workspace
 from memories.models.change import acting
 from memplatform.transfer import remembered

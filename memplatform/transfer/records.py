@@ -19,7 +19,7 @@ from django.db import connection
 from django.db.models import DateTimeField, Model
 from django.utils.translation import gettext as _
 
-from memories.imports.batch import ITEM_BYTES, FileRefused, Heard, check_depth, nested_too_deep
+from memories.imports.bundle import ITEM_BYTES, FileRefused, Heard, check_depth, nested_too_deep
 from memories.language import text
 from memories.models import Entry
 from memories.models.table import Export, tables

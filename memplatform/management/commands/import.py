@@ -16,8 +16,10 @@ from django.utils.translation import ngettext
 from memories.conf import conf
 from memories.exceptions import PlatformError
 from memories.imports.batch import FILES, READ, ROWS, AllLeftOut, ImportReport
+from memories.imports.bundle import Bundle
 from memories.imports.folder import import_folder, open_folder
-from memories.imports.foreign_file import FORMATS, format_of, import_file
+from memories.imports.foreign_file import import_file
+from memories.imports.formats import FORMATS, format_of, recognised
 from memories.management import command_line
 from memories.models import Batch, Workspace
 from memplatform.transfer.importing import import_export
@@ -83,7 +85,7 @@ def _import(options: dict[str, Any], progress: "_Progress") -> ImportReport | Tr
     actor = f"command:{options['actor']}" if options["actor"] else command_line.actor()
     how: Any = {"now": options["now"] or timezone.now(), "actor": actor, "is_dry": options["dry_run"]}
     scope = command_line.named_or_begun_scope(options["into"], options["workspace"]) if options["into"] else None
-    kind = options["kind"] or (EXPORT if is_export(place) else FOLDER if not place.is_file() else format_of(place))
+    kind = options["kind"] or (EXPORT if is_export(place) else _kind_of(place))
     if kind == EXPORT:
         if scope is None and options["workspace"] is None and not Workspace.objects.exists():
             Workspace.objects.create(name=name_of_workspace(place))
@@ -95,6 +97,13 @@ def _import(options: dict[str, Any], progress: "_Progress") -> ImportReport | Tr
     if folder:
         return import_folder(scope, folder, **how, report=progress)
     return import_file(scope, place, kind=kind, who=options["who"], **how, report=progress)
+
+
+def _kind_of(place: Path) -> str:
+    """Raises FileRefused."""
+    if place.is_dir():
+        return recognised(Bundle(place)) or FOLDER
+    return format_of(place) if place.is_file() else FOLDER
 
 
 class _Progress:
@@ -163,6 +172,8 @@ def _left_out(left_out: AllLeftOut) -> Iterator[str]:
     if not left_out.count:
         return
     yield _("Left out: %(count)d.") % {"count": left_out.count}
+    for reason, count in left_out.reasons.most_common():
+        yield "  " + _("%(count)d: %(why)s") % {"count": count, "why": reason.label}
     named = left_out.first[:NAMED]
     for left in named:
         place = f"{left.path}:{left.line}" if left.line else left.path
@@ -183,6 +194,6 @@ def _as_json(report: ImportReport | TransferReport) -> dict[str, Any]:
         counts = {"created": dict(report.created), "already": dict(report.already), "files": report.files}
         run = report.batches[0].run if report.batches else None
         return counts | left_out | {"run": run, "batches": [str(batch.uid) for batch in report.batches]}
-    names = ("files", "facts", "events", "merged", "already", "continued", "profile")
+    names = ("files", "read", "facts", "events", "merged", "already", "continued", "profile")
     batch = str(report.batch.uid) if report.batch else None
     return {name: getattr(report, name) for name in names} | left_out | {"batch": batch}

@@ -90,7 +90,7 @@ def test_a_file_that_vanishes_or_may_not_be_read_is_left_out(
     ("name", "words"),
     [
         ("nowhere", "There is no folder “.*nowhere”"),
-        ("claw/MEMORY.md", "What kind of file"),
+        ("claw/MEMORY.md", "of no format that is known"),
         ("empty", "Nothing to import in"),
     ],
 )

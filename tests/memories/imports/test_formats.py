@@ -1,0 +1,171 @@
+"""What other programs keep is moved in: each format by a sample shaped as its makers describe it."""
+
+import io
+import json
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from memories.choices import ScopeKind
+from memories.imports.formats import FORMATS, format_of
+from memories.models import Batch, DailyEvent, Entry, Scope, Workspace
+from tests.conftest import NOW, Api
+
+pytestmark = pytest.mark.django_db
+SAMPLES = Path(__file__).parent / "samples"
+#: The sample of a format; a folder whose name ends in .zip is packed as its makers pack it.
+SAMPLE = {
+    "chatgpt.zip": "chatgpt",
+    "letta.af": "letta",
+    "letta-first-version.af": "letta",
+    "memory.jsonl": "memory-graph",
+}
+KEY = "telegram:direct_u42"
+
+
+def sample(name: str, tmp_path: Path) -> Path:
+    """A sample as a person gets it."""
+    if not name.endswith(".zip"):
+        return SAMPLES / name
+    folder, packed = SAMPLES / name.removesuffix(".zip"), tmp_path / name
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        for path in sorted(folder.rglob("*")):
+            if path.is_file():
+                archive.write(path, path.relative_to(folder))
+    return packed
+
+
+def imported(path: Path, *arguments: str, into: str = KEY) -> Any:
+    out = io.StringIO()
+    call_command("import", str(path), "--into", into, "--now", NOW.isoformat(), "--json", *arguments, stdout=out)
+    return json.loads(out.getvalue())
+
+
+@pytest.fixture
+def scope(workspace: Workspace) -> Scope:
+    return Scope.objects.create(workspace=workspace, key=KEY, kind=ScopeKind.USER)
+
+
+def facts(tier: int) -> set[str]:
+    return set(Entry.objects.live().filter(type="fact", tier=tier).values_list("content", flat=True))
+
+
+def turns() -> list[str]:
+    return list(Entry.objects.live().filter(type="chat_turn").order_by("pk").values_list("content", flat=True))
+
+
+def reasons(done: Any) -> dict[str, int]:
+    counts: dict[str, int] = {}
+    for left_out in done["left_out"]:
+        counts[left_out["reason"]] = counts.get(left_out["reason"], 0) + 1
+    return counts
+
+
+@pytest.mark.parametrize("name", SAMPLE)
+def test_a_sample_says_itself_what_it_is_and_a_second_run_brings_nothing(
+    name: str, workspace: Workspace, tmp_path: Path, api: Api
+) -> None:
+    path = sample(name, tmp_path)
+    assert format_of(path) == SAMPLE[name]
+    tried = imported(path, "--dry-run")
+    assert not Scope.objects.filter(key=KEY).exists()
+    done = imported(path)
+    assert Scope.objects.get(key=KEY).kind == ScopeKind.USER
+    assert (tried["facts"], tried["events"]) == (done["facts"], done["events"]) != (0, 0)
+    again = imported(path)
+    assert (again["facts"], again["events"], again["batch"], again["read"]) == (0, 0, None, done["read"])
+    assert again["left_out"] == done["left_out"]
+    assert api.post(f"batches/{done['batch']}/undo").status_code == 201
+    assert not Entry.objects.live().exists() and not DailyEvent.objects.in_use().exists()
+
+
+def test_every_format_has_a_sample() -> None:
+    assert set(SAMPLE.values()) | {"mem0", "zep", "csv"} == set(FORMATS)
+
+
+def test_the_zip_of_chatgpt_brings_turns_the_profile_and_the_memories_it_kept(scope: Scope, tmp_path: Path) -> None:
+    done = imported(sample("chatgpt.zip", tmp_path))
+    assert facts(1) == {
+        "Preferred name: Mia",
+        "Role: ceramics teacher in Porto",
+        "Other Information: I am allergic to walnuts.",
+        "Answer in metric units.",
+    }
+    assert facts(2) == {
+        "User's kiln is a Nabertherm N 60.",
+        "用户的妹妹叫小雨，住在杭州。",
+        "User's studio closes on Mondays.",
+    }
+    kiln = Entry.objects.get(content__contains="Nabertherm")
+    assert kiln.stated_at and kiln.stated_at.date().isoformat() == "2025-11-02"
+    assert (
+        "User: The ferry to Seixal leaves at ten past eight.\nAssistant: Then leave home at half past seven." in turns()
+    )
+    assert not [words for words in turns() if "regenerated" in words or "Forget this one" in words]
+    assert reasons(done) == {"program": 3, "other_branch": 1, "no_words": 2, "not_wanted": 1, "other_file": 4}
+
+
+def test_an_agent_of_letta_brings_its_blocks_and_what_was_said_but_not_its_persona(scope: Scope) -> None:
+    done = imported(SAMPLES / "letta.af")
+    assert "Occupation: ceramics teacher in Porto" in facts(1)
+    assert facts(2) == {"Clay comes from Vicente in Aveiro", "Glazes come from Botz"}
+    assert turns() == [
+        "User: My glaze order arrives on Thursday.\nAssistant: Noted: Thursday.",
+        "User: Bob fetches it, not me.\nAssistant: Then I will write to Bob.",
+    ]
+    assert {left["why"] for left in done["left_out"]} >= {"persona", "Last name: ?", "tools: conversation_search"}
+
+
+def test_observations_and_relations_stand_for_themselves_and_are_found_by_their_names(scope: Scope) -> None:
+    imported(SAMPLES / "memory.jsonl")
+    assert facts(2) == {
+        "John Smith: Speaks fluent Spanish",
+        "John Smith: Graduated in 2019",
+        "John Smith: Prefers morning meetings",
+        "John Smith works at Anthropic",
+        "小雨住在杭州",
+    }
+    assert Entry.objects.get(content__contains="Spanish").names == ["John Smith"]
+
+
+def test_a_file_of_no_format_is_refused_with_all_that_are_understood(scope: Scope, tmp_path: Path) -> None:
+    path = tmp_path / "notes.json"
+    path.write_text('{"hello": "world"}')
+    with pytest.raises(CommandError) as refusal:
+        imported(path)
+    assert all(name in str(refusal.value) for name in FORMATS)
+
+
+def packed(path: Path, **files: bytes) -> Path:
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in files.items():
+            archive.writestr(name.replace("_json", ".json"), content)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b'[{"mapping": {}, "author": "' + b"x" * 40_000_000 + b'"}]', "unpack to 40 MB"),
+        (b'[{"mapping": {"a": {"author": ' + b"[" * 200_000 + b"]" * 200_000 + b"}}}]", "item 1.*100"),
+        (b'[{"mapping": {"a": "author", "b": {}}, "author": 1}]', "not shaped as files of ChatGPT"),
+        (b'[{"mapping": {"a": {"author"', "After its item 0"),
+    ],
+)
+def test_a_zip_that_would_fill_the_disk_or_is_broken_is_refused_and_leaves_nothing(
+    scope: Scope, tmp_path: Path, content: bytes, words: str
+) -> None:
+    with pytest.raises(CommandError, match=words):
+        imported(packed(tmp_path / "export.zip", conversations_json=content))
+    assert not Entry.objects.exists() and not Batch.objects.exists()
+
+
+def test_a_zip_within_a_folder_of_its_own_is_read_and_nothing_is_unpacked(scope: Scope, tmp_path: Path) -> None:
+    conversations = (SAMPLES / "chatgpt/conversations.json").read_bytes()
+    with zipfile.ZipFile(tmp_path / "export.zip", "w") as archive:
+        archive.writestr("../../../escaped/conversations-000.json", conversations)
+    assert imported(tmp_path / "export.zip")["facts"] > 0
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["export.zip"]
