@@ -19,6 +19,7 @@ _SCALES = dict(zip(words("calendar", "scales"), (100, 1_000, 1_000_000, 1_000_00
 _ORDINALS = {word: str(n) for n, word in enumerate(words("calendar", "ordinals"), start=1)}
 _DIGITS = {char: n for n, char in enumerate("零一二三四五六七八九")} | {"〇": 0, "两": 2, "兩": 2}
 _UNITS = {"十": 10, "百": 100, "千": 1_000}
+_CHINESE_SCALES = {"千": 10**3, "万": 10**4, "萬": 10**4, "亿": 10**8, "億": 10**8}
 _NUMERAL = rf"(?:\d++|[{NUMERALS}]++)"
 #: Not within a numeral, so that a long one is read once and not from each of its digits.
 _ALONE = rf"(?:(?<!\d)(?=\d)|(?<![{NUMERALS}])(?=[{NUMERALS}]))"
@@ -86,11 +87,6 @@ def numeral(written: str) -> int:
     return total + digit * (unit // 10 if unit > 10 else 1)  # «five hundred two», 五百二, is 520
 
 
-def _chinese_date(match: re.Match[str]) -> str:
-    month = numeral(match[1])
-    return _marked(f"{month}-{numeral(match[2])}") if match[2] else _marked(f"month {month}")
-
-
 def _date(month: str, day: str = "") -> str:
     number = _MONTHS.index(month.lower()) + 1
     return _marked(f"{number}-{int(day)}" if day else f"month {number}")
@@ -98,11 +94,6 @@ def _date(month: str, day: str = "") -> str:
 
 def _clock(hour: int, minute: int = 0) -> str:
     return _marked(f"{hour}:{minute:02d}")
-
-
-def _of_twelve(match: re.Match[str]) -> str:
-    late = match[3].lower().startswith("p")
-    return _clock(int(match[1]) % 12 + 12 * late, int(match[2] or 0))
 
 
 def _chinese_clock(match: re.Match[str]) -> str:
@@ -124,11 +115,6 @@ def _plain(match: re.Match[str]) -> str:
     return _marked(number.lstrip("0") or "0" if number.isdecimal() else number)
 
 
-def _scaled(match: re.Match[str]) -> str:
-    scale = {"千": 10**3, "万": 10**4, "萬": 10**4}.get(match[2], 10**8)
-    return _marked(f"{float(match[1]) * scale:.10g}")
-
-
 _FREE = r"(?<![A-Za-z\d.:/-])"
 
 
@@ -144,11 +130,18 @@ _RULES = (
         rf"{_FREE}(\d{{4}})-(\d{{1,2}})-(\d{{1,2}})(?!\d)",
         lambda match: _marked(match[1], f"{int(match[2])}-{int(match[3])}"),
     ),
-    _rule(rf"{_ALONE}({_NUMERAL})月份?(?:({_NUMERAL})[日号號])?", _chinese_date),
+    _rule(
+        rf"{_ALONE}({_NUMERAL})月份?(?:({_NUMERAL})[日号號])?",
+        lambda match: _marked(f"{numeral(match[1])}-{numeral(match[2])}" if match[2] else f"month {numeral(match[1])}"),
+    ),
     _rule(rf"\b({_MONTH})\.? (\d{{1,2}})(?:st|nd|rd|th)?\b(?![:.]\d)", lambda match: _date(match[1], match[2])),
     _rule(rf"\b(\d{{1,2}})(?:st|nd|rd|th)? (?:of )?({_MONTH})\b", lambda match: _date(match[2], match[1])),
     _rule(rf"(?<!^)(?<![.!?] )\b(?:{_MONTH})\b", lambda match: _date(match[0])),
-    _rule(rf"{_FREE}(\d{{1,2}})(?:[:.](\d\d))?\s?(am\b|pm\b|a\.m\.|p\.m\.)", _of_twelve, re.IGNORECASE),
+    _rule(
+        rf"{_FREE}(\d{{1,2}})(?:[:.](\d\d))?\s?(am\b|pm\b|a\.m\.|p\.m\.)",
+        lambda match: _clock(int(match[1]) % 12 + 12 * (match[3][0] in "pP"), int(match[2] or 0)),
+        re.IGNORECASE,
+    ),
     _rule(rf"{_FREE}(\d{{1,2}}):(\d\d)(?![\d:])", lambda match: _clock(int(match[1]), int(match[2]))),
     _rule(
         rf"(早上|上午|中午|下午|晚上|凌晨|傍晚|夜里)?{_ALONE}({_NUMERAL})[点點](?:钟|鐘|整)?(半|{_NUMERAL}分?)?",
@@ -165,7 +158,10 @@ _RULES = (
         re.IGNORECASE,
     ),
     _rule(r"\b(\d+)(?:st|nd|rd|th)\b", _plain),
-    _rule(r"(?<![\d.])(\d+(?:\.\d+)?)(千|万|萬|亿|億)", _scaled),
+    _rule(
+        r"(?<![\d.])(\d+(?:\.\d+)?)(千|万|萬|亿|億)",
+        lambda match: _marked(f"{float(match[1]) * _CHINESE_SCALES[match[2]]:.10g}"),
+    ),
     _rule(rf"\b(?:{_NUMBER_WORD})(?:[ -](?:{_NUMBER_WORD}|{'|'.join(_SCALES)}))*\b", _english_number, re.IGNORECASE),
     _rule(r"(?<![A-Za-z\d.:/@_-])(-?\d{1,3}(?:,\d{3})+(?:\.\d+)?|-?\d+(?:\.\d+)*)(?![\d:/@-])", _plain),
     _rule(rf"(?<![第{NUMERALS}])一(?=[{_MEASURES}])(?![年月日号點点时時分秒岁楼层度成折千米倍])", lambda match: " "),

@@ -7,7 +7,6 @@ always (D1), and the notes of these days (C9).
 """
 
 import math
-from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import date, datetime, time, timedelta, tzinfo
@@ -210,9 +209,7 @@ def _read_question(message: str) -> tuple[bool, frozenset[int]]:
     return asks, frozenset(text.terms("\n".join(telling)))
 
 
-@lru_cache(maxsize=2_048)
-def _terms_of(content: str) -> Counter[int]:
-    return text.terms(content)
+_terms_of = lru_cache(maxsize=2_048)(text.terms)
 
 
 def _of_asker(items: Sequence[Ranked]) -> list[Ranked]:

@@ -306,12 +306,12 @@ def _asked(text: str) -> str:
         return _MINE.sub(" ", head)
     last = rest.strip().rpartition("\n")[2]
     alone = last if _works_on_text(last) else text
-    return _SAID_ABROAD.sub(_abroad, _QUOTED.sub(" x ", alone)) if len(alone) <= _MOST_CHARS else alone
 
+    def in_short(match: re.Match[str]) -> str:
+        parts = match.groupdict("")
+        return f"{parts['before'] or parts['verb']} x{parts['after'] or parts['into']}"
 
-def _abroad(match: re.Match[str]) -> str:
-    parts = match.groupdict()
-    return f"{parts['before'] or parts['verb'] or ''} x{parts['after'] or parts['into'] or ''}"
+    return _SAID_ABROAD.sub(in_short, _QUOTED.sub(" x ", alone)) if len(alone) <= _MOST_CHARS else alone
 
 
 def _works_on_text(line: str) -> bool:

@@ -492,11 +492,6 @@ def _answers_previous(row: Row, question: Question) -> float:
     return question.words.coverage(asked) if asked else 0.0
 
 
-def _vector_rank(row: Row, question: Question) -> float:
-    rank = row.candidate.vector_rank
-    return 0.0 if rank is None else _RANK_HALF / (_RANK_HALF + rank - 1)
-
-
 #: A feature by its name: what it is of a candidate for a question, mostly 0 to 1.
 FEATURES: Mapping[str, Callable[[Row, Question], float]] = {
     "first_person": lambda row, _: float(row.statement.has_first_person),
@@ -506,7 +501,7 @@ FEATURES: Mapping[str, Callable[[Row, Question], float]] = {
     "answers_previous": _answers_previous,  # the line before asks for it
     "mentions_speaker": lambda row, question: -float(not question.words.name_terms.isdisjoint(row.statement.counts)),
     "word_pairs": lambda row, question: len(question.pairs & row.statement.pairs) / (len(question.pairs) or 1),
-    "vector_rank": _vector_rank,
+    "vector_rank": lambda row, _: _RANK_HALF / (_RANK_HALF + (row.candidate.vector_rank or math.inf) - 1),
 }
 
 
