@@ -1,6 +1,6 @@
 """Erasing a person: ordered by an operator, worked off by a job, gone on with after a kill, and certified (F7)."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -113,6 +113,7 @@ def work_off(pk: int, *, now: datetime) -> bool:
         if erasure.state not in _UNFINISHED:
             return False
         # Rounds of finding and removing until nothing is found any more; what the last process found comes first
+        was_removing = erasure.step in ("remove", "count")
         _enter(erasure, "find")
         for _round in range(ROUNDS):
             found = collect.collect(erasure)
@@ -121,6 +122,8 @@ def work_off(pk: int, *, now: datetime) -> bool:
             erasure.total += found
             erasure.save(update_fields=["total"])
             _remove(erasure, now)
+        if was_removing:  # which scopes lost something by the last process nobody knows any more
+            _count(erasure, Scope.objects.filter(workspace_id=erasure.workspace_id).values_list("pk", flat=True))
         # What is left is looked for, and the certificate says what was found
         _enter(erasure, "verify")
         still_tied, left_over = verify(erasure)
@@ -160,7 +163,11 @@ def _remove(erasure: Erasure, now: datetime) -> None:
     _enter(erasure, "remove")
     remove.remove_all(erasure, now=now)
     _enter(erasure, "count")
-    # Have the scopes of others know neither the person's names nor their words
+    _count(erasure, scopes)
+
+
+def _count(erasure: Erasure, scopes: Iterable[int]) -> None:
+    """Have the scopes of others know neither the person's names nor their words."""
     peers = _peers_of(erasure)
     for scope in Scope.objects.filter(pk__in=scopes):
         names = {name for peer, name in scope.sender_names.items() if peer in peers}
