@@ -99,6 +99,7 @@ FORMS: dict[str, Form] = {
     "MEMPLATFORM_PORT": Form("a port between 1 and 65535", lambda text: _is_whole(text, 1, 65_535)),
     "MEMPLATFORM_MCP": _SWITCH,
     "MEMPLATFORM_MCP_PORT": Form("a port between 1 and 65535", lambda text: _is_whole(text, 1, 65_535)),
+    "MEMPLATFORM_OAUTH": _one_of("auto", "yes", "no"),
     "MEMPLATFORM_PUBLIC_URL": Form(
         "the address people call, such as https://memory.example.org, without a path", _is_public_address
     ),

@@ -13,7 +13,7 @@ import django_stubs_ext
 import environ
 
 from memories.offline.open_connections import EndableConnection
-from memplatform import environment, logs, postgres
+from memplatform import addresses, environment, logs, postgres
 from memplatform.library_settings import *  # noqa: F403
 from memplatform.site.settings import *  # noqa: F403 - settings of one subject, in a module of their own
 
@@ -77,6 +77,14 @@ PORT = env.int("MEMPLATFORM_PORT", default=8000)
 #: Whether MCP is served, on a port of its own beside the API (memplatform.processes.mcp).
 MCP = env.bool("MEMPLATFORM_MCP", default=False)
 MCP_PORT = env.int("MEMPLATFORM_MCP_PORT", default=8002)
+#: Whether clients of MCP may ask people to let them in (channels_app.doors.oauth): auto, where nobody can listen in.
+OAUTH = env("MEMPLATFORM_OAUTH", default="auto").lower()
+#: As whom it is asked for that; empty where it is off.
+OAUTH_ISSUER = addresses.issuer(OAUTH, PUBLIC_URL, HOST, PORT) if MCP else ""
+if OAUTH == addresses.ON:  # the owner has said that nobody listens in
+    os.environ["AUTHLIB_INSECURE_TRANSPORT"] = "1"
+#: The addresses at which MCP is spoken, the public one first: what tokens are made for.
+MCP_URLS = addresses.mcp_urls(PUBLIC_URL, MCP_PORT)
 #: Of the processor, for one call of the API; what has not ended by then is given up (memplatform.http.middleware).
 REQUEST_SECONDS = env.float("MEMPLATFORM_REQUEST_SECONDS", default=10)
 #: X-Memplatform-Now is believed only when this is on (tests of time).

@@ -3,6 +3,7 @@
 from django.contrib import admin
 from django.urls import include, path
 
+from channels_app.doors.oauth import admin as consent
 from memories.admin import quarantine, review
 from memories.api import errors
 from memplatform import lab, metrics
@@ -20,6 +21,7 @@ urlpatterns = [
     path("api/v1/export", ExportView.as_view(), name="export"),
     path("api/mem0/", include("channels_app.doors.mem0.urls")),
     path("v1/", include("channels_app.doors.openai.urls")),
+    path("", include("channels_app.api.oauth")),
     path("api/schema", front.Description.as_view(), name="schema"),
     path("api/docs", front.ApiPages.as_view(url_name="schema"), name="docs"),
     path("join/", joining.page, name="join"),
@@ -34,6 +36,7 @@ urlpatterns = [
     path("admin/quarantine/<uuid:uid>/", admin.site.admin_view(quarantine.one), name="quarantine_one"),
     path("admin/clock/", admin.site.admin_view(home.choose_zone), name="clock"),
     path("admin/attention/", admin.site.admin_view(home.act), name="attention"),
+    path("admin/connect/", admin.site.admin_view(consent.page), name="oauth_authorize"),
     path("admin/lab/", admin.site.admin_view(lab.page), name="lab"),
     path("admin/", admin.site.urls),
 ]

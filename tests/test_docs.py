@@ -126,7 +126,8 @@ def routes(resolver: URLResolver, prefix: str = "/") -> Iterator[str]:
         elif isinstance(pattern, URLResolver):
             yield from routes(pattern, path)
         elif isinstance(pattern, URLPattern):
-            view = getattr(pattern.callback, "view_class", None) or getattr(pattern.callback, "cls", None)
+            of_class = getattr(pattern.callback, "view_class", None) or getattr(pattern.callback, "cls", None)
+            view = of_class or pattern.callback
             yield from (f"{method} {path}" for method in getattr(view, "methods", {"GET": None}))
 
 

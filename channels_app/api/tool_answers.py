@@ -161,6 +161,10 @@ class ToolsAnswer(Answer):
     form = serializers.ChoiceField(choices=[form.value for form in Form])
     language = serializers.CharField()
     tools = serializers.ListField(child=serializers.DictField(), help_text="For the `tools` of a request to a model.")
+    address = serializers.DictField(
+        allow_null=True,
+        help_text="For `mcp`: whose memory a key that was allowed over OAuth is for; null: the client says it.",
+    )
 
 
 @extend_schema_serializer(component_name="ToolCallResult")

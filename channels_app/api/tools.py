@@ -1,5 +1,6 @@
 """The tools of a model: what there is to pass on, a model's own calls, and each tool as a call of a bot."""
 
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from django.utils.translation import gettext_lazy as _
@@ -41,6 +42,7 @@ from memories.api.calls import Call, Method
 from memories.api.offline import Outage
 from memories.api.schema import json_schema
 from memories.choices import Permission
+from memories.models import OAuthGrant
 
 CALLS_MOST = 32  # of one message of a model
 LANGUAGES = ("en", "zh-hans")
@@ -66,13 +68,20 @@ class ToolsQuery(fields.StrictSerializer):
     language = fields.Word(choices=LANGUAGES, required=False)
 
 
+def allowed_address(key_id: int) -> Mapping[str, Any] | None:
+    """Whose memory the key of a client of MCP was made for; None: the client says it, as with every other key."""
+    address: Any = OAuthGrant.objects.filter(key=key_id).values("platform", "account", "peer").first()
+    return dict(address) if address else None
+
+
 def list_tools(call: Call, outage: Outage | None = None) -> Response:
     """They are the same whether the database is there or not."""
     form, language = Form(call.query["form"]), call.query.get("language", call.caller.language)
     tools = [tool.definition(form, language) for tool in definitions_for(form)]
     if form == Form.MCP:
         tools = [{**tool, "outputSchema": json_schema(SHAPES[tool["name"]])} for tool in tools]
-    return Response(ToolsAnswer.of(form=form.value, language=language, tools=tools))
+    address = allowed_address(call.request.auth.pk) if form == Form.MCP and outage is None else None
+    return Response(ToolsAnswer.of(form=form.value, language=language, tools=tools, address=address))
 
 
 class ToolsView(Call):

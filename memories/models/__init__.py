@@ -16,6 +16,7 @@ from memories.models.index import (
     ScopeTerm,
     StagedVector,
 )
+from memories.models.oauth import OAuthClient, OAuthGrant
 from memories.models.operations import JobRun, KeyUsage, ModelHealth, Spend
 from memories.models.pinned_test import PinnedState, PinnedTest
 from memories.models.policy import Policy

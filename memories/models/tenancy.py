@@ -178,7 +178,8 @@ class BotKeyQuerySet(models.QuerySet["BotKey"]):
 class BotKey(models.Model):
     """What a bot shows to be let in.
 
-    Only its SHA-256 is kept, with permissions, scope patterns, expiry and last use.
+    Only its SHA-256 is kept, with permissions, scope patterns, expiry and last use. `grant`: it was made for a client
+    of MCP that somebody of the staff allowed.
 
     - `botkey_permissions_known`: at least one, each of read, write, admin.
     """
@@ -191,6 +192,10 @@ class BotKey(models.Model):
 
     workspace = models.ForeignKey(Workspace, models.CASCADE, related_name="keys")
     bot = models.ForeignKey(Bot, models.CASCADE, related_name="keys", db_constraint=False)
+    grant = models.OneToOneField(
+        "memories.OAuthGrant", models.CASCADE, null=True, related_name="key", db_constraint=False, editable=False,
+        verbose_name=_("connected client"),
+    )  # fmt: skip
     label = models.CharField(_("label"), max_length=100, blank=True, default="")
     prefix = models.CharField(_("prefix"), max_length=12)
     digest = models.CharField(max_length=64, unique=True, editable=False)
@@ -218,6 +223,7 @@ class BotKey(models.Model):
                 name="botkey_permissions_known",
             ),
             InsideWorkspace("bot", name="botkey_bot_in_its_workspace", cascade=True),
+            InsideWorkspace("grant", name="botkey_grant_in_its_workspace", cascade=True),
             WorkspacePolicy(name="botkey_of_the_workspaces"),
         ]
 

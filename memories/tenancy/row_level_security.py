@@ -66,6 +66,12 @@ def enter_by_invitation(digest: str) -> None:
     _set("coalesce('{' || memplatform_workspace_of_invitation(%s) || '}', '')", digest)
 
 
+def enter_by_grant(digest: str) -> None:
+    """Let this connection see the rows of the workspace of a grant over MCP, by a token of it, or none."""
+    _inside.set(True)
+    _set("coalesce('{' || memplatform_workspace_of_grant(%s) || '}', '')", digest)
+
+
 def widen(workspace_id: int) -> None:
     """Let this connection see a new workspace, too."""
     _set("(memplatform_workspaces() || %s::bigint)::text", workspace_id)

@@ -45,6 +45,13 @@ WHERE summary.kind = 'summary' AND summary.workspace_id = %(workspace)s AND EXIS
     AND e.id IN (SELECT row_id FROM found WHERE table_name = 'sessions_app_sessionevent')
 )
 
+-- seeds memories_oauthgrant: access to their memory over MCP, with its key
+SELECT g.id FROM memories_oauthgrant g
+WHERE g.workspace_id = %(workspace)s AND EXISTS (
+    SELECT FROM unnest(%(platforms)s::text[], %(peers)s::text[]) AS identity (platform, peer)
+    WHERE g.peer = identity.peer AND g.platform = identity.platform
+)
+
 -- seeds memories_entry: all of their scopes
 SELECT id FROM memories_entry WHERE scope_id IN (SELECT row_id FROM found WHERE table_name = 'memories_scope')
 

@@ -7,8 +7,8 @@ import httpx
 import uvicorn
 from django.conf import settings
 
-from channels_app.doors.mcp.http import make_app
-from memplatform.processes.address import base_url
+from channels_app.doors.mcp.http import LettingIn, make_app
+from memplatform.addresses import base_url
 from memplatform.processes.children import end_with_parent
 
 
@@ -16,7 +16,7 @@ def main(host: str, port: int) -> None:
     end_with_parent()
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "memplatform.settings")
     http = httpx.AsyncClient(base_url=base_url(settings.HOST, settings.PORT), trust_env=False)
-    app = make_app(http, settings.ALLOWED_HOSTS)
+    app = make_app(http, settings.ALLOWED_HOSTS, LettingIn(settings.OAUTH_ISSUER, settings.PUBLIC_URL))
     uvicorn.run(app, host=host, port=port, access_log=False, log_level="warning", timeout_graceful_shutdown=10)
 
 

@@ -13,8 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from urllib.parse import quote
 
-from memplatform import environment
-from memplatform.processes import address
+from memplatform import addresses, environment
 
 #: Of the address, as the headers of MCP over HTTP say it.
 ADDRESS = ("platform", "account", "sender", "chat", "session", "group")
@@ -72,8 +71,8 @@ def serve(options: Namespace, data: Path) -> None:
 def platform_of(data: Path) -> str:
     """Where the platform on this machine is asked: by the environment, by its own word, or by default."""
     port = os.environ.get("MEMPLATFORM_PORT")
-    running = None if port else address.running(data)
-    return running or address.base_url(os.environ.get("MEMPLATFORM_HOST") or "127.0.0.1", int(port or PORT))
+    running = None if port else addresses.running(data)
+    return running or addresses.base_url(os.environ.get("MEMPLATFORM_HOST") or "127.0.0.1", int(port or PORT))
 
 
 def read_key(file: Path) -> str:

@@ -18,7 +18,7 @@ from granian.http import HTTP1Settings
 
 from memories import metrics
 from memories.conf import conf
-from memplatform.processes.address import name_of
+from memplatform.addresses import name_of
 from memplatform.processes.children import STARTED_BY, end_with_parent
 
 WORKERS = 2

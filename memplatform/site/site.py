@@ -56,6 +56,7 @@ SECTIONS: list[tuple[Any, list[tuple[str, str]]]] = [
             ("memories.member", "group"),
             ("memories.invitation", "person_add"),
             ("memories.bot", "smart_toy"),
+            ("memories.oauthgrant", "handshake"),
             ("channels_app.channel", "hub"),
             ("memories.webhook", "webhook"),
             ("memories.policy", "tune"),

@@ -14,7 +14,8 @@ from mcp import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
 from memories.models import Workspace
-from memplatform.processes import address, stdio
+from memplatform import addresses
+from memplatform.processes import stdio
 from tests import ROOT
 from tests.conftest import make_key
 
@@ -27,7 +28,7 @@ def test_a_program_that_starts_it_with_a_file_of_a_key_has_memory(
     file = tmp_path / "key"
     file.write_text(make_key(workspace) + "\n")
     (tmp_path / "data").mkdir()
-    address.write(tmp_path / "data", live_server.url)  # as the platform does when it is ready
+    addresses.write(tmp_path / "data", live_server.url)  # as the platform does when it is ready
     options = {"--key-file": str(file), "--platform": "telegram", "--sender": "alice"}
     command = ["manage.py", "mcp_stdio", *(part for option in options.items() for part in option)]
     kept = {name: value for name, value in os.environ.items() if name != "MEMPLATFORM_PORT"}
@@ -74,10 +75,10 @@ def test_without_a_word_it_asks_the_platform_that_runs_from_the_data_folder(
     monkeypatch.delenv("MEMPLATFORM_PORT", raising=False)
     monkeypatch.delenv("MEMPLATFORM_HOST", raising=False)
     assert stdio.platform_of(tmp_path) == "http://127.0.0.1:8000"
-    address.write(tmp_path, "http://127.0.0.1:8417")
+    addresses.write(tmp_path, "http://127.0.0.1:8417")
     assert stdio.platform_of(tmp_path) == "http://127.0.0.1:8417"
     monkeypatch.setenv("MEMPLATFORM_PORT", "9000")
     assert stdio.platform_of(tmp_path) == "http://127.0.0.1:9000"
     monkeypatch.delenv("MEMPLATFORM_PORT")
-    address.remove(tmp_path)
+    addresses.remove(tmp_path)
     assert stdio.platform_of(tmp_path) == "http://127.0.0.1:8000"

@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator, MutableMapping, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -12,7 +13,7 @@ from starlette.datastructures import Headers
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from channels_app.doors.mcp import PATH
+from channels_app.doors.mcp import PATH, WELL_KNOWN, challenge, description
 from channels_app.doors.mcp.api import HOME, Api, Refused
 from channels_app.doors.mcp.server import Context, make_server
 from channels_app.doors.openai.speaker import address_of
@@ -21,10 +22,22 @@ from channels_app.doors.openai.speaker import address_of
 KNOWN_SECONDS, KNOWN_MOST = 60, 1_000
 _BODY_MAX = 1_048_576
 _API = "memplatform.api"
-_HEADERS = {401: {"WWW-Authenticate": "Bearer"}, 405: {"Allow": "POST"}}
 
 
-def make_app(http: httpx.AsyncClient, hosts: Sequence[str]) -> ASGIApp:
+@dataclass(frozen=True)
+class LettingIn:
+    """How a client without a key is let in (OAuth): by whom, and where MCP is from outside."""
+
+    issuer: str = ""  # empty: nobody but who has a key
+    public_url: str = ""
+
+    def base(self, host: str) -> str:
+        """This place as the caller names it."""
+        public = urlsplit(self.public_url)
+        return self.public_url if public.netloc and _host(f"//{host}") == public.hostname else f"http://{host}"
+
+
+def make_app(http: httpx.AsyncClient, hosts: Sequence[str], letting_in: LettingIn = LettingIn()) -> ASGIApp:  # noqa: B008
     """The app that asks the API through `http`, and answers to the names among `hosts`, as ALLOWED_HOSTS has them."""
 
     @asynccontextmanager
@@ -40,7 +53,7 @@ def make_app(http: httpx.AsyncClient, hosts: Sequence[str]) -> ASGIApp:
         max_request_body_size=_BODY_MAX,
         host="",  # Gate looks at hosts
     )
-    return Gate(mcp, http, hosts)
+    return Gate(mcp, http, hosts, letting_in)
 
 
 def _api_of(context: Context) -> Api:
@@ -51,23 +64,48 @@ def _api_of(context: Context) -> Api:
 class Gate:
     """Lets in who calls us by a name of ours, from no foreign page, with a key the API knows."""
 
-    def __init__(self, inner: ASGIApp, http: httpx.AsyncClient, hosts: Sequence[str]) -> None:
-        self._inner, self._http, self._hosts = inner, http, hosts
+    def __init__(self, inner: ASGIApp, http: httpx.AsyncClient, hosts: Sequence[str], letting_in: LettingIn) -> None:
+        self._inner, self._http, self._hosts, self._letting_in = inner, http, hosts, letting_in
         self._known: MutableMapping[str, dict[str, Any]] = TTLCache(KNOWN_MOST, KNOWN_SECONDS)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         answer = self._inner
         if scope["type"] == "http":
+            headers = Headers(scope=scope)
             try:
-                scope[_API] = await self._admit(scope["method"], scope["path"], Headers(scope=scope))
+                self._check_host(headers)
+                answer = self._description(scope, headers) or answer
+                if answer is self._inner:
+                    scope[_API] = await self._admit(scope["method"], scope["path"], headers)
             except Refused as problem:
                 # In the shape of the API's errors
-                headers = dict(_HEADERS.get(problem.status, {}))
-                if problem.retry_after:
-                    headers["Retry-After"] = problem.retry_after
                 kind = "server_error" if problem.status >= 500 else "client_error"
-                answer = JSONResponse({"type": kind, "errors": problem.errors}, problem.status, headers)
+                content = {"type": kind, "errors": problem.errors}
+                answer = JSONResponse(content, problem.status, self._headers_of(problem, headers))
         await answer(scope, receive, send)
+
+    def _headers_of(self, problem: Refused, headers: Headers) -> dict[str, str]:
+        more = {"Retry-After": problem.retry_after} if problem.retry_after else {}
+        if problem.status == 405:
+            return {"Allow": "POST", **more}
+        if problem.status != 401:
+            return more
+        base = self._letting_in.base(headers.get("host", ""))
+        told = challenge(base, with_token="authorization" in headers) if self._letting_in.issuer else "Bearer"
+        return {"WWW-Authenticate": told, **more}
+
+    def _description(self, scope: Scope, headers: Headers) -> ASGIApp | None:
+        """What MCP says of itself to who has no key; None: something else is asked for."""
+        if scope["path"] not in (WELL_KNOWN, WELL_KNOWN + PATH) or scope["method"] not in ("GET", "HEAD"):
+            return None
+        if not self._letting_in.issuer:
+            raise _refused(404, "not_found", f"MCP is spoken at {PATH}.")
+        resource = self._letting_in.base(headers.get("host", "")) + PATH
+        return JSONResponse(description(resource, self._letting_in.issuer))
+
+    def _check_host(self, headers: Headers) -> None:
+        if not validate_host(_host(f"//{headers.get('host', '')}"), self._hosts):
+            raise _refused(421, "wrong_host", "This name is not ours; set MEMPLATFORM_PUBLIC_URL or ALLOWED_HOSTS.")
 
     async def _admit(self, method: str, path: str, headers: Headers) -> Api:
         """The API as this request may call it. Raises Refused."""
@@ -75,8 +113,6 @@ class Gate:
             raise _refused(404, "not_found", f"MCP is spoken at {PATH}.")
         if method != "POST":  # there are no sessions to end, and nothing is told unasked
             raise _refused(405, "method_not_allowed", "Only POST is answered here.")
-        if not validate_host(_host(f"//{headers.get('host', '')}"), self._hosts):
-            raise _refused(421, "wrong_host", "This name is not ours; set MEMPLATFORM_PUBLIC_URL or ALLOWED_HOSTS.")
         if (origin := headers.get("origin")) and not validate_host(_host(origin), [h for h in self._hosts if h != "*"]):
             raise _refused(403, "wrong_origin", "Pages of another site may not ask here.")
         scheme, _space, key = headers.get("authorization", "").partition(" ")
@@ -85,6 +121,7 @@ class Gate:
         key = key.strip()
         api = Api(self._http, key, address_of(headers, None) or HOME, self._known.get(key, {}))
         self._known[key] = api.listed or await api.listing()
+        api.address = api.listed.get("address") or api.address  # of a key that was allowed for one person's memory
         return api
 
 

@@ -1291,6 +1291,7 @@ class ToolsAnswer(TypedDict):
     form: FormEnum
     language: str
     tools: list[dict[str, Any]]
+    address: dict[str, Any] | None
 
 
 class TurnAnswer(TypedDict):

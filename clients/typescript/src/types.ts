@@ -1556,6 +1556,8 @@ export interface ToolsAnswer {
   language: string;
   /** For the `tools` of a request to a model. */
   tools: Record<string, unknown>[];
+  /** For `mcp`: whose memory a key that was allowed over OAuth is for; null: the client says it. */
+  address: Record<string, unknown> | null;
 }
 
 /** A turn taken in. */

@@ -26,11 +26,11 @@ from memories import llm
 from memories.choices import EntryType, ScopeKind
 from memories.conf import conf
 from memories.kinds import type_rule
-from memplatform import checks, postgres
+from memplatform import addresses, checks, postgres
 from memplatform.database import roles, state
 from memplatform.database import roles as database_checks
 from memplatform.erasure import run as erasure
-from memplatform.processes import address, web
+from memplatform.processes import web
 from memplatform.processes.children import Child, programs
 from memplatform.processes.index_builder import IndexBuilder
 from memplatform.processes.supervisor import AlreadyRunning, Supervisor, pid_lock
@@ -81,8 +81,8 @@ class Command(BaseCommand):
                 self.say(_("Starting web, embedder and worker …"))
                 supervisor.start()
                 self._wait(supervisor)
-                stack.callback(address.remove, data)
-                address.write(data, address.base_url(settings.HOST, settings.PORT))
+                stack.callback(addresses.remove, data)
+                addresses.write(data, addresses.base_url(settings.HOST, settings.PORT))
                 self._greet(made)
                 supervisor.watch(until=lambda: False)
         except (AlreadyRunning, postgres.PostgresError) as problem:
@@ -171,13 +171,13 @@ class Command(BaseCommand):
             sys.exit(sentence % {"seconds": READY_WITHIN, "words": "; ".join(words)})
 
     def _greet(self, made: FirstRun) -> None:
-        base = address.base_url(settings.HOST, settings.PORT)
+        base = addresses.base_url(settings.HOST, settings.PORT)
         lines = [
             "",
             _("memplatform is running."),
             _("  API:      %s") % f"{base}/api/v1/",
             *(
-                [_("  MCP:      %s") % f"{address.base_url(settings.HOST, settings.MCP_PORT)}{PATH}"]
+                [_("  MCP:      %s") % f"{addresses.base_url(settings.HOST, settings.MCP_PORT)}{PATH}"]
                 if settings.MCP
                 else []
             ),

@@ -20,6 +20,7 @@ TABLES = {
     "memories_jobrun": (NOBODY, NOBODY, NOBODY),
     "memories_member": (SUPERUSERS, OWNERS, OWNERS),
     "memories_policy": (NOBODY, EVERYBODY, NOBODY),  # leads on to the form of its kind; nothing is changed
+    "memories_oauthgrant": (NOBODY, NOBODY, NOBODY),
     "memories_pinnedtest": (NOBODY, NOBODY, CURATORS),
     "memories_recalltrace": (NOBODY, NOBODY, NOBODY),
     "memories_refusedfact": (NOBODY, NOBODY, NOBODY),
@@ -80,6 +81,8 @@ PAGES = {
     "memories_bot_enable_or_disable": OPERATORS,
     "memories_bot_quarantine": CURATORS,
     "memories_botkey_revoke": OWNERS,
+    "memories_oauthgrant_revoke": OWNERS,
+    "oauth_authorize": OWNERS,
     "memories_dailyevent_expire": CURATORS,
     "memories_dailyevent_restore": CURATORS,
     "memories_entry_columns": EVERYBODY,

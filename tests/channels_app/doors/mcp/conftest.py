@@ -13,7 +13,7 @@ from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
 from channels_app.doors.mcp import PATH
-from channels_app.doors.mcp.http import make_app
+from channels_app.doors.mcp.http import LettingIn, make_app
 from memories.models import Workspace
 from tests.conftest import make_key
 from tests.support.house import until
@@ -33,8 +33,8 @@ def mcp(live_server: Any, settings: Any, tmp_path: Any) -> Iterator[str]:
 class served:  # noqa: N801 - reads as a function
     """MCP before the API at an address, until the block ends."""
 
-    def __init__(self, platform: str) -> None:
-        app = make_app(httpx.AsyncClient(base_url=platform, trust_env=False), HOSTS)
+    def __init__(self, platform: str, letting_in: LettingIn = LettingIn()) -> None:  # noqa: B008 - nothing changes it
+        app = make_app(httpx.AsyncClient(base_url=platform, trust_env=False), HOSTS, letting_in)
         self.server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="error"))
         self.thread = threading.Thread(target=self.server.run)
 

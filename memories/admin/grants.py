@@ -1,0 +1,96 @@
+"""Who was let in over MCP: which client, by whom, to whose memory; revoked for good."""
+
+from functools import partial
+from typing import Any
+
+from django.contrib import admin
+from django.db import transaction
+from django.http import HttpRequest
+from django.utils import timezone
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+from unfold.decorators import display
+from unfold.enums import ActionVariant
+
+from memories.admin.access import Colors, RestrictedAdmin
+from memories.admin.actions import Action, Asked, Question
+from memories.audit.models import AuditEvent
+from memories.models import BotKey, OAuthGrant
+from memories.offline import key_cache
+from memories.staff.rights import VIEW
+
+_COLORS = Colors({_("usable"): "success", _("revoked"): "danger", _("expired"): "warning", _("not begun"): "info"})
+
+
+def _revoke(asked: Asked) -> str:
+    """The key of this hour ends at once, and no other is made."""
+    grant = asked.row
+    OAuthGrant.objects.filter(pk=grant.pk, revoked_at=None).update(revoked_at=asked.now)
+    keys = BotKey.objects.filter(grant=grant)
+    digests = list(keys.values_list("digest", flat=True))
+    keys.filter(revoked_at=None).update(revoked_at=asked.now)
+    transaction.on_commit(partial(key_cache.forget_all, digests))
+    text = gettext("%(client)s is no longer let in.") % {"client": grant.client}
+    asked.admin.log_as(asked.request, AuditEvent.KEY_REVOKED, grant.bot, text)
+    return text
+
+
+REVOKE = Action(
+    name="revoke", label=_("Revoke"), icon="key_off", variant=ActionVariant.DANGER, right="keys",
+    question=lambda asked: Question(
+        title=gettext("Revoke the access of %(client)s") % {"client": asked.row.client},
+        text=gettext("Its calls are refused from now on. To come back it has to ask again."),
+        button=gettext("Revoke the access"),
+        rows=(),
+        is_grave=True,
+    ),
+    act=_revoke,
+)  # fmt: skip
+
+
+@admin.register(OAuthGrant)
+class OAuthGrantAdmin(RestrictedAdmin):
+    """What people allowed clients of MCP."""
+
+    members_may = VIEW
+    list_display = ["client", "bot", "workspace", "whose", "permissions", "user", "state", "last_used", "expires_at"]
+    list_select_related = ["client", "bot", "workspace", "user", "key"]
+    search_fields = ["client__name", "bot__name"]
+    ordering = ["-id"]
+    fields = [
+        "client", "bot", "workspace", "whose", "permissions", "scopes", "user", "created_at", "expires_at",
+        "revoked_at", "last_used",
+    ]  # fmt: skip
+    readonly_fields = ["whose", "scopes", "last_used"]
+    declared = (REVOKE,)
+
+    def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    @display(description=_("whose memory"))
+    def whose(self, grant: OAuthGrant) -> str:
+        return grant.whose
+
+    @display(description=_("state"), label=_COLORS)
+    def state(self, grant: OAuthGrant) -> Any:
+        key = _key_of(grant)
+        if grant.revoked_at or (key and key.revoked_at):
+            return _("revoked")
+        if grant.expires_at <= timezone.now():
+            return _("expired")
+        return _("usable") if key else _("not begun")
+
+    @display(description=_("last used"))
+    def last_used(self, grant: OAuthGrant) -> Any:
+        key = _key_of(grant)
+        return key.last_used_at if key else None
+
+    @display(description=_("scopes"))
+    def scopes(self, grant: OAuthGrant) -> str:
+        key = _key_of(grant)
+        return ", ".join(key.scope_patterns) if key else ""
+
+
+def _key_of(grant: OAuthGrant) -> BotKey | None:
+    key: BotKey | None = getattr(grant, "key", None)
+    return key
