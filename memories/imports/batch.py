@@ -35,6 +35,7 @@ class LeftOutReason(TextChoices):
     NO_ENTRY = "no_entry", pgettext_lazy("left out", "what it refers to is not there")
     UNSTORABLE = "unstorable", pgettext_lazy("left out", "it cannot be stored")
     PROGRAM = "program", pgettext_lazy("left out", "the program or one of its tools speaks here, no person")
+    INSTRUCTIONS = "instructions", pgettext_lazy("left out", "it tells the other program how to behave")
     NO_WORDS = "no_words", pgettext_lazy("left out", "it holds no words: a picture, a recording or a file")
     OTHER_BRANCH = "other_branch", pgettext_lazy("left out", "the conversation went on without it")
     ENDED = "ended", pgettext_lazy("left out", "it does not hold any more, as the file says")

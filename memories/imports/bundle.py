@@ -26,6 +26,7 @@ from memories.choices import Category, EntryType
 from memories.exceptions import PlatformError
 from memories.files.layout import readable
 from memories.imports.batch import LeftOut, LeftOutReason
+from memories.language.text import is_storable
 
 
 class FileRefused(PlatformError):
@@ -143,20 +144,20 @@ class Bundle:
             raise FileRefused(_("“%(name)s” cannot be read.") % {"name": readable(member.path)}) from problem
         self._before += member.size
 
-    def text(self, member: Member, most: int) -> str | None:
-        """The text of a file in UTF-8, its lines ended by LF alone; None: it is none. Raises FileRefused."""
+    def text(self, member: Member, most: int) -> str | LeftOut:
+        """The text of a file in UTF-8, its lines ended by LF alone; or why it is left out. Raises FileRefused."""
+        self.opened.add(member.path)
         if member.size > most:
-            raise FileRefused(
-                _("“%(name)s” is too large to be read as a whole: at most %(most)d MB.")
-                % {"name": readable(member.path), "most": most // 1_000_000}
-            )
+            return LeftOut(readable(member.path), LeftOutReason.TOO_LARGE)
         with self.reading(member) as (file, heard):
             raw = file.read(most)
             heard(len(raw))
         try:
             content = raw.removeprefix(BOM_UTF8).decode("utf-8")
         except UnicodeDecodeError:
-            return None
+            return LeftOut(readable(member.path), LeftOutReason.NO_TEXT)
+        if not is_storable(content):
+            return LeftOut(readable(member.path), LeftOutReason.NO_TEXT)
         return content.replace("\r\n", "\n").replace("\r", "\n")
 
     def rest(self) -> Iterator[LeftOut]:

@@ -4,6 +4,7 @@ import hashlib
 import os
 import re
 import stat
+import textwrap
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
@@ -11,10 +12,11 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from pathlib import Path
 
+from django.db.models import Q
 from django.utils.translation import gettext as _
 
 from memories.batches.steps import CreateStep, EventStep, PlanRow
-from memories.choices import Category, EntryType, Source
+from memories.choices import EntryType, Source
 from memories.conf import conf
 from memories.entries.daily_events import EventDraft, SuppressedContent
 from memories.entries.draft import UnscopedDraft
@@ -22,22 +24,44 @@ from memories.exceptions import FolderRefused
 from memories.files import layout, markdown
 from memories.files.layout import readable
 from memories.imports.batch import FILES, ImportReport, LeftOut, LeftOutReason, Report, carry_out, imported
-from memories.imports.bundle import PROJECT, TOPIC
+from memories.imports.bundle import PROJECT, TOPIC, fact, profile
 from memories.language import text
 from memories.models import DailyEvent, Entry, Scope
 
-LONG_TERM, NOTES = "MEMORY.md", "memory"
-_DAILY = re.compile(r"(\d{4}-\d{2}-\d{2})\.md")
+LONG_TERM, USER, NOTES = "MEMORY.md", "USER.md", "memory"
+#: What tells the other program how to behave, and is no memory.
+INSTRUCTIONS = {
+    "AGENTS.md",
+    "BOOT.md",
+    "BOOTSTRAP.md",
+    "CLAUDE.md",
+    "HEARTBEAT.md",
+    "IDENTITY.md",
+    "SOUL.md",
+    "TOOLS.md",
+}
+#: The notes of a day, or of one conversation of it: 2026-01-31.md, 2026-01-31-vendor-pitch.md.
+_DAILY = re.compile(r"(\d{4}-\d{2}-\d{2})(?:-[^/]+)?\.md")
+_ITEM = re.compile(r"(\s*)(?:[-+*]|\d{1,9}[.)])\s")
+_FENCE = re.compile(r"\s*(?:```|~~~)")
+#: What the template of USER.md says where nothing was filled in: «- **Name:**», «_(What do they care about?)_».
+_UNFILLED = re.compile(r"\*\*[^*]+:\*\*(?:\s*_\(.*\)_)?|_.*_", re.DOTALL)
 #: A special file such as a pipe must not keep the import waiting.
 _OPENING = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 @dataclass(frozen=True)
 class FoundFile:
-    """A file to import: what is to be remembered at all times, or the notes of a day."""
+    """A file to import: what is to be remembered at all times, the notes of a day, or notes of one subject."""
 
     path: str  # in the folder
-    on: date | None = None  # None: MEMORY.md
+    on: date | None = None  # None: MEMORY.md, USER.md, or a subject
+
+    @property
+    def subject(self) -> str:
+        """The subject of notes that are neither of a day nor for all times."""
+        name = os.path.basename(self.path)
+        return "" if self.on or name in (LONG_TERM, USER) else name.removesuffix(".md")
 
 
 class FileLeftOut(Exception):
@@ -79,7 +103,9 @@ def find_files(folder: Path) -> tuple[list[FoundFile], list[LeftOut]]:
             reason = LeftOutReason.LINK if kind == stat.S_IFLNK else LeftOutReason.NO_FILE
         elif _DAILY.fullmatch(name):
             reason = None if _day_of(path) else LeftOutReason.NO_DAY
-        elif name != LONG_TERM:
+        elif name in INSTRUCTIONS:
+            reason = LeftOutReason.INSTRUCTIONS
+        elif name not in (LONG_TERM, USER) and not path.startswith(f"{NOTES}{os.sep}"):
             reason = LeftOutReason.NAME
         if reason:
             left_out.append(LeftOut(readable(path), reason))
@@ -94,8 +120,10 @@ def find_files(folder: Path) -> tuple[list[FoundFile], list[LeftOut]]:
 
 
 def _listed(folder: Path) -> Iterator[tuple[str, int]]:
-    """Path and kind of all that is named as markdown, at the root and in memory/. Raises FolderRefused."""
-    for place in ("", NOTES):
+    """Path and kind of all that is named as markdown, at the root and anywhere in memory/. Raises FolderRefused."""
+    places = ["", NOTES]
+    while places:
+        place = places.pop()
         if place and (folder / place).is_symlink():
             yield place, stat.S_IFLNK
             continue
@@ -104,6 +132,8 @@ def _listed(folder: Path) -> Iterator[tuple[str, int]]:
                 for name in names:
                     if name.name.endswith(".md"):
                         yield os.path.join(place, name.name), stat.S_IFMT(name.stat(follow_symlinks=False).st_mode)
+                    elif place and name.is_dir() and not name.name.startswith("."):
+                        places.append(os.path.join(place, name.name))
         except (FileNotFoundError, NotADirectoryError):
             continue
         except OSError as problem:
@@ -165,8 +195,65 @@ def parts(content: str, limit: int) -> Iterator[str]:
         yield "\n".join(part).strip()
 
 
-HEADING_CHARS = 300
+HEADING_CHARS, LABEL_CHARS = 300, 100
 _DIGEST = 8  # bytes of the hash of a line
+
+
+@dataclass(frozen=True)
+class LineInContext:
+    """A line of markdown that is to last, with all it stands under: headings, the lines it is nested in."""
+
+    number: int
+    words: str
+    heading: str
+    at: datetime | None
+
+
+def lines_with_context(content: str, subject: str = "") -> Iterator[LineInContext]:
+    """The blocks of a file under their headings, a nested line with the lines it is nested in before it.
+
+    A line that ends with a colon and has lines nested in it is said by them. Code stays between its fences, under the
+    line that introduces it.
+    """
+    lines = content.split("\n")
+    parents: list[_Parent] = []
+    lead: tuple[int, str] = (0, "")  # the last line and the words of what ends with a colon
+    blocks = markdown.blocks(content)
+    for block, after in zip(blocks, [*blocks[1:], None], strict=False):
+        indent = _indent(lines, block)
+        parents = [parent for parent in parents if parent.indent < indent and parent.heading == block.heading]
+        labels = [parent.label for parent in parents]
+        heading = " › ".join(filter(None, [subject, block.heading]))
+        label = block.text.partition("\n")[0][:LABEL_CHARS].rstrip(":： ")
+        is_introduction = block.text.endswith((":", "："))
+        is_item = bool(_ITEM.match(lines[block.line_from - 1]))
+        has_nested = bool(is_item and after and after.heading == block.heading and _indent(lines, after) > indent)
+        if _FENCE.match(lines[block.line_from - 1]):
+            is_next = lead[0] and not any(map(str.strip, lines[lead[0] : block.line_from - 1]))
+            heading = " › ".join(filter(None, [heading, *labels, lead[1] if is_next else ""]))
+            words = textwrap.dedent("\n".join(lines[block.line_from - 1 : block.line_to]))
+            yield LineInContext(block.line_from, words, heading, block.at)
+        elif not (is_introduction and has_nested):
+            words = f"{' › '.join(labels)}: {block.text}" if labels else block.text
+            words = words if len(words) <= conf.CONTENT_MAX_CHARS else block.text
+            yield LineInContext(block.line_from, words, heading, block.at)
+        if is_item:
+            parents.append(_Parent(indent, label, block.heading))
+        lead = (block.line_to, "" if has_nested else label) if is_introduction else (0, "")
+
+
+@dataclass(frozen=True)
+class _Parent:
+    """An item of a list that others may be nested in."""
+
+    indent: int
+    label: str
+    heading: str
+
+
+def _indent(lines: Sequence[str], block: markdown.Block) -> int:
+    first = lines[block.line_from - 1]
+    return len(first) - len(first.lstrip())
 
 
 def import_folder(
@@ -208,36 +295,32 @@ class _Reading:
                 self.done.left_out.add(LeftOut(file.path, problem.reason))
                 continue
             if file.on is None:
-                yield from self._profile(file.path, content, there)
+                yield from self._lasting(file, content, there)
             else:
                 yield from self._day(file.path, file.on, content, there)
             if self.report:
                 self.report(FILES, n, len(self.files))
 
-    def _profile(self, path: str, content: str, there: "_AlreadyThere") -> Iterator[PlanRow]:
-        """A fact of each block."""
-        for block in markdown.blocks(content):
-            if there.is_suppressed(block.text):
-                self.done.left_out.add(LeftOut(path, LeftOutReason.SUPPRESSED, block.line_from))
-            elif there.has(block.text):
+    def _lasting(self, file: FoundFile, content: str, there: "_AlreadyThere") -> Iterator[PlanRow]:
+        """A fact of each block: of the profile, or of notes of a subject."""
+        for line in lines_with_context(content, file.subject):
+            self.done.read += 1
+            if _UNFILLED.fullmatch(line.words):
+                self.done.left_out.add(LeftOut(file.path, LeftOutReason.EMPTY, line.number))
+            elif there.is_suppressed(line.words):
+                self.done.left_out.add(LeftOut(file.path, LeftOutReason.SUPPRESSED, line.number))
+            elif there.has(line.words):
                 self.done.already += 1
             else:
-                draft = UnscopedDraft(
-                    type=EntryType.FACT,
-                    content=block.text,
-                    source=Source.MIGRATION,
-                    at=min(block.at or self.now, self.now),
-                    tier=1,
-                    category=Category.IDENTITY,
-                    project=PROJECT,
-                    topic=TOPIC,
-                    importance=1.0,
-                    heading=block.heading[:HEADING_CHARS],
-                )
+                fields = fact([file.subject]) if file.subject else profile()
+                at = min(line.at or self.now, self.now)
+                heading = line.heading[-HEADING_CHARS:]
+                draft = UnscopedDraft(content=line.words, source=Source.MIGRATION, at=at, heading=heading, **fields)
                 yield PlanRow(step=CreateStep(draft=draft))
 
     def _day(self, path: str, on: date, content: str, there: "_AlreadyThere") -> Iterator[PlanRow]:
         """An event of what is new; where the file has grown, the event it made before, with the new lines in it."""
+        self.done.read += 1
         lines = _lines(content)
         wanted = there.news_of(on, lines)
         if not any(wanted):
@@ -263,7 +346,8 @@ class _AlreadyThere:
 
     def __init__(self, scope: Scope) -> None:
         self._scope, self._suppressed = scope, SuppressedContent([scope])
-        facts = Entry.objects.in_scope(scope).live().filter(type=EntryType.FACT, project=PROJECT, topic=TOPIC)
+        lasting = Q(project=PROJECT, topic=TOPIC) | Q(source=Source.MIGRATION)
+        facts = Entry.objects.in_scope(scope).live().filter(lasting, type=EntryType.FACT)
         self._facts = set(facts.values_list("fingerprint", flat=True))
         self._lines: defaultdict[str, bytearray] = defaultdict(bytearray)  # by day, in so little room
         self._day, self._of_day = "", set[bytes]()

@@ -6,6 +6,7 @@ formats and the error for a file that is none of them follow from it.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from enum import Enum
 from fnmatch import fnmatch
 from pathlib import Path
 
@@ -13,7 +14,24 @@ from django.utils.translation import gettext as _
 
 from memories.files.layout import readable
 from memories.imports.bundle import Bundle, FileRefused, Member, Reader
-from memories.imports.formats import agents, chats, graphs, tables
+from memories.imports.formats import agents, chats, graphs, notes, tables
+
+
+class Kind(Enum):
+    """What a file looks like, and which part of its beginning says what it is."""
+
+    JSON = "json"
+    TABLE = "table"  # its first line
+    MARKDOWN = "markdown"  # its front matter
+
+    def sign_of(self, beginning: str) -> str | None:
+        """The part of the beginning of a file that says what it is; None: it does not look so."""
+        is_json = beginning.lstrip()[:1] in ("[", "{")
+        if self == Kind.JSON:
+            return beginning if is_json else None
+        if self == Kind.MARKDOWN:
+            return beginning.partition("\n---")[0] if beginning.startswith("---\n") else None
+        return None if is_json or beginning.startswith("---\n") else beginning.partition("\n")[0]
 
 
 @dataclass(frozen=True)
@@ -22,17 +40,14 @@ class Sign:
 
     words: tuple[str, ...]
     files: str = "*.json*"
-    is_json: bool = True
+    kind: Kind = Kind.JSON
 
     def is_of(self, member: Member, is_single: bool) -> bool:
         """Raises FileRefused."""
         if not (is_single or fnmatch(member.name, self.files)):
             return False
-        beginning = member.beginning
-        if self.is_json != (beginning.lstrip()[:1] in ("[", "{")):
-            return False
-        start = beginning if self.is_json else beginning.partition("\n")[0]
-        return all(word in start for word in self.words)
+        sign = self.kind.sign_of(member.beginning.replace("\r\n", "\n"))
+        return sign is not None and all(word in sign for word in self.words)
 
 
 @dataclass(frozen=True)
@@ -57,6 +72,25 @@ FORMATS: Mapping[str, Format] = {
         chats.read_chatgpt,
         (Sign(('"mapping"', '"author"'), "conversations*.json"),),
     ),
+    "claude": Format(
+        "Claude",
+        "the zip of “Export data”, or `conversations.json` or `memories.json` of it",
+        "turns and events of their days; what was kept of the user and of projects as facts",
+        "support.claude.com: How can I export my Claude data?",
+        chats.read_claude,
+        (
+            Sign(('"chat_messages"', '"sender"'), "conversations*.json"),
+            Sign(('"conversations_memory"',), "*.json"),
+        ),
+    ),
+    "claude-code": Format(
+        "Claude Code",
+        "the folder `~/.claude/projects/…/memory`",
+        "a memory a file, of the user a line of the profile",
+        "code.claude.com: How Claude remembers your project",
+        notes.read_claude_code,
+        (Sign(("name:", "description:", "type:"), "*.md", Kind.MARKDOWN),),
+    ),
     "letta": Format(
         "Letta",
         "an agent file, `.af`",
@@ -78,6 +112,14 @@ FORMATS: Mapping[str, Format] = {
             Sign(('"entityType"', '"observations"'), "*.json*"),
             Sign(('"relationType"', '"from"'), "*.json*"),
         ),
+    ),
+    "basic-memory": Format(
+        "basic-memory",
+        "a folder of its notes in markdown",
+        "every observation and every relation a fact under the title of its note; other lines under their headings",
+        "basicmachines-co/basic-memory: README.md",
+        notes.read_basic_memory,
+        (Sign(("title:", "permalink:"), "*.md", Kind.MARKDOWN),),
     ),
     "mem0": Format(
         "mem0",
@@ -101,7 +143,7 @@ FORMATS: Mapping[str, Format] = {
         "a memory a row",
         "RFC 4180",
         tables.read_csv,
-        (Sign(("content",), "*.csv", is_json=False),),
+        (Sign(("content",), "*.csv", kind=Kind.TABLE),),
     ),
 }
 

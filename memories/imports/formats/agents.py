@@ -36,7 +36,7 @@ def _letta_block(member: Member, number: int, block: dict[str, Any]) -> Reader:
     """The lines of a block: of the human a profile; the persona is an instruction to the agent, no memory."""
     label, value = str(block.get("label") or ""), str(block.get("value") or "").strip()
     if label == "persona":
-        yield LeftOut(member.path, LeftOutReason.PROGRAM, number, label)
+        yield LeftOut(member.path, LeftOutReason.INSTRUCTIONS, number, label)
         return
     if not value:
         yield LeftOut(member.path, LeftOutReason.EMPTY, number, label)

@@ -1,7 +1,8 @@
 """Exports of chat programs, read into turns and what the program kept of its user.
 
 ChatGPT: `conversations.json`, or `conversations-000.json` and so on, each conversation a tree of messages; what is
-shown is the branch from `current_node` to its root.
+shown is the branch from `current_node` to its root. Claude: `conversations.json`, each conversation a list of
+messages with their parents; `memories.json`, what was kept of the user and of each project; `projects.json`.
 """
 
 import json
@@ -14,6 +15,7 @@ from memories.conf import conf
 from memories.files.parsing import saved_lines
 from memories.imports.batch import LeftOut, LeftOutReason
 from memories.imports.bundle import Bundle, FileItem, Member, Reader, fact, items, profile, time_of
+from memories.imports.folder import lines_with_context
 from memories.language.text import smart_truncate
 from memories.language.turns import turn_of
 
@@ -185,3 +187,77 @@ def _saved(words: str) -> list[str]:
         return [words] if words else []
     content = value.get("content") if isinstance(value, dict) else None
     return [str(content)] if content else []
+
+
+def read_claude(bundle: Bundle) -> Reader:
+    """What Claude kept of its user and of projects, and the turns of every conversation. Raises FileRefused."""
+    projects: dict[str, str] = {}
+    # A file that stands alone is read by what it holds
+    for member in bundle.named("projects.json", "projects/*.json", "*/projects/*.json"):
+        if bundle.is_single and '"docs"' not in member.beginning:
+            break
+        for number, project in items(bundle, member):
+            projects[str(project.get("uuid"))] = str(project.get("name") or "")
+            yield from _claude_project(member, number, project)
+    for member in bundle.named("memories.json", "memories/*.json", "*/memories/*.json"):
+        if bundle.is_single and '"conversations_memory"' not in member.beginning:
+            break
+        for number, kept in items(bundle, member):
+            yield from _claude_memory(member, number, str(kept.get("conversations_memory") or ""), "")
+            for uuid, words in (kept.get("project_memories") or {}).items():
+                yield from _claude_memory(member, number, str(words or ""), projects.get(uuid, uuid))
+    for member in bundle.named("conversations*.json"):
+        if bundle.is_single and '"chat_messages"' not in member.beginning:
+            break
+        for number, conversation in items(bundle, member, "conversations"):
+            title = str(conversation.get("name") or "").strip()
+            name, begun = str(conversation.get("uuid") or title), conversation.get("created_at")
+            messages = _claude_messages(conversation, number, member)
+            yield from turns_of(messages, number=number, path=member.path, name=name, title=title, at=begun)
+
+
+def _claude_project(member: Member, number: int, project: dict[str, Any]) -> Reader:
+    name, description = str(project.get("name") or ""), str(project.get("description") or "").strip()
+    if description:
+        at = time_of(project.get("updated_at") or project.get("created_at"))
+        words = f"{name}: {description}"
+        yield FileItem(number=number, path=member.path, content=words, at=at, fields=fact([name]))
+    if project.get("prompt_template"):
+        yield LeftOut(member.path, LeftOutReason.INSTRUCTIONS, number, name)
+    for document in project.get("docs") or ():
+        detail = f"{name}: {document.get('filename') or ''}"
+        yield LeftOut(member.path, LeftOutReason.NO_MEMORY, number, detail)
+
+
+_BOLD_LINE = re.compile(r"^\*\*([^*]+)\*\*:?\s*$", re.MULTILINE)
+
+
+def _claude_memory(member: Member, number: int, words: str, project: str) -> Reader:
+    """The paragraphs of a summary, each under the bold line above it."""
+    for line in lines_with_context(_BOLD_LINE.sub(r"## \1", words), project):
+        fields = fact([project]) | {"heading": line.heading[:300]}
+        yield FileItem(number=number, path=member.path, content=line.words, fields=fields)
+
+
+def _claude_messages(conversation: dict[str, Any], number: int, member: Member) -> Iterator[Message | LeftOut]:
+    """The messages of the branch that was shown last, in order."""
+    messages = conversation.get("chat_messages") or []
+    by_id = {message.get("uuid"): message for message in messages}
+    branch: set[Any] = set()
+    node = messages[-1].get("uuid") if messages and "parent_message_uuid" in messages[-1] else None
+    while node in by_id and node not in branch:
+        branch.add(node)
+        node = by_id[node].get("parent_message_uuid")
+    for message in messages:
+        if branch and message.get("uuid") not in branch:
+            yield LeftOut(member.path, LeftOutReason.OTHER_BRANCH, number)
+            continue
+        parts = message.get("content") or ()
+        texts = [str(part.get("text") or "") for part in parts if part.get("type") in ("text", "voice_note")]
+        words = "\n".join(filter(str.strip, texts)) or str(message.get("text") or "" if not parts else "")
+        if words.strip():
+            yield Message(message.get("sender") == "human", words.strip(), message.get("created_at"))
+        if any(part.get("type") not in ("text", "voice_note") for part in parts):
+            yield LeftOut(member.path, LeftOutReason.PROGRAM, number)
+        for file in [*(message.get("attachments") or ()), *(message.get("files") or ())]:
+            yield LeftOut(member.path, LeftOutReason.NO_WORDS, number, str(file.get("file_name") or ""))

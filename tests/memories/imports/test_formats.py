@@ -19,9 +19,12 @@ SAMPLES = Path(__file__).parent / "samples"
 #: The sample of a format; a folder whose name ends in .zip is packed as its makers pack it.
 SAMPLE = {
     "chatgpt.zip": "chatgpt",
+    "claude.zip": "claude",
+    "claude-code": "claude-code",
     "letta.af": "letta",
     "letta-first-version.af": "letta",
     "memory.jsonl": "memory-graph",
+    "basic-memory": "basic-memory",
 }
 KEY = "telegram:direct_u42"
 
@@ -129,6 +132,89 @@ def test_observations_and_relations_stand_for_themselves_and_are_found_by_their_
         "小雨住在杭州",
     }
     assert Entry.objects.get(content__contains="Spanish").names == ["John Smith"]
+
+
+def test_the_zip_of_claude_brings_what_it_kept_and_the_branch_that_was_shown(scope: Scope, tmp_path: Path) -> None:
+    done = imported(sample("claude.zip", tmp_path))
+    assert facts(2) == {
+        "Mia teaches ceramics in Porto and runs a studio of four people.",
+        "Mia sings alto in a choir. 妹妹叫小雨。",
+        "The kiln log is kept in Celsius.",
+        "Kiln log: Firing curves of the Nabertherm",
+    }
+    assert Entry.objects.get(content__contains="studio of four").heading == "Work context"
+    assert Entry.objects.get(content__contains="Celsius").heading == "Kiln log › Purpose & context"
+    assert turns() == [
+        "User: My choir rehearses on Thursdays at seven.\nAssistant: Then Thursday evenings are taken.",
+        "User: Here is the programme.\nAssistant: It is the Requiem.",
+    ]
+    expected = {"other_branch": 1, "program": 2, "no_words": 2, "instructions": 1, "no_memory": 1, "other_file": 1}
+    assert reasons(done) == expected
+
+
+def test_a_part_of_claude_s_export_is_read_alone(scope: Scope, tmp_path: Path) -> None:
+    for name, count in (("memories.json", 3), ("conversations.json", 2)):
+        path = tmp_path / f"my-{name}"
+        path.write_bytes((SAMPLES / "claude" / name).read_bytes())
+        assert imported(path, "--dry-run")["facts"] == count
+
+
+def test_the_memory_folder_of_claude_code_brings_a_memory_a_file_and_not_its_index(scope: Scope) -> None:
+    done = imported(SAMPLES / "claude-code")
+    assert facts(1) == {"The user teaches ceramics and is new to Python."}
+    assert {words.split("\n")[0] for words in facts(2)} == {
+        "The deploy script needs Node 20.",
+        "Integration tests run against a real database, never against mocks.",
+        "The kiln log has to be ready on 2026-03-05.",
+    }
+    entry = Entry.objects.get(content__contains="real database")
+    assert (entry.topic, entry.heading) == ("feedback", "Integration tests use a real database")
+    assert "**How to apply:**" in entry.content
+    assert [left["line"] for left in done["left_out"]] == [3, 4, 5]
+
+
+def test_notes_of_basic_memory_bring_observations_relations_and_what_else_stands_in_them(scope: Scope) -> None:
+    imported(SAMPLES / "basic-memory")
+    assert facts(2) == {
+        "Notes of the mornings in the studio.",
+        "Coffee Brewing Methods: Pour over highlights subtle flavors (tried in May)",
+        "Coffee Brewing Methods: Mia drinks it black",
+        "[ ] try the French press",
+        "Coffee Brewing Methods relates to Coffee Bean Origins",
+        "Coffee Brewing Methods requires Proper Grinding Technique",
+    }
+    entry = Entry.objects.get(content__contains="Pour over")
+    assert (entry.topic, dict(entry.slots.values_list("name", "value"))) == ("method", {"tags": "brewing"})
+    assert Entry.objects.get(content__contains="Grinding").names == [
+        "Coffee Brewing Methods",
+        "Proper Grinding Technique",
+    ]
+
+
+def test_a_folder_of_openclaw_comes_in_full(scope: Scope, tmp_path: Path) -> None:
+    done = imported(SAMPLES / "openclaw")
+    assert facts(1) == {
+        "Preferences: tea: Longjing",
+        "Preferences: no mail after six",
+        "Vicente",
+        "Vicente: sells clay in Aveiro",
+        "Start the kiln with:",
+        "```sh\nkiln start --curve 7\nkiln watch\n```",
+        "妹妹叫小雨，住在杭州",
+        "**Name:** Mia",
+        "**What to call them:** Mia",
+        "**Timezone:** Europe/Lisbon",
+    }
+    code = Entry.objects.get(content__contains="kiln watch")
+    assert code.heading == "Mia › Studio › Start the kiln with"
+    supplier = Entry.objects.get(content__contains="Botz delivers")
+    assert (supplier.tier, supplier.topic, supplier.heading) == (2, "suppliers", "suppliers › Suppliers")
+    days = DailyEvent.objects.order_by("local_date").values_list("local_date", "content")
+    assert [str(day) for day, _content in days] == ["2026-01-30", "2026-01-31"]
+    assert "14 euro a litre" in days[1][1]
+    assert reasons(done) == {"instructions": 2, "empty": 4}
+    again = imported(SAMPLES / "openclaw")
+    assert (again["facts"], again["events"], again["batch"]) == (0, 0, None)
 
 
 def test_a_file_of_no_format_is_refused_with_all_that_are_understood(scope: Scope, tmp_path: Path) -> None:
