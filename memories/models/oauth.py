@@ -87,7 +87,8 @@ class OAuthClient(models.Model):
         return secrets.compare_digest(self.secret_digest, BotKey.digest_of(client_secret))
 
     def check_endpoint_auth_method(self, method: str, endpoint: str) -> bool:
-        return self.auth_method == method
+        """Whether it is public, as it said, or shows its secret, in either way."""
+        return (method == "none") == (self.auth_method == "none")
 
     def check_response_type(self, response_type: str) -> bool:
         return response_type == "code"

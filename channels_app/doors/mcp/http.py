@@ -120,8 +120,13 @@ class Gate:
             raise _refused(401, "not_authenticated", "A bot key is needed: Authorization: Bearer <key>.")
         key = key.strip()
         api = Api(self._http, key, address_of(headers, None) or HOME, self._known.get(key, {}))
-        self._known[key] = api.listed or await api.listing()
-        api.address = api.listed.get("address") or api.address  # of a key that was allowed for one person's memory
+        listed = await api.listing()
+        if allowed := listed.get("address"):
+            # For one person's memory, whatever headers say. Asked each time: its end is told by a 401, which has the
+            # client refresh it, and by no answer of a tool
+            api.address = allowed
+        else:
+            self._known[key] = listed
         return api
 
 

@@ -9,6 +9,7 @@ import httpx
 import httpx2
 import pytest
 from django.contrib.auth import get_user_model
+from django.utils import timezone
 from mcp import Client
 from mcp.client.auth import AuthorizationCodeResult, OAuthClientProvider
 from mcp.client.streamable_http import streamable_http_client
@@ -18,7 +19,8 @@ from channels_app.doors.mcp.http import LettingIn
 from memories.audit.models import AuditEvent, AuditRecord
 from memories.models import Bot, BotKey, Entry, OAuthGrant, Workspace
 from memories.staff.models import Member
-from tests.channels_app.doors.mcp.conftest import served
+from tests.channels_app.doors.mcp.conftest import call, served
+from tests.channels_app.doors.mcp.test_gate import ask
 from tests.channels_app.doors.oauth.conftest import REDIRECT, form
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -66,6 +68,31 @@ class Person:
     async def answer(self) -> AuthorizationCodeResult:
         told = {name: values[0] for name, values in parse_qs(urlsplit(self.led_to).query).items()}
         return AuthorizationCodeResult(code=told["code"], state=told["state"], iss=told["iss"])
+
+
+def test_the_end_of_a_token_is_told_at_once_and_where_to_ask(
+    live_server: Any, settings: Any, tokens: dict[str, Any], tmp_path: Any
+) -> None:
+    settings.MEMORY_FILES_ROOT = tmp_path
+    with served(live_server.url, LettingIn(live_server.url)) as url:
+        known = ask(url, tokens["access_token"], **{"X-Memplatform-Platform": "cli"})
+        BotKey.objects.update(expires_at=timezone.now())
+        answers = [ask(url, tokens["access_token"]), ask(url)]
+        described = httpx.get(answers[0].headers["WWW-Authenticate"].split('"')[3], trust_env=False).json()
+    assert known.status_code == 200 and [answer.status_code for answer in answers] == [401, 401]
+    told = [answer.headers["WWW-Authenticate"] for answer in answers]
+    assert told[0].startswith('Bearer error="invalid_token", resource_metadata="') and "error" not in told[1]
+    assert (described["resource"], described["authorization_servers"]) == (url, [live_server.url])
+
+
+def test_whose_memory_it_is_no_header_says(
+    live_server: Any, settings: Any, tokens: dict[str, Any], tmp_path: Any
+) -> None:
+    settings.MEMORY_FILES_ROOT = tmp_path
+    at = {"X-Memplatform-Platform": "telegram", "X-Memplatform-Sender": "ben"}
+    with served(live_server.url, LettingIn(live_server.url)) as url:
+        saved = call(url, tokens["access_token"], "memory_save", at=at, content="The boat is blue.")
+    assert "telegram+direct_alice" in saved.content[0].text
 
 
 def _csrf(page: httpx.Response) -> str:

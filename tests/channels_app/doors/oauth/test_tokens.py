@@ -166,10 +166,11 @@ def test_a_client_gives_up_what_it_was_allowed(program: Program, tokens: dict[st
     assert AuditRecord.objects.filter(event=AuditEvent.KEY_REVOKED, actor="client:Desktop").count() == 1
 
 
+@pytest.mark.parametrize("said", ["client_secret_basic", "client_secret_post"])
 @pytest.mark.parametrize("method", ["client_secret_basic", "client_secret_post"])
-def test_a_client_with_a_secret_shows_it(alice: Client, bot: Bot, method: str) -> None:
+def test_a_client_with_a_secret_shows_it_in_either_way(alice: Client, bot: Bot, said: str, method: str) -> None:
     program = Program()
-    program.register(token_endpoint_auth_method=method)
+    program.register(token_endpoint_auth_method=said)
     code = led_back(alice.post(program.asking(), form(bot)))["code"]
     assert refusal(program.exchange(code)) == "invalid_client"
     secret = program.registered["client_secret"]
