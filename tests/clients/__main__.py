@@ -7,6 +7,7 @@ import os
 import sys
 import tempfile
 from collections.abc import Mapping
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -29,10 +30,14 @@ def main() -> int:
     from benchmarks import ground
     from tests import ROOT
     from tests.clients.environments import CLIENTS, OWN_FAULTS
+    from tests.clients.openai.upstream import scripted_model
 
     wanted = [client for client in CLIENTS if not sys.argv[1:] or client.name in sys.argv[1:]]
     lines, wrong = [], 0
-    with ground.folder() as data, ground.platform(data) as house, tempfile.TemporaryDirectory() as home:
+    with ExitStack() as held:
+        model, data = held.enter_context(scripted_model()), held.enter_context(ground.folder())
+        house = held.enter_context(ground.platform(data, MEMORY_PROXY_BASE_URL=model))
+        home = held.enter_context(tempfile.TemporaryDirectory())
         key = (house.data / "credentials" / "bot-key").read_text()
         for client in wanted:
             if client.needs:

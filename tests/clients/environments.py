@@ -27,6 +27,7 @@ class Client:
     door: str = "/api/mem0"  # what the client is given as its host, below the platform's address
     npm: bool = False
     alone: bool = True  # installed with what it needs; else beside the project's own packages
+    more: tuple[str, ...] = ()  # packages installed with it
 
     @property
     def folder(self) -> Path:
@@ -48,11 +49,11 @@ class Client:
         if self.npm:
             (self.folder / "package.json").write_text("{}")
             options = ("--silent", "--no-audit", "--no-fund", "--ignore-scripts", "--legacy-peer-deps")
-            command = ["npm", "install", *options, f"{self.name}@{self.version}"]
+            command = ["npm", "install", *options, f"{self.name}@{self.version}", *self.more]
         else:
             options = () if self.alone else ("--no-deps",)
             pip = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-            command = [*pip, *options, "--target", str(self.folder), f"{self.name}=={self.version}"]
+            command = [*pip, *options, "--target", str(self.folder), f"{self.name}=={self.version}", *self.more]
         subprocess.run(command, cwd=self.folder, check=True, timeout=INSTALL_SECONDS, capture_output=True)
         done.touch()
 
@@ -64,7 +65,7 @@ class Client:
         if not self.npm:
             environment["PYTHONPATH"] = str(self.folder)
         ran = subprocess.run(
-            [*program, str(script), f"{platform}{self.door}", key, str(self.folder)],
+            [*program, str(script), f"{platform}{self.door}", key, str(self.folder), self.name],
             env=environment,
             capture_output=True,
             text=True,
@@ -82,7 +83,16 @@ MEM0_PYTHON = tuple(
 )
 MEM0_NPM = tuple(Client("mem0ai", version, "mem0/calls.mjs", npm=True) for version in ("2.4.6", "3.3.1"))
 MEM0_CLI = Client("mem0-cli", "0.2.13", "mem0/cli.py")
-CLIENTS = (*MEM0_PYTHON, *MEM0_NPM, MEM0_CLI)
+OPENAI = (
+    Client("openai", "3.57.0", "openai/calls.py", door=""),
+    Client("openai-agents", "0.24.0", "openai/calls.py", door=""),
+    Client("pydantic-ai-slim", "2.68.0", "openai/calls.py", door="", more=("openai==3.57.0",)),
+    Client("langchain-openai", "1.7.4", "openai/calls.py", door=""),
+    Client("openai", "7.57.0", "openai/calls.mjs", door="", npm=True),
+    Client("@openai/agents", "0.20.0", "openai/calls.mjs", door="", npm=True, more=("openai@7.57.0", "zod")),
+    Client("ai", "6.0.326", "openai/calls.mjs", door="", npm=True, more=("@ai-sdk/openai@3.0.141", "zod")),
+)
+CLIENTS = (*MEM0_PYTHON, *MEM0_NPM, MEM0_CLI, *OPENAI)
 #: What goes wrong in a client itself, whatever it calls.
 OWN_FAULTS = {
     ("mem0ai", "0.1.118", "feedback"): "the client raises TypeError after the answer, in its telemetry",

@@ -6,6 +6,7 @@ sends no more than what its tools answered, the question is that of the response
 """
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from threading import Lock
@@ -16,6 +17,7 @@ import structlog
 from cachetools import LRUCache
 from django.http import HttpResponse, HttpResponseBase, StreamingHttpResponse
 from rest_framework.request import Request
+from rest_framework.status import HTTP_200_OK as HTTP_OK
 
 from channels_app.doors.openai import upstream
 from channels_app.doors.openai.answers import Asked, Events, data_of, read_answer, read_messages
@@ -31,9 +33,11 @@ from memories.choices import Permission
 
 log = structlog.get_logger(__name__)
 PATH = "responses"
-#: Questions of responses that called tools of their bot, by workspace and id, as this process has seen them.
+#: Questions of responses that called tools of their bot, by workspace and id, as far as this process has seen them.
 _questions: LRUCache[tuple[int, str], Asked] = LRUCache(2_048)
 _lock = Lock()
+_RESPONSE_ID = re.compile(r"[A-Za-z0-9_-]{1,200}")
+_STEPS_BACK = 8
 CALL, RESULT = "function_call", "function_call_output"
 
 
@@ -292,8 +296,30 @@ def with_instructions(body: Mapping[str, Any], text: str) -> dict[str, Any]:
 
 
 def _question_of(workspace: int, response: Any) -> Asked | None:
-    """The question of a response that went on with tools of its bot; None where this process has not seen it."""
-    if not isinstance(response, str):
-        return None
-    with _lock:
-        return _questions.get((workspace, response))
+    """The question of a response that went on with tools of its bot; None where nobody knows it any more.
+
+    What another process has seen is asked of the upstream, which keeps what such a response was asked.
+    """
+    for _step in range(_STEPS_BACK):
+        if not (isinstance(response, str) and _RESPONSE_ID.fullmatch(response)):
+            return None
+        with _lock:
+            if asked := _questions.get((workspace, response)):
+                return asked
+        let_go()
+        items = _kept(f"{PATH}/{response}/input_items?limit=100").get("data")
+        if isinstance(items, list) and (asked := read_input(items[::-1])):  # the newest come first
+            return asked
+        response = _kept(f"{PATH}/{response}").get("previous_response_id")
+    return None
+
+
+def _kept(path: str) -> dict[str, Any]:
+    """What the upstream keeps under a path; nothing where it keeps none, or cannot be asked."""
+    try:
+        answer = upstream.ask("GET", path)
+        content = upstream.read(answer)
+    except upstream.FAILURES:
+        return {}
+    data = read_answer(content) if answer.status == HTTP_OK else None
+    return data if isinstance(data, dict) else {}

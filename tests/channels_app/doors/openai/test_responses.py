@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 from openai import OpenAI
+from pytest_httpserver import HTTPServer
 from werkzeug import Response
 
 from channels_app.doors.openai import responses
@@ -103,6 +104,23 @@ def test_a_stream_comes_as_it_is_and_is_remembered(bot: OpenAI, upstream: Upstre
         assert stream.get_final_response().output_text == "It is blue."
     assert kinds[0] == "response.created" and kinds[-1] == "response.completed"
     assert eventually(spoken) == ["My boat is blue, note that", "It is blue."]
+
+
+@pytest.mark.parametrize("is_known", [True, False], ids=["in this process", "in another"])
+def test_the_question_of_a_response_it_goes_on_from_is_asked_of_the_upstream(
+    bot: OpenAI, upstream: Upstream, httpserver: HTTPServer, is_known: bool
+) -> None:
+    question = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "Deploy the shop"}]}
+    kept = {"object": "list", "data": [question], "has_more": False}
+    asked = httpserver.expect_request("/v1/responses/resp_1/input_items")
+    asked.respond_with_json(kept)
+    upstream.say(response(function("deploy", to="prod")), response(message("Deployed."), name="resp_2"))
+    bot.responses.create(model="m", input="Deploy the shop", tools=[DEPLOY])
+    if not is_known:
+        responses._questions.clear()
+    result: Any = {"type": "function_call_output", "call_id": "call_1", "output": "ok"}
+    bot.responses.create(model="m", tools=[DEPLOY], input=[result], previous_response_id="resp_1")
+    assert spoken() == ["Deploy the shop", "Deployed."]
 
 
 @pytest.mark.parametrize("is_whole", [True, False], ids=["all of it sent again", "by previous_response_id"])
