@@ -17,7 +17,7 @@ from tests.memories.llm.fake_server import Asked, FakeModel, Reply
 QUESTION = "On which day do we paint the boat, and can you remember that Lena brings the brushes?"
 
 
-def said(**message: Any) -> Reply:
+def model_reply(**message: Any) -> Reply:
     """A message of the model, as an OpenAI-compatible server sends it."""
     return Reply(body=json.dumps({"choices": [{"message": {"role": "assistant", "content": "", **message}}]}).encode())
 
@@ -31,7 +31,7 @@ def searches(asked: Asked) -> Reply:
     names = [tool["function"]["name"] for tool in asked.body["tools"]]
     assert {"memory_search", "memory_get", "memory_save", "memory_append", "memory_update", "memory_list"} <= set(names)
     assert "memory_search" in asked.said[0]
-    return said(tool_calls=[call(1, "memory_search", query="When do we paint the boat?", max_results=None)])
+    return model_reply(tool_calls=[call(1, "memory_search", query="When do we paint the boat?", max_results=None)])
 
 
 def reads_what_was_found(asked: Asked) -> Reply:
@@ -39,19 +39,19 @@ def reads_what_was_found(asked: Asked) -> Reply:
     found = asked.body["messages"][-1]
     assert (found["role"], found["tool_call_id"]) == ("tool", "call_1")
     path = re.findall(r"\[([^\]]+\.md:\d+)\]", found["content"])[0]
-    return said(tool_calls=[call(2, "memory_get", **{"path": path, "from": None, "lines": None})])
+    return model_reply(tool_calls=[call(2, "memory_get", **{"path": path, "from": None, "lines": None})])
 
 
 def saves_two_things_of_which_one_is_wrong(asked: Asked) -> Reply:
     assert "Saturday" in asked.said[-1]
     good = call(3, "memory_save", content="Lena brings the brushes.", target="daily")
-    return said(tool_calls=[good, call(4, "memory_save", content="Lena brings the brushes.", target="forever")])
+    return model_reply(tool_calls=[good, call(4, "memory_save", content="Lena brings the brushes.", target="forever")])
 
 
 def answers(asked: Asked) -> Reply:
     saved, refused = asked.body["messages"][-2:]
     assert saved["content"].startswith("Saved: [memory/") and "target" in refused["content"]
-    return said(content="On Saturday. I will remember that Lena brings the brushes.")
+    return model_reply(content="On Saturday. I will remember that Lena brings the brushes.")
 
 
 @pytest.mark.thorough

@@ -16,7 +16,7 @@ from memories.staff.models import Member
 from tests.conftest import make_draft, make_scope
 
 
-def known(scope: Scope, content: str, **more: Any) -> Entry:
+def stored_fact(scope: Scope, content: str, **more: Any) -> Entry:
     fact = {"type": "fact", "tier": 2, "source": "extraction"}
     return entries.remember(make_draft(scope, content, **(fact | more)), now=timezone.now(), actor="job:extract").entry
 
@@ -28,10 +28,10 @@ def doubts(transactional_db: Any) -> None:
     alice = get_user_model().objects.create_user("alice", password="rye and spelt", is_staff=True)
     Member.objects.create(workspace=workspace, user=alice, role="owner")
     scope, now = make_scope(workspace), timezone.now()
-    little = [known(scope, text, importance=0.1) for text in ("The radio is red", "The window faces north")]
-    closed = known(scope, "面包房每周二休息", importance=0.9)
-    oven = known(scope, "The oven is set to 220 degrees", importance=0.2, pinned=True)
-    newer = {closed: known(scope, "面包房每周三休息"), oven: known(scope, "The oven is set to 240 degrees")}
+    little = [stored_fact(scope, text, importance=0.1) for text in ("The radio is red", "The window faces north")]
+    closed = stored_fact(scope, "面包房每周二休息", importance=0.9)
+    oven = stored_fact(scope, "The oven is set to 220 degrees", importance=0.2, pinned=True)
+    newer = {closed: stored_fact(scope, "面包房每周三休息"), oven: stored_fact(scope, "The oven is set to 240 degrees")}
     plans = [[PlanRow.of(entry, ExpireStep(suppress=False)) for entry in little]]
     plans += [
         [PlanRow(step=SupersedeStep(into=Successor(entry=new.pk)), entry_id=old.pk, version=1)]

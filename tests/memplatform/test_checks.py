@@ -12,7 +12,7 @@ from memories.conf import SettingMistyped, conf, kinds
 from memplatform import checks
 
 
-def told(check: Any, **kwargs: Any) -> dict[str, str]:
+def problems_of(check: Any, **kwargs: Any) -> dict[str, str]:
     """Problems by id, as they are said."""
     found: list[CheckMessage] = list(check(None, **kwargs))
     assert all(message.hint for message in found)
@@ -47,7 +47,7 @@ def test_a_setting_of_a_wrong_type_is_named_by_the_check_and_when_it_is_used(
     settings: Any, name: str, value: Any, says: str
 ) -> None:
     setattr(settings, f"MEMORY_{name}", value)
-    assert told(checks.settings_are_typed) == {"memplatform.E001": says}
+    assert problems_of(checks.settings_are_typed) == {"memplatform.E001": says}
     with pytest.raises(SettingMistyped) as error:
         getattr(conf, name)
     assert str(error.value) == says
@@ -81,7 +81,7 @@ def test_every_default_is_of_its_type() -> None:
 def test_a_negative_number_and_a_misspelt_name_are_told(settings: Any) -> None:
     settings.MEMORY_MAX_RECALLS = -1
     settings.MEMORY_MAX_RECAL = 3
-    assert told(checks.settings_are_typed) == {
+    assert problems_of(checks.settings_are_typed) == {
         "memplatform.E002": "MEMORY_MAX_RECALLS is negative.",
         "memplatform.W001": "Nothing reads the setting MEMORY_MAX_RECAL.",
     }
@@ -92,29 +92,29 @@ def test_a_negative_number_and_a_misspelt_name_are_told(settings: Any) -> None:
 def test_on_this_machine_alone_a_developer_may_leave_doors_open(settings: Any, host: str) -> None:
     settings.HOST, settings.DEBUG, settings.TEST_CLOCK = host, True, True
     settings.SECRET_KEY = "k7f3-29sd-k2jd-0dks-qpwo-vnbm-3lso"
-    assert told(checks.nothing_is_left_open) == {}
+    assert problems_of(checks.nothing_is_left_open) == {}
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.7", "memory.example.org", ""])  # noqa: S104 (nothing listens)
 def test_for_others_to_reach_they_may_not(settings: Any, host: str) -> None:
     settings.HOST, settings.DEBUG, settings.TEST_CLOCK, settings.SECRET_KEY = host, True, True, "secret"
-    assert set(told(checks.nothing_is_left_open)) == {"memplatform.E003", "memplatform.E004", "memplatform.W002"}
+    assert set(problems_of(checks.nothing_is_left_open)) == {"memplatform.E003", "memplatform.E004", "memplatform.W002"}
 
 
 def test_a_data_folder_that_cannot_be_written_is_told(settings: Any, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     settings.DATA_DIR = tmp_path / "file" / "data"
-    assert set(told(checks.data_can_be_written)) == {"memplatform.E005"}
+    assert set(problems_of(checks.data_can_be_written)) == {"memplatform.E005"}
     settings.DATA_DIR = tmp_path / "not" / "yet" / "there"
-    assert told(checks.data_can_be_written) == {}
+    assert problems_of(checks.data_can_be_written) == {}
 
 
 def test_an_embedder_that_cannot_be_used_is_a_warning_and_none_on_purpose_is_not(settings: Any) -> None:
     settings.MEMORY_EMBEDDERS = ["nowhere.Embedder"]
     embeddings.forget()
-    assert set(told(checks.embedder_is_there)) == {"memplatform.W003"}
+    assert set(problems_of(checks.embedder_is_there)) == {"memplatform.W003"}
     settings.MEMORY_EMBEDDERS = []
-    assert told(checks.embedder_is_there) == {}
+    assert problems_of(checks.embedder_is_there) == {}
 
 
 @pytest.mark.parametrize(
@@ -138,7 +138,7 @@ def test_a_model_that_is_half_configured_is_told(
     settings: Any, address: str, model: str, key: str, says: dict[str, str]
 ) -> None:
     settings.MEMORY_LLM_BASE_URL, settings.MEMORY_LLM_MODEL, settings.MEMORY_LLM_API_KEY = address, model, key
-    assert told(checks.model_is_whole) == says
+    assert problems_of(checks.model_is_whole) == says
 
 
 @pytest.mark.parametrize(
@@ -164,14 +164,14 @@ def test_a_reranker_that_cannot_be_asked_is_told(
 ) -> None:
     settings.MEMORY_RERANK_BASE_URL, settings.MEMORY_RERANK_API_KEY = address, key
     settings.MEMORY_RERANK_MODEL, settings.MEMORY_RERANK_FORM = model, form
-    assert told(checks.reranker_is_whole) == says
-    assert told(checks.settings_are_typed) == {}
+    assert problems_of(checks.reranker_is_whole) == says
+    assert problems_of(checks.settings_are_typed) == {}
 
 
 @pytest.mark.django_db
 def test_this_database_will_do() -> None:
-    assert told(checks.database_is_able, databases=["default"]) == {}
-    assert told(checks.database_is_able, databases=None) == {}
+    assert problems_of(checks.database_is_able, databases=["default"]) == {}
+    assert problems_of(checks.database_is_able, databases=None) == {}
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.django_db
 MINUTE = timedelta(minutes=1)
 
 
-def told() -> list[tuple[str, str, float, float | None]]:
+def incident_times() -> list[tuple[str, str, float, float | None]]:
     """Each incident with the seconds from NOW at which it began and ended."""
     rows = Incident.objects.order_by("began_at", "part")
     return [
@@ -45,7 +45,11 @@ def test_what_is_found_every_minute_is_one_incident_from_its_beginning_to_its_en
         incidents.observe(found, now=NOW + minute * MINUTE)
     incidents.observe({}, now=NOW + 3 * MINUTE)
     incidents.observe({}, now=NOW + 4 * MINUTE)
-    assert told() == [("queue", "late", -150, 180), ("embedder", "silent", -45, 180), ("model", "away", -30, 180)]
+    assert incident_times() == [
+        ("queue", "late", -150, 180),
+        ("embedder", "silent", -45, 180),
+        ("model", "away", -30, 180),
+    ]
 
 
 def test_a_process_that_ended_was_gone_until_the_next_one_lives(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -57,19 +61,19 @@ def test_a_process_that_ended_was_gone_until_the_next_one_lives(monkeypatch: pyt
         away.setattr(incidents, "connection", Mock())
         seen.gone("database", IncidentKind.AWAY, NOW + MINUTE)
         seen.write(now=NOW + MINUTE)
-    assert told() == []
+    assert incident_times() == []
     seen.back("database", NOW + 2 * MINUTE)
     seen.back("web", NOW + 3 * MINUTE)
     seen.back("web", NOW + 4 * MINUTE)
     seen.write(now=NOW + 4 * MINUTE)
-    assert told() == [("web", "stopped", 0, 180), ("database", "away", 60, 120)]
+    assert incident_times() == [("web", "stopped", 0, 180), ("database", "away", 60, 120)]
 
 
 @pytest.mark.parametrize("was_killed", [True, False])
 def test_a_platform_that_was_killed_did_not_run_and_one_that_was_stopped_is_no_incident(was_killed: bool) -> None:
     Heartbeat.objects.create(name="web", pid=1, started_at=NOW, beat_at=NOW)
     Supervisor(children=[], data=None, say=print, was_killed=was_killed).start()
-    assert [row[:3] for row in told()] == ([("platform", "stopped", 0)] if was_killed else [])
+    assert [row[:3] for row in incident_times()] == ([("platform", "stopped", 0)] if was_killed else [])
 
 
 def test_after_a_restart_what_waited_is_no_incident() -> None:

@@ -93,14 +93,14 @@ def test_in_a_group_each_hears_it_once(talk: Talk) -> None:
 
 
 def test_what_was_only_asked_is_left_out_of_it() -> None:
-    def said(*pairs: tuple[str, str]) -> list[TurnEvents]:
+    def turn_events(*pairs: tuple[str, str]) -> list[TurnEvents]:
         kinds = (EventKind.USER, EventKind.ASSISTANT)
         return [
             TurnEvents([SessionEvent(kind=kind, content=one) for kind, one in zip(kinds, pair, strict=True)])
             for pair in pairs
         ]
 
-    turns = said(
+    turns = turn_events(
         ("I moved to Porto.", "Noted."),
         ("Where do I live?", "As far as I remember: you moved to Porto."),
         ("What is the capital of Mongolia?", "I don't know."),

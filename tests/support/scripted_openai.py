@@ -30,7 +30,7 @@ def scripted_openai(script: Mapping[str, Sequence[str]]) -> Iterator[str]:
 
         def do_POST(self) -> None:
             asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            body = json.dumps(embedded(asked) if "input" in asked else said(asked, script)).encode()
+            body = json.dumps(embedded(asked) if "input" in asked else scripted_facts(asked, script)).encode()
             self.send_response(200)
             self.send_header("Content-Type", "application/json")
             self.send_header("Content-Length", str(len(body)))
@@ -58,7 +58,7 @@ def embedded(asked: Mapping[str, Any]) -> dict[str, Any]:
     return {"object": "list", "data": rows, "model": "scripted", "usage": {"prompt_tokens": 0, "total_tokens": 0}}
 
 
-def said(asked: Mapping[str, Any], script: Mapping[str, Sequence[str]]) -> dict[str, Any]:
+def scripted_facts(asked: Mapping[str, Any], script: Mapping[str, Sequence[str]]) -> dict[str, Any]:
     """As mem0's library asks for facts: those of the new messages, which stand last in its question."""
     question = asked["messages"][-1]["content"]
     new = question[question.rfind("## New Messages") :]

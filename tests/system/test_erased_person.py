@@ -32,7 +32,7 @@ IDENTITIES = f"mem0:{PEER} telegram:{PEER} web:{PEER}"
 KEPT = "the green bicycle of Ben has a bell"
 
 
-def told(door: str) -> str:
+def sentence_by(door: str) -> str:
     """A sentence of hers that only this door was given."""
     return f"my {CANARY}{door} {SAID}"
 
@@ -56,7 +56,7 @@ class Outside:
 @contextmanager
 def outside() -> Iterator[Outside]:
     seen = Outside()
-    answer = {"role": "assistant", "content": told("answer")}
+    answer = {"role": "assistant", "content": sentence_by("answer")}
     chat = {"id": "1", "object": "chat.completion", "created": 1, "model": "m"}
     chat["choices"] = [{"index": 0, "message": answer, "finish_reason": "stop"}]
 
@@ -112,8 +112,8 @@ class Walk:
     def call(self, path: str, body: Any = None, **headers: str) -> Any:
         """As the bot; a path without a body is read."""
         key = (self.data / "credentials" / "bot-key").read_text()
-        told = {"Authorization": f"{'Token' if 'mem0' in path else 'Bearer'} {key}", **headers}
-        answer = self.bot.request("GET" if body is None else "POST", path, json=body, headers=told)
+        sent_headers = {"Authorization": f"{'Token' if 'mem0' in path else 'Bearer'} {key}", **headers}
+        answer = self.bot.request("GET" if body is None else "POST", path, json=body, headers=sent_headers)
         assert answer.status_code < 300, (path, answer.text)
         return answer.json()
 
@@ -206,36 +206,42 @@ def speak_everywhere(walk: Walk) -> None:
     walk.page("/admin/memories/webhook/add/", workspace="1", url=f"{walk.outside.url}/hook", with_content="on",
               is_enabled="on", events=["memory.created", "memory.updated", "memory.expired"])  # fmt: skip
     for place_ in ({}, GROUP):
-        for peer, name, said in ((PEER, f"{CANARY} name", told("turn")), (BEN, "Ben", KEPT)):
+        for peer, name, said in ((PEER, f"{CANARY} name", sentence_by("turn")), (BEN, "Ben", KEPT)):
             turn = {"address": address(peer, **place_), "user": said, "assistant": "Noted.", "sender_name": name}
             walk.call("api/v1/turns", turn, **{"Idempotency-Key": f"{peer}{len(place_)}"})
     hers = {"address": address(PEER)}
-    walk.call("api/v1/tools/memory_save", {**hers, "content": told("save"), "target": "long-term"})
-    saved = walk.call("api/v1/tools/memory_save", {**hers, "content": told("daily"), "target": "daily"})
-    walk.call("api/v1/tools/memory_append", {**hers, "content": told("append"), "path": saved["path"]})
-    walk.call("api/v1/entries", {"scope": f"telegram:direct_{PEER}", "content": told("entry")})
-    walk.call("api/mem0/v3/memories/add/", {"messages": [{"role": "user", "content": told("mem0")}], "user_id": PEER})
-    kept = {"messages": [{"role": "user", "content": told("kept")}], "user_id": PEER, "infer": False}
+    walk.call("api/v1/tools/memory_save", {**hers, "content": sentence_by("save"), "target": "long-term"})
+    saved = walk.call("api/v1/tools/memory_save", {**hers, "content": sentence_by("daily"), "target": "daily"})
+    walk.call("api/v1/tools/memory_append", {**hers, "content": sentence_by("append"), "path": saved["path"]})
+    walk.call("api/v1/entries", {"scope": f"telegram:direct_{PEER}", "content": sentence_by("entry")})
+    walk.call(
+        "api/mem0/v3/memories/add/", {"messages": [{"role": "user", "content": sentence_by("mem0")}], "user_id": PEER}
+    )
+    kept = {"messages": [{"role": "user", "content": sentence_by("kept")}], "user_id": PEER, "infer": False}
     walk.call("api/mem0/v3/memories/add/", {**kept, "agent_id": "waiter"})
     for who in ({}, {"X-Memplatform-Platform": "telegram", "X-Memplatform-Chat": f"chat-{PEER}"}):
-        chat = {"model": "m", "user": PEER, "messages": [{"role": "user", "content": told("proxy")}]}
+        chat = {"model": "m", "user": PEER, "messages": [{"role": "user", "content": sentence_by("proxy")}]}
         walk.call("v1/chat/completions", chat, **who)
     session = walk.call("api/v1/sessions", hers)["id"]
-    walk.call(f"api/v1/sessions/{session}/flush", {"version": 1, "continue": told("continue")})
+    walk.call(f"api/v1/sessions/{session}/flush", {"version": 1, "continue": sentence_by("continue")})
     recall = walk.call("api/v1/recall", {"address": address(BEN, **GROUP), "message": "what has a bell?"})["recall_id"]
-    walk.call(f"api/v1/recalls/{recall}/feedback", {"used": [], "note": told("note")})
-    event = {"kind": "user", "content": told("event"), "sender": PEER}
+    walk.call(f"api/v1/recalls/{recall}/feedback", {"used": [], "note": sentence_by("note")})
+    event = {"kind": "user", "content": sentence_by("event"), "sender": PEER}
     walk.call(f"api/v1/sessions/{session}/events", {"events": [event]}, **{"Idempotency-Key": "event"})
-    until(lambda: any(told("turn") in one for one in walk.outside.got), 20)
+    until(lambda: any(sentence_by("turn") in one for one in walk.outside.got), 20)
     walk.outside.status = 500
     by_hand = (walk.data / "files" / "demo" / saved["path"]).with_name("by hand.md")
-    by_hand.write_text(f"- {told('hand')}\n")
+    by_hand.write_text(f"- {sentence_by('hand')}\n")
     # a channel whose calls wait in the journal
-    walk.call("api/v1/turns", {"address": address(PEER, account="slow"), "user": told("early"), "assistant": "Noted."})
+    walk.call(
+        "api/v1/turns", {"address": address(PEER, account="slow"), "user": sentence_by("early"), "assistant": "Noted."}
+    )
     walk.house.ask("UPDATE channels_app_channel SET path_mode = 'legacy_only' WHERE account = 'slow' RETURNING 1")
-    walk.call("api/v1/turns", {"address": address(PEER, account="slow"), "user": told("late"), "assistant": "Noted."})
+    walk.call(
+        "api/v1/turns", {"address": address(PEER, account="slow"), "user": sentence_by("late"), "assistant": "Noted."}
+    )
     walk.call(f"api/v1/sessions/{session}/compact", {})
-    until(lambda: walk.house.ask("SELECT 1 FROM memories_entry WHERE content = %s", told("hand")), 20)
+    until(lambda: walk.house.ask("SELECT 1 FROM memories_entry WHERE content = %s", sentence_by("hand")), 20)
 
 
 def test_an_erased_person_is_nowhere_at_once_ten_seconds_later_and_after_a_restart(walk: Walk) -> None:

@@ -30,7 +30,7 @@ def contents(given: dict[str, Any]) -> list[str]:
     return [memory["content"] for memory in given["memories"]]
 
 
-def said(given: dict[str, Any]) -> set[str]:
+def history_contents(given: dict[str, Any]) -> set[str]:
     return {message["content"] for message in given["history"]}
 
 
@@ -46,7 +46,9 @@ def test_its_places_go_to_other_memories(talk: Talk, address: Any) -> None:
     told = contents(given)
     assert told and all(f"number {n} " not in memory for n in range(6, 18) for memory in told)
     assert len({memory for memory in told for n in range(6) if f"number {n} " in memory}) == 6
-    assert not [memory for memory in told if memory in given["text"] and any(one in memory for one in said(given))]
+    assert not [
+        memory for memory in told if memory in given["text"] and any(one in memory for one in history_contents(given))
+    ]
 
 
 def test_a_fact_and_a_saved_memory_that_say_the_same_are_not_told_again(talk: Talk) -> None:
@@ -103,11 +105,13 @@ def test_what_the_budget_or_a_summary_cut_out_of_the_history_is_recalled(talk: T
     for n in range(12):
         talk.say(f"a long story number {n} " + "about nothing at all " * 12, "la " * 40, at=LATELY)
     given = context(talk, "who is the harbour master?", token_budget=1_200)
-    assert "the harbour master is called Rosa" not in said(given)
+    assert "the harbour master is called Rosa" not in history_contents(given)
     assert any("Rosa" in memory for memory in contents(given))
-    assert not [memory for memory in contents(given) for one in said(given) if one in memory]
+    assert not [memory for memory in contents(given) for one in history_contents(given) if one in memory]
     whole = context(talk, "who is the harbour master?", token_budget=20_000)
-    assert "the harbour master is called Rosa" in said(whole) and not any("Rosa" in one for one in contents(whole))
+    assert "the harbour master is called Rosa" in history_contents(whole) and not any(
+        "Rosa" in one for one in contents(whole)
+    )
 
 
 @pytest.mark.thorough
@@ -116,7 +120,9 @@ def test_a_longer_history_never_reaches_back_to_what_is_told_already(talk: Talk)
         talk.say(f"boat {n} sails to island {n * 3} with crew {n * 11}", "aye " * 30, at=LATELY + timedelta(minutes=n))
     for budget in (600, 1_000, 1_500, 2_500, 4_000):
         given = context(talk, "to which island does the boat sail with its crew?", token_budget=budget)
-        assert not [memory for memory in contents(given) for one in said(given) if "boat" in one and one in memory]
+        assert not [
+            memory for memory in contents(given) for one in history_contents(given) if "boat" in one and one in memory
+        ]
         assert contents(given) or len(given["history"]) == 80
         assert given["history"][-1]["position"] == 80 and given["tokens"] <= budget
 
@@ -148,7 +154,7 @@ def test_events_give_their_places_to_earlier_ones(talk: Talk) -> None:
     given = context(talk, "what did I say about the boat?", token_budget=20_000)
     assert len(given["history"]) == 120
     found = {event["content"] for event in given["events"]}
-    assert len(found) == 6 and not found & said(given)
+    assert len(found) == 6 and not found & history_contents(given)
 
 
 def test_recall_alone_tells_all_of_it(talk: Talk) -> None:

@@ -32,7 +32,7 @@ def named(recalled: dict[str, Any], pks: list[int] | None) -> list[str] | None:
     return None if pks is None else [recalled["memories"][served.index(pk)]["id"] for pk in pks]
 
 
-def told(recalled: dict[str, Any]) -> RecallTrace:
+def trace_of(recalled: dict[str, Any]) -> RecallTrace:
     return RecallTrace.objects.get(uid=recalled["recall_id"])
 
 
@@ -41,22 +41,22 @@ def test_it_works(api: Api, recalled: dict[str, Any]) -> None:
     answer = api.post(f"recalls/{recalled['recall_id']}/feedback", {"used": [rice], "note": "she smiled"})
     assert answer.status_code == 200
     assert answer.json() == {"recall_id": recalled["recall_id"], "used": [rice], "note": "she smiled"}
-    assert named(recalled, told(recalled).used) == [rice]
+    assert named(recalled, trace_of(recalled).used) == [rice]
 
 
 def test_nobody_has_said_anything_until_they_do(recalled: dict[str, Any]) -> None:
-    assert (told(recalled).used, told(recalled).overlap) == (None, None)
+    assert (trace_of(recalled).used, trace_of(recalled).overlap) == (None, None)
 
 
 def test_that_nothing_was_of_use_is_an_answer_too(api: Api, recalled: dict[str, Any]) -> None:
     assert api.post(f"recalls/{recalled['recall_id']}/feedback", {"used": []}).status_code == 200
-    assert told(recalled).used == []
+    assert trace_of(recalled).used == []
 
 
 def test_the_last_word_counts(api: Api, recalled: dict[str, Any]) -> None:
     for word in ("Rice", "Bone"):
         api.post(f"recalls/{recalled['recall_id']}/feedback", {"used": [id_of(recalled, word)] * 2})
-    assert named(recalled, told(recalled).used) == [id_of(recalled, "Bone")]
+    assert named(recalled, trace_of(recalled).used) == [id_of(recalled, "Bone")]
 
 
 def test_what_was_not_served_cannot_have_been_used(api: Api, recalled: dict[str, Any]) -> None:
@@ -64,7 +64,7 @@ def test_what_was_not_served_cannot_have_been_used(api: Api, recalled: dict[str,
     used = [id_of(recalled, "Rice"), other]
     answer = api.post(f"recalls/{recalled['recall_id']}/feedback", {"used": used})
     assert (answer.status_code, answer.json()["errors"][0]["attr"]) == (400, "used.1")
-    assert told(recalled).used is None
+    assert trace_of(recalled).used is None
 
 
 @pytest.mark.parametrize(
@@ -91,21 +91,21 @@ def test_an_answer_points_to_the_memory_whose_words_it_took(api: Api, recalled: 
         "recall_id": recalled["recall_id"],
     }
     assert api.post("turns", turn).status_code == 201
-    assert named(recalled, told(recalled).overlap) == [id_of(recalled, "Rice")]
-    assert told(recalled).used is None
+    assert named(recalled, trace_of(recalled).overlap) == [id_of(recalled, "Rice")]
+    assert trace_of(recalled).used is None
 
 
 def test_an_answer_from_elsewhere_points_to_nothing(api: Api, recalled: dict[str, Any]) -> None:
     api.post("turns", {"address": TELEGRAM, "user": "hi", "assistant": "Hello!", "recall_id": recalled["recall_id"]})
-    assert told(recalled).overlap == []
+    assert trace_of(recalled).overlap == []
 
 
 def test_a_turn_may_name_what_its_answer_used(api: Api, recalled: dict[str, Any]) -> None:
     bone = id_of(recalled, "Bone")
     turn = {"address": TELEGRAM, "user": "?", "assistant": "Rice.", "recall_id": recalled["recall_id"], "used": [bone]}
     assert api.post("turns", turn).status_code == 201
-    assert named(recalled, told(recalled).used) == [bone]
-    assert named(recalled, told(recalled).overlap) == [id_of(recalled, "Rice")]
+    assert named(recalled, trace_of(recalled).used) == [bone]
+    assert named(recalled, trace_of(recalled).overlap) == [id_of(recalled, "Rice")]
 
 
 def test_a_turn_that_names_what_was_not_served_is_not_stored(api: Api, recalled: dict[str, Any]) -> None:

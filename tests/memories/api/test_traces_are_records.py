@@ -32,7 +32,7 @@ def recall(api: Api, entry: Entry) -> str:
     return str(answer["recall_id"])
 
 
-def told(api: Api, recall: str) -> dict[str, Any]:
+def recorded_memory(api: Api, recall: str) -> dict[str, Any]:
     (memory,) = api.get(f"recalls/{recall}").json()["memories"]
     return dict(memory)
 
@@ -42,9 +42,9 @@ def edit(api: Api, entry: Entry, content: str = NOW_SAYS) -> None:
 
 
 def test_an_edited_memory_does_not_change_what_was_served(api: Api, entry: Entry, recall: str) -> None:
-    assert (told(api, recall)["version"], told(api, recall)["reworded_since"]) == (1, False)
+    assert (recorded_memory(api, recall)["version"], recorded_memory(api, recall)["reworded_since"]) == (1, False)
     edit(api, entry)
-    memory = told(api, recall)
+    memory = recorded_memory(api, recall)
     assert (memory["content"], memory["version"], memory["reworded_since"]) == (THEN, 1, True)
     assert api.get(memory["links"]["now"].removeprefix("/api/v1/")).json()["content"] == NOW_SAYS
     steps = api.get(memory["links"]["then"].removeprefix("/api/v1/")).json()["results"]
@@ -56,19 +56,19 @@ def test_of_several_edits_the_words_of_that_version_are_told(api: Api, entry: En
     recall = api.post("recall", {"address": TELEGRAM, "message": "what is the cat called?"}).json()["recall_id"]
     edit(api, entry, "The cat is called Soba")
     edit(api, entry)
-    memory = told(api, recall)
+    memory = recorded_memory(api, recall)
     assert (memory["content"], memory["version"]) == ("The cat is called Tofu", 2)
 
 
 def test_what_changes_but_its_words_does_not_reword_it(api: Api, entry: Entry, recall: str) -> None:
     api.request("PATCH", f"entries/{entry.uid}", json.dumps({"importance": 0.9}))
-    assert (told(api, recall)["content"], told(api, recall)["reworded_since"]) == (THEN, False)
+    assert (recorded_memory(api, recall)["content"], recorded_memory(api, recall)["reworded_since"]) == (THEN, False)
 
 
 def test_a_revert_takes_the_mark_away(api: Api, entry: Entry, recall: str) -> None:
     edit(api, entry)
     api.post(f"entries/{entry.uid}/revert", {"version": 1})
-    assert (told(api, recall)["content"], told(api, recall)["reworded_since"]) == (THEN, False)
+    assert (recorded_memory(api, recall)["content"], recorded_memory(api, recall)["reworded_since"]) == (THEN, False)
 
 
 def test_a_merge_does_not_change_it_either(api: Api, entry: Entry, recall: str) -> None:
@@ -78,25 +78,25 @@ def test_a_merge_does_not_change_it_either(api: Api, entry: Entry, recall: str) 
     assert api.post("batches", body).status_code in (200, 201)
     entry.refresh_from_db()
     assert entry.content == "The cat Biscuit sleeps a lot"
-    assert (told(api, recall)["content"], told(api, recall)["reworded_since"]) == (THEN, True)
+    assert (recorded_memory(api, recall)["content"], recorded_memory(api, recall)["reworded_since"]) == (THEN, True)
 
 
 def test_what_expired_or_was_archived_since_was_served_all_the_same(api: Api, entry: Entry, recall: str) -> None:
     Entry.objects.filter(pk=entry.pk).update(expired_at=timezone.now())
-    assert (told(api, recall)["content"], told(api, recall)["withheld"]) == (THEN, None)
+    assert (recorded_memory(api, recall)["content"], recorded_memory(api, recall)["withheld"]) == (THEN, None)
     Entry.objects.filter(pk=entry.pk).update(expired_at=None, archived_at=timezone.now())
-    assert told(api, recall)["content"] == THEN
+    assert recorded_memory(api, recall)["content"] == THEN
 
 
 @pytest.mark.thorough
 def test_what_people_took_out_is_not_told_until_it_is_restored(api: Api, entry: Entry, recall: str) -> None:
     edit(api, entry)
     assert api.request("DELETE", f"entries/{entry.uid}").status_code == 200
-    memory = told(api, recall)
+    memory = recorded_memory(api, recall)
     assert (memory["content"], memory["withheld"], memory["id"]) == (None, "taken_out", str(entry.uid))
     assert "Mochi" not in api.get(f"recalls/{recall}").content.decode()
     api.post(f"entries/{entry.uid}/restore", {})
-    assert (told(api, recall)["content"], told(api, recall)["reworded_since"]) == (THEN, True)
+    assert (recorded_memory(api, recall)["content"], recorded_memory(api, recall)["reworded_since"]) == (THEN, True)
 
 
 def test_of_what_was_removed_for_good_the_words_are_gone(api: Api, entry: Entry, recall: str) -> None:
@@ -105,7 +105,7 @@ def test_of_what_was_removed_for_good_the_words_are_gone(api: Api, entry: Entry,
     every = batches.StepForAll(PurgeStep(), Entry.objects.expired())
     plan = batches.plan(entry.scope, every, name="purge", run="r", actor="test", now=now)
     batches.apply_batch(batches.approve(plan, actor="test", now=now), now=now)
-    memory = told(api, recall)
+    memory = recorded_memory(api, recall)
     assert (memory["id"], memory["content"], memory["withheld"]) == (None, None, "gone")
     assert RecallTrace.objects.get(uid=recall).verdict  # a figure, and no words
 
@@ -119,9 +119,9 @@ def test_old_traces_go_by_the_time_of_the_recall(api: Api, entry: Entry, recall:
     for row in kept["rows"]:
         row.pop(at)
     RecallTrace.objects.filter(pk=trace.pk).update(versions=[], candidates=kept)
-    assert (told(api, recall)["content"], told(api, recall)["version"]) == (THEN, 1)
+    assert (recorded_memory(api, recall)["content"], recorded_memory(api, recall)["version"]) == (THEN, 1)
     RecallTrace.objects.filter(pk=trace.pk).update(created_at=timezone.now())
-    assert (told(api, recall)["content"], told(api, recall)["version"]) == (NOW_SAYS, 2)
+    assert (recorded_memory(api, recall)["content"], recorded_memory(api, recall)["version"]) == (NOW_SAYS, 2)
 
 
 def test_what_was_left_out_is_told_as_it_was_too(api: Api, entry: Entry) -> None:

@@ -28,7 +28,7 @@ pytestmark = pytest.mark.django_db
 NEW = "我家的猫叫米饭"
 
 
-def told(done: Batch) -> list[Description]:
+def descriptions_of(done: Batch) -> list[Description]:
     done.refresh_from_db()
     return batches.describe(done, list(done.changes.order_by("position").select_related("entry")))
 
@@ -41,8 +41,8 @@ def rewording(scope: Scope) -> list[batches.PlanRow]:
 
 def test_a_change_is_told_the_same_before_and_after_it_is_made(scope: Scope) -> None:
     plan = planned(scope, rewording(scope))
-    (before,) = told(plan)
-    (after,) = told(batches.apply_batch(plan, now=LATER))
+    (before,) = descriptions_of(plan)
+    (after,) = descriptions_of(batches.apply_batch(plan, now=LATER))
     for row in (before, after):
         assert (row.before, row.after) == (SUBJECTS[1], NEW)
         assert row.columns == {"category": ("", "identity")}
@@ -52,8 +52,8 @@ def test_a_change_is_told_the_same_before_and_after_it_is_made(scope: Scope) -> 
 def test_an_undo_is_told_by_what_comes_back(scope: Scope) -> None:
     done = applied(scope, rewording(scope))
     plan = batches.plan_undo(done, actor="user:ann", now=LATER)
-    (before,) = told(plan)
-    (after,) = told(batches.apply_batch(plan, now=LATER))
+    (before,) = descriptions_of(plan)
+    (after,) = descriptions_of(batches.apply_batch(plan, now=LATER))
     for row in (before, after):
         assert (row.before, row.after, row.columns) == (NEW, SUBJECTS[1], {"category": ("identity", "")})
 
@@ -65,7 +65,7 @@ def test_what_becomes_one_is_told_with_its_sources(scope: Scope) -> None:
         step(BatchVerb.MERGE, one, into={"position": 1}),
         step(BatchVerb.MERGE, two, into={"entry": three.pk}),
     ]
-    made, first, second = told(planned(scope, steps))
+    made, first, second = descriptions_of(planned(scope, steps))
     assert (made.after, [entry.pk for entry in made.sources]) == ("all of it in one", [one.pk])
     assert (first.into_position, first.into, first.into_content) == (1, None, "all of it in one")
     assert (second.before, second.into) == (SUBJECTS[1], three)
@@ -75,7 +75,7 @@ def test_what_became_of_a_row_is_a_word_and_a_sentence(scope: Scope) -> None:
     (one,) = remember(scope, SUBJECTS[0])
     done = applied(scope, [create(scope, " "), create(scope, SUBJECTS[0]), step(BatchVerb.EXPIRE, one)])
     with translation.override("zh-hans"):
-        unstorable, again, _taken = [row.note for row in told(done)]
+        unstorable, again, _taken = [row.note for row in descriptions_of(done)]
     assert unstorable and again
     assert (unstorable[0], again[0]) == ("unstorable", "skipped")
     assert again[1] == "已有一条记忆说的完全相同。"
@@ -89,7 +89,7 @@ def test_many_rows_cost_no_more_queries_than_few(scope: Scope) -> None:
         steps += [step(BatchVerb.CHANGE, e, slots={"env": run}) for e in some]
         plan = planned(scope, steps, run)
         with CaptureQueriesContext(connection) as queries:
-            assert len(told(plan)) == len(steps)
+            assert len(descriptions_of(plan)) == len(steps)
         costs.append(len(queries))
     assert costs[0] == costs[1] <= 6
 
@@ -148,5 +148,5 @@ def test_what_a_dead_process_left_is_gone_on_with_and_a_frozen_scope_waits(
 def test_taken_back_it_is_told_as_it_was(scope: Scope) -> None:
     done = applied(scope, rewording(scope))
     undone(done)
-    (row,) = told(done)
+    (row,) = descriptions_of(done)
     assert (row.before, row.after) == (SUBJECTS[1], NEW)

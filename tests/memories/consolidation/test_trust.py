@@ -12,7 +12,7 @@ from memories.consolidation import compression, trust
 from memories.models import Batch, Entry, Scope
 from tests.conftest import NOW, Api, make_draft
 from tests.memories.consolidation.buffer.conversations import QUIET, extract, say
-from tests.memories.consolidation.compression.conftest import live, told
+from tests.memories.consolidation.compression.conftest import live, past_event
 from tests.memories.consolidation.compression.conftest import model as model
 from tests.memories.consolidation.extraction.conftest import answering, fact
 from tests.memories.llm.fake_server import FakeModel
@@ -73,7 +73,7 @@ def test_few_rows_and_old_ones_say_nothing(scope: Scope) -> None:
 def test_a_model_nobody_trusts_only_quotes(scope: Scope, model: FakeModel, api: Api, settings: Any) -> None:
     settings.MEMORY_LLM_CALLS, settings.TEST_CLOCK = 1, True
     batches.apply_batch(batches.plan_undo(made(scope, 12), actor="user:ann", now=NOW), now=NOW)
-    told(scope, "米娅的猫叫年糕。")
+    past_event(scope, "米娅的猫叫年糕。")
     counts = compression.compress_days(scope.workspace_id, clock=lambda: NOW, run="compress-days:1")
     assert (counts["facts"], counts["untrusted"], counts["verified"]) == (1, 1, 0)
     say(api, "The kettle is green.", "Noted.")

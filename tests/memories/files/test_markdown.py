@@ -12,7 +12,7 @@ AT = datetime(2026, 11, 23, 14, 3, 5, tzinfo=timezone(timedelta(hours=8)))
 STAMP = "<!-- at=2026-11-23T14:03:05+08:00 session=telegram-3f scope=telegram:direct_u42 -->"
 
 
-def said(text: str) -> list[tuple[int, int, str, str]]:
+def placed_texts(text: str) -> list[tuple[int, int, str, str]]:
     return [(block.line_from, block.line_to, block.heading, block.text) for block in blocks(text)]
 
 
@@ -22,7 +22,7 @@ def texts(text: str) -> list[str]:
 
 def test_a_paragraph_and_an_item_are_a_block_each_under_their_headings() -> None:
     text = "# Project\n\nWe build\na platform.\n\n## Decisions ##\n- port 9090\n- 用 PostgreSQL\n\n# Other\ntext\n"
-    assert said(text) == [
+    assert placed_texts(text) == [
         (3, 4, "Project", "We build\na platform."),
         (7, 7, "Project › Decisions", "port 9090"),
         (8, 8, "Project › Decisions", "用 PostgreSQL"),
@@ -31,12 +31,12 @@ def test_a_paragraph_and_an_item_are_a_block_each_under_their_headings() -> None
 
 
 def test_underlined_headings_are_headings() -> None:
-    assert said("Project\n=======\n\nDecisions\n---\n\n- a\n") == [(7, 7, "Project › Decisions", "a")]
+    assert placed_texts("Project\n=======\n\nDecisions\n---\n\n- a\n") == [(7, 7, "Project › Decisions", "a")]
 
 
 def test_a_heading_in_a_list_or_a_quote_ends_with_it() -> None:
     text = "# A\n> # B\n> in quote\n\n- # C\n  in item\n\nafter\n"
-    assert [(heading, words) for _from, _to, heading, words in said(text)] == [
+    assert [(heading, words) for _from, _to, heading, words in placed_texts(text)] == [
         ("A › B", "in quote"),
         ("A › C", "in item"),
         ("A", "after"),
@@ -52,7 +52,7 @@ def test_very_long_headings_are_shortened_from_the_front() -> None:
 def test_items_within_items_and_their_own_paragraphs() -> None:
     text = "- one\n  - two\n    1. three\n\n       more of three\n"
     text += "- four\n\n  more of four\n\n\n  end of four\n  - five\n\n  late\n"
-    assert said(text) == [
+    assert placed_texts(text) == [
         (1, 1, "", "one"),
         (2, 2, "", "two"),
         (3, 5, "", "three\n\nmore of three"),
@@ -68,7 +68,7 @@ def test_tasks_keep_their_box() -> None:
 
 def test_every_row_of_a_table_is_a_block_and_its_head_their_context() -> None:
     text = "# Ports\n| Name | Port |\n|:-----|---:|\n| web | 8080 |\n| a \\| b |  |\n|  |  |\nlast | 1 | too many\n"
-    assert said(text) == [
+    assert placed_texts(text) == [
         (4, 4, "Ports › Name | Port", "web | 8080"),
         (5, 5, "Ports › Name | Port", "a | b"),
         (7, 7, "Ports › Name | Port", "last | 1"),
@@ -77,26 +77,36 @@ def test_every_row_of_a_table_is_a_block_and_its_head_their_context() -> None:
 
 def test_a_fence_is_one_block_and_nothing_in_it_is_another() -> None:
     text = "```sh\n# no heading\n- no item\n\n<!-- no comment -->\n```\n\n~~~\n```\n~~~\n"
-    assert said(text) == [(1, 6, "", "# no heading\n- no item\n\n<!-- no comment -->"), (8, 10, "", "```")]
+    assert placed_texts(text) == [(1, 6, "", "# no heading\n- no item\n\n<!-- no comment -->"), (8, 10, "", "```")]
 
 
 def test_fences_in_items_and_fences_nobody_closed() -> None:
-    assert said("- item\n  ```\n  code\n    more\n  ```\n  own\n") == [
+    assert placed_texts("- item\n  ```\n  code\n    more\n  ```\n  own\n") == [
         (1, 1, "", "item"),
         (2, 5, "", "code\n  more"),
         (6, 6, "", "own"),
     ]
-    assert said("- item\n  ```\n  code\n- next\n") == [(1, 1, "", "item"), (2, 3, "", "code"), (4, 4, "", "next")]
-    assert said("text\n```\ncode\n\n# not a heading") == [(1, 1, "", "text"), (2, 5, "", "code\n\n# not a heading")]
+    assert placed_texts("- item\n  ```\n  code\n- next\n") == [
+        (1, 1, "", "item"),
+        (2, 3, "", "code"),
+        (4, 4, "", "next"),
+    ]
+    assert placed_texts("text\n```\ncode\n\n# not a heading") == [
+        (1, 1, "", "text"),
+        (2, 5, "", "code\n\n# not a heading"),
+    ]
     assert texts("```\n```\n") == []
 
 
 def test_indented_code_is_a_block() -> None:
-    assert said("text\n\n    code\n      more\n\n    end\n") == [(1, 1, "", "text"), (3, 6, "", "code\n  more\n\nend")]
+    assert placed_texts("text\n\n    code\n      more\n\n    end\n") == [
+        (1, 1, "", "text"),
+        (3, 6, "", "code\n  more\n\nend"),
+    ]
 
 
 def test_quotes_are_read_without_their_marks() -> None:
-    assert said("> first\n> second\nlazy\n>\n> - item\n> > deeper\n") == [
+    assert placed_texts("> first\n> second\nlazy\n>\n> - item\n> > deeper\n") == [
         (1, 3, "", "first\nsecond\nlazy"),
         (5, 5, "", "item"),
         (6, 6, "", "deeper"),
@@ -108,7 +118,7 @@ def test_quotes_are_read_without_their_marks() -> None:
 )
 def test_front_matter_is_no_block(front: str) -> None:
     lines = front.count("\n")
-    assert said(front + "- a\n") == [(lines + 1, lines + 1, "", "a")]
+    assert placed_texts(front + "- a\n") == [(lines + 1, lines + 1, "", "a")]
 
 
 def test_what_only_looks_like_front_matter_is_read() -> None:
@@ -119,7 +129,7 @@ def test_what_only_looks_like_front_matter_is_read() -> None:
 
 def test_comments_rules_and_definitions_are_no_blocks() -> None:
     text = "<!-- one -->\n\n<!--\n- two\n\n- three\n-->\n***\n[a]: http://b 'c'\n\n- kept <!-- not kept --> words\n"
-    assert said(text) == [(11, 11, "", "kept words")]
+    assert placed_texts(text) == [(11, 11, "", "kept words")]
     assert texts("before\n\n<!-- nobody closed it\n\n- a\n") == ["before"]
     assert texts("a <!-- nobody closed it\n") == ["a <!-- nobody closed it"]
 
@@ -133,18 +143,18 @@ def test_html_says_what_is_between_its_tags() -> None:
 def test_the_archive_of_a_day_is_no_block() -> None:
     archived = "## Heading\n- in it\n\n| a |\n|---|\n| b |\n\n```\nc\n```\n"
     text = f"- a\n\n<!-- archive 2026-11-22 -->\n{archived}<!-- /archive -->\n- b\n"
-    assert said(text) == [(1, 1, "", "a"), (15, 15, "", "b")]
+    assert placed_texts(text) == [(1, 1, "", "a"), (15, 15, "", "b")]
     assert texts("<!-- archive 2026-11-22 -->\n- nobody closed it\n") == ["nobody closed it"]
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
 def test_line_ends_do_not_matter(end: str) -> None:
     text = "\ufeff# 项目\n\n- 一\n  二\n\n```\na\n\nb\n```\n- c".replace("\n", end)
-    assert said(text) == [(3, 4, "项目", "一\n二"), (6, 10, "项目", "a\n\nb"), (11, 11, "项目", "c")]
+    assert placed_texts(text) == [(3, 4, "项目", "一\n二"), (6, 10, "项目", "a\n\nb"), (11, 11, "项目", "c")]
 
 
 def test_only_ends_of_lines_end_a_line() -> None:
-    assert said("- a\u2028b\x0bc\x0cd\x85e\n- f\n") == [(1, 1, "", "a\u2028b\x0bc\x0cd\x85e"), (2, 2, "", "f")]
+    assert placed_texts("- a\u2028b\x0bc\x0cd\x85e\n- f\n") == [(1, 1, "", "a\u2028b\x0bc\x0cd\x85e"), (2, 2, "", "f")]
 
 
 def test_nothing_is_said_by_nothing() -> None:

@@ -70,7 +70,7 @@ FILES = st.builds(
 ).filter(lambda text: "\0" not in text)
 
 
-def told(found: list[Block]) -> list[tuple[object, ...]]:
+def facts_of(found: list[Block]) -> list[tuple[object, ...]]:
     return [(block.text, block.heading, block.at, block.session, block.scope_key) for block in found]
 
 
@@ -85,7 +85,7 @@ def told(found: list[Block]) -> list[tuple[object, ...]]:
 def test_what_is_saved_is_read(content: str, session: str, scope_key: str) -> None:
     assume(session.isprintable() and scope_key.isprintable())
     line = rendered(content, at=AT, session=session, scope_key=scope_key)
-    assert told(blocks(line)) == [(content, "", AT, session, scope_key)]
+    assert facts_of(blocks(line)) == [(content, "", AT, session, scope_key)]
 
 
 @pytest.mark.thorough
@@ -119,9 +119,9 @@ def test_a_reworded_block_says_the_new_words_and_every_other_what_it_said(text: 
     except InvalidDraft:
         assert content.startswith(("x", "端")) is False or "\n" in content  # plain words have a place everywhere
         return
-    expected = told(found)
+    expected = facts_of(found)
     expected[place] = (content, *expected[place][1:])
-    assert told(blocks(changed)) == expected
+    assert facts_of(blocks(changed)) == expected
 
 
 @pytest.mark.thorough
@@ -146,5 +146,5 @@ def test_a_struck_block_is_gone_alone_and_comes_back_byte_for_byte(text: str, pi
     assume(found)
     block = found[pick % len(found)]
     gone = struck(text, block, AT)
-    assert told(blocks(gone)) == told([one for one in found if one is not block])
+    assert facts_of(blocks(gone)) == facts_of([one for one in found if one is not block])
     assert unstruck(gone, block.text) == text

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.django_db
 TOLD = "I have type 1 diabetes"
 
 
-def told(scope: Scope, content: str = TOLD, *, days_ago: float) -> Entry:
+def unread_turn(scope: Scope, content: str = TOLD, *, days_ago: float) -> Entry:
     at = NOW - timedelta(days=days_ago)
     draft = make_draft(
         scope,
@@ -41,14 +41,14 @@ def served(scope: Scope, message: str = "which diabetes do I have?") -> list[str
 
 @pytest.mark.parametrize(("days_ago", "is_there"), [(40, True), (100, True), (364, True), (366, False)])
 def test_it_lives_for_a_year(workspace: Workspace, scope: Scope, days_ago: int, is_there: bool) -> None:
-    told(scope, days_ago=days_ago)
+    unread_turn(scope, days_ago=days_ago)
     assert served(scope) == [TOLD] * is_there
     expire(workspace)
     assert live(scope) == {TOLD} if is_there else not live(scope)
 
 
 def test_its_own_term_runs_from_the_reading(workspace: Workspace, scope: Scope) -> None:
-    entry = told(scope, days_ago=100)
+    entry = unread_turn(scope, days_ago=100)
     assert entries.mark_read(workspace.pk, {entry.origins[0]: entry.created_at}, now=NOW - timedelta(days=29)) == 1
     assert served(scope) == [TOLD]
     Entry.objects.filter(pk=entry.pk).update(read_at=NOW - timedelta(days=31))
@@ -58,7 +58,7 @@ def test_its_own_term_runs_from_the_reading(workspace: Workspace, scope: Scope) 
 
 
 def test_it_is_read_once_and_only_what_rests_on_these_messages(workspace: Workspace, scope: Scope) -> None:
-    first, other = told(scope, days_ago=2), told(scope, "my cat is called Mochi", days_ago=1)
+    first, other = unread_turn(scope, days_ago=2), unread_turn(scope, "my cat is called Mochi", days_ago=1)
     messages = {first.origins[0]: first.created_at}
     assert entries.mark_read(workspace.pk, messages, now=NOW) == 1
     assert entries.mark_read(workspace.pk, messages, now=NOW + timedelta(days=1)) == 0
@@ -69,7 +69,7 @@ def test_it_is_read_once_and_only_what_rests_on_these_messages(workspace: Worksp
 
 
 def test_a_workspace_that_says_how_long_turns_live_means_all_of_them(workspace: Workspace, scope: Scope) -> None:
-    told(scope, days_ago=8)
+    unread_turn(scope, days_ago=8)
     Policy.objects.create(
         workspace=workspace, kind=PolicyKind.TTL, entry_type=EntryType.CHAT_TURN, scope_kind=ScopeKind.USER, value=7
     )
@@ -79,7 +79,7 @@ def test_a_workspace_that_says_how_long_turns_live_means_all_of_them(workspace: 
 
 
 def test_a_term_of_no_day_ends_at_once(workspace: Workspace, scope: Scope) -> None:
-    told(scope, days_ago=0.01)
+    unread_turn(scope, days_ago=0.01)
     Policy.objects.create(
         workspace=workspace, kind=PolicyKind.TTL, entry_type=EntryType.CHAT_TURN, scope_kind=ScopeKind.USER, value=0
     )

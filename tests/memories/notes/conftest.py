@@ -39,14 +39,14 @@ def folder(tmp_path: Path) -> Path:
     return write(tmp_path / "claw", {"MEMORY.md": PROFILE, **DAYS})
 
 
-def said(folder: Path, *words: str, into: str = "telegram:direct_u42") -> str:
+def import_output(folder: Path, *words: str, into: str = "telegram:direct_u42") -> str:
     out = io.StringIO()
     call_command("import", str(folder), "--into", into, "--now", NOW.isoformat(), *words, stdout=out)
     return out.getvalue()
 
 
 def imported(folder: Path, *words: str, **more: str) -> Any:
-    return json.loads(said(folder, *words, "--json", **more))
+    return json.loads(import_output(folder, *words, "--json", **more))
 
 
 def facts(scope: Scope) -> list[str]:

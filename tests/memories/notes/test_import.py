@@ -17,7 +17,7 @@ from memories.choices import BatchState, Category, EntryType, ScopeKind, Source
 from memories.entries import daily_events
 from memories.models import Batch, DailyEvent, Entry, Scope, Workspace
 from tests.conftest import NOW, Api, make_scope
-from tests.memories.notes.conftest import PROFILE, days, facts, imported, said, write
+from tests.memories.notes.conftest import PROFILE, days, facts, import_output, imported, write
 
 pytestmark = pytest.mark.django_db
 
@@ -249,7 +249,7 @@ def test_a_day_people_took_out_is_not_written_again(folder: Path, scope: Scope) 
 @pytest.mark.thorough
 def test_a_profile_larger_than_what_a_prompt_takes_is_mentioned(tmp_path: Path, scope: Scope) -> None:
     write(tmp_path, {"MEMORY.md": "\n".join(f"- Room {n} has {n + 7} chairs" for n in range(120))})
-    assert "The profile has 120 lines now" in said(tmp_path)
+    assert "The profile has 120 lines now" in import_output(tmp_path)
 
 
 def test_the_batch_is_read_in_the_admin(folder: Path, scope: Scope, admin_client: Any) -> None:

@@ -10,7 +10,7 @@ from django.utils import translation
 
 from memories.models import Batch, Scope, Workspace
 from tests.conftest import make_scope
-from tests.memories.notes.conftest import days, facts, imported, said, write
+from tests.memories.notes.conftest import days, facts, import_output, imported, write
 
 pytestmark = pytest.mark.django_db
 
@@ -54,7 +54,7 @@ def test_names_of_strange_bytes_are_shown_as_far_as_they_can_be_read(tmp_path: P
     os.mkdir(folder)
     for name in (b"MEMORY.md", b"\xff.md", "笔记.md".encode()):
         Path(os.fsdecode(folder + b"/" + name)).write_text("- one")
-    shown = said(Path(os.fsdecode(folder)))
+    shown = import_output(Path(os.fsdecode(folder)))
     assert "\ufffd.md: it is neither" in shown and "笔记.md: it is neither" in shown
     assert facts(scope) == ["one"] and Batch.objects.get().reason == "\ufffd\ufffd claw"
 
@@ -144,5 +144,5 @@ def test_a_scope_that_is_not_there_is_frozen_or_not_the_only_one_is_told_in_a_se
 def test_the_report_is_told_in_sentences(language: str, words: list[str], folder: Path, scope: Scope) -> None:
     write(folder, {"notes.md": "x"})
     with translation.override(language):
-        shown = said(folder)
+        shown = import_output(folder)
     assert [word for word in words if word not in shown] == []

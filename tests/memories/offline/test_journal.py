@@ -23,11 +23,11 @@ def place(tmp_path: Path, settings: Any) -> Path:
     return tmp_path
 
 
-def record(said: str, **more: Any) -> Record:
-    return Record(uid=uuid7(), kind="turn", accepted_at="2026-03-01T09:00:00+00:00", body={"user": said}, **more)
+def record(content: str, **more: Any) -> Record:
+    return Record(uid=uuid7(), kind="turn", accepted_at="2026-03-01T09:00:00+00:00", body={"user": content}, **more)
 
 
-def said(stream: Stream = STREAM) -> list[str]:
+def messages_in(stream: Stream = STREAM) -> list[str]:
     return [line.record.body["user"] if line.record else "damaged" for line in journal.read(stream)]
 
 
@@ -39,7 +39,7 @@ def test_calls_are_read_in_the_order_they_were_accepted_in() -> None:
     told = ["first", "第二句：我养了一只猫\n叫麻薯", "third"]
     for text in told:
         assert journal.append(STREAM, record(text))
-    assert said() == told
+    assert messages_in() == told
     assert journal.streams() == [STREAM] and journal.streams(8) == []
 
 
@@ -47,7 +47,7 @@ def test_channels_and_workspaces_have_streams_of_their_own() -> None:
     others = [Stream(8, "telegram", "mybot"), Stream(7, "telegram", ""), Stream(7, "lark", "mybot")]
     for n, stream in enumerate([STREAM, *others]):
         journal.append(stream, record(str(n)))
-    assert [said(stream) for stream in [STREAM, *others]] == [["0"], ["1"], ["2"], ["3"]]
+    assert [messages_in(stream) for stream in [STREAM, *others]] == [["0"], ["1"], ["2"], ["3"]]
     assert len(journal.streams()) == 4
 
 
@@ -62,9 +62,9 @@ def test_a_line_cut_short_is_passed_over_and_repaired_by_the_next() -> None:
         journal.append(STREAM, record(text))
     (path,) = segments()
     os.truncate(path, path.stat().st_size - 9)
-    assert said() == ["kept"]
+    assert messages_in() == ["kept"]
     journal.append(STREAM, record("after"))
-    assert said() == ["kept", "after"]
+    assert messages_in() == ["kept", "after"]
     assert path.read_bytes().count(b"\n") == 2
 
 
@@ -72,9 +72,9 @@ def test_a_line_without_any_whole_one_before_it_is_repaired_too() -> None:
     journal.append(STREAM, record("cut"))
     (path,) = segments()
     os.truncate(path, 5)
-    assert said() == []
+    assert messages_in() == []
     journal.append(STREAM, record("after"))
-    assert said() == ["after"]
+    assert messages_in() == ["after"]
 
 
 def test_a_damaged_line_in_the_middle_is_handed_out_and_hides_no_other() -> None:
@@ -82,7 +82,7 @@ def test_a_damaged_line_in_the_middle_is_handed_out_and_hides_no_other() -> None
         journal.append(STREAM, record(text))
     (path,) = segments()
     path.write_bytes(path.read_bytes().replace(b'"two"', b'"tw0"'))
-    assert said() == ["one", "damaged", "three"]
+    assert messages_in() == ["one", "damaged", "three"]
 
 
 def test_the_same_idempotency_key_is_the_same_call() -> None:
@@ -93,7 +93,7 @@ def test_the_same_idempotency_key_is_the_same_call() -> None:
     journal.append(STREAM, record("another bot's", bot_id=2, repeat_key="k", fingerprint="g"))
     journal.append(STREAM, record("without a key"))
     journal.append(STREAM, record("without a key"))
-    assert said() == ["once", "another bot's", "without a key", "without a key"]
+    assert messages_in() == ["once", "another bot's", "without a key", "without a key"]
     with pytest.raises(KeyReused):
         journal.append(STREAM, record("another call", bot_id=1, repeat_key="k", fingerprint="other"))
 
@@ -102,14 +102,14 @@ def test_a_key_another_process_accepted_is_known_here() -> None:
     journal.append(STREAM, record("here", bot_id=1, repeat_key="here", fingerprint="f"))
     journal._known.clear()  # as in a process that has read nothing yet
     first = journal.append(STREAM, record("here", bot_id=1, repeat_key="here", fingerprint="f"))
-    assert said() == ["here"] and first
+    assert messages_in() == ["here"] and first
 
 
 def test_an_empty_stream_takes_nothing_that_the_database_can_take() -> None:
     assert journal.append(STREAM, record("now"), only_if_pending=True) is None
     journal.append(STREAM, record("while it is away"))
     assert journal.append(STREAM, record("and behind it"), only_if_pending=True)
-    assert said() == ["while it is away", "and behind it"]
+    assert messages_in() == ["while it is away", "and behind it"]
 
 
 def test_what_was_drained_is_removed_and_what_came_meanwhile_stays() -> None:
@@ -125,7 +125,7 @@ def test_what_was_drained_is_removed_and_what_came_meanwhile_stays() -> None:
         assert journal.remove_up_to(STREAM, last.end)
     assert not journal.is_pending(STREAM) and journal.streams() == []
     journal.append(STREAM, record("one", bot_id=1, repeat_key="one", fingerprint="new"))  # that key is in the database
-    assert said() == ["one"]
+    assert messages_in() == ["one"]
 
 
 def test_a_long_stream_is_several_files_and_each_goes_when_it_is_drained(monkeypatch: Any) -> None:
@@ -133,7 +133,7 @@ def test_a_long_stream_is_several_files_and_each_goes_when_it_is_drained(monkeyp
     told = [f"message {n}" for n in range(20)]
     for text in told:
         journal.append(STREAM, record(text))
-    assert said() == told and len(segments()) > 3
+    assert messages_in() == told and len(segments()) > 3
     middle = list(journal.read(STREAM))[10]
     with journal.locked(STREAM):
         journal.remove_up_to(STREAM, middle.end)
@@ -148,7 +148,7 @@ def test_a_full_disk_accepts_nothing_and_leaves_nothing_behind(monkeypatch: Any)
         with pytest.raises(OSError, match="No space"):
             journal.append(STREAM, record("refused"))
     journal.append(STREAM, record("after"))
-    assert said() == ["kept", "after"]
+    assert messages_in() == ["kept", "after"]
 
 
 @pytest.mark.thorough
@@ -172,7 +172,7 @@ def test_threads_and_processes_that_append_at_once_lose_nothing(place: Path) -> 
     for thread in threads:
         thread.join()
     assert other.wait(timeout=60) == 0
-    found = said()
+    found = messages_in()
     assert len(found) == len(set(found)) == 300
     for thread in range(4):
         assert [text for text in found if text.startswith(f"thread {thread}:")] == [

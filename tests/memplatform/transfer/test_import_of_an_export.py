@@ -44,7 +44,7 @@ def scope(workspace: Workspace) -> Scope:
     return scope
 
 
-def told(command: str, *arguments: Any) -> Any:
+def command_answer(command: str, *arguments: Any) -> Any:
     out = io.StringIO()
     call_command(command, *map(str, arguments), "--json", stdout=out)
     return json.loads(out.getvalue())
@@ -57,8 +57,8 @@ def live(workspace: Workspace) -> list[str]:
 def test_what_was_brought_in_is_found_by_its_words_and_waits_for_its_embedding(
     scope: Scope, stranger: Workspace, tmp_path: Path
 ) -> None:
-    told("export", tmp_path / "out", "--workspace", scope.workspace.name)
-    told("import", tmp_path / "out", "--workspace", stranger.name)
+    command_answer("export", tmp_path / "out", "--workspace", scope.workspace.name)
+    command_answer("import", tmp_path / "out", "--workspace", stranger.name)
     found = Api(make_key(stranger)).post("recall", {"scope": scope.key, "message": "which port is staging on?"}).json()
     assert [one["content"] for one in found["memories"]][:1] == ["The staging port is 8080"]
     assert IndexQueueItem.objects.filter(workspace=stranger).count() == 2
@@ -71,17 +71,17 @@ def test_where_there_is_no_workspace_yet_the_import_makes_the_one_of_the_export(
     before = transaction.savepoint()
     there = platforms.new_workspace("there")
     remember(make_scope(there), "The staging port is 8080")
-    told("export", tmp_path / "out")
+    command_answer("export", tmp_path / "out")
     transaction.savepoint_rollback(before)
-    told("import", tmp_path / "out")
+    command_answer("import", tmp_path / "out")
     made = Workspace.objects.get()
     assert (made.name, live(made)) == (there.name, ["The staging port is 8080"])
 
 
 @pytest.mark.thorough
 def test_it_is_one_batch_that_can_be_undone_and_the_undo_too(scope: Scope, stranger: Workspace, tmp_path: Path) -> None:
-    told("export", tmp_path / "out", "--scope", scope.key)
-    (uid,) = told("import", tmp_path / "out", "--workspace", stranger.name)["batches"]
+    command_answer("export", tmp_path / "out", "--scope", scope.key)
+    (uid,) = command_answer("import", tmp_path / "out", "--workspace", stranger.name)["batches"]
     api = Api(make_key(stranger))
     assert api.get(f"batches/{uid}").json()["counts"] == {"create": 3, "tell": 1}
     assert api.post(f"batches/{uid}/undo").status_code == 201
@@ -95,10 +95,10 @@ def test_it_is_one_batch_that_can_be_undone_and_the_undo_too(scope: Scope, stran
 def test_repeated_it_brings_nothing_and_leaves_what_was_changed_since(
     scope: Scope, stranger: Workspace, tmp_path: Path
 ) -> None:
-    told("export", tmp_path / "out", "--scope", scope.key)
-    told("import", tmp_path / "out", "--workspace", stranger.name)
+    command_answer("export", tmp_path / "out", "--scope", scope.key)
+    command_answer("import", tmp_path / "out", "--workspace", stranger.name)
     Entry.objects.filter(workspace=stranger, content__contains="8080").update(importance=0.1)
-    again = told("import", tmp_path / "out", "--workspace", stranger.name)
+    again = command_answer("import", tmp_path / "out", "--workspace", stranger.name)
     assert (sum(again["created"].values()), again["batches"], again["left_out"]) == (0, [], [])
     assert Entry.objects.get(workspace=stranger, content__contains="8080").importance == 0.1
 
@@ -108,9 +108,9 @@ def test_what_was_taken_out_is_not_brought_back_by_an_import(
 ) -> None:
     other = make_scope(workspace, "telegram:direct_u43")
     remember(other, "妹妹叫小雨，住在杭州")
-    told("export", tmp_path / "out", "--scope", scope.key)
+    command_answer("export", tmp_path / "out", "--scope", scope.key)
     entries.expire(Entry.objects.get(scope=other), now=NOW, actor="ann", suppress=True)
-    done = told("import", tmp_path / "out", "--into", other.key)
+    done = command_answer("import", tmp_path / "out", "--into", other.key)
     assert [one["reason"] for one in done["left_out"] if one["reason"] == "suppressed"] == ["suppressed"]
     assert sorted(Entry.objects.in_scope(other).live().values_list("content", flat=True)) == [
         "The staging port is 8080"
@@ -121,10 +121,10 @@ def test_what_was_taken_out_is_not_brought_back_by_an_import(
 
 
 def test_a_dry_run_says_the_same_and_writes_nothing(scope: Scope, stranger: Workspace, tmp_path: Path) -> None:
-    told("export", tmp_path / "out", "--workspace", scope.workspace.name)
-    tried = told("import", tmp_path / "out", "--workspace", stranger.name, "--dry-run")
+    command_answer("export", tmp_path / "out", "--workspace", scope.workspace.name)
+    tried = command_answer("import", tmp_path / "out", "--workspace", stranger.name, "--dry-run")
     assert not Scope.objects.filter(workspace=stranger).exists()
-    done = told("import", tmp_path / "out", "--workspace", stranger.name)
+    done = command_answer("import", tmp_path / "out", "--workspace", stranger.name)
     assert tried["created"] == done["created"]
 
 
@@ -133,8 +133,8 @@ def test_with_its_history_every_version_can_be_read_again(scope: Scope, stranger
     entries.update(
         entry, entries.Edit(columns={"content": "The staging port is 9090"}, slots={"env": None}), now=NOW, actor="bob"
     )
-    told("export", tmp_path / "out", "--scope", scope.key, "--history")
-    told("import", tmp_path / "out", "--workspace", stranger.name, "--actor", "eve")
+    command_answer("export", tmp_path / "out", "--scope", scope.key, "--history")
+    command_answer("import", tmp_path / "out", "--workspace", stranger.name, "--actor", "eve")
     brought = Entry.objects.get(workspace=stranger, content__contains="9090")
     ours, theirs = (
         [(step.version, step.actor, step.wording, step.slots) for step in history_of(one)] for one in (entry, brought)
@@ -148,8 +148,8 @@ def test_with_its_history_every_version_can_be_read_again(scope: Scope, stranger
 
 def test_files_come_along_and_their_lines_stay_lines(scope: Scope, stranger: Workspace, tmp_path: Path) -> None:
     save_note(scope, folder_of(scope).long_term, "Bob plays chess", now=NOW)
-    told("export", tmp_path / "out", "--workspace", scope.workspace.name)
-    assert told("import", tmp_path / "out", "--workspace", stranger.name)["files"] == 1
+    command_answer("export", tmp_path / "out", "--workspace", scope.workspace.name)
+    assert command_answer("import", tmp_path / "out", "--workspace", stranger.name)["files"] == 1
     brought = Scope.objects.get(workspace=stranger)
     before = live(stranger)
     assert "Bob plays chess" in (folder_of(brought).workspace / folder_of(brought).long_term).read_text()
@@ -163,8 +163,8 @@ def test_files_of_a_folder_of_before_come_into_the_one_of_today(
 ) -> None:
     (folder_of(scope).workspace / "memory/scopes" / scope.key).mkdir(parents=True)
     note = save_note(scope, folder_of(scope).long_term, "Bob plays chess", now=NOW)
-    told("export", tmp_path / "out", "--workspace", scope.workspace.name)
-    assert told("import", tmp_path / "out", "--workspace", stranger.name)["files"] == 1
+    command_answer("export", tmp_path / "out", "--workspace", scope.workspace.name)
+    assert command_answer("import", tmp_path / "out", "--workspace", stranger.name)["files"] == 1
     long_term = folder_of(Scope.objects.get(workspace=stranger)).long_term
     assert (":" in note.path, ":" in long_term) == (True, False)
     assert Entry.objects.get(workspace=stranger, path__gt="").path == long_term
@@ -174,28 +174,28 @@ def test_files_of_a_folder_of_before_come_into_the_one_of_today(
 def test_a_broken_line_is_named_before_anything_is_written(
     scope: Scope, stranger: Workspace, tmp_path: Path, broken: str
 ) -> None:
-    told("export", tmp_path / "out", "--scope", scope.key)
+    command_answer("export", tmp_path / "out", "--scope", scope.key)
     file = tmp_path / "out" / "memory.jsonl"
     lines = file.read_text().split("\n")
     file.write_text("\n".join([*lines[:3], broken, *lines[3:]]))
     with pytest.raises(CommandError, match="Line 4: "):
-        told("import", tmp_path / "out", "--workspace", stranger.name)
+        command_answer("import", tmp_path / "out", "--workspace", stranger.name)
     file.write_text("\n".join(lines[:4]))
     with pytest.raises(CommandError, match="ends at line 4"):
-        told("import", tmp_path / "out", "--workspace", stranger.name)
+        command_answer("import", tmp_path / "out", "--workspace", stranger.name)
     assert not Scope.objects.filter(workspace=stranger).exists()
 
 
 def test_a_frozen_scope_takes_nothing_and_after_thawing_it_goes_on(
     scope: Scope, stranger: Workspace, tmp_path: Path
 ) -> None:
-    told("export", tmp_path / "out", "--scope", scope.key)
+    command_answer("export", tmp_path / "out", "--scope", scope.key)
     frozen = make_scope(stranger, scope.key)
     Scope.objects.filter(pk=frozen.pk).update(frozen=True)
     with pytest.raises(CommandError, match=scope.key):
-        told("import", tmp_path / "out", "--workspace", stranger.name)
+        command_answer("import", tmp_path / "out", "--workspace", stranger.name)
     Scope.objects.filter(pk=frozen.pk).update(frozen=False)
-    told("import", tmp_path / "out", "--workspace", stranger.name)
+    command_answer("import", tmp_path / "out", "--workspace", stranger.name)
     assert live(stranger) == live(scope.workspace)
 
 
@@ -229,12 +229,12 @@ def test_killed_at_any_page_an_export_and_an_import_go_on(
     while not (tmp_path / "out" / "memory.jsonl").exists():
         monkeypatch.setattr(exporting, "_write", dying(2))
         try:
-            told(*arguments, *(["--resume"] if kills else []))
+            command_answer(*arguments, *(["--resume"] if kills else []))
         except Killed:
             kills += 1
         monkeypatch.setattr(exporting, "_write", write)
     assert kills > 3
-    told("export", tmp_path / "whole", "--scope", scope.key)
+    command_answer("export", tmp_path / "whole", "--scope", scope.key)
     texts = [(tmp_path / name / "memory.jsonl").read_text().split("\n") for name in ("out", "whole")]
     assert texts[0][1:] == texts[1][1:]
     bring = importing._BRING["entry"]
@@ -247,10 +247,10 @@ def test_killed_at_any_page_an_export_and_an_import_go_on(
 
     monkeypatch.setitem(importing._BRING, "entry", killed)
     with pytest.raises(Killed):
-        told("import", tmp_path / "out", "--workspace", stranger.name)
+        command_answer("import", tmp_path / "out", "--workspace", stranger.name)
     assert 0 < len(live(stranger)) < len(live(scope.workspace))
     monkeypatch.setitem(importing._BRING, "entry", bring)
-    told("import", tmp_path / "out", "--workspace", stranger.name)
+    command_answer("import", tmp_path / "out", "--workspace", stranger.name)
     assert live(stranger) == live(scope.workspace)
 
 
@@ -261,9 +261,9 @@ def test_a_conversation_goes_on_elsewhere_and_one_that_goes_on_here_is_left_alon
     address = {"platform": "telegram", "account": "mybot", "peer": "u42", "chat": "c7"}
     turn = {"address": address, "user": "I moved to Hangzhou", "assistant": "Noted."}
     session = api.post("turns", turn).json()["session"]
-    told("export", tmp_path / "out", "--workspace", scope.workspace.name)
+    command_answer("export", tmp_path / "out", "--workspace", scope.workspace.name)
     other = Api(make_key(stranger))
-    assert told("import", tmp_path / "out", "--workspace", stranger.name)["created"]["message"] == 2
+    assert command_answer("import", tmp_path / "out", "--workspace", stranger.name)["created"]["message"] == 2
     went_on = other.post("turns", {**turn, "user": "And now to Suzhou"}).json()["session"]
     assert (went_on["key"], went_on["conversation"]) == (session["key"], 1) and went_on["id"] != session["id"]
     history = other.post("context", {"address": address, "message": "where do I live?"}).json()["history"]
@@ -271,7 +271,7 @@ def test_a_conversation_goes_on_elsewhere_and_one_that_goes_on_here_is_left_alon
     third = Workspace.objects.create(name="Dora's")
     busy = Api(make_key(third))
     busy.post("turns", {**turn, "user": "I am Dora"})
-    done = told("import", tmp_path / "out", "--workspace", third.name)
+    done = command_answer("import", tmp_path / "out", "--workspace", third.name)
     assert (done["left_out"], done["created"]["session"], done["created"]["message"]) == ([], 1, 2)
     history = busy.post("context", {"address": address, "message": "who am I?"}).json()["history"]
     assert [one["content"] for one in history] == ["I am Dora", "Noted."]
@@ -283,7 +283,7 @@ def test_a_file_reaches_no_memory_of_a_scope_it_does_not_hold(
     scope: Scope, workspace: Workspace, tmp_path: Path
 ) -> None:
     other = remember(make_scope(workspace, "telegram:direct_u43"), "Bob plays chess")
-    told("export", tmp_path / "out", "--scope", scope.key)
+    command_answer("export", tmp_path / "out", "--scope", scope.key)
     file = tmp_path / "out" / "memory.jsonl"
     *lines, end, _empty = file.read_text().split("\n")
     uid = str(Entry.objects.in_scope(scope).live().earliest("pk").uid)
@@ -298,7 +298,9 @@ def test_a_file_reaches_no_memory_of_a_scope_it_does_not_hold(
     file.write_text(
         "\n".join([*lines, json.dumps(forged), json.dumps({"record": "end", "counts": {**counts, "successor": 1}})])
     )
-    assert [one["reason"] for one in told("import", file, "--workspace", workspace.name)["left_out"]] == ["no_entry"]
+    assert [one["reason"] for one in command_answer("import", file, "--workspace", workspace.name)["left_out"]] == [
+        "no_entry"
+    ]
     other.refresh_from_db()
     assert other.is_live()
 
@@ -308,7 +310,7 @@ def test_what_came_into_many_scopes_is_one_run_and_taken_back_by_one_command(
 ) -> None:
     other = make_scope(scope.workspace, "telegram:direct_u7")
     remember(other, "Omar drinks coffee")
-    told("export", tmp_path / "out", "--workspace", scope.workspace.name)
+    command_answer("export", tmp_path / "out", "--workspace", scope.workspace.name)
     out = io.StringIO()
     call_command("import", str(tmp_path / "out"), "--workspace", stranger.name, stdout=out)
     (line,) = [line for line in out.getvalue().splitlines() if "To take it back" in line]
@@ -334,12 +336,12 @@ def test_a_line_over_a_limit_is_named_with_the_limit_and_nothing_is_written(
     scope: Scope, stranger: Workspace, tmp_path: Path, line: str, limit: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(records, "ITEM_BYTES", 1024 * 1024)
-    told("export", tmp_path / "out", "--scope", scope.key)
+    command_answer("export", tmp_path / "out", "--scope", scope.key)
     file = tmp_path / "out" / "memory.jsonl"
     lines = file.read_text().split("\n")
     file.write_text("\n".join([*lines[:2], line, *lines[2:]]))
     with pytest.raises(CommandError) as refusal:
-        told("import", tmp_path / "out", "--workspace", stranger.name)
+        command_answer("import", tmp_path / "out", "--workspace", stranger.name)
     assert limit in str(refusal.value) and "3" in str(refusal.value)
     assert not Scope.objects.filter(workspace=stranger).exists()
 
@@ -347,9 +349,9 @@ def test_a_line_over_a_limit_is_named_with_the_limit_and_nothing_is_written(
 def test_while_an_export_is_read_it_says_how_much_of_it_is(
     scope: Scope, stranger: Workspace, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    told("export", tmp_path / "out", "--scope", scope.key)
+    command_answer("export", tmp_path / "out", "--scope", scope.key)
     capsys.readouterr()
-    told("import", tmp_path / "out", "--workspace", stranger.name)
+    command_answer("import", tmp_path / "out", "--workspace", stranger.name)
     lines = capsys.readouterr().err.splitlines()
     shares = [line for line in lines if line.startswith("Reading ") and line.endswith(" %")]
     assert shares[-1] == "Reading 100 %"

@@ -11,7 +11,7 @@ from memories.models import Entry, Workspace
 from memories.models.batch import Batch
 from sessions_app.models import Session, SessionEvent, event_ids
 from tests.conftest import Api, make_key
-from tests.memplatform.transfer.test_import_of_an_export import live, told
+from tests.memplatform.transfer.test_import_of_an_export import command_answer, live
 
 pytestmark = pytest.mark.django_db
 
@@ -38,11 +38,11 @@ def talk(bot: Api, sentences: list[str], *, day: int) -> None:
 
 
 def move(source: Workspace, target: Workspace, folder: Path) -> Any:
-    told("export", folder, "--workspace", source.name)
-    return told("import", folder, "--workspace", target.name)
+    command_answer("export", folder, "--workspace", source.name)
+    return command_answer("import", folder, "--workspace", target.name)
 
 
-def said(workspace: Workspace) -> list[list[str]]:
+def messages_by_session(workspace: Workspace) -> list[list[str]]:
     """What users said in each session of a workspace, in order."""
     return [
         list(
@@ -76,12 +76,12 @@ def test_a_conversation_that_began_alike_on_both_is_one_and_holds_all(
     done = move(workspace, stranger, tmp_path / "out")
     assert (done["left_out"], done["created"].get("session", 0)) == ([], 0)
     assert done["created"]["message"] == 2 * (len(longer) - len(here))
-    assert said(stranger) == [longer]
+    assert messages_by_session(stranger) == [longer]
     assert live(stranger) == turns_of(longer)
-    again = told("import", tmp_path / "out", "--workspace", stranger.name)
+    again = command_answer("import", tmp_path / "out", "--workspace", stranger.name)
     assert (sum(again["created"].values()), again["batches"], again["left_out"]) == (0, [], [])
     other_bot.post("turns", {"address": ADDRESS, "user": "And it goes on", "assistant": "Noted."})
-    assert said(stranger)[0][-1] == "And it goes on"
+    assert messages_by_session(stranger)[0][-1] == "And it goes on"
     assert live(stranger) == turns_of([*longer, "And it goes on"])
 
 
@@ -93,9 +93,9 @@ def test_from_where_two_conversations_part_what_was_said_there_stands_beside_the
     tried = told_of_a_dry_run(workspace, stranger, tmp_path / "dry")
     done = move(workspace, stranger, tmp_path / "out")
     assert (done["left_out"], done["created"]) == ([], tried)
-    assert said(stranger) == [[*COMMON, "I drive a green Lada"], LATER]
+    assert messages_by_session(stranger) == [[*COMMON, "I drive a green Lada"], LATER]
     assert live(stranger) == turns_of([*COMMON, "I drive a green Lada", *LATER])
-    again = told("import", tmp_path / "out", "--workspace", stranger.name)
+    again = command_answer("import", tmp_path / "out", "--workspace", stranger.name)
     assert (sum(again["created"].values()), again["batches"], again["left_out"]) == (0, [], [])
     context = other_bot.post("context", {"address": ADDRESS, "message": "Which car do I drive?"}).json()
     assert [one["content"] for one in context["history"]][-2:] == ["I drive a green Lada", "Noted."]
@@ -104,8 +104,8 @@ def test_from_where_two_conversations_part_what_was_said_there_stands_beside_the
 
 
 def told_of_a_dry_run(source: Workspace, target: Workspace, folder: Path) -> dict[str, int]:
-    told("export", folder, "--workspace", source.name)
-    counts: dict[str, int] = told("import", folder, "--workspace", target.name, "--dry-run")["created"]
+    command_answer("export", folder, "--workspace", source.name)
+    counts: dict[str, int] = command_answer("import", folder, "--workspace", target.name, "--dry-run")["created"]
     return counts
 
 
@@ -127,11 +127,11 @@ def test_an_export_that_has_grown_is_brought_again_and_both_go_on(
     move(workspace, stranger, tmp_path / "first")
     talk(bot, LATER, day=4)
     assert move(workspace, stranger, tmp_path / "second")["created"]["message"] == 4
-    assert said(stranger) == [[*COMMON, *LATER]]
+    assert messages_by_session(stranger) == [[*COMMON, *LATER]]
     talk(other_bot, ["I drive a green Lada"], day=5)
     talk(bot, ["I moved to Suzhou"], day=5)
     assert move(workspace, stranger, tmp_path / "third")["left_out"] == []
-    assert said(stranger) == [[*COMMON, *LATER, "I drive a green Lada"], ["I moved to Suzhou"]]
+    assert messages_by_session(stranger) == [[*COMMON, *LATER, "I drive a green Lada"], ["I moved to Suzhou"]]
     assert live(stranger) == turns_of([*COMMON, *LATER, "I drive a green Lada", "I moved to Suzhou"])
 
 
@@ -162,4 +162,4 @@ def test_after_an_undo_another_export_brings_what_both_hold(
     assert Api(make_key(third)).post(f"batches/{uid}/undo").status_code == 201
     assert live(third) == []
     move(stranger, third, tmp_path / "two")
-    assert (live(third), said(third)) == (turns_of(COMMON), [COMMON])
+    assert (live(third), messages_by_session(third)) == (turns_of(COMMON), [COMMON])

@@ -198,11 +198,11 @@ def served(house: House, moment: datetime) -> list[str]:
 def test_a_clock_moved_back_and_forth_loses_nothing_and_times_run_by_what_it_says(house: House) -> None:
     now = datetime(2026, 3, 1, 9, 0, tzinfo=UTC)
     moments = [now, now - timedelta(hours=1), now + timedelta(hours=1), now]
-    told = ["first of all", "an hour before", "an hour after", "and back again"]
-    for moment, said in zip(moments, told, strict=True):
-        assert house.post("turns", turn("traveller", f"said {said}"), **at(moment)).status == 201
+    sentences = ["first of all", "an hour before", "an hour after", "and back again"]
+    for moment, sentence in zip(moments, sentences, strict=True):
+        assert house.post("turns", turn("traveller", f"said {sentence}"), **at(moment)).status == 201
     question = "SELECT content FROM sessions_app_sessionevent WHERE content LIKE 'said %' ORDER BY position"
-    assert house.ask(question) == [f"said {said}" for said in told]
+    assert house.ask(question) == [f"said {sentence}" for sentence in sentences]
     ferry: dict[str, Any] = {"scope": "main", "content": "The ferry to Lantau leaves from pier six"}
     ferry["expires_at"] = (now + timedelta(minutes=30)).isoformat()
     assert house.post("entries", ferry, **at(now)).status == 201
@@ -227,8 +227,8 @@ def test_two_migrations_at_once_both_end_well_and_make_the_tables_once(house: Ho
         )
         for _ in range(2)
     ]
-    told = [process.communicate(timeout=120)[0] for process in both]
-    assert [process.returncode for process in both] == [0, 0], told
+    outputs = [process.communicate(timeout=120)[0] for process in both]
+    assert [process.returncode for process in both] == [0, 0], outputs
     with psycopg.connect(address) as connection:
         applied = connection.execute("SELECT app || '.' || name FROM django_migrations ORDER BY 1").fetchall()
     assert [(name,) for name in house.ask("SELECT app || '.' || name FROM django_migrations ORDER BY 1")] == applied
@@ -249,7 +249,7 @@ def kill_everything(house: House) -> None:
     until(lambda: not any(pid and is_alive(pid) for pid in pids), 30)
 
 
-def told(house: House, path: str, body: Any) -> Any:
+def posted(house: House, path: str, body: Any) -> Any:
     answer = house.post(path, body)
     assert answer.status in (200, 201), answer.body
     return answer.json()
@@ -259,22 +259,22 @@ def test_a_conversation_goes_on_after_every_process_was_killed(house: House, pla
     """B9."""
     turns = [{"address": TELEGRAM, "user": words, "assistant": f"answer to {words}"} for words in SAID]
     for said in turns[:2]:
-        before = told(house, "turns", said)["session"]
+        before = posted(house, "turns", said)["session"]
     name = f"sessions/{before['id']}"
-    told(house, f"{name}/events", {"events": [{"kind": "ambient", "content": "coffee is out"}]})
-    flush = told(house, f"{name}/flush", {"version": 1, "continue": "They speak of cats."})
+    posted(house, f"{name}/events", {"events": [{"kind": "ambient", "content": "coffee is out"}]})
+    flush = posted(house, f"{name}/flush", {"version": 1, "continue": "They speak of cats."})
     kill_everything(house)
 
     again = platform.house()
-    after = told(again, "turns", turns[2])["session"]
+    after = posted(again, "turns", turns[2])["session"]
     assert (after["id"], after["conversation"]) == (before["id"], 1)
     history = [
         {"role": role, "content": said[role]} for said in turns for role in ("user", "assistant")
     ]  # what a client believes is what was said: nothing is new, nothing differs
-    appended = told(again, f"{name}/events", {"history": history})
+    appended = posted(again, f"{name}/events", {"history": history})
     assert appended["events"] == []
     assert appended["session"]["flushed_to"] == flush["up_to"] and appended["session"]["tokens"] == after["tokens"]
-    assert told(again, f"{name}/flush", {"version": 1, "reply": "NO_REPLY"})["id"] == flush["id"]
+    assert posted(again, f"{name}/flush", {"version": 1, "reply": "NO_REPLY"})["id"] == flush["id"]
 
 
 def test_asked_to_stop_under_load_it_keeps_what_it_acknowledged_and_flushes_every_conversation(

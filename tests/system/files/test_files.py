@@ -32,7 +32,7 @@ def worker(folder: ScopeFolder, *args: str) -> subprocess.Popen[str]:
     return subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True)
 
 
-def said(process: subprocess.Popen[str], word: str) -> None:
+def wait_for_line(process: subprocess.Popen[str], word: str) -> None:
     assert process.stdout is not None
     while (line := process.stdout.readline()) and not line.startswith(word):
         pass
@@ -41,7 +41,7 @@ def said(process: subprocess.Popen[str], word: str) -> None:
 def test_two_append_a_thousand_lines_each_while_a_third_rewrites(main: ScopeFolder) -> None:
     disk.append(main, NOTE, "- " + "x" * 5_000)
     with worker(main, "rewrite") as third:
-        said(third, "turned")
+        wait_for_line(third, "turned")
         with worker(main, "append", "alice", str(EACH)) as one, worker(main, "append", "bob", str(EACH)) as other:
             assert (one.wait(300), other.wait(300)) == (0, 0)
         third.kill()
@@ -59,7 +59,7 @@ def test_a_rewrite_that_is_killed_leaves_the_old_file_or_the_new(main: ScopeFold
     place, pick, seen = main.workspace / NOTE, random.Random(7), set()
     for _round in range(12):
         with worker(main, "rewrite") as process:
-            said(process, "turned")
+            wait_for_line(process, "turned")
             time.sleep(pick.uniform(0, 0.05))
             process.kill()
         first, second, rest = place.read_text().split("\n")

@@ -12,7 +12,7 @@ from tests.conftest import NOW
 if __name__ == "__main__":
     print("begun", flush=True)
 
-    def told(counts: dict[str, int]) -> None:
+    def report(counts: dict[str, int]) -> None:
         print("told", counts["entries"], flush=True)
 
-    print("done", expiry.expire_due(int(sys.argv[1]), now=NOW, run="expire:1:night", report=told), flush=True)
+    print("done", expiry.expire_due(int(sys.argv[1]), now=NOW, run="expire:1:night", report=report), flush=True)

@@ -14,7 +14,7 @@ from tests.conftest import Api, make_key
 pytestmark = pytest.mark.django_db
 
 
-def said() -> list[str]:
+def user_messages() -> list[str]:
     rows = SessionEvent.objects.filter(kind="user").exclude(content="before it all").order_by("pk")
     return list(rows.values_list("content", flat=True))
 
@@ -28,7 +28,7 @@ def test_a_channel_goes_to_its_files_and_back_without_a_restart(bot: Api, worksp
     Channel.objects.filter(pk=channel.pk).update(path_mode="hooks_only")
     assert bot.post("turns", turn("back again")).json()["degraded"] == ["database"]  # behind the other
     tasks.replay_journal()
-    assert said() == ["while the files answer", "back again"]
+    assert user_messages() == ["while the files answer", "back again"]
     assert bot.post("turns", turn("as before")).json()["degraded"] == []
 
 

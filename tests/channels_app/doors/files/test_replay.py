@@ -23,7 +23,7 @@ from tests.support.outage import database_away
 pytestmark = pytest.mark.django_db
 
 
-def said() -> list[str]:
+def user_messages() -> list[str]:
     """What users said, in the order of their sessions."""
     rows = SessionEvent.objects.filter(kind="user").order_by("session", "conversation", "position")
     return [content for content in rows.values_list("content", flat=True) if content != "before it all"]
@@ -44,7 +44,7 @@ def test_everything_is_there_once_in_order_with_its_time_and_actor(bot: Api, wor
     accepted = timezone.now()
     assert tasks.count_waiting() == {"calls": 31}
     assert tasks.replay_journal() == {"calls": 31, "parked": 0}
-    assert said() == [*(f"message {n}: 我家的猫叫年糕{n}" for n in range(30)), "said long ago"]
+    assert user_messages() == [*(f"message {n}: 我家的猫叫年糕{n}" for n in range(30)), "said long ago"]
     assert not journal.is_pending(stream(workspace)) and tasks.count_waiting() == {"calls": 0}
     times = SessionEvent.objects.filter(content__startswith="message").values_list("at", flat=True)
     assert all(begun <= at <= accepted for at in times)
@@ -63,7 +63,7 @@ def test_replayed_twice_it_is_there_once(bot: Api, workspace: Workspace, tmp_pat
     assert tasks.replay_journal() == {"calls": 5, "parked": 0}
     segment.write_bytes(text)  # as if the process had been killed before it removed the file
     assert tasks.replay_journal() == {"calls": 0, "parked": 0}
-    assert said() == [f"message {n}" for n in range(5)] and not journal.is_pending(stream(workspace))
+    assert user_messages() == [f"message {n}" for n in range(5)] and not journal.is_pending(stream(workspace))
 
 
 def test_killed_in_the_middle_it_goes_on_where_it_was(bot: Api, workspace: Workspace, monkeypatch: Any) -> None:
@@ -82,9 +82,9 @@ def test_killed_in_the_middle_it_goes_on_where_it_was(bot: Api, workspace: Works
     effects = {"turn": replay.Effect(killed_at_the_fourth, EFFECTS["turn"].messages)}
     with pytest.raises(KeyboardInterrupt):
         replay.replay_all(effects, timezone.now, until=timezone.now() + timedelta(seconds=60))
-    assert said() == [f"message {n}" for n in range(3)]
+    assert user_messages() == [f"message {n}" for n in range(3)]
     tasks.replay_journal()
-    assert said() == [f"message {n}" for n in range(6)]
+    assert user_messages() == [f"message {n}" for n in range(6)]
 
 
 def test_the_process_that_embeds_applies_it_by_itself(bot: Api, workspace: Workspace, settings: Any) -> None:
@@ -92,12 +92,12 @@ def test_the_process_that_embeds_applies_it_by_itself(bot: Api, workspace: Works
     with database_away():
         bot.post("turns", turn("while it was away"))
     settings.MEMORY_JOB_REPLAY_JOURNAL = False
-    assert replayer(now=NOW) > 0 and said() == []
+    assert replayer(now=NOW) > 0 and user_messages() == []
     settings.MEMORY_JOB_REPLAY_JOURNAL = True
     Channel.objects.update(path_mode="legacy_only")
-    assert replayer(now=NOW) > 0 and said() == []
+    assert replayer(now=NOW) > 0 and user_messages() == []
     Channel.objects.update(path_mode="hooks_only")
-    assert replayer(now=NOW) == 0.0 and said() == ["while it was away"]
+    assert replayer(now=NOW) == 0.0 and user_messages() == ["while it was away"]
     assert replayer(now=NOW) > 0 and not journal.is_pending(stream(workspace))
 
 
@@ -110,7 +110,10 @@ def test_new_turns_go_behind_those_that_wait(bot: Api, workspace: Workspace) -> 
     assert other.json()["degraded"] == []
     assert waiting(workspace) == ["first, without the database", "second, with it"]
     tasks.replay_journal()
-    assert [text for text in said() if text != "another channel"] == ["first, without the database", "second, with it"]
+    assert [text for text in user_messages() if text != "another channel"] == [
+        "first, without the database",
+        "second, with it",
+    ]
     assert bot.post("turns", turn("third")).json()["degraded"] == []
 
 
@@ -129,7 +132,7 @@ def test_a_turn_that_comes_when_the_last_was_drained_goes_to_the_database(
     monkeypatch.setattr(journal, "append", drained_meanwhile)
     answer = bot.post("turns", turn("second"))
     assert (answer.json()["degraded"], len(answer.json()["entries"])) == ([], 1)
-    assert said() == ["first", "second"] and waiting(workspace) == []
+    assert user_messages() == ["first", "second"] and waiting(workspace) == []
 
 
 def test_the_worker_is_told_when_calls_wait(bot: Api, workspace: Workspace, monkeypatch: Any) -> None:
@@ -149,7 +152,7 @@ def test_the_same_key_after_the_replay_gets_the_answer_of_the_call(bot: Api, wor
     again = bot.post("turns", turn("once"), **{"Idempotency-Key": "k1"})
     assert again.status_code == 201 and again.headers["Idempotent-Replayed"] == "true"
     assert len(again.json()["entries"]) == 1
-    assert said() == ["once"]
+    assert user_messages() == ["once"]
 
 
 def test_a_call_the_database_had_already_is_not_applied_again(bot: Api, workspace: Workspace) -> None:
@@ -158,7 +161,7 @@ def test_a_call_the_database_had_already_is_not_applied_again(bot: Api, workspac
     with database_away():
         assert bot.post("turns", turn("once"), **{"Idempotency-Key": "k1"}).json()["degraded"] == ["database"]
     tasks.replay_journal()
-    assert said() == ["once"] and outcomes_of() == ["known"]
+    assert user_messages() == ["once"] and outcomes_of() == ["known"]
 
 
 def test_a_key_that_was_another_calls_parks_the_call(bot: Api, workspace: Workspace) -> None:
@@ -181,7 +184,7 @@ def test_what_cannot_be_applied_is_kept_with_its_reason_and_holds_up_nothing(bot
     assert parked.reason.startswith("ScopeFrozen") and parked.body
     assert parked.body["body"]["request"]["user"] == "into a frozen scope"
     assert (parked.platform, parked.account, parked.kind) == ("telegram", "mybot", "turn")
-    assert said() == ["into another"]
+    assert user_messages() == ["into another"]
 
 
 def test_a_damaged_line_is_shown_and_those_around_it_are_applied(bot: Api, workspace: Workspace) -> None:
@@ -191,7 +194,7 @@ def test_a_damaged_line_is_shown_and_those_around_it_are_applied(bot: Api, works
     (segment,) = stream(workspace).folder.glob("*.jsonl")
     segment.write_bytes(segment.read_bytes().replace(b'"two"', b'"tw\x00"'))
     tasks.replay_journal()
-    assert said() == ["one", "three"]
+    assert user_messages() == ["one", "three"]
     (parked,) = ReplayedRecord.objects.filter(outcome="parked")
     assert parked.body and "tw" in parked.body["line"]
 
@@ -203,7 +206,7 @@ def test_a_line_that_was_cut_short_is_nothing(bot: Api, workspace: Workspace) ->
     with segment.open("ab") as file:
         file.write(b'0123456789abcdef {"uid": "cut')
     tasks.replay_journal()
-    assert said() == ["whole"] and not journal.is_pending(stream(workspace))
+    assert user_messages() == ["whole"] and not journal.is_pending(stream(workspace))
     segment.write_bytes(b"cut")
     tasks.replay_journal()
     assert not journal.is_pending(stream(workspace))
@@ -225,7 +228,7 @@ def test_a_bot_that_was_disabled_since_loses_nothing_it_was_told_is_kept(bot: Ap
     Bot.objects.update(disabled_at=timezone.now())
     BotKey.objects.update(revoked_at=timezone.now())
     tasks.replay_journal()
-    assert said() == ["accepted"]
+    assert user_messages() == ["accepted"]
 
 
 def test_what_an_answer_used_does_not_cost_the_turn(bot: Api, workspace: Workspace) -> None:
@@ -233,7 +236,7 @@ def test_what_an_answer_used_does_not_cost_the_turn(bot: Api, workspace: Workspa
         used = turn("used", recall_id=str(uuid7()), used=[str(uuid7())])
         assert bot.post("turns", used).status_code == 201
     assert tasks.replay_journal()["parked"] == 0
-    assert said() == ["used"]
+    assert user_messages() == ["used"]
 
 
 def test_members_of_a_group_stay_apart(bot: Api, workspace: Workspace) -> None:

@@ -19,7 +19,7 @@ from tests.conftest import Api
 from tests.support.outage import connection_lost_at, lost
 
 
-def said() -> list[str]:
+def user_messages() -> list[str]:
     rows = SessionEvent.objects.filter(kind="user").exclude(content="before it all").order_by("pk")
     return list(rows.values_list("content", flat=True))
 
@@ -54,7 +54,7 @@ def test_a_transaction_that_was_taken_back_or_never_was_is_applied(workspace: Wo
     with connection_lost_at("memories_entry"):
         assert api.post("turns", turn("lost on the way")).json()["degraded"] == ["database"]
     assert tasks.replay_journal() == {"calls": 1, "parked": 0}
-    assert said() == ["lost on the way"] and outcomes_of() == ["applied"]
+    assert user_messages() == ["lost on the way"] and outcomes_of() == ["applied"]
     session = Session.objects.get()
     number = str(2**40)
     place = {"platform": session.platform, "account": session.account, "session_key": session.key}
@@ -81,4 +81,4 @@ def test_a_turn_whose_commit_was_not_heard_is_stored_once(workspace: Workspace, 
     assert heard and answer.json()["degraded"] == ["database"]
     assert waiting(workspace) == ["once"]
     tasks.replay_journal()
-    assert said() == ["once"] and outcomes_of() == ["known"]
+    assert user_messages() == ["once"] and outcomes_of() == ["known"]

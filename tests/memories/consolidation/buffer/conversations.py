@@ -34,7 +34,7 @@ def extract(at: datetime = NOW + QUIET, workspace: Workspace | None = None) -> d
     return extraction.extract_ready(lambda: at, workspace_id=workspace.pk if workspace else None)
 
 
-def told() -> dict[str, list[str]]:
+def events_by_scope() -> dict[str, list[str]]:
     """What is told of days, by scope."""
     found: dict[str, list[str]] = {}
     for event in DailyEvent.objects.select_related("scope").order_by("scope__key", "local_date", "pk"):

@@ -12,7 +12,7 @@ from memories.models import BufferedTurn, DailyEvent, Entry, ExtractionBatch, Wo
 from memplatform.operations.jobs.registry import JOBS
 from sessions_app.models import Session, SessionEvent
 from tests.conftest import GROUP, NOW, TELEGRAM, Api
-from tests.memories.consolidation.buffer.conversations import QUIET, extract, held, say, told
+from tests.memories.consolidation.buffer.conversations import QUIET, events_by_scope, extract, held, say
 
 pytestmark = pytest.mark.django_db
 MINUTE = timedelta(minutes=1)
@@ -28,7 +28,7 @@ def test_it_works(api: Api) -> None:
     assert held() == [["I moved to Hangzhou last week", "Noted."]]
     assert extract()["events"] == 1
     assert held() == []
-    assert told() == {"telegram:direct_u42": ["I moved to Hangzhou last week"]}
+    assert events_by_scope() == {"telegram:direct_u42": ["I moved to Hangzhou last week"]}
 
 
 def test_a_turn_is_kept_in_full_with_the_origins_of_its_entry(api: Api) -> None:
@@ -107,7 +107,7 @@ def test_each_conversation_waits_by_itself(api: Api) -> None:
     say(api, "I moved to Hangzhou", "Noted.")
     say(api, "I moved to Berlin", "Noted.", address={**TELEGRAM, "peer": "u43", "chat": "c8"}, at=NOW + MINUTE)
     assert extract(NOW + QUIET)["extraction_batches"] == 1
-    assert told() == {"telegram:direct_u42": ["I moved to Hangzhou"]}
+    assert events_by_scope() == {"telegram:direct_u42": ["I moved to Hangzhou"]}
 
 
 def test_at_night_all_of_the_workspace_is_swept(api: Api, workspace: Workspace, stranger: Workspace) -> None:

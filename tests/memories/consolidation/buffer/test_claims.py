@@ -14,7 +14,7 @@ from memories.entries import daily_events
 from memories.exceptions import InvalidDraft
 from memories.models import DailyEvent, ExtractionBatch, Workspace
 from tests.conftest import NOW, TELEGRAM, Api
-from tests.memories.consolidation.buffer.conversations import QUIET, extract, held, say, told
+from tests.memories.consolidation.buffer.conversations import QUIET, events_by_scope, extract, held, say
 
 pytestmark = pytest.mark.django_db
 READY = NOW + QUIET
@@ -83,7 +83,7 @@ def test_results_and_buffer_change_together(batch: ExtractionBatch) -> None:
     with pytest.raises(ConnectionAbortedError), buffer.completing(claimed):
         daily_events.write(extraction.extract(claimed, now=READY).days, now=READY, actor="test")
         raise ConnectionAbortedError
-    assert told() == {} and len(held()) == 1
+    assert events_by_scope() == {} and len(held()) == 1
 
 
 def test_what_was_begun_in_vain_can_be_given_back(batch: ExtractionBatch) -> None:
@@ -137,7 +137,7 @@ def test_one_that_fails_holds_up_no_other(api: Api, batch: ExtractionBatch, monk
     monkeypatch.setattr(extraction, "extract", refuse_the_first)
     counts = Counter(extract())
     assert (counts["failed"], counts["extraction_batches"]) == (1, 1)
-    assert told() == {"telegram:direct_u43": ["I moved to Berlin"]}
+    assert events_by_scope() == {"telegram:direct_u43": ["I moved to Berlin"]}
 
 
 def test_a_run_ends_when_its_time_is_up(api: Api, batch: ExtractionBatch) -> None:

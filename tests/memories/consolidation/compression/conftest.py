@@ -45,7 +45,7 @@ def facts(scope: Scope, *contents: str, days_ago: float = 30, **kwargs: Any) -> 
     return [answer.entry for answer in entries.remember_many(drafts, now=at, actor="job:extract")]
 
 
-def told(scope: Scope, content: str, *, days_ago: int = 1, **kwargs: Any) -> DailyEvent:
+def past_event(scope: Scope, content: str, *, days_ago: int = 1, **kwargs: Any) -> DailyEvent:
     """An event of a day before NOW's."""
     at = NOW - timedelta(days=days_ago)
     return daily_events.write(

@@ -15,7 +15,7 @@ from memories.entries import daily_events
 from memories.entries import files as entry_files
 from memories.models import DailyEvent, Scope, Workspace
 from tests.conftest import NOW, Api, make_draft, make_scope
-from tests.memories.consolidation.compression.conftest import told
+from tests.memories.consolidation.compression.conftest import past_event
 
 pytestmark = pytest.mark.django_db(transaction=True)
 DAY = "2026-02-28"
@@ -54,8 +54,8 @@ def block(file: Path) -> str:
 
 
 def test_the_note_is_written_into_the_file_of_its_day_which_is_made(main: Scope, file: Path) -> None:
-    told(main, "米娅的猫叫年糕。")
-    told(main, "The deploy moved to Friday at 10:30.")
+    past_event(main, "米娅的猫叫年糕。")
+    past_event(main, "The deploy moved to Friday at 10:30.")
     assert archive(main)["files"] == 1
     assert block(file) == note_of(main).content and "年糕" in block(file) and "10:30" in block(file)
     before = file.stat().st_mtime_ns
@@ -65,8 +65,8 @@ def test_the_note_is_written_into_the_file_of_its_day_which_is_made(main: Scope,
 
 def test_every_scope_has_its_own_file(main: Scope, files: Path) -> None:
     theirs = make_scope(main.workspace, "telegram:direct_u7")
-    told(main, "Mia moved to Hamburg.")
-    told(theirs, "鲍勃会下棋。")
+    past_event(main, "Mia moved to Hamburg.")
+    past_event(theirs, "鲍勃会下棋。")
     assert archive(main)["files"] == 2
     folder = files / main.workspace.folder / "memory"
     assert block(folder / f"{DAY}.md") == "Mia moved to Hamburg."
@@ -76,7 +76,7 @@ def test_every_scope_has_its_own_file(main: Scope, files: Path) -> None:
 def test_what_people_wrote_around_it_stays(main: Scope, file: Path) -> None:
     file.parent.mkdir(parents=True)
     file.write_bytes(b"\xef\xbb\xbf# My day\r\n\r\n- by hand\r\n")
-    told(main, "Mia moved to Hamburg.")
+    past_event(main, "Mia moved to Hamburg.")
     archive(main)
     assert file.read_bytes() == (
         f"\ufeff# My day\r\n\r\n- by hand\r\n\r\n{BEGIN}\r\nMia moved to Hamburg.\r\n{END}\r\n".encode()
@@ -84,7 +84,7 @@ def test_what_people_wrote_around_it_stays(main: Scope, file: Path) -> None:
 
 
 def test_it_goes_with_its_note_and_comes_back_with_it(main: Scope, file: Path) -> None:
-    told(main, "Mia moved to Hamburg.")
+    past_event(main, "Mia moved to Hamburg.")
     archive(main)
     with file.open("a") as opened:
         opened.write("\n- by hand\n")
@@ -100,7 +100,7 @@ def test_it_goes_with_its_note_and_comes_back_with_it(main: Scope, file: Path) -
 
 def test_it_is_out_of_the_file_when_a_memory_it_rests_on_is_taken_out(main: Scope, file: Path) -> None:
     entry = entries.remember(make_draft(main, "the code is 7", origins=("m1",)), now=NOW, actor="t").entry
-    told(main, "The door code is 7.", origins=("m1",))
+    past_event(main, "The door code is 7.", origins=("m1",))
     archive(main)
     assert block(file) == "The door code is 7."
     entries.expire(entry, now=NOW, actor="user:ann")
@@ -110,7 +110,7 @@ def test_it_is_out_of_the_file_when_a_memory_it_rests_on_is_taken_out(main: Scop
 
 
 def test_a_change_that_is_taken_back_does_not_reach_the_file(main: Scope, file: Path) -> None:
-    told(main, "Mia moved to Hamburg.")
+    past_event(main, "Mia moved to Hamburg.")
     archive(main)
     with pytest.raises(RuntimeError), transaction.atomic():
         daily_events.expire(DailyEvent.objects.all(), now=NOW, actor="user:ann")
@@ -130,7 +130,7 @@ def test_a_day_that_an_import_brings_is_no_note(main: Scope, file: Path, tmp_pat
 def test_a_failing_disk_does_not_fail_the_job_and_is_made_up_for(
     main: Scope, file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    told(main, "Mia moved to Hamburg.")
+    past_event(main, "Mia moved to Hamburg.")
 
     def full(*args: Any) -> None:
         raise OSError(28, "No space left on device")
@@ -145,7 +145,7 @@ def test_a_failing_disk_does_not_fail_the_job_and_is_made_up_for(
 
 
 def test_a_file_that_is_a_link_or_has_half_a_block_is_left_alone(main: Scope, file: Path, tmp_path: Path) -> None:
-    told(main, "Mia moved to Hamburg.")
+    past_event(main, "Mia moved to Hamburg.")
     file.parent.mkdir(parents=True)
     outside = tmp_path.parent / f"{tmp_path.name}-outside.md"
     outside.write_text("mine")
@@ -160,7 +160,7 @@ def test_a_file_that_is_a_link_or_has_half_a_block_is_left_alone(main: Scope, fi
 
 def test_owners_may_want_their_files_for_themselves(main: Scope, file: Path, settings: Any) -> None:
     settings.MEMORY_ARCHIVE_TO_FILES = False
-    told(main, "Mia moved to Hamburg.")
+    past_event(main, "Mia moved to Hamburg.")
     assert archive(main) == {"scopes": 1, "notes": 1, "by_model": 0}
     assert not file.exists()
     settings.MEMORY_ARCHIVE_TO_FILES = True
@@ -171,7 +171,7 @@ def test_owners_may_want_their_files_for_themselves(main: Scope, file: Path, set
 
 
 def test_an_operator_expires_it_in_the_admin(main: Scope, file: Path, admin_client: Any) -> None:
-    told(main, "Mia moved to Hamburg.")
+    past_event(main, "Mia moved to Hamburg.")
     archive(main)
     chosen = {"action": "expire_chosen", "_selected_action": [note_of(main).pk], "confirmed": "yes", "reason": "x"}
     admin_client.post("/admin/memories/dailyevent/", chosen, follow=True)
@@ -180,6 +180,6 @@ def test_an_operator_expires_it_in_the_admin(main: Scope, file: Path, admin_clie
 
 
 def test_the_day_of_the_file_is_that_of_the_note(main: Scope, api: Api, files: Path) -> None:
-    told(main, "Something of Friday.", days_ago=2)
+    past_event(main, "Something of Friday.", days_ago=2)
     archive(main)
     assert date(2026, 2, 27).isoformat() in (files / main.workspace.folder / "memory" / "2026-02-27.md").read_text()

@@ -12,7 +12,7 @@ from memories.entries import evidence
 from memories.entries.daily_events import mark_compressed
 from memories.models import Batch, DailyEvent, Entry, RefusedFact, Scope, Workspace
 from tests.conftest import NOW, make_scope
-from tests.memories.consolidation.compression.conftest import facts, live, told
+from tests.memories.consolidation.compression.conftest import facts, live, past_event
 from tests.memories.llm.fake_server import Asked, FakeModel, credulous
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -23,7 +23,7 @@ def compress(scope: Scope, run: str = "compress-days:1:2026-03-01", days: int = 
 
 
 def test_it_works(scope: Scope, model: FakeModel) -> None:
-    event = told(scope, "米娅的猫叫年糕。", chats=("c1",), origins=("m1", "m2"))
+    event = past_event(scope, "米娅的猫叫年糕。", chats=("c1",), origins=("m1", "m2"))
     assert compress(scope)["facts"] == 1
     fact = Entry.objects.get()
     assert (fact.content, fact.tier, fact.source) == ("米娅的猫叫年糕。", 2, Source.COMPRESSION)
@@ -34,16 +34,16 @@ def test_it_works(scope: Scope, model: FakeModel) -> None:
 
 
 def test_all_days_up_to_yesterday_and_not_today(scope: Scope, model: FakeModel) -> None:
-    told(scope, "Mia moved to Hamburg.", days_ago=40)
-    told(scope, "The cat is called Niangao.")
-    told(scope, "Today says nothing yet.", days_ago=0)
+    past_event(scope, "Mia moved to Hamburg.", days_ago=40)
+    past_event(scope, "The cat is called Niangao.")
+    past_event(scope, "Today says nothing yet.", days_ago=0)
     counts = compress(scope)
     assert (counts["days"], counts["waiting"]) == (2, 0)
     assert live(scope) == {"Mia moved to Hamburg.", "The cat is called Niangao."}
 
 
 def test_again_it_finds_nothing_to_do(scope: Scope, model: FakeModel) -> None:
-    told(scope, "Mia moved to Hamburg.")
+    past_event(scope, "Mia moved to Hamburg.")
     compress(scope)
     assert compress(scope)["days"] == 0 and compress(scope, run="next", days=1)["days"] == 0
     assert model.calls == 1 and Entry.objects.count() == 1
@@ -51,8 +51,8 @@ def test_again_it_finds_nothing_to_do(scope: Scope, model: FakeModel) -> None:
 
 def test_without_a_model_all_of_them_wait(scope: Scope, settings: Any) -> None:
     settings.MEMORY_LLM_BASE_URL = ""
-    told(scope, "Mia moved to Hamburg.", days_ago=2)
-    told(scope, "米娅搬家了。")
+    past_event(scope, "Mia moved to Hamburg.", days_ago=2)
+    past_event(scope, "米娅搬家了。")
     assert compress(scope) == {"scopes": 0, "days": 0, "facts": 0, "waiting": 2, "stopped_no_model": 1}
     assert not DailyEvent.objects.filter(compressed_at__isnull=False).exists()
 
@@ -60,7 +60,7 @@ def test_without_a_model_all_of_them_wait(scope: Scope, settings: Any) -> None:
 def test_when_the_budget_is_spent_the_rest_waits_for_the_next_night(
     scope: Scope, model: FakeModel, settings: Any
 ) -> None:
-    told(scope, "Mia moved to Hamburg.")
+    past_event(scope, "Mia moved to Hamburg.")
     settings.MEMORY_LLM_DAILY_TOKENS = 10
     assert compress(scope)["stopped_budget"] == 1
     settings.MEMORY_LLM_DAILY_TOKENS = 1_000_000
@@ -71,7 +71,7 @@ def test_a_model_that_fails_twice_is_not_asked_any_more(scope: Scope, model: Fak
     settings.MEMORY_LLM_RETRIES = 0
     model.error_rate = 1.0
     for n in range(5):
-        told(make_scope(scope.workspace, f"telegram:direct_u{n}"), f"Fact number {n} of many.")
+        past_event(make_scope(scope.workspace, f"telegram:direct_u{n}"), f"Fact number {n} of many.")
     counts = compress(scope)
     assert (counts["failed"], counts["stopped_model_failed"], counts["waiting"]) == (2, 1, 5)
 
@@ -80,7 +80,7 @@ def test_a_number_no_day_holds_is_told_to_the_model_once_and_then_refused(
     scope: Scope, model: FakeModel, settings: Any
 ) -> None:
     settings.MEMORY_VERIFY = False  # else a reader is asked what it is
-    told(scope, "The port is 8080.")
+    past_event(scope, "The port is 8080.")
     said = {"facts": [_fact("The port is 9090.", "The port is 8080."), _fact("The port is 8080.")]}
     model.otherwise = lambda asked: said
     assert compress(scope)["refused"] == 1
@@ -91,7 +91,7 @@ def test_a_number_no_day_holds_is_told_to_the_model_once_and_then_refused(
 
 
 def test_a_mended_fact_is_kept_and_the_sound_ones_beside_it(scope: Scope, model: FakeModel) -> None:
-    told(scope, "The port is 8080. Mia likes tea.")
+    past_event(scope, "The port is 8080. Mia likes tea.")
     first = {"facts": [_fact("The port is 8080.", "port 8080"), _fact("Mia likes tea.")]}
     model.script = [first, {"facts": [_fact("The port is 8080.")]}]
     counts = compress(scope)
@@ -100,7 +100,7 @@ def test_a_mended_fact_is_kept_and_the_sound_ones_beside_it(scope: Scope, model:
 
 
 def test_words_that_stand_in_no_day_bear_nothing_out(scope: Scope, model: FakeModel) -> None:
-    told(scope, "米娅的猫叫年糕。")
+    past_event(scope, "米娅的猫叫年糕。")
     model.otherwise = lambda asked: {"facts": [_fact("米娅住在上海。")]}
     assert compress(scope)["refused"] == 1
     assert (live(scope), RefusedFact.objects.get().reason) == (set(), "no_quote")
@@ -109,7 +109,7 @@ def test_words_that_stand_in_no_day_bear_nothing_out(scope: Scope, model: FakeMo
 def test_what_a_reader_does_not_find_there_is_refused(scope: Scope, model: FakeModel) -> None:
     """Neither a no that nobody said, nor a wish that came true."""
     words = "Mia likes green tea. Mia wants to move to Oslo."
-    told(scope, words)
+    past_event(scope, words)
     lies = {"Mia does not like green tea.": "contradicted", "Mia moved to Oslo.": "not_stated"}
     said = ("Mia likes green tea.", "Mia wants to move to Oslo.")
     model.verdicts = lies
@@ -124,7 +124,7 @@ def test_what_a_reader_does_not_find_there_is_refused(scope: Scope, model: FakeM
 def test_what_nobody_read_is_only_quoted(scope: Scope, model: FakeModel, settings: Any, off: str) -> None:
     settings.MEMORY_VERIFY = off != "no reader"
     model.reader = credulous
-    told(scope, "米娅的猫叫年糕。")
+    past_event(scope, "米娅的猫叫年糕。")
     model.otherwise = lambda asked: {"facts": [_fact("米娅养了一只叫年糕的猫。", "米娅的猫叫年糕")]}
     counts = compress(scope)
     assert (counts["facts"], counts["verified"], Entry.objects.get().verification) == (1, 0, "quoted")
@@ -132,7 +132,7 @@ def test_what_nobody_read_is_only_quoted(scope: Scope, model: FakeModel, setting
 
 def test_its_words_stand_beside_it_with_the_day_they_are_of(scope: Scope, model: FakeModel) -> None:
     content = "The oven is new.\n米娅的猫叫年糕。"
-    event = told(scope, content)
+    event = past_event(scope, content)
     model.otherwise = lambda asked: {"facts": [_fact("米娅的猫叫年糕。", "猫叫 年糕")]}
     compress(scope)
     fact = Entry.objects.get()
@@ -142,7 +142,7 @@ def test_its_words_stand_beside_it_with_the_day_they_are_of(scope: Scope, model:
 
 
 def test_with_the_note_of_the_day_its_words_go(scope: Scope, model: FakeModel) -> None:
-    told(scope, "米娅的猫叫年糕。", origins=("s/1", "s/2"))
+    past_event(scope, "米娅的猫叫年糕。", origins=("s/1", "s/2"))
     compress(scope)
     fact = Entry.objects.get()
     DailyEvent.objects.update(expired_at=NOW)
@@ -152,14 +152,14 @@ def test_with_the_note_of_the_day_its_words_go(scope: Scope, model: FakeModel) -
 
 def test_what_is_known_already_is_a_repeat(scope: Scope, model: FakeModel) -> None:
     facts(scope, "The port is 8080.")
-    told(scope, "The port is 8080.")
+    past_event(scope, "The port is 8080.")
     counts = compress(scope)
     assert (counts["facts"], counts["repeated"], Entry.objects.count()) == (0, 1, 1)
 
 
 def test_a_fact_of_a_relation_is_never_written_as_the_person_s(scope: Scope, model: FakeModel, settings: Any) -> None:
     settings.MEMORY_VERIFY = False
-    told(scope, "My roommate is allergic to cats.")
+    past_event(scope, "My roommate is allergic to cats.")
     model.otherwise = lambda asked: {"facts": [_fact("The user is allergic to cats.", "My roommate is allergic")]}
     compress(scope)
     assert (live(scope), RefusedFact.objects.get().reason) == (set(), "subject")
@@ -175,7 +175,7 @@ def test_an_answer_nobody_can_read_is_asked_for_again_of_half_as_many_days(
 ) -> None:
     settings.MEMORY_LLM_CORRECTIONS = 0
     for content in ("Mia moved to Hamburg.", "poison", "米娅的猫叫年糕。", "Bob plays chess."):
-        told(scope, content)
+        past_event(scope, content)
 
     def answer(asked: Asked) -> Any:
         said = [day["said"] for day in asked.data["days"]]
@@ -193,21 +193,21 @@ def test_what_is_known_already_is_shown_and_not_from_other_scopes(
 ) -> None:
     facts(scope, "Mia likes tea.")
     facts(make_scope(stranger), "Charlie likes gin.")
-    told(scope, "Mia drank tea.")
+    past_event(scope, "Mia drank tea.")
     compress(scope)
     assert model.requests[0].data["known"] == ["Mia likes tea."]
 
 
 def test_what_people_took_out_is_not_written_again(scope: Scope, model: FakeModel) -> None:
     (fact,) = facts(scope, "Mia moved to Hamburg.", origins=("m1",))
-    told(scope, "Mia moved to Hamburg.", origins=("m2",))
+    past_event(scope, "Mia moved to Hamburg.", origins=("m2",))
     entries.expire(fact, now=NOW, actor="user:ann", expected_version=None)
     compress(scope)
     assert live(scope) == set()
 
 
 def test_a_day_somebody_changed_meanwhile_is_asked_about_again(scope: Scope, model: FakeModel) -> None:
-    event = told(scope, "Mia moved to Hamburg.")
+    event = past_event(scope, "Mia moved to Hamburg.")
     stale = DailyEvent.objects.get()
     DailyEvent.objects.filter(pk=event.pk).update(content="Mia moved to Bremen.")
     assert not mark_compressed([stale], now=NOW, actor="t")
@@ -215,7 +215,7 @@ def test_a_day_somebody_changed_meanwhile_is_asked_about_again(scope: Scope, mod
 
 
 def test_a_frozen_scope_is_left_as_it_is(scope: Scope, model: FakeModel) -> None:
-    told(scope, "Mia moved to Hamburg.")
+    past_event(scope, "Mia moved to Hamburg.")
     Scope.objects.update(frozen=True)
     assert compress(scope)["frozen"] == 1
     assert (model.calls, DailyEvent.objects.filter(compressed_at=None).count()) == (0, 1)

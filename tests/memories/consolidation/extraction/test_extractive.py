@@ -9,7 +9,7 @@ from channels_app.models import Channel
 from memories import entries
 from memories.models import BufferedTurn, Change, DailyEvent, Entry, ExtractionBatch, Workspace
 from tests.conftest import GROUP, NOW, TELEGRAM, Api
-from tests.memories.consolidation.buffer.conversations import QUIET, extract, held, say, told
+from tests.memories.consolidation.buffer.conversations import QUIET, events_by_scope, extract, held, say
 
 pytestmark = pytest.mark.django_db
 BEN = {**GROUP, "peer": "u43"}
@@ -26,7 +26,7 @@ def test_statements_are_told_as_they_were_said_and_pleasantries_are_not(api: Api
     say(api, "我上周搬到了杭州，新地址是西湖路12号。谢谢", "好的，我记住了。")
     say(api, "The staging database listens on port 6543 now.", "Noted. Do you want me to update the config?")
     extract()
-    assert told() == {
+    assert events_by_scope() == {
         "telegram:direct_u42": [
             "我上周搬到了杭州，新地址是西湖路12号。The staging database listens on port 6543 now.",
         ]
@@ -40,7 +40,7 @@ def test_statements_are_told_as_they_were_said_and_pleasantries_are_not(api: Api
 def test_a_conversation_of_pleasantries_comes_to_nothing(api: Api) -> None:
     say(api, "谢谢！", "不客气，随时告诉我。")
     assert extract()["turns"] == 1
-    assert told() == {} and held() == []
+    assert events_by_scope() == {} and held() == []
 
 
 @pytest.mark.thorough
@@ -49,7 +49,7 @@ def test_what_is_told_is_short_and_what_tells_most(api: Api) -> None:
         say(api, f"We talked about the weather again and it was nice, part {'abcdefghijkl'[n]}.", "Yes.")
     say(api, "My daughter Yoyo starts school in Hangzhou on 1 September 2027.", "Congratulations!")
     extract()
-    ((content,),) = told().values()
+    ((content,),) = events_by_scope().values()
     assert len(content) <= 200
     assert "My daughter Yoyo starts school in Hangzhou on 1 September 2027." in content
 
@@ -74,7 +74,7 @@ def test_a_group_keeps_the_whole_and_each_speaker_only_their_own_words(api: Api)
     )
     say(api, "I bought a red bicycle", "Noted.", address=BEN)
     extract()
-    assert told() == {
+    assert events_by_scope() == {
         "telegram:direct_u42": ["I moved to Hangzhou"],
         "telegram:direct_u43": ["I bought a red bicycle"],
         GROUP_SCOPE: [
@@ -90,13 +90,13 @@ def test_a_group_that_keeps_no_memory_leaves_each_their_own(api: Api, workspace:
     say(api, "I moved to Hangzhou", "Noted.", address=GROUP)
     say(api, "I bought a red bicycle", "Noted.", address=BEN)
     extract()
-    assert told().keys() == {"telegram:direct_u42", "telegram:direct_u43"}
+    assert events_by_scope().keys() == {"telegram:direct_u42", "telegram:direct_u43"}
 
 
 def test_without_a_speaker_only_the_group_remembers(api: Api) -> None:
     say(api, "the meeting is on Friday at 10", "Noted.", address={**GROUP, "peer": ""})
     extract()
-    assert told() == {GROUP_SCOPE: ["the meeting is on Friday at 10"]}
+    assert events_by_scope() == {GROUP_SCOPE: ["the meeting is on Friday at 10"]}
 
 
 def test_what_was_taken_out_while_it_waited_is_not_told(api: Api) -> None:
@@ -104,7 +104,7 @@ def test_what_was_taken_out_while_it_waited_is_not_told(api: Api) -> None:
     say(api, "I moved to Hangzhou", "Noted.")
     entries.expire(Entry.objects.get(content__contains="passport"), now=NOW, actor="user:alice")
     extract()
-    assert told() == {"telegram:direct_u42": ["I moved to Hangzhou"]}
+    assert events_by_scope() == {"telegram:direct_u42": ["I moved to Hangzhou"]}
 
 
 @pytest.mark.thorough
@@ -116,7 +116,7 @@ def test_nor_is_it_told_when_it_is_said_in_the_same_words_again(api: Api) -> Non
     assert api.request("DELETE", f"entries/{taken}").status_code == 200
     say(api, "My passport is blue!", "Noted.", at=NOW + QUIET)
     extract(NOW + 2 * QUIET)
-    assert told() == {scope.key: ["tea"]}
+    assert events_by_scope() == {scope.key: ["tea"]}
 
 
 def test_a_frozen_scope_gets_nothing_and_nothing_is_lost(api: Api) -> None:
@@ -125,7 +125,7 @@ def test_a_frozen_scope_gets_nothing_and_nothing_is_lost(api: Api) -> None:
     assert scope is not None
     type(scope).objects.update(frozen=True)
     assert extract()["failed"] == 1
-    assert told() == {} and held() == [["I moved to Hangzhou", "Noted."]]
+    assert events_by_scope() == {} and held() == [["I moved to Hangzhou", "Noted."]]
     assert "frozen" in ExtractionBatch.objects.get().error
     type(scope).objects.update(frozen=False)
     assert extract(NOW + 2 * QUIET)["events"] == 1

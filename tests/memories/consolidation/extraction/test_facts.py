@@ -9,7 +9,7 @@ from memories import batches, entries
 from memories.choices import BatchState, Refusal, Verification
 from memories.models import Batch, DailyEvent, Entry, ExtractionBatch, RefusedFact, Workspace
 from tests.conftest import GROUP, NOW, Api
-from tests.memories.consolidation.buffer.conversations import QUIET, extract, held, say, told
+from tests.memories.consolidation.buffer.conversations import QUIET, events_by_scope, extract, held, say
 from tests.memories.consolidation.extraction.conftest import answering, fact
 from tests.memories.llm.fake_server import FakeModel, verdicts
 
@@ -107,7 +107,7 @@ def test_a_group_fact_goes_to_whom_it_rests_on(api: Api, model: FakeModel) -> No
     }
     chats = dict(Entry.objects.filter(type="fact").values_list("content", "chats"))
     assert chats["Amy moved to Hangzhou."] == [GROUP_SCOPE]  # to be heard in that chat
-    assert told() == {  # and of the day each memory is told what it may hold
+    assert events_by_scope() == {  # and of the day each memory is told what it may hold
         "telegram:direct_u42": ["I moved to Hangzhou"],
         "telegram:direct_u43": ["I bought a red bicycle"],
         GROUP_SCOPE: ["Amy moved to Hangzhou, Ben bought a bicycle."],
@@ -188,7 +188,7 @@ def test_what_was_never_said_is_not_believed(api: Api, model: FakeModel) -> None
     extract()
     assert refused() == {"The capital of France is Paris.": Refusal.NAME}
     assert facts() == {"telegram:direct_u42": ["Amy lives in Hangzhou."]}
-    assert told() == {"telegram:direct_u42": ["I moved to Hangzhou"]}
+    assert events_by_scope() == {"telegram:direct_u42": ["I moved to Hangzhou"]}
 
 
 def test_a_name_proves_nothing(api: Api, model: FakeModel) -> None:
@@ -220,7 +220,7 @@ def test_a_name_proves_nothing(api: Api, model: FakeModel) -> None:
         "Zoe likes 17 green teas": Refusal.AMOUNT,
     }
     assert facts() == {"telegram:direct_u42": ["Zoe likes green tea."]}
-    assert told() == {"telegram:direct_u42": [said]}
+    assert events_by_scope() == {"telegram:direct_u42": [said]}
 
 
 def test_a_date_is_counted_from_the_day_it_was_said_where_the_workspace_is(

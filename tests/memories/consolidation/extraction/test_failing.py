@@ -9,7 +9,7 @@ from memories.choices import BufferState
 from memories.consolidation import buffer, extraction
 from memories.models import Batch, Entry, ExtractionBatch, Spend, Workspace
 from tests.conftest import NOW, TELEGRAM, Api
-from tests.memories.consolidation.buffer.conversations import QUIET, extract, held, say, told
+from tests.memories.consolidation.buffer.conversations import QUIET, events_by_scope, extract, held, say
 from tests.memories.consolidation.extraction.conftest import answering, fact
 from tests.memories.llm.fake_server import FakeModel, Reply
 
@@ -34,7 +34,7 @@ def test_without_a_model_days_are_told_and_no_facts_are_made(
 ) -> None:
     settings.MEMORY_LLM_BASE_URL = ""
     assert extract()["events"] == 1
-    assert told() == {"telegram:direct_u42": ["I moved to Hangzhou"]}
+    assert events_by_scope() == {"telegram:direct_u42": ["I moved to Hangzhou"]}
     assert (Entry.objects.filter(type="fact").count(), model.calls) == (0, 0)
 
 
@@ -59,7 +59,7 @@ def test_an_answer_that_stays_unusable_parks_its_turns_with_the_error(batch: Ext
         BufferState.PARKED,
         "AnswerInvalid: The model's answer cannot be used: there is no JSON object in it",
     )
-    assert (held(), told()) == ([["I moved to Hangzhou", "Noted."]], {})
+    assert (held(), events_by_scope()) == ([["I moved to Hangzhou", "Noted."]], {})
     assert extract(NOW + timedelta(days=2))["extraction_batches"] == 0  # until the operator says so
 
 
@@ -72,7 +72,7 @@ def test_a_fact_that_stays_unusable_does_not_hold_up_the_others(
     assert (counts["facts"], counts["unreadable"], counts["parked"], len(model.requests)) == (1, 1, 0, 3)
     assert Entry.objects.get(type="fact").content == "Amy moved to Hangzhou."
     assert Batch.objects.get().cost["unreadable"] == 1  # for the operator to see
-    assert (held(), told()) == ([], {"telegram:direct_u42": ["Amy moved to Hangzhou."]})
+    assert (held(), events_by_scope()) == ([], {"telegram:direct_u42": ["Amy moved to Hangzhou."]})
     assert Spend.objects.get(purpose="extraction").failures == 3
 
 

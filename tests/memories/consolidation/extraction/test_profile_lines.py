@@ -71,7 +71,7 @@ def profile(scope: Scope) -> set[str]:
     return {one.content for one in profile_of(query, policies, now=LATER + timedelta(days=40))}
 
 
-def told(scope: Scope, api: Api, model: FakeModel, pairs: tuple[ProfileLine, ...], *, named: bool) -> set[str]:
+def prompt_lines(scope: Scope, api: Api, model: FakeModel, pairs: tuple[ProfileLine, ...], *, named: bool) -> set[str]:
     """What the prompt still holds of these lines when their facts were said."""
     lines = {write(scope, one.line).content for one in pairs}
     model.reader = knowing
@@ -84,7 +84,7 @@ def told(scope: Scope, api: Api, model: FakeModel, pairs: tuple[ProfileLine, ...
 @pytest.mark.thorough
 @pytest.mark.parametrize("named", [True, False], ids=["the model names it", "the model does not"])
 def test_every_outdated_line_leaves_the_prompt(scope_of: Scope, api: Api, model: FakeModel, named: bool) -> None:
-    assert told(scope_of, api, model, OUTDATED, named=named) == set()
+    assert prompt_lines(scope_of, api, model, OUTDATED, named=named) == set()
     waiting = Batch.objects.filter(name="profile-doubts", state=BatchState.PROPOSED)
     gone = Entry.objects.filter(tier=1, superseded_by__isnull=False).count()
     assert sum(batch.changes.count() for batch in waiting) + gone == len(OUTDATED) == 22
@@ -92,7 +92,7 @@ def test_every_outdated_line_leaves_the_prompt(scope_of: Scope, api: Api, model:
 
 @pytest.mark.thorough
 def test_every_line_that_is_true_beside_it_stays(scope_of: Scope, api: Api, model: FakeModel) -> None:
-    assert len(told(scope_of, api, model, COMPATIBLE, named=False)) == len(COMPATIBLE) == 10
+    assert len(prompt_lines(scope_of, api, model, COMPATIBLE, named=False)) == len(COMPATIBLE) == 10
 
 
 @pytest.mark.thorough

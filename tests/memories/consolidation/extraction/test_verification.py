@@ -8,7 +8,7 @@ import pytest
 from memories.choices import BatchState, Refusal, Verification
 from memories.models import Batch, Entry, RefusedFact
 from tests.conftest import NOW, Api
-from tests.memories.consolidation.buffer.conversations import QUIET, extract, say, told
+from tests.memories.consolidation.buffer.conversations import QUIET, events_by_scope, extract, say
 from tests.memories.consolidation.extraction.conftest import answering, fact
 from tests.memories.llm.fake_server import FakeModel, Reply, credulous, verdicts
 
@@ -131,7 +131,7 @@ def test_what_nobody_who_is_believed_has_read_is_quoted(
     summary = (
         "nuts make me swell up, and my desk is by the window" if how == "credulous" else "Sam told of nuts and a desk."
     )
-    assert told() == {"telegram:direct_u42": [summary]}
+    assert events_by_scope() == {"telegram:direct_u42": [summary]}
 
 
 def test_quoted_facts_replace_nothing_and_ask_nobody(api: Api, model: FakeModel) -> None:
@@ -175,4 +175,4 @@ def test_a_sentence_of_the_summary_the_reader_refuses_is_left_out_alone(nuts_tur
     model.script = [answering(summary=f"{good} {bad}")]
     model.verdicts = {bad: "contradicted"}
     extract()
-    assert told() == {"telegram:direct_u42": [good]}
+    assert events_by_scope() == {"telegram:direct_u42": [good]}
