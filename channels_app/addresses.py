@@ -117,11 +117,11 @@ def open_session(
     if check is not None:
         check(resolved)
     place = (resolved.session_platform, resolved.session_account, resolved.session_key)
-    found = conversations.acquire_lock(caller.workspace_id, *place)
-    scopes = scopes_to_write(caller, resolved, known=found)
+    existing = conversations.acquire_lock(caller.workspace_id, *place)
+    scopes = scopes_to_write(caller, resolved, session=existing)
     if not resolved.has_channel:
         ensure_channel(caller.workspace_id, resolved.address)
-    session = conversations.get_or_create(caller.workspace_id, resolved, scopes, existing=found, now=now)
+    session = conversations.get_or_create(caller.workspace_id, resolved, scopes, existing=existing, now=now)
     return session, resolved, scopes
 
 
@@ -132,17 +132,17 @@ def visible_session(caller: Caller, resolved: Resolution) -> Session | None:
     return session if session and conversations.matches(session, resolved) else None
 
 
-def scopes_to_write(caller: Caller, resolved: Resolution, *, known: Session | None = None) -> dict[str, Scope]:
+def scopes_to_write(caller: Caller, resolved: Resolution, *, session: Session | None = None) -> dict[str, Scope]:
     """The scopes a message of this address is written to, by key, created where needed.
 
     What came with its session is not looked up again. Raises ScopeNotFound when the caller does not reach one of them.
     """
     check_reach(caller, resolved)
     keys = [key for key in (resolved.user_scope, resolved.chat_scope) if key]
-    scopes = {scope.key: scope for scope in (known.user_scope, known.chat_scope) if scope} if known else {}
+    scopes = {scope.key: scope for scope in (session.user_scope, session.chat_scope) if scope} if session else {}
     if missing := [key for key in keys if key not in scopes]:
-        found = Scope.objects.in_workspace(caller.workspace_id).filter(key__in=missing)
-        scopes |= {scope.key: scope for scope in found}
+        others = Scope.objects.in_workspace(caller.workspace_id).filter(key__in=missing)
+        scopes |= {scope.key: scope for scope in others}
     return {key: scopes.get(key) or scope_to_write(caller, resolved, key) for key in keys}
 
 

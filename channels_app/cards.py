@@ -104,24 +104,24 @@ def keep_session(workspace_id: int, uid: str, resolved: Resolution, *, now: date
         chat_scope=resolved.chat_scope,
         captures_group=resolved.rules.capture_group_memory,
     )
-    told = {"card": asdict(card), "kept_at": now.isoformat()}
-    _write(_sessions_path(workspace_id, uid), {"cards": {uid: told}})
+    record = {"card": asdict(card), "kept_at": now.isoformat()}
+    _write(_sessions_path(workspace_id, uid), {"cards": {uid: record}})
     others = (signed_files.read(_sessions_path(workspace_id, card.key)) or {}).get("cards", {})
-    _write(_sessions_path(workspace_id, card.key), {"cards": others | {uid: told}})
+    _write(_sessions_path(workspace_id, card.key), {"cards": others | {uid: record}})
 
 
 def known_session(workspace_id: int, name: str, place: dict[str, str], *, now: datetime) -> SessionCard:
     """The session with this key or id, as it was kept last. Raises NotKnown, also where several have the key."""
     stored = (signed_files.read(_sessions_path(workspace_id, name)) or {}).get("cards", {})
     cards = [
-        SessionCard(**told["card"] | {"channel": tuple(told["card"]["channel"])})
-        for told in stored.values()
-        if now - datetime.fromisoformat(told["kept_at"]) <= KEPT_FOR
+        SessionCard(**record["card"] | {"channel": tuple(record["card"]["channel"])})
+        for record in stored.values()
+        if now - datetime.fromisoformat(record["kept_at"]) <= KEPT_FOR
     ]
-    found = [card for card in cards if all(getattr(card, field) == value for field, value in place.items())]
-    if len(found) != 1:
+    matching = [card for card in cards if all(getattr(card, field) == value for field, value in place.items())]
+    if len(matching) != 1:
         raise NotKnown
-    return found[0]
+    return matching[0]
 
 
 def known_session_id(caller: Caller, key: str, *, now: datetime) -> str | None:

@@ -129,10 +129,10 @@ def held_by_client(
     """What a client that keeps the conversation itself has: those of the stored messages it tells word for word."""
     texts = [(message.role, message.content.strip()) for message in messages]
     held = {*texts, *((role, mask(content)) for role, content in texts)}
-    known = [event for event in events if session and (event.kind, event.content.strip()) in held]
+    stored_events = [event for event in events if session and (event.kind, event.content.strip()) in held]
     return ClientHistory(
-        paths=frozenset(_path(session, event) for event in known if session),
-        since=min((event.at for event in known), default=now),
+        paths=frozenset(_path(session, event) for event in stored_events if session),
+        since=min((event.at for event in stored_events), default=now),
         user_texts=tuple(message.content for message in messages if message.role == EventKind.USER),
     )
 
@@ -259,9 +259,11 @@ def _filled(context: Context, caller: Caller, recent: tuple[RecentMessage, ...] 
     year = now.astimezone(zone).year
     scopes = {scope.pk: scope for scope in context.query.scopes}
     asker = context.query.asker
-    said = [attributed(fact, sender_of(fact, scopes[fact.scope_id], asker)) for fact in facts]
+    wordings = [attributed(fact, sender_of(fact, scopes[fact.scope_id], asker)) for fact in facts]
     with_quotes = partial(with_words, language=context.query.language, zone=zone, year=year)
-    lines = [f"- {with_quotes(line, fact.verification, fact.evidence)}" for line, fact in zip(said, facts, strict=True)]
+    lines = [
+        f"- {with_quotes(line, fact.verification, fact.evidence)}" for line, fact in zip(wordings, facts, strict=True)
+    ]
     count = page.put_fitting("profile", lines, page.share(conf.CONTEXT_PROFILE_SHARE))
     context.profile = facts[:count]
     _add_recent_chat(context, page, caller)
@@ -339,8 +341,8 @@ def _add_memories(context: Context, page: SystemText, limit: int, zone: tzinfo) 
     lines = [memory_line(item, zone, context.query.language) + proof.get(str(item.entry.uid), "") for item in memories]
     context.memories = memories[: page.put_fitting("memories", lines, limit)]
     context.events = events
-    known = {str(item.entry.uid) for item in context.memories}
-    new = [event for event in events if event.memory not in known]
+    recalled = {str(item.entry.uid) for item in context.memories}
+    new = [event for event in events if event.memory not in recalled]
     count = page.fitting("events", [event_line(event, zone) for event in new], limit - (page.used - before))
     in_order = sorted(new[:count], key=lambda event: (event.at, event.path))
     page.put("events", [event_line(event, zone) for event in in_order])

@@ -39,8 +39,8 @@ def rows(statement: str, values: Sequence[Any] | Mapping[str, Any]) -> list[Any]
     """The rows of a statement that is planned once a connection."""
     with cursor() as used:
         used.execute(statement, values)
-        found: list[Any] = used.fetchall()
-    return found
+        rows: list[Any] = used.fetchall()
+    return rows
 
 
 @cache

@@ -120,7 +120,7 @@ def _forms() -> list[str]:
 
 
 def _ask_in(form: str, question: str, texts: list[str], deadline: float) -> list[float]:
-    found: list[float] = []
+    scores: list[float] = []
     size = TEI_TEXTS if form == TEI else len(texts)
     for start in range(0, len(texts), size):
         part = texts[start : start + size]
@@ -146,9 +146,9 @@ def _ask_in(form: str, question: str, texts: list[str], deadline: float) -> list
         by_index = {row.index: row.score for row in rows}
         if len(rows) != count or by_index.keys() != set(range(count)):
             raise RerankerFailed(f"The endpoint scored other texts than the {count} it was given.")
-        found += [by_index[index] for index in range(count)]
+        scores += [by_index[index] for index in range(count)]
     _understood[settings.MEMORY_RERANK_BASE_URL] = form
-    return found
+    return scores
 
 
 def _payload(form: str, question: str, texts: list[str]) -> dict[str, Any]:

@@ -68,9 +68,9 @@ def _folded(content: str) -> tuple[str, list[int]]:
     characters: list[str] = []
     positions: list[int] = []
     for position, char in enumerate(content):
-        for one in unicodedata.normalize("NFKC", char.translate(_ALIKE)).casefold():
-            if not one.isspace():
-                characters.append(one)
+        for folded in unicodedata.normalize("NFKC", char.translate(_ALIKE)).casefold():
+            if not folded.isspace():
+                characters.append(folded)
                 positions.append(position)
     return "".join(characters), positions
 
@@ -124,18 +124,18 @@ class Conversation:
     @cached_property
     def amounts(self) -> set[str]:
         """All amounts of the messages, with the dates they mean."""
-        found = amounts.amounts_in(self.text)
-        found |= {said for amount in list(found) for said in amounts.implied(amount)}
+        amounts_named = amounts.amounts_in(self.text)
+        amounts_named |= {number for amount in list(amounts_named) for number in amounts.implied(amount)}
         for message in self.messages:
-            found |= dates_of(message.content, message.on) | {str(message.on.year)}
-        return found
+            amounts_named |= dates_of(message.content, message.on) | {str(message.on.year)}
+        return amounts_named
 
     @cached_property
     def numbers(self) -> set[str]:
         """The numbers of the messages, those within dates and ordinals too."""
         plain = unicodedata.normalize("NFKC", self.text)
         days = {amount.rpartition("-")[2] for amount in self.amounts}
-        return {one.lstrip("0") for one in re.findall(r"\d+", plain)} | self.amounts | days
+        return {number.lstrip("0") for number in re.findall(r"\d+", plain)} | self.amounts | days
 
     @cached_property
     def characters(self) -> str:
@@ -144,13 +144,13 @@ class Conversation:
 
 def locate(parts: Sequence[tuple[Message, str]]) -> list[Quote]:
     """The quotes in their messages; none where one of them is in none."""
-    found: list[Quote] = []
+    quotes: list[Quote] = []
     for message, quote in parts:
         spans = find_quote(quote, message.content)
         if not spans:
             return []
-        found += [Quote(message, span) for span in spans]
-    return found
+        quotes += [Quote(message, span) for span in spans]
+    return quotes
 
 
 def fault(content: str, subject: str, quoted: Sequence[Quote], conversation: Conversation) -> Refusal | None:
@@ -166,8 +166,8 @@ def invention(content: str, conversation: Conversation) -> Refusal | None:
     """What a text names that nobody said: a number or date, a code, a name."""
     own = amounts.amounts_in(content) - conversation.amounts
     digits = set(re.findall(r"\d+", unicodedata.normalize("NFKC", content)))
-    wanted = (one for one in own if not one.isdecimal() or one in digits or int(one) > _COUNTED)
-    if {one for one in wanted if not _may_be_meant(one, conversation)}:
+    wanted = (thing for thing in own if not thing.isdecimal() or thing in digits or int(thing) > _COUNTED)
+    if {thing for thing in wanted if not _may_be_meant(thing, conversation)}:
         return Refusal.AMOUNT
     if any(_squeezed(code) not in conversation.characters for code in _codes(content)):
         return Refusal.CODE
@@ -220,7 +220,7 @@ def _whose(content: str, subject: str, quoted: Sequence[Quote], people: People) 
     if not about:
         return None
     spoken = [_spoken_of(content, quote, people) for quote in quoted if not quote.message.is_answer]
-    if any(not one or one & about for one in spoken):
+    if any(not names or names & about for names in spoken):
         return None
     return Refusal.SUBJECT if spoken else None
 
@@ -233,9 +233,9 @@ def _spoken_of(content: str, quote: Quote, people: People) -> set[str]:
     own = set(text.terms(people.without_names(content)))
     clauses = [clause for clause in _CLAUSE.split(quote.text) if clause and clause.strip()] or [quote.text]
     best = max(clauses, key=lambda clause: len(own.intersection(text.terms(clause))))
-    found = people.named(best, writes_of_user=False)
+    named = people.named(best, writes_of_user=False)
     author = people.key(quote.message.speaker)
-    return {author if one == SPEAKER and author else one for one in found}
+    return {author if name == SPEAKER and author else name for name in named}
 
 
 _NUMBER = re.compile(r"\d+")
@@ -257,30 +257,30 @@ _TURNS = (
 )
 
 
-def decoys(statement: str, quote: str, told: str, people: Sequence[str], chance: random.Random) -> Iterator[str]:
-    """False variants of a statement, in chance order; `told` is all that was said, `people` the names in it.
+def decoys(statement: str, quote: str, messages: str, people: Sequence[str], chance: random.Random) -> Iterator[str]:
+    """False variants of a statement, in chance order; `messages` is all that was said, `people` the names in it.
 
     The quote is turned round, and not the statement: the opposite of a lie may be true.
     """
     makers: list[Callable[[], str]] = [
-        lambda: other_number(statement, told, chance),
+        lambda: other_number(statement, messages, chance),
         lambda: opposite(quote),
-        lambda: other_person(statement, told, people, chance),
+        lambda: other_person(statement, messages, people, chance),
     ]
     chance.shuffle(makers)
-    makers += [lambda: denied(quote), lambda: attributed(quote, told, chance)]  # of any quote
+    makers += [lambda: denied(quote), lambda: attributed(quote, messages, chance)]  # of any quote
     for make in makers:
-        if (made := make()) and made != statement and fold(made) not in fold(told):
+        if (made := make()) and made != statement and fold(made) not in fold(messages):
             yield made
 
 
-def other_number(statement: str, told: str, chance: random.Random) -> str:
+def other_number(statement: str, messages: str, chance: random.Random) -> str:
     """The statement with another number in place of one of its numbers; empty where it has none."""
-    found = list(_NUMBER.finditer(statement))
-    if not found:
+    numbers = list(_NUMBER.finditer(statement))
+    if not numbers:
         return ""
-    match = chance.choice(found)
-    there = amounts_in(told) | set(_NUMBER.findall(told)) | {one.group() for one in found}
+    match = chance.choice(numbers)
+    there = amounts_in(messages) | set(_NUMBER.findall(messages)) | {number.group() for number in numbers}
     value = int(match.group()[:9])
     near = (str(value + step) for step in (2, 3, 5, 7, 11, 13) if str(value + step) not in there)
     other = next(near, "")
@@ -296,14 +296,14 @@ def opposite(statement: str) -> str:
     return ""
 
 
-def other_person(statement: str, told: str, people: Sequence[str], chance: random.Random) -> str:
+def other_person(statement: str, messages: str, people: Sequence[str], chance: random.Random) -> str:
     """The statement told of somebody who was never mentioned; empty where it names nobody."""
     named = [name for name in sorted(people, key=len, reverse=True) if name and name in statement]
     user = re.search(r"^(?:The user|User|用户)", statement)
     if not (named or user):
         return ""
     old = user.group() if user else named[0]
-    return statement.replace(old, _stranger(statement, told, chance))
+    return statement.replace(old, _stranger(statement, messages, chance))
 
 
 def denied(quote: str) -> str:
@@ -311,13 +311,13 @@ def denied(quote: str) -> str:
     return f"{'并非如此：' if has_han(quote) else 'It is not true that: '}{quote}"
 
 
-def attributed(quote: str, told: str, chance: random.Random) -> str:
+def attributed(quote: str, messages: str, chance: random.Random) -> str:
     """The words in the mouth of somebody who was never mentioned."""
-    stranger = _stranger(quote, told, chance)
+    stranger = _stranger(quote, messages, chance)
     return f"{stranger}说：{quote}" if has_han(quote) else f"{stranger} said: {quote}"
 
 
-def _stranger(words: str, told: str, chance: random.Random) -> str:
+def _stranger(words: str, messages: str, chance: random.Random) -> str:
     """A name that occurs nowhere in what was said."""
     names = _NAMES[has_han(words)]
-    return chance.choice([name for name in names if fold(name) not in fold(told + words)] or names)
+    return chance.choice([name for name in names if fold(name) not in fold(messages + words)] or names)

@@ -49,14 +49,14 @@ _Apps = Sequence[AppConfig] | None
 
 def settings_are_typed(app_configs: _Apps, **kwargs: Any) -> Iterator[CheckMessage]:
     """MEMORY_* settings of a wrong type, and those nobody reads."""
-    known = {name: (kind, getattr(MemorySettings, name)) for name, kind in kinds().items()}
-    known |= {job.switch.removeprefix("MEMORY_"): (bool, job.is_on_by_default) for job in JOBS.values()}
+    settings_by_name = {name: (kind, getattr(MemorySettings, name)) for name, kind in kinds().items()}
+    settings_by_name |= {job.switch.removeprefix("MEMORY_"): (bool, job.is_on_by_default) for job in JOBS.values()}
     for setting in sorted(name for name in dir(settings) if name.startswith("MEMORY_")):
         name = setting.removeprefix("MEMORY_")
-        if name in known:
-            yield from _typed(setting, *known[name])
+        if name in settings_by_name:
+            yield from _typed(setting, *settings_by_name[name])
         elif name not in OTHERS and not name.startswith(_FAMILIES):
-            like = difflib.get_close_matches(name, known, n=1)
+            like = difflib.get_close_matches(name, settings_by_name, n=1)
             hint = _("Did you mean MEMORY_%s?") % like[0] if like else _("Take it away.")
             yield Warning(_("Nothing reads the setting %s.") % setting, hint, id="memplatform.W001")
 

@@ -26,8 +26,8 @@ class Form(NamedTuple):
 
 def require(environment: Mapping[str, str] = os.environ) -> None:
     """Raise Misconfigured when a variable that is set holds a value the platform cannot use."""
-    if found := problems(environment):
-        raise Misconfigured("\n".join(found))
+    if faults := problems(environment):
+        raise Misconfigured("\n".join(faults))
 
 
 def given(environment: Mapping[str, str] = os.environ) -> dict[str, str]:

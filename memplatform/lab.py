@@ -380,11 +380,13 @@ def page(request: HttpRequest) -> HttpResponse:
             except PlatformError as refusal:
                 field = refusal.field if refusal.field in form.fields else "at" if refusal.field == "as_of" else "whom"
                 form.add_error(field, str(refusal))
+        sessions = Session.objects.filter(workspace=workspace).order_by("-last_at").values_list("key", flat=True)
+        scopes = Scope.objects.filter(workspace=workspace).order_by("-created_at").values_list("key", flat=True)
         context |= {
             "form": form,
             "trace": trace,
             "numbers": list(form.numbers(Policy.objects.of(workspace.pk))),
-            "proposed": _proposed(workspace),
+            "proposed": list(dict.fromkeys([*sessions[:PROPOSED], *scopes[:PROPOSED]])),
             "has_address": bool(form["platform"].value()),
             **answers,
         }
@@ -448,10 +450,3 @@ def _initial(trace: RecallTrace | None) -> dict[str, Any]:
 
 def _whom(trace: RecallTrace) -> str:
     return str(trace.session_key or ", ".join(trace.scope_keys))
-
-
-def _proposed(workspace: Workspace) -> list[str]:
-    sessions = Session.objects.filter(workspace=workspace).order_by("-last_at")
-    scopes = Scope.objects.filter(workspace=workspace).order_by("-created_at")
-    keys = [*sessions.values_list("key", flat=True)[:PROPOSED], *scopes.values_list("key", flat=True)[:PROPOSED]]
-    return list(dict.fromkeys(keys))

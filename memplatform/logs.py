@@ -69,7 +69,7 @@ class RoutesForPaths(logging.Filter):
             match = getattr(request, "resolver_match", None)
             route = match.route if match else "unknown"
             paths = (request.path, request.path_info)
-            record.args = tuple(route if one in paths else one for one in record.args)
+            record.args = tuple(route if argument in paths else argument for argument in record.args)
         return True
 
 

@@ -24,16 +24,11 @@ def metrics(request: HttpRequest) -> HttpResponse:
         return HttpResponse(status=403)
     database = CollectorRegistry()
     database.register(_DatabaseGauges())
-    return HttpResponse(generate_latest(_of_all_processes()) + generate_latest(database), CONTENT_TYPE_LATEST)
-
-
-def _of_all_processes() -> CollectorRegistry:
-    """Under granian each process counts into files of its own; elsewhere there is only this process."""
-    if not os.environ.get("PROMETHEUS_MULTIPROC_DIR"):
-        return REGISTRY
-    registry = CollectorRegistry()
-    MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
-    return registry
+    processes = REGISTRY
+    if os.environ.get("PROMETHEUS_MULTIPROC_DIR"):  # under granian each process counts into files of its own
+        processes = CollectorRegistry()
+        MultiProcessCollector(processes)  # type: ignore[no-untyped-call]
+    return HttpResponse(generate_latest(processes) + generate_latest(database), CONTENT_TYPE_LATEST)
 
 
 #: Gauges by name, without their prefix: what they measure, and the field of Measures they show.

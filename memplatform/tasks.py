@@ -38,8 +38,8 @@ def tell_condition() -> dict[str, int]:
     rollups.sample(now=now)
     if incidents.is_settled(now=now):
         incidents.observe({**incidents.found_in(condition, now=now), **incidents.degraded(now=now)}, now=now)
-    told = webhooks.announce_condition(_parts(condition), now=now)
-    return {"told": told + webhooks.announce_failing_jobs(failing_jobs(), now=now)}
+    announced = webhooks.announce_condition(_parts(condition), now=now)
+    return {"told": announced + webhooks.announce_failing_jobs(failing_jobs(), now=now)}
 
 
 def count_parts() -> dict[str, int]:

@@ -126,7 +126,13 @@ class Transcript:
         resting = [self.messages[position] for position in candidate.rests_on if position in self.messages]
         conversation = self.conversation(candidate.rests_on)
         if candidate.quote or must_quote:
-            quotes = _located(candidate.quote, resting)
+            # The words where they stand, each in the first message that holds them; none where one is in none
+            quotes: list[Quote] = []
+            for words in candidate.quote:
+                here = next((spans for message in resting if (spans := verification.locate([(message, words)]))), [])
+                quotes = [*quotes, *here] if here else []
+                if not here:
+                    break
         else:
             quotes = [Quote(message, Span(0, len(message.content))) for message in resting if message.content.strip()]
         checked = CheckedCandidate(candidate.content, quotes, candidate=candidate)
@@ -149,17 +155,6 @@ class Transcript:
         named = Entry.objects.in_scope(self._scope).live()
         called = named.filter(session_id=self.session.key, sender_id__in=senders).exclude(speaker="")
         return dict(called.order_by("pk").values_list("sender_id", "speaker"))
-
-
-def _located(quotes: Sequence[str], messages: Sequence[Message]) -> list[Quote]:
-    """The words where they stand, each in the first of these messages that holds them; none where one is in none."""
-    located: list[Quote] = []
-    for quote in quotes:
-        here = next((spans for message in messages if (spans := verification.locate([(message, quote)]))), [])
-        if not here:
-            return []
-        located += here
-    return located
 
 
 T = TypeVar("T", bound=BaseModel)

@@ -1,7 +1,6 @@
 """POST /context: everything a bot needs before it answers."""
 
 from collections.abc import Sequence
-from typing import Any
 
 from rest_framework import serializers
 from rest_framework.response import Response
@@ -19,7 +18,7 @@ from channels_app.api.recall import (
     session_events_by_default,
 )
 from channels_app.cards import keep_channels, known_session_id
-from channels_app.context import Context, context_for
+from channels_app.context import context_for
 from channels_app.doors.files.answers import context_from_files, place_of
 from channels_app.doors.files.comparison import compare
 from memories.api import fields
@@ -148,7 +147,7 @@ def context_of_files(call: Call, outage: Outage) -> Response:
     asked, caller = call.body, call.caller
     place = place_of(caller, asked["address"], has_database=outage.has_database, now=call.now)
     given = {name: asked[name] for name in ("token_budget", "tools")}
-    found = context_from_files(place, asked["message"], **given, now=call.now)
+    page = context_from_files(place, asked["message"], **given, now=call.now)
     resolved = place.resolved
     answer = ContextAnswer.of(
         recall_id=None,
@@ -163,13 +162,13 @@ def context_of_files(call: Call, outage: Outage) -> Response:
         need=NeedAnswer.of(retrieve=False, rule="files"),
         evidence="none",
         in_history=False,
-        notes=list(map(NoteAnswer.of, found.notes)),
-        reply=found.reply,
-        text=found.text,
-        tokens=found.tokens,
+        notes=list(map(NoteAnswer.of, page.notes)),
+        reply=page.reply,
+        text=page.text,
+        tokens=page.tokens,
         degraded=outage.degraded,
         **{name: [] for name in ("profile", "memories", "events", "recent_chat", "history")},
-        directives=list(map(DirectiveAnswer.of, found.directives)),
+        directives=list(map(DirectiveAnswer.of, page.directives)),
     )
     return Response(answer)
 
@@ -185,40 +184,39 @@ class ContextView(Call):
         context = context_for(self.caller, **asked, now=self.now)
         keep_channels(self.caller.workspace_id, now=self.now)
         compare(self.caller, context.query, context.recall, context.resolved, now=self.now)
-        return Response(_answer(context))
-
-
-def _answer(context: Context) -> dict[str, Any]:
-    recall, scopes = context.recall, context.query.scopes
-    keys = {scope.pk: scope.key for scope in scopes}
-    # The conversation as the next message will find it; one that has ended is not shown
-    latest, current = context.latest_session, context.session
-    has_ended = latest is not None and current is None and latest.next_position > 1
-    return ContextAnswer.of(
-        context,
-        recall_id=recall.trace.uid if recall.trace else None,
-        session=ContextSession.of(
+        recall, scopes = context.recall, context.query.scopes
+        keys = {scope.pk: scope.key for scope in scopes}
+        # The conversation as the next message will find it; one that has ended is not shown
+        latest, current = context.latest_session, context.session
+        has_ended = latest is not None and current is None and latest.next_position > 1
+        session = ContextSession.of(
             context,
             id=latest.uid if latest else None,
             key=context.resolved.session_key,
             conversation=latest.conversation + has_ended if latest else 1,
             tokens=current.tokens if current else 0,
             max_tokens=context.max_tokens or context.resolved.rules.max_tokens or conf.SESSION_MAX_TOKENS,
-        ),
-        need=NeedAnswer.of(recall.need),
-        evidence=recall.answerability.verdict,
-        profile=[ProfileFactAnswer.of(fact, scope=keys[fact.scope_id]) for fact in context.profile],
-        memories=memory_answers(context.memories, recall.weights),
-        events=list(map(event_answer, context.events)),
-        notes=list(map(NoteAnswer.of, context.notes)),
-        recent_chat=[
-            ChatMessageAnswer.of(message, sender_name=_name(message, scopes)) for message in context.recent_chat
-        ],
-        history=[
-            ContextMessageAnswer.of(message, sender_name=_name(message.event, scopes)) for message in context.history
-        ],
-        directives=list(map(DirectiveAnswer.of, context.directives)),
-    )
+        )
+        answer = ContextAnswer.of(
+            context,
+            recall_id=recall.trace.uid if recall.trace else None,
+            session=session,
+            need=NeedAnswer.of(recall.need),
+            evidence=recall.answerability.verdict,
+            profile=[ProfileFactAnswer.of(fact, scope=keys[fact.scope_id]) for fact in context.profile],
+            memories=memory_answers(context.memories, recall.weights),
+            events=list(map(event_answer, context.events)),
+            notes=list(map(NoteAnswer.of, context.notes)),
+            recent_chat=[
+                ChatMessageAnswer.of(message, sender_name=_name(message, scopes)) for message in context.recent_chat
+            ],
+            history=[
+                ContextMessageAnswer.of(message, sender_name=_name(message.event, scopes))
+                for message in context.history
+            ],
+            directives=list(map(DirectiveAnswer.of, context.directives)),
+        )
+        return Response(answer)
 
 
 def _name(message: SessionEvent | ReplayedMessage, scopes: Sequence[Scope]) -> str | None:

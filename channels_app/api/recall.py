@@ -92,7 +92,7 @@ def recent_messages() -> serializers.ListField:
 
 def read_recent(messages: Sequence[Mapping[str, str]] | None) -> tuple[RecentMessage, ...]:
     """The messages of a request."""
-    return tuple(RecentMessage(one["role"], one["content"]) for one in messages or ())
+    return tuple(RecentMessage(message["role"], message["content"]) for message in messages or ())
 
 
 SERVE = "`likely` to help, as a prompt wants it; `wide`: all that may; or from this relevance on, 0 to 1."
@@ -204,7 +204,7 @@ def recall_of_files(call: Call, outage: Outage) -> Response:
         folders = folders_of_scope(caller, asked["scope"])
     else:
         folders = place_of(caller, asked["address"], has_database=outage.has_database, now=call.now).folders
-    found = recall_from_files(
+    from_files = recall_from_files(
         [] if asked["filters"] else folders,  # a line has no slots to go by
         asked["message"],
         limit=asked["limit"] or conf.MAX_RECALLS,
@@ -214,14 +214,14 @@ def recall_of_files(call: Call, outage: Outage) -> Response:
     )
     answer = RecallAnswer.of(
         recall_id=None,
-        need=NeedAnswer.of(found.need),
-        evidence=found.evidence,
-        memories=list(map(line_answer, found.lines)),
+        need=NeedAnswer.of(from_files.need),
+        evidence=from_files.evidence,
+        memories=list(map(line_answer, from_files.lines)),
         events=[],
         as_of=None,
         erased_since=None,
-        context=found.context,
-        tokens=found.tokens,
+        context=from_files.context,
+        tokens=from_files.tokens,
         degraded=outage.degraded,
         cached=False,
         **({"left_out": []} if asked["explain"] else {}),
@@ -287,10 +287,10 @@ def memory_answers(
     """Memories as clients see them; of a moment of the `past`, those that may not be told any more without words."""
     answers = []
     for item in items:
-        told = _memory(item, weights) | {"evidence": evidence_answers(item.evidence)}
+        answer = _memory(item, weights) | {"evidence": evidence_answers(item.evidence)}
         if past is not None and past.withholds(item.entry):
-            told |= _UNTOLD
-        answers.append(RecalledMemory.of(**told, verification=item.entry.verification))
+            answer |= _UNTOLD
+        answers.append(RecalledMemory.of(**answer, verification=item.entry.verification))
     return answers
 
 

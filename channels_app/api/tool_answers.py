@@ -46,7 +46,8 @@ class SearchAnswer(Answer):
 
 def search_answer(report: SearchReport) -> dict[str, Any]:
     results = [
-        SearchResultAnswer.of(one, score=round(one.score, 4), evidence=list(one.evidence)) for one in report.results
+        SearchResultAnswer.of(result, score=round(result.score, 4), evidence=list(result.evidence))
+        for result in report.results
     ]
     return SearchAnswer.of(report, results=results, text=search.shown(report))
 

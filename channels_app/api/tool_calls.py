@@ -59,7 +59,9 @@ def arguments_of_model(name: str) -> type[fields.StrictSerializer]:
 
 def given(body: dict[str, Any], tool: Tool) -> dict[str, Any]:
     """The arguments that were said; what is null is as good as not said."""
-    return {one.name: body[one.name] for one in tool.parameters if body.get(one.name) is not None}
+    return {
+        parameter.name: body[parameter.name] for parameter in tool.parameters if body.get(parameter.name) is not None
+    }
 
 
 def _serializer(
@@ -159,7 +161,7 @@ def _unstorable(arguments: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _told(words: dict[str, str], call: ModelCall, language: str, errors: Sequence[Mapping[str, Any]]) -> str:
-    problems = " ".join(f"{one['attr']}: {one['detail']}" if one["attr"] else one["detail"] for one in errors)
+    problems = " ".join(f"{error['attr']}: {error['detail']}" if error["attr"] else error["detail"] for error in errors)
     return calls.problem_text(words, language, call.name, problems=problems)
 
 

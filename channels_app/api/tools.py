@@ -147,9 +147,11 @@ def call_tools(call: "ToolCallView", outage: Outage | None = None) -> Response:
     """Each call is carried out once, also where the database goes away between two of them."""
     asked = call.body["calls"] if "calls" in call.body else [call.body["call"]]
     carry_out(place_of(call, outage), asked, call.now, call.done)
-    messages = calls.to_append(asked, [one.message for one in call.done])
-    told = [ToolCallAnswer.of(one, id=one.call.id, name=one.call.name, is_error=bool(one.errors)) for one in call.done]
-    return Response(ToolCallsAnswer.of(answers=told, messages=messages))
+    messages = calls.to_append(asked, [done.message for done in call.done])
+    tool_answers = [
+        ToolCallAnswer.of(done, id=done.call.id, name=done.call.name, is_error=bool(done.errors)) for done in call.done
+    ]
+    return Response(ToolCallsAnswer.of(answers=tool_answers, messages=messages))
 
 
 class ToolCallView(Call):

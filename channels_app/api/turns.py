@@ -129,10 +129,10 @@ class TurnAnswer(Answer):
 
 def read_turn(body: dict[str, Any], now: datetime) -> tuple[Turn, list[UUID] | None]:
     """A turn as it was validated, and the memories its answer used. Raises ValidationError."""
-    told = dict(body)
-    at, used = told.pop("at"), told.pop("used")
+    columns = dict(body)
+    at, used = columns.pop("at"), columns.pop("used")
     fields.check_past("at", at, now)
-    return Turn(**told, at=at or now), used
+    return Turn(**columns, at=at or now), used
 
 
 def keep_turn_in_files(call: Call, outage: Outage) -> Response:
@@ -162,7 +162,7 @@ def turn_answer(result: TurnResult) -> dict[str, Any]:
     return TurnAnswer.of(
         result,
         session=TurnSession.of(result.session),
-        entries=[CapturedEntry.of(one) for one in result.written],
+        entries=[CapturedEntry.of(entry) for entry in result.written],
         directives=[DirectiveAnswer.of(directive) for directive in result.directives],
         degraded=[],
     )
@@ -199,9 +199,9 @@ class EventsView(SessionEventsView):
 
 def apply_turn(record: Record, caller: Caller, at: datetime) -> dict[str, Any]:
     """Take a turn in. What its answer used is told of a recall that may be gone by now: the turn is not lost for it."""
-    told = NewTurn(data=record.body["request"])
-    told.is_valid(raise_exception=True)
-    turn, used = read_turn(told.validated_data, at)
+    body = NewTurn(data=record.body["request"])
+    body.is_valid(raise_exception=True)
+    turn, used = read_turn(body.validated_data, at)
     try:
         return turn_answer(report_turn(caller, turn, used=used, now=at, is_replay=True))
     except NotServed:  # raised before anything is stored
@@ -210,17 +210,17 @@ def apply_turn(record: Record, caller: Caller, at: datetime) -> dict[str, Any]:
 
 def messages_of_turn(record: Record, at: datetime) -> Messages:
     """Both sides of a turn, as its session keeps them."""
-    told = NewTurn(data=record.body["request"])
-    if not told.is_valid():
+    body = NewTurn(data=record.body["request"])
+    if not body.is_valid():
         return []
-    turn, _used = read_turn(told.validated_data, at)
+    turn, _used = read_turn(body.validated_data, at)
     return [(side, turn.at) for side in (turn.user, turn.assistant) if not is_blank(side)]
 
 
 def apply_events(record: Record, caller: Caller, at: datetime) -> dict[str, Any]:
     """Append messages to their session."""
-    told = record.body["request"]
-    return append_events(caller, session_for(caller, told["session"], {}), _events(record), now=at)
+    request_body = record.body["request"]
+    return append_events(caller, session_for(caller, request_body["session"], {}), _events(record), now=at)
 
 
 def messages_of_events(record: Record, at: datetime) -> Messages:

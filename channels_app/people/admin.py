@@ -42,11 +42,7 @@ _TABS = {"": seen.spoken_last, "met": seen.met_last}
 
 def page_url(workspace_id: int, peer: Peer) -> str:
     """The page of a person, by one of their peers."""
-    return _url(PAGE, workspace_id, [peer])
-
-
-def _url(name: str, workspace_id: int, peers: Sequence[Peer]) -> str:
-    return f"{reverse(name)}?{urlencode([('of', workspace_id), *(('person', str(peer)) for peer in peers)])}"
+    return f"{reverse(PAGE)}?{urlencode([('of', workspace_id), ('person', str(peer))])}"
 
 
 def _back(asked: Asked) -> str:
@@ -148,7 +144,7 @@ class PersonAdmin(RecordedHistory, RestrictedAdmin):
             shown = seen.SeenPage(seen.found(chosen.pk, sought))
         elif chosen:
             shown = _TABS[tab](chosen.pk, request.GET.get("after", "")[:60])
-        rows = [(one, page_url(chosen.pk, one.peers[0])) for one in shown.people] if chosen else []
+        rows = [(person, page_url(chosen.pk, person.peers[0])) for person in shown.people] if chosen else []
         context = {"workspaces": workspaces, "chosen": chosen, "sought": sought, "tab": tab, "rows": rows}
         return self._page(request, "list", _("People"), context | {"next": shown.next})
 
@@ -171,13 +167,13 @@ class PersonAdmin(RecordedHistory, RestrictedAdmin):
     def _show(
         self, request: HttpRequest, workspace: Workspace, peer: Peer, consent: ConsentForm | None = None
     ) -> HttpResponse:
-        one = seen.one_of(workspace.pk, peer)
-        found = seen.portrait_of(workspace.pk, one)
-        noted = {"name": one.person.name, "note": one.person.note} if one.person else {}
+        person = seen.one_of(workspace.pk, peer)
+        portrait = seen.portrait_of(workspace.pk, person)
+        noted = {"name": person.person.name, "note": person.person.note} if person.person else {}
         context = {
             "workspace": workspace,
-            "seen": one,
-            "found": found,
+            "seen": person,
+            "found": portrait,
             "peer": peer,
             "note_form": NoteForm(initial=noted),
             "consent_form": consent or ConsentForm(),
@@ -185,9 +181,9 @@ class PersonAdmin(RecordedHistory, RestrictedAdmin):
             "may_export": holds(request, Right.EXPORT, workspace.pk),
             "may_erase": holds(request, Right.ERASE, workspace.pk),
             "query": urlencode([("of", workspace.pk), ("person", str(peer))]),
-            "everybody": urlencode([("of", workspace.pk), *(("person", str(each)) for each in one.peers)]),
+            "everybody": urlencode([("of", workspace.pk), *(("person", str(each)) for each in person.peers)]),
         }
-        return self._page(request, "person", one.title, context)
+        return self._page(request, "person", person.title, context)
 
     @needs(Right.OPERATE)
     def link_page(self, request: HttpRequest) -> HttpResponse:
@@ -197,7 +193,7 @@ class PersonAdmin(RecordedHistory, RestrictedAdmin):
             return run(Asked(LINK, self, request, arguments={"workspace": workspace, "peers": peers}))
         sought = request.GET.get("q", "").replace("\0", "").strip()[:200]
         mine = seen.one_of(workspace.pk, peers[0])
-        others = [one for one in seen.found(workspace.pk, sought) if peers[0] not in one.peers] if sought else []
+        others = [other for other in seen.found(workspace.pk, sought) if peers[0] not in other.peers] if sought else []
         context = {"workspace": workspace, "peers": peers, "sought": sought, "one": mine, "others": others}
         back = page_url(workspace.pk, peers[0])
         return self._page(request, "choose", _("Link identities"), context | {"back": back})
@@ -240,7 +236,7 @@ class PersonAdmin(RecordedHistory, RestrictedAdmin):
     def asked(self, request: HttpRequest, right: Right = Right.READ) -> tuple[Workspace, list[Peer]]:
         """The workspace and the peers an address names. 404 where there is none such for this person."""
         asked = request.GET.get("of", "")
-        workspace = next((one for one in visible_workspaces(request, right) if str(one.pk) == asked), None)
+        workspace = next((visible for visible in visible_workspaces(request, right) if str(visible.pk) == asked), None)
         try:
             peers = [Peer.parse(name[:260]) for name in request.GET.getlist("person")[: linking.PEERS_MOST + 1]]
         except PlatformError:

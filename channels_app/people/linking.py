@@ -42,8 +42,8 @@ def identity_of(workspace_id: int, peer: Peer) -> Identity | None:
 
 def person_for(workspace_id: int, peer: Peer) -> Person:
     """The person of a peer; one of its own is begun where nothing was noted yet. In a transaction of the actor."""
-    if found := identity_of(workspace_id, peer):
-        return found.person
+    if identity := identity_of(workspace_id, peer):
+        return identity.person
     person = Person.objects.create(workspace_id=workspace_id)
     Identity.objects.create(
         workspace_id=workspace_id,
@@ -64,11 +64,11 @@ def link(workspace: Workspace, peers: Sequence[Peer], *, name: str = "", actor: 
         check(workspace.pk, peers)
         peers = list(dict.fromkeys(peers))
         people = [person_for(workspace.pk, peer) for peer in peers]
-        person = next((one for one in people if one.united_at), people[0])
-        person.name = name or next((one.name for one in [person, *people] if one.name), "")
+        person = next((candidate for candidate in people if candidate.united_at), people[0])
+        person.name = name or next((candidate.name for candidate in [person, *people] if candidate.name), "")
         person.united_at = person.united_at or now
         person.save(update_fields=["name", "united_at"])
-        for other in {one.pk: one for one in people if one.pk != person.pk}.values():
+        for other in {candidate.pk: candidate for candidate in people if candidate.pk != person.pk}.values():
             # What was noted of a person who turned out to be another
             Identity.objects.filter(workspace_id=person.workspace_id, person=other).update(person=person)
             Consent.objects.filter(workspace_id=person.workspace_id, person=other).update(person=person)
@@ -98,11 +98,11 @@ def check(workspace_id: int, peers: Sequence[Peer]) -> None:
         raise PeopleUnclear(_("Name two identities or more."))
     if len(set(peers)) > PEERS_MOST:
         raise PeopleUnclear(_("A person has at most %(most)d identities.") % {"most": PEERS_MOST})
-    known = [found for peer in peers if (found := identity_of(workspace_id, peer))]
-    united = {one.person_id for one in known if one.person.united_at}
+    identities = [identity for peer in peers if (identity := identity_of(workspace_id, peer))]
+    united = {identity.person_id for identity in identities if identity.person.united_at}
     if len(united) > 1:
         raise PeopleUnclear(_("Some of them are linked to different people: unlink them there first."))
-    keys = {peer.own_key for peer in peers} | {one.person.scope_key for one in known}
+    keys = {peer.own_key for peer in peers} | {identity.person.scope_key for identity in identities}
     if Scope.objects.filter(workspace_id=workspace_id, key__in=keys, frozen=True).exists():
         raise ScopeFrozen
 
@@ -154,8 +154,8 @@ def waiting(*, now: datetime) -> QuerySet[Identity]:
     unused = Scope.objects.filter(workspace_id=OuterRef("workspace_id"), key=OuterRef("unused_key"), frozen=False)
     behind = unused.exclude(version=Coalesce(OuterRef("carried_version"), Value(-1)))
     is_due = Q(person__united_at__isnull=False) | Q(since__gt=now - LOOKED_FOR) | Q(carried_version=None)
-    found = Identity.objects.exclude(unused_key="").filter(is_due, Exists(behind))
-    return found.select_related("person").order_by("pk")
+    due = Identity.objects.exclude(unused_key="").filter(is_due, Exists(behind))
+    return due.select_related("person").order_by("pk")
 
 
 def unite_waiting(*, now: datetime) -> dict[str, int]:
@@ -271,16 +271,16 @@ def _days(identity: Identity, scope: Scope) -> list[DailyEvent]:
     """The days of a memory nobody uses any more; those of one that others use are theirs as well, and stay."""
     if is_shared(identity):
         return []
-    told = DailyEvent.objects.filter(workspace_id=scope.workspace_id, scope=scope, expired_at=None)
-    return list(told.order_by("local_date", "pk"))
+    days = DailyEvent.objects.filter(workspace_id=scope.workspace_id, scope=scope, expired_at=None)
+    return list(days.order_by("local_date", "pk"))
 
 
 def linking_batches(identity: Identity) -> list[Batch]:
     """What was carried over for an identity and not put back, the last first."""
     own = Batch.objects.filter(workspace_id=identity.workspace_id, name=LINK, run__startswith=run_of(identity))
     keys = [identity.own_key, identity.unused_key, identity.used_key]
-    found = own.filter(scope__key__in=keys, state=BatchState.APPLIED, undone_by=None)
-    return list(found.select_related("scope").order_by("-pk"))
+    applied = own.filter(scope__key__in=keys, state=BatchState.APPLIED, undone_by=None)
+    return list(applied.select_related("scope").order_by("-pk"))
 
 
 def run_of(identity: Identity) -> str:
@@ -342,7 +342,7 @@ class LinkPreview:
 
     @property
     def entries(self) -> int:
-        return sum(one.entries for one in self.sources)
+        return sum(source.entries for source in self.sources)
 
 
 @dataclass(frozen=True)
@@ -360,9 +360,9 @@ def preview_link(workspace: Workspace, named: Sequence[Peer]) -> LinkPreview:
     """Raises PeopleUnclear, ScopeFrozen."""
     check(workspace.pk, named)
     peers = with_linked(workspace.pk, named)
-    known = {Peer(one.platform, one.peer): one for one in identities_of(workspace.pk, peers)}
-    new = [peer for peer in peers if not (peer in known and known[peer].person.united_at)]
-    shared = {one.person.scope_key for one in known.values() if one.person.united_at}
+    by_peer = {Peer(identity.platform, identity.peer): identity for identity in identities_of(workspace.pk, peers)}
+    new = [peer for peer in peers if not (peer in by_peer and by_peer[peer].person.united_at)]
+    shared = {identity.person.scope_key for identity in by_peer.values() if identity.person.united_at}
     scopes = {
         scope.key: scope for scope in Scope.objects.in_workspace(workspace.pk).filter(key__in=[p.own_key for p in new])
     }
@@ -394,8 +394,8 @@ def _offer(channel: Channel) -> RuleOffer:
         DmScope.PER_ACCOUNT_CHANNEL_PEER: joined(escape(channel.platform), escape(channel.account), DIRECT),
     }
     scopes = Scope.objects.in_workspace(channel.workspace_id).filter(kind=ScopeKind.USER, entry_count__gt=0)
-    found = scopes.filter(key__startswith=places[DmScope(rule_of(channel))])
-    return RuleOffer(channel, **found.aggregate(people=Count("*"), entries=Coalesce(Sum("entry_count"), 0)))
+    used = scopes.filter(key__startswith=places[DmScope(rule_of(channel))])
+    return RuleOffer(channel, **used.aggregate(people=Count("*"), entries=Coalesce(Sum("entry_count"), 0)))
 
 
 def _source(peer: Peer, scope: Scope) -> SourceScope:
@@ -436,14 +436,15 @@ def people_sharing(channels: Iterable[Channel], *, now: datetime) -> dict[tuple[
     A memory names only its platform: channels of one platform are counted together.
     """
     places = {(channel.workspace_id, channel.platform) for channel in channels if shares_one_memory(channel)}
-    said = Entry.objects.filter(scope__key="main", created_at__gt=now - LOOKED_AT).exclude(sender_id="")
+    spoken = Entry.objects.filter(scope__key="main", created_at__gt=now - LOOKED_AT).exclude(sender_id="")
     peers: defaultdict[int, set[Peer]] = defaultdict(set)
     for workspace, platform in places:
-        here = said.filter(workspace_id=workspace, channel=platform).order_by()
+        here = spoken.filter(workspace_id=workspace, channel=platform).order_by()
         peers[workspace].update(Peer(platform, peer) for peer in here.values_list("sender_id", flat=True).distinct())
     counts: defaultdict[tuple[int, str], int] = defaultdict(int)
-    for workspace, found in peers.items():
-        known = {Peer(one.platform, one.peer): one.person_id for one in identities_of(workspace, found)}
-        for platform, _person in {(peer.platform, known.get(peer, str(peer))) for peer in found}:
+    for workspace, speaking in peers.items():
+        identities = identities_of(workspace, speaking)
+        person_of = {Peer(identity.platform, identity.peer): identity.person_id for identity in identities}
+        for platform, _person in {(peer.platform, person_of.get(peer, str(peer))) for peer in speaking}:
             counts[workspace, platform] += 1
     return dict(counts)

@@ -50,22 +50,22 @@ class Peer:
     def keys(self, accounts: Iterable[str]) -> set[str]:
         """The keys of all its own scopes, with these accounts of ours. Raises InvalidAddress."""
         places = [Address(platform=self.platform, account=account, peer=self.peer) for account in {"", *accounts}]
-        found = {resolve(place, ChannelRules(dm_scope=rule)).user_scope for place in places for rule in _OWN}
-        return {key for key in found if key}
+        keys = {resolve(place, ChannelRules(dm_scope=rule)).user_scope for place in places for rule in _OWN}
+        return {key for key in keys if key}
 
 
 def identities_of(workspace_id: int, peers: Collection[Peer]) -> list[Identity]:
     """The identities of these peers, each with its person, as far as anything was ever noted of whose they are."""
     names = {"platform__in": {peer.platform for peer in peers}, "peer__in": {peer.peer for peer in peers}}
-    found = Identity.objects.filter(workspace_id=workspace_id, **names).select_related("person").order_by("pk")
-    return [one for one in found if Peer(one.platform, one.peer) in peers]
+    identities = Identity.objects.filter(workspace_id=workspace_id, **names).select_related("person").order_by("pk")
+    return [identity for identity in identities if Peer(identity.platform, identity.peer) in peers]
 
 
 def with_linked(workspace_id: int, peers: Collection[Peer]) -> list[Peer]:
     """These peers and all that are linked to the same people."""
-    people = {one.person_id for one in identities_of(workspace_id, peers)}
+    people = {identity.person_id for identity in identities_of(workspace_id, peers)}
     others = Identity.objects.filter(workspace_id=workspace_id, person__in=people).order_by("pk")
-    return list(dict.fromkeys([*peers, *(Peer(*one) for one in others.values_list("platform", "peer"))]))
+    return list(dict.fromkeys([*peers, *(Peer(*names) for names in others.values_list("platform", "peer"))]))
 
 
 def own_keys(workspace_id: int, peers: Collection[Peer], *, of_sessions: bool = False) -> list[str]:
@@ -104,8 +104,8 @@ WHERE c.workspace_id = %(workspace)s::bigint AND c.platform = %(platform)s::text
 
 def linked(workspace_id: Any, platform: Any, peer: str) -> QuerySet[Identity]:
     """The identity of a peer that is linked, if there is one."""
-    found = Identity.objects.filter(workspace_id=workspace_id, platform=platform, peer=peer)
-    return found.filter(person__united_at__isnull=False)
+    identities = Identity.objects.filter(workspace_id=workspace_id, platform=platform, peer=peer)
+    return identities.filter(person__united_at__isnull=False)
 
 
 def channel_with_person(workspace_id: int, platform: str, account: str, peer: str) -> Channel | None:

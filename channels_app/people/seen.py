@@ -2,6 +2,7 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -63,25 +64,24 @@ class SeenPage:
 def spoken_last(workspace_id: int, after: str = "") -> SeenPage:
     """Those the bot talked with alone, the last first; `after` is where the page before ended."""
     sessions = Session.objects.filter(workspace_id=workspace_id, is_group=False, user_scope__isnull=False)
-    if place := _place(after):
-        sessions = sessions.filter(Q(last_at__lt=place[0]) | Q(last_at=place[0], pk__lt=place[1]))
+    end, _line, last_pk = after.rpartition("_")
+    with suppress(ValueError):  # the first page, or nothing of the kind
+        last_at, pk = datetime.fromisoformat(end), int(last_pk)
+        sessions = sessions.filter(Q(last_at__lt=last_at) | Q(last_at=last_at, pk__lt=pk))
     rows = list(sessions.order_by("-last_at", "-pk").values_list("last_at", "pk", "user_scope__key")[:READ])
     people = grouped(workspace_id, [key for _at, _pk, key in rows])
     _fill_last(people.values())
-    return _page([(f"{at.isoformat()}_{pk}", people.get(key), at) for at, pk, key in rows])
-
-
-def _page(rows: Sequence[tuple[str, Seen | None, datetime]]) -> SeenPage:
-    """Each person where their last conversation stands."""
+    # Each person where their last conversation stands
     shown: list[Seen] = []
-    last = ""
-    for place, one, at in rows:
+    place = ""
+    for at, pk, key in rows:
         if len(shown) == PAGE:
-            return SeenPage(_counted(shown), last)
-        if one is not None and one.last_at == at and one not in shown:
-            shown.append(one)
-        last = place
-    return SeenPage(_counted(shown), last if len(rows) == READ else "")
+            return SeenPage(_counted(shown), place)
+        seen = people.get(key)
+        if seen is not None and seen.last_at == at and seen not in shown:
+            shown.append(seen)
+        place = f"{at.isoformat()}_{pk}"
+    return SeenPage(_counted(shown), place if len(rows) == READ else "")
 
 
 def met_last(workspace_id: int, after: str = "") -> SeenPage:
@@ -95,9 +95,9 @@ def met_last(workspace_id: int, after: str = "") -> SeenPage:
     for pk, key in rows:
         if len(shown) == PAGE:
             break
-        one = people.get(key)
-        if one is not None and pk == max(scope.pk for scope in one.scopes):
-            shown.append(one)
+        person = people.get(key)
+        if person is not None and pk == max(scope.pk for scope in person.scopes):
+            shown.append(person)
         last = str(pk)
     else:
         last = last if len(rows) == READ else ""
@@ -112,11 +112,11 @@ def found(workspace_id: int, words: str) -> list[Seen]:
         .filter(kind=ScopeKind.USER)
         .annotate(called=Func(F("speakers"), Value(" "), function="array_to_string", output_field=TextField()))
     )
-    told = Q(key__icontains=escape(words)) | Q(label__icontains=words) | Q(called__icontains=words)
-    keys = list(scopes.filter(told).order_by("-pk").values_list("key", flat=True)[:READ])
+    named = Q(key__icontains=escape(words)) | Q(label__icontains=words) | Q(called__icontains=words)
+    keys = list(scopes.filter(named).order_by("-pk").values_list("key", flat=True)[:READ])
     noted = Identity.objects.filter(workspace_id=workspace_id).select_related("person")
     noted = noted.filter(Q(peer__icontains=words) | Q(person__name__icontains=words)).order_by("pk")[:PAGE]
-    people = grouped(workspace_id, keys, [Peer(one.platform, one.peer) for one in noted])
+    people = grouped(workspace_id, keys, [Peer(identity.platform, identity.peer) for identity in noted])
     shown = list(dict.fromkeys(people.values()))[:PAGE]
     _fill_last(shown)
     return _counted(shown)
@@ -136,17 +136,17 @@ def grouped(workspace_id: int, keys: Iterable[str], peers: Iterable[Peer] = ()) 
     """
     owners = {key: owner for key in keys if (owner := owner_of_key(key))}
     asked = {Peer(platform, peer) for platform, peer in owners.values() if platform} | set(peers)
-    people = {one.person_id: one.person for one in identities_of(workspace_id, asked)}
+    people = {identity.person_id: identity.person for identity in identities_of(workspace_id, asked)}
     linked = [peer for platform, peer in owners.values() if not platform]
     people |= {
-        one.pk: one
-        for one in Person.objects.filter(
+        person.pk: person
+        for person in Person.objects.filter(
             workspace_id=workspace_id, key__in=[text for text in linked if len(text) == 36 and text.count("-") == 4]
         )
     }
     by_person: defaultdict[int, list[Peer]] = defaultdict(list)
-    for one in Identity.objects.filter(workspace_id=workspace_id, person__in=people).order_by("pk"):
-        by_person[one.person_id].append(Peer(one.platform, one.peer))
+    for identity in Identity.objects.filter(workspace_id=workspace_id, person__in=people).order_by("pk"):
+        by_person[identity.person_id].append(Peer(identity.platform, identity.peer))
     everybody = [Seen(by_person[pk], person) for pk, person in people.items() if by_person[pk]]
     of_peer = {peer: seen for seen in everybody for peer in seen.peers}
     of_peer |= {peer: Seen([peer]) for peer in asked if peer not in of_peer}
@@ -183,15 +183,6 @@ def _counted(people: list[Seen]) -> list[Seen]:
     for scope, count in rows.values_list("scope").annotate(n=Count("*")):
         mine[scope].memories += count
     return people
-
-
-def _place(after: str) -> tuple[datetime, int] | None:
-    """Where a page ended; None where this is nothing of the kind."""
-    at, _line, pk = after.rpartition("_")
-    try:
-        return datetime.fromisoformat(at), int(pk)
-    except ValueError:
-        return None
 
 
 #: Rows of each kind.
@@ -255,14 +246,20 @@ def portrait_of(workspace_id: int, seen: Seen) -> Portrait:
     recalls = [pk for pk, looked_in in asked if not set(ids).isdisjoint(looked_in)]
     days = DailyEvent.objects.filter(workspace_id=workspace_id, scope__in=ids, expired_at=None)
     # The memories that are in use, or still hold something; the fullest first
-    used, unused = {one.used_key for one in identities}, {one.unused_key for one in identities}
+    unused = {identity.unused_key for identity in identities} - {identity.used_key for identity in identities}
     rows = Entry.objects.live().filter(scope__in=[scope.pk for scope in seen.scopes]).order_by()
     counts = dict(rows.values_list("scope").annotate(n=Count("*")))
-    found = [OwnScope(one, counts.get(one.pk, 0), one.key in unused - used) for one in seen.scopes]
+    scopes = [OwnScope(scope, counts.get(scope.pk, 0), scope.key in unused) for scope in seen.scopes]
+    # The groups in which they said something that is remembered of them, with how many memories of the latest
+    from_groups = Entry.objects.filter(workspace_id=workspace_id, scope__in=ids).exclude(chats=[])
+    latest = from_groups.order_by("-created_at", "-id").values_list("chats", flat=True)[:LOOKED_THROUGH]
+    by_chat = Counter(chat for chats in latest for chat in chats)
+    groups = Scope.objects.in_workspace(workspace_id).filter(key__in=list(by_chat), kind=ScopeKind.CHAT)
+    last_consents = {consent.subject: consent for consent in reversed(consents)}
     return Portrait(
         seen=seen,
         identities=identities,
-        scopes=sorted(found, key=lambda one: (one.is_unused, -one.memories)),
+        scopes=sorted(scopes, key=lambda own: (own.is_unused, -own.memories)),
         first_at=spans["first"] or min((scope.created_at for scope in seen.scopes), default=None),
         profile=list(live.filter(tier=1).order_by("-importance", "-stated_at", "-id")[:PROFILE_LINES]),
         memories=memories,
@@ -271,24 +268,8 @@ def portrait_of(workspace_id: int, seen: Seen) -> Portrait:
         recalls=len(recalls),
         last_recall=RecallTrace.objects.defer("candidates").filter(pk=recalls[0]).first() if recalls else None,
         days=list(days.order_by("-local_date", "-pk")[:SHOWN]),
-        groups=_groups(workspace_id, ids),
-        consents=_states(consents),
+        groups=sorted(((group, by_chat[group.key]) for group in groups), key=lambda pair: -pair[1])[:SHOWN],
+        consents=[ConsentState(subject, last_consents.get(subject)) for subject in ConsentSubject],
         consent_history=consents,
-        waiting=sum(linking.count_left(one) for one in identities if one.unused_key),
+        waiting=sum(linking.count_left(identity) for identity in identities if identity.unused_key),
     )
-
-
-def _groups(workspace_id: int, scopes: Sequence[int]) -> list[tuple[Scope, int]]:
-    """The groups in which a person said something that is remembered of them, with how many memories of the latest."""
-    said = Entry.objects.filter(workspace_id=workspace_id, scope__in=scopes).exclude(chats=[])
-    latest = said.order_by("-created_at", "-id").values_list("chats", flat=True)[:LOOKED_THROUGH]
-    counts = Counter(chat for chats in latest for chat in chats)
-    groups = Scope.objects.in_workspace(workspace_id).filter(key__in=list(counts), kind=ScopeKind.CHAT)
-    return sorted(((scope, counts[scope.key]) for scope in groups), key=lambda one: -one[1])[:SHOWN]
-
-
-def _states(consents: Sequence[Consent]) -> list[ConsentState]:
-    last: dict[str, Consent] = {}
-    for one in consents:
-        last.setdefault(one.subject, one)
-    return [ConsentState(subject, last.get(subject)) for subject in ConsentSubject]

@@ -1,6 +1,7 @@
 """What people do in the admin, noted in the audit log in the transaction that does it."""
 
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from typing import Any
 
 from django.db.models import Model
@@ -30,24 +31,28 @@ def note(
     workspace_id: int | None = None,
     details: Mapping[str, Any] | None = None,
 ) -> None:
-    """Note what the person of a request did: to this row, or to what `about` names. Never with a secret."""
+    """Note what the person of a request did: to this row, or to what `about` names. Never with a secret.
+
+    With the page of the row: its own history says the values, which stand here no second time.
+    """
+    address = ""
+    if row is not None and row.pk is not None:
+        with suppress(NoReverseMatch):
+            address = reverse(f"admin:{row._meta.label_lower.replace('.', '_')}_change", args=[row.pk])
+    if row is not None and not about:
+        is_named = row._meta.label_lower in _NAMED_BY_STAFF
+        about = str(row) if is_named else f"{row._meta.verbose_name} {row.pk}"
     AuditRecord.note(
         event,
         actor=f"user:{request.user.get_username()}",
         at=timezone.now(),
         workspace_id=workspace_id or workspace_of(row),
         user_id=request.user.pk,
-        about=about or _name_of(row),
-        address=_history_of(row),
+        about=about,
+        address=address,
         details={**({"kind": row._meta.label_lower} if row is not None else {}), **(details or {})},
         ip=request.META.get("REMOTE_ADDR") or None,
     )
-
-
-def _name_of(row: Model | None) -> str:
-    if row is None:
-        return ""
-    return str(row) if row._meta.label_lower in _NAMED_BY_STAFF else f"{row._meta.verbose_name} {row.pk}"
 
 
 def workspace_of(row: Any) -> int | None:
@@ -56,17 +61,6 @@ def workspace_of(row: Any) -> int | None:
         return int(row.pk)
     pk = getattr(row, "workspace_id", None)
     return int(pk) if pk is not None else None
-
-
-def _history_of(row: Model | None) -> str:
-    """The page of the row: its own history says the values, which stand here no second time."""
-    if row is None or row.pk is None:
-        return ""
-    label = row._meta.label_lower.replace(".", "_")
-    try:
-        return reverse(f"admin:{label}_change", args=[row.pk])
-    except NoReverseMatch:
-        return ""
 
 
 class Audited:

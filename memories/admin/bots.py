@@ -41,7 +41,7 @@ def grantable_permissions(request: HttpRequest, bot: Bot) -> list[Permission]:
     if workspaces_of(request) is None:
         return list(Permission)
     rights = rights_in(request, bot.workspace_id)
-    return [one for one, right in KEY_NEEDS.items() if right in rights]
+    return [permission for permission, right in KEY_NEEDS.items() if right in rights]
 
 
 class KeyForm(forms.Form):
@@ -65,7 +65,7 @@ class KeyForm(forms.Form):
     def __init__(self, data: Any = None, *, grantable: Sequence[Permission]) -> None:
         super().__init__(data)
         permissions: Any = self.fields["permissions"]
-        permissions.choices = [(one.value, one.label) for one in grantable]
+        permissions.choices = [(permission.value, permission.label) for permission in grantable]
 
     def clean_scope_patterns(self) -> list[str]:
         return [line.strip() for line in self.cleaned_data["scope_patterns"].splitlines() if line.strip()]

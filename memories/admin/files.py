@@ -299,7 +299,19 @@ def page_of(scope: Scope, file: FileCondition, line: int) -> FilePage:
         origins = {}
     shown = [_line(first + n, text, origins) for n, text in enumerate(texts)]
     _add_entries(shown, scope, file.path)
-    _strike(shown, scope, file.path, "\n".join(texts), origins)
+    # What was struck as it was, with the newest entry of its words that can be restored
+    text = "\n".join(texts)
+    struck = [(mark, [block.text for block in markdown.blocks(mark.raw)]) for mark in comments.struck_texts(text)]
+    words = {block for _mark, blocks in struck for block in blocks}
+    here = Entry.objects.in_scope(scope).filter(path=file.path, content__in=words, expired_at__isnull=False)
+    expired = {entry.content: entry for entry in here.order_by("expired_at", "pk")}  # no query where no words are
+    for mark, blocks in struck:
+        begin, end = text.count("\n", 0, mark.start), text.count("\n", 0, mark.end)
+        for line_shown in shown[begin : end + 1]:
+            line_shown.is_struck, line_shown.text, line_shown.level = True, "", 0
+        raw = _line(0, mark.raw, origins)
+        shown[begin].text, shown[begin].stamp = raw.text, raw.stamp
+        shown[begin].struck = next((expired[block] for block in blocks if block in expired), None)
     last = first + len(texts) - 1
     for number in meant_lines(file):
         if first <= number <= last:
@@ -337,23 +349,6 @@ def _add_entries(lines: Sequence[ShownLine], scope: Scope, path: str) -> None:
         signs = len(line.text) - len(line.text.lstrip("#"))
         if not line.is_inside and 0 < signs <= _HEADING_SIGNS and line.text[signs : signs + 1] in ("", " ", "\t"):
             line.level = signs
-
-
-def _strike(lines: Sequence[ShownLine], scope: Scope, path: str, text: str, origins: Mapping[str, Stamp]) -> None:
-    """Show what was struck as it was, with the newest entry of its words that can be restored."""
-    struck = [(mark, [block.text for block in markdown.blocks(mark.raw)]) for mark in comments.struck_texts(text)]
-    if not struck:
-        return
-    words = {block for _mark, blocks in struck for block in blocks}
-    here = Entry.objects.in_scope(scope).filter(path=path, content__in=words, expired_at__isnull=False)
-    expired = {entry.content: entry for entry in here.order_by("expired_at", "pk")}
-    for mark, blocks in struck:
-        begin, end = text.count("\n", 0, mark.start), text.count("\n", 0, mark.end)
-        for line in lines[begin : end + 1]:
-            line.is_struck, line.text, line.level = True, "", 0
-        raw = _line(0, mark.raw, origins)
-        lines[begin].text, lines[begin].stamp = raw.text, raw.stamp
-        lines[begin].struck = next((expired[block] for block in blocks if block in expired), None)
 
 
 SCOPES_SHOWN = 50
@@ -563,10 +558,10 @@ def card_of(entry: Entry) -> FileCard | None:
     first, last = entry.line_from or 1, entry.line_to or 1
     try:
         folder = folder_of(entry.scope)
-        found = folder.found(entry.path)
-        if found is None:
+        file_found = folder.found(entry.path)
+        if file_found is None:
             return FileCard(entry, is_gone=True)
-        if found.size > PARSED_BYTES:
+        if file_found.size > PARSED_BYTES:
             says = "\n".join(disk.read_lines(folder, entry.path, first, last - first + 1)[0])
             return FileCard(entry, entry.line_from, says, entry.content in says)
         file = disk.read(folder, entry.path)

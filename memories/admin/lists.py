@@ -3,6 +3,7 @@
 import csv
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 from io import StringIO
@@ -247,38 +248,25 @@ def search(rows: QuerySet[Any], query: str, index: WordIndex = ENTRIES) -> Query
     in the index; that reads the texts, after the index has narrowed them down.
     """
     query = query.strip()
-    if (by_id := _by_id(query)) is not None:
-        return rows.filter(by_id)
+    if len(query) >= 32:
+        with suppress(ValueError):  # words
+            return rows.filter(uid=UUID(query))
     characters = {char for char in text.shingles(query) if index.has_characters and char in text.characters(char)}
     words = {word for word in text.shingles(query) if _is_indexed(word)}
     terms = {term for word in words for term in _terms_of(word)} | {text.dimension_of(char) for char in characters}
     if terms:
-        few = _with_terms(sorted(terms), index)
-        rows = rows.filter(pk__in=few) if few is not None else rows.filter(terms__contains=sorted(terms))
+        # The rows with all these terms in the workspaces of the request; the many are soon found among the newest
+        pks: list[int] | None = None
+        if row_level_security.is_inside():
+            with connection.cursor() as cursor:
+                cursor.execute(f"SELECT {index.function}(%s, %s)", [sorted(terms), FEW + 1])  # noqa: S608 (a name of ours)
+                pks = cursor.fetchone()[0]
+        is_few = pks is not None and len(pks) <= FEW
+        rows = rows.filter(pk__in=pks) if is_few else rows.filter(terms__contains=sorted(terms))
     loose = [word for word in text.normalise(query).split() if not _is_indexed(word) and word not in characters]
     for phrase in [*_QUOTED.findall(query), *loose]:
         rows = rows.filter(**{f"{index.column}__icontains": phrase.replace("\0", "")})
     return rows
-
-
-def _with_terms(terms: list[int], index: WordIndex) -> list[int] | None:
-    """The rows with all these terms in the workspaces of the request; None where they are many, or it has none.
-
-    The many are soon found among the newest.
-    """
-    if not row_level_security.is_inside():
-        return None
-    with connection.cursor() as cursor:
-        cursor.execute(f"SELECT {index.function}(%s, %s)", [terms, FEW + 1])  # noqa: S608 (a name of ours)
-        pks: list[int] = cursor.fetchone()[0]
-    return pks if len(pks) <= FEW else None
-
-
-def _by_id(query: str) -> Q | None:
-    try:
-        return Q(uid=UUID(query)) if len(query) >= 32 else None
-    except ValueError:
-        return None
 
 
 def _terms_of(shingle: str) -> set[int]:

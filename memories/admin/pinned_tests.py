@@ -91,29 +91,26 @@ class PinnedTestAdmin(RestrictedAdmin):
     def page_context(self, request: HttpRequest, row: PinnedTest) -> dict[str, Any]:
         named = [*row.must_entries, *row.must_not_entries]
         entries = Entry.objects.filter(workspace_id=row.workspace_id).in_bulk(named)
+        # What stood on the page it was made from, in its order and words; and whether it says something else today
+        rows = row.answer or []
+        answered = Entry.objects.filter(workspace_id=row.workspace_id).in_bulk([pk for pk, _version in rows])
+        points = [PointInHistory(pk, version, row.created_at) for pk, version in rows if pk in answered]
+        contents = contents_at(Entry, row.workspace_id, points)
+        words = {
+            point.row_id: answered[point.row_id].content if text is None else text
+            for point, (_version, text, _since) in zip(points, contents, strict=True)
+        }
+        answer = [
+            (entry, words[pk], words[pk] != entry.content) if (entry := answered.get(pk)) else (None, "", False)
+            for pk, _version in rows
+        ]
         bad: dict[Any, Any] = {about: PROBLEMS.get(code, code) for code, about in row.problems}
         return {
             "test": row,
-            "answer": None if row.answer is None else _answer(row),
+            "answer": None if row.answer is None else answer,
             "must": [(entries.get(pk), bad.get(pk)) for pk in row.must_entries],
             "must_not": [(entries.get(pk), bad.get(pk)) for pk in row.must_not_entries],
             "must_words": [(words, bad.get(words)) for words in row.must_words],
             "must_not_words": [(words, bad.get(words)) for words in row.must_not_words],
             "others": [PROBLEMS[code] for code, _about in row.problems if code in (pinned.NO_SCOPE, pinned.DEGRADED)],
         }
-
-
-def _answer(test: PinnedTest) -> list[tuple[Entry | None, str, bool]]:
-    """What stood on the page it was made from, in its order and words; and whether it says something else today."""
-    rows = test.answer or []
-    entries = Entry.objects.filter(workspace_id=test.workspace_id).in_bulk([pk for pk, _version in rows])
-    points = [PointInHistory(pk, version, test.created_at) for pk, version in rows if pk in entries]
-    contents = contents_at(Entry, test.workspace_id, points)
-    words = {
-        point.row_id: entries[point.row_id].content if text is None else text
-        for point, (_version, text, _since) in zip(points, contents, strict=True)
-    }
-    return [
-        (entry, words[pk], words[pk] != entry.content) if (entry := entries.get(pk)) else (None, "", False)
-        for pk, _version in rows
-    ]

@@ -1,10 +1,11 @@
 """Policies: what holds in a workspace, a preview of other numbers before they are saved, and every version (F2)."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 from hashlib import sha256
+from itertools import groupby
 from typing import Any
 from uuid import uuid4
 
@@ -75,7 +76,8 @@ def versions_of(workspace_id: int) -> list[Version]:
     rows: _Rows = {row["id"]: {**row} for row in Policy.objects.filter(workspace_id=workspace_id).values()}
     versions: list[Version] = []
     after = _values(rows)
-    for group in _groups(changes[:CHANGES_READ]):
+    for _run, saved in groupby(changes[:CHANGES_READ], key=lambda change: change.run or change.pk):
+        group = list(saved)  # together, by their run; others are alone
         # What was changed without a reason may still carry that of an earlier save
         first = group[0]
         row = first.old if first.op == Operation.DELETE else rows.get(first.row_id, {})
@@ -101,17 +103,6 @@ def versions_of(workspace_id: int) -> list[Version]:
         )
         after = before
     return versions
-
-
-def _groups(changes: Sequence[Change] | Any) -> list[list[Change]]:
-    """Changes that were saved together, by their run; others are alone."""
-    groups: list[list[Change]] = []
-    for change in changes:
-        if groups and change.run and groups[-1][0].run == change.run:
-            groups[-1].append(change)
-        else:
-            groups.append([change])
-    return groups
 
 
 def _values(rows: _Rows) -> Values:

@@ -284,28 +284,25 @@ class NumbersForm(forms.Form):
         super().__init__(data)
         self.kind, self.numbers, self.given = kind, list(numbers_of(kind)), dict(values)
         for number in self.numbers:
-            self._add(number)
-
-    def _add(self, number: Number) -> None:
-        value = self.given.get(number.subject)
-        is_unlimited = number.may_be_unlimited and number.subject in self.given and value is None
-        kind: Any = forms.IntegerField if number.is_whole else forms.FloatField
-        shown = int(value) if number.is_whole and value is not None else value
-        hint = number.unlimited_label if number.default is None else f"{number.default:g}"
-        attrs = {"type": "number", "step": number.step, "inputmode": "decimal", "placeholder": hint}
-        attrs |= {"aria-label": number.label}
-        self.fields[number.field] = kind(
-            label=number.label,
-            required=False,
-            min_value=number.least,
-            max_value=number.most,
-            initial=f"{shown:g}" if shown is not None else None,
-            widget=UnfoldAdminTextInputWidget(attrs=attrs | {"min": number.least, "max": number.most or ""}),
-        )
-        if number.may_be_unlimited:
-            label, field = number.unlimited_label, forms.BooleanField(required=False, initial=is_unlimited)
-            field.label = label
-            self.fields[unlimited_field(number)] = field
+            value = self.given.get(number.subject)
+            is_unlimited = number.may_be_unlimited and number.subject in self.given and value is None
+            field_class: Any = forms.IntegerField if number.is_whole else forms.FloatField
+            shown = int(value) if number.is_whole and value is not None else value
+            hint = number.unlimited_label if number.default is None else f"{number.default:g}"
+            attrs = {"type": "number", "step": number.step, "inputmode": "decimal", "placeholder": hint}
+            attrs |= {"aria-label": number.label, "min": number.least, "max": number.most or ""}
+            self.fields[number.field] = field_class(
+                label=number.label,
+                required=False,
+                min_value=number.least,
+                max_value=number.most,
+                initial=f"{shown:g}" if shown is not None else None,
+                widget=UnfoldAdminTextInputWidget(attrs=attrs),
+            )
+            if number.may_be_unlimited:
+                unlimited = forms.BooleanField(required=False, initial=is_unlimited)
+                unlimited.label = number.unlimited_label
+                self.fields[unlimited_field(number)] = unlimited
 
     def clean(self) -> dict[str, Any]:
         data = super().clean() or self.cleaned_data

@@ -51,9 +51,9 @@ def listing(request: HttpRequest) -> HttpResponse:
     for batch in of_scopes.order_by("-created_at", "-pk")[: LISTED * 4]:
         runs.setdefault(batch.run, batch)
     shown = list(runs.values())[:LISTED]
-    counted = in_workspaces(Suppression.objects.filter(quarantine__in=[one.run for one in shown]), seen).order_by()
+    counted = in_workspaces(Suppression.objects.filter(quarantine__in=[row.run for row in shown]), seen).order_by()
     waiting = dict(counted.values_list("quarantine").annotate(n=Count("pk", filter=_WAITS)))
-    rows = [(one, actor_label(one.actor), waiting.get(one.run, 0), _url(one.run)) for one in shown]
+    rows = [(row, actor_label(row.actor), waiting.get(row.run, 0), _url(row.run)) for row in shown]
     return own_page(
         request,
         "admin/memories/quarantine/list.html",
@@ -138,7 +138,10 @@ MUCH = 0.2
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def begin(request: HttpRequest) -> HttpResponse:
-    """What the address names: an entry, what a batch wrote, the lines of a file, or what a bot wrote in a time."""
+    """What the address names: an entry, what a batch wrote, the lines of a file, or what a bot wrote in a time.
+
+    Of a bot first which time, then what rests on it.
+    """
     asked = request.GET
     if "entry" in asked:
         entry = _row(request, Entry.objects.select_related("scope"), asked["entry"])
@@ -153,7 +156,18 @@ def begin(request: HttpRequest) -> HttpResponse:
         scope, path = _row(request, Scope.objects.all(), asked["scope"]), asked.get("path", "")
         about = gettext("The file %(path)s") % {"path": path}
         return ask(request, quarantine.suspect_file(scope, path, about), file_url(scope.pk, path))
-    return _of_bot(request, asked.get("bot", ""))
+    seen = workspaces_of(request, Right.CURATE)
+    bots: Any = in_workspaces(Bot.objects.select_related("workspace").order_by("workspace__name", "name"), seen)
+    form = _BotForm(asked if "since" in asked else None, bots)
+    if form.is_valid():
+        bot, since, until = (form.cleaned_data[name] for name in ("bot", "since", "until"))
+        first, last = (timezone.localtime(at).strftime("%Y-%m-%d %H:%M") for at in (since, until))
+        about = gettext("The bot %(bot)s, %(since)s to %(until)s") % {"bot": bot, "since": first, "until": last}
+        return ask(request, quarantine.suspect_bot(bot, since, until, about), reverse("quarantine_new"))
+    if not form.is_bound and asked.get("bot"):
+        form.initial["bot"] = _row(request, bots, asked["bot"]).pk
+    context = {"title": gettext("What a bot wrote in a time"), "form": form, "back": reverse("quarantine")}
+    return own_page(request, "admin/memories/quarantine/bot.html", context)
 
 
 def _question(asked: Asked) -> Question:
@@ -226,19 +240,3 @@ class _BotForm(forms.Form):
         if data.get("since") and data.get("until") and data["since"] >= data["until"]:
             self.add_error("until", _("It ends before it begins."))
         return data
-
-
-def _of_bot(request: HttpRequest, number: str) -> HttpResponse:
-    """First which time, then what rests on it."""
-    seen = workspaces_of(request, Right.CURATE)
-    bots: Any = in_workspaces(Bot.objects.select_related("workspace").order_by("workspace__name", "name"), seen)
-    form = _BotForm(request.GET if "since" in request.GET else None, bots)
-    if form.is_valid():
-        bot, since, until = (form.cleaned_data[name] for name in ("bot", "since", "until"))
-        first, last = (timezone.localtime(at).strftime("%Y-%m-%d %H:%M") for at in (since, until))
-        about = gettext("The bot %(bot)s, %(since)s to %(until)s") % {"bot": bot, "since": first, "until": last}
-        return ask(request, quarantine.suspect_bot(bot, since, until, about), reverse("quarantine_new"))
-    if not form.is_bound and number:
-        form.initial["bot"] = _row(request, bots, number).pk
-    context = {"title": gettext("What a bot wrote in a time"), "form": form, "back": reverse("quarantine")}
-    return own_page(request, "admin/memories/quarantine/bot.html", context)

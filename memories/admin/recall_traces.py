@@ -225,7 +225,7 @@ def _value_label(value: Any, words: Mapping[str, Any]) -> str:
     if isinstance(value, float):
         return f"{value:.2f}"
     if isinstance(value, list):
-        return ", ".join(_value_label(one, words) for one in value)
+        return ", ".join(_value_label(item, words) for item in value)
     if isinstance(value, dict):
         return ", ".join(f"{name} = {_value_label(inner, words)}" for name, inner in value.items())
     return str(words.get(value, value))
@@ -355,6 +355,8 @@ def trace_context(trace: RecallTrace) -> dict[str, Any]:
     """The context of the page of a trace."""
     lines, events, cached = candidate_rows(trace), event_rows(trace), trace.evidence.get("cached_from")
     here = RecallTrace.objects.filter(workspace_id=trace.workspace_id)
+    # In the order they were taken, then those of other versions
+    steps = [name for name in [*STEPS, *(trace.timings.keys() - STEPS)] if name in trace.timings and name != "total"]
     return {
         "trace": trace,
         "lines": lines,
@@ -368,21 +370,11 @@ def trace_context(trace: RecallTrace) -> dict[str, Any]:
         "highest_event": max((line.event.score for line in events), default=0.0) or 1.0,
         "is_reranked": any(line.line.rerank for line in lines),
         "weights": traces.weights_of(trace.candidates),
-        "steps": _steps(trace),
+        "steps": [(STEPS.get(name, name), trace.timings[name]) for name in steps],
         "cached_from": here.filter(uid=cached).first() if cached else None,
         "is_purged": trace.is_purged,
         "scopes": Scope.objects.filter(pk__in=trace.scopes, workspace_id=trace.workspace_id),
     }
-
-
-def _steps(trace: RecallTrace) -> list[tuple[Any, float]]:
-    """The steps in the order they were taken, then those of other versions."""
-    took = trace.timings
-    return [
-        (STEPS.get(name, name), took[name])
-        for name in [*STEPS, *(took.keys() - STEPS)]
-        if name in took.keys() - {"total"}
-    ]
 
 
 def replay_context(trace: RecallTrace, *, now: datetime) -> dict[str, Any]:

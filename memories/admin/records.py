@@ -107,7 +107,10 @@ class AuditLog(RestrictedAdmin):
     @display(description=_("about"))
     def thing(self, record: AuditRecord) -> str:
         """What it is about, as a link to the page where its own history stands."""
-        kind = _kind_of(record)
+        try:
+            kind = str(apps.get_model(record.details["kind"])._meta.verbose_name)
+        except (KeyError, LookupError, ValueError):
+            kind = ""
         name = " ".join(part for part in (kind, record.about) if part) or "—"
         if not record.address:
             return name
@@ -115,24 +118,12 @@ class AuditLog(RestrictedAdmin):
 
     @display(description=_("details"))
     def more(self, record: AuditRecord) -> str:
-        return _details_of(record) or "—"
-
-
-def _kind_of(record: AuditRecord) -> str:
-    try:
-        return str(apps.get_model(record.details["kind"])._meta.verbose_name)
-    except (KeyError, LookupError, ValueError):
-        return ""
-
-
-def _details_of(record: AuditRecord) -> str:
-    """What was written down, in words."""
-    if changes := record.details.get("changes"):
-        return LogEntry(change_message=json.dumps(changes)).get_change_message()
-    if text := record.details.get("text"):
-        return str(text)
-    rest = {name: value for name, value in record.details.items() if name not in ("kind", "what", "run")}
-    return ", ".join(f"{name}: {value}" for name, value in rest.items())
+        if changes := record.details.get("changes"):
+            return LogEntry(change_message=json.dumps(changes)).get_change_message() or "—"
+        if text := record.details.get("text"):
+            return str(text)
+        rest = {name: value for name, value in record.details.items() if name not in ("kind", "what", "run")}
+        return ", ".join(f"{name}: {value}" for name, value in rest.items()) or "—"
 
 
 def _record(row: AuditRecord) -> dict[str, Any]:

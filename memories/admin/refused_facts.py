@@ -65,10 +65,10 @@ class ModelFigures:
 
 def figures_of_models(seen: frozenset[int] | None, now: datetime) -> list[ModelFigures]:
     """The models of the last thirty days in these workspaces (None: all), those that offered most first."""
-    found: dict[str, ModelFigures] = {}
+    by_model: dict[str, ModelFigures] = {}
 
     def of(model: str) -> ModelFigures:
-        return found.setdefault(model, ModelFigures(model))
+        return by_model.setdefault(model, ModelFigures(model))
 
     since = now - MONTH
     refused = in_workspaces(RefusedFact.objects.order_by(), seen).filter(created_at__gt=since)
@@ -85,7 +85,7 @@ def figures_of_models(seen: frozenset[int] | None, now: datetime) -> list[ModelF
     gone = made.filter(batch__state=BatchState.UNDONE) | made.filter(taken_out)
     for model, count in gone.values_list("batch__cost__model").annotate(n=Count("*")):
         of(model).taken_back += count
-    return sorted(found.values(), key=lambda one: (-one.offered, one.model))[:_MOST_SHOWN]
+    return sorted(by_model.values(), key=lambda figures: (-figures.offered, figures.model))[:_MOST_SHOWN]
 
 
 def _batches(seen: frozenset[int] | None, since: datetime) -> QuerySet[Batch]:

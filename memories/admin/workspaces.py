@@ -53,7 +53,7 @@ class InviteForm(forms.Form):
         where.empty_label = None
         rights = frozenset[Right]().union(*(rights_in(request, row.pk) for row in where.queryset))
         role: Any = self.fields["role"]
-        role.choices = [(one.value, one.label) for one in roles_within(rights)]
+        role.choices = [(role_within.value, role_within.label) for role_within in roles_within(rights)]
 
     def clean(self) -> dict[str, Any]:
         """Nobody invites to more than they hold there."""

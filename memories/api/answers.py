@@ -42,8 +42,8 @@ def _reader(
         case []:
             return names, lambda row: (), blank
         case [source]:
-            one = attrgetter(source)
-            return names, lambda row: (one(row),), blank
+            value_of = attrgetter(source)
+            return names, lambda row: (value_of(row),), blank
     return names, attrgetter(*sources), blank
 
 

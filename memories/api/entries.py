@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from typing import Any, ClassVar
 from uuid import UUID
 
-from django.db.models import Q, QuerySet
+from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 from rest_framework import serializers
 from rest_framework.response import Response
@@ -34,7 +34,6 @@ from memories.lifecycle import expiry
 from memories.models import Batch, Entry, EntryAccess, Link, Policy
 from memories.models.policy import Policies
 from memories.models.state import State, in_state, state_of
-from memories.tenancy.access import Caller
 from memories.visibility import entry_for, reached_chats, visible_entries
 
 
@@ -237,29 +236,25 @@ class EntryListView(Call):
     )
     def get(self) -> Response:
         policies = Policy.objects.of(self.caller.workspace_id)
-        entries = _filtered(self, policies)
+        query = self.query
+        entries = visible_entries(self.caller, query.get("scope"))
+        if "type" in query:
+            entries = entries.filter(type=query["type"])
+        if "state" in query:
+            entries = entries.filter(in_state(query["state"], policies.over(self.now)))
+        if "due" in query:
+            entries = entries.filter(expiry.due(query["due"], self.now, policies.over))
+        for word in query.get("q", "").split():
+            entries = entries.filter(content__icontains=word)
+        for name, value in query["slot"].items():
+            if name in COLUMN_SLOTS or name in ("type", "source"):
+                entries = entries.filter(**{name: value})
+            elif name == "scope":
+                entries = entries.filter(scope__kind=value)
+            else:
+                entries = entries.filter(slots__name=name, slots__value=value)
+        entries = entries.select_related("scope").prefetch_related("slots")
         return paginated(self, entries, lambda rows: entry_answers(rows, policies, self.now))
-
-
-def _filtered(call: Call, policies: Policies) -> QuerySet[Entry]:
-    query = call.query
-    entries = visible_entries(call.caller, query.get("scope"))
-    if "type" in query:
-        entries = entries.filter(type=query["type"])
-    if "state" in query:
-        entries = entries.filter(in_state(query["state"], policies.over(call.now)))
-    if "due" in query:
-        entries = entries.filter(expiry.due(query["due"], call.now, policies.over))
-    for word in query.get("q", "").split():
-        entries = entries.filter(content__icontains=word)
-    for name, value in query["slot"].items():
-        if name in COLUMN_SLOTS or name in ("type", "source"):
-            entries = entries.filter(**{name: value})
-        elif name == "scope":
-            entries = entries.filter(scope__kind=value)
-        else:
-            entries = entries.filter(slots__name=name, slots__value=value)
-    return entries.select_related("scope").prefetch_related("slots")
 
 
 #: Relatives listed, newest first; more than these no batch names.
@@ -461,33 +456,30 @@ class EntryHistoryView(Call):
         steps = history.history_of(entry_for(self.caller, uid))
         end = min(self.query.get("cursor", len(steps)), len(steps))
         begin = max(end - self.query["limit"], 0)
-        answers = _answers(steps[begin:end][::-1], self.caller)
+        shown = steps[begin:end][::-1]
+        # The ids clients know of the batches, and of the entries that took the place of this one
+        workspace_id = self.caller.workspace_id
+        pks = {step.batch_id for step in shown if step.batch_id}
+        batches = dict(Batch.objects.filter(workspace_id=workspace_id, pk__in=pks).values_list("pk", "uid"))
+        newer = {pk for step in shown for pk in step.columns.get("superseded_by", ()) if pk}
+        rows = Entry.objects.filter(workspace_id=workspace_id, pk__in=newer).values_list("pk", "uid")
+        successors = {pk: str(uid) for pk, uid in rows}
+        answers = []
+        for step in shown:
+            changes = []
+            for name, (old, new) in step.columns.items():
+                if name == "superseded_by":
+                    old, new = (value and successors.get(value) for value in (old, new))
+                elif name == "chats":
+                    old, new = (value and reached_chats(self.caller, value) for value in (old, new))
+                words = {"diff": step.wording} if name == "content" and step.wording else {}
+                changes.append(ColumnChange.of(column=name, old=old, new=new, **words))
+            answer = RevisionAnswer.of(
+                step,
+                operation=_OPERATIONS[step.operation],
+                batch=batches.get(step.batch_id) if step.batch_id else None,
+                changes=changes,
+                slots=slot_changes(step.slots),
+            )
+            answers.append(answer)
         return Response(page_answer(self, answers, str(begin) if begin else None))
-
-
-def _answers(steps: list[history.Revision], caller: Caller) -> list[dict[str, Any]]:
-    # The ids clients know of the batches, and of the entries that took the place of this one
-    pks = {step.batch_id for step in steps if step.batch_id}
-    batches = dict(Batch.objects.filter(workspace_id=caller.workspace_id, pk__in=pks).values_list("pk", "uid"))
-    newer = {pk for step in steps for pk in step.columns.get("superseded_by", ()) if pk}
-    rows = Entry.objects.filter(workspace_id=caller.workspace_id, pk__in=newer).values_list("pk", "uid")
-    successors = {pk: str(uid) for pk, uid in rows}
-    answers = []
-    for step in steps:
-        changes = []
-        for name, (old, new) in step.columns.items():
-            if name == "superseded_by":
-                old, new = (value and successors.get(value) for value in (old, new))
-            elif name == "chats":
-                old, new = (value and reached_chats(caller, value) for value in (old, new))
-            words = {"diff": step.wording} if name == "content" and step.wording else {}
-            changes.append(ColumnChange.of(column=name, old=old, new=new, **words))
-        answer = RevisionAnswer.of(
-            step,
-            operation=_OPERATIONS[step.operation],
-            batch=batches.get(step.batch_id) if step.batch_id else None,
-            changes=changes,
-            slots=slot_changes(step.slots),
-        )
-        answers.append(answer)
-    return answers

@@ -191,7 +191,29 @@ class RecallTraceView(Call):
         trace = trace_for(self.caller, uid)
         if trace is None:
             raise NotFound
-        return Response(_trace_answer(trace))
+        lines = traces.records_of(trace.candidates)
+        # The entries a trace names, as far as they still are in the scopes that were searched
+        pks = {*(line.entry for line in lines), *trace.served, *(trace.used or ()), *(trace.overlap or ())}
+        here = Entry.objects.filter(workspace_id=trace.workspace_id, scope__in=trace.scopes)
+        entries = here.select_related("scope").prefetch_related("slots").in_bulk(pks)
+        evidence = {name: value for name, value in trace.evidence.items() if name != "events"}
+        bot = Bot.objects.filter(workspace_id=trace.workspace_id, pk=trace.bot_id or 0).first()
+        answer = RecallTraceAnswer.of(
+            trace,
+            bot=bot and bot.name,
+            scopes=scope_keys_of(trace),
+            mode=trace.query.get("mode", "hybrid"),
+            asked={name: value for name, value in trace.query.items() if name not in ("mode", "heard", "asker")},
+            cached_from=evidence.pop("cached_from", None),
+            evidence=evidence,
+            **_candidates(trace, lines, entries),
+            events=[EventOfTrace.of(event) for event in traces.events_of(trace)],
+            sampled=trace.candidates is not None,
+            weights=traces.weights_of(trace.candidates),
+            used=_uids(trace.used, entries),
+            pointed_to=_uids(trace.overlap, entries),
+        )
+        return Response(answer)
 
 
 class FeedbackView(Call):
@@ -205,31 +227,6 @@ class FeedbackView(Call):
         used = list(dict.fromkeys(self.body["used"]))
         traces.record_feedback(trace, used, self.body["note"])
         return Response(FeedbackAnswer.of(trace, used=used))
-
-
-def _trace_answer(trace: RecallTrace) -> dict[str, Any]:
-    lines = traces.records_of(trace.candidates)
-    # The entries a trace names, as far as they still are in the scopes that were searched
-    pks = {*(line.entry for line in lines), *trace.served, *(trace.used or ()), *(trace.overlap or ())}
-    here = Entry.objects.filter(workspace_id=trace.workspace_id, scope__in=trace.scopes)
-    entries = here.select_related("scope").prefetch_related("slots").in_bulk(pks)
-    evidence = {name: value for name, value in trace.evidence.items() if name != "events"}
-    bot = Bot.objects.filter(workspace_id=trace.workspace_id, pk=trace.bot_id or 0).first()
-    return RecallTraceAnswer.of(
-        trace,
-        bot=bot and bot.name,
-        scopes=scope_keys_of(trace),
-        mode=trace.query.get("mode", "hybrid"),
-        asked={name: value for name, value in trace.query.items() if name not in ("mode", "heard", "asker")},
-        cached_from=evidence.pop("cached_from", None),
-        evidence=evidence,
-        **_candidates(trace, lines, entries),
-        events=[EventOfTrace.of(event) for event in traces.events_of(trace)],
-        sampled=trace.candidates is not None,
-        weights=traces.weights_of(trace.candidates),
-        used=_uids(trace.used, entries),
-        pointed_to=_uids(trace.overlap, entries),
-    )
 
 
 def _candidates(trace: RecallTrace, lines: Sequence[CandidateRecord], entries: dict[int, Entry]) -> dict[str, Any]:

@@ -94,7 +94,14 @@ class CallSchema(AutoSchema):
         """Beside a field's own validators, what reading it strictly asks of it."""
         super()._insert_field_validators(field, schema)  # type: ignore[no-untyped-call]
         if isinstance(field, serializers.CharField) and isinstance(field.root, StrictSerializer):
-            schema.update(_of_text(field))
+            # No NUL; something in it, but where it may be empty; where it keeps to a pattern of its own, that pattern
+            is_needed = not field.allow_blank
+            some = r"^[^\u0000]*[^\u0000\s][^\u0000]*$" if is_needed and field.trim_whitespace else r"^[^\u0000]*$"
+            schema["pattern"] = getattr(field, "pattern", some)
+            if is_needed:
+                schema["minLength"] = 1
+            if isinstance(field, LongText):
+                schema["maxLength"] = conf.TURN_MAX_BYTES
             if isinstance(field, OpenChoice):  # the open list is one of the two, so that generators try both
                 text = {"type": "string"}
                 schema["anyOf"] = [text | {"enum": list(field.words)}, text | {"minLength": 1}]
@@ -108,17 +115,6 @@ class CallSchema(AutoSchema):
             shape = self._get_response_for_code(ErrorAnswer, code, direction=direction)  # type: ignore[no-untyped-call]
             bodies.setdefault(code, shape)
         return bodies
-
-
-def _of_text(field: serializers.CharField) -> dict[str, Any]:
-    """No NUL; something in it, but where it may be empty; where it keeps to a pattern of its own, that pattern."""
-    is_needed = not field.allow_blank
-    some = r"^[^\u0000]*[^\u0000\s][^\u0000]*$" if is_needed and field.trim_whitespace else r"^[^\u0000]*$"
-    return {
-        "pattern": getattr(field, "pattern", some),
-        **({"minLength": 1} if is_needed else {}),
-        **({"maxLength": conf.TURN_MAX_BYTES} if isinstance(field, LongText) else {}),
-    }
 
 
 @cache
@@ -135,7 +131,7 @@ def json_schema(answer: type[serializers.Serializer[Any]]) -> dict[str, Any]:
 def _plain(part: Any) -> Any:
     """OpenAPI 3.0 has words of its own for null, and another place for what is referred to."""
     if isinstance(part, list):
-        return [_plain(one) for one in part]
+        return [_plain(item) for item in part]
     if not isinstance(part, dict):
         return part
     plain = {name: _plain(value) for name, value in part.items() if name not in ("nullable", "x-spec-enum-id")}

@@ -71,10 +71,10 @@ def remove_steps(batch: Batch, positions: Iterable[int]) -> list[int]:
         wanted = set(positions)
         resting = replaced_by_rows(changes, sorted(wanted)).values_list("position", flat=True)
         removed = changes.filter(position__in=wanted.union(resting))
-        found = sorted(removed.values_list("position", flat=True))
+        positions = sorted(removed.values_list("position", flat=True))
         removed.update(state=ChangeState.LEFT, note=SkipReason.REMOVED)
         _count_planned(batch)
-    return found
+    return positions
 
 
 def put_back_steps(batch: Batch, positions: Iterable[int]) -> int:
@@ -158,7 +158,31 @@ class OverruledReplacements:
     """What people would not have take the place of some entries, read once for all of them."""
 
     def __init__(self, scope: Scope, entries: Collection[int]) -> None:
-        self._words = _overruled_successors(scope, entries) if entries else {}
+        self._words: defaultdict[int, list[str]] = defaultdict(list)
+        if not entries:
+            return
+        # By entry, the words of what people would not have take its place: stored, or created by a row of a plan
+        rows = BatchChange.objects.filter(BY_PEOPLE, workspace_id=scope.workspace_id, entry__in=list(entries))
+        steps = [
+            (change, step)
+            for change in rows.filter(batch__scope=scope)
+            if isinstance(step := step_of(change), ReplaceStep) and change.entry_id
+        ]
+        stored = Entry.objects.in_scope(scope).in_bulk({step.into.entry for _row, step in steps if step.into.entry})
+        places = {(change.batch_id, step.into.position) for change, step in steps if step.into.position}
+        created: dict[tuple[int, int | None], str] = {}
+        if places:
+            makers = BatchChange.objects.filter(
+                batch__in={batch for batch, _position in places}, position__in={position for _batch, position in places}
+            )
+            for maker in makers:
+                if isinstance(step := step_of(maker), CreateStep):
+                    created[maker.batch_id, maker.position] = step.draft.content
+        for change, step in steps:
+            if entry := stored.get(step.into.entry or 0):
+                self._words[change.entry_id or 0].append(entry.content)
+            elif content := created.get((change.batch_id, step.into.position or 0)):
+                self._words[change.entry_id or 0].append(content)
 
     def forbid(self, entry: int, content: str) -> bool:
         """Whether people decided against these words in place of an entry, or against words that say the same."""
@@ -166,33 +190,6 @@ class OverruledReplacements:
             compare(refused, content, threshold=conf.DEDUPE_THRESHOLD)[0] in (Likeness.SAME, Likeness.ALIKE)
             for refused in self._words.get(entry, ())
         )
-
-
-def _overruled_successors(scope: Scope, entries: Collection[int]) -> dict[int, list[str]]:
-    """By entry, the words of what people would not have take its place: stored, or created by a row of a plan."""
-    rows = BatchChange.objects.filter(BY_PEOPLE, workspace_id=scope.workspace_id, entry__in=list(entries))
-    steps = [
-        (change, step)
-        for change in rows.filter(batch__scope=scope)
-        if isinstance(step := step_of(change), ReplaceStep) and change.entry_id
-    ]
-    stored = Entry.objects.in_scope(scope).in_bulk({step.into.entry for _row, step in steps if step.into.entry})
-    places = {(change.batch_id, step.into.position) for change, step in steps if step.into.position}
-    created: dict[tuple[int, int | None], str] = {}
-    if places:
-        makers = BatchChange.objects.filter(
-            batch__in={batch for batch, _position in places}, position__in={position for _batch, position in places}
-        )
-        for maker in makers:
-            if isinstance(step := step_of(maker), CreateStep):
-                created[maker.batch_id, maker.position] = step.draft.content
-    words: defaultdict[int, list[str]] = defaultdict(list)
-    for change, step in steps:
-        if entry := stored.get(step.into.entry or 0):
-            words[change.entry_id or 0].append(entry.content)
-        elif content := created.get((change.batch_id, step.into.position or 0)):
-            words[change.entry_id or 0].append(content)
-    return words
 
 
 #: Proposals that are ranked, and rows looked at of each: whatever waits, a page costs no more.

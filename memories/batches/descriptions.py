@@ -193,7 +193,7 @@ def _describe_successors(batch: Batch, rows: Iterable[Description]) -> None:
     replaced = [(row, row.step.into) for row in rows if isinstance(row.step, steps.ReplaceStep)]
     ids = {into.entry for _row, into in replaced if into.entry}
     positions = {into.position for _row, into in replaced if into.position}
-    found = Entry.objects.filter(workspace_id=batch.workspace_id).in_bulk(ids) if ids else {}
+    stored = Entry.objects.filter(workspace_id=batch.workspace_id).in_bulk(ids) if ids else {}
     makers = BatchChange.objects.filter(batch=batch, position__in=positions).select_related("entry")
     by_position = {maker.position: maker for maker in makers} if positions else {}
     for row, into in replaced:
@@ -202,5 +202,5 @@ def _describe_successors(batch: Batch, rows: Iterable[Description]) -> None:
             row.into_position, row.into = maker.position, maker.entry
             row.into_content = step.draft.content if isinstance(step, steps.CreateStep) else ""
         else:
-            row.into = found.get(into.entry or 0)
+            row.into = stored.get(into.entry or 0)
             row.into_content = row.into.content if row.into else ""

@@ -76,42 +76,28 @@ def violations(batch: Batch, *, unreadable: str = "") -> list[dict[str, Any]]:
     changes = BatchChange.objects.filter(batch=batch)
     if pinned := changes.filter(entry__pinned=True).count():
         reasons.append({"code": HoldReason.PINNED, "pinned": pinned})
-    return reasons + _too_many(batch)
+    # Whether it retires too large a share of its types in the scope: alone, or with recent ones of machines
+    types = _query(_TYPES, batch)
+    retired = int(_query(_PLANNED + _UNNAMED, batch)) if types else 0
+    if not retired:
+        return reasons
+    live = Entry.objects.live().filter(scope=batch.scope, workspace_id=batch.workspace_id, type__in=types).count()
+    if _is_above(retired, live, conf.SAFETY_LIMIT_SHARE):
+        percent = round(conf.SAFETY_LIMIT_SHARE * 100)
+        return [*reasons, {"code": HoldReason.SHARE, "retired": retired, "live": live, "percent": percent}]
+    verbs = [*RETIRING, BatchVerb.MERGE]  # what was merged is retired when what it became is
+    since = batch.created_at - conf.SAFETY_LIMIT_WINDOW
+    before = int(_query(_RECENT + _UNNAMED, batch, verbs=verbs, types=types, since=since)) if batch.is_summed else 0
+    if before and _is_above(retired + before, live + before, conf.SAFETY_LIMIT_WINDOW_SHARE):
+        percent = round(conf.SAFETY_LIMIT_WINDOW_SHARE * 100)
+        figures = {"retired": retired + before, "live": live + before, "percent": percent}
+        reasons.append({"code": HoldReason.DRAINED, **figures, "days": conf.SAFETY_LIMIT_WINDOW.days})
+    return reasons
 
 
 def approval_reasons(batch: Batch) -> list[str]:
     """The reasons in words, in the reader's language."""
     return [str(HoldReason(reason["code"]).label) % reason for reason in batch.held_because]
-
-
-def _too_many(batch: Batch) -> list[dict[str, Any]]:
-    """Whether a batch retires too large a share of its types in the scope: alone, or with recent ones of machines."""
-    types = _query(_TYPES, batch)
-    retired = int(_query(_PLANNED + _UNNAMED, batch)) if types else 0
-    if not retired:
-        return []
-    entries = Entry.objects.live().filter(scope=batch.scope, workspace_id=batch.workspace_id)
-    live = entries.filter(type__in=types).count()
-    if _is_above(retired, live, conf.SAFETY_LIMIT_SHARE):
-        return [
-            {
-                "code": HoldReason.SHARE,
-                "retired": retired,
-                "live": live,
-                "percent": round(conf.SAFETY_LIMIT_SHARE * 100),
-            }
-        ]
-    verbs = [*RETIRING, BatchVerb.MERGE]  # what was merged is retired when what it became is
-    since = batch.created_at - conf.SAFETY_LIMIT_WINDOW
-    before = int(_query(_RECENT + _UNNAMED, batch, verbs=verbs, types=types, since=since)) if batch.is_summed else 0
-    if not before or not _is_above(retired + before, live + before, conf.SAFETY_LIMIT_WINDOW_SHARE):
-        return []
-    figures = {
-        "retired": retired + before,
-        "live": live + before,
-        "percent": round(conf.SAFETY_LIMIT_WINDOW_SHARE * 100),
-    }
-    return [{"code": HoldReason.DRAINED, **figures, "days": conf.SAFETY_LIMIT_WINDOW.days}]
 
 
 def _is_above(retired: int, live: int, share: float) -> bool:

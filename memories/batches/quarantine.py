@@ -106,10 +106,10 @@ def suspect_bot(bot: Bot, since: datetime, until: datetime, about: str) -> Suspe
 
 def affected_by(suspect: Suspect) -> Affected:
     """Everything that rests on a suspect, at whatever remove."""
-    found = lineage_of(suspect.workspace_id, entries=suspect.entries, origins=suspect.origins)
-    rows = Entry.objects.filter(workspace_id=suspect.workspace_id, pk__in=found.entries, quarantined_at__isnull=True)
+    lineage = lineage_of(suspect.workspace_id, entries=suspect.entries, origins=suspect.origins)
+    rows = Entry.objects.filter(workspace_id=suspect.workspace_id, pk__in=lineage.entries, quarantined_at__isnull=True)
     chosen = list(rows.select_related("scope").defer("terms").order_by("scope_id", "pk"))
-    days = entries.days_resting_on(suspect.workspace_id, found.days)
+    days = entries.days_resting_on(suspect.workspace_id, lineage.days)
     live = sum(entry.is_live() for entry in chosen)
     return Affected(suspect, chosen, days, live, Entry.objects.live().filter(workspace_id=suspect.workspace_id).count())
 

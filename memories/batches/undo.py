@@ -57,9 +57,9 @@ def made_of(batch: Batch, touched: Collection[int], events: Collection[int]) -> 
     seen, quoting = set(new), quoting_days(scope.workspace_id, events)
     made = {pk for pk, row in entries.rows_before(batch.pk, DailyEvent._meta.db_table, events).items() if row.is_new}
     while new or quoting:
-        found, new = _made_of(batch, scope, new, quoting), set[int]()
+        made_rows, new = _made_of(batch, scope, new, quoting), set[int]()
         quoting = set()
-        for row, change in found.items():
+        for row, change in made_rows.items():
             part = parts.setdefault(row[0], Part(row[0]))
             replaced = replaced_by_rows(BatchChange.objects.filter(batch=row[0], state=ChangeState.APPLIED), [row[1]])
             part.entries |= {change.entry_id or 0, *(other.entry_id or 0 for other in replaced)} - {0}

@@ -61,22 +61,19 @@ def rollback(scope: Scope, entries: Sequence[int], *, of: int, by: int, force: b
             suppression.reconcile(locked, [current[pk] for pk in outcome.applied], now=now)
         search_rows.enqueue(outcome.applied)
         scope_statistics.raise_version(locked)
-        _write_files(locked, [current[pk] for pk in outcome.applied if current[pk].path], now)
+        # Their files say what they say after it
+        before = [current[pk] for pk in outcome.applied if current[pk].path]
+        after = Entry.objects.in_scope(locked).in_bulk([entry.pk for entry in before]) if before else {}
+        pairs = [(entry, after[entry.pk]) for entry in before if entry.pk in after]
+        files.strike_lines(locked, [was for was, put in pairs if was.is_live() and not put.is_live()], now=now)
+        files.restore_lines(locked, [put for was, put in pairs if put.is_live() and not was.is_live()], now=now)
+        for was, put in pairs:
+            if was.is_live():
+                try:
+                    files.reword_line(locked, put, was.content)
+                except LineChanged as problem:  # its file holds: it is read again
+                    files.note_problem(locked, put.path, FileProblem.NOT_WRITTEN, str(problem), now)
     return outcome
-
-
-def _write_files(scope: Scope, before: Sequence[Entry], now: datetime) -> None:
-    """Have the files of these entries, given as they were before the undo, say what they say after it."""
-    after = Entry.objects.in_scope(scope).in_bulk([entry.pk for entry in before]) if before else {}
-    pairs = [(entry, after[entry.pk]) for entry in before if entry.pk in after]
-    files.strike_lines(scope, [was for was, put in pairs if was.is_live() and not put.is_live()], now=now)
-    files.restore_lines(scope, [put for was, put in pairs if put.is_live() and not was.is_live()], now=now)
-    for was, put in pairs:
-        if was.is_live():
-            try:
-                files.reword_line(scope, put, was.content)
-            except LineChanged as problem:  # its file holds: it is read again
-                files.note_problem(scope, put.path, FileProblem.NOT_WRITTEN, str(problem), now)
 
 
 def _prior_related(batch: int, table: str, entries: Sequence[int]) -> dict[int, PriorRow]:

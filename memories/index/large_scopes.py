@@ -191,5 +191,5 @@ def indexes_of(scopes: Iterable[int], model_id: int) -> dict[int, ScopeIndex]:
     wanted = "|".join(map(str, scopes))
     with connection.cursor() as cursor:
         cursor.execute(_OF_SCOPES, [f"^memories_large_({wanted})_{model_id}_"])
-        found = [ScopeIndex.of_name(name) for (name,) in cursor.fetchall()]
-    return {index.scope_id: index for index in sorted(filter(None, found))}
+        indexes = [ScopeIndex.of_name(name) for (name,) in cursor.fetchall()]
+    return {index.scope_id: index for index in sorted(filter(None, indexes))}

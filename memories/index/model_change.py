@@ -140,7 +140,16 @@ class ModelChanger:
             for change in models_in_use.changes():
                 if self._advance(change):
                     return 0.0
-            return 0.0 if main and _remove_old(main) else PAUSE_SECONDS
+            # Some vectors of models that workspaces have left
+            others = list(EmbeddingModel.objects.exclude(pk=main.pk).values_list("pk", flat=True)) if main else []
+            if main is None or not others:
+                return PAUSE_SECONDS
+            removed = 0
+            with connection.cursor() as cursor:
+                for table in ("memories_entryvector", "memories_stagedvector"):
+                    cursor.execute(_REMOVE.replace("{table}", table), [others, main.pk, REMOVED_AT_ONCE])
+                    removed += cursor.rowcount
+            return 0.0 if removed else PAUSE_SECONDS
 
     def _advance(self, change: ModelChange) -> bool:
         """One step of a change; False when the new model does not answer."""
@@ -279,16 +288,3 @@ def _stage(entries: Collection[int], model: EmbeddingModel) -> None:
     }
     with connection.cursor() as cursor:
         cursor.execute(_STAGE, [model.pk, list(mixed), [*map(dense_literal, mixed.values())], model.pk])
-
-
-def _remove_old(main: EmbeddingModel) -> bool:
-    """Remove some vectors of models that workspaces have left; whether there were any."""
-    others = EmbeddingModel.objects.exclude(pk=main.pk).values_list("pk", flat=True)
-    if not others:
-        return False
-    removed = 0
-    with connection.cursor() as cursor:
-        for table in ("memories_entryvector", "memories_stagedvector"):
-            cursor.execute(_REMOVE.replace("{table}", table), [list(others), main.pk, REMOVED_AT_ONCE])
-            removed += cursor.rowcount
-    return removed > 0

@@ -79,7 +79,12 @@ def index_queued(*, now: datetime, limit: int | None = None, use_cache: bool = T
                 embedded += group
         waiting = [claim for claim in missing if claim not in embedded]
         if _blend(claims, embedded, model):
-            _release([claim for claim in claims if claim not in waiting])
+            # The work is done, unless it became stale again while it was
+            since = {claim.entry_id: claim.item.since for claim in claims if claim not in waiting}
+            with transaction.atomic():
+                rows = IndexQueueItem.objects.filter(pk__in=since).lock()
+                unchanged = [row.pk for row in rows if row.since == since[row.pk]]
+                IndexQueueItem.objects.filter(pk__in=unchanged).delete()
         IndexQueueItem.objects.postpone(
             [claim.entry_id for claim in waiting], now=now, first=RETRY_FIRST, longest=RETRY_LONGEST
         )
@@ -127,12 +132,3 @@ def _blend(claims: Sequence[EntryClaim], embedded: Sequence[EntryClaim], model: 
         log.info("entries vanished while their search rows were made")
         return False
     return True
-
-
-def _release(claims: Sequence[EntryClaim]) -> None:
-    """Take the work off the list, unless it became stale again while it was done."""
-    since = {claim.entry_id: claim.item.since for claim in claims}
-    with transaction.atomic():
-        items = IndexQueueItem.objects.filter(pk__in=since).lock()
-        unchanged = [item.pk for item in items if item.since == since[item.pk]]
-        IndexQueueItem.objects.filter(pk__in=unchanged).delete()

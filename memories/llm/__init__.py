@@ -148,10 +148,34 @@ class _Question(Generic[T]):
         return ModelAnswer(value, self.request.model, self.calls, self.prompt_tokens, self.completion_tokens, refused)
 
     def _call_patiently(self) -> tuple[Completion, run.Reservation]:
-        """A reply, after temporary failures. Raises ModelFailed, BudgetSpent."""
+        """A reply to a call with a permit, paid for, after temporary failures. Raises ModelFailed, BudgetSpent."""
+        request = self.request
+        # roughly what the server will count, the schema included: some servers put it into the prompt
+        parts = [message["content"] for message in request.messages] + [str(request.schema)]
+        estimate = sum(text.count_tokens(part) for part in parts)
         for attempt in range(conf.LLM_RETRIES + 1):
             try:
-                return self._call()
+                with run.permit(self.until):
+                    reservation = run.reserve(
+                        self.workspace,
+                        self.purpose,
+                        request.model,
+                        prompt_tokens=round(estimate * _MARGIN) + _OVERHEAD,
+                        completion_tokens=request.max_tokens,
+                        now=self.now,
+                    )
+                    seconds = min(conf.LLM_SECONDS, max(self.until - time.monotonic(), 0.001))
+                    try:
+                        reply = complete(request, seconds=seconds)
+                    except CallFailed as failure:
+                        cost = (0, 0) if failure.is_free else (reservation.prompt_tokens, reservation.completion_tokens)
+                        self._settle(reservation, *cost, failed=True)
+                        run.record_failure(request.model, str(failure), now=self.now)
+                        raise
+                    run.record_answer(request.model, now=self.now)
+                    completion_tokens = reply.completion_tokens or text.count_tokens(reply.text)
+                    self._settle(reservation, reply.prompt_tokens or estimate, completion_tokens, failed=False)
+                    return reply, reservation
             except CallFailed as failure:
                 pause = pause_after(failure, attempt)
                 log.warning("llm.call_failed purpose=%s try=%d: %s", self.purpose, attempt + 1, failure)
@@ -159,35 +183,6 @@ class _Question(Generic[T]):
                     raise ModelFailed(_("The model gave no answer: %(what)s") % {"what": failure}) from None
             time.sleep(pause)
         raise ModelFailed
-
-    def _call(self) -> tuple[Completion, run.Reservation]:
-        """One call with a permit, paid for. Raises CallFailed, ModelFailed, BudgetSpent."""
-        request = self.request
-        # roughly what the server will count, the schema included: some servers put it into the prompt
-        estimate = sum(
-            text.count_tokens(part) for part in [m["content"] for m in request.messages] + [str(request.schema)]
-        )
-        with run.permit(self.until):
-            reservation = run.reserve(
-                self.workspace,
-                self.purpose,
-                request.model,
-                prompt_tokens=round(estimate * _MARGIN) + _OVERHEAD,
-                completion_tokens=request.max_tokens,
-                now=self.now,
-            )
-            seconds = min(conf.LLM_SECONDS, max(self.until - time.monotonic(), 0.001))
-            try:
-                reply = complete(request, seconds=seconds)
-            except CallFailed as failure:
-                cost = (0, 0) if failure.is_free else (reservation.prompt_tokens, reservation.completion_tokens)
-                self._settle(reservation, *cost, failed=True)
-                run.record_failure(request.model, str(failure), now=self.now)
-                raise
-            run.record_answer(request.model, now=self.now)
-            completion_tokens = reply.completion_tokens or text.count_tokens(reply.text)
-            self._settle(reservation, reply.prompt_tokens or estimate, completion_tokens, failed=False)
-            return reply, reservation
 
     def _settle(
         self, reservation: run.Reservation, prompt_tokens: int, completion_tokens: int, *, failed: bool

@@ -221,22 +221,21 @@ def count_failure(reservation: Reservation) -> None:
 @contextmanager
 def permit(until: float) -> Iterator[None]:
     """One of MEMORY_LLM_CALLS permits, waited for until then on the monotonic clock. Raises ModelFailed."""
-    number = _acquire(until)
+    number: int | None = None
+    while number is None:
+        with connection.cursor() as cursor:
+            for candidate in range(conf.LLM_CALLS):
+                cursor.execute("SELECT pg_try_advisory_lock(%s)", [PERMIT_LOCK + candidate])
+                if cursor.fetchone()[0]:
+                    number = candidate
+                    break
+        if number is None:
+            pause = random.uniform(*_LOOK_AGAIN)  # noqa: S311 (chance, not a secret)
+            if time.monotonic() + pause >= until:
+                raise ModelFailed(_("The model is busy with other questions."))
+            time.sleep(pause)
     try:
         yield
     finally:
         with connection.cursor() as cursor:
             cursor.execute("SELECT pg_advisory_unlock(%s)", [PERMIT_LOCK + number])
-
-
-def _acquire(until: float) -> int:
-    while True:
-        with connection.cursor() as cursor:
-            for number in range(conf.LLM_CALLS):
-                cursor.execute("SELECT pg_try_advisory_lock(%s)", [PERMIT_LOCK + number])
-                if cursor.fetchone()[0]:
-                    return number
-        pause = random.uniform(*_LOOK_AGAIN)  # noqa: S311 (chance, not a secret)
-        if time.monotonic() + pause >= until:
-            raise ModelFailed(_("The model is busy with other questions."))
-        time.sleep(pause)

@@ -45,10 +45,10 @@ def workspaces(name: str | None) -> list[Workspace]:
     rows = Workspace.objects.order_by("pk")
     if name is None:
         return list(rows)
-    if found := list(rows.filter(name=name)):
-        return found
-    known = ", ".join(rows.values_list("name", flat=True))
-    raise CommandError(_("There is no workspace “%(name)s”; there are: %(known)s.") % {"name": name, "known": known})
+    if named := list(rows.filter(name=name)):
+        return named
+    names = ", ".join(rows.values_list("name", flat=True))
+    raise CommandError(_("There is no workspace “%(name)s”; there are: %(known)s.") % {"name": name, "known": names})
 
 
 def actor() -> str:
@@ -129,17 +129,17 @@ def counts_line(counts: dict[str, Any], *, as_json: bool) -> str:
 def named_scope(scope: str, workspace: str | None) -> Scope:
     """The scope of this key or id. Raises CommandError."""
     rows = Scope.objects.filter(workspace__in=workspaces(workspace)).select_related("workspace").order_by("pk")
-    found = list(rows.filter(key=scope)) or list(rows.filter(uid__in=_uids(scope)))
-    if not found:
+    scopes = list(rows.filter(key=scope)) or list(rows.filter(uid__in=_uids(scope)))
+    if not scopes:
         message = _(
             "There is no scope “%(scope)s”, and no address of a bot has such a key, as telegram:direct_u42 or main are."
         )
         raise CommandError(message % {"scope": scope})
-    if len(found) > 1:
-        names = ", ".join(one.workspace.name for one in found)
+    if len(scopes) > 1:
+        names = ", ".join(row.workspace.name for row in scopes)
         message = _("Several workspaces have a scope “%(scope)s”; name one by --workspace: %(names)s.")
         raise CommandError(message % {"scope": scope, "names": names})
-    return found[0]
+    return scopes[0]
 
 
 def named_or_begun_scope(scope: str, workspace: str | None) -> Scope:
@@ -155,11 +155,11 @@ def named_or_begun_scope(scope: str, workspace: str | None) -> Scope:
 
 def only_workspace(name: str | None) -> Workspace:
     """The workspace of this name, or the only one. Raises CommandError."""
-    found = workspaces(name)
-    if len(found) != 1:
-        names = ", ".join(one.name for one in found)
+    chosen = workspaces(name)
+    if len(chosen) != 1:
+        names = ", ".join(workspace.name for workspace in chosen)
         raise CommandError(_("Name the workspace by --workspace; there are: %(names)s.") % {"names": names})
-    return found[0]
+    return chosen[0]
 
 
 def _uids(text: str) -> list[UUID]:

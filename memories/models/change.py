@@ -174,7 +174,10 @@ def acting(actor: str, *, batch: int | None = None, run: str = "", savepoint: bo
     takes all of it along.
     """
     with transaction.atomic(savepoint=savepoint):
-        if _is_set(actor, batch, run):
+        # Whether the innermost block, or outside of any the request, has set all this already
+        around = _acting.get()
+        is_request = batch is None and not run
+        if around.covers(actor, batch, run) if around else is_request and row_level_security.acts_as(actor):
             yield
             return
         before, here = _set_actor(actor, batch, run)
@@ -184,14 +187,12 @@ def acting(actor: str, *, batch: int | None = None, run: str = "", savepoint: bo
         finally:
             _acting.reset(token)
         if before[0] or batch is not None or run:  # an outer block goes on under its own name
-            _restore(before)
-
-
-def _is_set(actor: str, batch: int | None, run: str) -> bool:
-    """Whether the innermost block, or outside of any the request, has set all this already."""
-    if around := _acting.get():
-        return around.covers(actor, batch, run)
-    return batch is None and not run and row_level_security.acts_as(actor)
+            with connection.cursor() as cursor:
+                cursor.execute(
+                    "SELECT set_config('memplatform.actor', %s, true), set_config('memplatform.batch', %s, true),"
+                    " set_config('memplatform.run', %s, true)",
+                    [value or "" for value in before],
+                )
 
 
 def _set_actor(actor: str, batch: int | None, run: str) -> tuple[Sequence[str | None], _Acting]:
@@ -210,15 +211,6 @@ def _set_actor(actor: str, batch: int | None, run: str) -> tuple[Sequence[str | 
         )
         *before, _, batch_now, run_now = cursor.fetchone()
     return before, _Acting(actor, int(batch_now) if batch_now else None, run_now, id(connection.connection))
-
-
-def _restore(before: Sequence[str | None]) -> None:
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT set_config('memplatform.actor', %s, true), set_config('memplatform.batch', %s, true),"
-            " set_config('memplatform.run', %s, true)",
-            [value or "" for value in before],
-        )
 
 
 def forget_history(workspace_id: int, table: str, rows: list[int]) -> None:

@@ -38,15 +38,15 @@ _TTL_READ = re.compile(r"(?P<type>[a-z_]+) (?P<days>[0-9.e+]+) d \((?:built in|p
 
 def ttls_in_words(reason: str) -> str:
     """The reason of a batch as people read it: of times to live, as `describe_ttls` wrote them, in their language."""
-    found = [_TTL_READ.fullmatch(part) for part in reason.split(", ")]
-    ttls = [one for one in found if one and one["type"] in EntryType.values]
-    if len(ttls) < len(found):
+    parts = [_TTL_READ.fullmatch(part) for part in reason.split(", ")]
+    ttls = [ttl for ttl in parts if ttl and ttl["type"] in EntryType.values]
+    if len(ttls) < len(parts):
         return reason
     words = []
-    for one in ttls:
-        version = one["version"]
+    for ttl in ttls:
+        version = ttl["version"]
         by = gettext("policy version %(version)s") % {"version": version} if version else gettext("built in")
-        days = {"type": dict(EntryType.choices)[one["type"]], "days": one["days"], "by": by}
+        days = {"type": dict(EntryType.choices)[ttl["type"]], "days": ttl["days"], "by": by}
         words.append(gettext("%(type)s %(days)s d (%(by)s)") % days)
     return gettext("Times to live: %(ttls)s") % {"ttls": gettext("; ").join(words)}
 

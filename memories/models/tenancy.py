@@ -258,9 +258,9 @@ class BotKey(models.Model):
     def of_row(cls, row: Mapping[str, Any]) -> "BotKey":
         """A key, its bot and workspace as far as a call needs them, as the database or the cache tells them."""
         workspace = Workspace(**row["workspace"])
-        told = {name: row[name] for name in ("id", "digest", "prefix", "permissions", "scope_patterns")}
+        columns = {name: row[name] for name in ("id", "digest", "prefix", "permissions", "scope_patterns")}
         ends = datetime.fromisoformat(row["expires_at"]) if row["expires_at"] else None
-        key = cls(workspace=workspace, bot=Bot(workspace=workspace, **row["bot"]), expires_at=ends, **told)
+        key = cls(workspace=workspace, bot=Bot(workspace=workspace, **row["bot"]), expires_at=ends, **columns)
         key.calls = row.get("calls")
         return key
 

@@ -199,23 +199,17 @@ class FileIndexer:
             if rested is not None:
                 _count(self._uncounted.pop(rested))
                 self._rests[rested] = monotonic() + COUNT_REST * (monotonic() - begun)
-            self._compare_some()
+            # Read a few files, of all in their turn, and index those that say something else at the same time and size:
+            # a disk that was put back, or one without ctimes, shows that in no other way
+            if monotonic() >= self._compare_at:
+                states = FileState.objects.filter(pk__gt=self._compared, problem=FileProblem.NONE).order_by("pk")
+                some = list(states.select_related("scope__workspace")[:COMPARE_FILES])
+                self._compared = some[-1].pk if some else 0
+                self._compare_at = monotonic() + (LOOK_SECONDS if some else COMPARE_REST)
+                for state in some:
+                    if forget_if_changed(state):
+                        self._waiting[state.scope_id] = state.scope
         return 0.0 if self._waiting else LOOK_SECONDS
-
-    def _compare_some(self) -> None:
-        """Read a few files, of all in their turn, and index those that say something else at the same time and size.
-
-        A disk that was put back, or one without ctimes, shows that in no other way.
-        """
-        if monotonic() < self._compare_at:
-            return
-        states = FileState.objects.filter(pk__gt=self._compared, problem=FileProblem.NONE).order_by("pk")
-        some = list(states.select_related("scope__workspace")[:COMPARE_FILES])
-        self._compared = some[-1].pk if some else 0
-        self._compare_at = monotonic() + (LOOK_SECONDS if some else COMPARE_REST)
-        for state in some:
-            if forget_if_changed(state):
-                self._waiting[state.scope_id] = state.scope
 
     def _expect(self, scopes: Iterable[Scope]) -> None:
         self._waiting |= {scope.pk: scope for scope in scopes}

@@ -8,6 +8,7 @@ or gone. A run that was killed, or two at once, come to the same.
 
 from collections import defaultdict, deque
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime, tzinfo
 from difflib import SequenceMatcher
@@ -156,7 +157,19 @@ def sync_scope(scope: Scope, *, now: datetime, seconds: float | None = None, for
     indexed = _indexed(scope)
     for place in places_of_scope(folder.workspace, scope.key):
         if place.base != folder.base and any(path.startswith(f"{place.base}/") for path in indexed):
-            _follow_folder(scope, place.base, folder.base, now)
+            # Its files stand under the name its folder has now, and are read again; their lines stay the memories they
+            # are. Those of a frozen scope wait until it thaws.
+            states = FileState.objects.filter(workspace_id=scope.workspace_id, scope=scope)
+            with suppress(ScopeFrozen), transaction.atomic():
+                move_files(scope, place.base, folder.base, actor=ACTOR)
+                earlier = states.filter(path__startswith=f"{place.base}/")
+                paths = [folder.base + path.removeprefix(place.base) for path in earlier.values_list("path", flat=True)]
+                earlier.delete()
+                states.filter(path__in=paths).delete()
+                unread = {"modified_ns": 0, "size": 0, "digest": "", "indexed_at": now}
+                FileState.objects.bulk_create(
+                    FileState(workspace_id=scope.workspace_id, scope=scope, path=path, **unread) for path in paths
+                )
             indexed = _indexed(scope)
     changed = [path for path in on_disk if force or indexed.get(path) != on_disk[path]]
     changed.sort(key=lambda path: on_disk[path], reverse=True)
@@ -168,27 +181,6 @@ def _indexed(scope: Scope) -> dict[str, tuple[int, int]]:
     states = FileState.objects.filter(workspace_id=scope.workspace_id, scope=scope)
     rows = states.values_list("path", "modified_ns", "size").iterator()
     return {path: (modified, size) for path, modified, size in rows}
-
-
-def _follow_folder(scope: Scope, before: str, after: str, now: datetime) -> None:
-    """Have the states of a scope's files stand under the name its folder has now; they are read again.
-
-    Their lines stay the memories they are. Those of a frozen scope wait until it thaws.
-    """
-    states = FileState.objects.filter(workspace_id=scope.workspace_id, scope=scope)
-    try:
-        with transaction.atomic():
-            move_files(scope, before, after, actor=ACTOR)
-            earlier = states.filter(path__startswith=f"{before}/")
-            paths = [after + path.removeprefix(before) for path in earlier.values_list("path", flat=True)]
-            earlier.delete()
-            states.filter(path__in=paths).delete()
-            unread = {"modified_ns": 0, "size": 0, "digest": "", "indexed_at": now}
-            FileState.objects.bulk_create(
-                FileState(workspace_id=scope.workspace_id, scope=scope, path=path, **unread) for path in paths
-            )
-    except ScopeFrozen:
-        return
 
 
 def sync_file(scope: Scope, path: str, *, now: datetime) -> SyncReport:

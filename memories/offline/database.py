@@ -192,8 +192,8 @@ def _ask_again() -> None:
 def _connected() -> psycopg.Connection | None:
     """A connection of one's own, past the pool; None when there is none to be had."""
     try:
-        told = connections["default"].get_connection_params()
-        return psycopg.connect(**told | {"connect_timeout": CONNECT_SECONDS, "autocommit": True})
+        parameters = connections["default"].get_connection_params()
+        return psycopg.connect(**parameters | {"connect_timeout": CONNECT_SECONDS, "autocommit": True})
     except psycopg.Error:
         return None
 

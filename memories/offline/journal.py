@@ -244,9 +244,9 @@ def _whole_bytes(path: Path) -> int:
         while end:
             begin = max(end - 65_536, 0)
             file.seek(begin)
-            found = file.read(end - begin).rfind(b"\n")
-            if found >= 0:
-                return begin + found + 1
+            line_end = file.read(end - begin).rfind(b"\n")
+            if line_end >= 0:
+                return begin + line_end + 1
             end = begin
     return 0
 

@@ -58,8 +58,10 @@ def grant(role: str) -> None:
 
 def missing_rights(role: str) -> list[str]:
     """The rights a role needs and has not, as words of a GRANT."""
-    found = [f"{right} ON {kind} {thing}" for right, kind, thing in _missing_objects(role)]
-    return found + [f"{', '.join(missing)} ON {table}" for table, missing, _excess in _tables(role) if missing]
+    missing_objects = [f"{right} ON {kind} {thing}" for right, kind, thing in _missing_objects(role)]
+    return missing_objects + [
+        f"{', '.join(missing)} ON {table}" for table, missing, _excess in _tables(role) if missing
+    ]
 
 
 def excess_rights(role: str) -> list[str]:

@@ -75,8 +75,22 @@ class _RoleState:
 def ensure() -> None:
     """Make the roles, as far as this user may, and give them their rights. Run as the owner; safe to run again."""
     for process in PROCESSES:
-        if not _configured_url(process) and _default_role(process):
-            _make(process)
+        if _configured_url(process) or not _default_role(process):
+            continue
+        # A role of the usual name, unless that is somebody else's; an older one of ours, without a login, is adopted
+        for name in (_default_role(process), role_of_owner(process, _owner())):
+            about = _role_state(name)
+            if about is None:
+                _run("CREATE ROLE {} LOGIN", name)
+            elif about.note != _note() and (about.can_log_in or not about.can_be_altered):
+                continue
+            elif not about.can_log_in:
+                _run("ALTER ROLE {} LOGIN", name)
+            if about is None or about.note != _note():
+                _run("COMMENT ON ROLE {} IS {}", name, sql.Literal(_note()))
+            if not _can_be_assumed(name):  # where its password is refused, it can still be taken on
+                _run("GRANT {} TO CURRENT_USER WITH INHERIT FALSE, SET TRUE", name)
+            break
     roles_found = {process: role for process in PROCESSES if (role := find(process))}
     for role in roles_found.values():
         rights.grant(role)
@@ -138,23 +152,6 @@ def address_of(url: str, role: str, password: str) -> str:
     parts = urlsplit(url)
     host = parts.netloc.rpartition("@")[2]
     return urlunsplit(parts._replace(netloc=f"{quote(role, safe='')}:{quote(password, safe='')}@{host}"))
-
-
-def _make(process: str) -> None:
-    """A role of the usual name, unless that is somebody else's; an older one of ours, without a login, is adopted."""
-    for name in (_default_role(process), role_of_owner(process, _owner())):
-        about = _role_state(name)
-        if about is None:
-            _run("CREATE ROLE {} LOGIN", name)
-        elif about.note != _note() and (about.can_log_in or not about.can_be_altered):
-            continue
-        elif not about.can_log_in:
-            _run("ALTER ROLE {} LOGIN", name)
-        if about is None or about.note != _note():
-            _run("COMMENT ON ROLE {} IS {}", name, sql.Literal(_note()))
-        if not _can_be_assumed(name):  # where its password is refused, it can still be taken on
-            _run("GRANT {} TO CURRENT_USER WITH INHERIT FALSE, SET TRUE", name)
-        return
 
 
 def _role_state(name: str) -> _RoleState | None:
@@ -222,8 +219,8 @@ _SHOWN = 3  # of many rights
 
 def problems() -> Iterator[CheckMessage]:
     """What keeps the platform from working is an error, a risk a warning. Asked as the owner of the tables."""
-    found = {process: role for process in PROCESSES if (role := find(process))}
-    for process, role in found.items():
+    roles = {process: role for process in PROCESSES if (role := find(process))}
+    for process, role in roles.items():
         is_job = process != "web"
         missing = rights.missing_rights(role)
         if is_job and (closed := rights.closed_to_jobs([role])):
@@ -245,7 +242,7 @@ def problems() -> Iterator[CheckMessage]:
     if modes["web"] is AccessMode.ASSUMED:
         yield checks.Warning(
             _("The web takes on the database role %s with the owner's login, which SQL let into a query can undo.")
-            % found["web"],
+            % roles["web"],
             _("See docs/howto/use-your-own-postgresql.md for a login of its own."),
             id="memplatform.W008",
         )

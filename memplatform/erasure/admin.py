@@ -87,14 +87,14 @@ class _Found:
 
 
 def _question(asked: Asked) -> Question:
-    found = asked.rows.preview
-    files = [(certificate.table_name("files"), found.files)] if found.files else []
+    preview = asked.rows.preview
+    files = [(certificate.table_name("files"), preview.files)] if preview.files else []
     return Question(
         title=gettext("Erase %(person)s") % {"person": asked.rows},
         template="admin/memplatform/erasure_order.html",
         rows=(),
-        counts=[*certificate.counted(found.counts), *files],
-        context={"person": str(asked.rows), "workspace": asked.arguments["workspace"], "found": found},
+        counts=[*certificate.counted(preview.counts), *files],
+        context={"person": str(asked.rows), "workspace": asked.arguments["workspace"], "found": preview},
     )
 
 
@@ -157,9 +157,9 @@ class ErasureAdmin(RestrictedAdmin):
         words = lookups.pop("person", [""])[-1].strip()
         request.GET = lookups  # type: ignore[assignment]
         workspaces, chosen = workspace_choice(request, Right.ERASE)
-        found = person.search(chosen, words) if chosen and words else []
+        people = person.search(chosen, words) if chosen and words else []
         search = SearchForm(initial={"person": words})
-        return {"search": search, "words": words, "workspaces": workspaces, "chosen": chosen, "people": found}
+        return {"search": search, "words": words, "workspaces": workspaces, "chosen": chosen, "people": people}
 
     @needs("view")
     def erase(self, request: HttpRequest) -> HttpResponse:

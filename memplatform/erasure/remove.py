@@ -50,7 +50,15 @@ def put_others_back(erasure: Erasure, *, now: datetime) -> int:
             for entry in entries
             if entry.scope.key not in own and (entry.channel, entry.sender_id) not in identities and entry.origins
         ]
-        origins = _target_origins(erasure, {origin for entry in mixed for origin in entry.origins})
+        # Which of their messages are to go
+        with connection.cursor() as cursor:
+            cursor.execute(
+                "SELECT origin FROM unnest(%s::text[]) origin"
+                " WHERE substring(origin from '/event-([0-9]{1,18})$')::bigint IN (SELECT row_id"
+                " FROM memories_erasuretarget WHERE erasure_id = %s AND table_name = %s)",
+                [sorted({origin for entry in mixed for origin in entry.origins}), erasure.pk, _EVENT],
+            )
+            origins = {row[0] for row in cursor.fetchall()}
         mixed = [entry for entry in mixed if not origins.issuperset(entry.origins)]
         with transaction.atomic():
             states = erase.others_versions(erasure.workspace_id, [entry.pk for entry in mixed], origins)
@@ -122,18 +130,6 @@ def _rows(erasure: Erasure, table: str) -> Iterator[list[int]]:
     rows = list(every)
     for start in range(0, len(rows), CHUNK):
         yield rows[start : start + CHUNK]
-
-
-def _target_origins(erasure: Erasure, origins: set[str]) -> set[str]:
-    """Which of these messages are to go."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT origin FROM unnest(%s::text[]) origin"
-            " WHERE substring(origin from '/event-([0-9]{1,18})$')::bigint IN (SELECT row_id"
-            " FROM memories_erasuretarget WHERE erasure_id = %s AND table_name = %s)",
-            [sorted(origins), erasure.pk, _EVENT],
-        )
-        return {row[0] for row in cursor.fetchall()}
 
 
 # ruff: noqa: S608 (names of tables)

@@ -6,7 +6,6 @@ from datetime import datetime
 
 import structlog
 from django.db import connection, transaction
-from django.db.models import Q
 
 from memories.entries import suppression
 from memories.entries.past import count_scope
@@ -76,8 +75,8 @@ def preview(workspace: Workspace, identities: Sequence[Identity], *, now: dateti
         collect.collect(erasure)
         outside.collect_lines(erasure)
         counts = collect.count_targets(erasure)
-        found = erasure.targets.filter(table_name=Entry._meta.db_table).values("row_id")
-        first = Entry.objects.filter(pk__in=found).order_by("-created_at").values_list("content", flat=True)
+        entries = erasure.targets.filter(table_name=Entry._meta.db_table).values("row_id")
+        first = Entry.objects.filter(pk__in=entries).order_by("-created_at").values_list("content", flat=True)
         different = list(dict.fromkeys(first[: SAMPLES * 4]))[:SAMPLES]
         samples = [smart_truncate(content, SAMPLE_CHARS) for content in different]
         transaction.set_rollback(True)
@@ -116,10 +115,10 @@ def work_off(pk: int, *, now: datetime) -> bool:
         was_removing = erasure.step in ("remove", "count")
         _enter(erasure, "find")
         for _round in range(ROUNDS):
-            found = collect.collect(erasure)
-            if not found and not erasure.targets.exists():
+            new = collect.collect(erasure)
+            if not new and not erasure.targets.exists():
                 break
-            erasure.total += found
+            erasure.total += new
             erasure.save(update_fields=["total"])
             _remove(erasure, now)
         if was_removing:  # which scopes lost something by the last process nobody knows any more
@@ -151,7 +150,14 @@ def _remove(erasure: Erasure, now: datetime) -> None:
         remove.add(erasure, "put_back", kept)
     outside.collect_lines(erasure)
     remove.mark(erasure)
-    scopes = _others_scopes(erasure)
+    # The scopes that stay and lose something
+    rows = ErasureTarget.objects.filter(erasure=erasure, table_name=Entry._meta.db_table).values("row_id")
+    own = person.own_keys(erasure.workspace, person.from_json(erasure.identities))
+    others = Scope.objects.filter(workspace_id=erasure.workspace_id).exclude(key__in=own)
+    peers = _peers_of(erasure)
+    scopes = {pk for pk, names in others.values_list("pk", "sender_names") if peers & names.keys()}
+    touched = others.filter(pk__in=Entry.objects.filter(pk__in=rows).values("scope_id"))
+    scopes |= set(touched.values_list("pk", flat=True))
     matcher = search.matcher_of(erasure)
     _enter(erasure, "search")
     with transaction.atomic():
@@ -180,16 +186,6 @@ def _count(erasure: Erasure, scopes: Iterable[int]) -> None:
             count_scope(scope)
         except ScopeFrozen:  # its counts are what they were; nobody writes there
             continue
-
-
-def _others_scopes(erasure: Erasure) -> list[int]:
-    """The scopes that stay and lose something."""
-    rows = ErasureTarget.objects.filter(erasure=erasure, table_name=Entry._meta.db_table).values("row_id")
-    own = person.own_keys(erasure.workspace, person.from_json(erasure.identities))
-    touched = Q(pk__in=Entry.objects.filter(pk__in=rows).values("scope_id"))
-    scopes = Scope.objects.filter(workspace_id=erasure.workspace_id).exclude(key__in=own)
-    named = [pk for pk, names in scopes.values_list("pk", "sender_names") if _peers_of(erasure) & names.keys()]
-    return sorted({*named, *scopes.filter(touched).values_list("pk", flat=True)})
 
 
 def _peers_of(erasure: Erasure) -> set[str]:

@@ -50,16 +50,13 @@ def server_error(request: HttpRequest) -> HttpResponse:
     if not isinstance(passing, APIException) or passing.status_code != status.HTTP_503_SERVICE_UNAVAILABLE:
         return fault(request)
     code, detail = passing.status_code, passing.detail
-    answer = answer_outside(request, code, passing.default_code, detail) or _page_to_come_back_to(request, detail)
+    answer = answer_outside(request, code, passing.default_code, detail)
+    if answer is None:
+        # A page without the request's own context, which asks the database who is logged in
+        again = request.get_full_path() if request.method == "GET" else ""
+        answer = HttpResponse(render_to_string("503.html", {"detail": detail, "again": again}), status=code)
     answer["Retry-After"] = str(getattr(passing, "wait", TablesDiffer.wait))
     return answer
-
-
-def _page_to_come_back_to(request: HttpRequest, detail: object) -> HttpResponse:
-    """Without the request's own context, which asks the database who is logged in."""
-    again = request.get_full_path() if request.method == "GET" else ""
-    page = render_to_string("503.html", {"detail": detail, "again": again})
-    return HttpResponse(page, status=status.HTTP_503_SERVICE_UNAVAILABLE)
 
 
 def _is_of_other_tables(error: Error) -> bool:

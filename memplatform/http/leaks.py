@@ -55,8 +55,8 @@ def _watched(request: HttpRequest, stream: Iterable[bytes]) -> Iterator[bytes]:
 
 def _escaped(request: HttpRequest, body: bytes) -> set[int]:
     """The workspaces whose canaries are in a body and may not be."""
-    found = set(canaries.planted_in(body))
-    return {workspace for workspace in found if not _may_see(request, workspace)} if found else found
+    planted = set(canaries.planted_in(body))
+    return {workspace for workspace in planted if not _may_see(request, workspace)} if planted else planted
 
 
 def _may_see(request: HttpRequest, workspace: int) -> bool:

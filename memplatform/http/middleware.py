@@ -139,17 +139,16 @@ class OperatorTimeZone(Middleware):
     def __call__(self, request: HttpRequest) -> HttpResponse:
         if not (request.path.startswith(reverse("admin:index")) and request.user.is_authenticated):
             return self._get_response(request)
-        with timezone.override(chosen_zone(request) or _zone_of(request)):
+        zone = chosen_zone(request)
+        if zone is None:  # that of their workspaces, where they are in one
+            workspaces = Workspace.objects.all()
+            if not request.user.is_superuser:
+                workspaces = workspaces.filter(members__user=request.user.pk)
+            zones = list(workspaces.order_by().values_list("time_zone", flat=True).distinct()[:2])
+            # None, too, of a name set before names were checked
+            zone = (zone_named(zones[0]) if len(zones) == 1 else None) or ZoneInfo(settings.TIME_ZONE)
+        with timezone.override(zone):
             return self._get_response(request)
-
-
-def _zone_of(request: HttpRequest) -> ZoneInfo:
-    workspaces = Workspace.objects.all()
-    if not request.user.is_superuser:
-        workspaces = workspaces.filter(members__user=request.user.pk)
-    zones = list(workspaces.order_by().values_list("time_zone", flat=True).distinct()[:2])
-    found = zone_named(zones[0]) if len(zones) == 1 else None  # None, too, of a name set before names were checked
-    return found or ZoneInfo(settings.TIME_ZONE)
 
 
 #: Headers of a proxy about the call it hands on.

@@ -172,7 +172,7 @@ class Queue:
             ready = [group for group, line in self.waiting.items() if line and self.running[group] < self.most_running]
             if not ready:
                 return
-            group = min(ready, key=lambda one: (self.running[one], self.served.get(one, 0)))
+            group = min(ready, key=lambda group: (self.running[group], self.served.get(group, 0)))
             self._turn += 1
             self.served[group] = self._turn
             self.running[group] += 1

@@ -37,15 +37,15 @@ def end(part: str, *kinds: IncidentKind, now: datetime) -> None:
     Incident.objects.filter(part=part, kind__in=kinds, ended_at=None).update(ended_at=now, seen_at=now)
 
 
-def observe(found: Found, *, now: datetime) -> int:
+def observe(outages: Found, *, now: datetime) -> int:
     """Write down what is found now, with its beginning, and end what was found before and is not now; how many last."""
-    for (part, kind), at in found.items():
+    for (part, kind), at in outages.items():
         begin(part, kind, at, now=now)
     mine = Incident.objects.filter(ended_at=None).exclude(kind=IncidentKind.STOPPED).exclude(part__in=(DATABASE, "web"))
     for incident in mine:
-        if (incident.part, incident.kind) not in found:
+        if (incident.part, incident.kind) not in outages:
             end(incident.part, IncidentKind(incident.kind), now=now)
-    return len(found)
+    return len(outages)
 
 
 def is_settled(*, now: datetime) -> bool:
@@ -58,17 +58,17 @@ def found_in(condition: Condition, *, now: datetime) -> Found:
     """What the condition of the platform says is missing or late, and since when."""
     if condition.figures is None:
         return {}
-    figures, found = condition.figures, {}
+    figures, outages = condition.figures, {}
     for name in (*condition.missing, *(part for part in condition.behind if part == health.MCP)):
         silence = figures.silence.get(name, 0.0)
-        found[name, IncidentKind.SILENT] = now - timedelta(seconds=silence)
+        outages[name, IncidentKind.SILENT] = now - timedelta(seconds=silence)
     ages = {"queue": figures.queue_age, "schedules": figures.schedules_late, "embedding": figures.lag}
     for name, age in ages.items():
         if name in condition.behind:
-            found[name, IncidentKind.LATE] = now - timedelta(seconds=age)
+            outages[name, IncidentKind.LATE] = now - timedelta(seconds=age)
     if "model" in condition.behind:
-        found["model", IncidentKind.AWAY] = now - timedelta(seconds=figures.model_failed_ago)
-    return found
+        outages["model", IncidentKind.AWAY] = now - timedelta(seconds=figures.model_failed_ago)
+    return outages
 
 
 def degraded(*, now: datetime) -> Found:

@@ -33,11 +33,11 @@ SELECT count(*)::text, coalesce(sum(('x' || left(md5(t::text), 15))::bit(60)::bi
 def fingerprints_of(connection: "psycopg.Connection[tuple[str, ...]]") -> Fingerprints:
     """The fingerprints of all tables, as the transaction of this connection sees them."""
     connection.execute(_FORMS)
-    found = {}
+    fingerprints = {}
     for schema, table in connection.execute(_TABLES).fetchall():
         row = connection.execute(sql.SQL(_SUM).format(sql.Identifier(schema, table))).fetchone()
-        found[f"{schema}.{table}"] = list(row or ())
-    return found
+        fingerprints[f"{schema}.{table}"] = list(row or ())
+    return fingerprints
 
 
 def write_fingerprints(file: Path, fingerprints: Fingerprints) -> None:
@@ -51,8 +51,8 @@ def differing_tables(file: Path, url: str) -> list[str]:
         return []
     kept: Fingerprints = json.loads(file.read_text())
     with psycopg.connect(url) as connection:
-        found = fingerprints_of(connection)
-    return sorted(table for table in kept.keys() | found.keys() if kept.get(table) != found.get(table))
+        current = fingerprints_of(connection)
+    return sorted(table for table in kept.keys() | current.keys() if kept.get(table) != current.get(table))
 
 
 ROLES = "roles.sql"

@@ -94,7 +94,12 @@ def _bot(file: Path, *, now: datetime) -> str | None:
     if file.exists() and BotKey.objects.filter(digest=BotKey.digest_of(file.read_text())).exists():
         return None
     with transaction.atomic():
-        bot = _demo_bot() if Workspace.objects.exists() else _new_bot()
+        bot = _demo_bot()
+        if not Workspace.objects.exists():
+            workspace = Workspace.objects.create(name=WORKSPACE)
+            operator = get_user_model().objects.filter(is_superuser=True).earliest("pk")
+            Member.objects.create(workspace=workspace, user=operator, role=Role.OWNER)
+            bot = Bot.objects.create(workspace=workspace, name=BOT)
         if bot is None:
             return None
         _key, token = BotKey.issue(bot, permissions=list(Permission.values), label="made by the first start")
@@ -105,13 +110,6 @@ def _bot(file: Path, *, now: datetime) -> str | None:
 
 def _demo_bot() -> Bot | None:
     return Bot.objects.filter(workspace__name=WORKSPACE, name=BOT, disabled_at=None).first()
-
-
-def _new_bot() -> Bot:
-    workspace = Workspace.objects.create(name=WORKSPACE)
-    operator = get_user_model().objects.filter(is_superuser=True).earliest("pk")
-    Member.objects.create(workspace=workspace, user=operator, role=Role.OWNER)
-    return Bot.objects.create(workspace=workspace, name=BOT)
 
 
 def keep(file: Path, secret: str) -> None:

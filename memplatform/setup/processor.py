@@ -15,20 +15,13 @@ def unsupported_reason(machine: str | None = None, cpuinfo: Path = Path("/proc/c
     """One sentence when the embedded PostgreSQL cannot run here, else None (also where nobody can tell)."""
     flag, name = _NEEDED.get((machine or platform.machine()).lower(), ("", ""))
     try:
-        features = _features(cpuinfo.read_text(errors="replace"))
+        lines = [line.partition(":") for line in cpuinfo.read_text(errors="replace").splitlines()]
     except OSError:  # macOS has no such file, and its machines are all new enough
         return None
+    features = next((words.split() for label, _colon, words in lines if label.strip() in ("flags", "Features")), [])
     if not flag or not features or flag in features:
         return None
     return (
         f"This processor lacks {name}, which the embedded PostgreSQL needs;"
         " start a PostgreSQL 16+ with pgvector of your own and set DATABASE_URL."
     )
-
-
-def _features(cpuinfo: str) -> set[str]:
-    for line in cpuinfo.splitlines():
-        name, _, words = line.partition(":")
-        if name.strip() in ("flags", "Features"):
-            return set(words.split())
-    return set()

@@ -134,7 +134,7 @@ class _Making:
     def entries(self) -> Iterator[dict[str, Any]]:
         sentences, chance = _sentences(), Random("entries")  # noqa: S311 (the same rows each time)
         for n in range(self.sizes.entries):
-            one, kind, lot = sentences[n * 7 % len(sentences)], _TYPES[n % len(_TYPES)], chance.randrange(1_000)
+            sentence, kind, lot = sentences[n * 7 % len(sentences)], _TYPES[n % len(_TYPES)], chance.randrange(1_000)
             at = self._at(n, self.sizes.entries)
             marks: dict[str, Any] = {}
             if lot < EXPIRED:
@@ -147,16 +147,19 @@ class _Making:
                 marks["expires_at"] = self.now + timedelta(days=chance.randrange(-3, 60))
             if chance.randrange(1_000) < DUE_FOR_REVIEW:
                 marks["review_at"] = self.now + timedelta(days=chance.randrange(-30, 30))
-            content = f"{one.words} #{n}"
+            content = f"{sentence.words} #{n}"
             session = n % self.sizes.sessions
+            path = conversation_path(self._session_uid(session), 1)
+            message = self.first_message + session * MESSAGES + n // self.sizes.sessions % 2 * 2
             yield marks | {
                 "id": self.first_entry + n, "uid": uuid7(), "workspace_id": self.workspace,
-                "scope_id": self._scope(session), "content": content, "terms": one.terms, "length": one.length,
+                "scope_id": self._scope(session), "content": content,
+                "terms": sentence.terms, "length": sentence.length,
                 "fingerprint": f"{n:032x}", "source": Source.EXTRACTION if kind == EntryType.FACT else Source.TOOL,
                 "type": kind, "tier": 1 + (n % 10 > 0) if kind == EntryType.FACT else None,
                 "category": _CATEGORIES[n * 5 % len(_CATEGORIES)], "project": _PROJECTS[n % 8] if n % 3 == 0 else "",
                 "importance": round(chance.random(), 2), "channel": _PLATFORM, "sender_id": f"user{session}",
-                "session_id": f"session-{session}", "origins": [self._origin(session, n)],
+                "session_id": f"session-{session}", "origins": [f"{path}/event-{message}"],
                 "pinned": chance.randrange(1_000) < PINNED, "created_at": at, "stated_at": at, "updated_at": at,
             }  # fmt: skip
 
@@ -201,12 +204,12 @@ class _Making:
         sentences = _sentences()
         for n in range(self.sizes.sessions * MESSAGES):
             session, place = divmod(n, MESSAGES)
-            one = sentences[n * 7 % len(sentences)]
+            sentence = sentences[n * 7 % len(sentences)]
             yield {
                 "id": self.first_message + n, "workspace_id": self.workspace, "conversation": 1,
                 "session_id": self.first_session + session, "position": place + 1,
                 "kind": EventKind.ASSISTANT if place % 2 else EventKind.USER,
-                "sender_id": "" if place % 2 else f"user{session}", "content": one.words, "data": Jsonb({}),
+                "sender_id": "" if place % 2 else f"user{session}", "content": sentence.words, "data": Jsonb({}),
                 "tokens": 30, "at": self._at(session, self.sizes.sessions) + timedelta(minutes=place),
             }  # fmt: skip
 
@@ -234,11 +237,11 @@ class _Making:
         """Recalls of the last thirty days, as long as traces are kept."""
         sentences, verdicts = _sentences(), ("found", "found", "found", "weak", "none")
         for n in range(self.sizes.traces):
-            one, session, verdict = sentences[n * 7 % len(sentences)], n % self.sizes.sessions, verdicts[n % 5]
+            sentence, session, verdict = sentences[n * 7 % len(sentences)], n % self.sizes.sessions, verdicts[n % 5]
             served = [] if verdict == "none" else [self.first_entry + (n * 11 + k) % self.sizes.entries for k in (0, 5)]
             yield {
                 "uid": uuid7(), "workspace_id": self.workspace, "scopes": [self._scope(session)],
-                "session_key": f"session-{session}", "message": one.words, "terms": one.terms,
+                "session_key": f"session-{session}", "message": sentence.words, "terms": sentence.terms,
                 "asker": f"user{session}", "query": Jsonb({"limit": 8}), "served": served,
                 "versions": [1] * len(served),
                 "evidence": Jsonb({"verdict": verdict}), "timings": Jsonb({"total": 20 + n % 40}), "tokens": 40,
@@ -256,10 +259,6 @@ class _Making:
 
     def _session_uid(self, n: int) -> Any:
         return UUID(int=(self.workspace << 64) + n, version=4)
-
-    def _origin(self, session: int, n: int) -> str:
-        message = self.first_message + session * MESSAGES + n // self.sizes.sessions % 2 * 2
-        return f"{conversation_path(self._session_uid(session), 1)}/event-{message}"
 
 
 def _scope(workspace: Workspace, n: int) -> Scope:

@@ -104,7 +104,21 @@ class Chart:
     def svg(self) -> SafeString:
         """The shapes; the figure around them has the name and the table."""
         if self.is_stacked:
-            shapes = self._bars()
+            place, top = WIDTH / len(self.days), self.top
+            drawn: list[tuple[SafeString, str]] = []
+            for n, values in enumerate(self._days()):
+                foot, left = float(HEIGHT), n * place + place * (1 - BAR) / 2
+                bars = []
+                for series, value in zip(self.series, values, strict=True):
+                    if height := value / top * HEIGHT:
+                        foot -= height
+                        path = f"M{left:.1f} {foot:.1f}h{place * BAR:.1f}v{height:.1f}h-{place * BAR:.1f}z"
+                        bars.append((series.color, path))
+                # The day in words, for whoever rests the pointer there
+                named = (f"{row.name} {self.show(row.values[n] or 0)}" for row in self.series if row.values[n])
+                words = f"{date_format(self.days[n], 'DATE_FORMAT')}: {', '.join(named)}"
+                drawn.append((format_html_join("", '<path class="{}" d="{}"/>', bars), words))
+            shapes = format_html_join("", "<g>{}<title>{}</title></g>", (day for day in drawn if day[0]))
         else:
             lines = ((series.color, self._line(series.values)) for series in self.series)
             shapes = format_html_join("", '<path class="mp-line-of {}" d="{}"/>', lines)
@@ -118,25 +132,6 @@ class Chart:
     def _days(self) -> list[list[float]]:
         by_day = zip(*(series.values for series in self.series), strict=True)
         return [[value or 0 for value in values] for values in by_day]
-
-    def _bars(self) -> SafeString:
-        place, top = WIDTH / len(self.days), self.top
-        drawn: list[tuple[SafeString, str]] = []
-        for n, values in enumerate(self._days()):
-            foot, left = float(HEIGHT), n * place + place * (1 - BAR) / 2
-            bars = []
-            for series, value in zip(self.series, values, strict=True):
-                if height := value / top * HEIGHT:
-                    foot -= height
-                    bars.append(
-                        (series.color, f"M{left:.1f} {foot:.1f}h{place * BAR:.1f}v{height:.1f}h-{place * BAR:.1f}z")
-                    )
-            shapes = format_html_join("", '<path class="{}" d="{}"/>', bars)
-            # The day in words, for whoever rests the pointer there
-            named = (f"{series.name} {self.show(series.values[n] or 0)}" for series in self.series if series.values[n])
-            words = f"{date_format(self.days[n], 'DATE_FORMAT')}: {', '.join(named)}"
-            drawn.append((shapes, words))
-        return format_html_join("", "<g>{}<title>{}</title></g>", (day for day in drawn if day[0]))
 
     def _line(self, values: Sequence[float | None]) -> str:
         """Through the days that are known; a day without a value interrupts it, one between two such is a dash."""

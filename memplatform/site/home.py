@@ -73,8 +73,8 @@ class Recalled:
 
 def most_recalled(period: Period) -> list[Recalled]:
     """The memories in use that were served most often, of those that were when they were counted last."""
-    found = in_workspaces(MostRecalled.objects.all(), period.seen).values_list("entries", flat=True)
-    ids = [entry for entries in found for entry in entries]
+    recalled = in_workspaces(MostRecalled.objects.all(), period.seen).values_list("entries", flat=True)
+    ids = [entry for entries in recalled for entry in entries]
     counts = EntryAccess.objects.filter(entry__in=ids).values_list("entry_id", "access_count")
     entries: Any = in_workspaces(Entry.objects.live().filter(pk__in=ids), period.seen)
     if period.channel is not None:
@@ -157,28 +157,24 @@ def act(request: HttpRequest) -> HttpResponse:
     if what == SHOW:
         Snooze.objects.filter(user=user_id).delete()
     elif item := next((item for item in items(viewer) if item.key == request.POST.get("key")), None):
-        messages.success(request, _done(item, what, user_id, viewer.now))
+        outcome = _("You may not do that.")
+        if what == RETRY and item.retry:
+            count = item.retry()
+            outcome = ngettext("%(n)d is being tried again.", "%(n)d are being tried again.", count) % {"n": count}
+        elif what == DISMISS and item.mark:
+            put_off(item, user_id, None, now=viewer.now)
+            outcome = _("Dismissed: it comes back when there is something new.")
+        elif what in (TOMORROW, WEEK):
+            day = timezone.localtime(viewer.now).date() + timedelta(days=7 if what == WEEK else 1)
+            put_off(item, user_id, timezone.make_aware(datetime.combine(day, MORNING)), now=viewer.now)
+            outcome = _("Put off until %(day)s.") % {"day": date_format(day, "DATE_FORMAT")}
+        messages.success(request, outcome)
     else:
         messages.info(request, _("It needs nobody any more."))
     return HttpResponseRedirect(f"{reverse('admin:index')}#attention")
 
 
 act = needs("read")(act)
-
-
-def _done(item: Item, what: str, user_id: int, now: datetime) -> str:
-    """Do it; what is said of it."""
-    if what == RETRY and item.retry:
-        count = item.retry()
-        return ngettext("%(n)d is being tried again.", "%(n)d are being tried again.", count) % {"n": count}
-    if what == DISMISS and item.mark:
-        put_off(item, user_id, None, now=now)
-        return _("Dismissed: it comes back when there is something new.")
-    if what not in (TOMORROW, WEEK):
-        return _("You may not do that.")
-    day = timezone.localtime(now).date() + timedelta(days=7 if what == WEEK else 1)
-    put_off(item, user_id, timezone.make_aware(datetime.combine(day, MORNING)), now=now)
-    return _("Put off until %(day)s.") % {"day": date_format(day, "DATE_FORMAT")}
 
 
 _YEAR = 365 * 86_400

@@ -7,6 +7,7 @@ a password alone opens nothing and codes are counted for the account.
 """
 
 from collections.abc import Mapping
+from contextlib import suppress
 from http import HTTPStatus
 from typing import Any
 
@@ -64,19 +65,19 @@ class LoginLimits(AxesDatabaseHandler):  # type: ignore[misc]
     def is_locked(self, request: HttpRequest, credentials: dict[str, Any] | None = None) -> bool:
         if super().is_locked(request, credentials):
             return True
-        is_locked = self._is_locked_alone(request, credentials)
+        name = str((credentials or {}).get("username") or "")[:150].replace("\0", "")
+        user = get_user_model().objects.select_related("factor").filter(username=name).first()
+        if user is not None:
+            with suppress(signing.BadSignature):
+                cookie = request.COOKIES.get(DEVICE_COOKIE, "")
+                if signing.loads(cookie, salt=_SALT, max_age=DEVICE_SECONDS) == user.pk:
+                    return False
+        is_locked = _wrong(request, ip_address=request.axes_ip_address) >= ADDRESS_MOST or (  # type: ignore[attr-defined]
+            Factor.of(user) is None and _wrong(request, username=name) >= NAME_MOST
+        )
         if is_locked:
             request.axes_locked_out = True  # type: ignore[attr-defined] # the middleware answers with the page of it
         return is_locked
-
-    def _is_locked_alone(self, request: HttpRequest, credentials: dict[str, Any] | None) -> bool:
-        name = str((credentials or {}).get("username") or "")[:150].replace("\0", "")
-        user = get_user_model().objects.select_related("factor").filter(username=name).first()
-        if user is not None and _is_known(request, user):
-            return False
-        if _wrong(request, ip_address=request.axes_ip_address) >= ADDRESS_MOST:  # type: ignore[attr-defined]
-            return True
-        return Factor.of(user) is None and _wrong(request, username=name) >= NAME_MOST
 
 
 def remember_device(response: HttpResponse, user: Any) -> HttpResponse:
@@ -90,15 +91,6 @@ def remember_device(response: HttpResponse, user: Any) -> HttpResponse:
         samesite="Lax",
     )
     return response
-
-
-def _is_known(request: HttpRequest, user: Any) -> bool:
-    try:
-        return bool(
-            signing.loads(request.COOKIES.get(DEVICE_COOKIE, ""), salt=_SALT, max_age=DEVICE_SECONDS) == user.pk
-        )
-    except signing.BadSignature:
-        return False
 
 
 def _wrong(request: HttpRequest, **of: str) -> int:

@@ -185,18 +185,14 @@ def served_recalls(session: Session, page: list[SessionEvent]) -> dict[int, list
     then = served_versions_by_trace(traces, entries)
     by_position: defaultdict[int, list[ServedRecall]] = defaultdict(list)
     for trace in traces:
-        position = named.get(str(trace.uid)) or _position_of(trace, questions)
+        # Named, or the first question near the recall with the same words
+        close = (asked for asked in questions if abs(asked.at - trace.created_at) <= BEFORE)
+        same = (asked.position for asked in close if asked.content.strip() == trace.message.strip())
+        position = named.get(str(trace.uid)) or next(same, None)
         if position is not None:
             served = [(entries[pk], then[trace.pk, pk]) for pk in trace.served if pk in entries]
             by_position[position].append(ServedRecall(trace, served))
     return by_position
-
-
-def _position_of(trace: RecallTrace, questions: list[SessionEvent]) -> int | None:
-    """The position of the first question near a recall with the same words."""
-    words = trace.message.strip()
-    near = (event for event in questions if abs(event.at - trace.created_at) <= BEFORE)
-    return next((event.position for event in near if event.content.strip() == words), None)
 
 
 def recalls_of_answers(

@@ -292,25 +292,23 @@ def reply_of(trace: RecallTrace, session: Session | None) -> Reply | None:
     if session is None:
         return None
     named = _messages(session).filter(data__recall_id=str(trace.uid), kind=EventKind.ASSISTANT).first()
-    event = named or _after_the_same_words(trace, session)
+    event = named
+    if event is None:
+        # The first answer to the question with the words of the recall, asked within ten minutes of it
+        between = (trace.created_at - BEFORE, trace.created_at + BEFORE)
+        spoken = Q(kind__in=(EventKind.USER, EventKind.ASSISTANT))
+        near = _messages(session).filter(spoken, at__range=between).order_by("conversation", "position")[:_LOOKED_AT]
+        question: SessionEvent | None = None
+        for message in near:
+            if message.kind == EventKind.USER:
+                question = message if message.content.strip() == trace.message.strip() else None
+            elif question is not None and message.conversation == question.conversation:
+                event = None if message.data.get("recall_id") else message  # it names another recall
+                break
     if event is None:
         return None
     redacted = retention.redacted_events(session, event.conversation)
     return Reply(event.handed_out(), message_url(session, event), named is not None, event.pk in redacted)
-
-
-def _after_the_same_words(trace: RecallTrace, session: Session) -> SessionEvent | None:
-    """The first answer to the question with the words of a recall, asked within ten minutes of it."""
-    between = (trace.created_at - BEFORE, trace.created_at + BEFORE)
-    spoken = Q(kind__in=(EventKind.USER, EventKind.ASSISTANT))
-    near = _messages(session).filter(spoken, at__range=between).order_by("conversation", "position")[:_LOOKED_AT]
-    question: SessionEvent | None = None
-    for event in near:
-        if event.kind == EventKind.USER:
-            question = event if event.content.strip() == trace.message.strip() else None
-        elif question is not None and event.conversation == question.conversation:
-            return None if event.data.get("recall_id") else event  # it names another recall
-    return None
 
 
 def _messages(session: Session) -> QuerySet[SessionEvent]:

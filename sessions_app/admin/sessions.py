@@ -193,25 +193,13 @@ def with_speakers(sessions: QuerySet[Session], words: str, workspaces: frozenset
     by_finders = {
         Speaker(*row) for finder in _finders(tuple(settings.MEMORY_NAME_FINDERS)) for row in finder(words, workspaces)
     }
-    speakers = sorted(by_finders | _named_by_messages(words, workspaces))
-    columns = [list(column) for column in zip(*speakers, strict=True)] or [[], [], []]
-    return sessions.filter(pk__in=RawSQL(_SPOKEN, [*columns, *columns]))  # noqa: S611 (constants)
-
-
-@cache
-def _finders(paths: tuple[str, ...]) -> tuple[NameFinder, ...]:
-    return tuple(import_string(path) for path in paths)
-
-
-def _named_by_messages(words: str, workspaces: frozenset[int] | None) -> set[Speaker]:
-    """Whose messages came with such a name: the last one of each, and those that memories still tell."""
-    scopes = Scope.objects.annotate(
-        called=Func(F("speakers"), Value(" "), function="array_to_string", output_field=TextField())
-    )
+    # Whose messages came with such a name: the last one of each, and those that memories still tell
+    called = Func(F("speakers"), Value(" "), function="array_to_string", output_field=TextField())
+    scopes = Scope.objects.annotate(called=called)
     if workspaces is not None:
         scopes = scopes.filter(workspace_id__in=workspaces)
-    here = scopes.filter(Q(called__icontains=words) | Q(sender_names__icontains=words)).order_by("-pk")[:SCOPES_MOST]
-    named = list(here.only("workspace_id", "key", "sender_names"))
+    with_name = scopes.filter(Q(called__icontains=words) | Q(sender_names__icontains=words)).order_by("-pk")
+    named = list(with_name.only("workspace_id", "key", "sender_names")[:SCOPES_MOST])
     asked = words.casefold()
     latest = {
         Speaker(scope.workspace_id, platform_of_key(scope.key), peer)
@@ -221,7 +209,14 @@ def _named_by_messages(words: str, workspaces: frozenset[int] | None) -> set[Spe
     }
     spoken = Entry.objects.live().filter(scope__in=[scope.pk for scope in named], speaker__icontains=words)
     earlier = spoken.exclude(sender_id="").order_by().values_list("workspace_id", "channel", "sender_id").distinct()
-    return latest | {Speaker(*row) for row in earlier[:SPEAKERS_MOST]}
+    speakers = sorted(by_finders | latest | {Speaker(*row) for row in earlier[:SPEAKERS_MOST]})
+    columns = [list(column) for column in zip(*speakers, strict=True)] or [[], [], []]
+    return sessions.filter(pk__in=RawSQL(_SPOKEN, [*columns, *columns]))  # noqa: S611 (constants)
+
+
+@cache
+def _finders(paths: tuple[str, ...]) -> tuple[NameFinder, ...]:
+    return tuple(import_string(path) for path in paths)
 
 
 #: The rules of a channel by their names, each with its label and those of its values.

@@ -196,9 +196,9 @@ def redact(events: Iterable[M], redacted: Collection[int]) -> list[M]:
     return [event for event in events if event.pk not in redacted]
 
 
-def reveals(redacted: Mapping[int, int], up_to: int, known: Collection[int] = ()) -> bool:
-    """Whether a text about all up to a position may tell a redacted message; `known` were redacted when it was made."""
-    return any(position <= up_to and pk not in known for pk, position in redacted.items())
+def reveals(redacted: Mapping[int, int], up_to: int, shown: Collection[int] = ()) -> bool:
+    """Whether a text about all up to a position may tell a redacted message; `shown` were redacted when it was made."""
+    return any(position <= up_to and pk not in shown for pk, position in redacted.items())
 
 
 def latest_summary(session: Session, redacted: Mapping[int, int]) -> tuple[SessionEvent | None, int]:

@@ -65,7 +65,19 @@ class EventEmbedder:
     def __call__(self, *, now: datetime) -> float:
         """Do a little; the seconds until there is more, 0 when there is."""
         models = models_in_use.writing_models() if conf.SESSION_EVENT_EMBEDDING else {}
-        if self._mend({workspace: model for workspace, model in models.items() if model}):
+        # Once a process, and for every model anew: rows nobody made, and vectors that are not their workspace's
+        current = {workspace: model for workspace, model in models.items() if model}
+        if not self._models or any(self._models.get(workspace, model) != model for workspace, model in current.items()):
+            self._outdated = 0
+        self._models = current
+        if self._missing is not None:
+            try:
+                self._missing = rows.write_missing(self._missing)
+            except IntegrityError:  # a message was removed meanwhile: try again
+                log.info("messages vanished while their search rows were made")
+            return 0.0
+        if current and self._outdated is not None:
+            self._outdated = rows.discard_outdated(self._outdated, current)
             return 0.0
         if self._rests_until is not None and now < self._rests_until:
             return (self._rests_until - now).total_seconds()
@@ -91,22 +103,6 @@ class EventEmbedder:
             _embedded([claim.content for claim in some], change.new)
         self._prepared[place] = rows[-1].pk
         return False
-
-    def _mend(self, models: dict[int, EmbeddingModel]) -> bool:
-        """Once a process, and for every model anew: rows nobody made, and vectors that are not their workspace's."""
-        if not self._models or any(self._models.get(workspace, model) != model for workspace, model in models.items()):
-            self._outdated = 0
-        self._models = models
-        if self._missing is not None:
-            try:
-                self._missing = rows.write_missing(self._missing)
-            except IntegrityError:  # a message was removed meanwhile: try again
-                log.info("messages vanished while their search rows were made")
-        elif models and self._outdated is not None:
-            self._outdated = rows.discard_outdated(self._outdated, models)
-        else:
-            return False
-        return True
 
     def _embed(self, models: Models, now: datetime) -> bool:
         """Embed the messages that have waited longest; whether there is more to do at once.

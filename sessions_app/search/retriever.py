@@ -162,23 +162,18 @@ def _searches(question: PastQuestion, log: "_Log") -> Iterator[list[_EventRow]]:
         if any(row.covered for row in then):
             yield then
         anytime = _relevant(question, log.best(keywords))
-        yield _with_named_days(question, anytime, then or log.latest()) if question.date_ranges else anytime
+        if question.date_ranges and (then := then or log.latest()) and anytime:
+            # The best row of all days, the rows of the named days, and after these the others
+            first, *others = sorted(anytime, key=lambda row: -_score(row, question))
+            least = min(_score(row, question) for row in then)
+            yield [first, *then, *(replace(row, cap=least) for row in others if row not in then)]
+        else:
+            yield [*anytime, *then]
     if question.date_ranges:
         yield log.latest()
     elif not keywords:  # «last time»: the conversation before this one, if there is one
         yield log.latest(closed=True)
         yield log.latest()
-
-
-def _with_named_days(
-    question: PastQuestion, anytime: Sequence[_EventRow], then: Sequence[_EventRow]
-) -> list[_EventRow]:
-    """The best row of all days, the rows of the named days, and after these the others."""
-    if not (anytime and then):
-        return [*anytime, *then]
-    first, *others = sorted(anytime, key=lambda row: -_score(row, question))
-    least = min(_score(row, question) for row in then)
-    return [first, *then, *(replace(row, cap=least) for row in others if row not in then)]
 
 
 def _relevant(question: PastQuestion, rows: Sequence[_EventRow]) -> list[_EventRow]:

@@ -5,6 +5,7 @@ platform wrote for itself, and what was taken out of use, is not shown; the line
 """
 
 import re
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime, time
 from uuid import UUID
@@ -15,7 +16,7 @@ from memories.choices import ScopeKind
 from memories.entries.daily_events import SuppressedContent
 from memories.exceptions import FileUnreadable, PathNotAllowed, SessionNotFound
 from memories.files import comments, disk, markdown
-from memories.files.layout import ScopeFolder, read_reference, resolve_path
+from memories.files.layout import read_reference, resolve_path
 from memories.language import quoting
 from memories.models import Policy, Scope, Suppression
 from memories.recall.eligibility import credential_guard, readable_entry
@@ -136,8 +137,18 @@ def lines_of_file(place: Place, path: str, first: int, count: int) -> Excerpt:
     if whole is None:
         return Excerpt(path=path, kind=NOTES, first=first, is_found=False, language=language)
     text = _with_plain_ends(whole.text)
-    text = comments.shown(text if place.is_of_files else _without_suppressed(place, folder, text))
-    return _excerpt(path, NOTES, _Passage(text.rstrip("\n")), first, count, language)  # lines of ours may end it
+    scopes = Scope.objects.in_workspace(place.caller.workspace_id).filter(key=folder.scope_key)
+    scope = None if place.is_of_files else scopes.first()
+    if scope is not None and Suppression.objects.filter(scope=scope).exists():
+        # What people took out of use is emptied, so that the other lines keep their numbers (A15)
+        taken_out, lines = SuppressedContent([scope], is_shown=True), text.split("\n")
+        with suppress(FileUnreadable):
+            for block in markdown.blocks(text):
+                if taken_out.covers(scope, block.text, ()):
+                    lines[block.line_from - 1 : block.line_to] = [""] * (block.line_to - block.line_from + 1)
+        text = "\n".join(lines)
+    text = comments.shown(text).rstrip("\n")  # lines of ours may end it
+    return _excerpt(path, NOTES, _Passage(text), first, count, language)
 
 
 def _message(place: Place, uid: UUID, conversation: int, number: int, now: datetime) -> _Passage:
@@ -223,23 +234,6 @@ def shown_excerpt(excerpt: Excerpt) -> str:
     more = in_language(MORE, excerpt.language).format(next=excerpt.next) if excerpt.next else ""
     notice = quoting.notice_in(excerpt.language)
     return "\n".join(filter(None, [notice, head, quoting.as_quotation(excerpt.lines), more]))
-
-
-def _without_suppressed(place: Place, folder: ScopeFolder, text: str) -> str:
-    """A file without what people took out of use: such lines are emptied, the others keep their numbers (A15)."""
-    scope = Scope.objects.in_workspace(place.caller.workspace_id).filter(key=folder.scope_key).first()
-    if scope is None or not Suppression.objects.filter(scope=scope).exists():
-        return text
-    try:
-        blocks = markdown.blocks(text)
-    except FileUnreadable:
-        return text
-    taken_out = SuppressedContent([scope], is_shown=True)
-    lines = text.split("\n")
-    for block in blocks:
-        if taken_out.covers(scope, block.text, ()):
-            lines[block.line_from - 1 : block.line_to] = [""] * (block.line_to - block.line_from + 1)
-    return "\n".join(lines)
 
 
 FILES_MOST = 100  # of one answer

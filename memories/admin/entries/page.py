@@ -67,7 +67,7 @@ from memories.entries.evidence import evidence_of
 from memories.entries.fields import SLOT_FIELD
 from memories.entries.history import Revision, history_of
 from memories.exceptions import InvalidDraft, LineChanged, PlatformError
-from memories.models import Batch, BatchChange, Entry, Evidence, Link, Policy, RecallTrace
+from memories.models import Batch, Entry, Evidence, Link, Policy, RecallTrace
 from memories.models.state import state_of
 from memories.staff.rights import EDIT, Needs, workspaces_of
 from memories.staff.roles import Right
@@ -92,6 +92,15 @@ def entry_context(entry: Entry, *, now: datetime) -> dict[str, Any]:
     # The newest answers that served it, among the last TRACES_READ of its workspace
     recent = RecallTrace.objects.filter(workspace_id=entry.workspace_id).order_by("-created_at", "-id")
     served_it = recent.filter(pk__in=recent.values("pk")[:TRACES_READ], served__contains=[entry.pk])
+    # The linked entries of its workspace, each with its relation to this one
+    links = Link.objects.filter(Q(from_entry=entry) | Q(to_entry=entry), workspace_id=entry.workspace_id)
+    relatives: list[tuple[Any, Entry]] = []
+    for link in links.select_related("from_entry__scope", "to_entry__scope").order_by("-id")[:LINKS_SHOWN]:
+        from_this, to_this = _RELATIONS[LinkKind(link.kind)]
+        is_from = link.from_entry_id == entry.pk
+        relatives.append((from_this, link.to_entry) if is_from else (to_this, link.from_entry))
+    if entry.superseded_by:
+        relatives.append((_("replaced by"), entry.superseded_by))
     return {
         "entry": entry,
         "state": state_of(entry, policies.end_of(entry), now),
@@ -101,7 +110,7 @@ def entry_context(entry: Entry, *, now: datetime) -> dict[str, Any]:
         "evidence": quote_lines([entry.pk], entry.workspace_id).get(entry.pk, []),
         "contradiction": entries.contradiction_of(entry),
         "sources": source_lines(entry.workspace_id, entry.origins),
-        "relatives": _relatives(entry),
+        "relatives": [(how, other) for how, other in relatives if other.workspace_id == entry.workspace_id],
         "traces": list(served_it.only("message", "created_at", "session_key")[:TRACES_SHOWN]),
         "file_card": card_of(entry),
         "index_url": index_url(),
@@ -124,20 +133,6 @@ def quote_lines(entries: Collection[int], workspace_id: int) -> dict[int, list[Q
         pk: [QuoteLine(quote, events[quote.origin].url if quote.origin in events else "") for quote in rows]
         for pk, rows in quotes.items()
     }
-
-
-def _relatives(entry: Entry) -> list[tuple[Any, Entry]]:
-    """The linked entries, each with its relation to this one."""
-    links = Link.objects.filter(Q(from_entry=entry) | Q(to_entry=entry), workspace_id=entry.workspace_id)
-    related: list[tuple[Any, Entry]] = []
-    for link in links.select_related("from_entry__scope", "to_entry__scope").order_by("-id")[:LINKS_SHOWN]:
-        is_from = link.from_entry_id == entry.pk
-        related.append(
-            (_RELATIONS[LinkKind(link.kind)][0 if is_from else 1], link.to_entry if is_from else link.from_entry)
-        )
-    if entry.superseded_by:
-        related.append((_("replaced by"), entry.superseded_by))
-    return [(how, other) for how, other in related if other.workspace_id == entry.workspace_id]
 
 
 class AddForm(ReasonForm):
@@ -179,14 +174,6 @@ class AddForm(ReasonForm):
             slots=data["slots"],
             **TYPES[data["type"]][1],
         )
-
-
-def _outcome_label(row: BatchChange) -> str:
-    """What became of it: remembered, or part of what was known."""
-    if row.state == ChangeState.APPLIED and row.note not in Outcome.values:
-        return gettext("It is remembered, and can be recalled at once.")
-    note = note_of(row)
-    return note[1] if note else ""
 
 
 def _history_step(revision: Revision, entry: Entry, batches: dict[int, Batch]) -> HistoryStep:
@@ -404,9 +391,14 @@ class EntryAdmin(WordSearch, EntryColumns, RevertibleHistory, RestrictedAdmin):
                 row = bulk_actions.create(
                     scope, form.draft(now=now), now=now, actor=actor_of(request), reason=form.cleaned_data["reason"]
                 )
+                # What became of it: remembered, or part of what was there
+                is_new = row.state == ChangeState.APPLIED and row.note not in Outcome.values
+                _code, outcome = note_of(row) or ("", "")
+                if is_new:
+                    outcome = gettext("It is remembered, and can be recalled at once.")
                 link = '{} <a class="mp-link underline" href="{}">{}</a>'
                 label = gettext("Look at it or undo it")
-                messages.success(request, format_html(link, _outcome_label(row), batch_url(row.batch), label))
+                messages.success(request, format_html(link, outcome, batch_url(row.batch), label))
                 if row.entry is None:
                     return HttpResponseRedirect(batch_url(row.batch))
                 page = reverse("admin:memories_entry_change", args=[row.entry.pk])

@@ -9,7 +9,6 @@ from unicodedata import east_asian_width
 
 from django.core.management.base import BaseCommand, CommandError
 from django.core.serializers.json import DjangoJSONEncoder
-from django.db.models import QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -41,9 +40,19 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         self.as_json = options["json"]
         try:
-            rows, asked, action = _batches(options["workspace"]), options["batch"], options["action"]
+            rows, asked, action = Batch.objects.select_related("scope", "undoes"), options["batch"], options["action"]
+            rows = rows.order_by("-created_at", "-pk")
+            if (workspace := options["workspace"]) is not None:
+                if not Workspace.objects.filter(name=workspace).exists():
+                    raise CommandError(_("There is no workspace “%(name)s”.") % {"name": workspace})
+                rows = rows.filter(workspace__name=workspace)
             if action == "list":
-                self._list((rows.filter(state=options["state"]) if options["state"] else rows)[: options["most"]])
+                shown = (rows.filter(state=options["state"]) if options["state"] else rows)[: options["most"]]
+                heads = [_("id"), _("created"), _("state"), _("name"), _("scope"), _("by"), _("changes"), _("reason")]
+                if self.as_json:
+                    self._print([batch_answer(row) for row in shown])
+                else:
+                    self.stdout.write(table([heads, *map(_cells, shown)]))
             elif action == "undo" and asked and ":" in asked and (of_run := rows.filter(run=asked, undoes=None)):
                 # The batches of the run that is named, which are in force, the last first
                 applied = list(of_run.filter(state=BatchState.APPLIED).order_by("-pk"))
@@ -69,13 +78,6 @@ class Command(BaseCommand):
         except PlatformError as problem:
             raise CommandError(str(problem)) from problem
 
-    def _list(self, rows: QuerySet[Batch]) -> None:
-        if self.as_json:
-            self._print([batch_answer(row) for row in rows])
-            return
-        heads = [_("id"), _("created"), _("state"), _("name"), _("scope"), _("by"), _("changes"), _("reason")]
-        self.stdout.write(table([heads, *map(_cells, rows)]))
-
     def _show(self, batch: Batch, most: int) -> None:
         changes = list(batch.changes.order_by("position").select_related("entry", "event")[:most])
         rows = [change_answer(row) for row in batches.describe(batch, changes)]
@@ -90,15 +92,6 @@ class Command(BaseCommand):
 
     def _print(self, value: Any) -> None:
         self.stdout.write(json.dumps(value, ensure_ascii=False, indent=2, cls=DjangoJSONEncoder))
-
-
-def _batches(workspace: str | None) -> QuerySet[Batch]:
-    found = Batch.objects.select_related("scope", "undoes").order_by("-created_at", "-pk")
-    if workspace is None:
-        return found
-    if not Workspace.objects.filter(name=workspace).exists():
-        raise CommandError(_("There is no workspace “%(name)s”.") % {"name": workspace})
-    return found.filter(workspace__name=workspace)
 
 
 def _perform(action: str, batch: Batch, options: dict[str, Any]) -> Batch:

@@ -13,7 +13,6 @@ from django.utils.translation import gettext as _
 from memories import jobs
 from memories.consolidation import compression
 from memories.management import command_line
-from memories.models import Workspace
 
 DAYS, FACTS = "days", "facts"
 #: What the work is measured in.
@@ -34,28 +33,23 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         clock, counts = command_line.clock(options["now"]), Counter[str]()
         for part in (DAYS, FACTS):
-            if options["what"] in (None, part):
-                counts.update(_work(part, command_line.workspaces(options["workspace"]), clock, options["dry_run"]))
+            if options["what"] not in (None, part):
+                continue
+            chosen = command_line.workspaces(options["workspace"])
+            if part == DAYS:
+                waiting = [jobs.preview_compress_days(workspace.pk, now=clock()) for workspace in chosen]
+            else:
+                waiting = [compression.count_facts(workspace.pk) for workspace in chosen]
+            if options["dry_run"]:
+                for preview in waiting:
+                    counts.update(preview)
+                continue
+            bar = command_line.Bar(sum(preview[UNITS[part]] for preview in waiting), UNITS[part])
+            for workspace in chosen:
+                run = f"compress-{part}:{workspace.pk}:{str(uuid4())[:18]}"
+                work = compression.compress_days if part == DAYS else compression.compress_facts
+                done = work(workspace.pk, clock=clock, run=run, report=bar)
+                bar.move_on(done)
+                counts.update(done)
+            bar.end()
         self.stdout.write(command_line.counts_line(dict(counts), as_json=options["json"]))
-
-
-def _work(part: str, chosen: list[Workspace], clock: Clock, is_dry: bool) -> Counter[str]:
-    """One part of it in every workspace."""
-    if part == DAYS:
-        waiting = [jobs.preview_compress_days(workspace.pk, now=clock()) for workspace in chosen]
-    else:
-        waiting = [compression.count_facts(workspace.pk) for workspace in chosen]
-    counts: Counter[str] = Counter()
-    if is_dry:
-        for found in waiting:
-            counts.update(found)
-        return counts
-    bar = command_line.Bar(sum(found[UNITS[part]] for found in waiting), UNITS[part])
-    for workspace in chosen:
-        run = f"compress-{part}:{workspace.pk}:{str(uuid4())[:18]}"
-        work = compression.compress_days if part == DAYS else compression.compress_facts
-        done = work(workspace.pk, clock=clock, run=run, report=bar)
-        bar.move_on(done)
-        counts.update(done)
-    bar.end()
-    return counts

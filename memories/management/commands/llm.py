@@ -23,40 +23,36 @@ class Command(BaseCommand):
     def handle(self, *, reader: str, price_in: float | None, price_out: float | None, **options: Any) -> None:
         if not is_possible():
             raise CommandError("No model is configured: set MEMORY_LLM_BASE_URL and MEMORY_LLM_MODEL.")
-        found = ModelCheck()
-        for found in check_model(now=datetime.now(UTC), reader=reader or conf.VERIFY_MODEL):
-            self.stderr.write(f"conversation {found.conversations}: {found.seconds:.0f} s")
-        reasons = ", ".join(f"{Refusal(code).label} {count}" for code, count in found.refused.items() if count)
-        right, asked = found.right, found.asked
+        check = ModelCheck()
+        for check in check_model(now=datetime.now(UTC), reader=reader or conf.VERIFY_MODEL):
+            self.stderr.write(f"conversation {check.conversations}: {check.seconds:.0f} s")
+        reasons = ", ".join(f"{Refusal(code).label} {count}" for code, count in check.refused.items() if count)
+        right, asked = check.right, check.asked
         for line in [
-            f"model: {found.model or 'no answer'} ({found.form})",
-            f"answers that can be used: {found.usable} of {found.conversations}",
-            f"facts offered: {found.offered}; with their words found and checks passed: {found.quoted:.0%}",
+            f"model: {check.model or 'no answer'} ({check.form})",
+            f"answers that can be used: {check.usable} of {check.conversations}",
+            f"facts offered: {check.offered}; with their words found and checks passed: {check.quoted:.0%}",
             *([f"  refused: {reasons}"] if reasons else []),
             f"second reading: true statements {right['true']} of {asked['true']}, false ones {right['false']}"
             f" of {asked['false']}",
-            f"decoys taken for true: {found.decoys_passed} of {found.decoys};"
-            f" batches believed: {found.batches_believed} of {found.batches_read}",
+            f"decoys taken for true: {check.decoys_passed} of {check.decoys};"
+            f" batches believed: {check.batches_believed} of {check.batches_read}",
         ]:
             self.stdout.write(line)
-        for problem in dict.fromkeys(found.problems):
+        for problem in dict.fromkeys(check.problems):
             self.stdout.write(f"  {problem}")
-        thousand = 1_000 / found.turns
-        tokens = {kind: round(count * thousand) for kind, count in found.tokens.items()}
+        thousand = 1_000 / check.turns
+        tokens = {kind: round(count * thousand) for kind, count in check.tokens.items()}
         self.stdout.write(
-            f"for 1,000 turns: {sum(tokens.values()):,} tokens, {found.seconds * thousand / 60:.0f} minutes"
+            f"for 1,000 turns: {sum(tokens.values()):,} tokens, {check.seconds * thousand / 60:.0f} minutes"
         )
         if price_in is not None and price_out is not None:
             cost = (tokens["prompt"] + tokens["reading"]) * price_in + tokens["completion"] * price_out
             self.stdout.write(f"  that costs about {cost / 1_000_000:.2f}")
-        self.stdout.write(_verdict(found))
-
-
-def _verdict(found: ModelCheck) -> str:
-    if found.extracts and found.reads:
-        return "It will do: facts are kept with their words, and read a second time."
-    if found.extracts:
-        return (
-            "It will do for facts with their quotes; its reading is not believed: name another for MEMORY_VERIFY_MODEL."
-        )
-    return "It will not do: keep extraction without a model, or name a larger one."
+        verdict = "It will not do: keep extraction without a model, or name a larger one."
+        if check.extracts and check.reads:
+            verdict = "It will do: facts are kept with their words, and read a second time."
+        elif check.extracts:
+            believed = "its reading is not believed: name another for MEMORY_VERIFY_MODEL."
+            verdict = f"It will do for facts with their quotes; {believed}"
+        self.stdout.write(verdict)

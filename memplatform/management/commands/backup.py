@@ -3,6 +3,7 @@
 import os
 from argparse import ArgumentParser
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -29,18 +30,12 @@ def embedded(work: Callable[[Path], T], event: AuditEvent | None = None, about: 
     try:
         done = work(Path(settings.DATA_DIR))
         if event:
-            with postgres.lease(Path(settings.DATA_DIR)):
-                _note(event, about)
+            # A database of an older version has no such log
+            with postgres.lease(Path(settings.DATA_DIR)), suppress(DatabaseError):
+                AuditRecord.note(event, actor=command_line.actor(), at=timezone.now(), about=about)
         return done
     except postgres.PostgresError as problem:
         raise CommandError(str(problem)) from problem
-
-
-def _note(event: AuditEvent, about: str) -> None:
-    try:
-        AuditRecord.note(event, actor=command_line.actor(), at=timezone.now(), about=about)
-    except DatabaseError:
-        return  # a database of an older version, without this log
 
 
 class Command(BaseCommand):

@@ -51,8 +51,8 @@ class Command(BaseCommand):
             raise CommandError(str(problem)) from problem
 
     def _erase(self, workspace: Workspace, identities: list[Identity], options: dict[str, Any]) -> None:
-        found = run.preview(workspace, identities, now=timezone.now())
-        for name, count in [*certificate.counted(found.counts), (certificate.table_name("files"), found.files)]:
+        preview = run.preview(workspace, identities, now=timezone.now())
+        for name, count in [*certificate.counted(preview.counts), (certificate.table_name("files"), preview.files)]:
             self.stdout.write(f"{count:>8}  {name}")
         if not options["yes"]:
             self.stdout.write(_("Nothing was changed. With --yes and a --reason it is erased, and cannot be undone."))

@@ -58,7 +58,22 @@ class Command(BaseCommand):
         finally:
             progress.end()
         if options["json"]:
-            self.stdout.write(json.dumps(_as_json(report), ensure_ascii=False))
+            first = [
+                {"path": left.path, "line": left.line, "reason": left.reason.value}
+                | ({"why": left.detail} if left.detail else {})
+                for left in report.left_out
+            ]
+            left_out = {"left_out": first, "left_out_count": report.left_out.count}
+            answer: dict[str, Any]
+            if isinstance(report, TransferReport):
+                counts = {"created": dict(report.created), "already": dict(report.already), "files": report.files}
+                run = report.batches[0].run if report.batches else None
+                answer = counts | left_out | {"run": run, "batches": [str(batch.uid) for batch in report.batches]}
+            else:
+                names = ("files", "read", "facts", "events", "merged", "already", "continued", "profile")
+                batch = str(report.batch.uid) if report.batch else None
+                answer = {name: getattr(report, name) for name in names} | left_out | {"batch": batch}
+            self.stdout.write(json.dumps(answer, ensure_ascii=False))
         else:
             is_dry = options["dry_run"]
             if isinstance(report, TransferReport):
@@ -181,19 +196,3 @@ def _left_out(left_out: AllLeftOut) -> Iterator[str]:
         yield "  " + _("%(place)s: %(why)s") % {"place": place or "—", "why": why}
     if left_out.count > len(named):
         yield "  " + _("and %(n)d more") % {"n": left_out.count - len(named)}
-
-
-def _as_json(report: ImportReport | TransferReport) -> dict[str, Any]:
-    first = [
-        {"path": left.path, "line": left.line, "reason": left.reason.value}
-        | ({"why": left.detail} if left.detail else {})
-        for left in report.left_out
-    ]
-    left_out = {"left_out": first, "left_out_count": report.left_out.count}
-    if isinstance(report, TransferReport):
-        counts = {"created": dict(report.created), "already": dict(report.already), "files": report.files}
-        run = report.batches[0].run if report.batches else None
-        return counts | left_out | {"run": run, "batches": [str(batch.uid) for batch in report.batches]}
-    names = ("files", "read", "facts", "events", "merged", "already", "continued", "profile")
-    batch = str(report.batch.uid) if report.batch else None
-    return {name: getattr(report, name) for name in names} | left_out | {"batch": batch}

@@ -34,7 +34,18 @@ class Command(BaseCommand):
                 raise CommandError(_("This name cannot be used: %s") % name)
             file.parent.mkdir(mode=0o700, exist_ok=True)
             with transaction.atomic():
-                is_new = _renew(name, password)
+                users = get_user_model().objects
+                user = users.select_for_update().filter(username=name).first()
+                is_new = user is None
+                if user is not None:  # an owner who was switched off is let in again
+                    user.set_password(password)
+                    user.is_active = user.is_staff = True
+                    user.is_superuser = user.is_superuser or name == OPERATOR
+                    user.save(update_fields=["password", "is_active", "is_staff", "is_superuser"])
+                elif name == OPERATOR:
+                    users.create_superuser(name, password=password)
+                else:
+                    raise CommandError(_("There is no account %s.") % name)
                 AuditRecord.note(AuditEvent.PASSWORD, actor="command:operator", at=timezone.now(), about=name)
                 reset()  # what was locked by wrong passwords is open again
                 keep(file, password)  # before the commit: a password nobody knows is never left behind
@@ -57,19 +68,3 @@ class Command(BaseCommand):
         now = timezone.now()
         AuditRecord.note(AuditEvent.FACTOR_OFF, actor="command:operator", at=now, user_id=factor.user.pk, about=name)
         self.stdout.write(_("%s logs in with the password alone now.") % name)
-
-
-def _renew(name: str, password: str) -> bool:
-    """Whether the account had to be made; an owner who was switched off is let in again."""
-    users = get_user_model().objects
-    user = users.select_for_update().filter(username=name).first()
-    if user is None:
-        if name != OPERATOR:
-            raise CommandError(_("There is no account %s.") % name)
-        users.create_superuser(name, password=password)
-        return True
-    user.set_password(password)
-    user.is_active = user.is_staff = True
-    user.is_superuser = user.is_superuser or name == OPERATOR
-    user.save(update_fields=["password", "is_active", "is_staff", "is_superuser"])
-    return False

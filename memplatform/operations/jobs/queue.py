@@ -96,5 +96,5 @@ def kind_of(result: object) -> str:
     """The kind of error in what a task left behind, a message and its traceback; never its words."""
     _before, frame, rest = str(result).rpartition('\n  File "')
     lines = (line for line in rest.splitlines()[1:] if line and not line.startswith(" "))
-    found = _KIND.fullmatch(next(lines, "").partition(":")[0]) if frame else None
-    return found[0] if found else "Exception"
+    kind = _KIND.fullmatch(next(lines, "").partition(":")[0]) if frame else None
+    return kind[0] if kind else "Exception"

@@ -72,7 +72,21 @@ def sync_schedules(*, now: datetime) -> None:
                 Schedule.objects.filter(pk=row.pk).update(repeats=0)  # off, and kept for its owner to mend
                 log.error("schedule.quarantined", schedule=name or str(row.pk), id=row.pk, problem=problem)
         for name, job in wanted.items():
-            _save(rows.get(name), name, job, now)
+            fields = {**_FIXED, "func": job.task, "cron": job.cron}
+            next_run = croniter(job.cron, now).get_next(datetime)
+            stored = rows.get(name)
+            if stored is None:
+                # Not by save(), which has a clock of its own.
+                Schedule.objects.bulk_create([Schedule(name=name, next_run=next_run, **fields)])
+                log.info("schedule.created", schedule=name)
+                continue
+            if stored.repeats == 0:  # switched off in the admin, where it is switched on again
+                fields["repeats"] = 0
+            drifted = sorted(field for field, value in fields.items() if getattr(stored, field) != value)
+            lost = stored.next_run is None or stored.next_run > next_run + timedelta(minutes=1)
+            if drifted or lost:
+                Schedule.objects.filter(pk=stored.pk).update(**fields, next_run=next_run)
+                log.warning("schedule.repaired", schedule=name, fields=drifted or ["next_run"])
 
 
 def invalid_reason(row: Schedule) -> str | None:
@@ -114,20 +128,3 @@ def _are_keywords(text: str) -> bool:
     except _UNREADABLE:
         return False
     return isinstance(call, ast.Call) and not call.args
-
-
-def _save(row: Schedule | None, name: str, job: Job, now: datetime) -> None:
-    wanted = {**_FIXED, "func": job.task, "cron": job.cron}
-    if row is not None and row.repeats == 0:  # switched off in the admin, where it is switched on again
-        wanted["repeats"] = 0
-    next_run = croniter(job.cron, now).get_next(datetime)
-    if row is None:
-        # Not by save(), which has a clock of its own.
-        Schedule.objects.bulk_create([Schedule(name=name, next_run=next_run, **wanted)])
-        log.info("schedule.created", schedule=name)
-        return
-    drifted = sorted(field for field, value in wanted.items() if getattr(row, field) != value)
-    lost = row.next_run is None or row.next_run > next_run + timedelta(minutes=1)
-    if drifted or lost:
-        Schedule.objects.filter(pk=row.pk).update(**wanted, next_run=next_run)
-        log.warning("schedule.repaired", schedule=name, fields=drifted or ["next_run"])

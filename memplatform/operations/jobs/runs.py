@@ -88,19 +88,15 @@ def claim_next(job: str, *, now: datetime) -> JobRun | None:
     """The next run that is due, claimed for this process; None when no other is left."""
     fail_abandoned(job, now=now)
     for workspace_id, local_date in due(job, now=now):
-        if run := _claim(job, workspace_id, local_date, now):
-            return run
+        # Of many at once the first writes the row; the others wait for it, and find it taken
+        key = {"job": job, "workspace_id": workspace_id, "local_date": local_date, "asked": ""}
+        with transaction.atomic():
+            row = JobRun(**key, state=JobState.QUEUED, started_at=now, taken_at=now)
+            JobRun.objects.bulk_create([row], ignore_conflicts=True)
+            runs = JobRun.objects.filter(**key)
+            if run := begin(runs, now=now) or take_over(runs.filter(_abandoned(now)), now=now):
+                return run
     return None
-
-
-def _claim(job: str, workspace_id: int, local_date: date, now: datetime) -> JobRun | None:
-    """Of many at once the first writes the row; the others wait for it, and find it taken."""
-    key = {"job": job, "workspace_id": workspace_id, "local_date": local_date, "asked": ""}
-    with transaction.atomic():
-        run = JobRun(**key, state=JobState.QUEUED, started_at=now, taken_at=now)
-        JobRun.objects.bulk_create([run], ignore_conflicts=True)
-        runs = JobRun.objects.filter(**key)
-        return begin(runs, now=now) or take_over(runs.filter(_abandoned(now)), now=now)
 
 
 def begin(runs: LeaseQuerySet[JobRun], *, now: datetime) -> JobRun | None:
