@@ -9,7 +9,7 @@ import fcntl
 import hashlib
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -23,6 +23,8 @@ from memories.offline import signed_files
 SEGMENT_BYTES = 4_000_000
 _CHECKSUM_CHARS = 16
 _LOCK, _PLACE, _SUFFIX = "lock", "place.json", ".jsonl"
+#: The lock of who replays a stream.
+REPLAYER = "replay.lock"
 
 
 class KeyReused(Exception):
@@ -261,3 +263,26 @@ def _sync_folder(folder: Path) -> None:
 
 def _checksum(text: bytes) -> str:
     return hashlib.sha256(text).hexdigest()[:_CHECKSUM_CHARS]
+
+
+def remove(stream: Stream, is_erased: Callable[[Line], bool], *, is_dry: bool = False) -> int:
+    """Rewrite the files of a stream without lines whose words are erased; how many these were. Raises OSError.
+
+    No other way leads out of the journal but into the database.
+    """
+    with locked(stream, REPLAYER), locked(stream):
+        lines = list(read(stream))
+        gone = [line for line in lines if is_erased(line)]
+        for number in {line.end.segment for line in gone} if not is_dry else ():
+            kept = [line for line in lines if line.end.segment == number and line not in gone]
+            path = segment_path(stream, number)
+            if not kept:
+                path.unlink()
+                continue
+            draft = path.with_name(f".{path.name}")
+            with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
+                file.writelines(f"{line.text}\n" for line in kept)
+                file.flush()
+                os.fsync(file.fileno())
+            draft.replace(path)
+    return len(gone)

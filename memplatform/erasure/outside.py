@@ -11,7 +11,7 @@ from memories.files.parsing import lines_of
 from memories.language.redaction import redact
 from memories.language.text import fingerprint
 from memories.models import Entry, Erasure, ErasureTarget, Scope, Workspace
-from memories.offline import erased_calls, journal
+from memories.offline import journal
 from memories.offline.journal import Line
 from memplatform.erasure.person import Identity, from_json, own_keys
 from memplatform.erasure.search import Matcher
@@ -120,7 +120,7 @@ def erase_calls(erasure: Erasure, matcher: Matcher, *, is_dry: bool = False) -> 
     """Take the person's calls out of the journal of the workspace; how many."""
     identities = from_json(erasure.identities)
     mine = partial(_is_of, identities, matcher)
-    return sum(erased_calls.remove(stream, mine, is_dry=is_dry) for stream in journal.streams(erasure.workspace_id))
+    return sum(journal.remove(stream, mine, is_dry=is_dry) for stream in journal.streams(erasure.workspace_id))
 
 
 def _is_of(identities: Collection[Identity], matcher: Matcher, line: Line) -> bool:

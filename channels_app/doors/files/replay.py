@@ -25,7 +25,7 @@ from memories.choices import PathMode
 from memories.conf import conf
 from memories.exceptions import PlatformError, SessionBusy
 from memories.models import IdempotencyKey, Workspace
-from memories.offline import erased_calls, journal
+from memories.offline import journal
 from memories.offline.database import Transaction
 from memories.offline.journal import Line, Position, Record, Stream
 from memories.tenancy.access import Caller
@@ -119,7 +119,7 @@ def replay_all(effects: Effects, clock: Clock, *, until: datetime) -> dict[str, 
 def replay_stream(stream: Stream, effects: Effects, clock: Clock, *, until: datetime) -> Counter[str]:
     """Replay one stream; nothing where another process is at it."""
     counts: Counter[str] = Counter()
-    with journal.locked(stream, erased_calls.REPLAYER, wait=False) as is_mine:
+    with journal.locked(stream, journal.REPLAYER, wait=False) as is_mine:
         if not is_mine:
             return counts
         position, end = Position(0, 0), journal.end(stream)
