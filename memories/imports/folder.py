@@ -267,6 +267,7 @@ def import_folder(
     done = ImportReport(files=len(files))
     for file in left_out:
         done.left_out.add(file)
+        done.read += 1
     reading = _Reading(scope, folder, files, now, done, report)
     name = readable(folder.name)
     carry_out(scope, reading, done, name=name, now=now, actor=actor, is_dry=is_dry, report=report)

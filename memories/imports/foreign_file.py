@@ -105,7 +105,7 @@ class _Reading:
             self.bundle.heard = lambda done: report(READ, done, size)
         try:
             yield from FORMATS[self.kind].read(self.bundle)
-        except (AttributeError, TypeError, KeyError) as problem:  # a word where an object is to be, and the like
+        except (AttributeError, TypeError, KeyError, ValueError) as problem:  # a word where an object is to be, …
             message = _("After its item %(number)d it is not shaped as files of %(format)s are.")
             names = {"number": self.done.read, "format": FORMATS[self.kind].title}
             raise FileRefused(message % names) from problem

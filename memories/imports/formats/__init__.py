@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 
 from memories.files.layout import readable
 from memories.imports.bundle import Bundle, FileRefused, Member, Reader
-from memories.imports.formats import agents, chats, graphs, notes, tables
+from memories.imports.formats import agents, chats, graphs, notes, stores, tables
 
 
 class Kind(Enum):
@@ -112,6 +112,38 @@ FORMATS: Mapping[str, Format] = {
             Sign(('"entityType"', '"observations"'), "*.json*"),
             Sign(('"relationType"', '"from"'), "*.json*"),
         ),
+    ),
+    "langgraph": Format(
+        "LangGraph store",
+        "items of its store: a list, `items`, or one a line",
+        "an item a fact, what else its value holds as slots; whose it is, a part of the namespace says",
+        "langchain-ai/langgraph: libs/checkpoint/langgraph/store/base/__init__.py",
+        stores.read_langgraph,
+        (Sign(('"namespace"', '"key"', '"value"')),),
+    ),
+    "memobase": Format(
+        "memobase",
+        "profiles or events of a user",
+        "profiles as lines of the profile under their topics; events as turns and events of their days",
+        "memodb-io/memobase: docs/site/features/event/event.mdx",
+        stores.read_memobase,
+        (Sign(('"attributes"', '"sub_topic"')), Sign(('"event_data"',))),
+    ),
+    "hindsight": Format(
+        "Hindsight",
+        "the zip of a bank or of its documents, or memory units as they are listed",
+        "a memory unit that is valid a fact, its entities as names and its context as heading",
+        "vectorize-io/hindsight: hindsight_api/engine/transfer/schema.py, docs/developer/api/memories.mdx",
+        stores.read_hindsight,
+        (Sign(('"source_bank_id"', '"schema_version"'), "manifest.json"), Sign(('"fact_type"', '"text"'))),
+    ),
+    "supermemory": Format(
+        "supermemory",
+        "entries (`memoryEntries`) or documents (`memories`, `documents`) as they are listed",
+        "the latest of each entry a fact, a static one a line of the profile; a document without entries a fact",
+        "supermemoryai/supermemory: packages/validation/schemas.ts",
+        stores.read_supermemory,
+        (Sign(('"isLatest"',)), Sign(('"containerTags"', '"createdAt"'))),
     ),
     "basic-memory": Format(
         "basic-memory",

@@ -2,6 +2,7 @@
 
 import io
 import json
+import os
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from django.core.management import CommandError, call_command
 from memories.choices import ScopeKind
 from memories.imports.formats import FORMATS, format_of
 from memories.models import Batch, DailyEvent, Entry, Scope, Workspace
+from tests import ROOT
 from tests.conftest import NOW, Api
 
 pytestmark = pytest.mark.django_db
@@ -21,11 +23,39 @@ SAMPLE = {
     "chatgpt.zip": "chatgpt",
     "claude.zip": "claude",
     "claude-code": "claude-code",
+    "openclaw": "markdown",
     "letta.af": "letta",
     "letta-first-version.af": "letta",
+    "langgraph.json": "langgraph",
+    "memobase": "memobase",
     "memory.jsonl": "memory-graph",
     "basic-memory": "basic-memory",
+    "graphiti.json": "zep",
+    "hindsight.zip": "hindsight",
+    "hindsight-memories.json": "hindsight",
+    "supermemory.json": "supermemory",
+    "supermemory-documents.json": "supermemory",
+    "mem0.json": "mem0",
+    "memories.csv": "csv",
 }
+#: Whose memories are taken of a sample that holds those of several.
+WHO = {"langgraph.json": ("--who", "mia")}
+PAGE = ROOT / "docs" / "reference" / "importers.md"
+COLUMNS = (
+    *("`--from`", "program", "sample", "rows in", "memories", "events of days", "left out, and why"),
+    *("new in a second run", "shape from"),
+)
+HEAD = f"""# What an import brings, format by format
+
+Made by `tests/memories/imports/test_formats.py` (`WRITE_PAGE=1` writes it anew): each sample of
+`tests/memories/imports/samples/` is imported into an empty scope, imported again, and the batch is undone. Rows in are
+memories and what is left out; of a turn there is an event of its day as well. The samples are shaped as the page or
+file in the last column says. How to move in:
+[export and import](../howto/export-and-import.md#import-from-other-programs).
+
+| {" | ".join(COLUMNS)} |
+|{"---|" * len(COLUMNS)}
+"""
 KEY = "telegram:direct_u42"
 
 
@@ -71,22 +101,97 @@ def reasons(done: Any) -> dict[str, int]:
 def test_a_sample_says_itself_what_it_is_and_a_second_run_brings_nothing(
     name: str, workspace: Workspace, tmp_path: Path, api: Api
 ) -> None:
-    path = sample(name, tmp_path)
-    assert format_of(path) == SAMPLE[name]
-    tried = imported(path, "--dry-run")
+    path, who = sample(name, tmp_path), WHO.get(name, ())
+    if SAMPLE[name] != "markdown":
+        assert format_of(path) == SAMPLE[name]
+    tried = imported(path, "--dry-run", *who)
     assert not Scope.objects.filter(key=KEY).exists()
-    done = imported(path)
+    done = imported(path, *who)
     assert Scope.objects.get(key=KEY).kind == ScopeKind.USER
-    assert (tried["facts"], tried["events"]) == (done["facts"], done["events"]) != (0, 0)
-    again = imported(path)
+    assert (tried["facts"], tried["events"]) == (done["facts"] + done["merged"], done["events"]) != (0, 0)
+    again = imported(path, *who)
     assert (again["facts"], again["events"], again["batch"], again["read"]) == (0, 0, None, done["read"])
     assert again["left_out"] == done["left_out"]
     assert api.post(f"batches/{done['batch']}/undo").status_code == 201
     assert not Entry.objects.live().exists() and not DailyEvent.objects.in_use().exists()
+    events = done["events"] if SAMPLE[name] == "markdown" else 0  # else beside a turn
+    assert done["read"] == done["facts"] + done["merged"] + events + done["left_out_count"]
+    assert os.environ.get("WRITE_PAGE") or row(name, done, again) in PAGE.read_text()
 
 
-def test_every_format_has_a_sample() -> None:
-    assert set(SAMPLE.values()) | {"mem0", "zep", "csv"} == set(FORMATS)
+def row(name: str, done: Any, again: Any) -> str:
+    """The line of the page about a sample."""
+    kind = FORMATS.get(SAMPLE[name])
+    title = kind.title if kind else "OpenClaw"
+    source = kind.described_in if kind else "openclaw/openclaw: docs/concepts/agent-workspace.md"
+    why = ", ".join(f"{count} {reason.replace('_', ' ')}" for reason, count in sorted(reasons(done).items()))
+    left_out = f"{done['left_out_count']}: {why}" if why else "0"
+    new = again["facts"] + again["events"]
+    cells = [
+        f"`{SAMPLE[name]}`",
+        title,
+        f"`{name}`",
+        done["read"],
+        done["facts"],
+        done["events"],
+        left_out,
+        new,
+        source,
+    ]
+    return f"| {' | '.join(map(str, cells))} |\n"
+
+
+def test_every_format_has_a_sample_and_a_line_of_the_page(workspace: Workspace, tmp_path: Path) -> None:
+    assert set(SAMPLE.values()) - {"markdown"} == set(FORMATS)
+    if os.environ.get("WRITE_PAGE"):
+        lines = []
+        for number, name in enumerate(SAMPLE):
+            path, who, into = sample(name, tmp_path), WHO.get(name, ()), f"telegram:direct_s{number}"
+            lines.append(row(name, imported(path, *who, into=into), imported(path, *who, into=into)))
+        PAGE.write_text(HEAD + "".join(lines))
+    lines = [line for line in PAGE.read_text().splitlines() if line.startswith("| `") and "`--from`" not in line]
+    assert [line.split(" | ")[2] for line in lines] == [f"`{name}`" for name in SAMPLE]
+
+
+def test_nested_metadata_of_mem0_becomes_slots_and_what_does_not_fit_is_listed(scope: Scope, tmp_path: Path) -> None:
+    imported(SAMPLES / "mem0.json")
+    entry = Entry.objects.get(content="Likes Longjing tea")
+    assert dict(entry.slots.values_list("name", "value")) == {
+        "metadata.source": "chat",
+        "home.city": "Porto",
+        "home.rooms": "1, 2",
+        "tags": "tea, morning",
+    }
+    path = tmp_path / "mem0.json"
+    path.write_text(json.dumps([{"memory": "Plays chess", "metadata": {"note": "x" * 501}}]))
+    done = imported(path)
+    assert (done["facts"], reasons(done), done["left_out"][0]["why"]) == (1, {"slot": 1}, "note")
+
+
+def test_items_of_a_store_go_into_a_scope_by_a_part_of_their_namespace(scope: Scope) -> None:
+    with pytest.raises(CommandError, match="memories/bob, memories/mia"):
+        imported(SAMPLES / "langgraph.json")
+    done = imported(SAMPLES / "langgraph.json", "--who", "mia")
+    assert facts(2) == {"Mia prefers trains to planes", "name: Mia; favourite tea: Longjing", "妹妹叫小雨"}
+    assert reasons(done) == {"empty": 1, "other_person": 1}
+
+
+def test_what_another_service_took_out_of_use_stays_out(scope: Scope, tmp_path: Path) -> None:
+    for name in ("graphiti.json", "hindsight-memories.json", "supermemory.json"):
+        done = imported(SAMPLES / name)
+        assert "ended" in reasons(done)
+    assert not Entry.objects.filter(content__contains="Braga").exists()
+    assert not Entry.objects.filter(content__contains="1,200").exists()
+    assert facts(1) == {"Mia is a ceramics teacher"}
+    imported(sample("hindsight.zip", tmp_path))
+    assert Entry.objects.get(content__contains="Vicente").names == ["Mia", "Vicente", "Aveiro"]
+
+
+def test_profiles_and_events_of_memobase_come_under_their_topics(scope: Scope) -> None:
+    imported(SAMPLES / "memobase")
+    assert "basic info, name: Mia" in facts(1)
+    days = DailyEvent.objects.order_by("local_date").values_list("content", flat=True)
+    assert list(days) == ["- User fired the first kiln of the year [mentioned on 2026/02/03]", "interest, music: Fauré"]
 
 
 def test_the_zip_of_chatgpt_brings_turns_the_profile_and_the_memories_it_kept(scope: Scope, tmp_path: Path) -> None:
