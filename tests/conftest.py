@@ -14,14 +14,14 @@ from django.conf import settings
 from django.db import connection
 from django.test import Client, TransactionTestCase, override_settings
 from django.test.client import ClientHandler
-from django.utils import translation
+from django.utils import timezone, translation
 from psycopg import sql
 from psycopg.pq import TransactionStatus
 
 from memories import embeddings
 from memories.choices import EntryType, Permission, ScopeKind, Source
 from memories.entries.draft import Draft
-from memories.models import Bot, BotKey, Scope, Workspace
+from memories.models import Bot, BotKey, OAuthClient, OAuthGrant, Scope, Workspace
 from memories.tenancy import row_level_security
 from tests.support import migrated, postgres_server, properties  # noqa: F401 (before hypothesis is told of a profile)
 from tests.support.emptied import delete_all_rows
@@ -157,6 +157,19 @@ def make_key(workspace: Workspace, *, name: str = "bot", permissions: list[str] 
     bot, _made = Bot.objects.get_or_create(workspace=workspace, name=name)
     _key, token = BotKey.issue(bot, permissions=permissions or list(Permission.values), **kwargs)
     return token
+
+
+def make_grant(bot: Bot, user: Any, word: str = "w", **kwargs: Any) -> OAuthGrant:
+    """That somebody let a client of MCP in to read, which has not come yet."""
+    client = OAuthClient.objects.create(
+        client_id=f"id-{word}", name=f"client-{word}", redirect_uris=[f"https://{word}.example/"], auth_method="none",
+        registered_from="x", registered_at=NOW,
+    )  # fmt: skip
+    told = {"platform": "telegram", "peer": f"peer-{word}", "permissions": ["read"]} | kwargs
+    return OAuthGrant.objects.create(
+        workspace=bot.workspace, bot=bot, client=client, user=user, resource="https://memory.example/mcp",
+        code_challenge="c", code_expires_at=NOW, created_at=NOW, expires_at=timezone.now() + timedelta(days=30), **told,
+    )  # fmt: skip
 
 
 class Api:

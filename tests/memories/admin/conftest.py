@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from copy import deepcopy
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 from uuid import uuid4
 
@@ -29,8 +29,6 @@ from memories.models import (
     FileState,
     JobRun,
     Link,
-    OAuthClient,
-    OAuthGrant,
     PinnedTest,
     Policy,
     RecallTrace,
@@ -43,7 +41,7 @@ from memories.staff.models import Invitation, Member
 from memories.staff.roles import Role
 from memplatform.operations.models import Heartbeat
 from sessions_app.models import Session
-from tests.conftest import NOW, TELEGRAM, Api, make_key
+from tests.conftest import NOW, TELEGRAM, Api, make_grant, make_key
 from tests.memories.quoting import refuse
 from tests.memories.webhooks.conftest import make_webhook
 from tests.support.shared_rows import kept_for_many
@@ -115,7 +113,7 @@ def furnish(workspace: Workspace, word: str) -> House:
     )
     inviting = make_user(f"inviting-{word}", is_staff=True, is_superuser=True)
     Invitation.make(workspace, Role.VIEWER, invited_by=inviting, label=f"friend of {word}", days=7, now=NOW)
-    let_in(workspace, inviting, word)
+    make_grant(Bot.objects.get(workspace=workspace), inviting, word)
     return House(
         workspace=workspace,
         bot=Bot.objects.get(workspace=workspace),
@@ -125,19 +123,6 @@ def furnish(workspace: Workspace, word: str) -> House:
         session=Session.objects.get(workspace=workspace),
         word=word,
     )
-
-
-def let_in(workspace: Workspace, user: AbstractBaseUser, word: str) -> OAuthGrant:
-    """A client of MCP that somebody let in, and that has not come yet."""
-    client = OAuthClient.objects.create(
-        client_id=f"id-{word}", name=f"client-{word}", redirect_uris=[f"https://{word}.example/"], auth_method="none",
-        registered_from="x", registered_at=NOW,
-    )  # fmt: skip
-    return OAuthGrant.objects.create(
-        workspace=workspace, bot=Bot.objects.filter(workspace=workspace)[0], client=client, user=user,
-        permissions=["read"], platform="telegram", peer=f"peer-{word}", resource="https://memory.example/mcp",
-        code_challenge="c", code_expires_at=NOW, created_at=NOW, expires_at=timezone.now() + timedelta(days=30),
-    )  # fmt: skip
 
 
 def replayed(workspace: Workspace, word: str, *, at: datetime) -> ReplayedRecord:

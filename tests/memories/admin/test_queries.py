@@ -38,7 +38,7 @@ from memories.staff.models import Invitation, Member
 from memories.webhooks import announce_test
 from memplatform.operations.models import Heartbeat
 from sessions_app.models import Session
-from tests.conftest import make_draft
+from tests.conftest import make_draft, make_grant
 from tests.memories.admin.conftest import House, make_user, replayed
 from tests.memories.quoting import refuse
 from tests.memories.webhooks.conftest import make_webhook
@@ -105,6 +105,7 @@ def multiply(house: House) -> None:
         Spend.objects.create(workspace=workspace, local_date=now.date(), purpose=f"purpose {n}", model="m", refused=1)
         Batch.objects.create(workspace=workspace, scope=scope, name="expire", run=str(n), actor="a", created_at=now)
         replayed(workspace, f"call {n}", at=now)
+        make_grant(house.bot, person, str(n))
         webhook, _secret = make_webhook(workspace, f"https://{n}.example/", events=["degraded"])
         announce_test(webhook, actor="test", now=now)
         JobRun.objects.create(job=f"job {n}", workspace=workspace, local_date=now.date(), started_at=now)

@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from django.contrib.auth import get_user_model
 from django.db import IntegrityError, connection, transaction
 
 from channels_app.models import Channel, Consent, Identity, Person
@@ -12,6 +13,7 @@ from memories.models import (
     Batch,
     BatchChange,
     Bot,
+    BotKey,
     BufferedTurn,
     DailyEvent,
     EmbeddingModel,
@@ -34,7 +36,7 @@ from memories.models import (
     Workspace,
 )
 from sessions_app.models import Flush, Session, SessionEvent
-from tests.conftest import NOW, TELEGRAM, Api, make_draft, make_key, make_scope
+from tests.conftest import NOW, TELEGRAM, Api, make_draft, make_grant, make_key, make_scope
 
 pytestmark = pytest.mark.django_db
 WALLS = """
@@ -97,6 +99,9 @@ def furnished(workspace: Workspace) -> Workspace:
     known = {"workspace": workspace, "person": Person.objects.create(workspace=workspace)}
     Identity.objects.create(**known, platform="lark", peer="ou_9")
     Consent.objects.create(**known, subject="memory", is_given=True, actor="t", at=NOW)
+    key = BotKey.objects.get()
+    key.grant = make_grant(key.bot, get_user_model().objects.create_user("ann"))
+    key.save(update_fields=["grant"])
     told = make_event(scope)
     BatchChange.objects.create(workspace=workspace, batch=batch, position=2, verb="tell", event=told)
     return workspace
@@ -123,10 +128,12 @@ def foreign(stranger: Workspace) -> dict[str, int]:
     )  # fmt: skip
     batch = Batch.objects.create(workspace=stranger, name="n", run="r", actor="t", created_at=NOW)
     session = Session.objects.create(workspace=stranger, key="k", started_at=NOW, last_at=NOW)
+    bot = Bot.objects.create(workspace=stranger, name="theirs")
     return {
         "memories_scope": make_scope(stranger, "direct_nobody").pk,
         "memories_entry": entry.pk,
-        "memories_bot": Bot.objects.create(workspace=stranger, name="theirs").pk,
+        "memories_bot": bot.pk,
+        "memories_oauthgrant": make_grant(bot, get_user_model().objects.create_user("ben"), "theirs").pk,
         "memories_batch": batch.pk,
         "memories_dailyevent": make_event(scope).pk,
         "memories_erasure": make_erasure(stranger).pk,

@@ -27,12 +27,12 @@ from memories.entries.daily_events import EventDraft
 from memories.files import disk
 from memories.files.layout import places_of_scope, scope_folder
 from memories.index import worker
-from memories.models import BotKey, Entry, Evidence, JobRun, Link, OAuthClient, OAuthGrant, Scope, Workspace
+from memories.models import BotKey, Entry, Evidence, JobRun, Link, Scope, Workspace
 from memories.offline import journal
 from memories.offline.journal import Record, Stream
 from memplatform.erasure.person import Identity
 from sessions_app.models import Flush, Session, SessionEvent
-from tests.conftest import NOW, Api, make_draft, make_key
+from tests.conftest import NOW, Api, make_draft, make_grant, make_key
 from tests.memories.quoting import refuse
 from tests.memories.webhooks.conftest import make_webhook
 
@@ -131,17 +131,9 @@ def _link(workspace: Workspace) -> None:
 
 def _let_in(workspace: Workspace) -> None:
     """A client of MCP has a key for Ann's memory."""
-    user = get_user_model().objects.create_user("who let it in")
-    client = OAuthClient.objects.create(
-        client_id="c", name="Desktop", redirect_uris=["https://a.example/"], auth_method="none", registered_from="x",
-        registered_at=NOW,
-    )  # fmt: skip
     bot = workspace.bots.first()
-    grant = OAuthGrant.objects.create(
-        workspace=workspace, bot=bot, client=client, user=user, permissions=["read"], platform="telegram", peer=PEER,
-        resource="https://memory.example/mcp", code_challenge="c", code_expires_at=NOW, created_at=NOW,
-        expires_at=NOW + timedelta(days=90),
-    )  # fmt: skip
+    assert bot
+    grant = make_grant(bot, get_user_model().objects.create_user("who let it in"), peer=PEER)
     key, _token = BotKey.issue(bot, permissions=["read"], scope_patterns=[f"telegram:direct_{PEER}"])
     BotKey.objects.filter(pk=key.pk).update(grant=grant)
 
