@@ -17,7 +17,7 @@ from memories.consolidation import compression, extraction
 from memories.consolidation import summaries as archiving
 from memories.exceptions import PlatformError
 from memories.lifecycle import access_counting, expiry, maintenance, old_entries
-from memories.models import Batch, Webhook, Workspace
+from memories.models import Batch, Workspace
 from memories.notes.condition import index_out_of_step
 from memories.notes.freshness import scopes_to_index
 from memories.notes.index import SyncReport
@@ -159,12 +159,12 @@ def deliver_webhooks() -> dict[str, int]:
 
 
 def deliver_at_once() -> dict[str, int]:
-    """To receivers that answer; the others wait for the job, so that they take one worker at most."""
-    return webhooks.deliver_due(timezone.now, among=Webhook.objects.answering())
+    """What is due now: to receivers that answer before those that did not."""
+    return webhooks.deliver_due(timezone.now)
 
 
 class DeliverSoon:
-    """Has the worker deliver what was just made, not within the minute but the second.
+    """Has the worker deliver what was just made, or is to be sent again, not within the minute but the second.
 
     It is work of the process that embeds (memories.index.worker.EmbedderWork), which is awake after every write.
     """

@@ -45,10 +45,6 @@ class WebhookQuerySet(RetryQuerySet["Webhook"]):
         """Those that are on and want this event."""
         return self.filter(is_enabled=True, events__contains=[event])
 
-    def answering(self) -> Self:
-        """Those whose receiver took, or was never sent, the last delivery."""
-        return self.filter(failures=0)
-
     def due(self, *, now: datetime) -> Self:
         """Those that are on, not at rest, and have something to be sent now."""
         waiting = WebhookDelivery.objects.filter(webhook=OuterRef("pk")).due(now=now)

@@ -1,4 +1,5 @@
-"""Delivering what waits: a webhook at a time, in order, until a receiver fails; then it rests, longer each time.
+"""Delivering what waits: a webhook at a time, in order of each row, until its receiver is away; then it rests, longer
+each time. A delivery the receiver does not take is tried again by itself, and holds up only what is of the same row.
 
 The lease of a webhook's queue is in its row, so that one process sends to it. A process that dies has sent at most one
 delivery that is sent again, under the same id. The network is asked outside transactions.
@@ -27,7 +28,7 @@ import httpcore
 import httpx
 import structlog
 import truststore
-from django.db.models import F
+from django.db.models import F, Min
 
 from memories import secrets as kept
 from memories.conf import conf
@@ -293,7 +294,11 @@ TURN_SECONDS = 5.0  # of one webhook, before the next
 LEASE = timedelta(minutes=2)
 REST_FIRST, REST_LONGEST = timedelta(seconds=10), timedelta(minutes=15)
 #: Of a delivery the receiver answered, but did not take: the others do not wait for it.
-RETRY_FIRST, RETRY_LONGEST = timedelta(seconds=30), timedelta(hours=2)
+RETRY_FIRST, RETRY_LONGEST = timedelta(seconds=0.5), timedelta(hours=2)
+#: A run waits for what is due so soon, rather than leave it to the next.
+WAIT_SECONDS = 3.0
+#: A receiver that takes none of so many in a row takes nothing at the moment.
+REFUSED_MOST = 6
 
 
 def deliver_due(clock: Clock, *, among: WebhookQuerySet | None = None, seconds: float = RUN_SECONDS) -> dict[str, int]:
@@ -307,14 +312,29 @@ def deliver_due(clock: Clock, *, among: WebhookQuerySet | None = None, seconds: 
             1, retry_at=clock() + LEASE
         )
         if not webhooks:
-            break
+            if not _wait_for_next(clock, among, until):
+                break
+            continue
         counts.update(_Turn(webhooks[0], clock).take(min(until, time.monotonic() + TURN_SECONDS)))
     return {name: count for name, count in counts.items() if count}
 
 
+def _wait_for_next(clock: Clock, among: WebhookQuerySet | None, until: float) -> bool:
+    """Wait until something is due, where that is soon; whether it is."""
+    now = clock()
+    free = (Webhook.objects.all() if among is None else among).filter(is_enabled=True).free(now=now)
+    soon = WebhookDelivery.objects.waiting().filter(webhook__in=free, retry_at__gt=now)
+    first = soon.aggregate(first=Min("retry_at"))["first"]
+    seconds = (first - now).total_seconds() if first else WAIT_SECONDS + 1
+    if seconds > min(WAIT_SECONDS, until - time.monotonic()):
+        return False
+    time.sleep(seconds)
+    return clock() >= first  # a clock that stands still, as in tests, waits for nothing
+
+
 def has_due(*, now: datetime) -> bool:
-    """Whether something waits for a receiver that answers."""
-    return Webhook.objects.answering().due(now=now).exists()
+    """Whether something is to be sent, or sent again, now."""
+    return Webhook.objects.due(now=now).exists()
 
 
 def count_due(*, now: datetime) -> dict[str, int]:
@@ -331,6 +351,7 @@ class _Turn:
         self._mine = Webhook.objects.filter(pk=webhook.pk, retry_at=webhook.retry_at)
         self._deliveries = WebhookDelivery.objects.filter(webhook=webhook)
         self._counts: Counter[str] = Counter()
+        self._refused = 0  # in a row
 
     def take(self, until: float) -> Counter[str]:
         """Send until nothing is due, the time is up or the receiver fails."""
@@ -360,7 +381,7 @@ class _Turn:
     def _send(self, receiver: Receiver, secret: str, delivery: WebhookDelivery) -> bool:
         """Whether the receiver took it, or there was nothing to say. Raises NotSent when there is no answer.
 
-        One that was not taken is tried later, or given up; the others go on after a rest.
+        One that was not taken is tried later, or given up; the others go on, unless none is taken.
         """
         now = self._clock()
         content = body_of(delivery, self._webhook, now=now)
@@ -373,6 +394,7 @@ class _Turn:
             self._mark(delivery, state=DeliveryState.SENT, status=status, error="", sent_at=self._clock())
             self._mine.filter(failures__gt=0).update(failures=0)
             self._counts["sent"] += 1
+            self._refused = 0
             return True
         now = self._clock()
         is_over = delivery.queued_at <= now - conf.WEBHOOK_GIVE_UP_AFTER
@@ -380,6 +402,9 @@ class _Turn:
         then = {"state": DeliveryState.FAILED} if is_over else {"retry_at": now + pause}
         self._mark(delivery, status=status, error=DeliveryProblem.ANSWER, **then)
         self._counts["given_up" if is_over else "came_back"] += 1
+        self._refused += 1
+        if self._refused < REFUSED_MOST and not self._webhook.failures:
+            return True
         self._rest(f"status {status}")
         return False
 
