@@ -149,12 +149,16 @@ class OAuthGrant(models.Model):
     account = models.CharField(_("account"), max_length=200, blank=True, default="")
     peer = models.CharField(_("peer"), max_length=200, blank=True, default="")
     resource = models.CharField(_("address of MCP"), max_length=500)
-    redirect_uri = models.CharField(max_length=2_000, blank=True, default="", editable=False)
-    code_challenge = models.CharField(max_length=128, editable=False)
-    code_digest = models.CharField(max_length=64, null=True, unique=True, editable=False)
-    code_expires_at = models.DateTimeField(editable=False)
-    refresh_digest = models.CharField(max_length=64, null=True, unique=True, editable=False)
-    spent_digests = ArrayField(models.CharField(max_length=64), default=list, editable=False)
+    redirect_uri = models.CharField(_("redirect address"), max_length=2_000, blank=True, default="", editable=False)
+    code_challenge = models.CharField(_("code challenge"), max_length=128, editable=False)
+    code_digest = models.CharField(_("digest of the code"), max_length=64, null=True, unique=True, editable=False)
+    code_expires_at = models.DateTimeField(_("end of the code"), editable=False)
+    refresh_digest = models.CharField(
+        _("digest of the refresh token"), max_length=64, null=True, unique=True, editable=False
+    )
+    spent_digests = ArrayField(
+        models.CharField(max_length=64), default=list, editable=False, verbose_name=_("digests that were used")
+    )
     created_at = models.DateTimeField(_("allowed"))
     expires_at = models.DateTimeField(_("expires"))
     revoked_at = models.DateTimeField(_("revoked"), null=True, blank=True)
