@@ -1,10 +1,12 @@
-"""One import as one batch: what its files hold, what is written, and what is left out."""
+"""One import as one batch: what it would bring, what is written, and what is left out."""
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import chain, islice
+from random import Random
 from typing import Protocol
 from uuid import uuid4
 
@@ -16,6 +18,8 @@ from memories import batches
 from memories.batches.steps import CreateStep, PlanRow
 from memories.choices import BatchState, BatchVerb, ChangeState, Outcome, SkipReason
 from memories.exceptions import ScopeFrozen
+from memories.language.confidential import find_secrets
+from memories.language.text import ENGLISH_STOPWORDS, has_han, words
 from memories.models import Batch, BatchChange, Entry, Scope
 
 
@@ -93,6 +97,48 @@ class Reading(Protocol):
     def rows(self) -> Iterator[PlanRow]: ...
 
 
+#: Memories questions are made from, drawn evenly from all of them.
+SAMPLE = 50
+_KANA, _HANGUL = re.compile(r"[\u3040-\u30ff]"), re.compile(r"[\uac00-\ud7af]")
+#: So many of a hundred words of an English text are among its most frequent ones, at least.
+_ENGLISH_SHARE = 0.12
+
+
+@dataclass
+class Preview:
+    """What the memories of an import are: how many hold secrets, in which languages they are, and some of them."""
+
+    memories: int = 0
+    secrets: int = 0
+    languages: Counter[str] = field(default_factory=Counter)
+    sample: list[str] = field(default_factory=list)
+    _random: Random = field(default_factory=lambda: Random(0))  # noqa: S311
+
+    def add(self, content: str) -> None:
+        """Look at one memory."""
+        self.memories += 1
+        self.secrets += bool(find_secrets(content))
+        self.languages[language_of(content)] += 1
+        if len(self.sample) < SAMPLE:
+            self.sample.append(content)
+        elif (place := self._random.randrange(self.memories)) < SAMPLE:
+            self.sample[place] = content
+
+
+def language_of(content: str) -> str:
+    """The language of a text by its letters and most frequent words: ja, ko, zh, en, or other."""
+    if _KANA.search(content):
+        return "ja"
+    if _HANGUL.search(content):
+        return "ko"
+    if has_han(content):
+        return "zh"
+    split = [word for word in words(content) if word.isalpha()]
+    is_latin = all(word.isascii() for word in split)
+    share = sum(word in ENGLISH_STOPWORDS for word in split) / len(split) if split else 0.0
+    return "en" if is_latin and (share >= _ENGLISH_SHARE or len(split) < 4) else "other"
+
+
 @dataclass
 class ImportReport:
     """What an import wrote or, tried out, would write."""
@@ -107,6 +153,7 @@ class ImportReport:
     left_out: AllLeftOut = field(default_factory=AllLeftOut)
     profile: int = 0  # lines of the scope's profile after it
     batch: Batch | None = None
+    preview: Preview = field(default_factory=Preview)  # of what was tried out
 
     def count(self, batch: Batch) -> None:
         """Count what became of each row of a batch."""
@@ -146,6 +193,7 @@ def carry_out(
         for row in reading.rows():
             if isinstance(row.step, CreateStep):
                 done.facts += 1
+                done.preview.add(row.step.draft.content)
             else:
                 done.events += 1
     else:

@@ -1,9 +1,11 @@
 """`manage.py import`: bring in an export of this platform, or what another program kept (D8, F8)."""
 
 import json
+import sys
 from argparse import ArgumentParser
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +16,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from memories.conf import conf
+from memories.evaluation.import_score import ImportScore, score
 from memories.exceptions import PlatformError
 from memories.imports.batch import FILES, READ, ROWS, AllLeftOut, ImportReport
 from memories.imports.bundle import Bundle
@@ -44,43 +47,73 @@ class Command(BaseCommand):
         parser.add_argument("--actor", metavar="NAME", help="who imports, as history is to name them")
         parser.add_argument("--now", type=command_line.moment, metavar="TIME", help="as if it were that time")
         parser.add_argument("--dry-run", action="store_true", help="only say what would be written")
+        parser.add_argument("--yes", action="store_true", help="do not ask on a terminal before writing")
+        parser.add_argument("--no-score", action="store_true", help="ask memory no questions before and after")
         parser.add_argument("--json", action="store_true", help="print JSON")
 
     def handle(self, *args: Any, **options: Any) -> None:
         progress = _Progress()
+        is_dry = options["dry_run"]
         try:
-            with command_line.no_line_for_each_memory(), _kept(not options["dry_run"]):
-                report = _import(options, progress)
+            with command_line.no_line_for_each_memory():
+                tried = None if is_dry else self._preview(options)
+                with _kept(not is_dry):
+                    report = _import(options, progress)
+                    after = _score(options, tried) if tried and not is_dry else None
         except (PlatformError, OSError) as problem:
             raise CommandError(str(problem)) from problem
         except KeyboardInterrupt as stop:
             raise CommandError(_("Stopped. Start it again, and it goes on from there.")) from stop
         finally:
             progress.end()
+        before = tried.score if tried else None
         if options["json"]:
-            first = [
-                {"path": left.path, "line": left.line, "reason": left.reason.value}
-                | ({"why": left.detail} if left.detail else {})
-                for left in report.left_out
-            ]
-            left_out = {"left_out": first, "left_out_count": report.left_out.count}
-            answer: dict[str, Any]
-            if isinstance(report, TransferReport):
-                counts = {"created": dict(report.created), "already": dict(report.already), "files": report.files}
-                run = report.batches[0].run if report.batches else None
-                answer = counts | left_out | {"run": run, "batches": [str(batch.uid) for batch in report.batches]}
-            else:
-                names = ("files", "read", "facts", "events", "merged", "already", "continued", "profile")
-                batch = str(report.batch.uid) if report.batch else None
-                answer = {name: getattr(report, name) for name in names} | left_out | {"batch": batch}
-            self.stdout.write(json.dumps(answer, ensure_ascii=False))
+            scores = _scores_as_json(before, after) if before and after else {}
+            self.stdout.write(json.dumps(_as_json(report) | scores, ensure_ascii=False))
+            return
+        if isinstance(report, TransferReport):
+            lines = _lines_of_export(report, is_dry)
         else:
-            is_dry = options["dry_run"]
+            lines = _lines_of_import(report, is_dry)
+        self.stdout.write("\n".join(lines))
+        if before and after:
+            self.stdout.write("\n".join(_lines_of_scores(before, after)))
+
+    def _preview(self, options: dict[str, Any]) -> "_Tried | None":
+        """Try an import out and show what it would bring; on a terminal ask whether it is to be. Raises CommandError.
+
+        An export of this platform is checked as a whole before it is written, and needs none.
+        """
+        if (options["kind"] or (is_export(Path(options["source"])) and EXPORT)) == EXPORT:
+            return None
+        with _kept(False):
+            report = _import(options | {"dry_run": True}, None)
             if isinstance(report, TransferReport):
-                lines = _lines_of_export(report, is_dry)
-            else:
-                lines = _lines_of_import(report, is_dry)
-            self.stdout.write("\n".join(lines))
+                return None
+            sample = [] if options["no_score"] else report.preview.sample
+            tried = _Tried(sample)
+            tried.score = _score(options, tried)
+        if not options["json"]:
+            self.stdout.write("\n".join(_lines_of_preview(report)))
+        is_asked = sys.stdin.isatty() and not options["yes"] and report.preview.memories + report.events > 0
+        if is_asked and input(_("Write this? [y/N] ")).strip().lower() not in ("y", "yes", "是"):
+            raise CommandError(_("Nothing was written."))
+        return tried
+
+
+@dataclass
+class _Tried:
+    """An import that was tried out: memories of it, and how memory answers before it."""
+
+    sample: list[str]
+    score: ImportScore | None = None
+
+
+def _score(options: dict[str, Any], tried: _Tried) -> ImportScore | None:
+    if not tried.sample:
+        return None
+    scope = command_line.named_or_begun_scope(options["into"], options["workspace"])
+    return score(scope, tried.sample, now=options["now"] or timezone.now())
 
 
 @contextmanager
@@ -94,7 +127,7 @@ def _kept(is_kept: bool) -> Iterator[None]:
         transaction.set_rollback(True)
 
 
-def _import(options: dict[str, Any], progress: "_Progress") -> ImportReport | TransferReport:
+def _import(options: dict[str, Any], progress: "_Progress | None") -> ImportReport | TransferReport:
     """Raises CommandError, PlatformError or OSError."""
     place = Path(options["source"])
     actor = f"command:{options['actor']}" if options["actor"] else command_line.actor()
@@ -141,6 +174,41 @@ class _Progress:
         if self._bar:
             self._bar.end()
         self._bar, self._of = None, ""
+
+
+def _lines_of_preview(report: ImportReport) -> Iterator[str]:
+    """What an import would bring: how much, of it what is there already, what is secret, and in which languages."""
+    preview = report.preview
+    counts = {"memories": preview.memories, "days": report.events, "already": report.already}
+    yield _("It would bring %(memories)d memories and %(days)d daily events; %(already)d are there already.") % counts
+    languages = ", ".join(f"{name} {count}" for name, count in preview.languages.most_common())
+    if languages:
+        found = {"secrets": preview.secrets, "languages": languages}
+        yield _("Of these, %(secrets)d hold secrets. Languages: %(languages)s.") % found
+    if report.left_out.count:
+        yield _("It would leave out %(count)d; they are listed at the end.") % {"count": report.left_out.count}
+
+
+def _lines_of_scores(before: ImportScore, after: ImportScore) -> Iterator[str]:
+    names = {"before": before.memories, "after": after.memories, "twice": before.duplicates, "now": after.duplicates}
+    yield _("Memories before and after: %(before)d, %(after)d; the same words twice: %(twice)d, %(now)d.") % names
+    counts = {"asked": after.asked, "before": before.found, "after": after.found}
+    counts["share"] = round(before.still_served(after) * 100)
+    yield (
+        _(
+            "Of %(asked)d questions made from it, %(before)d were answered by it before and %(after)d are now; "
+            "%(share)d %% of what was served for them before is served still."
+        )
+        % counts
+    )
+
+
+def _scores_as_json(before: ImportScore, after: ImportScore) -> dict[str, Any]:
+    scores = {
+        name: {"memories": one.memories, "duplicates": one.duplicates, "found": one.found}
+        for name, one in (("before", before), ("after", after))
+    }
+    return {"score": scores | {"asked": after.asked, "still_served": round(before.still_served(after), 4)}}
 
 
 def _lines_of_import(report: ImportReport, is_dry: bool) -> Iterator[str]:
@@ -196,3 +264,21 @@ def _left_out(left_out: AllLeftOut) -> Iterator[str]:
         yield "  " + _("%(place)s: %(why)s") % {"place": place or "—", "why": why}
     if left_out.count > len(named):
         yield "  " + _("and %(n)d more") % {"n": left_out.count - len(named)}
+
+
+def _as_json(report: ImportReport | TransferReport) -> dict[str, Any]:
+    first = [
+        {"path": left.path, "line": left.line, "reason": left.reason.value}
+        | ({"why": left.detail} if left.detail else {})
+        for left in report.left_out
+    ]
+    left_out = {"left_out": first, "left_out_count": report.left_out.count}
+    if isinstance(report, TransferReport):
+        counts = {"created": dict(report.created), "already": dict(report.already), "files": report.files}
+        run = report.batches[0].run if report.batches else None
+        return counts | left_out | {"run": run, "batches": [str(batch.uid) for batch in report.batches]}
+    names = ("files", "read", "facts", "events", "merged", "already", "continued", "profile")
+    batch = str(report.batch.uid) if report.batch else None
+    preview = report.preview
+    found = {"secrets": preview.secrets, "languages": dict(preview.languages)} if preview.memories else {}
+    return {name: getattr(report, name) for name in names} | found | left_out | {"batch": batch}
