@@ -18,7 +18,7 @@ from django.utils.translation import ngettext
 from memories.conf import conf
 from memories.evaluation.import_score import ImportScore, score
 from memories.exceptions import PlatformError
-from memories.imports.batch import FILES, READ, ROWS, AllLeftOut, ImportReport
+from memories.imports.batch import FILES, READ, ROWS, AllLeftOut, ImportReport, Preview
 from memories.imports.bundle import Bundle
 from memories.imports.folder import import_folder, open_folder
 from memories.imports.foreign_file import import_file
@@ -181,12 +181,16 @@ def _lines_of_preview(report: ImportReport) -> Iterator[str]:
     preview = report.preview
     counts = {"memories": preview.memories, "days": report.events, "already": report.already}
     yield _("It would bring %(memories)d memories and %(days)d daily events; %(already)d are there already.") % counts
+    yield from _secrets_and_languages(preview)
+    if report.left_out.count:
+        yield _("It would leave out %(count)d; they are listed at the end.") % {"count": report.left_out.count}
+
+
+def _secrets_and_languages(preview: Preview) -> Iterator[str]:
     languages = ", ".join(f"{name} {count}" for name, count in preview.languages.most_common())
     if languages:
         found = {"secrets": preview.secrets, "languages": languages}
         yield _("Of these, %(secrets)d hold secrets. Languages: %(languages)s.") % found
-    if report.left_out.count:
-        yield _("It would leave out %(count)d; they are listed at the end.") % {"count": report.left_out.count}
 
 
 def _lines_of_scores(before: ImportScore, after: ImportScore) -> Iterator[str]:
@@ -222,6 +226,7 @@ def _lines_of_import(report: ImportReport, is_dry: bool) -> Iterator[str]:
     counts = {"files": report.files, "facts": report.facts, "events": report.events}
     if is_dry:
         yield _("%(files)d files. Memories to be written: %(facts)d, daily events: %(events)d.") % counts
+        yield from _secrets_and_languages(report.preview)
     else:
         yield _("%(files)d files. Memories written: %(facts)d, daily events: %(events)d.") % counts
     if report.merged:

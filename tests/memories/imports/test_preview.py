@@ -61,6 +61,7 @@ def test_a_dry_run_says_the_same_as_data_and_writes_nothing(path: Path) -> None:
     tried = json.loads(said(path, "--dry-run", "--json"))
     assert (tried["facts"], tried["already"], tried["secrets"]) == (4, 1, 1)
     assert tried["languages"] == {"en": 2, "zh": 1, "other": 1}
+    assert "Of these, 1 hold secrets. Languages: en 2, zh 1, other 1." in said(path, "--dry-run")
     assert not Scope.objects.exists()
 
 
