@@ -329,7 +329,7 @@ def _wait_for_next(clock: Clock, among: WebhookQuerySet | None, until: float) ->
     if seconds > min(WAIT_SECONDS, until - time.monotonic()):
         return False
     time.sleep(seconds)
-    return clock() >= first  # a clock that stands still, as in tests, waits for nothing
+    return bool(clock() >= first)  # a clock that stands still, as in tests, waits for nothing
 
 
 def has_due(*, now: datetime) -> bool:
