@@ -47,6 +47,7 @@ def test_a_fact_rests_on_its_message_and_has_no_end(api: Api) -> None:
     "message",
     [
         "Am I allergic to nuts?",
+        "Call me Mr. Brown",
         "My doctor says I'm allergic to nuts",
         "If I lived in Rome I'd walk more",
         "I'm allergic to Mondays lol",
