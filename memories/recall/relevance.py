@@ -105,6 +105,12 @@ def _word_counts() -> tuple[Mapping[int, int], int]:
     return counts, len(texts) // 2
 
 
+def warm_up() -> None:
+    """Count and read what a first recall would wait for."""
+    _word_counts()
+    fitted_weights()
+
+
 def _texts_of(row: Mapping[str, list[str]]) -> list[str]:
     return [*row["statements"], *row["questions"]]
 
