@@ -42,8 +42,8 @@ INSTRUCTIONS = {
 }
 #: The notes of a day, or of one conversation of it: 2026-01-31.md, 2026-01-31-vendor-pitch.md.
 _DAILY = re.compile(r"(\d{4}-\d{2}-\d{2})(?:-[^/]+)?\.md")
-_ITEM = re.compile(r"(\s*)(?:[-+*]|\d{1,9}[.)])\s")
-_FENCE = re.compile(r"\s*(?:```|~~~)")
+_ITEM = re.compile(r"^(\s*)(?:[-+*]|\d{1,9}[.)])\s")
+_FENCE = re.compile(r"^\s*(?:```|~~~)")
 #: What the template of USER.md says where nothing was filled in: «- **Name:**», «_(What do they care about?)_».
 _UNFILLED = re.compile(r"\*\*[^*]+:\*\*(?:\s*_\(.*\)_)?|_.*_", re.DOTALL)
 #: A special file such as a pipe must not keep the import waiting.

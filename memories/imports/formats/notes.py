@@ -14,8 +14,8 @@ from memories.imports.bundle import Bundle, FileItem, Member, Reader, fact, prof
 from memories.imports.folder import LONG_TERM, lines_with_context
 
 _FRONT = re.compile(r"\A---\n(.*?)\n---[ \t]*(?:\n|\Z)", re.DOTALL)
-_KEY = re.compile(r"^\s*([\w-]+):[ \t]*(.+?)[ \t]*$", re.MULTILINE)
-_LINK = re.compile(r"\[[^\]]*\]\(([^)]+\.md)\)|\[\[([^\]]+)\]\]")
+_KEY = re.compile(r"^[ \t]{0,8}+([\w-]{1,64}):[ \t]{0,8}+(\S[^\n]*)", re.MULTILINE)
+_LINK = re.compile(r"\[[^\[\]]{0,200}\]\(([^()]{1,200}\.md)\)|\[\[([^\[\]]{1,200})\]\]")
 _OBSERVATION = re.compile(r"\[([^\[\]]{1,60})\]\s+(.+)", re.DOTALL)
 _RELATION = re.compile(r"([\w][\w \-]{0,80}?)\s*\[\[([^\]]+)\]\](.*)", re.DOTALL)
 _TAG = re.compile(r"(?<!\S)#([\w/-]+)")
@@ -26,7 +26,7 @@ def front_matter(content: str) -> dict[str, str]:
     """The plain values at the beginning of a file, by their names; those that are nested by their own."""
     front = _FRONT.match(content)
     pairs = _KEY.findall(front[1]) if front else []
-    return {name: value.strip("\"'") for name, value in pairs}
+    return {name: value.strip().strip("\"'") for name, value in pairs}
 
 
 def read_claude_code(bundle: Bundle) -> Reader:
