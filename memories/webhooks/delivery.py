@@ -294,9 +294,9 @@ TURN_SECONDS = 5.0  # of one webhook, before the next
 LEASE = timedelta(minutes=2)
 REST_FIRST, REST_LONGEST = timedelta(seconds=10), timedelta(minutes=15)
 #: Of a delivery the receiver answered, but did not take: the others do not wait for it.
-RETRY_FIRST, RETRY_LONGEST = timedelta(seconds=0.5), timedelta(hours=2)
+RETRY_FIRST, RETRY_LONGEST = timedelta(seconds=0.25), timedelta(hours=2)
 #: A run waits for what is due so soon, rather than leave it to the next.
-WAIT_SECONDS = 3.0
+WAIT_SECONDS = 5.0
 #: A receiver that takes none of so many in a row takes nothing at the moment.
 REFUSED_MOST = 6
 

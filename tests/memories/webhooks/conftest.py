@@ -2,7 +2,7 @@
 
 import json
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -36,9 +36,10 @@ class Got:
 
 @dataclass
 class Receiver:
-    """Answers with `statuses` in order, then with 204; 0: only when `release` is set."""
+    """Answers with `statuses` in order, then with what `answer` says; 0: only when `release` is set."""
 
     statuses: list[int] = field(default_factory=list)
+    answer: Callable[[Got], int] = lambda _: 204
     got: list[Got] = field(default_factory=list)
     release: threading.Event = field(default_factory=threading.Event)
     connections: int = 0
@@ -65,7 +66,7 @@ def receiver(settings: Any) -> Iterator[Receiver]:
         def do_POST(self) -> None:
             raw = self.rfile.read(int(self.headers["Content-Length"]))
             told.got.append(Got({name.lower(): value for name, value in self.headers.items()}, raw))
-            status = told.statuses.pop(0) if told.statuses else 204
+            status = told.statuses.pop(0) if told.statuses else told.answer(told.got[-1])
             if status == 0:
                 self._drip()
                 return
