@@ -48,6 +48,7 @@ class TurnResult:
     directives: list[conversations.BotDirective] = field(default_factory=list)
     reply: str | None = None  # to be given to the user in place of an answer
     is_erased: bool = False  # it was erased with a person and came again: nothing of it is kept
+    events: list[SessionEvent] = field(default_factory=list)  # its messages in the session
 
 
 def report_turn(
@@ -101,7 +102,7 @@ def take_turn(caller: Caller, turn: Turn, *, now: datetime, is_replay: bool = Fa
             )
             transaction.on_commit(work)
         directives = conversations.directives(session, language=language, now=now, max_tokens=turn.max_tokens)
-    return TurnResult(session, resolved, written, directives)
+    return TurnResult(session, resolved, written, directives, events=events)
 
 
 def _with_what_it_keeps(turn: Turn, session: Session, speaker: str) -> Turn:

@@ -73,6 +73,14 @@ class MemorySettings:
     GROUP_USER_RECALL: str = GroupUserRecall.SAME_CHAT
     SECRETS: str = SecretsRule.KEEP  # said in a conversation or saved, where the channel has no rule of its own
 
+    # messages of chat platforms (channels_app.platforms)
+    CHANNEL_MESSAGE_TTL: timedelta = timedelta(days=30)  # what came and was sent can be looked at for so long
+    CHANNEL_CALLBACK_SECONDS: float = 60.0  # the owner's bot has so long to answer a message
+    CHANNEL_ANSWER_WITHIN: timedelta = timedelta(minutes=5)  # a bot that asks for messages; then it is offered again
+    CHANNEL_ATTEMPTS: int = 3  # to have a message answered
+    CHANNEL_GIVE_UP_AFTER: timedelta = timedelta(days=1)  # a message the platform does not take
+    CHANNEL_THREADS: int = 4  # chats that are answered at once, of a process
+
     # sessions (B3–B7, C6)
     SESSION_MAX_TOKENS: int = 32_000  # of the history handed out, where neither channel nor request says otherwise
     SESSION_FLUSH_SHARE: float = 0.6  # of it: from here on the bot is asked to flush

@@ -180,6 +180,7 @@ DATABASE_LOGINS = {
     "web": env("MEMPLATFORM_WEB_DATABASE_URL", default=""),
     "worker": env("MEMPLATFORM_WORKER_DATABASE_URL", default=""),
     "embedder": env("MEMPLATFORM_EMBEDDER_DATABASE_URL", default=""),
+    "channels": env("MEMPLATFORM_CHANNELS_DATABASE_URL", default=""),
 }
 #: The web's role, bound by row-level security; empty where it works as the owner of the tables.
 WEB_ROLE = env("MEMPLATFORM_WEB_ROLE", default="memplatform_web")
@@ -296,6 +297,8 @@ EMBEDDER_WORK = [
     "sessions_app.search.embedder.embed_events",
 ]
 MEMORY_EMBEDDER_WORK = env.list("MEMORY_EMBEDDER_WORK", default=EMBEDDER_WORK)
+#: Where Telegram's Bot API answers: its own servers, or one of yours.
+TELEGRAM_API_URL = env("MEMPLATFORM_TELEGRAM_API_URL", default="https://api.telegram.org").rstrip("/")
 #: For the OpenAI-compatible `endpoint`; those of `endpoint2` and on are MEMORY_EMBEDDING2_… and on, read when used.
 MEMORY_EMBEDDING_BASE_URL = env("MEMORY_EMBEDDING_BASE_URL", default="")
 MEMORY_EMBEDDING_API_KEY = env("MEMORY_EMBEDDING_API_KEY", default="")

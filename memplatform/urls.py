@@ -22,6 +22,7 @@ urlpatterns = [
     path("api/mem0/", include("channels_app.doors.mem0.urls")),
     path("v1/", include("channels_app.doors.openai.urls")),
     path("", include("channels_app.api.oauth")),
+    path("", include("channels_app.api.platforms")),
     path("api/schema", front.Description.as_view(), name="schema"),
     path("api/docs", front.ApiPages.as_view(url_name="schema"), name="docs"),
     path("join/", joining.page, name="join"),

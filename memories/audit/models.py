@@ -57,6 +57,7 @@ class AuditEvent(TextChoices):
     JOB = "job", _("Ran a job")
     ERASED = "erased", _("Erased")
     EXPORTED = "exported", _("Exported")
+    OWN_MEMORY = "own_memory", _("Changed their own memory in a chat")
 
 
 class AuditRecord(models.Model):

@@ -101,6 +101,27 @@ def ask(
     return _Question(workspace, purpose, request, now, until, schema, given, judge, in_part).answer()
 
 
+def converse(
+    workspace: Workspace, purpose: str, messages: list[dict[str, str]], *, now: datetime, seconds: float | None = None
+) -> str:
+    """The model's next message in a conversation, as plain text. Raises ModelOff, ModelFailed, BudgetSpent."""
+    if not is_on():
+        raise ModelOff
+    request = Request(
+        model=settings.MEMORY_LLM_MODEL,
+        messages=messages,
+        language=workspace.language,
+        name=purpose,
+        schema=None,
+        max_tokens=conf.LLM_MAX_TOKENS,
+        temperature=conf.LLM_TEMPERATURE,
+    )
+    until = time.monotonic() + (seconds or conf.LLM_TOTAL_SECONDS)
+    question = _Question(workspace, purpose, request, now, until, BaseModel, Given(), None, "")
+    reply, _reservation = question.call_patiently()
+    return reply.text.strip()
+
+
 @dataclass
 class _Question(Generic[T]):
     """One question: who pays, how long it may take, what a valid answer is, and what it has cost so far."""
@@ -122,7 +143,7 @@ class _Question(Generic[T]):
         """A valid answer, after corrections. Raises ModelFailed, BudgetSpent, AnswerInvalid."""
         partial: tuple[T, int] | None = None
         for attempt in range(conf.LLM_CORRECTIONS + 1):
-            reply, reservation = self._call_patiently()
+            reply, reservation = self.call_patiently()
             try:
                 return self._paid(parsing.parse(reply.text, self.schema, self.given, self.judge))
             except AnswerInvalid as error:
@@ -147,7 +168,7 @@ class _Question(Generic[T]):
     def _paid(self, value: T, refused: int = 0) -> ModelAnswer[T]:
         return ModelAnswer(value, self.request.model, self.calls, self.prompt_tokens, self.completion_tokens, refused)
 
-    def _call_patiently(self) -> tuple[Completion, run.Reservation]:
+    def call_patiently(self) -> tuple[Completion, run.Reservation]:
         """A reply to a call with a permit, paid for, after temporary failures. Raises ModelFailed, BudgetSpent."""
         request = self.request
         # roughly what the server will count, the schema included: some servers put it into the prompt

@@ -44,13 +44,13 @@ class CallFailed(Exception):
 
 @dataclass(frozen=True)
 class Request:
-    """A question to a model."""
+    """A question to a model; without a schema it is answered in plain text."""
 
     model: str
     messages: list[dict[str, str]]
     language: str
     name: str
-    schema: dict[str, Any]
+    schema: dict[str, Any] | None
     max_tokens: int
     temperature: float
 
@@ -92,6 +92,8 @@ class Dialect:
         options: dict[str, Any] = {self.limit: request.max_tokens}
         if self.has_temperature:
             options["temperature"] = request.temperature
+        if request.schema is None:
+            return options
         if self.form == "json_schema":
             shape = {"name": request.name, "schema": request.schema, "strict": True}
             options["response_format"] = {"type": "json_schema", "json_schema": shape}
@@ -131,7 +133,7 @@ def complete(request: Request, *, seconds: float) -> Completion:
 def _complete(request: Request, dialect: Dialect, seconds: float) -> Completion:
     """The answer in one dialect; a schema the server does not take as an option is put into the instructions."""
     messages = request.messages
-    if dialect.form != FORMS[0]:
+    if request.schema is not None and dialect.form != FORMS[0]:
         shape = prompts.fill("shape", request.language, {"schema": json.dumps(request.schema)})
         first, *others = messages
         messages = [{**first, "content": f"{first['content']}\n\n{shape}"}, *others]

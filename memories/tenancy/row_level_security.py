@@ -72,6 +72,12 @@ def enter_by_grant(digest: str) -> None:
     _set("coalesce('{' || memplatform_workspace_of_grant(%s) || '}', '')", digest)
 
 
+def enter_by_connection(uid: str) -> None:
+    """Let this connection to the database see the rows of the workspace of a connection to a platform, or none."""
+    _inside.set(True)
+    _set("coalesce('{' || memplatform_workspace_of_connection(%s::uuid) || '}', '')", uid)
+
+
 def widen(workspace_id: int) -> None:
     """Let this connection see a new workspace, too."""
     _set("(memplatform_workspaces() || %s::bigint)::text", workspace_id)

@@ -96,7 +96,11 @@ class Receiver:
 
     def post(self, body: bytes, headers: Mapping[str, str]) -> int:
         """The status of the answer. Raises NotSent."""
-        self._network.until = time.monotonic() + conf.WEBHOOK_SECONDS
+        return self.ask(body, headers, seconds=conf.WEBHOOK_SECONDS)[0]
+
+    def ask(self, body: bytes, headers: Mapping[str, str], *, seconds: float) -> tuple[int, bytes]:
+        """The status of the answer, and what of it is read. Raises NotSent."""
+        self._network.until = time.monotonic() + seconds
         url = httpcore.URL(
             scheme=self._url.raw_scheme, host=self._url.raw_host, port=self._url.port, target=self._url.raw_path
         )
@@ -104,13 +108,13 @@ class Receiver:
             with self._connections.stream(
                 "POST", url, headers=list({**_HEADERS, **headers}.items()), content=body
             ) as response:
+                content = bytearray()
                 with suppress(httpcore.TimeoutException, httpcore.NetworkError, httpcore.ProtocolError):
-                    size = 0
                     for part in response.iter_stream():
-                        size += len(part)
-                        if size > _READ_BYTES:
+                        content += part
+                        if len(content) > _READ_BYTES:
                             break
-                return int(response.status)
+                return int(response.status), bytes(content[:_READ_BYTES])
         except httpcore.TimeoutException:
             raise NotSent(DeliveryProblem.TIMEOUT) from None
         except (httpcore.NetworkError, httpcore.ProtocolError, httpcore.UnsupportedProtocol):

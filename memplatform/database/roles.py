@@ -24,7 +24,7 @@ from psycopg import sql
 from memplatform.database import rights
 
 #: Processes with a role of their own; whatever else is started works as the owner of the tables, who also migrates.
-PROCESSES = ("web", "worker", "embedder")
+PROCESSES = ("web", "worker", "embedder", "channels")
 _CONNECT_SECONDS = 5
 _NAME_MAX = 63  # bytes, in PostgreSQL
 _ROUNDS = 100_000

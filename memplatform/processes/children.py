@@ -38,6 +38,7 @@ def programs(host: str, port: int, mcp_port: int | None = None) -> dict[str, Pro
         "web": Program((python, "-m", "memplatform.processes.web", host, str(port)), partial(_serve, host, port)),
         "embedder": Program((python, "manage.py", "embedder"), partial(_command, "embedder"), nice=19),
         "worker": Program((python, "manage.py", "worker"), partial(_command, "worker"), nice=5),
+        "channels": Program((python, "manage.py", "channels"), partial(_command, "channels"), nice=5),
         **(
             {
                 "mcp": Program(

@@ -1,0 +1,120 @@
+"""The process that talks with platforms: fetches messages, has them answered, sends what is to be sent."""
+
+import signal
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from datetime import timedelta
+from types import FrameType
+from typing import Any
+
+import psycopg
+import structlog
+from django.core.management.base import BaseCommand
+from django.db import Error, close_old_connections, connection
+from django.utils import timezone
+
+from channels_app.models import Connection, ConnectionProblem, NoticeMode
+from channels_app.platforms import intake, notices, platform_named, work
+from channels_app.platforms.wire import Conflicting, Incoming, KeyRefused, PlatformFailure, TryLater
+from memories.conf import conf
+from memories.secrets import SecretUnreadable
+
+log = structlog.get_logger(__name__)
+PAUSE_SECONDS = 1.0  # between looks when nobody notifies: pauses and leases come due
+NOTICES_SECONDS = 5.0
+PULL_LEASE, PULL_PAUSE = timedelta(seconds=90), timedelta(seconds=10)
+
+
+class Command(BaseCommand):
+    help = "Talks with the platforms that channels are connected to, until it is stopped."
+    requires_system_checks: list[str] = []
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        self._stopping = threading.Event()
+        for name in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(name, self._stop)
+        self._pulling: dict[int, threading.Thread] = {}
+        with ThreadPoolExecutor(conf.CHANNEL_THREADS, "chat") as threads:
+            self._running: set[Future[bool]] = set()
+            while not self._stopping.is_set():
+                try:
+                    self._work(threads)
+                except (Error, psycopg.Error) as problem:
+                    log.warning("channels.database_away", reason=type(problem).__name__)
+                    connection.close()
+                    self._stopping.wait(PAUSE_SECONDS)
+
+    def _stop(self, signum: int, frame: FrameType | None) -> None:
+        """Finish what is being answered; what is not is taken up by the next process."""
+        self._stopping.set()
+
+    def _work(self, threads: ThreadPoolExecutor) -> None:
+        connection.ensure_connection()
+        with connection.cursor() as cursor:
+            cursor.execute(f"LISTEN {intake.CHANNEL}")
+        next_notices = 0.0
+        while not self._stopping.is_set():
+            self._running = {future for future in self._running if not future.done()}
+            if len(self._running) < conf.CHANNEL_THREADS and work.has_due(now=timezone.now()):
+                self._running.add(threads.submit(self._in_thread, lambda: work.work_chat(timezone.now)))
+                continue
+            self._pull_what_nobody_pulls()
+            if time.monotonic() >= next_notices:
+                for row in Connection.objects.filter(is_enabled=True).exclude(notices=NoticeMode.OFF):
+                    notices.announce_learnt(row, now=timezone.now())
+                work.put_back_offered(now=timezone.now())
+                next_notices = time.monotonic() + NOTICES_SECONDS
+            for _notice in connection.connection.notifies(timeout=PAUSE_SECONDS, stop_after=1):
+                break
+
+    def _in_thread(self, task: Callable[[], bool]) -> bool:
+        try:
+            return task()
+        except Exception:  # one chat must not end the others; its lease brings it up again
+            log.exception("channels.failed")
+            return False
+        finally:
+            close_old_connections()
+
+    def _pull_what_nobody_pulls(self) -> None:
+        """Begin to fetch for connections for which nobody does; each has a thread, here or in another process."""
+        self._pulling = {pk: thread for pk, thread in self._pulling.items() if thread.is_alive()}
+        free = Connection.objects.to_pull(now=timezone.now()).exclude(pk__in=self._pulling)
+        for row in free.claim(10, pulled_until=timezone.now() + PULL_LEASE):
+            thread = threading.Thread(target=self._pull, args=(row.pk,), name=f"pull {row.pk}", daemon=True)
+            self._pulling[row.pk] = thread
+            thread.start()
+
+    def _pull(self, pk: int) -> None:
+        """Fetch the messages of a connection until it fails, is switched off, or this process stops."""
+        row = Connection.objects.select_related("channel", "workspace").get(pk=pk)
+        mine = Connection.objects.filter(pk=pk, is_enabled=True, version=row.version)
+
+        def keep(messages: Sequence[Incoming], cursor: Mapping[str, Any]) -> None:
+            intake.keep(row, messages, now=timezone.now(), cursor=cursor)
+
+        def is_over() -> bool:
+            is_ours = mine.update(pulled_until=timezone.now() + PULL_LEASE)
+            return self._stopping.is_set() or not is_ours
+
+        problem, pause = ConnectionProblem.NONE, PULL_PAUSE
+        try:
+            platform_named(row.channel.platform).pull(intake.account_of(row), row.cursor, keep, is_over)
+            pause = timedelta(0)
+        except KeyRefused:
+            problem = ConnectionProblem.REFUSED
+        except Conflicting:
+            problem = ConnectionProblem.CONFLICT
+        except SecretUnreadable:
+            problem = ConnectionProblem.SECRET
+        except TryLater as refusal:
+            problem, pause = ConnectionProblem.AWAY, timedelta(seconds=refusal.seconds or PULL_PAUSE.total_seconds())
+        except (PlatformFailure, Error):
+            log.exception("channels.pull_failed", connection=pk)
+        try:
+            columns = {"problem": problem, "problem_at": timezone.now()} if problem else {}
+            Connection.objects.filter(pk=pk).update(pulled_until=timezone.now() + pause, **columns)
+        finally:
+            connection.close()

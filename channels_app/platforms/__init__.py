@@ -1,0 +1,22 @@
+"""Chat platforms a channel can be connected to. To add one, add a line to CONNECTABLE.
+
+wire → intake (stored once) → work (in order, a chat at a time) → answering or commands → sent
+"""
+
+from functools import cache
+
+from django.utils.module_loading import import_string
+
+from channels_app.platforms.wire import Platform
+
+#: By name, where its class is: each is imported when it is first used, with the library of its vendor.
+CONNECTABLE = {
+    "telegram": "channels_app.platforms.telegram.Telegram",
+}
+
+
+@cache
+def platform_named(name: str) -> Platform:
+    """A platform by its name. Raises KeyError."""
+    platform: Platform = import_string(CONNECTABLE[name])()
+    return platform

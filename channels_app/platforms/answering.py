@@ -1,0 +1,237 @@
+"""Who answers a message: the model of this server, or the owner's bot, called or asking. Memory is beside all of them.
+
+The network is asked outside transactions; what came of it is stored in one: the turn, its state and what is to be sent.
+"""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from django.db import transaction
+from django.utils.translation import gettext as _
+
+from channels_app.context import Context, context_for
+from channels_app.models import Answerer, Connection, ConnectionProblem, IncomingMessage, MessageState, OutgoingMessage
+from channels_app.platforms.wire import Incoming, Outgoing, Platform
+from channels_app.turns import TurnResult, report_turn
+from memories import llm, secrets
+from memories.conf import conf
+from memories.consolidation.capture import Turn
+from memories.exceptions import BudgetSpent, ModelFailed, ModelOff
+from memories.models import Workspace
+from memories.tenancy.access import Caller
+from memories.tenancy.resolver import Address
+from memories.webhooks.delivery import NotSent, Receiver, signed_headers
+
+Clock = Callable[[], datetime]
+CALLBACK_SECRET = "callback_secret"  # noqa: S105 (a name)
+
+
+class NoAnswer(Exception):
+    """Nobody answered; the message waits, or is given up."""
+
+    def __init__(self, problem: ConnectionProblem, reason: str, *, is_final: bool = False) -> None:
+        super().__init__(reason)
+        self.problem, self.is_final = problem, is_final
+
+
+@dataclass(frozen=True)
+class Written:
+    """A message as it is worked on."""
+
+    row: IncomingMessage
+    incoming: Incoming
+    connection: Connection
+    platform: Platform
+
+    @property
+    def workspace(self) -> Workspace:
+        return self.connection.workspace
+
+    @property
+    def caller(self) -> Caller:
+        """The connection, as history names it."""
+        return caller_of(self.connection)
+
+    @property
+    def address(self) -> Address:
+        """Where it was written."""
+        return address_of(self.connection, self.incoming, self.row.chat.place)
+
+    @property
+    def private_address(self) -> Address:
+        """The writer's own direct chat."""
+        channel = self.connection.channel
+        return Address(platform=channel.platform, account=channel.account, peer=self.incoming.peer)
+
+
+def caller_of(connection: Connection) -> Caller:
+    channel = connection.channel
+    return connection.workspace.caller(f"channel:{channel.platform}:{channel.account}")
+
+
+def address_of(connection: Connection, incoming: Incoming, place: str) -> Address:
+    """The address of a message: in a direct chat the peer, in a group the chat, under its own name, and the peer."""
+    channel = connection.channel
+    return Address(
+        platform=channel.platform,
+        account=channel.account,
+        peer=incoming.peer,
+        chat=place if incoming.is_group else "",
+        is_group=incoming.is_group,
+        thread=incoming.thread,
+    )
+
+
+def answer(written: Written, clock: Clock) -> TurnResult | None:
+    """Have a message answered, and store the turn with what is to be sent; None: the owner's bot has it now.
+
+    Raises NoAnswer, and whatever context_for and report_turn raise.
+    """
+    connection, now = written.connection, clock()
+    if connection.answerer == Answerer.POLL:
+        offer = IncomingMessage.objects.filter(pk=written.row.pk, state=MessageState.WAITING)
+        offer.update(state=MessageState.OFFERED, offered_at=None, recall=None)
+        return None
+    if connection.answerer == Answerer.NOBODY:
+        return store_turn(written, "", recall=None, now=now)
+    context = context_of(written, now=now)
+    if context.reply is not None:
+        return store_turn(written, context.reply, recall=None, now=now)
+    ask = _from_bot if connection.answerer == Answerer.CALLBACK else _from_model
+    text = ask(written, context, now)
+    trace = context.recall.trace
+    return store_turn(written, text, recall=trace.uid if trace else None, now=clock())
+
+
+def context_of(written: Written, *, now: datetime) -> Context:
+    """What memory knows on a message."""
+    return context_for(
+        written.caller, written.address, written.incoming.text, token_budget=conf.CONTEXT_BUDGET, now=now
+    )
+
+
+def _from_model(written: Written, context: Context, now: datetime) -> str:
+    """Raises NoAnswer."""
+    instructions = written.connection.instructions.strip() or _(
+        "You are a helpful assistant in a chat. Answer briefly and in the language you are written to."
+    )
+    parts = [instructions, context.text]
+    messages = [{"role": "system", "content": "\n\n".join(filter(None, parts))}]
+    for message in context.history:
+        role = "assistant" if message.event.kind == "assistant" else "system" if message.is_summary else "user"
+        messages.append({"role": role, "content": message.content})
+    messages.append({"role": "user", "content": written.incoming.text})
+    try:
+        return llm.converse(written.workspace, "answer", messages, now=now)
+    except ModelOff:
+        raise NoAnswer(ConnectionProblem.MODEL, "no model is configured", is_final=True) from None
+    except BudgetSpent:
+        raise NoAnswer(ConnectionProblem.MODEL, "the budget of the day is spent", is_final=True) from None
+    except ModelFailed as failure:
+        raise NoAnswer(ConnectionProblem.MODEL, str(failure)) from None
+
+
+def offered(written: Written, context: Context) -> dict[str, Any]:
+    """A message as the owner's bot gets it, with what memory knows on it."""
+    incoming = written.incoming
+    return {
+        "id": str(written.row.uid),
+        "at": incoming.sent_at.isoformat(),
+        "address": {name: value for name, value in vars(written.address).items() if value},
+        "sender_name": incoming.name,
+        "message": incoming.text,
+        "context": {
+            "text": context.text,
+            "history": [{"role": message.event.kind, "content": message.content} for message in context.history],
+            "recall_id": str(context.recall.trace.uid) if context.recall.trace else None,
+        },
+    }
+
+
+def _from_bot(written: Written, context: Context, now: datetime) -> str:
+    """Raises NoAnswer."""
+    connection = written.connection
+    secret = secrets.read(connection.secret_name(CALLBACK_SECRET), workspace=written.workspace)
+    if not secret:
+        raise NoAnswer(ConnectionProblem.SECRET, "no secret", is_final=True)
+    body = json.dumps(offered(written, context), ensure_ascii=False).encode()
+    headers = signed_headers(secret, str(written.row.uid), int(now.timestamp()), body)
+    try:
+        with Receiver(connection.callback_url) as receiver:
+            status, content = receiver.ask(body, headers, seconds=conf.CHANNEL_CALLBACK_SECONDS)
+    except NotSent as failure:
+        raise NoAnswer(ConnectionProblem.CALLBACK, failure.problem.value) from None
+    if not 200 <= status < 300:
+        raise NoAnswer(ConnectionProblem.CALLBACK, f"status {status}")
+    try:
+        text = json.loads(content)["text"] if content.strip() else ""
+    except (ValueError, TypeError, KeyError):
+        raise NoAnswer(ConnectionProblem.CALLBACK, "no JSON with «text»") from None
+    return text if isinstance(text, str) else ""
+
+
+def store_turn(written: Written, text: str, *, recall: UUID | None, now: datetime) -> TurnResult:
+    """Take the turn in, mark its message as done, and put its answer among what is to be sent: all of it or nothing."""
+    incoming = written.incoming
+    turn = Turn(
+        address=written.address,
+        user=incoming.text,
+        assistant=text,
+        at=min(incoming.sent_at, now),
+        sender_name=incoming.name,
+        recall_id=str(recall or ""),
+    )
+    with transaction.atomic():
+        result = report_turn(written.caller, turn, used=None, now=now)
+        events = [event.pk for event in result.events]
+        done = {"state": MessageState.DONE, "error": "", "events": events, "recall": recall}
+        IncomingMessage.objects.filter(pk=written.row.pk).update(**done)
+        if reply := result.reply or text:
+            send(written, reply, now=now)
+        mine = Connection.objects.filter(pk=written.connection.pk)
+        mine.update(answered_at=now)
+        if text:
+            mine.clear_problem((ConnectionProblem.MODEL, ConnectionProblem.CALLBACK))
+    return result
+
+
+def send(written: Written, text: str, *, now: datetime, is_private: bool = False, **more: Any) -> None:
+    """Put an answer to a message among what is to be sent, in as many parts as its platform wants."""
+    incoming = written.incoming
+    if is_private and incoming.is_group:
+        more["peer"] = incoming.peer
+    else:
+        more |= {"thread": incoming.thread, "reply_to": incoming.message if incoming.is_group else ""}
+    more["token"] = incoming.token
+    parts = [text] if more.get("file_name") else list(split(text, written.platform.text_chars))
+    for n, part in enumerate(parts, start=1):
+        last = more if n == len(parts) else {**more, "buttons": ()}
+        message = Outgoing(chat=incoming.chat, text=part, **last)
+        queue(written.connection, written.row.chat_id, message, now=now)
+
+
+def queue(connection: Connection, chat_id: int, message: Outgoing, *, now: datetime) -> OutgoingMessage:
+    """Put a message among what is to be sent to a chat."""
+    return OutgoingMessage.objects.create(
+        workspace_id=connection.workspace_id,
+        connection=connection,
+        chat_id=chat_id,
+        body=message.as_json(),
+        created_at=now,
+    )
+
+
+def split(text: str, limit: int) -> list[str]:
+    """A text in parts of at most so many characters: cut between paragraphs, else lines, sentences, words."""
+    parts = []
+    text = text.strip()
+    while len(text) > limit:
+        ends = (text.rfind(mark, limit // 3, limit - len(mark)) + len(mark) for mark in ("\n\n", "\n", "。", ". ", " "))
+        end = next((end for end in ends if end > limit // 3), limit)
+        parts.append(text[:end].rstrip())
+        text = text[end:].lstrip()
+    return [*parts, text] if text else parts

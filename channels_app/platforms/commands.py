@@ -1,0 +1,399 @@
+"""What people may ask of their memory in the chat itself: see it, ask where it is from, correct it, have it forgotten.
+
+Always their own, always for them alone, also when it is typed in a group.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from django.db.models import QuerySet
+from django.utils import translation
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from channels_app import addresses
+from channels_app.entries import save
+from channels_app.models import Connection, Contact, IncomingMessage
+from channels_app.platforms.answering import Written, send
+from channels_app.platforms.notices import BACK, RUN, actor_of, note, shown_words, undo_notice
+from channels_app.platforms.wire import Button
+from memories import batches, entries
+from memories.batches import PlanRow, bulk_actions
+from memories.batches.steps import EditStep
+from memories.choices import EntryType, Source
+from memories.entries import Edit
+from memories.entries.evidence import evidence_of
+from memories.exceptions import InvalidDraft
+from memories.language.confidential import mask
+from memories.language.text import PLAIN_HAN, smart_truncate, words
+from memories.models import Batch, Entry, Policy
+from memories.models.change import acting
+from memories.models.state import LIVE, State, state_of
+from memories.visibility import trace_for, visible_entries
+from sessions_app import conversations
+
+#: A command and its names; what comes after is its argument.
+_NAMES = {
+    "memory": ("memory", "memories", "记忆", "我的记忆"),
+    "correct": ("correct", "更正", "改正"),
+    "forget": ("forget", "忘记", "忘掉"),
+    "export": ("export", "导出"),
+    "why": ("why", "为什么"),
+    "privacy": ("privacy", "隐私"),
+    "undo": ("undo", "撤销"),
+    "help": ("help", "start", "帮助", "开始"),
+}
+_BY_NAME = {name: command for command, names in _NAMES.items() for name in names}
+_COMMAND = re.compile(r"/(\w{1,20})(?:@\w+)?(?:\s+|$)(.*)", re.DOTALL)
+#: Corrections as people say them.
+_WRONG = re.compile(
+    r"(?:(?:no,? )?that'?s (?:wrong|not right|incorrect)|不对|不是这样|记错了|你记错了)\s*[:：,，]\s*(.+)",
+    re.DOTALL | re.IGNORECASE,
+)
+_EVERYTHING = frozenset({"everything", "all", "全部", "所有", "一切"})
+_YES = frozenset({"yes", "yes, everything", "yes everything", "是", "是的", "确定", "确认"})
+_ASKED_FOR = timedelta(minutes=5)
+_LISTED, _CHARS = 30, 300
+#: Of the memories of a person what they are shown first; turns of the conversation are counted.
+_SHOWN = (EntryType.FACT, EntryType.USER_EXPLICIT, EntryType.NOTE)
+_HAN = re.compile(f"[{PLAIN_HAN}]")
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command and what it is about."""
+
+    name: str
+    argument: str = ""
+
+
+def read(text: str) -> Command | None:
+    """The command a message is; None: it is none of ours."""
+    if match := _COMMAND.fullmatch(text.strip()):
+        name = _BY_NAME.get(match[1].lower())
+        return Command(name, match[2].strip()) if name else None
+    if match := _WRONG.fullmatch(text.strip()):
+        return Command("wrong", match[1].strip())
+    if text.strip().lower().rstrip(".!。！") in _YES:
+        return Command("yes")
+    return None
+
+
+def asked(written: Written, now: datetime) -> Command | None:
+    """The command somebody gives: one by its name, or plain words that are meant for the bot."""
+    command = read(written.incoming.text)
+    if command is None or not (written.incoming.is_for_bot or written.incoming.text.startswith("/")):
+        return None
+    return None if command.name == "yes" and not is_asked_to_forget(written, now) else command
+
+
+def language_of(written: Written) -> str:
+    """In which language somebody is answered: that of their words, else of their program, else of the workspace."""
+    incoming = written.incoming
+    if _HAN.search(incoming.text):
+        return "zh-hans"
+    if incoming.text and not incoming.text.startswith("/"):
+        return "en"
+    contact = Contact.objects.filter(connection=written.connection, peer=incoming.peer).first()
+    return (contact.language if contact else "") or written.workspace.language
+
+
+def write_to_me_first(peer: str, connection: Connection) -> str:
+    """What a group is told where its member cannot be answered alone."""
+    contact = Contact.objects.filter(connection=connection, peer=peer).first()
+    with translation.override((contact.language if contact else "") or connection.workspace.language):
+        return _("That is for you alone. Write to me in a direct chat first, and ask again there.")
+
+
+def no_answer() -> str:
+    """What somebody is told who is not answered."""
+    return _("I cannot answer at the moment. What you wrote is kept.")
+
+
+def carry_out(written: Written, command: Command, *, now: datetime) -> None:
+    """Do what somebody asks of their memory, and answer them alone."""
+    try:
+        match command.name:
+            case "memory":
+                _show(written, command.argument, now)
+            case "correct":
+                _correct_numbered(written, command.argument, now)
+            case "wrong":
+                _correct_last(written, command.argument, now)
+            case "forget":
+                _forget(written, command.argument, now)
+            case "yes":
+                _forget_everything(written, now)
+            case "export":
+                _export(written, now)
+            case "why":
+                _why(written, now)
+            case "privacy":
+                _answer(written, _privacy(written), now)
+            case "undo":
+                undo_notice(written, None, now=now)
+            case "help":
+                _answer(written, _help(), now)
+    except InvalidDraft as refusal:
+        _answer(written, str(refusal), now)
+
+
+def _answer(written: Written, text: str, now: datetime, *, buttons: tuple[Button, ...] = ()) -> None:
+    send(written, text, now=now, is_private=True, buttons=buttons if written.platform.has_buttons else ())
+
+
+def _contact(written: Written) -> Contact:
+    contact, _made = Contact.objects.get_or_create(
+        connection=written.connection,
+        peer=written.incoming.peer,
+        defaults={"workspace_id": written.workspace.pk, "name": written.incoming.name},
+    )
+    return contact
+
+
+def own_entries(written: Written, *, of_groups: bool) -> QuerySet[Entry]:
+    """Memories in use that are somebody's own: their scope's, and what they told groups of this platform."""
+    resolved = addresses.resolve_address(written.caller, written.private_address)
+    in_use = visible_entries(written.caller).filter(LIVE)
+    own = in_use.filter(scope__key=resolved.user_scope)
+    if not of_groups:
+        return own
+    channel = written.connection.channel
+    told = in_use.filter(channel=channel.platform, sender_id=written.incoming.peer, scope__kind="chat")
+    return own | told
+
+
+def _in_use(written: Written, now: datetime, *, of_groups: bool = False) -> list[Entry]:
+    """What is served to somebody of their own, the newest first."""
+    policies = Policy.objects.of(written.workspace.pk)
+    rows = own_entries(written, of_groups=of_groups).select_related("scope").order_by("-created_at", "-pk")
+    return [entry for entry in rows if state_of(entry, policies.end_of(entry), now) == State.LIVE]
+
+
+def _show(written: Written, argument: str, now: datetime) -> None:
+    if argument:
+        entry = _numbered(written, argument)
+        _answer(written, _origin_of(written, entry) if entry else _no_such_number(argument), now)
+        return
+    rows = _in_use(written, now)
+    shown = [entry for entry in rows if entry.type in _SHOWN]
+    Contact.objects.filter(pk=_contact(written).pk).update(listed=[str(entry.uid) for entry in shown[:_LISTED]])
+    lines = [_("What I know about you:")] if shown else [_("I know nothing about you yet.")]
+    lines += [
+        f"{n}. {' '.join(smart_truncate(mask(entry.content), _CHARS).split())}"
+        for n, entry in enumerate(shown[:_LISTED], start=1)
+    ]
+    if len(shown) > _LISTED:
+        lines.append(_("… and %(n)d more: /export gives you all.") % {"n": len(shown) - _LISTED})
+    if talk := len(rows) - len(shown):
+        lines.append(
+            ngettext("And %(n)d piece of our conversations.", "And %(n)d pieces of our conversations.", talk)
+            % {"n": talk}
+        )
+    if shown:
+        lines.append(_("/memory 1 says where it is from; /correct 1 … and /forget 1 change it."))
+    _answer(written, "\n".join(lines), now)
+
+
+def _numbered(written: Written, argument: str) -> Entry | None:
+    """The memory behind a number of the last list."""
+    listed = _contact(written).listed
+    number = int(argument) if argument.isdecimal() and len(argument) < 5 else 0
+    if not 0 < number <= len(listed):
+        return None
+    return own_entries(written, of_groups=True).filter(uid=listed[number - 1]).select_related("scope").first()
+
+
+def _no_such_number(argument: str) -> str:
+    return _("There is no number %(n)s in the last list. /memory shows it.") % {"n": argument[:20]}
+
+
+def _origin_of(written: Written, entry: Entry) -> str:
+    """Where a memory is from, in words."""
+    day = (
+        entry.written_at.astimezone(written.workspace.zone()).strftime("%Y-%m-%d")
+        if entry.written_at
+        else _("some day")
+    )
+    where = _("in a group") if entry.chat_id and any("group" in chat for chat in entry.chats) else _("in our chat")
+    lines = [shown_words(entry), _("Remembered on %(day)s, %(where)s.") % {"day": day, "where": where}]
+    quotes = evidence_of([entry.pk], written.workspace.pk).get(entry.pk, [])
+    lines += [
+        _("You wrote: “%(words)s”") % {"words": smart_truncate(mask(quote.quote), _CHARS)} for quote in quotes[:3]
+    ]
+    if entry.source in (Source.MANUAL, Source.TOOL) and not quotes:
+        lines.append(_("It was written down on purpose."))
+    return "\n".join(lines)
+
+
+def _correct_numbered(written: Written, argument: str, now: datetime) -> None:
+    number, _space, text = argument.partition(" ")
+    entry = _numbered(written, number)
+    if entry is None or not text.strip():
+        _answer(written, _no_such_number(number) if entry is None else _("/correct 1 and then how it really is."), now)
+        return
+    _correct(written, entry, text.strip(), now)
+
+
+def _correct_last(written: Written, text: str, now: datetime) -> None:
+    """Correct what the last answer rested on: the one memory, or the one that says most of the same words."""
+    rested_on = _last_served(written)
+    own = {entry.pk for entry in own_entries(written, of_groups=True).filter(pk__in=[e.pk for e in rested_on])}
+    candidates = [entry for entry in rested_on if entry.pk in own][:5]
+    told = set(words(text))
+    likeness = sorted(((len(told & set(words(entry.content))), -n) for n, entry in enumerate(candidates)), reverse=True)
+    is_clear = len(candidates) == 1 or (len(likeness) > 1 and likeness[0][0] > likeness[1][0])
+    if candidates and is_clear:
+        _correct(written, candidates[-likeness[0][1]], text, now)
+        return
+    if not candidates:
+        _save(written, text, now)
+        _answer(written, _("Saved: %(words)s") % {"words": f"“{text}”"}, now)
+        return
+    Contact.objects.filter(pk=_contact(written).pk).update(listed=[str(entry.uid) for entry in candidates])
+    lines = [_("Which of these is wrong?")]
+    lines += [f"{n}. {shown_words(entry)}" for n, entry in enumerate(candidates, start=1)]
+    lines.append(_("Write /correct 1 and then how it really is."))
+    _answer(written, "\n".join(lines), now)
+
+
+def _correct(written: Written, entry: Entry, text: str, now: datetime) -> None:
+    """Give a memory other words; what was only said in a conversation goes, and what is right is written down."""
+    actor = actor_of(written.connection.channel.platform, written.incoming.peer)
+    before = shown_words(entry)
+    if entry.type in _SHOWN and not entry.path:
+        step = EditStep(columns={"content": text})
+        run = f"{RUN}{written.row.uid}"
+        with acting(actor):
+            scope = entries.lock_scopes([entry.scope])[entry.scope_id]
+            batch = batches.begin_applied(
+                scope, name=step.verb, run=run, actor=actor, now=now, reason="corrected in the chat"
+            )
+            with acting(actor, batch=batch.pk, run=run):
+                entries.update(entry, Edit(columns={"content": text}), now=now, actor=actor)
+                batches.add_applied(batch, [PlanRow(step=step, entry_id=entry.pk, version=entry.version)])
+    else:
+        _take_out(written, [entry], now)
+        _save(written, text, now)
+    note(written, actor, {"corrected": 1}, now=now)
+    _answer(written, _("Corrected: %(before)s is now “%(after)s”.") % {"before": before, "after": text}, now)
+
+
+def _save(written: Written, text: str, now: datetime) -> None:
+    save(
+        written.caller,
+        written.private_address,
+        slots={"speaker": written.incoming.name} if written.incoming.name else {},
+        now=now,
+        type=EntryType.USER_EXPLICIT,
+        content=text,
+        source=Source.MANUAL,
+        at=now,
+    )
+
+
+def _take_out(written: Written, chosen: Sequence[Entry], now: datetime) -> list[Batch]:
+    """Take memories out of use with their copies in groups; the batches, by which they are brought back."""
+    actor = actor_of(written.connection.channel.platform, written.incoming.peer)
+    copies = entries.copies_to_expire(chosen, written.caller.may_reach)
+    own = {entry.pk: entry for entry in [*chosen, *copies]}
+    done = bulk_actions.apply_action(
+        list(own.values()), bulk_actions.expire(), now=now, actor=actor, reason="forgotten in the chat"
+    )
+    return done.batches
+
+
+def _forget(written: Written, argument: str, now: datetime) -> None:
+    if argument.lower() in _EVERYTHING:
+        Contact.objects.filter(pk=_contact(written).pk).update(asked_to_forget_at=now)
+        _answer(written, _("Shall I forget everything I know about you? Write “yes” within five minutes."), now)
+        return
+    entry = _numbered(written, argument)
+    if entry is None:
+        _answer(written, _no_such_number(argument) if argument else _("/forget 1, or /forget everything."), now)
+        return
+    taken = _take_out(written, [entry], now)
+    actor = actor_of(written.connection.channel.platform, written.incoming.peer)
+    note(written, actor, {"forgotten": 1}, now=now)
+    _answer(written, _("Forgotten: %(words)s") % {"words": shown_words(entry)}, now, buttons=_back(taken))
+
+
+def _back(taken: Sequence[Batch]) -> tuple[Button, ...]:
+    runs = {batch.run.removeprefix(RUN) for batch in taken}
+    return tuple(Button(label=_("Undo"), target=f"{BACK}{run}") for run in sorted(runs)[:1])
+
+
+def is_asked_to_forget(written: Written, now: datetime) -> bool:
+    """Whether somebody was asked a moment ago whether everything is to be forgotten."""
+    contact = Contact.objects.filter(connection=written.connection, peer=written.incoming.peer).first()
+    return bool(contact and contact.asked_to_forget_at and now - contact.asked_to_forget_at <= _ASKED_FOR)
+
+
+def _forget_everything(written: Written, now: datetime) -> None:
+    """Everything that is somebody's own goes out of use, and their conversation ends; an operator can bring it back."""
+    Contact.objects.filter(pk=_contact(written).pk).update(asked_to_forget_at=None, listed=[])
+    chosen = list(own_entries(written, of_groups=True).select_related("scope"))
+    taken = _take_out(written, chosen, now) if chosen else []
+    session, _resolved, _scopes = addresses.open_session(written.caller, written.private_address, now=now)
+    conversations.reset(session, now=now)
+    actor = actor_of(written.connection.channel.platform, written.incoming.peer)
+    note(written, actor, {"forgotten": len(chosen)}, now=now)
+    text = ngettext("%(n)d memory is forgotten.", "%(n)d memories are forgotten.", len(chosen)) % {"n": len(chosen)}
+    _answer(written, text, now, buttons=_back(taken))
+
+
+def _export(written: Written, now: datetime) -> None:
+    rows = _in_use(written, now, of_groups=True)
+    zone = written.workspace.zone()
+    lines = [f"# {_('What is remembered of you')}", ""]
+    for entry in reversed(rows):
+        day = entry.written_at.astimezone(zone).strftime("%Y-%m-%d") if entry.written_at else "?"
+        lines.append(f"- {day} [{entry.get_type_display()}] {' '.join(mask(entry.content).split())}")
+    text = "\n".join(lines)
+    if written.platform.has_files:
+        send(written, text, now=now, is_private=True, file_name="memory.md")
+    else:
+        _answer(written, text, now)
+
+
+def _last_served(written: Written) -> list[Entry]:
+    """What the last answer to somebody in this chat rested on, best first."""
+    rows = IncomingMessage.objects.filter(chat=written.row.chat, peer=written.incoming.peer, recall__isnull=False)
+    last = rows.exclude(pk=written.row.pk).order_by("-pk").first()
+    trace = trace_for(written.caller, last.recall) if last and isinstance(last.recall, UUID) else None
+    if trace is None:
+        return []
+    there = {
+        entry.pk: entry for entry in visible_entries(written.caller).filter(pk__in=trace.served).select_related("scope")
+    }
+    return [there[pk] for pk in trace.served if pk in there]
+
+
+def _why(written: Written, now: datetime) -> None:
+    served = _last_served(written)
+    if not served:
+        _answer(written, _("My last answer rested on nothing I remember."), now)
+        return
+    lines = [_("My last answer could rest on:")]
+    lines += [f"• {shown_words(entry)}" for entry in served[:5]]
+    _answer(written, "\n".join(lines), now)
+
+
+def _privacy(written: Written) -> str:
+    return _(
+        "I remember what you write to me and what you say about yourself, so that I can answer better. In groups I use"
+        " what was said in that group. You see it with /memory, correct it with /correct, and have it forgotten with"
+        " /forget; /export gives you all of it. Whoever runs this bot can read it, put it right and erase it for good."
+    )
+
+
+def _help() -> str:
+    return _(
+        "Write to me as to anybody. Of what I remember:\n"
+        "/memory: what I know about you\n/memory 1: where that is from\n"
+        "/correct 1 …: how it really is\n/forget 1, /forget everything\n/why: what my last answer rested on\n"
+        "/export: all of it\n/privacy: who sees it\n/reset: a new conversation"
+    )

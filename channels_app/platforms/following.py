@@ -1,0 +1,167 @@
+"""What is no question: talk the bot overhears, messages that are changed or taken back, members who leave or return.
+
+Nothing is deleted: what goes out of memory goes in a batch an operator can undo.
+"""
+
+from datetime import datetime
+from uuid import uuid4
+
+from django.db import transaction
+from django.db.models import Q
+
+from channels_app import addresses
+from channels_app.models import Chat, IncomingMessage, MessageKind, MessageState
+from channels_app.platforms.answering import Written
+from channels_app.turns import report_turn
+from memories import batches, entries
+from memories.batches import bulk_actions
+from memories.choices import ScopeKind
+from memories.consolidation.capture import Turn
+from memories.exceptions import PlatformError
+from memories.models import Batch
+from memories.models.state import LIVE
+from memories.visibility import visible_entries
+from sessions_app.choices import EventKind
+from sessions_app.models import SENDER_NAME, SessionEvent
+from sessions_app.reports import append_report
+
+_TALK = (EventKind.USER, EventKind.AMBIENT)
+
+
+def overhear(written: Written, *, now: datetime) -> None:
+    """Keep what is said in a group and not to the bot: as talk around the conversation."""
+    incoming = written.incoming
+    message = SessionEvent(
+        kind=EventKind.AMBIENT,
+        sender_id=incoming.peer,
+        content=incoming.text,
+        data={SENDER_NAME: incoming.name} if incoming.name else {},
+        at=min(incoming.sent_at, now),
+    )
+    with transaction.atomic():
+        session, _resolved, _scopes = addresses.open_session(written.caller, written.address, now=now)
+        events, _directives = append_report(written.caller, session, [message], history=None, max_tokens=None, now=now)
+        ids = [event.pk for event in events]
+        IncomingMessage.objects.filter(pk=written.row.pk).update(state=MessageState.DONE, error="", events=ids)
+
+
+def follow(written: Written, *, now: datetime) -> None:
+    """Let memory follow a message that was changed or taken back, or a member who left or returned."""
+    match written.incoming.kind:
+        case MessageKind.EDITED:
+            _edit(written, now)
+        case MessageKind.RECALLED:
+            _take_back(written, now)
+        case MessageKind.LEFT if written.incoming.is_group and written.connection.retires_leavers:
+            _retire(written, now)
+        case MessageKind.JOINED if written.incoming.is_group:
+            _welcome_back(written, now)
+
+
+def _original(written: Written) -> IncomingMessage | None:
+    """The newest words of the message that is meant, from the same person."""
+    rows = IncomingMessage.objects.filter(chat=written.row.chat, message=written.incoming.message)
+    rows = rows.filter(kind__in=(MessageKind.MESSAGE, MessageKind.EDITED)).exclude(pk=written.row.pk)
+    if written.incoming.peer:
+        rows = rows.filter(peer=written.incoming.peer)
+    return rows.filter(Q(kind=MessageKind.MESSAGE) | ~Q(events=[])).order_by("-pk").first()
+
+
+def _edit(written: Written, now: datetime) -> None:
+    """The former words go out of memory and history, the new ones take their place."""
+    original, incoming = _original(written), written.incoming
+    if original is None or original.body.get("text") == incoming.text:
+        return
+    if original.state == MessageState.WAITING:  # nobody has read it yet
+        IncomingMessage.objects.filter(pk=original.pk).update(body={**original.body, "text": incoming.text})
+        return
+    with transaction.atomic():
+        former = take_out(written, original, reason="edited", now=now)
+        spoken = {event.kind: event for event in former}
+        if EventKind.USER in spoken:
+            answer = spoken[EventKind.ASSISTANT].content if EventKind.ASSISTANT in spoken else ""
+            turn = Turn(
+                address=written.address,
+                user=incoming.text,
+                assistant=answer,
+                at=min(original.sent_at, now),
+                sender_name=incoming.name,
+            )
+            result = report_turn(written.caller, turn, used=None, now=now)
+            ids = [event.pk for event in result.events]
+            IncomingMessage.objects.filter(pk=written.row.pk).update(events=ids)
+        elif EventKind.AMBIENT in spoken:
+            overhear(written, now=now)
+
+
+def _take_back(written: Written, now: datetime) -> None:
+    original = _original(written)
+    if original is None:
+        return
+    if original.state == MessageState.WAITING:
+        IncomingMessage.objects.filter(pk=original.pk).update(state=MessageState.DONE, error="recalled", body={})
+        return
+    with transaction.atomic():
+        take_out(written, original, reason="recalled", now=now)
+        IncomingMessage.objects.filter(pk=original.pk).update(body={}, error="recalled")
+
+
+def take_out(written: Written, original: IncomingMessage, *, reason: str, now: datetime) -> list[SessionEvent]:
+    """Take a message out of memory and of what is handed out of its conversation; its messages as they were.
+
+    What rests on other messages as well stays. Nothing is made of these messages any more.
+    """
+    workspace, actor = written.workspace.pk, written.caller.actor
+    events = list(SessionEvent.objects.filter(workspace_id=workspace, pk__in=original.events).select_related("session"))
+    origins = [event.session.origin_of(event) for event in events]
+    of_person = [origin for event, origin in zip(events, origins, strict=True) if event.kind in _TALK]
+    if not of_person:
+        return events
+    resting = visible_entries(written.caller).filter(LIVE).filter(origins__overlap=of_person).select_related("scope")
+    alone = [entry for entry in resting if set(entry.origins) <= set(origins)]
+    if alone:
+        bulk_actions.apply_action(alone, bulk_actions.clear(), now=now, actor=actor, reason=reason)
+    scopes = {pk for event in events for pk in (event.session.user_scope_id, event.session.chat_scope_id) if pk}
+    scopes |= {entry.scope_id for entry in alone}
+    entries.cover_messages(workspace, scopes, of_person, run=f"{reason}:{uuid4()}", now=now, actor=actor)
+    return events
+
+
+def _retire(written: Written, now: datetime) -> None:
+    """What somebody told a group before leaving it is out of the group's memory, until they return."""
+    resolved = addresses.resolve_address(written.caller, written.address)
+    told = (
+        visible_entries(written.caller).filter(LIVE).filter(scope__key=resolved.chat_scope, scope__kind=ScopeKind.CHAT)
+    )
+    chosen = list(told.filter(sender_id=written.incoming.peer).select_related("scope"))
+    if not chosen:
+        return
+    with transaction.atomic():
+        done = bulk_actions.apply_action(
+            chosen, bulk_actions.archive(), now=now, actor=written.caller.actor, reason="left"
+        )
+        body = {**written.row.body, "batches": [str(batch.uid) for batch in done.batches]}
+        IncomingMessage.objects.filter(pk=written.row.pk).update(body=body)
+
+
+def _welcome_back(written: Written, now: datetime) -> None:
+    rows = IncomingMessage.objects.filter(chat=written.row.chat, peer=written.incoming.peer, kind=MessageKind.LEFT)
+    left = rows.order_by("-pk").first()
+    uids = left.body.get("batches", []) if left else []
+    for batch in Batch.objects.filter(workspace_id=written.workspace.pk, uid__in=uids):
+        try:
+            undo = batches.plan_undo(batch, actor=written.caller.actor, now=now, reason="returned")
+            batches.apply_batch(undo, now=now)
+        except PlatformError:  # undone by an operator meanwhile
+            continue
+
+
+def move_chat(chat: Chat, key: str) -> None:
+    """A chat has another id at its platform; its memory stays where it was."""
+    with transaction.atomic():
+        other = Chat.objects.filter(connection_id=chat.connection_id, key=key).first()
+        if other is None:
+            Chat.objects.filter(pk=chat.pk).update(key=key)
+        elif other.place == other.key:
+            Chat.objects.filter(pk=other.pk).update(place=chat.place)
+    chat.refresh_from_db(fields=["key", "place"])

@@ -1,0 +1,195 @@
+"""«Saved · undo»: people are told in the chat what was kept of what they wrote, and take it back with one tap.
+
+What somebody asked to have kept is told at once; what was learnt, when it was. How often it is taken back says how
+good that is.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from django.db import transaction
+from django.utils import translation
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from channels_app.models import Chat, Connection, Contact, Notice, NoticeMode
+from channels_app.platforms import platform_named
+from channels_app.platforms.answering import Written, queue, send
+from channels_app.platforms.wire import Button, Outgoing
+from channels_app.turns import TurnResult
+from memories import batches
+from memories.audit.models import AuditEvent, AuditRecord
+from memories.batches import bulk_actions
+from memories.choices import BatchState, EntryType, ScopeKind
+from memories.exceptions import PlatformError
+from memories.language.confidential import mask
+from memories.language.text import smart_truncate
+from memories.models import Batch, Entry
+from memories.models.state import LIVE
+from memories.visibility import visible_entries
+
+UNDO, BACK = "undo:", "back:"
+RUN = "operator:"  # how the run of several batches begins
+#: What is learnt without being asked for; what is kept on purpose is told with its turn.
+_LEARNT = (EntryType.FACT, EntryType.USER_EXPLICIT)
+#: A transaction under way may have an older number: what is so young waits for the next look.
+_UNSETTLED = timedelta(seconds=3)
+_MOST, _CHARS = 5, 160
+DAILY = timedelta(days=1)
+
+
+def actor_of(platform: str, peer: str) -> str:
+    """A person who changes their own memory, as history and the audit log name them."""
+    return f"person:{platform}:{peer}"
+
+
+def announce_turn(written: Written, result: TurnResult, *, now: datetime) -> None:
+    """Tell of what a turn asked to have kept."""
+    if written.connection.notices != NoticeMode.EACH:
+        return
+    asked = [write.entry for write in result.written if write.is_kept_for_good and write.reason is None]
+    if not asked:
+        return
+    with transaction.atomic():
+        _tell(written.connection, written.incoming.peer, written.row.chat, asked, is_asked=True, now=now)
+
+
+def announce_learnt(connection: Connection, *, now: datetime) -> int:
+    """Tell the people of a connection what was learnt of them since the last time; how many were told."""
+    if connection.notices == NoticeMode.OFF:
+        return 0
+    if connection.notices == NoticeMode.DAILY and connection.noticed_at and now - connection.noticed_at < DAILY:
+        return 0
+    settled = Entry.objects.filter(workspace_id=connection.workspace_id, created_at__lte=now - _UNSETTLED)
+    newest = settled.order_by("-pk").values_list("pk", flat=True).first() or 0
+    since, told = connection.noticed_entry, 0
+    with transaction.atomic():
+        mine = Connection.objects.filter(pk=connection.pk, noticed_entry=since)
+        if not mine.update(noticed_entry=max(newest, since or 0), noticed_at=now) or since is None or newest <= since:
+            return 0
+        channel = connection.channel
+        new = visible_entries(connection.workspace.caller("notices")).filter(LIVE).filter(
+            pk__gt=since, pk__lte=newest, type__in=_LEARNT, scope__kind=ScopeKind.USER, channel=channel.platform
+        )  # fmt: skip
+        by_peer: defaultdict[str, list[Entry]] = defaultdict(list)
+        for entry in new.exclude(sender_id="").order_by("pk"):
+            by_peer[entry.sender_id].append(entry)
+        told_already = _told(connection, [entry.uid for rows in by_peer.values() for entry in rows])
+        contacts = Contact.objects.filter(connection=connection, peer__in=by_peer)
+        chats = {chat.key: chat for chat in Chat.objects.filter(connection=connection, is_group=False)}
+        latest = _direct_chats(connection, list(by_peer))
+        for contact in contacts:
+            chat = chats.get(latest.get(contact.peer, contact.peer))
+            rows = [entry for entry in by_peer[contact.peer] if entry.uid not in told_already]
+            if chat is not None and rows:
+                with translation.override(contact.language or connection.workspace.language):
+                    _tell(connection, contact.peer, chat, rows, is_asked=False, now=now)
+                told += 1
+    return told
+
+
+def _direct_chats(connection: Connection, peers: Sequence[str]) -> dict[str, str]:
+    """The direct chat of each of these people, where they wrote in one."""
+    rows = connection.incoming.filter(peer__in=peers, chat__is_group=False).order_by("pk")
+    return dict(rows.values_list("peer", "chat__key"))
+
+
+def _told(connection: Connection, uids: Iterable[UUID]) -> set[UUID]:
+    asked = list(uids)
+    rows = Notice.objects.filter(connection=connection, entries__overlap=asked) if asked else Notice.objects.none()
+    return {uid for row in rows for uid in row.entries}
+
+
+def _tell(
+    connection: Connection, peer: str, chat: Chat, rows: Sequence[Entry], *, is_asked: bool, now: datetime
+) -> None:
+    """Put one message with what was kept, and a way to undo it, among what is to be sent to somebody."""
+    notice = Notice.objects.create(
+        workspace_id=connection.workspace_id,
+        connection=connection,
+        peer=peer,
+        entries=[entry.uid for entry in rows],
+        at=now,
+    )
+    shown = list(dict.fromkeys(shown_words(entry) for entry in rows))
+    head = _("Saved:") if is_asked else _("Learnt about you:")
+    more = len(shown) - _MOST
+    lines = [f"{head} {shown[0]}"] if len(shown) == 1 else [head, *(f"• {words}" for words in shown[:_MOST])]
+    if more > 0:
+        lines.append(ngettext("… and %(n)d more: /memory", "… and %(n)d more: /memory", more) % {"n": more})
+    platform = platform_named(connection.channel.platform)
+    if not platform.has_buttons:
+        lines.append(_("Not right? Write /undo."))
+    buttons = (Button(label=_("Undo"), target=f"{UNDO}{notice.uid}"),) if platform.has_buttons else ()
+    private = peer if chat.is_group else ""
+    message = Outgoing(chat=chat.key, text="\n".join(lines), buttons=buttons, peer=private)
+    queue(connection, chat.pk, message, now=now)
+
+
+def shown_words(entry: Entry) -> str:
+    """A memory as its person reads it in a chat: short, on one line, without secrets."""
+    return f"“{' '.join(smart_truncate(mask(entry.content), _CHARS).split())}”"
+
+
+def pressed(written: Written, *, now: datetime) -> None:
+    """Do what a button stands for, for the person it was shown to and nobody else."""
+    target = written.incoming.target
+    if target.startswith(UNDO):
+        undo_notice(written, target.removeprefix(UNDO), now=now)
+    elif target.startswith(BACK):
+        bring_back(written, target.removeprefix(BACK), now=now)
+
+
+def undo_notice(written: Written, uid: str | None, *, now: datetime) -> None:
+    """Take back what a notice told of, or the last one did."""
+    rows = Notice.objects.filter(connection=written.connection, peer=written.incoming.peer, undone_at=None)
+    rows = rows.order_by("-pk") if uid is None else rows.filter(uid__in=[named for named in [_uid(uid)] if named])
+    notice = rows.select_for_update().first()
+    if notice is None:
+        send(written, _("There is nothing to undo."), now=now, is_private=True)
+        return
+    actor = actor_of(written.connection.channel.platform, written.incoming.peer)
+    kept = list(visible_entries(written.caller).filter(LIVE).filter(uid__in=notice.entries).select_related("scope"))
+    if kept:
+        bulk_actions.apply_action(kept, bulk_actions.expire(), now=now, actor=actor, reason="undone in the chat")
+    Notice.objects.filter(pk=notice.pk).update(undone_at=now)
+    note(written, actor, {"undone": len(kept)}, now=now)
+    send(written, _("Undone: it is no longer remembered."), now=now, is_private=True)
+
+
+def bring_back(written: Written, run: str, *, now: datetime) -> None:
+    """Bring back what somebody had forgotten; nothing but what they themselves took out."""
+    actor = actor_of(written.connection.channel.platform, written.incoming.peer)
+    mine = Batch.objects.filter(workspace_id=written.workspace.pk, actor=actor, run=f"{RUN}{run}")
+    restored = 0
+    for batch in mine.filter(state=BatchState.APPLIED).order_by("pk"):
+        try:
+            undo = batches.plan_undo(batch, actor=actor, now=now, reason="undone in the chat")
+            restored += sum(batches.apply_batch(undo, now=now).counts.values())
+        except PlatformError:  # undone already
+            continue
+    note(written, actor, {"restored": restored}, now=now)
+    send(
+        written, _("It is remembered again.") if restored else _("There is nothing to undo."), now=now, is_private=True
+    )
+
+
+def note(written: Written, actor: str, details: dict[str, object], *, now: datetime) -> None:
+    """Write down in the audit log what a person did to their memory; no words of it."""
+    AuditRecord.note(
+        AuditEvent.OWN_MEMORY,
+        actor=actor,
+        at=now,
+        workspace_id=written.workspace.pk,
+        about=str(written.connection),
+        details=details,
+    )
+
+
+def _uid(text: str) -> UUID | None:
+    try:
+        return UUID(text)
+    except ValueError:
+        return None

@@ -1,0 +1,304 @@
+"""Telegram: its Bot API, by webhook or long polling (core.telegram.org/bots/api).
+
+It reports edits and members, and no deletions. What is sent and read is checked by python-telegram-bot's models, which
+know the API's names; its dispatcher is not used.
+"""
+
+import asyncio
+import hmac
+import json
+import os
+import threading
+from collections.abc import Callable, Coroutine, Mapping
+from datetime import datetime, timedelta
+from functools import cache, partial
+from typing import Any, ClassVar, TypeVar
+
+from django.conf import settings
+from django.utils.translation import gettext_lazy as _
+from telegram import Bot, InlineKeyboardButton, InlineKeyboardMarkup, Message, ReplyParameters, Update, User
+from telegram.constants import ChatType, MessageLimit
+from telegram.error import (
+    BadRequest,
+    ChatMigrated,
+    Conflict,
+    Forbidden,
+    InvalidToken,
+    NetworkError,
+    RetryAfter,
+    TelegramError,
+)
+from telegram.request import HTTPXRequest
+
+from channels_app.models import MessageKind, Receiving
+from channels_app.platforms.wire import (
+    Account,
+    Call,
+    ChatMoved,
+    Conflicting,
+    Incoming,
+    Introduced,
+    Keep,
+    KeyRefused,
+    NotDeliverable,
+    NotGenuine,
+    NotReadable,
+    Option,
+    Outgoing,
+    Platform,
+    Received,
+    TryLater,
+)
+
+T = TypeVar("T")
+os.environ.setdefault("PTB_TIMEDELTA", "1")  # how long to wait is a timedelta, as it will always be
+#: What is asked for by name; members are told of by no other way.
+UPDATES = ("message", "edited_message", "callback_query", "my_chat_member", "chat_member")
+POLL_SECONDS = 25
+#: Of the chat that everybody's anonymous administrators and channels write as.
+_NOBODY = (1087968824, 136817688, 777000)
+_PLACEHOLDERS = {
+    "photo": "[photo]", "video": "[video]", "voice": "[voice message]", "audio": "[audio]", "document": "[file]",
+    "sticker": "[sticker]", "animation": "[animation]", "video_note": "[video message]", "location": "[location]",
+    "contact": "[contact]", "poll": "[poll]", "dice": "[dice]",
+}  # fmt: skip
+
+
+class Telegram(Platform):
+    """Telegram's Bot API."""
+
+    name = "telegram"
+    label = "Telegram"
+    options: ClassVar = (
+        Option(
+            name="token",
+            label=_("token"),
+            help=_("Write /newbot to @BotFather in Telegram; the token is in its answer, such as 123456:ABC-DEF…"),
+            is_secret=True,
+        ),
+    )
+    receiving = (Receiving.PULL, Receiving.WEBHOOK)
+    text_chars = int(MessageLimit.MAX_TEXT_LENGTH)
+    reports = frozenset({MessageKind.EDITED, MessageKind.LEFT, MessageKind.JOINED})
+    has_buttons = has_files = True
+
+    def introduce(self, account: Account) -> Introduced:
+        user = _ask(lambda bot: bot.get_me(), account)
+        return Introduced(account=user.username or str(user.id), name=user.username or "", id=str(user.id))
+
+    def receive(self, call: Call, account: Account) -> Received:
+        shown = call.headers.get("x-telegram-bot-api-secret-token", "")
+        if not hmac.compare_digest(shown.encode(), account["webhook_secret"].encode()) or not shown:
+            raise NotGenuine
+        try:
+            update = json.loads(call.body)
+        except (ValueError, RecursionError):
+            raise NotReadable from None
+        return Received(messages=read(update, account))
+
+    def connect(self, account: Account, url: str) -> None:
+        if url:
+            secret = account["webhook_secret"]
+            _ask(lambda bot: bot.set_webhook(url, secret_token=secret, allowed_updates=UPDATES), account)
+        else:
+            _ask(lambda bot: bot.delete_webhook(), account)
+
+    def send(self, message: Outgoing, account: Account) -> str:
+        chat = message.peer or message.chat
+        more: dict[str, Any] = {}
+        if chat == message.chat and message.thread:
+            more["message_thread_id"] = int(message.thread)
+        if chat == message.chat and message.reply_to:
+            more["reply_parameters"] = ReplyParameters(int(message.reply_to), allow_sending_without_reply=True)
+        if message.file_name:
+            content = message.text.encode()
+            sent = _ask(lambda bot: bot.send_document(chat, content, filename=message.file_name, **more), account)
+            return str(sent.message_id)
+        if message.buttons:
+            row = [InlineKeyboardButton(button.label, callback_data=button.target) for button in message.buttons]
+            more["reply_markup"] = InlineKeyboardMarkup([row])
+        sent = _ask(lambda bot: bot.send_message(chat, message.text, **more), account)
+        return str(sent.message_id)
+
+    def show_typing(self, chat: str, account: Account) -> None:
+        _ask(lambda bot: bot.send_chat_action(chat, "typing"), account)
+
+    def pull(self, account: Account, cursor: Mapping[str, Any], keep: Keep, stop: Callable[[], bool]) -> None:
+        offset = cursor.get("offset")
+        _ask(lambda bot: bot.delete_webhook(), account)
+        while not stop():
+            updates = _ask(partial(_updates, offset=offset), account)
+            messages = [message for update in updates for message in read(update.to_dict(), account)]
+            if updates:
+                offset = updates[-1].update_id + 1
+            keep(messages, {"offset": offset})
+
+
+def _updates(bot: Bot, *, offset: int | None) -> Coroutine[Any, Any, tuple[Update, ...]]:
+    return bot.get_updates(offset=offset, limit=100, timeout=POLL_SECONDS, allowed_updates=UPDATES)
+
+
+def read(body: Any, account: Account) -> list[Incoming]:
+    """What an update reports; nothing of what is none of ours to know. Raises NotReadable."""
+    try:
+        update = Update.de_json(body, None)
+    except (TypeError, ValueError, KeyError, AttributeError, OverflowError, OSError):
+        raise NotReadable from None
+    if not isinstance(update.update_id, int):
+        raise NotReadable
+    key = f"update:{update.update_id}"
+    if query := update.callback_query:
+        at = query.message.date if isinstance(query.message, Message) else datetime.now().astimezone()
+        chat = query.message.chat if query.message else None
+        if chat is None or not isinstance(query.data, str):
+            return []
+        more: dict[str, Any] = {
+            "chat": str(chat.id),
+            "is_group": chat.type != ChatType.PRIVATE,
+            "title": chat.title or "",
+        }
+        more |= {"message": str(query.message.message_id) if query.message else "", "target": query.data, "sent_at": at}
+        return [Incoming(key=key, kind=MessageKind.BUTTON, **more, **_sender(query.from_user))]
+    if update.chat_member:
+        change = update.chat_member
+        before, after = (member.status in _THERE for member in (change.old_chat_member, change.new_chat_member))
+        if before == after:
+            return []
+        kind = MessageKind.JOINED if after else MessageKind.LEFT
+        chat = change.chat
+        return [
+            Incoming(
+                key=key, kind=kind, chat=str(chat.id), is_group=True, title=chat.title or "", sent_at=change.date,
+                **_sender(change.new_chat_member.user),
+            )
+        ]  # fmt: skip
+    written = update.message or update.edited_message
+    return _of_message(written, key, account, is_edit=update.edited_message is not None) if written else []
+
+
+_THERE = ("member", "administrator", "creator", "owner", "restricted")
+
+
+def _of_message(message: Message, key: str, account: Account, *, is_edit: bool) -> list[Incoming]:
+    chat, user = message.chat, message.from_user
+    place: dict[str, Any] = {
+        "chat": str(chat.id),
+        "is_group": chat.type != ChatType.PRIVATE,
+        "title": chat.title or "",
+        "thread": str(message.message_thread_id) if message.is_topic_message else "",
+        "message": str(message.message_id),
+        "sent_at": message.edit_date if is_edit and message.edit_date else message.date,
+        "sequence": message.message_id,
+    }
+    if message.migrate_to_chat_id:
+        return [Incoming(key=key, kind=MessageKind.MOVED, target=str(message.migrate_to_chat_id), **place)]
+    changed = [(MessageKind.JOINED, user) for user in message.new_chat_members]
+    changed += [(MessageKind.LEFT, message.left_chat_member)] if message.left_chat_member else []
+    if changed:
+        return [
+            Incoming(key=f"{key}:{member.id}", kind=kind, **place, **_sender(member))
+            for kind, member in changed
+            if not member.is_bot
+        ]
+    # Anonymous administrators and channels are nobody whose memory it could become
+    is_somebody = user is not None and not user.is_bot and user.id not in _NOBODY and message.sender_chat is None
+    text = message.text or _placeholder(message)
+    if not text:
+        return []
+    reply = message.reply_to_message
+    is_reply_to_bot = bool(reply and reply.from_user and str(reply.from_user.id) == account.id)
+    text, is_named = _without_mention(text, account.name)
+    return [
+        Incoming(
+            key=key,
+            kind=MessageKind.EDITED if is_edit else MessageKind.MESSAGE,
+            text=text,
+            reply_to=str(reply.message_id) if reply else "",
+            is_for_bot=not place["is_group"] or is_named or is_reply_to_bot,
+            **place,
+            **(_sender(user) if is_somebody and user else {}),
+        )
+    ]
+
+
+def _placeholder(message: Message) -> str:
+    """A word for what is no text, with its caption."""
+    word = next((words for kind, words in _PLACEHOLDERS.items() if getattr(message, kind, None)), "")
+    return f"{word} {message.caption}".strip() if word and message.caption else word or message.caption or ""
+
+
+def _without_mention(text: str, name: str) -> tuple[str, bool]:
+    """A text without the mention of the bot, and whether it was there: `@bot …` and `/command@bot`."""
+    mention = f"@{name.lower()}"
+    at = text.lower().find(mention) if name else -1
+    if at < 0 or text[at + len(mention) :][:1].isalnum():
+        return text, False
+    return f"{text[:at]}{text[at + len(mention) :]}".strip(), True
+
+
+def _sender(user: User) -> dict[str, Any]:
+    language = (user.language_code or "").lower()
+    return {
+        "peer": str(user.id),
+        "name": user.full_name,
+        "language": "zh-hans" if language.startswith("zh") else "en" if language else "",
+    }
+
+
+@cache
+def _loop() -> asyncio.AbstractEventLoop:
+    """The one loop of this process, in a thread of its own, on which the library asks."""
+    loop = asyncio.new_event_loop()
+    threading.Thread(target=loop.run_forever, name="telegram", daemon=True).start()
+    return loop
+
+
+#: Bots with their connections, by token and server: kept from one call to the next.
+_bots: dict[tuple[str, str], Bot] = {}
+
+
+async def _bot(token: str) -> Bot:
+    place = (token, str(settings.TELEGRAM_API_URL))
+    if place not in _bots:
+        request = HTTPXRequest(connection_pool_size=8, read_timeout=POLL_SECONDS + 10.0)
+        await request.initialize()
+        _bots[place] = Bot(token, base_url=f"{place[1]}/bot", base_file_url=f"{place[1]}/file/bot", request=request)
+    return _bots[place]
+
+
+def close() -> None:
+    """Close the connections of this process."""
+
+    async def close_all() -> None:
+        while _bots:
+            _place, bot = _bots.popitem()
+            await bot.request.shutdown()
+
+    asyncio.run_coroutine_threadsafe(close_all(), _loop()).result()
+
+
+def _ask(call: Callable[[Bot], Coroutine[Any, Any, T]], account: Account) -> T:
+    """Ask the Bot API. Raises KeyRefused, Conflicting, NotDeliverable, ChatMoved, TryLater."""
+
+    async def ask() -> T:
+        return await call(await _bot(account["token"]))
+
+    try:
+        return asyncio.run_coroutine_threadsafe(ask(), _loop()).result(POLL_SECONDS + 30)
+    except InvalidToken:
+        raise KeyRefused("token") from None
+    except RetryAfter as refusal:
+        assert isinstance(refusal.retry_after, timedelta)
+        raise TryLater("rate", refusal.retry_after.total_seconds()) from None
+    except Conflict:
+        raise Conflicting from None
+    except ChatMigrated as refusal:
+        raise ChatMoved(str(refusal.new_chat_id)) from None
+    except Forbidden as refusal:
+        raise NotDeliverable(refusal.message[:150]) from None
+    except BadRequest as refusal:  # a kind of NetworkError, and none that passes
+        raise NotDeliverable(refusal.message[:150]) from None
+    except (NetworkError, TimeoutError) as refusal:
+        raise TryLater(type(refusal).__name__) from None
+    except TelegramError as refusal:
+        raise TryLater(type(refusal).__name__) from None

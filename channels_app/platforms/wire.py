@@ -1,0 +1,215 @@
+"""What every platform has in common: what it reports, what is sent to it, what a connection needs, how it may fail."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from datetime import datetime
+from typing import Any, ClassVar, Self
+
+from django.utils.functional import Promise
+
+from channels_app.models import MessageKind, Receiving
+
+#: Bytes of a call by a platform; none of them sends more.
+CALL_MAX = 1_000_000
+#: Characters of one message, and of a name or title: what is longer is cut.
+TEXT_MAX, NAME_MAX = 60_000, 200
+
+
+class PlatformFailure(Exception):
+    """A platform did not do what it was asked."""
+
+
+class NotGenuine(PlatformFailure):
+    """A call does not prove that it is the platform's own."""
+
+
+class NotReadable(PlatformFailure):
+    """A call cannot be read."""
+
+
+class KeyRefused(PlatformFailure):
+    """The platform does not let this bot in, or no longer."""
+
+
+class Conflicting(PlatformFailure):
+    """Another program receives this bot's messages."""
+
+
+class NotDeliverable(PlatformFailure):
+    """This message will never arrive: the person has blocked the bot, never wrote to it, or the chat is gone."""
+
+
+class ChatMoved(PlatformFailure):
+    """The chat has another id now."""
+
+    def __init__(self, chat: str) -> None:
+        super().__init__("moved")
+        self.chat = chat
+
+
+class TryLater(PlatformFailure):
+    """The platform is away or busy."""
+
+    def __init__(self, reason: str, seconds: float | None = None) -> None:
+        super().__init__(reason)
+        self.seconds = seconds  # until it takes the next; None: it did not say
+
+
+@dataclass(frozen=True, kw_only=True)
+class Incoming:
+    """Something a platform reports."""
+
+    key: str  # the platform's own key of it: the same for a redelivery
+    kind: MessageKind = MessageKind.MESSAGE
+    chat: str
+    is_group: bool = False
+    title: str = ""  # of the chat
+    thread: str = ""
+    peer: str = ""  # who wrote, joined or left
+    name: str = ""  # what people call them
+    language: str = ""  # of their program, as en or zh-hans
+    message: str = ""  # the message's id
+    text: str = ""
+    reply_to: str = ""  # the id of the message it answers
+    is_for_bot: bool = True  # in a group: it names the bot or answers it
+    sent_at: datetime
+    sequence: int = 0  # order of those sent in one moment
+    target: str = ""  # of a button what it stands for; of a move the chat's new id
+    token: str = ""  # by which this alone can be answered for a while
+
+    def as_json(self) -> dict[str, Any]:
+        """What is stored of it, but what has a column of its own."""
+        columns = {"key", "kind", "sent_at", "sequence"}
+        return {name: value for name, value in asdict(self).items() if name not in columns and value not in ("", False)}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Button:
+    """A button below a message; what it stands for comes back when it is pressed."""
+
+    label: str
+    target: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outgoing:
+    """A message to a chat."""
+
+    chat: str
+    text: str
+    key: str = ""  # of the row it stands in, where a platform takes one against sending twice
+    peer: str = ""  # for this person alone; empty: for all of the chat
+    thread: str = ""
+    reply_to: str = ""
+    buttons: tuple[Button, ...] = ()
+    file_name: str = ""  # then the text is the contents of a file
+    token: str = ""  # of the message it answers
+
+    def as_json(self) -> dict[str, Any]:
+        """What is stored of it, but for chat and key."""
+        return {name: value for name, value in asdict(self).items() if name not in ("chat", "key") and value}
+
+    @classmethod
+    def read(cls, chat: str, key: str, body: Mapping[str, Any]) -> Self:
+        """A stored message."""
+        buttons = tuple(Button(**button) for button in body.get("buttons", ()))
+        return cls(chat=chat, key=key, **{**body, "buttons": buttons})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Option:
+    """Something a connection needs of its owner."""
+
+    name: str
+    label: str | Promise
+    help: str | Promise = ""
+    is_secret: bool = False
+    is_needed: bool = True
+
+
+@dataclass(frozen=True)
+class Account:
+    """A bot's account at a platform: what its owner gave, and who it is there."""
+
+    options: Mapping[str, str]
+    name: str = ""  # by which it is mentioned
+    id: str = ""
+
+    def __getitem__(self, option: str) -> str:
+        return self.options.get(option, "")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Call:
+    """A call by a platform, as it came."""
+
+    method: str
+    query: Mapping[str, str]
+    headers: Mapping[str, str]  # names in small letters
+    body: bytes
+    now: datetime
+
+
+@dataclass(frozen=True)
+class Received:
+    """What a call holds, and what its caller is answered."""
+
+    messages: Sequence[Incoming] = ()
+    answer: str | dict[str, Any] = field(default_factory=dict)
+    content_type: str = "application/json"
+
+
+@dataclass(frozen=True)
+class Introduced:
+    """Who a bot is at its platform."""
+
+    account: str  # the channel's account
+    name: str = ""
+    id: str = ""
+
+
+Keep = Callable[[Sequence[Incoming], Mapping[str, Any]], None]
+
+
+class Platform(ABC):
+    """A platform: its wire, and nothing of what is done with what comes over it."""
+
+    name: ClassVar[str]
+    label: ClassVar[str | Promise]
+    options: ClassVar[tuple[Option, ...]]
+    receiving: ClassVar[tuple[Receiving, ...]]
+    #: Characters of one message.
+    text_chars: ClassVar[int]
+    #: What the platform reports: messages that were changed, taken back, and members who leave.
+    reports: ClassVar[frozenset[MessageKind]] = frozenset()
+    has_buttons: ClassVar[bool] = False
+    has_files: ClassVar[bool] = False
+
+    @abstractmethod
+    def introduce(self, account: Account) -> Introduced:
+        """Who this account is. Raises KeyRefused, TryLater."""
+
+    @abstractmethod
+    def receive(self, call: Call, account: Account) -> Received:
+        """What a call by the platform holds. Raises NotGenuine, NotReadable; nothing was stored."""
+
+    @abstractmethod
+    def send(self, message: Outgoing, account: Account) -> str:
+        """Send a message; its id there. Raises KeyRefused, NotDeliverable, TryLater."""
+
+    def connect(self, account: Account, url: str) -> None:  # noqa: B027 (most are told at their own pages)
+        """Have the platform call an address, where that can be set from here; empty: have it call none.
+
+        Raises KeyRefused, TryLater, NotReadable.
+        """
+
+    def show_typing(self, chat: str, account: Account) -> None:  # noqa: B027 (not all can)
+        """Show that an answer is being written, where the platform can."""
+
+    def pull(self, account: Account, cursor: Mapping[str, Any], keep: Keep, stop: Callable[[], bool]) -> None:
+        """Fetch messages until told to stop, and have each lot kept with the cursor behind it.
+
+        Raises KeyRefused, Conflicting, TryLater.
+        """
+        raise NotImplementedError

@@ -1,0 +1,223 @@
+"""The work of connections: a chat at a time, its messages in their order, each answered and each answer sent once.
+
+The row of a chat is the lease: any number of processes work side by side, and what one leaves behind when it is killed
+another takes up when the lease is over.
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+import structlog
+from django.db import transaction
+from django.db.models import F
+from django.utils import translation
+
+from channels_app.models import (
+    AT_PLATFORM,
+    Chat,
+    Connection,
+    ConnectionProblem,
+    IncomingMessage,
+    MessageKind,
+    MessageState,
+    OutgoingMessage,
+)
+from channels_app.platforms import answering, commands, following, notices, platform_named
+from channels_app.platforms.answering import NoAnswer, Written
+from channels_app.platforms.intake import account_of
+from channels_app.platforms.wire import (
+    Account,
+    ChatMoved,
+    Incoming,
+    KeyRefused,
+    NotDeliverable,
+    Outgoing,
+    Platform,
+    PlatformFailure,
+    TryLater,
+)
+from memories.conf import conf
+from memories.exceptions import PlatformError, SessionBusy
+from memories.secrets import SecretUnreadable
+
+log = structlog.get_logger(__name__)
+Clock = Callable[[], datetime]
+LEASE = timedelta(minutes=4)
+RETRY_FIRST, RETRY_LONGEST = timedelta(seconds=2), timedelta(minutes=15)
+#: A connection whose key is refused is tried again so much later, or when its owner pastes another.
+REST = timedelta(minutes=10)
+
+
+def has_due(*, now: datetime) -> bool:
+    """Whether something is to be done in a chat nobody works on."""
+    return Chat.objects.due(now=now).exists()
+
+
+def work_chat(clock: Clock) -> bool:
+    """Take up a chat in which something is to be done, and do it; False when there is none."""
+    due = Chat.objects.due(now=clock()).order_by("retry_at", "pk")
+    chats = due.claim(1, retry_at=clock() + LEASE)
+    if not chats:
+        return False
+    chat = Chat.objects.select_related("connection__channel", "connection__workspace").get(pk=chats[0].pk)
+    _Work(chat, clock).until_nothing_waits()
+    return True
+
+
+class _Work:
+    """What is done in one chat under one lease."""
+
+    def __init__(self, chat: Chat, clock: Clock) -> None:
+        self._chat, self._clock = chat, clock
+        self._connection: Connection = chat.connection
+        self._platform: Platform = platform_named(self._connection.channel.platform)
+        self._mine = Chat.objects.filter(pk=chat.pk)
+
+    def until_nothing_waits(self) -> None:
+        """Send and answer until nothing is due, or until the platform or the answerer fails."""
+        try:
+            account = account_of(self._connection)
+            until = self._clock() + LEASE / 2
+            while self._clock() < until and (self._send_next(account) or self._answer_next(account)):
+                self._mine.update(retry_at=self._clock() + LEASE)
+        except SecretUnreadable:
+            self._stop(ConnectionProblem.SECRET)
+        except KeyRefused:
+            self._stop(ConnectionProblem.REFUSED)
+        except TryLater as refusal:
+            pause = timedelta(seconds=refusal.seconds) if refusal.seconds is not None else None
+            self._pause(ConnectionProblem.AWAY if pause is None else ConnectionProblem.NONE, pause)
+            return
+        except NoAnswer as failure:
+            self._pause(failure.problem, None)
+            return
+        self._mine.update(retry_at=None, failures=0)
+
+    def _send_next(self, account: Account) -> bool:
+        """Send what waits longest; whether there was something. Raises KeyRefused, TryLater."""
+        row = OutgoingMessage.objects.filter(chat=self._chat, state=MessageState.WAITING).order_by("pk").first()
+        if row is None:
+            return False
+        message = Outgoing.read(self._chat.key, str(row.uid), row.body)
+        now = self._clock()
+        try:
+            sent = self._platform.send(message, account)
+            self._settle(row, state=MessageState.DONE, message=sent, sent_at=self._clock(), error="")
+            Connection.objects.filter(pk=self._connection.pk).clear_problem(AT_PLATFORM)
+        except ChatMoved as moved:
+            following.move_chat(self._chat, moved.chat)
+        except NotDeliverable as refusal:
+            self._settle(row, state=MessageState.FAILED, error=str(refusal)[:200])
+            if message.peer:  # what is private to somebody who never wrote to the bot alone: say so, and nothing else
+                words = commands.write_to_me_first(message.peer, self._connection)
+                other = replace(message, text=words, peer="", buttons=(), file_name="")
+                answering.queue(self._connection, self._chat.pk, other, now=now)
+        except TryLater as refusal:
+            if row.created_at <= now - conf.CHANNEL_GIVE_UP_AFTER:
+                self._settle(row, state=MessageState.FAILED, error=str(refusal)[:200])
+                return True
+            self._settle(row, error=str(refusal)[:200])
+            raise
+        return True
+
+    def _settle(self, row: OutgoingMessage, **columns: object) -> None:
+        OutgoingMessage.objects.filter(pk=row.pk).update(attempts=F("attempts") + 1, **columns)
+
+    def _answer_next(self, account: Account) -> bool:
+        """Answer the next message; whether there was one. Raises NoAnswer, TryLater."""
+        now = self._clock()
+        rows = IncomingMessage.objects.filter(chat=self._chat).select_related("chat")
+        if rows.filter(state=MessageState.OFFERED).exists():
+            return False
+        row = rows.filter(state=MessageState.WAITING, due_at__lte=now).order_by("sent_at", "sequence", "pk").first()
+        if row is None:
+            return False
+        own = {"key": row.key, "kind": MessageKind(row.kind), "sent_at": row.sent_at, "sequence": row.sequence}
+        body = {"chat": self._chat.key, "is_for_bot": False, **row.body}
+        written = Written(row, Incoming(**{**body, **own}), self._connection, self._platform)
+        IncomingMessage.objects.filter(pk=row.pk).update(attempts=F("attempts") + 1)
+        try:
+            with translation.override(commands.language_of(written)):
+                self._handle(written, account)
+        except NoAnswer as failure:
+            if not failure.is_final and row.attempts + 1 < conf.CHANNEL_ATTEMPTS:
+                IncomingMessage.objects.filter(pk=row.pk).update(error=str(failure)[:200])
+                raise
+            self._give_up(written, failure)
+        except SessionBusy:
+            raise TryLater("busy", 1.0) from None
+        except PlatformError as refusal:  # what it says cannot be taken; the next may
+            log.warning("channel.message_refused", message=str(row.uid), reason=type(refusal).__name__)
+            self._done(written, state=MessageState.FAILED, error=type(refusal).__name__)
+        return True
+
+    def _handle(self, written: Written, account: Account) -> None:
+        """Do what a message asks for. Raises NoAnswer, TryLater, PlatformError."""
+        incoming, now = written.incoming, self._clock()
+        match incoming.kind:
+            case MessageKind.BUTTON:
+                with transaction.atomic():
+                    notices.pressed(written, now=now)
+                    self._done(written)
+            case MessageKind.MOVED:
+                following.move_chat(self._chat, incoming.target)
+                self._done(written)
+            case MessageKind.EDITED | MessageKind.RECALLED | MessageKind.JOINED | MessageKind.LEFT:
+                following.follow(written, now=now)
+                self._done(written)
+            case _ if not incoming.peer:
+                self._done(written, error="nobody")
+            case _ if self._connection.has_commands and (command := commands.asked(written, now)):
+                with transaction.atomic():
+                    commands.carry_out(written, command, now=now)
+                    self._done(written)
+            case _ if not incoming.is_for_bot:
+                following.overhear(written, now=now)
+            case _:
+                self._show_typing(account)
+                result = answering.answer(written, self._clock)
+                if result is not None:
+                    notices.announce_turn(written, result, now=self._clock())
+
+    def _show_typing(self, account: Account) -> None:
+        try:
+            self._platform.show_typing(self._chat.key, account)
+        except PlatformFailure:  # nobody waits for it
+            return
+
+    def _give_up(self, written: Written, failure: NoAnswer) -> None:
+        """Keep what was written without an answer, and say that there is none."""
+        now = self._clock()
+        self._note(failure.problem)
+        with translation.override(commands.language_of(written)):
+            answering.store_turn(written, "", recall=None, now=now)
+            self._done(written, state=MessageState.FAILED, error=str(failure)[:200])
+            answering.send(written, commands.no_answer(), now=now)
+
+    def _done(self, written: Written, **columns: object) -> None:
+        columns = {"state": MessageState.DONE, "error": "", **columns}
+        IncomingMessage.objects.filter(pk=written.row.pk).update(**columns)
+
+    def _note(self, problem: ConnectionProblem) -> None:
+        rows = Connection.objects.filter(pk=self._connection.pk).exclude(problem=problem)
+        rows.update(problem=problem, problem_at=self._clock())
+
+    def _stop(self, problem: ConnectionProblem) -> None:
+        self._note(problem)
+        Connection.objects.filter(pk=self._connection.pk).update(retry_at=self._clock() + REST)
+        log.warning("channel.stopped", connection=self._connection.pk, problem=problem.value)
+
+    def _pause(self, problem: ConnectionProblem, pause: timedelta | None) -> None:
+        if problem:
+            self._note(problem)
+        if pause is not None:
+            self._mine.update(retry_at=self._clock() + pause)
+            return
+        Chat.objects.postpone([self._chat.pk], now=self._clock(), first=RETRY_FIRST, longest=RETRY_LONGEST)
+
+
+def put_back_offered(*, now: datetime) -> int:
+    """Offer again what the owner's bot took and did not answer in time; how many."""
+    late = IncomingMessage.objects.filter(state=MessageState.OFFERED, offered_at__lte=now - conf.CHANNEL_ANSWER_WITHIN)
+    return late.update(offered_at=None)
