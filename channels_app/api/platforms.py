@@ -70,4 +70,5 @@ def _answer(content: Any, content_type: str) -> HttpResponse:
     return HttpResponse(content, content_type=content_type)
 
 
+called.methods = ("GET", "POST")  # type: ignore[attr-defined]
 urlpatterns = [path("channels/<str:platform>/<uuid:uid>", called, name="platform_call")]

@@ -18,7 +18,7 @@ from channels_app import addresses
 from channels_app.entries import save
 from channels_app.models import Connection, Contact, IncomingMessage
 from channels_app.platforms.answering import Written, send
-from channels_app.platforms.notices import BACK, RUN, actor_of, note, shown_words, undo_notice
+from channels_app.platforms.notices import BACK, RUN, actor_of, note, plain_words, shown_words, undo_notice
 from channels_app.platforms.wire import Button
 from memories import batches, entries
 from memories.batches import PlanRow, bulk_actions
@@ -182,10 +182,7 @@ def _show(written: Written, argument: str, now: datetime) -> None:
     shown = [entry for entry in rows if entry.type in _SHOWN]
     Contact.objects.filter(pk=_contact(written).pk).update(listed=[str(entry.uid) for entry in shown[:_LISTED]])
     lines = [_("What I know about you:")] if shown else [_("I know nothing about you yet.")]
-    lines += [
-        f"{n}. {' '.join(smart_truncate(mask(entry.content), _CHARS).split())}"
-        for n, entry in enumerate(shown[:_LISTED], start=1)
-    ]
+    lines += [f"{n}. {plain_words(entry, _CHARS)}" for n, entry in enumerate(shown[:_LISTED], start=1)]
     if len(shown) > _LISTED:
         lines.append(_("… and %(n)d more: /export gives you all.") % {"n": len(shown) - _LISTED})
     if talk := len(rows) - len(shown):

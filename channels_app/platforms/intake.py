@@ -49,56 +49,61 @@ def keep(
 ) -> int:
     """Store messages, each once, with the cursor behind them; how many were new. The process that works is woken."""
     messages = [cleaned(message) for message in messages]
+    mine = Connection.objects.filter(pk=connection.pk)
     with transaction.atomic():
-        place = {"workspace_id": connection.workspace_id, "connection": connection}
-        kept = 0
-        if messages:
-            titles = {message.chat: message for message in messages}
-            chats = [
-                Chat(**place, key=key, place=key, title=m.title, is_group=m.is_group)
-                for key, m in sorted(titles.items())
-            ]
-            Chat.objects.bulk_create(chats, ignore_conflicts=True)
-            rows = {chat.key: chat for chat in Chat.objects.filter(connection=connection, key__in=titles)}
-            people = {message.peer: message for message in messages if message.peer}
-            contacts = [
-                Contact(**place, peer=peer, name=m.name, language=m.language) for peer, m in sorted(people.items())
-            ]
-            named = [contact for contact in contacts if contact.name]
-            Contact.objects.bulk_create(
-                named, update_conflicts=True, unique_fields=["connection", "peer"], update_fields=["name", "language"]
-            )
-            Contact.objects.bulk_create((row for row in contacts if not row.name), ignore_conflicts=True)
-            known = IncomingMessage.objects.filter(connection=connection, key__in=[m.key for m in messages])
-            seen = set(known.values_list("key", flat=True))
-            new = {message.key: message for message in messages if message.key not in seen}
-            stored = [
-                IncomingMessage(
-                    **place,
-                    chat=rows[message.chat],
-                    key=message.key,
-                    kind=message.kind,
-                    message=message.message,
-                    peer=message.peer,
-                    body=message.as_json(),
-                    sent_at=message.sent_at,
-                    sequence=message.sequence,
-                    received_at=now,
-                    due_at=now if message.kind == MessageKind.BUTTON else now + SETTLING,
-                )
-                for message in new.values()
-            ]
-            IncomingMessage.objects.bulk_create(stored, ignore_conflicts=True)
-            kept = len(stored)
-        columns: dict[str, Any] = {"received_at": now} if kept else {}
-        columns |= {"cursor": dict(cursor)} if cursor is not None else {}
-        if kept or cursor is not None:
-            mine = Connection.objects.filter(pk=connection.pk)
-            mine.update(**columns)
-            mine.clear_problem(AT_PLATFORM)
+        kept = _store(connection, messages, now) if messages else 0
         if kept:
+            mine.update(received_at=now)
             wake()
+        if cursor is not None:
+            mine.update(cursor=dict(cursor))
+        mine.clear_problem(AT_PLATFORM)
     return kept
+
+
+def _store(connection: Connection, messages: Sequence[Incoming], now: datetime) -> int:
+    """The chats, the people and the messages that are new; how many messages were."""
+    place = {"workspace_id": connection.workspace_id, "connection": connection}
+    by_chat = {message.chat: message for message in messages}
+    chats = [
+        Chat(**place, key=key, place=key, title=message.title, is_group=message.is_group)
+        for key, message in sorted(by_chat.items())
+    ]
+    Chat.objects.bulk_create(chats, ignore_conflicts=True)
+    rows = {chat.key: chat for chat in Chat.objects.filter(connection=connection, key__in=by_chat)}
+    people = {message.peer: message for message in messages if message.peer}
+    contacts = [
+        Contact(**place, peer=peer, name=message.name, language=message.language)
+        for peer, message in sorted(people.items())
+    ]
+    Contact.objects.bulk_create(
+        [contact for contact in contacts if contact.name],
+        update_conflicts=True,
+        unique_fields=["connection", "peer"],
+        update_fields=["name", "language"],
+    )
+    Contact.objects.bulk_create([contact for contact in contacts if not contact.name], ignore_conflicts=True)
+    stored = IncomingMessage.objects.filter(connection=connection, key__in=[message.key for message in messages])
+    seen = set(stored.values_list("key", flat=True))
+    new = [
+        IncomingMessage(
+            **place,
+            chat=rows[message.chat],
+            key=message.key,
+            kind=message.kind,
+            message=message.message,
+            peer=message.peer,
+            body=message.as_json(),
+            sent_at=message.sent_at,
+            sequence=message.sequence,
+            received_at=now,
+            due_at=now if message.kind == MessageKind.BUTTON else now + SETTLING,
+        )
+        for message in {message.key: message for message in messages}.values()
+        if message.key not in seen
+    ]
+    IncomingMessage.objects.bulk_create(new, ignore_conflicts=True)
+    return len(new)
 
 
 def wake() -> None:

@@ -26,6 +26,7 @@ from memories.choices import BatchState, EntryType, ScopeKind
 from memories.exceptions import PlatformError
 from memories.language.confidential import mask
 from memories.language.text import smart_truncate
+from memories.language.turns import sides_of
 from memories.models import Batch, Entry
 from memories.models.state import LIVE
 from memories.visibility import visible_entries
@@ -128,9 +129,15 @@ def _tell(
     queue(connection, chat.pk, message, now=now)
 
 
+def plain_words(entry: Entry, chars: int = _CHARS) -> str:
+    """A memory as its person reads it in a chat: their own words, short, on one line, without secrets."""
+    sides = sides_of(entry.content)
+    return " ".join(smart_truncate(mask((sides and sides[0]) or entry.content), chars).split())
+
+
 def shown_words(entry: Entry) -> str:
-    """A memory as its person reads it in a chat: short, on one line, without secrets."""
-    return f"“{' '.join(smart_truncate(mask(entry.content), _CHARS).split())}”"
+    """The same between quotation marks."""
+    return f"“{plain_words(entry)}”"
 
 
 def pressed(written: Written, *, now: datetime) -> None:

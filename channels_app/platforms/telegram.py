@@ -10,7 +10,7 @@ import json
 import os
 import threading
 from collections.abc import Callable, Coroutine, Mapping
-from datetime import datetime, timedelta
+from datetime import timedelta
 from functools import cache, partial
 from typing import Any, ClassVar, TypeVar
 
@@ -148,16 +148,15 @@ def read(body: Any, account: Account) -> list[Incoming]:
         raise NotReadable
     key = f"update:{update.update_id}"
     if query := update.callback_query:
-        at = query.message.date if isinstance(query.message, Message) else datetime.now().astimezone()
-        chat = query.message.chat if query.message else None
-        if chat is None or not isinstance(query.data, str):
+        if query.message is None or not isinstance(query.data, str):
             return []
+        at, chat = query.message.date, query.message.chat
         more: dict[str, Any] = {
             "chat": str(chat.id),
             "is_group": chat.type != ChatType.PRIVATE,
             "title": chat.title or "",
         }
-        more |= {"message": str(query.message.message_id) if query.message else "", "target": query.data, "sent_at": at}
+        more |= {"message": str(query.message.message_id), "target": query.data, "sent_at": at}
         return [Incoming(key=key, kind=MessageKind.BUTTON, **more, **_sender(query.from_user))]
     if update.chat_member:
         change = update.chat_member

@@ -91,6 +91,7 @@ PARTS: dict[str, Any] = {
     "web": gettext_lazy("The web"),
     "worker": gettext_lazy("The worker"),
     "embedder": gettext_lazy("The embedder"),
+    "channels": gettext_lazy("The connection to chat platforms"),
     "mcp": gettext_lazy("MCP"),
     "queue": gettext_lazy("The task queue"),
     "schedules": gettext_lazy("The schedules"),

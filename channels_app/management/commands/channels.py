@@ -56,7 +56,10 @@ class Command(BaseCommand):
             cursor.execute(f"LISTEN {intake.CHANNEL}")
         next_notices = 0.0
         while not self._stopping.is_set():
-            self._running = {future for future in self._running if not future.done()}
+            for future in [future for future in self._running if future.done()]:
+                self._running.discard(future)
+                if failure := future.exception():  # one chat must not end the others; its lease brings it up again
+                    log.error("channels.failed", exc_info=failure)
             if len(self._running) < conf.CHANNEL_THREADS and work.has_due(now=timezone.now()):
                 self._running.add(threads.submit(self._in_thread, lambda: work.work_chat(timezone.now)))
                 continue
@@ -72,9 +75,6 @@ class Command(BaseCommand):
     def _in_thread(self, task: Callable[[], bool]) -> bool:
         try:
             return task()
-        except Exception:  # one chat must not end the others; its lease brings it up again
-            log.exception("channels.failed")
-            return False
         finally:
             close_old_connections()
 
