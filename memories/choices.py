@@ -110,6 +110,7 @@ class Permission(TextChoices):
     READ = "read", _("Read")
     WRITE = "write", _("Write")
     ADMIN = "admin", _("Administer")
+    WEBHOOKS = "webhooks", _("Webhooks: receive what all bots do")
 
 
 class BatchState(TextChoices):

@@ -213,6 +213,7 @@ class MemorySettings:
 
     # webhooks
     WEBHOOK_PRIVATE_ADDRESSES: bool = False  # whether they may lead into private networks, and be without TLS
+    WEBHOOK_LIMIT: int = 20  # of a workspace that are on: each costs every write a row
     WEBHOOK_SECONDS: float = 10.0  # one delivery, from the name of its receiver to the answer
     WEBHOOK_GIVE_UP_AFTER: timedelta = timedelta(days=1)  # of a receiver that fails
     WEBHOOK_DELIVERY_TTL: timedelta = timedelta(days=30)  # deliveries are listed for so long

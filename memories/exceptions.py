@@ -94,6 +94,36 @@ class BatchNotFound(PlatformError):
     code = "not_found"
 
 
+class WebhookNotFound(PlatformError):
+    """No such webhook."""
+
+    code = "not_found"
+
+
+class DeliveryNotFound(PlatformError):
+    """No such delivery."""
+
+    code = "not_found"
+
+
+class WebhookOff(PlatformError):
+    """This webhook is off: nothing is sent until it is on again."""
+
+    code = "webhook_off"
+
+
+class TooManyWebhooks(PlatformError):
+    """So many webhooks are on already: switch one off."""
+
+    code = "too_many_webhooks"
+
+
+class EventsDoNotFit(PlatformError):
+    """A body as mem0 sends it is about a memory: only memory.created, memory.updated and memory.expired."""
+
+    field = "events"
+
+
 class BatchSettled(PlatformError):
     """This batch is past that: it was applied, refused or taken back already."""
 

@@ -209,6 +209,11 @@ def apply_or_queue(planned: Batch, *, now: datetime, most: int | None = None) ->
     return False
 
 
+def deliver_on_commit() -> None:
+    """Have deliveries sent as soon as they are committed, not when the next minute begins."""
+    transaction.on_commit(partial(async_task, "memories.tasks.deliver_webhooks", group="mem:webhooks"))
+
+
 def clock_from(now: datetime) -> Callable[[], datetime]:
     """A clock that begins at this moment: leases and limits go by the time that passes."""
     begun = timezone.now()

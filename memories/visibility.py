@@ -7,9 +7,10 @@ from uuid import UUID
 from django.db.models import QuerySet
 
 from memories.choices import BatchVerb
-from memories.exceptions import BatchNotFound, EntryNotFound, ScopeNotFound
-from memories.models import Batch, DailyEvent, Entry, RecallTrace, Scope
+from memories.exceptions import BatchNotFound, DeliveryNotFound, EntryNotFound, ScopeNotFound, WebhookNotFound
+from memories.models import Batch, DailyEvent, Entry, RecallTrace, Scope, Webhook, WebhookDelivery
 from memories.models.buffer import DailyEventQuerySet
+from memories.models.webhook import WebhookQuerySet
 from memories.tenancy.access import Caller
 from memories.tenancy.canaries import SCOPE_KEY, SUBTYPE
 from memories.tenancy.keys import kind_of_key
@@ -84,6 +85,29 @@ def batch_for(caller: Caller, uid: UUID) -> Batch:
     if batch is None:
         raise BatchNotFound
     return batch
+
+
+def visible_webhooks(caller: Caller) -> WebhookQuerySet:
+    """The webhooks of the workspace, for callers that reach every scope: what happens in all is sent to each."""
+    webhooks = Webhook.objects.filter(workspace_id=caller.workspace_id)
+    return webhooks if caller.reaches_everything else webhooks.none()
+
+
+def webhook_for(caller: Caller, uid: UUID) -> Webhook:
+    """The webhook with this id. Raises WebhookNotFound, for unknown and out of reach alike."""
+    webhook = visible_webhooks(caller).filter(uid=uid).select_related("workspace").first()
+    if webhook is None:
+        raise WebhookNotFound
+    return webhook
+
+
+def delivery_for(caller: Caller, uid: UUID) -> WebhookDelivery:
+    """The delivery with this id. Raises DeliveryNotFound, for unknown and out of reach alike."""
+    deliveries = WebhookDelivery.objects.filter(webhook__in=visible_webhooks(caller), uid=uid)
+    delivery = deliveries.filter(workspace_id=caller.workspace_id).select_related("webhook__workspace").first()
+    if delivery is None:
+        raise DeliveryNotFound
+    return delivery
 
 
 def trace_for(caller: Caller, uid: UUID) -> RecallTrace | None:

@@ -1,38 +1,32 @@
 """Webhooks and their deliveries: a secret is shown once, what failed is sent again."""
 
-from functools import partial
 from typing import Any
-from urllib.parse import urlsplit
 
 from django import forms
 from django.contrib import admin
-from django.core.exceptions import ValidationError
-from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
-from django_q.tasks import async_task
 from unfold.contrib.filters.admin import ChoicesDropdownFilter
 from unfold.decorators import display
 from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget
 
-from memories import webhooks
+from memories import tasks, webhooks
 from memories.admin.access import Colors, RestrictedAdmin
 from memories.admin.actions import Action, Asked, Question, to_row
 from memories.admin.lists import DaysFilter, ReachableFilter
 from memories.admin.pages import own_page
 from memories.audit.models import AuditEvent
+from memories.exceptions import PlatformError
 from memories.models import Webhook, WebhookDelivery
-from memories.models.outbox import WebhookEvent
 from memories.models.webhook import DeliveryProblem, DeliveryState
 from memories.staff.rights import VIEW, Needs
 from memories.staff.roles import Right
-from memories.webhooks.delivery import NotSent, parsed
+from memories.webhooks.subscriptions import EVENTS
 
-_EVENTS = [(event.value, event.label) for event in WebhookEvent if event != WebhookEvent.TEST]
 _COLORS = Colors(
     {
         DeliveryState.WAITING.label: "info",
@@ -50,18 +44,26 @@ class WebhookForm(forms.ModelForm[Webhook]):
     """Whether an address may be reached is decided when something is sent; here what can be told by reading it."""
 
     events = forms.MultipleChoiceField(
-        label=_("Events"), choices=_EVENTS, widget=UnfoldAdminCheckboxSelectMultipleWidget
+        label=_("Events"), choices=EVENTS, widget=UnfoldAdminCheckboxSelectMultipleWidget
     )
 
     def clean_url(self) -> str:
         url = str(self.cleaned_data["url"])
-        if urlsplit(url).username:
-            raise ValidationError(_("A name or password in the address is not sent: leave it out."))
-        try:
-            parsed(url)
-        except NotSent as refusal:
-            raise ValidationError(refusal.problem.label) from None
+        webhooks.check_address(url)
         return url
+
+    def clean(self) -> dict[str, Any]:
+        """What no field says alone: whether the format has words for the events, and whether one more may be on."""
+        data: dict[str, Any] = super().clean() or self.cleaned_data
+        workspace_id = self.instance.workspace_id or getattr(data.get("workspace"), "pk", None)
+        was_enabled = self.instance.pk is not None and self.initial.get("is_enabled")
+        try:
+            webhooks.check_events(data.get("format", ""), data.get("events", ()))
+            if workspace_id and data.get("is_enabled") and not was_enabled:
+                webhooks.check_room(workspace_id)
+        except PlatformError as refusal:
+            self.add_error(refusal.field, str(refusal))
+        return data
 
 
 def _secret_page(model_admin: Any, request: HttpRequest, webhook: Webhook, secret: str) -> HttpResponse:
@@ -79,7 +81,7 @@ def _renew_secret(asked: Asked) -> HttpResponse:
 
 def _send_test(asked: Asked) -> str:
     webhooks.announce_test(asked.row, actor=asked.actor, now=asked.now)
-    _deliver_soon()
+    tasks.deliver_on_commit()
     return gettext("It is sent within seconds; what became of it stands here.")
 
 
@@ -116,7 +118,9 @@ class WebhookAdmin(RestrictedAdmin):
 
     members_may: Needs = {**VIEW, "change": Right.WEBHOOKS, "add": Right.WEBHOOKS}
     form = WebhookForm
-    list_display = ["host", "workspace", "event_names", "with_content", "is_enabled", "failures", "retry_at"]
+    list_display = [
+        *("host", "name", "workspace", "event_names", "with_content", "is_enabled", "failures", "retry_at"),
+    ]
     list_select_related = ["workspace"]
     ordering = ["workspace__name", "pk"]
     declared = (SEND_TEST, RENEW_SECRET)
@@ -124,11 +128,11 @@ class WebhookAdmin(RestrictedAdmin):
     def get_fields(self, request: HttpRequest, obj: Any = None) -> list[str]:
         """An address may hold a password of the receiver's: it is for those who may set it."""
         where = "url" if self.has_change_permission(request, obj) else "host"
-        fields = ["workspace", where, "events", "with_content", "is_enabled"]
-        return [*fields, *(["created_at", "failures", "retry_at"] if obj else [])]
+        fields = ["workspace", where, "name", "events", "format", "with_content", "is_enabled"]
+        return [*fields, *(["uid", "created_at", "failures", "retry_at"] if obj else [])]
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> list[str]:
-        return ["workspace", "created_at", "failures", "retry_at"] if obj else []
+        return ["workspace", "uid", "created_at", "failures", "retry_at"] if obj else []
 
     @display(description=_("receiver"))
     def host(self, webhook: Webhook) -> str:
@@ -143,7 +147,7 @@ class WebhookAdmin(RestrictedAdmin):
         if not change:
             obj.created_at = timezone.now()
         elif "url" in form.changed_data:
-            obj.retry_at, obj.failures = None, 0
+            webhooks.begin_anew(obj)
         super().save_model(request, obj, form, change)
         if not change:
             obj.new_secret = webhooks.new_secret(obj)
@@ -154,7 +158,7 @@ class WebhookAdmin(RestrictedAdmin):
 
 def _send_again(asked: Asked) -> str:
     count = webhooks.send_again(asked.rows, now=asked.now)
-    _deliver_soon()
+    tasks.deliver_on_commit()
     return ngettext("%(n)d delivery is sent again.", "%(n)d deliveries are sent again.", count) % {"n": count}
 
 
@@ -210,7 +214,3 @@ class WebhookDeliveryAdmin(RestrictedAdmin):
             return "—"
         address = reverse(f"admin:memories_{page}_change", args=[delivery.row_id])
         return format_html('<a class="mp-link" href="{}">{}</a>', address, delivery.row_id)
-
-
-def _deliver_soon() -> None:
-    transaction.on_commit(partial(async_task, "memories.tasks.deliver_webhooks", group="mem:webhooks"))

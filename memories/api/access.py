@@ -6,6 +6,7 @@ from typing import Any
 
 from django.db import InterfaceError, OperationalError
 from django.utils import timezone
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from psycopg_pool import PoolTimeout
 from rest_framework.authentication import BaseAuthentication, get_authorization_header
@@ -97,6 +98,8 @@ def method_of(request: Request) -> str:
 class KeyPermits(BasePermission):
     """Admits a key with the permission that the method needs; a method that is not declared admits nobody."""
 
+    message: str | None = None  # what is missing, for whoever is refused
+
     def has_permission(self, request: Request, view: Any) -> bool:
         if not isinstance(request.auth, BotKey):
             return False
@@ -105,6 +108,7 @@ class KeyPermits(BasePermission):
         method = view.methods.get(method_of(request))
         if method is None:
             raise MethodNotAllowed(str(request.method))
+        self.message = gettext("This key lacks the permission “%(name)s”.") % {"name": method.needs.value}
         return request.auth.permits(method.needs)
 
 

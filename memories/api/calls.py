@@ -43,6 +43,7 @@ class Method:
     offline: Handler | None = None  # answers while the database cannot (memories.api.offline)
     only_reads: bool = False  # what not every key may read
     may_write: bool = False  # it reads, unless what it is asked to do needs more
+    shown_once: tuple[str, ...] = ()  # fields of its answer that are secrets, and null when it is sent again
 
     @property
     def is_repeatable(self) -> bool:
@@ -54,7 +55,7 @@ class Method:
             self.read_body(call, request)
             return handler(call, **path)
 
-        decorated: Any = repeatable(read) if self.is_repeatable else read
+        decorated: Any = repeatable(read, shown_once=self.shown_once) if self.is_repeatable else read
         if self.offline is not None:
             decorated = either(decorated, self.offline, self.read_body)
         decorated.declared = self

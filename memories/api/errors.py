@@ -26,15 +26,17 @@ STATUSES: dict[type[PlatformError], int] = {
     for code, errors in {
         status.HTTP_400_BAD_REQUEST: (
             *(own.InvalidDraft, own.InvalidAddress, own.VersionNotFound, own.InvalidMoment, own.NotServed),
-            own.SessionAmbiguous,
+            *(own.SessionAmbiguous, own.EventsDoNotFit),
         ),
         status.HTTP_403_FORBIDDEN: (PathNotAllowed,),
         status.HTTP_404_NOT_FOUND: (
             *(own.ChannelNotFound, own.ScopeNotFound, own.EntryNotFound, own.BatchNotFound, own.SessionNotFound),
+            *(own.WebhookNotFound, own.DeliveryNotFound),
         ),
         status.HTTP_409_CONFLICT: (
             *(own.ScopeFrozen, own.BatchSettled, own.NothingToUndo, own.BatchBusy, own.SessionBusy, HistoryDiffers),
             *(own.ModelOff, own.FileUnreadable, own.FileBusy, own.LineChanged, own.ContentErased),
+            *(own.WebhookOff, own.TooManyWebhooks),
         ),
         status.HTTP_412_PRECONDITION_FAILED: (own.VersionConflict,),
         status.HTTP_502_BAD_GATEWAY: (own.AnswerInvalid,),

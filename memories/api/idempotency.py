@@ -42,11 +42,11 @@ class KeyTaken(APIException):
     default_code = "idempotency_key_taken"
 
 
-def repeatable(handler: Handler) -> Handler:
+def repeatable(handler: Handler, *, shown_once: tuple[str, ...] = ()) -> Handler:
     """A write that is done once for each Idempotency-Key of a bot.
 
     The key is claimed in the transaction of the write: a second call under it waits for the first, and takes its place
-    if that one failed. Errors are not kept.
+    if that one failed. Errors are not kept, nor the fields of an answer that are shown once: they are null then.
     """
 
     @wraps(handler)
@@ -65,7 +65,8 @@ def repeatable(handler: Handler) -> Handler:
                 return Response(json.loads(kept["body"]), status=earlier.status, headers=headers)
             response = handler(view, request, **kwargs)
             etag = response.headers.get("ETag")
-            keep_answer(caller.workspace_id, caller.bot_id, name, response.status_code, response.data, etag)
+            kept_data = {**response.data, **dict.fromkeys(shown_once)} if shown_once else response.data
+            keep_answer(caller.workspace_id, caller.bot_id, name, response.status_code, kept_data, etag)
         return response
 
     once.is_repeatable = True  # type: ignore[attr-defined]

@@ -1,4 +1,4 @@
-"""Calls about entries, batches and past recalls."""
+"""Calls about entries, batches, past recalls and webhooks."""
 
 from django.urls import path
 
@@ -6,6 +6,16 @@ from memories.api.batches import ApproveView, BatchesView, BatchView, RefuseView
 from memories.api.daily_events import DailyEventsView
 from memories.api.entries import EntryHistoryView, EntryView, RestoreView, RevertView
 from memories.api.recall_traces import FeedbackView, RecallTraceView
+from memories.api.webhooks import (
+    DeliveriesView,
+    DeliveryView,
+    RenewSecretView,
+    SendAgainView,
+    SendAllAgainView,
+    SendTestView,
+    WebhooksView,
+    WebhookView,
+)
 
 urlpatterns = [
     path("entries/<uuid:uid>", EntryView.as_view(), name="entry"),
@@ -21,4 +31,12 @@ urlpatterns = [
     path("batches/<uuid:uid>/refuse", RefuseView.as_view(), name="batch-refuse"),
     path("batches/<uuid:uid>/undo", UndoView.as_view(), name="batch-undo"),
     path("batches/<uuid:uid>/changes/<int:position>", RowView.as_view(), name="batch-row"),
+    path("webhooks", WebhooksView.as_view(), name="webhooks"),
+    path("webhooks/<uuid:uid>", WebhookView.as_view(), name="webhook"),
+    path("webhooks/<uuid:uid>/test", SendTestView.as_view(), name="webhook-test"),
+    path("webhooks/<uuid:uid>/renew-secret", RenewSecretView.as_view(), name="webhook-renew-secret"),
+    path("webhooks/<uuid:uid>/deliveries", DeliveriesView.as_view(), name="deliveries"),
+    path("webhooks/<uuid:uid>/deliveries/send-again", SendAllAgainView.as_view(), name="deliveries-send-again"),
+    path("webhooks/deliveries/<uuid:delivery>", DeliveryView.as_view(), name="delivery"),
+    path("webhooks/deliveries/<uuid:delivery>/send-again", SendAgainView.as_view(), name="delivery-send-again"),
 ]

@@ -181,7 +181,7 @@ class BotKey(models.Model):
     Only its SHA-256 is kept, with permissions, scope patterns, expiry and last use. `grant`: it was made for a client
     of MCP that somebody of the staff allowed.
 
-    - `botkey_permissions_known`: at least one, each of read, write, admin.
+    - `botkey_permissions_known`: at least one, each of read, write, admin, webhooks.
     """
 
     table = Table(chapter=Chapter.TENANTS, fate=Fate.NOTHING)

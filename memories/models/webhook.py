@@ -6,11 +6,13 @@ from urllib.parse import urlsplit
 from uuid import uuid4
 
 from django.contrib.postgres.fields import ArrayField
+from django.contrib.postgres.functions import RandomUUID
 from django.core.validators import URLValidator
 from django.db import models
 from django.db.models import Exists, OuterRef, Q, TextChoices
 from django.utils.translation import gettext_lazy as _
 
+from memories.models.ids import uuid7
 from memories.models.lease import RetryQuerySet
 from memories.models.outbox import WebhookEvent
 from memories.models.table import Chapter, Fate, Table
@@ -40,6 +42,18 @@ class DeliveryProblem(TextChoices):
     GONE = "gone", _("What it was to tell of is no longer there.")
 
 
+class BodyFormat(TextChoices):
+    """The shape of what is sent."""
+
+    OWN = "memplatform", "memplatform"
+    MEM0 = "mem0", _("as mem0 sends it (memories only)")
+
+
+NAME_CHARS = 100
+#: The events that a body as mem0 sends it has a word for.
+OF_MEMORIES = (WebhookEvent.CREATED.value, WebhookEvent.UPDATED.value, WebhookEvent.EXPIRED.value)
+
+
 class WebhookQuerySet(RetryQuerySet["Webhook"]):
     def receivers_of(self, event: WebhookEvent) -> Self:
         """Those that are on and want this event."""
@@ -52,17 +66,22 @@ class WebhookQuerySet(RetryQuerySet["Webhook"]):
 
 
 class Webhook(models.Model):
-    """An address a workspace has told what happens in it.
+    """An address a workspace has told what happens in it: `MEMORY_WEBHOOK_LIMIT` of a workspace are on at most.
 
     Its secret is in `memories_secret`. The row is the lease of its queue, and says until when it rests after failures.
 
     - `webhook_in_workspace`: the pair its deliveries point to.
     - `webhook_events_known`: and at least one.
+    - `webhook_format_fits_events`: a body as mem0 sends it is about a memory.
     """
 
     table = Table(chapter=Chapter.RECORDS, fate=Fate.NOTHING)
 
+    uid = models.UUIDField(_("id"), default=uuid7, db_default=RandomUUID(), unique=True, editable=False)
     workspace = models.ForeignKey(Workspace, models.CASCADE, related_name="webhooks")
+    name = models.CharField(
+        _("name"), max_length=NAME_CHARS, blank=True, default="", help_text=_("What it is for; shown in lists.")
+    )
     url = models.CharField(
         _("address"), max_length=500, validators=[URLValidator(schemes=["https", "http"])], help_text="https://…"
     )
@@ -72,6 +91,7 @@ class Webhook(models.Model):
         default=False,
         help_text=_("Of memories that are in use when it is sent, except credentials; else only their ids."),
     )
+    format = models.CharField(_("format"), max_length=20, choices=BodyFormat, default=BodyFormat.OWN)
     is_enabled = models.BooleanField(_("enabled"), default=True)
     created_at = models.DateTimeField(_("created"))
     retry_at = models.DateTimeField(_("at rest until"), null=True, blank=True, editable=False)
@@ -87,6 +107,11 @@ class Webhook(models.Model):
             models.CheckConstraint(condition=~Q(url=""), name="webhook_has_an_address"),
             models.CheckConstraint(
                 condition=Q(events__contained_by=WebhookEvent.values) & ~Q(events=[]), name="webhook_events_known"
+            ),
+            models.CheckConstraint(condition=Q(format__in=BodyFormat.values), name="webhook_format_known"),
+            models.CheckConstraint(
+                condition=Q(format=BodyFormat.OWN) | Q(events__contained_by=OF_MEMORIES),
+                name="webhook_format_fits_events",
             ),
             WorkspacePolicy(name="webhook_of_the_workspaces"),
         ]

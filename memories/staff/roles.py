@@ -48,7 +48,11 @@ ROLES: Mapping[str, frozenset[Right]] = {
 }
 
 #: What a person must hold to give a bot's key this permission; not named: superusers alone.
-KEY_NEEDS: Mapping[Permission, Right] = {Permission.READ: Right.READ, Permission.WRITE: Right.CURATE}
+KEY_NEEDS: Mapping[Permission, Right] = {
+    Permission.READ: Right.READ,
+    Permission.WRITE: Right.CURATE,
+    Permission.WEBHOOKS: Right.WEBHOOKS,
+}
 
 
 def rights_of(role: str) -> frozenset[Right]:

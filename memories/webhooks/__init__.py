@@ -12,3 +12,4 @@ from memories.webhooks.announcements import (
     send_again,
 )
 from memories.webhooks.delivery import count_due, deliver_due, has_due, new_secret
+from memories.webhooks.subscriptions import begin_anew, change, check_address, check_events, check_room, subscribe

@@ -36,7 +36,7 @@ from memories.kinds import category_rule
 from memories.models import JobRun, Policy, Webhook, WebhookDelivery
 from memories.models.outbox import WebhookEvent
 from memories.models.state import State, state_of
-from memories.models.webhook import DeliveryProblem, DeliveryState, WebhookQuerySet
+from memories.models.webhook import BodyFormat, DeliveryProblem, DeliveryState, WebhookQuerySet
 from memories.visibility import visible_batches, visible_entries
 from memories.webhooks.announcements import announce_reviews
 
@@ -217,6 +217,9 @@ def body_of(delivery: WebhookDelivery, webhook: Webhook, *, now: datetime) -> Da
     data = _WRITERS.get(delivery.event, _details)(delivery, webhook, now)
     if data is None:
         return None
+    if webhook.format == BodyFormat.MEM0:
+        words = {"memory": data["content"]} if "content" in data else {}
+        return {"event_details": {"id": data.get("id"), "data": words, "event": _OF_MEM0.get(delivery.event, "TEST")}}
     return {
         "id": str(delivery.uid),
         "event": delivery.event,
@@ -290,6 +293,13 @@ _WRITERS: dict[str, Callable[[WebhookDelivery, Webhook, datetime], Data | None]]
     WebhookEvent.JOB_FAILED: _run,
 }
 
+
+#: The words of mem0's bodies (docs.mem0.ai/platform/features/webhooks).
+_OF_MEM0: dict[str, str] = {
+    WebhookEvent.CREATED: "ADD",
+    WebhookEvent.UPDATED: "UPDATE",
+    WebhookEvent.EXPIRED: "DELETE",
+}
 
 log = structlog.get_logger(__name__)
 Clock = Callable[[], datetime]

@@ -538,3 +538,91 @@ class Calls:
     def take_turn(self, *, idempotency_key: str | None = None, **body: Unpack[types.NewTurn]) -> Call[types.TurnAnswer]:
         """A bot reports a finished turn; it is remembered when this returns."""
         return Call("POST", "/api/v1/turns", body=body, once=idempotency_key or new_key())
+
+    @Listing
+    def list_webhooks(
+        self, *, cursor: str | None = None, is_enabled: bool | None = None, limit: int | None = None
+    ) -> Call[types.WebhookPage]:
+        """Webhooks, newest first."""
+        return Call("GET", "/api/v1/webhooks", query={"cursor": cursor, "is_enabled": is_enabled, "limit": limit})
+
+    @Method
+    def subscribe_webhook(
+        self, *, idempotency_key: str | None = None, **body: Unpack[types.NewWebhook]
+    ) -> Call[types.WebhookWithSecret]:
+        """Have what happens in the workspace sent to an address. The answer has the secret, once."""
+        return Call("POST", "/api/v1/webhooks", body=body, once=idempotency_key or new_key())
+
+    @Method
+    def read_webhook(self, uid: str) -> Call[types.WebhookAnswer]:
+        """One webhook."""
+        return Call("GET", "/api/v1/webhooks/{uid}", places={"uid": uid})
+
+    @Method
+    def change_webhook(
+        self, uid: str, *, idempotency_key: str | None = None, **body: Unpack[types.PatchedWebhookChange]
+    ) -> Call[types.WebhookAnswer]:
+        """Change a webhook; what is not sent stays as it is. Another address is tried at once."""
+        return Call(
+            "PATCH", "/api/v1/webhooks/{uid}", places={"uid": uid}, body=body, once=idempotency_key or new_key()
+        )
+
+    @Method
+    def delete_webhook(self, uid: str, *, idempotency_key: str | None = None) -> Call[types.WebhookAnswer]:
+        """Switch a webhook off for good or for a time: no machine removes it, so that what was sent to it
+        stays listed, and `PATCH` with `is_enabled` brings it back."""
+        return Call("DELETE", "/api/v1/webhooks/{uid}", places={"uid": uid}, once=idempotency_key or new_key())
+
+    @Listing
+    def list_deliveries(
+        self,
+        uid: str,
+        *,
+        cursor: str | None = None,
+        limit: int | None = None,
+        state: Literal["waiting", "sent", "failed"] | None = None,
+    ) -> Call[types.DeliveryPage]:
+        """What was sent to a webhook, what waits and why, newest first."""
+        return Call(
+            "GET",
+            "/api/v1/webhooks/{uid}/deliveries",
+            places={"uid": uid},
+            query={"cursor": cursor, "limit": limit, "state": state},
+        )
+
+    @Method
+    def send_all_again(self, uid: str, *, idempotency_key: str | None = None) -> Call[types.SentAgain]:
+        """Send every delivery of a webhook that failed once more, under the ids they have."""
+        return Call(
+            "POST",
+            "/api/v1/webhooks/{uid}/deliveries/send-again",
+            places={"uid": uid},
+            once=idempotency_key or new_key(),
+        )
+
+    @Method
+    def renew_webhook_secret(self, uid: str, *, idempotency_key: str | None = None) -> Call[types.WebhookWithSecret]:
+        """Make another secret: the former one signs nothing any more. The answer has it, once."""
+        return Call(
+            "POST", "/api/v1/webhooks/{uid}/renew-secret", places={"uid": uid}, once=idempotency_key or new_key()
+        )
+
+    @Method
+    def test_webhook(self, uid: str, *, idempotency_key: str | None = None) -> Call[types.DeliveryAnswer]:
+        """Sign and send an event `test` without any words; its delivery says what became of it."""
+        return Call("POST", "/api/v1/webhooks/{uid}/test", places={"uid": uid}, once=idempotency_key or new_key())
+
+    @Method
+    def read_delivery(self, delivery: str) -> Call[types.DeliveryAnswer]:
+        """One delivery."""
+        return Call("GET", "/api/v1/webhooks/deliveries/{delivery}", places={"delivery": delivery})
+
+    @Method
+    def send_again(self, delivery: str, *, idempotency_key: str | None = None) -> Call[types.DeliveryAnswer]:
+        """Send a delivery once more, under the id it has, with what holds now."""
+        return Call(
+            "POST",
+            "/api/v1/webhooks/deliveries/{delivery}/send-again",
+            places={"delivery": delivery},
+            once=idempotency_key or new_key(),
+        )

@@ -96,6 +96,14 @@ class Erased(Conflict):
     """This was erased with a person, and is not stored again."""
 
 
+class WebhookOff(Conflict):
+    """This webhook is off."""
+
+
+class TooManyWebhooks(Conflict):
+    """So many webhooks are on already."""
+
+
 class IdempotencyKeyTaken(Conflict):
     """This Idempotency-Key was used for another call."""
 
@@ -126,6 +134,8 @@ KINDS: dict[str | int, type[ApiError]] = {
     "file_unreadable": FileUnreadable,
     "line_changed": LineChanged,
     "erased": Erased,
+    "webhook_off": WebhookOff,
+    "too_many_webhooks": TooManyWebhooks,
     "idempotency_key_taken": IdempotencyKeyTaken,
     "database_unavailable": DatabaseUnavailable,
 }

@@ -25,12 +25,20 @@ CategoryEnum = Literal[
 ]
 ChangeState = Literal["planned", "applied", "left", "undone"]
 CopiesEnum = Literal["all", "none"]
+DeliveryAnswerStateEnum = Literal["waiting", "sent", "failed"]
 DmScopeEnum = Literal["main", "per-peer", "per-channel-peer", "per-account-channel-peer"]
 EntryState = Literal["live", "due", "expired", "archived", "superseded", "quarantined", "suppressed"]
 EntryType = Literal["chat_turn", "auto_capture", "workflow_trace", "user_explicit", "fact", "note"]
 ErrorType = Literal["validation_error", "client_error", "server_error"]
+EventEnum = Literal[
+    "memory.created", "memory.updated", "memory.expired", "review.due", "batch.held", "job.failed", "degraded", "test"
+]
+EventsEnum = Literal[
+    "memory.created", "memory.updated", "memory.expired", "review.due", "batch.held", "job.failed", "degraded"
+]
 EvidenceEnum = Literal["found", "weak", "none"]
 FormEnum = Literal["openai", "openai_responses", "anthropic", "mcp"]
+FormatEnum = Literal["memplatform", "mem0"]
 GroupSessionsEnum = Literal["shared", "per_member"]
 GroupUserRecallEnum = Literal["none", "same_chat", "all"]
 ListedFileAnswerKindEnum = Literal["note", "transcript"]
@@ -58,6 +66,7 @@ NoteEnum = Literal[
 OperationEnum = Literal["created", "changed"]
 OutcomeEnum = Literal["created", "merged", "skipped", "suppressed"]
 PathModeEnum = Literal["hooks_only", "legacy_only", "dual_write"]
+ProblemEnum = Literal["answer", "timeout", "connection", "unknown_host", "private", "unencrypted", "secret", "gone"]
 ReadRole = Literal["user", "assistant", "tool"]
 ReasonEnum = Literal["taken_out", "erased", "quarantined"]
 RecalledEventKindEnum = Literal["session_event", "daily_event"]
@@ -367,6 +376,27 @@ class DailyEventAnswer(TypedDict):
     version: int
     created_at: str
     updated_at: str
+
+
+class DeliveryAnswer(TypedDict):
+    """One event for one webhook."""
+
+    id: str
+    webhook: str
+    event: EventEnum
+    subject: str | None
+    version: int
+    by: str
+    details: dict[str, Any]
+    state: DeliveryAnswerStateEnum
+    attempts: int
+    status: int | None
+    problem: ProblemEnum | Literal[""]
+    problem_text: str
+    at: str
+    queued_at: str
+    retry_at: str | None
+    sent_at: str | None
 
 
 class DirectiveAnswer(TypedDict):
@@ -825,6 +855,17 @@ class NewTurn(TypedDict):
     max_tokens: NotRequired[int | None]
 
 
+class NewWebhook(TypedDict):
+    """Where to send what."""
+
+    url: str
+    events: list[EventsEnum]
+    name: NotRequired[str]
+    with_content: NotRequired[bool]
+    format: NotRequired[FormatEnum]
+    is_enabled: NotRequired[bool]
+
+
 class NoteAnswer(TypedDict):
     """What is noted of one local day."""
 
@@ -871,6 +912,17 @@ class PatchedRowChange(TypedDict):
 
     content: NotRequired[str]
     removed: NotRequired[bool]
+
+
+class PatchedWebhookChange(TypedDict):
+    """What of a webhook is to be another."""
+
+    url: NotRequired[str]
+    events: NotRequired[list[EventsEnum]]
+    name: NotRequired[str]
+    with_content: NotRequired[bool]
+    format: NotRequired[FormatEnum]
+    is_enabled: NotRequired[bool]
 
 
 class ProfileFactAnswer(TypedDict):
@@ -1188,6 +1240,12 @@ class SearchResult(TypedDict):
     evidence: list[str]
 
 
+class SentAgain(TypedDict):
+    """How many deliveries are sent again."""
+
+    count: int
+
+
 class SessionAnswer(TypedDict):
     """A chat's running conversation."""
 
@@ -1334,6 +1392,37 @@ class UpdatedMemoryAnswer(TypedDict):
     batch: str | None
 
 
+class WebhookAnswer(TypedDict):
+    """An address that receives what happens in a workspace."""
+
+    id: str
+    name: str
+    url: str
+    events: list[EventsEnum]
+    with_content: bool
+    format: FormatEnum
+    is_enabled: bool
+    failures: int
+    rests_until: str | None
+    created_at: str
+
+
+class WebhookWithSecret(TypedDict):
+    """A webhook with its new secret."""
+
+    id: str
+    name: str
+    url: str
+    events: list[EventsEnum]
+    with_content: bool
+    format: FormatEnum
+    is_enabled: bool
+    failures: int
+    rests_until: str | None
+    created_at: str
+    secret: str | None
+
+
 class Why(TypedDict):
     """How a memory was ranked; what is not known is null."""
 
@@ -1359,7 +1448,9 @@ class Why(TypedDict):
 BatchChangePage = Page["BatchChangeAnswer"]
 BatchPage = Page["BatchAnswer"]
 DailyEventPage = Page["DailyEventAnswer"]
+DeliveryPage = Page["DeliveryAnswer"]
 EntryPage = Page["EntryAnswer"]
 RevisionPage = Page["RevisionAnswer"]
 SessionEventPage = Page["SessionEventAnswer"]
 SessionPage = Page["SessionAnswer"]
+WebhookPage = Page["WebhookAnswer"]

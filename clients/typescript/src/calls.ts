@@ -335,4 +335,83 @@ export abstract class Calls {
   takeTurn(body: types.NewTurn, options: WriteOptions = {}): Promise<types.TurnAnswer> {
     return this.send({ method: "POST", path: "/api/v1/turns", body, writes: true, options });
   }
+
+  /** Webhooks, newest first. */
+  listWebhooks(
+    query: types.ListWebhooksQuery = {},
+    options: Options = {},
+  ): AsyncGenerator<types.WebhookAnswer, void, undefined> {
+    return this.rows({ method: "GET", path: "/api/v1/webhooks", query, options });
+  }
+
+  /** Have what happens in the workspace sent to an address. The answer has the secret, once. */
+  subscribeWebhook(body: types.NewWebhook, options: WriteOptions = {}): Promise<types.WebhookWithSecret> {
+    return this.send({ method: "POST", path: "/api/v1/webhooks", body, writes: true, options });
+  }
+
+  /** One webhook. */
+  readWebhook(uid: string, options: Options = {}): Promise<types.WebhookAnswer> {
+    return this.send({ method: "GET", path: at`/api/v1/webhooks/${uid}`, options });
+  }
+
+  /** Change a webhook; what is not sent stays as it is. Another address is tried at once. */
+  changeWebhook(
+    uid: string,
+    body: types.PatchedWebhookChange = {},
+    options: WriteOptions = {},
+  ): Promise<types.WebhookAnswer> {
+    return this.send({ method: "PATCH", path: at`/api/v1/webhooks/${uid}`, body, writes: true, options });
+  }
+
+  /**
+   * Switch a webhook off for good or for a time: no machine removes it, so that what was sent to it stays listed,
+   * and `PATCH` with `is_enabled` brings it back.
+   */
+  deleteWebhook(uid: string, options: WriteOptions = {}): Promise<types.WebhookAnswer> {
+    return this.send({ method: "DELETE", path: at`/api/v1/webhooks/${uid}`, writes: true, options });
+  }
+
+  /** What was sent to a webhook, what waits and why, newest first. */
+  listDeliveries(
+    uid: string,
+    query: types.ListDeliveriesQuery = {},
+    options: Options = {},
+  ): AsyncGenerator<types.DeliveryAnswer, void, undefined> {
+    return this.rows({ method: "GET", path: at`/api/v1/webhooks/${uid}/deliveries`, query, options });
+  }
+
+  /** Send every delivery of a webhook that failed once more, under the ids they have. */
+  sendAllAgain(uid: string, options: WriteOptions = {}): Promise<types.SentAgain> {
+    return this.send({
+      method: "POST",
+      path: at`/api/v1/webhooks/${uid}/deliveries/send-again`,
+      writes: true,
+      options,
+    });
+  }
+
+  /** Make another secret: the former one signs nothing any more. The answer has it, once. */
+  renewWebhookSecret(uid: string, options: WriteOptions = {}): Promise<types.WebhookWithSecret> {
+    return this.send({ method: "POST", path: at`/api/v1/webhooks/${uid}/renew-secret`, writes: true, options });
+  }
+
+  /** Sign and send an event `test` without any words; its delivery says what became of it. */
+  testWebhook(uid: string, options: WriteOptions = {}): Promise<types.DeliveryAnswer> {
+    return this.send({ method: "POST", path: at`/api/v1/webhooks/${uid}/test`, writes: true, options });
+  }
+
+  /** One delivery. */
+  readDelivery(delivery: string, options: Options = {}): Promise<types.DeliveryAnswer> {
+    return this.send({ method: "GET", path: at`/api/v1/webhooks/deliveries/${delivery}`, options });
+  }
+
+  /** Send a delivery once more, under the id it has, with what holds now. */
+  sendAgain(delivery: string, options: WriteOptions = {}): Promise<types.DeliveryAnswer> {
+    return this.send({
+      method: "POST",
+      path: at`/api/v1/webhooks/deliveries/${delivery}/send-again`,
+      writes: true,
+      options,
+    });
+  }
 }

@@ -83,6 +83,12 @@ export class LineChanged extends Conflict {}
 /** This was erased with a person, and is not stored again. */
 export class Erased extends Conflict {}
 
+/** This webhook is off. */
+export class WebhookOff extends Conflict {}
+
+/** So many webhooks are on already. */
+export class TooManyWebhooks extends Conflict {}
+
 /** This Idempotency-Key was used for another call. */
 export class IdempotencyKeyTaken extends Conflict {}
 
@@ -119,6 +125,8 @@ export const KINDS: Readonly<Record<string | number, typeof ApiError>> = {
   file_unreadable: FileUnreadable,
   line_changed: LineChanged,
   erased: Erased,
+  webhook_off: WebhookOff,
+  too_many_webhooks: TooManyWebhooks,
   idempotency_key_taken: IdempotencyKeyTaken,
   database_unavailable: DatabaseUnavailable,
 };

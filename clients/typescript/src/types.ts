@@ -356,6 +356,36 @@ export interface DailyEventAnswer {
 
 export type DailyEventPage = Page<DailyEventAnswer>;
 
+/** One event for one webhook. */
+export interface DeliveryAnswer {
+  /** The `webhook-id` it is sent with. */
+  id: string;
+  webhook: string;
+  event: EventEnum;
+  /** Of the memory or batch; null: of none, or gone. */
+  subject: string | null;
+  /** Of the memory, after the change. */
+  version: number;
+  by: string;
+  details: Record<string, unknown>;
+  state: DeliveryAnswerStateEnum;
+  attempts: number;
+  /** Of the receiver's last answer. */
+  status: number | null;
+  problem: ProblemEnum | "";
+  /** The same in a sentence for people, in the language of the request. */
+  problem_text: string;
+  at: string;
+  /** When it was made, or sent again. */
+  queued_at: string;
+  retry_at: string | null;
+  sent_at: string | null;
+}
+
+export type DeliveryAnswerStateEnum = "waiting" | "sent" | "failed";
+
+export type DeliveryPage = Page<DeliveryAnswer>;
+
 /** What the bot is to do next. */
 export interface DirectiveAnswer {
   kind: string;
@@ -537,6 +567,8 @@ export interface ErrorItem {
 
 export type ErrorType = "validation_error" | "client_error" | "server_error";
 
+export type EventEnum = "memory.created" | "memory.updated" | "memory.expired" | "review.due" | "batch.held" | "job.failed" | "degraded" | "test";
+
 /** A session event a past recall found; its words are in its session. */
 export interface EventOfTrace {
   path: string;
@@ -550,6 +582,8 @@ export interface EventOfTrace {
   /** Of the event of a day, at the time. */
   version: number | null;
 }
+
+export type EventsEnum = "memory.created" | "memory.updated" | "memory.expired" | "review.due" | "batch.held" | "job.failed" | "degraded";
 
 /** Words of a message a fact rests on. */
 export interface EvidenceAnswer {
@@ -626,6 +660,8 @@ export interface FlushAnswer {
 }
 
 export type FormEnum = "openai" | "openai_responses" | "anthropic" | "mcp";
+
+export type FormatEnum = "memplatform" | "mem0";
 
 export type GroupSessionsEnum = "shared" | "per_member";
 
@@ -949,6 +985,24 @@ export interface NewTurn {
   max_tokens?: number | null;
 }
 
+/** Where to send what. */
+export interface NewWebhook {
+  /** `https://…` */
+  url: string;
+  events: EventsEnum[];
+  /** What it is for. */
+  name?: string;
+  /** Send the words of memories in use, except credentials. Needs the permission read. */
+  with_content?: boolean;
+  /**
+   * `mem0`: of memory.created, memory.updated, memory.expired alone.
+   * * `memplatform` - memplatform
+   * * `mem0` - as mem0 sends it (memories only)
+   */
+  format?: FormatEnum;
+  is_enabled?: boolean;
+}
+
 /** What is noted of one local day. */
 export interface NoteAnswer {
   date: string;
@@ -1001,7 +1055,27 @@ export interface PatchedRowChange {
   removed?: boolean;
 }
 
+/** What of a webhook is to be another. */
+export interface PatchedWebhookChange {
+  /** `https://…` */
+  url?: string;
+  events?: EventsEnum[];
+  /** What it is for. */
+  name?: string;
+  /** Send the words of memories in use, except credentials. Needs the permission read. */
+  with_content?: boolean;
+  /**
+   * `mem0`: of memory.created, memory.updated, memory.expired alone.
+   * * `memplatform` - memplatform
+   * * `mem0` - as mem0 sends it (memories only)
+   */
+  format?: FormatEnum;
+  is_enabled?: boolean;
+}
+
 export type PathModeEnum = "hooks_only" | "legacy_only" | "dual_write";
+
+export type ProblemEnum = "answer" | "timeout" | "connection" | "unknown_host" | "private" | "unencrypted" | "secret" | "gone";
 
 /** A line of the profile. */
 export interface ProfileFactAnswer {
@@ -1431,6 +1505,11 @@ export type SearchSource = "notes" | "entries" | "daily_events" | "session_event
 
 export type SecretsEnum = "keep" | "mask" | "off";
 
+/** How many deliveries are sent again. */
+export interface SentAgain {
+  count: number;
+}
+
 /** A chat's running conversation. */
 export interface SessionAnswer {
   id: string;
@@ -1610,6 +1689,47 @@ export interface UpdatedMemoryAnswer {
 export type UpdatedMemoryAnswerOutcomeEnum = "updated" | "unchanged";
 
 export type VerificationEnum = "quoted" | "verified";
+
+/** An address that receives what happens in a workspace. */
+export interface WebhookAnswer {
+  id: string;
+  name: string;
+  url: string;
+  events: EventsEnum[];
+  /** Whether the words of memories are sent. */
+  with_content: boolean;
+  format: FormatEnum;
+  is_enabled: boolean;
+  /** In a row. */
+  failures: number;
+  /** Of a receiver that fails. */
+  rests_until: string | null;
+  created_at: string;
+}
+
+export type WebhookPage = Page<WebhookAnswer>;
+
+/** A webhook with its new secret. */
+export interface WebhookWithSecret {
+  id: string;
+  name: string;
+  url: string;
+  events: EventsEnum[];
+  /** Whether the words of memories are sent. */
+  with_content: boolean;
+  format: FormatEnum;
+  is_enabled: boolean;
+  /** In a row. */
+  failures: number;
+  /** Of a receiver that fails. */
+  rests_until: string | null;
+  created_at: string;
+  /**
+   * Signs every delivery. In this answer alone; null where the call was sent again under its Idempotency-Key:
+   * renew it, then.
+   */
+  secret: string | null;
+}
 
 /** How a memory was ranked; what is not known is null. */
 export interface Why {
@@ -1829,4 +1949,23 @@ export interface ListToolsQuery {
    * * `zh-hans` - zh-hans
    */
   language?: "en" | "zh-hans";
+}
+
+export interface ListWebhooksQuery {
+  cursor?: string;
+  is_enabled?: boolean;
+  /** Default: `50`. */
+  limit?: number;
+}
+
+export interface ListDeliveriesQuery {
+  cursor?: string;
+  /** Default: `50`. */
+  limit?: number;
+  /**
+   * * `waiting` - Waiting
+   * * `sent` - Sent
+   * * `failed` - Failed
+   */
+  state?: "waiting" | "sent" | "failed";
 }

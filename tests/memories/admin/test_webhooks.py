@@ -19,7 +19,8 @@ ADDRESS = "https://receiver.example/hooks?token=shh"
 
 
 def add(client: Client, house: House, url: str = ADDRESS, **more: Any) -> Any:
-    told = {"workspace": house.workspace.pk, "url": url, "events": ["memory.created"], "is_enabled": "on"}
+    told = {"workspace": house.workspace.pk, "url": url, "events": ["memory.created"], "format": "memplatform"}
+    told["is_enabled"] = "on"
     return client.post(reverse("admin:memories_webhook_add"), told | more)
 
 
@@ -36,7 +37,7 @@ def test_a_secret_is_shown_once_and_stored_encrypted(alice: Client, mine: House)
     assert renewed.context["token"] not in ("", secret)
     assert secrets.read(webhook.secret_name, workspace=mine.workspace) == renewed.context["token"]
     assert not [one for one in LogEntry.objects.all() if "token=shh" in str(vars(one))]  # an address may be a secret
-    alice.post(page, {"url": ADDRESS, "events": ["degraded"]})
+    alice.post(page, {"url": ADDRESS, "events": ["degraded"], "format": "memplatform"})
     webhook.refresh_from_db()
     assert (webhook.events, webhook.is_enabled) == (["degraded"], False)
 
@@ -45,6 +46,23 @@ def test_a_secret_is_shown_once_and_stored_encrypted(alice: Client, mine: House)
 def test_an_address_that_would_not_be_reached_is_refused(alice: Client, mine: House, url: str) -> None:
     assert add(alice, mine, url).context["errors"]
     assert not Webhook.objects.filter(url=url).exists()
+
+
+def test_no_more_are_on_than_allowed_and_mem0s_bodies_are_about_memories(
+    alice: Client, mine: House, settings: Any
+) -> None:
+    before = mine.workspace.webhooks.filter(is_enabled=True).count()
+    settings.MEMORY_WEBHOOK_LIMIT = before + 1
+    misfit = add(alice, mine, events=["degraded"], format="mem0").context["errors"]
+    assert "memory.created" in str(misfit)
+    assert add(alice, mine).context["token"]
+    assert "switch one off" in str(add(alice, mine, ADDRESS + "2").context["errors"])
+    webhook = Webhook.objects.get(url=ADDRESS)
+    page = reverse("admin:memories_webhook_change", args=[webhook.pk])
+    kept = {"url": ADDRESS, "name": "alarms", "events": ["memory.created"], "format": "mem0", "is_enabled": "on"}
+    alice.post(page, kept)  # it is on already
+    webhook.refresh_from_db()
+    assert (webhook.name, webhook.format, webhook.is_enabled) == ("alarms", "mem0", True)
 
 
 def test_a_test_is_sent_and_what_failed_is_sent_again(alice: Client, mine: House) -> None:

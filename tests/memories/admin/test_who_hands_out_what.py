@@ -5,7 +5,9 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
+from memories.choices import Permission
 from memories.models import BotKey
+from memories.staff.roles import KEY_NEEDS, Role, rights_of
 from tests.memories.admin.conftest import House
 
 pytestmark = pytest.mark.django_db
@@ -24,10 +26,20 @@ def test_a_member_issues_no_key_that_administers(
     alice: Client, owner: Client, mine: House, permissions: tuple[str, ...]
 ) -> None:
     page = alice.get(reverse("admin:memories_bot_issue_key", args=[mine.bot.pk]))
-    assert [value for value, _label in page.context["form"].fields["permissions"].choices] == ["read", "write"]
+    assert [value for value, _label in page.context["form"].fields["permissions"].choices] == [
+        "read",
+        "write",
+        "webhooks",
+    ]
     assert issue(alice, mine, *permissions) == 0
     assert issue(owner, mine, *permissions) == 1
     assert issue(alice, mine, "read", "write") == 1
+    assert issue(alice, mine, "read", "webhooks") == 1
+
+
+def test_only_who_may_make_webhooks_issues_keys_that_may() -> None:
+    rights = KEY_NEEDS[Permission.WEBHOOKS]
+    assert [role for role in Role if rights in rights_of(role)] == [Role.OWNER]
 
 
 def test_revoking_stands_in_the_history_of_the_bot(alice: Client, mine: House) -> None:

@@ -31,12 +31,21 @@ class Access:
     answer: int = 200
     stranger: int = 404  # a bot of another workspace
     narrow: int = 404  # a bot of hers whose key does not reach the scope
-    decides: bool = False  # only a key that may administer
+    decides: bool = False  # only a key that may administer, or has the right named beside it
+    right: str = "admin"
     begins: bool = False  # what is not there yet: nothing is unknown to it
+
+
+def _webhooks(**more: Any) -> Access:
+    """To a webhook is sent what happens in every scope: not for keys bound to some, nor for any without the right."""
+    return Access(**more, narrow=403, decides=True, right="webhooks")
 
 
 ENTRY = "api/v1/entries/<uuid:uid>"
 BATCH = "api/v1/batches/<uuid:uid>"
+WEBHOOKS = "api/v1/webhooks"
+WEBHOOK = f"{WEBHOOKS}/<uuid:uid>"
+DELIVERY = f"{WEBHOOKS}/deliveries/<uuid:delivery>"
 NOBODY = "019a0000-0000-7000-8000-000000000000"
 PLATFORM = "api/v1/channels/<str:platform>"
 CHANNEL = f"{PLATFORM}/<path:account>"
@@ -104,6 +113,19 @@ ACCESS = {
     (f"{BATCH}/refuse", "POST"): Access(body={}, decides=True),
     (f"{BATCH}/undo", "POST"): Access(body={}, answer=409, decides=True),  # it is only planned yet
     (f"{BATCH}/changes/<int:position>", "PATCH"): Access(body={"removed": True}, decides=True),
+    (WEBHOOKS, "GET"): _webhooks(stranger=200),
+    (WEBHOOKS, "POST"): _webhooks(
+        body={"url": "https://b.example/hooks", "events": ["memory.created"]}, answer=201, stranger=201
+    ),
+    (WEBHOOK, "GET"): _webhooks(),
+    (WEBHOOK, "PATCH"): _webhooks(body={"name": "alarms"}),
+    (WEBHOOK, "DELETE"): _webhooks(),
+    (f"{WEBHOOK}/test", "POST"): _webhooks(body={}, answer=202),
+    (f"{WEBHOOK}/renew-secret", "POST"): _webhooks(body={}),
+    (f"{WEBHOOK}/deliveries", "GET"): _webhooks(),
+    (f"{WEBHOOK}/deliveries/send-again", "POST"): _webhooks(body={}, answer=202),
+    (DELIVERY, "GET"): _webhooks(),
+    (f"{DELIVERY}/send-again", "POST"): _webhooks(body={}, answer=202),
 }
 #: Calls that ask and change nothing, though they are made by POST.
 ASKING = {

@@ -6,7 +6,7 @@ from django.utils import timezone
 
 from channels_app.models import Channel
 from memories import entries
-from memories.models import Batch, BatchChange, RecallTrace, Workspace
+from memories.models import Batch, BatchChange, RecallTrace, Webhook, WebhookDelivery, Workspace
 from sessions_app.models import Session, SessionEvent
 from tests.conftest import NOW, make_draft, make_scope
 from tests.memories.api.routes import CONTENT, SCOPE
@@ -31,6 +31,12 @@ def fill(workspace: Workspace) -> dict[str, Any]:
     )
     for account in ("", "telegram"):  # as one word stands for every part of an address
         Channel.objects.create(workspace=workspace, platform="telegram", account=account)
+    webhook = Webhook.objects.create(
+        workspace=workspace, url="https://a.example/hooks", events=["job.failed"], created_at=NOW
+    )
+    delivery = WebhookDelivery.objects.create(
+        workspace=workspace, webhook=webhook, event="test", state="failed", at=NOW, queued_at=NOW
+    )
     return {
         "channels": "telegram",
         "entries": entry.uid,
@@ -40,4 +46,6 @@ def fill(workspace: Workspace) -> dict[str, Any]:
     } | {
         "session_events": session.uid,
         "event": said.pk,
+        "webhooks": webhook.uid,
+        "delivery": delivery.uid,
     }

@@ -12,7 +12,7 @@ from django.contrib.auth import get_user_model
 from django.test import Client
 from django.utils import timezone
 
-from memories.choices import BatchState
+from memories.choices import BatchState, Permission
 from memories.models import Batch, Bot, BotKey, Entry, RecallTrace, Scope, Workspace
 from tests.conftest import NOW, make_key
 from tests.memories.api.routes import (
@@ -60,6 +60,7 @@ def rows(alices: tuple[Workspace, dict[str, Any]], db: None) -> dict[str, Any]:
 def call(token: str | None, route: str, method: str, rows: dict[str, Any], body: Any = None) -> Any:
     collection = route.removeprefix("api/v1/").partition("/")[0]
     numbered = route.replace("<int:event>", str(rows.get("event")))
+    numbered = numbered.replace("<uuid:delivery>", str(rows.get("delivery")))
     return Client(raise_request_exception=False).generic(
         method,
         "/" + re.sub("<.+?>", str(rows.get(collection)), re.sub("<int:.+?>", "1", numbered)),
@@ -179,10 +180,14 @@ def test_what_is_no_call_is_not_kept_either(db: None) -> None:
 
 
 @pytest.mark.parametrize(("route", "method"), [asked for asked, access in ACCESS.items() if access.decides])
-def test_who_administers_decides(workspace: Workspace, rows: dict[str, Any], route: str, method: str) -> None:
+def test_who_has_the_right_decides(workspace: Workspace, rows: dict[str, Any], route: str, method: str) -> None:
     access = ACCESS[route, method]
-    answer = call(make_key(workspace, permissions=["admin"]), route, method, rows, access.body)
+    answer = call(make_key(workspace, permissions=[access.right]), route, method, rows, access.body)
     assert answer.status_code == access.answer
+    others = [permission for permission in Permission.values if permission != access.right]
+    refused = call(make_key(workspace, permissions=others), route, method, rows, access.body)
+    assert (refused.status_code, code_of(refused)) == (403, "permission_denied")
+    assert f"“{access.right}”" in refused.json()["errors"][0]["detail"]
 
 
 def assert_kept_from(answer: Any, expected: int, before: list[dict[str, Any]], workspace: Workspace) -> None:
