@@ -24,6 +24,7 @@ from channels_app.doors.mem0.versions import (
     ServerResetView,
     ServerSearchView,
 )
+from channels_app.doors.mem0.webhooks import WebhooksView, WebhookView
 
 urlpatterns = [
     path("v1/ping/", PingView.as_view()),
@@ -37,6 +38,8 @@ urlpatterns = [
     path("v1/event/<path:event_id>/", EventView.as_view()),
     path("v1/events/", EventsView.as_view()),
     path("api/v1/orgs/organizations/<str:organization>/projects/<str:project>/", ProjectView.as_view()),
+    path("api/v1/webhooks/projects/<str:project>/", WebhooksView.as_view()),
+    path("api/v1/webhooks/<str:webhook_id>/", WebhookView.as_view()),
     path("v1/memories/<str:memory_id>/", MemoryView.as_view()),
     path("v1/memories/<str:memory_id>/history/", HistoryView.as_view()),
     path("v1/batch/", BatchView.as_view()),

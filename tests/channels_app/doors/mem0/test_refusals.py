@@ -27,10 +27,7 @@ MISSING: list[Callable[[Any], Any]] = [
     lambda mem0: mem0.project.add_member("a@example.org"),
     lambda mem0: mem0.project.update_member("a@example.org", "OWNER"),
     lambda mem0: mem0.project.remove_member("a@example.org"),
-    lambda mem0: mem0.get_webhooks("1"),
-    lambda mem0: mem0.create_webhook("http://example.org", "x", "1", []),
-    lambda mem0: mem0.update_webhook(1, name="x"),
-    lambda mem0: mem0.delete_webhook(1),
+    lambda mem0: mem0.create_webhook("https://example.org", "x", "1", ["memory_categorize"]),
     # and options
     lambda mem0: mem0.add("x", user_id="alice", custom_instructions="Only food."),
     lambda mem0: mem0.add("x", user_id="alice", expiration_date="2190-01-01"),
