@@ -29,7 +29,7 @@ from channels_app.doors.files import replay
 from channels_app.models import Channel, PathComparison, ReplayedRecord, ReplayOutcome
 from channels_app.people import linking
 from memories.admin.access import Colors, RestrictedAdmin, in_workspaces
-from memories.admin.actions import Action, Asked, Question
+from memories.admin.actions import Action, ActionCall, Question
 from memories.admin.files import file_url
 from memories.admin.history import RevertibleHistory
 from memories.admin.lists import DaysFilter
@@ -182,25 +182,25 @@ _OUTCOMES = {
 }
 
 
-def _question(text: Any, *, is_grave: bool = False) -> Callable[[Asked], Question]:
-    def asks(asked: Asked) -> Question:
-        rows = [f"{call.kind} · {call.platform} · {call.reason}"[:150] for call in asked.rows]
+def _question(text: Any, *, is_grave: bool = False) -> Callable[[ActionCall], Question]:
+    def asks(call: ActionCall) -> Question:
+        rows = [f"{call.kind} · {call.platform} · {call.reason}"[:150] for call in call.rows]
         return Question(text=text, rows=rows, is_grave=is_grave)
 
     return asks
 
 
-def _retry(asked: Asked) -> str:
-    outcomes = replay.retry(asked.rows, EFFECTS, now=asked.now)
+def _retry(call: ActionCall) -> str:
+    outcomes = replay.retry(call.rows, EFFECTS, now=call.now)
     left = outcomes.pop(ReplayOutcome.PARKED, 0)
     done = ngettext("%(n)d call is applied", "%(n)d calls are applied", outcomes.total())
     waiting = ngettext("%(left)d could not be, again.", "%(left)d could not be, again.", left)
     return (f"{done}; {waiting}" if left else f"{done}.") % {"n": outcomes.total(), "left": left}
 
 
-def _discard(asked: Asked) -> str:
-    asked.admin.log_deletions(asked.request, asked.rows.filter(outcome=ReplayOutcome.PARKED))
-    count = replay.discard(asked.rows, now=asked.now)
+def _discard(call: ActionCall) -> str:
+    call.admin.log_deletions(call.request, call.rows.filter(outcome=ReplayOutcome.PARKED))
+    count = replay.discard(call.rows, now=call.now)
     return ngettext("%(n)d call is given up.", "%(n)d calls are given up.", count) % {"n": count}
 
 
@@ -263,8 +263,8 @@ class PathComparisonAdmin(RestrictedAdmin):
     members_may = VIEW
     has_history = False
     has_page_context = True
-    list_display = ["created_at", "asked", "platform", "account", "both", "database_alone", "files_alone"]
-    list_display_links = ["created_at", "asked"]
+    list_display = ["created_at", "question", "platform", "account", "both", "database_alone", "files_alone"]
+    list_display_links = ["created_at", "question"]
     list_filter = [("created_at", DaysFilter)]
     ordering = ["-created_at", "-id"]
     sortable_by = ["created_at"]
@@ -274,7 +274,7 @@ class PathComparisonAdmin(RestrictedAdmin):
     change_form_outer_before_template = "admin/channels_app/comparison.html"
 
     @display(description=_("message"))
-    def asked(self, comparison: PathComparison) -> str:
+    def question(self, comparison: PathComparison) -> str:
         return comparison.message[:_ASKED_CHARS] or "—"
 
     @display(description=_("found only by the database"))

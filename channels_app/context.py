@@ -128,8 +128,8 @@ def held_by_client(
 ) -> ClientHistory:
     """What a client that keeps the conversation itself has: those of the stored messages it tells word for word."""
     texts = [(message.role, message.content.strip()) for message in messages]
-    held = {*texts, *((role, mask(content)) for role, content in texts)}
-    stored_events = [event for event in events if session and (event.kind, event.content.strip()) in held]
+    client_texts = {*texts, *((role, mask(content)) for role, content in texts)}
+    stored_events = [event for event in events if session and (event.kind, event.content.strip()) in client_texts]
     return ClientHistory(
         paths=frozenset(_path(session, event) for event in stored_events if session),
         since=min((event.at for event in stored_events), default=now),
@@ -149,16 +149,16 @@ def without_repeats(
 
     `covered` are the paths of the messages on which the memories and events of the context rest.
     """
-    kept = {message.event.pk for message in sure}
+    sure_ids = {message.event.pk for message in sure}
     begin = 0
     for n, message in enumerate(longest):
-        if not message.is_summary and message.event.pk not in kept and _path(session, message.event) in covered:
+        if not message.is_summary and message.event.pk not in sure_ids and _path(session, message.event) in covered:
             begin = n + 1
     if begin:  # at what a user says, or where it is sure to begin
         starts = (
             n
             for n in range(begin, len(longest))
-            if longest[n].event.kind == EventKind.USER or longest[n].event.pk in kept
+            if longest[n].event.kind == EventKind.USER or longest[n].event.pk in sure_ids
         )
         begin = next(starts, len(longest))
     return [*(message for message in longest[:begin] if message.is_summary), *longest[begin:]]
@@ -271,13 +271,13 @@ def _filled(context: Context, caller: Caller, recent: tuple[RecentMessage, ...] 
     conversation = Conversation(
         context.session, query.token_budget, context.max_tokens, page.left - share, held=context.client_history, now=now
     )
-    asked = replace(
+    page_query = replace(
         query,
         token_budget=page.room("memories", share) + tokens_of(quoting.notice_in(language)),  # recall counts its own
         client_history=conversation.client_history,
         recent=conversation.recent if recent is None else recent,
     )
-    context.recall = recall(asked, now=now, zone=zone)
+    context.recall = recall(page_query, now=now, zone=zone)
     _add_directives(context, page, language)
     _add_memories(context, page, share, zone)
     _add_notes(context, page, policies, now=now, zone=zone)

@@ -114,12 +114,12 @@ class Conversation:
 
     messages: Sequence[Message]
     people: People = People()
-    known: Sequence[str] = field(default=())  # projects and other names
+    other_names: Sequence[str] = field(default=())  # projects and other names
 
     @cached_property
     def text(self) -> str:
         names = [message.speaker for message in self.messages] + [*self.people.speaker, *self.people.others]
-        return "\n".join([*(message.content for message in self.messages), *names, *self.known])
+        return "\n".join([*(message.content for message in self.messages), *names, *self.other_names])
 
     @cached_property
     def amounts(self) -> set[str]:

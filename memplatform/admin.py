@@ -15,7 +15,7 @@ from unfold.decorators import display
 from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationForm
 
 from memories.admin.access import RestrictedAdmin
-from memories.admin.actions import Action, Asked, Question, to_row
+from memories.admin.actions import Action, ActionCall, Question, to_row
 from memories.audit.models import AuditEvent
 from memories.staff.models import Factor
 from memories.staff.rights import VIEW
@@ -27,18 +27,18 @@ from memplatform.transfer import person as people
 __all__ = ["erasures", "pages", "people"]
 
 
-def _remove_factor(asked: Asked) -> str:
+def _remove_factor(call: ActionCall) -> str:
     """For whoever lost phone and recovery codes; they log in with the password and set it up anew."""
     with transaction.atomic():
-        Factor.objects.filter(user=asked.row).delete()
-        asked.admin.log_as(asked.request, AuditEvent.FACTOR_OFF, asked.row, gettext("Second factor removed"))
-    return gettext("%(name)s logs in with the password alone now.") % {"name": asked.row}
+        Factor.objects.filter(user=call.row).delete()
+        call.admin.log_as(call.request, AuditEvent.FACTOR_OFF, call.row, gettext("Second factor removed"))
+    return gettext("%(name)s logs in with the password alone now.") % {"name": call.row}
 
 
 REMOVE_FACTOR = Action(
     name="remove_factor", path="remove-factor", label=_("Remove second factor"), icon="lock_reset", right="change",
-    question=lambda asked: Question(
-        title=gettext("Remove the second factor of %(name)s") % {"name": asked.row},
+    question=lambda call: Question(
+        title=gettext("Remove the second factor of %(name)s") % {"name": call.row},
         text=gettext(
             "For somebody who lost phone and recovery codes. Until they set up another, the password opens."
         ),
@@ -103,28 +103,28 @@ class SuccessPage(TaskPage):
     """Tasks that went well."""
 
 
-def _tasks(asked: Asked) -> list[Failure]:
-    return [asked.row] if asked.ticked is None else list(asked.ticked)
+def _tasks(call: ActionCall) -> list[Failure]:
+    return [call.row] if call.ticked is None else list(call.ticked)
 
 
-def _run_again(asked: Asked) -> str:
-    count = len(asked.rows)
-    queue.run_again(asked.rows)
+def _run_again(call: ActionCall) -> str:
+    count = len(call.rows)
+    queue.run_again(call.rows)
     return ngettext("%(n)d task is queued again.", "%(n)d tasks are queued again.", count) % {"n": count}
 
 
-def _dismiss(asked: Asked) -> str:
+def _dismiss(call: ActionCall) -> str:
     """Off the list without running them; the log of the worker keeps their errors."""
-    count = len(asked.rows)
-    Failure.objects.filter(pk__in=[task.pk for task in asked.rows]).delete()
+    count = len(call.rows)
+    Failure.objects.filter(pk__in=[task.pk for task in call.rows]).delete()
     return ngettext("%(n)d task is dismissed.", "%(n)d tasks are dismissed.", count) % {"n": count}
 
 
 RUN_AGAIN = Action(
     name="run_one_again", path="run-again", label=_("Run again"), icon="replay", right="view",
     listed=_("Run the chosen tasks again …"), listed_name="run_again", rows=_tasks,
-    question=lambda asked: Question(
-        title=ngettext("Run %(n)d task again", "Run %(n)d tasks again", len(asked.rows)) % {"n": len(asked.rows)},
+    question=lambda call: Question(
+        title=ngettext("Run %(n)d task again", "Run %(n)d tasks again", len(call.rows)) % {"n": len(call.rows)},
         text=gettext("Tasks are made to be run more than once: what was done already is not done again."),
     ),
     act=_run_again,
@@ -132,8 +132,8 @@ RUN_AGAIN = Action(
 DISMISS = Action(
     name="dismiss_one", path="dismiss", label=_("Dismiss"), icon="delete", right="view",
     listed=_("Dismiss the chosen tasks …"), listed_name="dismiss", rows=_tasks,
-    question=lambda asked: Question(
-        title=ngettext("Dismiss %(n)d task", "Dismiss %(n)d tasks", len(asked.rows)) % {"n": len(asked.rows)},
+    question=lambda call: Question(
+        title=ngettext("Dismiss %(n)d task", "Dismiss %(n)d tasks", len(call.rows)) % {"n": len(call.rows)},
         text=gettext("They leave this list and are not run again. The worker's log keeps their errors."),
     ),
     act=_dismiss,
@@ -153,9 +153,9 @@ class FailurePage(TaskPage):
         return lines[-1][:120] if lines else "—"
 
 
-def _switch_question(asked: Asked) -> Question:
-    rows, name = [asked.admin.purpose(asked.row)], {"name": asked.row.name}
-    if asked.row.repeats != 0:
+def _switch_question(call: ActionCall) -> Question:
+    rows, name = [call.admin.purpose(call.row)], {"name": call.row.name}
+    if call.row.repeats != 0:
         return Question(
             title=gettext("Switch off %(name)s") % name,
             text=gettext("It does not run any more until somebody switches it on again."),
@@ -167,12 +167,12 @@ def _switch_question(asked: Asked) -> Question:
     return Question(title=gettext("Switch on %(name)s") % name, text=text, button=gettext("Switch on"), rows=rows)
 
 
-def _switch(asked: Asked) -> str:
+def _switch(call: ActionCall) -> str:
     """A schedule repeated no more times is passed over; its row stays, and is not repaired while it is off."""
-    was_on = asked.row.repeats != 0
-    Schedule.objects.filter(pk=asked.row.pk).update(repeats=0 if was_on else -1)
+    was_on = call.row.repeats != 0
+    Schedule.objects.filter(pk=call.row.pk).update(repeats=0 if was_on else -1)
     text = gettext("Switched off.") if was_on else gettext("Switched on.")
-    asked.admin.log_change(asked.request, asked.row, text)
+    call.admin.log_change(call.request, call.row, text)
     return text
 
 

@@ -30,7 +30,7 @@ def require(environment: Mapping[str, str] = os.environ) -> None:
         raise Misconfigured("\n".join(faults))
 
 
-def given(environment: Mapping[str, str] = os.environ) -> dict[str, str]:
+def variables(environment: Mapping[str, str] = os.environ) -> dict[str, str]:
     """The variables without those set to nothing, which leave the default, except where nothing is a choice."""
     may_be_empty = {_PATHS, _EMBEDDERS}
     return {name: value for name, value in environment.items() if value or FORMS.get(name, _PATHS) in may_be_empty}

@@ -126,7 +126,7 @@ class LabForm(forms.Form):
         parts = [data[name] for name in ("platform", "account", "chat", "peer")] if data["platform"] else [data["whom"]]
         return " · ".join(filter(None, parts))
 
-    def asked(self) -> list[tuple[str, str]]:
+    def sent_fields(self) -> list[tuple[str, str]]:
         """What a form beside it sends again: all that was filled in, as it was sent."""
         return [(name, self.data[name]) for name in self.fields if self.data.get(name)]
 
@@ -398,12 +398,12 @@ def page(request: HttpRequest) -> HttpResponse:
 
 def _answers(request: HttpRequest, workspace: Workspace, trace: RecallTrace | None, form: LabForm) -> dict[str, Any]:
     """Both answers, and what moved between them; one where no other number is tried."""
-    now, asked = timezone.now(), form.cleaned_data
+    now, data = timezone.now(), form.cleaned_data
     may_pin, pinned, pin_error = holds(request, Right.CURATE, workspace.pk), None, ""
-    if trace and asked["whom"] == _whom(trace):
-        query = query_of_trace(trace, asked, need=form.need)
+    if trace and data["whom"] == _whom(trace):
+        query = query_of_trace(trace, data, need=form.need)
     else:
-        query = query_of(workspace, actor_of(request), asked, need=form.need, now=now)
+        query = query_of(workspace, actor_of(request), data, need=form.need, now=now)
     answers = [ask(query, workspace, now=now)]
     if may_pin and request.POST.get("do") == "pin":
         try:
@@ -423,7 +423,7 @@ def _answers(request: HttpRequest, workspace: Workspace, trace: RecallTrace | No
         "pin_error": pin_error,
         "answer": answers[0],
         "pinnable": [*answers[0].served, *answers[0].left_out],
-        "asked": form.asked(),
+        "asked": form.sent_fields(),
     }
 
 

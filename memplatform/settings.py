@@ -25,7 +25,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 BASE_DIR = Path(__file__).resolve().parent.parent
 environment.require()
 env = environ.Env()
-env.ENVIRON = environment.given()
+env.ENVIRON = environment.variables()
 
 #: Where the embedded database, credentials and logs live.
 DATA_DIR = Path(env("MEMPLATFORM_DATA", default=str(BASE_DIR / ".data"))).absolute()
@@ -37,8 +37,8 @@ PROCESS = env("MEMPLATFORM_PROCESS", default="")
 
 def _secret_key() -> str:
     """The key from the environment, else one made once and kept in a file only its owner reads."""
-    if given := env("SECRET_KEY", default=""):
-        return str(given)
+    if value := env("SECRET_KEY", default=""):
+        return str(value)
     path = DATA_DIR / "credentials" / "secret-key"
     if not path.exists():
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -82,7 +82,7 @@ def compact(
         is_over = session.open_cycle != (conversation, cycle) or session.is_stale(now=now)
         end = 0 if is_over else up_to
         if not (is_over or up_to) and (is_asked or _is_full(session, max_tokens)):
-            end = _end(session, kept=0 if is_asked else int(max_tokens * conf.SESSION_KEEP_SHARE))
+            end = _end(session, recent_tokens=0 if is_asked else int(max_tokens * conf.SESSION_KEEP_SHARE))
         if not end:
             return False
         segment = _flushed_segment(session, end, model, now)
@@ -105,7 +105,7 @@ def compact(
 
 def queue_compaction(session: Session, *, now: datetime) -> bool:
     """Queue the compaction of a conversation as far as it can be; whether there is anything to replace."""
-    if not _end(session, kept=0):
+    if not _end(session, recent_tokens=0):
         return False
     conversations.queue_compaction_task(session, session.max_tokens(), now=now, is_asked=True)
     return True
@@ -156,7 +156,7 @@ def _is_full(session: Session, max_tokens: int) -> bool:
     return session.tokens >= max_tokens * conf.SESSION_COMPACT_SHARE
 
 
-def _end(session: Session, *, kept: int) -> int:
+def _end(session: Session, *, recent_tokens: int) -> int:
     """The position up to which messages are older; the newest turns stay, the last one whatever its length.
 
     Read from the newest on, without their words, until it is found; 0: those are all there is.
@@ -170,12 +170,12 @@ def _end(session: Session, *, kept: int) -> int:
         before_later = before_later or event.position
         if event.kind in summaries.HEARD:
             if later and summaries.begins(event, later):
-                if stays and later_used > kept:
+                if stays and later_used > recent_tokens:
                     return end
                 stays, end = True, before_later
             later, later_used, before_later = event, used + event.tokens, 0
         used += event.tokens
-    return end if stays and later_used > kept else 0
+    return end if stays and later_used > recent_tokens else 0
 
 
 def _apply(session: Session, plan: CompactionPlan, now: datetime) -> None:

@@ -260,9 +260,9 @@ class ConversationModel:
     ) -> tuple[CheckedSummary, dict[str, int]]:
         """Have candidates and a summary read a second time, in one question: what is left of the summary."""
         sound = [candidate for candidate in checked if candidate.refusal is None]
-        asked = [*(candidate.claim() for candidate in sound), *summary.claims()]
+        claims = [*(candidate.claim() for candidate in sound), *summary.claims()]
         sources = sources_of(transcript.all())
-        result = reading.read(asked, sources, self._run.workspace, now=self._run.now, seconds=self._seconds)
+        result = reading.read(claims, sources, self._run.workspace, now=self._run.now, seconds=self._seconds)
         for n, candidate in enumerate(sound):
             candidate.judge(result.of(n))
         verified = sum(candidate.verification == Verification.VERIFIED for candidate in sound)

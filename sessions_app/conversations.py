@@ -423,7 +423,7 @@ def close(session: Session, why: str, *, now: datetime) -> bool:
         if not claimed:
             session.refresh_from_db()
             return False
-        kept = 0
+        count = 0
         if why != RESET:
             try:
                 with transaction.atomic():
@@ -431,11 +431,11 @@ def close(session: Session, why: str, *, now: datetime) -> bool:
                     turns = summaries.turns_of(newest[::-1])[-summaries.TURNS :]
                     events = [event for turn in turns for event in turn.events]
                     written = summaries.store_summary(session, events, summaries.EXPIRED, now=now, actor=ACTOR)
-                    kept = len(written)
+                    count = len(written)
             except (PlatformError, DatabaseError) as error:
                 log.warning("session_not_kept", session=str(session.uid), conversation=ended, error=str(error))
     session.refresh_from_db()
-    log.info("session_closed", session=str(session.uid), conversation=ended, why=why, kept=kept)
+    log.info("session_closed", session=str(session.uid), conversation=ended, why=why, kept=count)
     return True
 
 

@@ -121,8 +121,8 @@ def append_report(
         conversations.close_if_stale(session, now=now)
         believed = [SessionEvent(kind=row.role, content=row.content, at=now) for row in history or ()]
         again = conversations.come_again(session, [*believed, *messages])
-        kept = None if history is None else [row for n, row in enumerate(history) if not again[n]]
-        history, messages = kept, [row for n, row in enumerate(messages, start=len(believed)) if not again[n]]
+        new_history = None if history is None else [row for n, row in enumerate(history) if not again[n]]
+        history, messages = new_history, [row for n, row in enumerate(messages, start=len(believed)) if not again[n]]
         if history is not None:
             messages = missing_messages(session, history, messages, now=now)
         # Leave messages without the secrets they tell; what is to be kept of these, by the rule of the channel

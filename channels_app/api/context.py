@@ -144,10 +144,10 @@ class ContextAnswer(Answer):
 
 def context_of_files(call: Call, outage: Outage) -> Response:
     """The long-term file and the notes of the last days."""
-    asked, caller = call.body, call.caller
-    place = place_of(caller, asked["address"], has_database=outage.has_database, now=call.now)
-    given = {name: asked[name] for name in ("token_budget", "tools")}
-    page = context_from_files(place, asked["message"], **given, now=call.now)
+    body, caller = call.body, call.caller
+    place = place_of(caller, body["address"], has_database=outage.has_database, now=call.now)
+    parameters = {name: body[name] for name in ("token_budget", "tools")}
+    page = context_from_files(place, body["message"], **parameters, now=call.now)
     resolved = place.resolved
     answer = ContextAnswer.of(
         recall_id=None,
@@ -156,7 +156,7 @@ def context_of_files(call: Call, outage: Outage) -> Response:
             key=resolved.session_key,
             conversation=None,
             tokens=0,
-            max_tokens=asked["max_tokens"] or resolved.rules.max_tokens or conf.SESSION_MAX_TOKENS,
+            max_tokens=body["max_tokens"] or resolved.rules.max_tokens or conf.SESSION_MAX_TOKENS,
             is_first_turn=None,
         ),
         need=NeedAnswer.of(retrieve=False, rule="files"),
@@ -178,10 +178,10 @@ class ContextView(Call):
 
     @Method("context", Permission.READ, ContextAnswer, body=ContextRequest, offline=context_of_files)
     def post(self) -> Response:
-        asked = dict(self.body)
+        body = dict(self.body)
         for name in ("recent", "client_history"):
-            asked[name] = None if asked[name] is None else read_recent(asked[name])
-        context = context_for(self.caller, **asked, now=self.now)
+            body[name] = None if body[name] is None else read_recent(body[name])
+        context = context_for(self.caller, **body, now=self.now)
         keep_channels(self.caller.workspace_id, now=self.now)
         compare(self.caller, context.query, context.recall, context.resolved, now=self.now)
         recall, scopes = context.recall, context.query.scopes

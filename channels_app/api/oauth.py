@@ -57,7 +57,7 @@ def protected_resource(request: HttpRequest) -> HttpResponse:
 def authorization_server(request: HttpRequest) -> HttpResponse:
     """What lets in says of itself where it is called, and what it knows (RFC 8414)."""
     issuer = settings.OAUTH_ISSUER
-    known = {
+    metadata = {
         "issuer": issuer,
         "authorization_endpoint": issuer + reverse("oauth_authorize"),
         "token_endpoint": issuer + reverse("oauth_token"),
@@ -73,7 +73,7 @@ def authorization_server(request: HttpRequest) -> HttpResponse:
         "authorization_response_iss_parameter_supported": True,
         "ui_locales_supported": ["en", "zh-Hans"],
     }
-    return JsonResponse(known)
+    return JsonResponse(metadata)
 
 
 @where_on("POST")

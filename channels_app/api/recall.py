@@ -197,20 +197,20 @@ class RecallAnswer(Answer):
 
 def recall_of_files(call: Call, outage: Outage) -> Response:
     """A search by words in the files."""
-    asked, caller = call.body, call.caller
-    if asked["as_of"] is not None:
+    body, caller = call.body, call.caller
+    if body["as_of"] is not None:
         raise InvalidMoment(gettext("Files answer at the moment, and tell nothing of the past."))
-    if "scope" in asked:
-        folders = folders_of_scope(caller, asked["scope"])
+    if "scope" in body:
+        folders = folders_of_scope(caller, body["scope"])
     else:
-        folders = place_of(caller, asked["address"], has_database=outage.has_database, now=call.now).folders
+        folders = place_of(caller, body["address"], has_database=outage.has_database, now=call.now).folders
     from_files = recall_from_files(
-        [] if asked["filters"] else folders,  # a line has no slots to go by
-        asked["message"],
-        limit=asked["limit"] or conf.MAX_RECALLS,
+        [] if body["filters"] else folders,  # a line has no slots to go by
+        body["message"],
+        limit=body["limit"] or conf.MAX_RECALLS,
         zone=caller.zone,
         language=caller.language,
-        **{name: asked[name] for name in ("need", "token_budget", "types", "since", "until")},
+        **{name: body[name] for name in ("need", "token_budget", "types", "since", "until")},
     )
     answer = RecallAnswer.of(
         recall_id=None,
@@ -224,7 +224,7 @@ def recall_of_files(call: Call, outage: Outage) -> Response:
         tokens=from_files.tokens,
         degraded=outage.degraded,
         cached=False,
-        **({"left_out": []} if asked["explain"] else {}),
+        **({"left_out": []} if body["explain"] else {}),
     )
     return Response(answer)
 
@@ -234,18 +234,18 @@ class RecallView(Call):
 
     @Method("recall", Permission.READ, RecallAnswer, body=RecallRequest, offline=recall_of_files)
     def post(self) -> Response:
-        asked = self.body
-        if asked["mode"] in (Mode.HYBRID, Mode.VECTOR):
-            vector.begin_embedding(asked["message"])
-        resolved = addresses.resolve_address(self.caller, asked["address"]) if "address" in asked else None
+        body = self.body
+        if body["mode"] in (Mode.HYBRID, Mode.VECTOR):
+            vector.begin_embedding(body["message"])
+        resolved = addresses.resolve_address(self.caller, body["address"]) if "address" in body else None
         if resolved:
             addresses.check_database_answers(resolved)
-        options = {name: asked[name] for name in OPTIONS} | {"filters": asked["filters"] or {}}
-        options |= {"recent": read_recent(asked["recent"]), "limit": asked["limit"]}
+        options = {name: body[name] for name in OPTIONS} | {"filters": body["filters"] or {}}
+        options |= {"recent": read_recent(body["recent"]), "limit": body["limit"]}
         if resolved:
             query = addresses.recall_query(self.caller, resolved, now=self.now, **options)
         else:
-            query = addresses.scope_query(self.caller, asked["scope"], now=self.now, **options)
+            query = addresses.scope_query(self.caller, body["scope"], now=self.now, **options)
         result = recall(query, now=self.now, zone=self.caller.zone)
         keep_channels(self.caller.workspace_id, now=self.now)
         if resolved and query.as_of is None:

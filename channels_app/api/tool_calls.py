@@ -57,7 +57,7 @@ def arguments_of_model(name: str) -> type[fields.StrictSerializer]:
     return _serializer(tool, fields.StrictSerializer, own, "Arguments")
 
 
-def given(body: dict[str, Any], tool: Tool) -> dict[str, Any]:
+def arguments_of(body: dict[str, Any], tool: Tool) -> dict[str, Any]:
     """The arguments that were said; what is null is as good as not said."""
     return {
         parameter.name: body[parameter.name] for parameter in tool.parameters if body.get(parameter.name) is not None
@@ -139,14 +139,14 @@ def _carried_out(place: Place, call: ModelCall, now: datetime) -> CallAnswer:
             for detail in details
         ]
     ):
-        return CallAnswer(call, _told(calls.NOT_DONE, call, language, errors), errors=errors)
+        return CallAnswer(call, _problem_text(calls.NOT_DONE, call, language, errors), errors=errors)
     try:
-        done = tool.run(place, given(read.validated_data, tool), now)
+        done = tool.run(place, arguments_of(read.validated_data, tool), now)
     except (InvalidAddress, ScopeNotFound):
         raise  # the bot's to put right
     except PlatformError as problem:
         errors = [_error(problem.code, str(problem), problem.field)]
-        return CallAnswer(call, _told(calls.REFUSED, call, language, errors), errors=errors)
+        return CallAnswer(call, _problem_text(calls.REFUSED, call, language, errors), errors=errors)
     return CallAnswer(call, tool.shown(done), ANSWERS[tool.name](done))
 
 
@@ -160,7 +160,7 @@ def _unstorable(arguments: Mapping[str, Any]) -> list[dict[str, Any]]:
     return []
 
 
-def _told(words: dict[str, str], call: ModelCall, language: str, errors: Sequence[Mapping[str, Any]]) -> str:
+def _problem_text(words: dict[str, str], call: ModelCall, language: str, errors: Sequence[Mapping[str, Any]]) -> str:
     problems = " ".join(f"{error['attr']}: {error['detail']}" if error["attr"] else error["detail"] for error in errors)
     return calls.problem_text(words, language, call.name, problems=problems)
 

@@ -24,7 +24,7 @@ from channels_app.api.tool_answers import (
     ToolsAnswer,
     UpdatedMemoryAnswer,
 )
-from channels_app.api.tool_calls import CallAnswer, body_of, carry_out, given, place_of
+from channels_app.api.tool_calls import CallAnswer, arguments_of, body_of, carry_out, place_of
 from channels_app.doors.tools import calls
 from channels_app.doors.tools.registry import (
     MEMORY_APPEND,
@@ -145,9 +145,9 @@ class ToolCallRequest(PlaceRequest):
 
 def call_tools(call: "ToolCallView", outage: Outage | None = None) -> Response:
     """Each call is carried out once, also where the database goes away between two of them."""
-    asked = call.body["calls"] if "calls" in call.body else [call.body["call"]]
-    carry_out(place_of(call, outage), asked, call.now, call.done)
-    messages = calls.to_append(asked, [done.message for done in call.done])
+    model_calls = call.body["calls"] if "calls" in call.body else [call.body["call"]]
+    carry_out(place_of(call, outage), model_calls, call.now, call.done)
+    messages = calls.to_append(model_calls, [done.message for done in call.done])
     tool_answers = [
         ToolCallAnswer.of(done, id=done.call.id, name=done.call.name, is_error=bool(done.errors)) for done in call.done
     ]
@@ -179,7 +179,7 @@ class ToolView(Call):
 def call_tool(call: ToolView, outage: Outage | None = None) -> Response:
     """A tool by the arguments in the body."""
     if call.done is None:
-        call.done = call.tool.run(place_of(call, outage), given(call.body, call.tool), call.now)
+        call.done = call.tool.run(place_of(call, outage), arguments_of(call.body, call.tool), call.now)
     return Response(ANSWERS[call.tool.name](call.done), status=call.status)
 
 

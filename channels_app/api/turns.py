@@ -138,9 +138,11 @@ def read_turn(body: dict[str, Any], now: datetime) -> tuple[Turn, list[UUID] | N
 def keep_turn_in_files(call: Call, outage: Outage) -> Response:
     """The turn is in the journal when this returns."""
     turn, _used = read_turn(call.body, call.now)
-    kept = keep_turn(call.caller, turn, outage, dict(call.request.data), now=call.now)
-    session = TurnSession.of(id=kept.session_id, key=kept.session_key, conversation=None, tokens=None)
-    answer = TurnAnswer.of(session=session, entries=[], directives=[], reply=kept.reply, degraded=kept.degraded)
+    kept_turn = keep_turn(call.caller, turn, outage, dict(call.request.data), now=call.now)
+    session = TurnSession.of(id=kept_turn.session_id, key=kept_turn.session_key, conversation=None, tokens=None)
+    answer = TurnAnswer.of(
+        session=session, entries=[], directives=[], reply=kept_turn.reply, degraded=kept_turn.degraded
+    )
     if outage.only_if_pending:
         replay_soon()
     return Response(answer, status=201)

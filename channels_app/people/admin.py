@@ -22,7 +22,7 @@ from channels_app.people import linking, seen
 from channels_app.people.forms import ConsentForm, LinkForm, NoteForm
 from channels_app.people.peers import Peer
 from memories.admin.access import RestrictedAdmin, actor_of, visible_workspaces, workspace_choice
-from memories.admin.actions import Action, Asked, Outcome, Question, run
+from memories.admin.actions import Action, ActionCall, Outcome, Question, run
 from memories.admin.forms import ReasonForm
 from memories.admin.history import RecordedHistory
 from memories.admin.pages import own_page
@@ -45,27 +45,27 @@ def page_url(workspace_id: int, peer: Peer) -> str:
     return f"{reverse(PAGE)}?{urlencode([('of', workspace_id), ('person', str(peer))])}"
 
 
-def _back(asked: Asked) -> str:
-    return page_url(asked.arguments["workspace"].pk, asked.arguments["peers"][0])
+def _back(call: ActionCall) -> str:
+    return page_url(call.arguments["workspace"].pk, call.arguments["peers"][0])
 
 
-def _carry_over(asked: Asked, identities: Sequence[Identity], entries: int) -> None:
+def _carry_over(call: ActionCall, identities: Sequence[Identity], entries: int) -> None:
     """At once where it is little; else by the worker."""
     if entries > AT_ONCE:
         async_task("channels_app.tasks.unite_people", group="mem:asked", ack_failure=True)
         return
     for identity in identities:
-        linking.unite(identity, now=timezone.now(), actor=asked.actor, reason=asked.data["reason"])
+        linking.unite(identity, now=timezone.now(), actor=call.actor, reason=call.data["reason"])
 
 
-def _link(asked: Asked) -> Outcome:
-    preview, answer = asked.rows, asked.data
+def _link(call: ActionCall) -> Outcome:
+    preview, answer = call.rows, call.data
     chosen = set(answer.get("channels", ()))
     changed = [offer.channel for offer in preview.apart if str(offer.channel.pk) in chosen]
-    workspace, peers = asked.arguments["workspace"], asked.arguments["peers"]
-    person = linking.link(workspace, peers, name=answer["name"], actor=asked.actor, now=asked.now)
-    linking.keep_one_memory_a_person(changed, actor=asked.actor)
-    _carry_over(asked, list(person.identities.all()), preview.entries)
+    workspace, peers = call.arguments["workspace"], call.arguments["peers"]
+    person = linking.link(workspace, peers, name=answer["name"], actor=call.actor, now=call.now)
+    linking.keep_one_memory_a_person(changed, actor=call.actor)
+    _carry_over(call, list(person.identities.all()), preview.entries)
     noted: dict[str, Any] = {"about": person, "details": {"what": "linked", "text": answer["reason"]}}
     if preview.united or changed:
         return Outcome(text=_("They are linked: from now on they share one memory."), **noted)
@@ -73,37 +73,37 @@ def _link(asked: Asked) -> Outcome:
     return Outcome(warning=text, **noted)
 
 
-def _unlink(asked: Asked) -> Outcome:
-    preview, person = asked.rows, asked.row.person
-    identity = linking.separate(asked.row, actor=asked.actor, now=asked.now)
-    _carry_over(asked, [identity], preview.back + preview.along)
+def _unlink(call: ActionCall) -> Outcome:
+    preview, person = call.rows, call.row.person
+    identity = linking.separate(call.row, actor=call.actor, now=call.now)
+    _carry_over(call, [identity], preview.back + preview.along)
     text = _("It is unlinked, and has a memory of its own again.")
     if preview.stays:
         stays = ngettext("%(n)d memory stays with the person.", "%(n)d memories stay with the person.", preview.stays)
         text += " " + stays % {"n": preview.stays}
-    return Outcome(text=text, about=person, details={"what": "unlinked", "text": asked.data["reason"]})
+    return Outcome(text=text, about=person, details={"what": "unlinked", "text": call.data["reason"]})
 
 
 #: Of the peers an address names: rows are the preview of what it would do.
 LINK = Action(
     name="link", label=gettext_lazy("Link identities"), right="operate", audit=AuditEvent.SETTING, back=_back,
     act=_link,
-    rows=lambda asked: linking.preview_link(asked.arguments["workspace"], asked.arguments["peers"]),
-    form=lambda asked: asked.bound(LinkForm).offer(asked.rows.apart),
-    question=lambda asked: Question(
-        template="admin/memplatform/people/link.html", rows=(), context={"preview": asked.rows}
+    rows=lambda call: linking.preview_link(call.arguments["workspace"], call.arguments["peers"]),
+    form=lambda call: call.bound(LinkForm).offer(call.rows.apart),
+    question=lambda call: Question(
+        template="admin/memplatform/people/link.html", rows=(), context={"preview": call.rows}
     ),
 )  # fmt: skip
 UNLINK = Action(
     name="unlink", label=gettext_lazy("Unlink"), right="operate", audit=AuditEvent.SETTING, back=_back, act=_unlink,
-    refuses=lambda asked: (
-        "" if asked.row and asked.row.person.united_at else _("This identity is not linked.")
+    refuses=lambda call: (
+        "" if call.row and call.row.person.united_at else _("This identity is not linked.")
     ),
-    rows=lambda asked: linking.preview_unlink(asked.row),
-    form=lambda asked: asked.bound(ReasonForm),
-    question=lambda asked: Question(
-        title=_("Unlink %(who)s") % {"who": asked.row}, template="admin/memplatform/people/unlink.html", rows=(),
-        context={"preview": asked.rows},
+    rows=lambda call: linking.preview_unlink(call.row),
+    form=lambda call: call.bound(ReasonForm),
+    question=lambda call: Question(
+        title=_("Unlink %(who)s") % {"who": call.row}, template="admin/memplatform/people/unlink.html", rows=(),
+        context={"preview": call.rows},
     ),
 )  # fmt: skip
 
@@ -141,7 +141,7 @@ class PersonAdmin(RecordedHistory, RestrictedAdmin):
         tab = request.GET.get("by", "") if request.GET.get("by", "") in _TABS else ""
         shown = seen.SeenPage([])
         if chosen and sought:
-            shown = seen.SeenPage(seen.found(chosen.pk, sought))
+            shown = seen.SeenPage(seen.search(chosen.pk, sought))
         elif chosen:
             shown = _TABS[tab](chosen.pk, request.GET.get("after", "")[:60])
         rows = [(person, page_url(chosen.pk, person.peers[0])) for person in shown.people] if chosen else []
@@ -161,7 +161,7 @@ class PersonAdmin(RecordedHistory, RestrictedAdmin):
     @needs(Right.READ)
     def person_page(self, request: HttpRequest) -> HttpResponse:
         """Who somebody is, and what is remembered of them."""
-        workspace, peers = self.asked(request)
+        workspace, peers = self.peers_in_address(request)
         return self._show(request, workspace, peers[0])
 
     def _show(
@@ -188,12 +188,12 @@ class PersonAdmin(RecordedHistory, RestrictedAdmin):
     @needs(Right.OPERATE)
     def link_page(self, request: HttpRequest) -> HttpResponse:
         """With whom to link: found by words, ticked, and shown what it would do before it is done."""
-        workspace, peers = self.asked(request, Right.OPERATE)
+        workspace, peers = self.peers_in_address(request, Right.OPERATE)
         if len(peers) > 1:
-            return run(Asked(LINK, self, request, arguments={"workspace": workspace, "peers": peers}))
+            return run(ActionCall(LINK, self, request, arguments={"workspace": workspace, "peers": peers}))
         sought = request.GET.get("q", "").replace("\0", "").strip()[:200]
         mine = seen.one_of(workspace.pk, peers[0])
-        others = [other for other in seen.found(workspace.pk, sought) if peers[0] not in other.peers] if sought else []
+        others = [other for other in seen.search(workspace.pk, sought) if peers[0] not in other.peers] if sought else []
         context = {"workspace": workspace, "peers": peers, "sought": sought, "one": mine, "others": others}
         back = page_url(workspace.pk, peers[0])
         return self._page(request, "choose", _("Link identities"), context | {"back": back})
@@ -201,14 +201,14 @@ class PersonAdmin(RecordedHistory, RestrictedAdmin):
     @needs(Right.OPERATE)
     def unlink_page(self, request: HttpRequest) -> HttpResponse:
         """What would go back and what would stay, before it is done."""
-        workspace, peers = self.asked(request, Right.OPERATE)
+        workspace, peers = self.peers_in_address(request, Right.OPERATE)
         identity = linking.identity_of(workspace.pk, peers[0])
-        return run(Asked(UNLINK, self, request, row=identity, arguments={"workspace": workspace, "peers": peers}))
+        return run(ActionCall(UNLINK, self, request, row=identity, arguments={"workspace": workspace, "peers": peers}))
 
     @needs(Right.OPERATE)
     def write_note(self, request: HttpRequest) -> HttpResponse:
         """What the person is called here, and what operators should know."""
-        workspace, peers = self.asked(request, Right.OPERATE)
+        workspace, peers = self.peers_in_address(request, Right.OPERATE)
         form = NoteForm(request.POST)
         if form.is_valid():
             with transaction.atomic(), acting(actor_of(request)):
@@ -221,7 +221,7 @@ class PersonAdmin(RecordedHistory, RestrictedAdmin):
     @needs(Right.OPERATE)
     def add_consent(self, request: HttpRequest) -> HttpResponse:
         """What they agreed to, or no longer do; the rows before it stay."""
-        workspace, peers = self.asked(request, Right.OPERATE)
+        workspace, peers = self.peers_in_address(request, Right.OPERATE)
         form = ConsentForm(request.POST)
         if not form.is_valid():
             return self._show(request, workspace, peers[0], form)
@@ -233,10 +233,12 @@ class PersonAdmin(RecordedHistory, RestrictedAdmin):
         messages.success(request, _("It is noted."))
         return HttpResponseRedirect(page_url(workspace.pk, peers[0]) + "#consents")
 
-    def asked(self, request: HttpRequest, right: Right = Right.READ) -> tuple[Workspace, list[Peer]]:
+    def peers_in_address(self, request: HttpRequest, right: Right = Right.READ) -> tuple[Workspace, list[Peer]]:
         """The workspace and the peers an address names. 404 where there is none such for this person."""
-        asked = request.GET.get("of", "")
-        workspace = next((visible for visible in visible_workspaces(request, right) if str(visible.pk) == asked), None)
+        workspace_id = request.GET.get("of", "")
+        workspace = next(
+            (visible for visible in visible_workspaces(request, right) if str(visible.pk) == workspace_id), None
+        )
         try:
             peers = [Peer.parse(name[:260]) for name in request.GET.getlist("person")[: linking.PEERS_MOST + 1]]
         except PlatformError:

@@ -49,8 +49,8 @@ class Seen:
     @property
     def title(self) -> str:
         """The name somebody gave them, else what they are called, else their id."""
-        given = self.person.name if self.person else ""
-        return given or next(iter(self.names), "") or str(self.peers[0])
+        name = self.person.name if self.person else ""
+        return name or next(iter(self.names), "") or str(self.peers[0])
 
 
 @dataclass(frozen=True)
@@ -105,7 +105,7 @@ def met_last(workspace_id: int, after: str = "") -> SeenPage:
     return SeenPage(_counted(shown), last)
 
 
-def found(workspace_id: int, words: str) -> list[Seen]:
+def search(workspace_id: int, words: str) -> list[Seen]:
     """People by a part of their id, of what they are called, or of the name they were given."""
     scopes = (
         Scope.objects.in_workspace(workspace_id)
@@ -135,8 +135,8 @@ def grouped(workspace_id: int, keys: Iterable[str], peers: Iterable[Peer] = ()) 
     A key that is nobody's, or too long to tell whose, is left out.
     """
     owners = {key: owner for key in keys if (owner := owner_of_key(key))}
-    asked = {Peer(platform, peer) for platform, peer in owners.values() if platform} | set(peers)
-    people = {identity.person_id: identity.person for identity in identities_of(workspace_id, asked)}
+    wanted_peers = {Peer(platform, peer) for platform, peer in owners.values() if platform} | set(peers)
+    people = {identity.person_id: identity.person for identity in identities_of(workspace_id, wanted_peers)}
     linked = [peer for platform, peer in owners.values() if not platform]
     people |= {
         person.pk: person
@@ -149,7 +149,7 @@ def grouped(workspace_id: int, keys: Iterable[str], peers: Iterable[Peer] = ()) 
         by_person[identity.person_id].append(Peer(identity.platform, identity.peer))
     everybody = [Seen(by_person[pk], person) for pk, person in people.items() if by_person[pk]]
     of_peer = {peer: seen for seen in everybody for peer in seen.peers}
-    of_peer |= {peer: Seen([peer]) for peer in asked if peer not in of_peer}
+    of_peer |= {peer: Seen([peer]) for peer in wanted_peers if peer not in of_peer}
     by_key = _fill_scopes(workspace_id, list(dict.fromkeys(of_peer.values())))
     return {key: by_key[key] for key in owners if key in by_key} | {str(peer): of_peer[peer] for peer in peers}
 
@@ -242,8 +242,8 @@ def portrait_of(workspace_id: int, seen: Seen) -> Portrait:
     consents = list(Consent.objects.filter(person=person).order_by("-at", "-pk")) if person else []
     # The latest recalls that looked in these scopes, among the last of the workspace; the newest first
     newest = RecallTrace.objects.filter(workspace_id=workspace_id).order_by("-created_at", "-id")
-    asked = newest.values_list("pk", "scopes")[:LOOKED_THROUGH]
-    recalls = [pk for pk, looked_in in asked if not set(ids).isdisjoint(looked_in)]
+    recent_traces = newest.values_list("pk", "scopes")[:LOOKED_THROUGH]
+    recalls = [pk for pk, looked_in in recent_traces if not set(ids).isdisjoint(looked_in)]
     days = DailyEvent.objects.filter(workspace_id=workspace_id, scope__in=ids, expired_at=None)
     # The memories that are in use, or still hold something; the fullest first
     unused = {identity.unused_key for identity in identities} - {identity.used_key for identity in identities}

@@ -43,10 +43,10 @@ def workspace_choice(request: HttpRequest, right: Right = Right.READ) -> tuple[l
     The parameter is taken out of the request: lists take what they do not know for a lookup.
     """
     lookups = request.GET.copy()
-    asked = lookups.pop("of", [""])[-1]
+    workspace_id = lookups.pop("of", [""])[-1]
     request.GET = lookups  # type: ignore[assignment]
     mine = list(visible_workspaces(request, right))
-    return mine, next((row for row in mine if str(row.pk) == asked), mine[0] if mine else None)
+    return mine, next((row for row in mine if str(row.pk) == workspace_id), mine[0] if mine else None)
 
 
 def visible_workspaces(request: HttpRequest, right: Right = Right.READ) -> QuerySet[Workspace]:

@@ -78,7 +78,7 @@ Answer = str | Outcome | HttpResponse
 
 
 @dataclass
-class Asked:
+class ActionCall:
     """One request for an action: by whom, of which rows, and what was answered."""
 
     action: Action
@@ -121,28 +121,26 @@ class Asked:
         return confirmation_form(self.request, kind, **initial)
 
 
-def chosen(asked: Asked) -> QuerySet[Any]:
+def chosen(call: ActionCall) -> QuerySet[Any]:
     """The row, or the first of those that were ticked, as a query that can be locked."""
-    rows = asked.admin.model._default_manager
-    if asked.ticked is None:
-        return rows.filter(pk=asked.row.pk)
-    first = list(asked.ticked.order_by("pk").values_list("pk", flat=True)[:CHOSEN_MOST])
+    rows = call.admin.model._default_manager
+    if call.ticked is None:
+        return rows.filter(pk=call.row.pk)
+    first = list(call.ticked.order_by("pk").values_list("pk", flat=True)[:CHOSEN_MOST])
     return rows.filter(pk__in=first).order_by("pk")
 
 
-def to_list(asked: Asked) -> str:
+def to_list(call: ActionCall) -> str:
     """The list, as it was narrowed."""
-    return return_url(
-        asked.request, reverse(f"admin:{asked.admin.model._meta.label_lower.replace('.', '_')}_changelist")
-    )
+    return return_url(call.request, reverse(f"admin:{call.admin.model._meta.label_lower.replace('.', '_')}_changelist"))
 
 
-def to_row(asked: Asked) -> str:
+def to_row(call: ActionCall) -> str:
     """The page of the row; where rows were ticked, the list."""
-    if asked.row is None:
-        return to_list(asked)
-    label = asked.row._meta.label_lower.replace(".", "_")
-    return with_return_url(asked.request, reverse(f"admin:{label}_change", args=[asked.row.pk]))
+    if call.row is None:
+        return to_list(call)
+    label = call.row._meta.label_lower.replace(".", "_")
+    return with_return_url(call.request, reverse(f"admin:{label}_change", args=[call.row.pk]))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -152,77 +150,77 @@ class Action:
     name: str  # of the method; the address is named after it
     label: Any  # of the button
     right: str  # a right, or Django's word for one: `admits` of the admin reads it
-    act: Callable[[Asked], Answer]  # a text is said on the next page; an HttpResponse is shown
-    question: Question | Callable[[Asked], Question] | None = None  # None: done at once
+    act: Callable[[ActionCall], Answer]  # a text is said on the next page; an HttpResponse is shown
+    question: Question | Callable[[ActionCall], Question] | None = None  # None: done at once
     listed: Any = None  # its label in the menu of the list; None: not for ticked rows
     listed_name: str = ""  # else f"{name}_chosen"
     place: Place = Place.BUTTON
     path: str = ""  # where it is not the name; behind the row's address, unless it begins with a slash
     icon: str = ""
     variant: ActionVariant = ActionVariant.DEFAULT
-    form: Callable[[Asked], forms.Form | None] | None = None
+    form: Callable[[ActionCall], forms.Form | None] | None = None
     fits: Callable[[Any], bool] | None = None  # whether the button is shown on this row as it stands
-    refuses: Callable[[Asked], Answer] | None = None  # what these rows together are refused with
-    rows: Callable[[Asked], Any] = chosen
-    back: Callable[[Asked], str] = to_list
+    refuses: Callable[[ActionCall], Answer] | None = None  # what these rows together are refused with
+    rows: Callable[[ActionCall], Any] = chosen
+    back: Callable[[ActionCall], str] = to_list
     audit: AuditEvent | None = None  # None: its rows have a history, a batch, or a note the verb writes
 
-    def asks(self, asked: Asked) -> Question:
+    def asks(self, call: ActionCall) -> Question:
         if self.question is None:
             raise AssertionError(f"{self.name} asks nothing")
-        return self.question if isinstance(self.question, Question) else self.question(asked)
+        return self.question if isinstance(self.question, Question) else self.question(call)
 
 
-def run(asked: Asked) -> HttpResponse:
+def run(call: ActionCall) -> HttpResponse:
     """Refuse, ask, or do it and say what became of it; each verb has its own transaction."""
-    action = asked.action
+    action = call.action
     try:
-        if action.refuses and (refused := action.refuses(asked)):
+        if action.refuses and (refused := action.refuses(call)):
             if isinstance(refused, HttpResponse):
                 return refused
-            return _finished(asked, Outcome(errors=[refused]) if isinstance(refused, str) else refused)
+            return _finished(call, Outcome(errors=[refused]) if isinstance(refused, str) else refused)
         if action.question:
-            asked.form = action.form(asked) if action.form else None
-            if not asked.is_confirmed or (asked.form is not None and not asked.form.is_valid()):
-                return question_page(asked, action.asks(asked))
-        answer = action.act(asked)
+            call.form = action.form(call) if action.form else None
+            if not call.is_confirmed or (call.form is not None and not call.form.is_valid()):
+                return question_page(call, action.asks(call))
+        answer = action.act(call)
         if isinstance(answer, HttpResponse):
             return answer
         outcome = Outcome(text=answer) if isinstance(answer, str) else answer
         if action.audit:
-            about = outcome.about or asked.row
+            about = outcome.about or call.row
             if outcome.noted:
-                asked.admin.log_as(asked.request, action.audit, about, outcome.noted)
+                call.admin.log_as(call.request, action.audit, about, outcome.noted)
             else:
-                note(asked.request, action.audit, about, details=outcome.details)
-        return _finished(asked, outcome.later() if outcome.later else outcome)
+                note(call.request, action.audit, about, details=outcome.details)
+        return _finished(call, outcome.later() if outcome.later else outcome)
     except PlatformError as refusal:
-        return _finished(asked, Outcome(errors=[str(refusal)]))
+        return _finished(call, Outcome(errors=[str(refusal)]))
 
 
-def question_page(asked: Asked, question: Question) -> HttpResponse:
+def question_page(call: ActionCall, question: Question) -> HttpResponse:
     """The page that asks: the first of the rows it is about, and the form beside the question."""
-    rows = list(asked.rows if question.rows is None else question.rows)
+    rows = list(call.rows if question.rows is None else question.rows)
     context = {
-        "title": question.title or asked.action.label,
+        "title": question.title or call.action.label,
         "text": question.text,
-        "button": question.button or asked.action.label,
-        "back": asked.back,
+        "button": question.button or call.action.label,
+        "back": call.back,
         "rows": rows[:ROWS_SHOWN],
         "counts": question.counts,
         "more": max((len(rows) if question.count is None else question.count) - ROWS_SHOWN, 0),
         "is_grave": question.is_grave,
-        "hidden": [*selection_fields(asked.request), *question.hidden],
-        "form": asked.form,
+        "hidden": [*selection_fields(call.request), *question.hidden],
+        "form": call.form,
         **question.context,
     }
-    return own_page(asked.request, question.template, context, asked.admin)
+    return own_page(call.request, question.template, context, call.admin)
 
 
-def _finished(asked: Asked, outcome: Outcome) -> HttpResponse:
+def _finished(call: ActionCall, outcome: Outcome) -> HttpResponse:
     """On to the next page, which says what became of it."""
-    say(asked.request, outcome)
-    return HttpResponseRedirect(outcome.address or asked.back)
+    say(call.request, outcome)
+    return HttpResponseRedirect(outcome.address or call.back)
 
 
 def say(request: HttpRequest, outcome: Outcome) -> None:
@@ -299,7 +297,7 @@ def _view(action: Action) -> Callable[..., HttpResponse]:
 
     def view(self: Any, request: HttpRequest, object_id: str | None = None, **arguments: Any) -> HttpResponse:
         row = None if object_id is None else self.reach(request, object_id, action.right)
-        return run(Asked(action, self, request, row=row, arguments=arguments))
+        return run(ActionCall(action, self, request, row=row, arguments=arguments))
 
     view.__name__ = action.name
     return _marked(view, action, short_description=action.label, needs=action.right)
@@ -309,7 +307,7 @@ def _of_ticked(action: Action, name: str) -> Callable[..., HttpResponse]:
     """The method behind the entry of an action in the menu of the list."""
 
     def of_ticked(self: Any, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse:
-        return run(Asked(action, self, request, ticked=queryset))
+        return run(ActionCall(action, self, request, ticked=queryset))
 
     of_ticked.__name__ = name
     return _marked(of_ticked, action, short_description=action.listed)

@@ -22,7 +22,7 @@ from unfold.widgets import (
 )
 
 from memories.admin.access import Colors, RestrictedAdmin, RestrictedInline
-from memories.admin.actions import Action, Asked, Question, to_row
+from memories.admin.actions import Action, ActionCall, Question, to_row
 from memories.admin.forms import LineField, SelectField, TextField
 from memories.admin.pages import own_page, quarantine_url
 from memories.audit.models import AuditEvent
@@ -118,51 +118,51 @@ def _state(key: BotKey) -> Any:
     return _("expired") if key.expires_at and key.expires_at <= timezone.now() else _("usable")
 
 
-def _key_form(asked: Asked) -> KeyForm:
-    data = asked.request.POST if asked.is_confirmed else None
-    return KeyForm(data, grantable=grantable_permissions(asked.request, asked.row))
+def _key_form(call: ActionCall) -> KeyForm:
+    data = call.request.POST if call.is_confirmed else None
+    return KeyForm(data, grantable=grantable_permissions(call.request, call.row))
 
 
-def _issue_key(asked: Asked) -> HttpResponse:
+def _issue_key(call: ActionCall) -> HttpResponse:
     """The token is in the answer to the POST and nowhere else, not even in the browser's history."""
-    key, token = asked.form.issue(asked.row)
+    key, token = call.form.issue(call.row)
     text = gettext("Issued the key %(key)s.") % {"key": key}
-    asked.admin.log_as(asked.request, AuditEvent.KEY_ISSUED, asked.row, text)
-    title = gettext("The new key of %(bot)s") % {"bot": asked.row}
-    context = {"title": title, "key": key, "token": token, "back": asked.back}
-    return own_page(asked.request, "admin/memories/key.html", context, asked.admin)
+    call.admin.log_as(call.request, AuditEvent.KEY_ISSUED, call.row, text)
+    title = gettext("The new key of %(bot)s") % {"bot": call.row}
+    context = {"title": title, "key": key, "token": token, "back": call.back}
+    return own_page(call.request, "admin/memories/key.html", context, call.admin)
 
 
-def _switch_question(asked: Asked) -> Question:
-    if asked.row.disabled_at is None:
+def _switch_question(call: ActionCall) -> Question:
+    if call.row.disabled_at is None:
         return Question(
-            title=gettext("Disable %(bot)s") % {"bot": asked.row},
+            title=gettext("Disable %(bot)s") % {"bot": call.row},
             text=gettext("From now on every key of this bot is refused. What it remembered stays."),
             button=gettext("Disable"),
             rows=(),
             is_grave=True,
         )
-    title, text = gettext("Enable %(bot)s") % {"bot": asked.row}, gettext("Its usable keys are accepted again.")
+    title, text = gettext("Enable %(bot)s") % {"bot": call.row}, gettext("Its usable keys are accepted again.")
     return Question(title=title, text=text, button=gettext("Enable"), rows=())
 
 
-def _switch(asked: Asked) -> str:
+def _switch(call: ActionCall) -> str:
     """A disabled bot's keys are all refused; nothing else of it changes."""
-    bot, is_on = asked.row, asked.row.disabled_at is None
-    bot.disabled_at = asked.now if is_on else None
+    bot, is_on = call.row, call.row.disabled_at is None
+    bot.disabled_at = call.now if is_on else None
     bot.save(update_fields=["disabled_at"])
     digests = list(bot.keys.values_list("digest", flat=True))
     transaction.on_commit(partial(key_cache.forget_all, digests))
     text = gettext("Disabled.") if is_on else gettext("Enabled.")
-    asked.admin.log_change(asked.request, bot, text)
+    call.admin.log_change(call.request, bot, text)
     return text
 
 
 ISSUE_KEY = Action(
     name="issue_key", path="issue-key", label=_("Issue a key"), icon="key", right="keys",
     form=_key_form,
-    question=lambda asked: Question(
-        title=gettext("Issue a key for %(bot)s") % {"bot": asked.row},
+    question=lambda call: Question(
+        title=gettext("Issue a key for %(bot)s") % {"bot": call.row},
         text=gettext("The key will be shown once, on the next page. Only its hash is kept."),
         button=gettext("Issue the key"),
         rows=(),
@@ -176,7 +176,7 @@ SWITCH = Action(
 )  # fmt: skip
 QUARANTINE = Action(  # what it wrote in a time, which the next page asks for
     name="quarantine", label=_("Put into quarantine …"), icon="coronavirus", right="curate",
-    act=lambda asked: HttpResponseRedirect(quarantine_url(bot=asked.row.pk)),
+    act=lambda call: HttpResponseRedirect(quarantine_url(bot=call.row.pk)),
 )  # fmt: skip
 
 
@@ -211,27 +211,27 @@ class BotAdmin(RestrictedAdmin):
         return bot.disabled_at is None
 
 
-def _revoke(asked: Asked) -> str:
+def _revoke(call: ActionCall) -> str:
     """For good: a revoked key is never accepted again."""
-    key = asked.row
-    BotKey.objects.filter(pk=key.pk, revoked_at=None).update(revoked_at=asked.now)
+    key = call.row
+    BotKey.objects.filter(pk=key.pk, revoked_at=None).update(revoked_at=call.now)
     transaction.on_commit(partial(key_cache.forget, key.digest))
     text = gettext("The key %(key)s is revoked.") % {"key": key}
-    asked.admin.log_as(asked.request, AuditEvent.KEY_REVOKED, key.bot, text)  # where its issuing stands, too
+    call.admin.log_as(call.request, AuditEvent.KEY_REVOKED, key.bot, text)  # where its issuing stands, too
     return text
 
 
 REVOKE = Action(
     name="revoke", label=_("Revoke"), icon="key_off", variant=ActionVariant.DANGER, right="keys",
-    question=lambda asked: Question(
-        title=gettext("Revoke %(key)s") % {"key": asked.row},
+    question=lambda call: Question(
+        title=gettext("Revoke %(key)s") % {"key": call.row},
         text=gettext("Calls with this key are refused from now on. A revoked key cannot be brought back."),
         button=gettext("Revoke the key"),
         rows=(),
         is_grave=True,
     ),
     act=_revoke,
-    back=lambda asked: reverse("admin:memories_bot_change", args=[asked.row.bot_id]),
+    back=lambda call: reverse("admin:memories_bot_change", args=[call.row.bot_id]),
 )  # fmt: skip
 
 

@@ -14,7 +14,7 @@ from unfold.decorators import display
 from unfold.enums import ActionVariant
 
 from memories.admin.access import Colors, RestrictedAdmin, actor_of
-from memories.admin.actions import Action, Asked, Question
+from memories.admin.actions import Action, ActionCall, Question
 from memories.admin.events import source_lines
 from memories.admin.history import RecordedHistory
 from memories.admin.lists import ReachableFilter, condition_filter
@@ -53,13 +53,13 @@ class EventForm(forms.ModelForm):  # type: ignore[type-arg]
         return content
 
 
-def _expire(asked: Asked) -> str:
-    count = daily_events.expire(asked.rows, now=asked.now, actor=asked.actor)
+def _expire(call: ActionCall) -> str:
+    count = daily_events.expire(call.rows, now=call.now, actor=call.actor)
     return ngettext("%(n)d event is out of use.", "%(n)d events are out of use.", count) % {"n": count}
 
 
-def _restore(asked: Asked) -> str:
-    count = daily_events.restore(asked.rows, now=asked.now, actor=asked.actor)
+def _restore(call: ActionCall) -> str:
+    count = daily_events.restore(call.rows, now=call.now, actor=call.actor)
     return ngettext("%(n)d event is in use again.", "%(n)d events are in use again.", count) % {"n": count}
 
 

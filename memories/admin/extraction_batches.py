@@ -17,7 +17,7 @@ from unfold.decorators import display
 from unfold.enums import ActionVariant
 
 from memories.admin.access import Colors, RestrictedAdmin, RestrictedInline
-from memories.admin.actions import Action, Asked, Question
+from memories.admin.actions import Action, ActionCall, Question
 from memories.admin.lists import DaysFilter
 from memories.audit.models import AuditEvent
 from memories.choices import BufferState
@@ -74,17 +74,17 @@ def _first_words(batch: ExtractionBatch) -> str:
     return str(first)[:110] if first else str(batch)
 
 
-def _question(text: Any, **look: Any) -> Callable[[Asked], Question]:
-    return lambda asked: Question(text=text, rows=map(_first_words, asked.rows), **look)
+def _question(text: Any, **look: Any) -> Callable[[ActionCall], Question]:
+    return lambda call: Question(text=text, rows=map(_first_words, call.rows), **look)
 
 
 def _done(count: int) -> str:
     return ngettext("%(n)d extraction batch: done.", "%(n)d extraction batches: done.", count) % {"n": count}
 
 
-def _drop(asked: Asked) -> str:
-    asked.admin.log_deletions(asked.request, asked.rows)
-    return _done(buffer.drop(asked.rows))
+def _drop(call: ActionCall) -> str:
+    call.admin.log_deletions(call.request, call.rows)
+    return _done(buffer.drop(call.rows))
 
 
 EXTRACT = Action(
@@ -92,13 +92,13 @@ EXTRACT = Action(
     listed=_("Extract the chosen turns now …"), listed_name="extract_chosen",
     fits=lambda batch: batch.state == BufferState.WAITING,
     question=_question(_("What waits is not waited for any longer: it is extracted within the next minute.")),
-    act=lambda asked: _done(buffer.seal(asked.rows, now=asked.now)),
+    act=lambda call: _done(buffer.seal(call.rows, now=call.now)),
 )  # fmt: skip
 RETRY = Action(
     name="retry", label=_("Try again"), icon="replay", right="operate", listed=_("Try the chosen turns again …"),
     fits=lambda batch: batch.state == BufferState.PARKED,
     question=_question(_("What was parked is tried again within the next minute, as if for the first time.")),
-    act=lambda asked: _done(buffer.retry(asked.rows, now=asked.now)),
+    act=lambda call: _done(buffer.retry(call.rows, now=call.now)),
 )  # fmt: skip
 DROP = Action(
     name="drop", label=_("Take out"), icon="delete_sweep", variant=ActionVariant.DANGER, right="operate",

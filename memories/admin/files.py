@@ -98,8 +98,8 @@ def file_url(scope_id: int, path: str, line: int | None = None) -> str:
 
 def file_url_on(page: str, path: str, line: int | None = None) -> str:
     """The same, where the page of the scope's files is at hand: to look it up for each takes its time."""
-    asked = {"path": path, **({"line": line} if line else {})}
-    address = f"{page}?{urlencode(asked)}"
+    parameters = {"path": path, **({"line": line} if line else {})}
+    address = f"{page}?{urlencode(parameters)}"
     return f"{address}#L{line}" if line else address
 
 
@@ -475,8 +475,8 @@ class FileStateAdmin(RestrictedAdmin):
         """A file with its lines, some hundred at a time."""
         scope = self._scope(request, scope_id)
         file = self._file(scope, request.GET.get("path", ""))
-        asked = request.GET.get("line", "")
-        line = int(asked) if asked.isdecimal() and len(asked) <= _DIGITS else 1
+        line_number = request.GET.get("line", "")
+        line = int(line_number) if line_number.isdecimal() and len(line_number) <= _DIGITS else 1
         shown, problem = None, ""
         try:
             shown = page_of(scope, file, max(line, 1))
@@ -490,7 +490,7 @@ class FileStateAdmin(RestrictedAdmin):
             "is_transcript": is_transcript,
             "shown": shown,
             "problem": problem,
-            "asked": line if asked else None,
+            "asked": line if line_number else None,
             "quarantine_url": quarantine_url(scope=scope.pk, path=file.path),
         }
         return self._page(request, "file", file.path, context)
@@ -558,7 +558,7 @@ def card_of(entry: Entry) -> FileCard | None:
     first, last = entry.line_from or 1, entry.line_to or 1
     try:
         folder = folder_of(entry.scope)
-        file_found = folder.found(entry.path)
+        file_found = folder.file_at(entry.path)
         if file_found is None:
             return FileCard(entry, is_gone=True)
         if file_found.size > PARSED_BYTES:

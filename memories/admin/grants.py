@@ -13,7 +13,7 @@ from unfold.decorators import display
 from unfold.enums import ActionVariant
 
 from memories.admin.access import Colors, RestrictedAdmin
-from memories.admin.actions import Action, Asked, Question
+from memories.admin.actions import Action, ActionCall, Question
 from memories.audit.models import AuditEvent
 from memories.models import BotKey, OAuthGrant
 from memories.offline import key_cache
@@ -22,23 +22,23 @@ from memories.staff.rights import VIEW
 _COLORS = Colors({_("usable"): "success", _("revoked"): "danger", _("expired"): "warning", _("not begun"): "info"})
 
 
-def _revoke(asked: Asked) -> str:
+def _revoke(call: ActionCall) -> str:
     """The key of this hour ends at once, and no other is made."""
-    grant = asked.row
-    OAuthGrant.objects.filter(pk=grant.pk, revoked_at=None).update(revoked_at=asked.now)
+    grant = call.row
+    OAuthGrant.objects.filter(pk=grant.pk, revoked_at=None).update(revoked_at=call.now)
     keys = BotKey.objects.filter(grant=grant)
     digests = list(keys.values_list("digest", flat=True))
-    keys.filter(revoked_at=None).update(revoked_at=asked.now)
+    keys.filter(revoked_at=None).update(revoked_at=call.now)
     transaction.on_commit(partial(key_cache.forget_all, digests))
     text = gettext("%(client)s is no longer let in.") % {"client": grant.client}
-    asked.admin.log_as(asked.request, AuditEvent.KEY_REVOKED, grant.bot, text)
+    call.admin.log_as(call.request, AuditEvent.KEY_REVOKED, grant.bot, text)
     return text
 
 
 REVOKE = Action(
     name="revoke", label=_("Revoke"), icon="key_off", variant=ActionVariant.DANGER, right="keys",
-    question=lambda asked: Question(
-        title=gettext("Revoke the access of %(client)s") % {"client": asked.row.client},
+    question=lambda call: Question(
+        title=gettext("Revoke the access of %(client)s") % {"client": call.row.client},
         text=gettext("Its calls are refused from now on. To come back it has to ask again."),
         button=gettext("Revoke the access"),
         rows=(),

@@ -16,7 +16,7 @@ from django.utils.translation import gettext, pgettext_lazy
 from django.utils.translation import gettext_lazy as _
 from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget
 
-from memories.admin.actions import Action, Asked, Outcome, Question, run
+from memories.admin.actions import Action, ActionCall, Outcome, Question, run
 from memories.admin.labels import actor_label, batch_name
 from memories.admin.pages import own_page, with_return_url
 from memories.choices import Operation
@@ -154,16 +154,16 @@ class RevertForm(forms.Form):
         wanted.initial = list(lines)
 
 
-def _revert_form(asked: Asked) -> RevertForm:
-    lines = {name: asked.admin.difference_line(name, *values) for name, values in asked.rows.items()}
-    return RevertForm(asked.request.POST if asked.is_confirmed else None, lines=lines)
+def _revert_form(call: ActionCall) -> RevertForm:
+    lines = {name: call.admin.difference_line(name, *values) for name, values in call.rows.items()}
+    return RevertForm(call.request.POST if call.is_confirmed else None, lines=lines)
 
 
-def _bring_back(asked: Asked) -> Outcome:
-    version = asked.arguments["version"]
-    values = {name: asked.rows[name][0] for name in asked.data["fields_back"]}
+def _bring_back(call: ActionCall) -> Outcome:
+    version = call.arguments["version"]
+    values = {name: call.rows[name][0] for name in call.data["fields_back"]}
     try:
-        asked.admin.revert(asked.request, asked.row, version, values)
+        call.admin.revert(call.request, call.row, version, values)
     except ValidationError as refusal:  # a version from before a rule that holds now
         return Outcome(errors=[" ".join(refusal.messages)])
     return Outcome(text=gettext("Version %(version)d is back.") % {"version": version})
@@ -172,13 +172,13 @@ def _bring_back(asked: Asked) -> Outcome:
 #: Asked on the page of a version; its rows are the fields that differ, each as it was then and as it is.
 BRING_BACK = Action(
     name="version", label=_("Bring it back"), right="change",
-    rows=lambda asked: asked.admin.differences(asked.row, asked.arguments["version"]),
-    refuses=lambda asked: "" if asked.rows else Outcome(info=gettext("Nothing differs from that version.")),
+    rows=lambda call: call.admin.differences(call.row, call.arguments["version"]),
+    refuses=lambda call: "" if call.rows else Outcome(info=gettext("Nothing differs from that version.")),
     form=_revert_form,
-    question=lambda asked: asked.admin.revert_question(asked.row, asked.arguments["version"], asked.rows),
+    question=lambda call: call.admin.revert_question(call.row, call.arguments["version"], call.rows),
     act=_bring_back,
-    back=lambda asked: with_return_url(
-        asked.request, reverse(f"admin:{asked.admin.page_name('history')}", args=[asked.row.pk])
+    back=lambda call: with_return_url(
+        call.request, reverse(f"admin:{call.admin.page_name('history')}", args=[call.row.pk])
     ),
 )  # fmt: skip
 
@@ -217,7 +217,7 @@ class RevertibleHistory(RecordedHistory):
         row = self.reach(request, object_id, "change")
         if not 1 <= version <= row.version:
             raise Http404
-        return run(Asked(BRING_BACK, self, request, row=row, arguments={"version": version}))
+        return run(ActionCall(BRING_BACK, self, request, row=row, arguments={"version": version}))
 
     def differences(self, row: Any, version: int) -> dict[str, tuple[Any, Any]]:
         """The revertible fields that differ from a version: as they were then, and as they are."""

@@ -118,8 +118,8 @@ class ExactTextFilter(TextFilter):
     """A column by its exact value: a list of all values would be a scan of the table."""
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        asked = (self.value() or "").strip().replace("\0", "")
-        return queryset.filter(**{str(self.parameter_name): asked}) if asked else queryset
+        text = (self.value() or "").strip().replace("\0", "")
+        return queryset.filter(**{str(self.parameter_name): text}) if text else queryset
 
 
 class ProjectFilter(ExactTextFilter):

@@ -53,8 +53,8 @@ def return_url(request: HttpRequest, listed: str) -> str:
 
 def with_return_url(request: HttpRequest, address: str) -> str:
     """An address with the way back of this page handed on."""
-    kept = {name: request.GET[name] for name in (RETURN_PARAMETER, FILTERS_PARAMETER) if request.GET.get(name)}
-    return f"{address}?{urlencode(kept)}" if kept else address
+    parameters = {name: request.GET[name] for name in (RETURN_PARAMETER, FILTERS_PARAMETER) if request.GET.get(name)}
+    return f"{address}?{urlencode(parameters)}" if parameters else address
 
 
 def actions_with_return_url(request: HttpRequest, actions: list[Any]) -> list[Any]:

@@ -10,7 +10,7 @@ from unfold.contrib.filters.admin import ChoicesDropdownFilter
 from unfold.decorators import display
 
 from memories.admin.access import Colors, RestrictedAdmin
-from memories.admin.actions import Action, Asked, Outcome, Place
+from memories.admin.actions import Action, ActionCall, Outcome, Place
 from memories.entries.history import PointInHistory, contents_at
 from memories.evaluation import pinned
 from memories.models import Entry, PinnedState, PinnedTest
@@ -36,11 +36,11 @@ PROBLEMS = {
 }
 
 
-def _run(asked: Asked) -> Outcome:
+def _run(call: ActionCall) -> Outcome:
     failing = 0
-    for test in asked.ticked.select_related("workspace")[: pinned.MOST] if asked.ticked is not None else ():
-        run = pinned.run_one(test, test.workspace, now=asked.now)
-        pinned.keep(run, now=asked.now)
+    for test in call.ticked.select_related("workspace")[: pinned.MOST] if call.ticked is not None else ():
+        run = pinned.run_one(test, test.workspace, now=call.now)
+        pinned.keep(run, now=call.now)
         failing += run.state != PinnedState.PASSING
     if not failing:
         return Outcome(text=gettext("All of them pass."))

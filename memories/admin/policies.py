@@ -264,9 +264,9 @@ def filled_in(request: HttpRequest, kind: str) -> dict[Subject, float | None]:
     for number in numbers_of(kind):
         if unlimited_field(number) in request.GET:
             numbers[number.subject] = None
-        elif given := request.GET.get(number.field):
+        elif text := request.GET.get(number.field):
             try:
-                numbers[number.subject] = float(given)
+                numbers[number.subject] = float(text)
             except ValueError:
                 continue
     return numbers
@@ -407,9 +407,9 @@ class PolicyAdmin(RestrictedAdmin):
 
     def _workspace(self, request: HttpRequest, right: Right) -> Workspace:
         """The workspace of a page. Raises Http404, or PermissionDenied where this person may not do it there."""
-        asked = request.GET.get("of")
+        workspace_id = request.GET.get("of")
         _mine, chosen = workspace_choice(request)
-        if chosen is None or (asked and str(chosen.pk) != asked):
+        if chosen is None or (workspace_id and str(chosen.pk) != workspace_id):
             raise Http404
         if not holds(request, right, chosen.pk):
             raise PermissionDenied

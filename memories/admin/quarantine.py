@@ -17,7 +17,7 @@ from django.views.decorators.http import require_http_methods
 from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget
 
 from memories.admin.access import actor_of, in_workspaces
-from memories.admin.actions import Action, Asked, Outcome, Question, run
+from memories.admin.actions import Action, ActionCall, Outcome, Question, run
 from memories.admin.auditing import note
 from memories.admin.entries.page import quote_lines
 from memories.admin.files import file_url
@@ -64,7 +64,7 @@ def listing(request: HttpRequest) -> HttpResponse:
 @needs(Right.CURATE)
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
-def one(request: HttpRequest, uid: UUID) -> HttpResponse:
+def contents(request: HttpRequest, uid: UUID) -> HttpResponse:
     """What is in a quarantine; POST lets it back or expires it, row by row, what is ticked, or all of it."""
     batches: Any = in_workspaces(Batch.objects.filter(run=f"quarantine:{uid}"), workspaces_of(request, Right.CURATE))
     first: Batch | None = batches.select_related("workspace").order_by("pk").first()
@@ -142,37 +142,37 @@ def begin(request: HttpRequest) -> HttpResponse:
 
     Of a bot first which time, then what rests on it.
     """
-    asked = request.GET
-    if "entry" in asked:
-        entry = _row(request, Entry.objects.select_related("scope"), asked["entry"])
+    parameters = request.GET
+    if "entry" in parameters:
+        entry = _row(request, Entry.objects.select_related("scope"), parameters["entry"])
         suspect = quarantine.suspect_entries(entry.workspace_id, [entry], gettext("A memory"))
         return ask(request, suspect, reverse("admin:memories_entry_change", args=[entry.pk]))
-    if "batch" in asked:
-        batch = _row(request, Batch.objects.all(), asked["batch"])
+    if "batch" in parameters:
+        batch = _row(request, Batch.objects.all(), parameters["batch"])
         about = gettext("What a batch wrote (%(name)s)") % {"name": batch}
         back = reverse("admin:memories_batch_change", args=[batch.pk])
         return ask(request, quarantine.suspect_batch(batch, about), back)
-    if "scope" in asked:
-        scope, path = _row(request, Scope.objects.all(), asked["scope"]), asked.get("path", "")
+    if "scope" in parameters:
+        scope, path = _row(request, Scope.objects.all(), parameters["scope"]), parameters.get("path", "")
         about = gettext("The file %(path)s") % {"path": path}
         return ask(request, quarantine.suspect_file(scope, path, about), file_url(scope.pk, path))
     seen = workspaces_of(request, Right.CURATE)
     bots: Any = in_workspaces(Bot.objects.select_related("workspace").order_by("workspace__name", "name"), seen)
-    form = _BotForm(asked if "since" in asked else None, bots)
+    form = _BotForm(parameters if "since" in parameters else None, bots)
     if form.is_valid():
         bot, since, until = (form.cleaned_data[name] for name in ("bot", "since", "until"))
         first, last = (timezone.localtime(at).strftime("%Y-%m-%d %H:%M") for at in (since, until))
         about = gettext("The bot %(bot)s, %(since)s to %(until)s") % {"bot": bot, "since": first, "until": last}
         return ask(request, quarantine.suspect_bot(bot, since, until, about), reverse("quarantine_new"))
-    if not form.is_bound and asked.get("bot"):
-        form.initial["bot"] = _row(request, bots, asked["bot"]).pk
+    if not form.is_bound and parameters.get("bot"):
+        form.initial["bot"] = _row(request, bots, parameters["bot"]).pk
     context = {"title": gettext("What a bot wrote in a time"), "form": form, "back": reverse("quarantine")}
     return own_page(request, "admin/memories/quarantine/bot.html", context)
 
 
-def _question(asked: Asked) -> Question:
-    asked.form.fields["reason"].widget.attrs.pop("autofocus", None)
-    affected = asked.rows
+def _question(call: ActionCall) -> Question:
+    call.form.fields["reason"].widget.attrs.pop("autofocus", None)
+    affected = call.rows
     context = {
         "affected": affected,
         "counts": affected.by_type().most_common(),
@@ -185,12 +185,12 @@ def _question(asked: Asked) -> Question:
     return Question(template="admin/memories/quarantine/ask.html", context=context, rows=())
 
 
-def _quarantine(asked: Asked) -> Outcome:
-    reason = f"{asked.row.about}: {asked.data['reason']}"
-    done = quarantine.quarantine(asked.rows, reason=reason, now=asked.now, actor=asked.actor)
+def _quarantine(call: ActionCall) -> Outcome:
+    reason = f"{call.row.about}: {call.data['reason']}"
+    done = quarantine.quarantine(call.rows, reason=reason, now=call.now, actor=call.actor)
     details = {"entries": done.entries, "run": done.run}
-    workspace_id = asked.row.workspace_id
-    note(asked.request, AuditEvent.QUARANTINED, about=reason, workspace_id=workspace_id, details=details)
+    workspace_id = call.row.workspace_id
+    note(call.request, AuditEvent.QUARANTINED, about=reason, workspace_id=workspace_id, details=details)
     text = ngettext("%(n)d memory is in quarantine.", "%(n)d memories are in quarantine.", done.entries)
     return Outcome(
         text=text % {"n": done.entries},
@@ -202,8 +202,8 @@ def _quarantine(asked: Asked) -> Outcome:
 #: Asked about a suspect, which stands where the row does; its rows are what rests on it.
 QUARANTINE = Action(
     name="quarantine", label=_("Put into quarantine"), right="curate",
-    rows=lambda asked: quarantine.affected_by(asked.row), form=lambda asked: asked.bound(ReasonForm, reason=""),
-    question=_question, act=_quarantine, back=lambda asked: asked.arguments["back"],
+    rows=lambda call: quarantine.affected_by(call.row), form=lambda call: call.bound(ReasonForm, reason=""),
+    question=_question, act=_quarantine, back=lambda call: call.arguments["back"],
 )  # fmt: skip
 
 
@@ -212,7 +212,7 @@ def ask(request: HttpRequest, suspect: Suspect, back: str) -> HttpResponse:
 
     The caller has made sure that this person may curate its workspace.
     """
-    return run(Asked(QUARANTINE, None, request, row=suspect, arguments={"back": back}))
+    return run(ActionCall(QUARANTINE, None, request, row=suspect, arguments={"back": back}))
 
 
 def _row(request: HttpRequest, rows: Any, number: str) -> Any:

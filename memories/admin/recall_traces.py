@@ -206,10 +206,10 @@ _NOTHING: tuple[Any, ...] = (None, "", [], {}, False)
 def query_label(values: dict[str, Any]) -> str:
     """`At most: 8 · Manner: hybrid`: what says nothing (empty, no, none) is left out."""
     labels = {name: moment_label(value) if name in _TIMES and value else value for name, value in values.items()}
-    kept = {name: value for name, value in labels.items() if value not in _NOTHING and name not in _ELSEWHERE}
-    order = [*(name for name in _NAMES if name in kept), *(name for name in kept if name not in _NAMES)]
+    shown_labels = {name: value for name, value in labels.items() if value not in _NOTHING and name not in _ELSEWHERE}
+    order = [*(name for name in _NAMES if name in shown_labels), *(name for name in shown_labels if name not in _NAMES)]
     return " · ".join(
-        f"{_NAMES.get(name, name.replace('_', ' '))}: {_value_label(kept[name], _VALUES.get(name, {}))}"
+        f"{_NAMES.get(name, name.replace('_', ' '))}: {_value_label(shown_labels[name], _VALUES.get(name, {}))}"
         for name in order
     )
 
@@ -305,11 +305,11 @@ class CandidateRow:
 
 def candidate_rows(trace: RecallTrace) -> list[CandidateRow]:
     """What was served first, in order, then what was left out; entries of other workspaces are never read."""
-    kept = {line.entry: line for line in traces.records_of(trace.candidates)}
-    order = [*trace.served, *(pk for pk in kept if pk not in trace.served)]
+    candidates = {line.entry: line for line in traces.records_of(trace.candidates)}
+    order = [*trace.served, *(pk for pk in candidates if pk not in trace.served)]
     here = Entry.objects.filter(workspace_id=trace.workspace_id).select_related("scope")
     entries = here.in_bulk(order)
-    then = served_versions(trace, entries, {line.entry: line.version for line in kept.values() if line.version})
+    then = served_versions(trace, entries, {line.entry: line.version for line in candidates.values() if line.version})
     weights, now = traces.weights_of(trace.candidates), timezone.now()
     policies = Policy.objects.of(trace.workspace_id)
     states = {pk: state_of(entry, policies.end_of(entry), now) for pk, entry in entries.items()}
@@ -324,7 +324,7 @@ def candidate_rows(trace: RecallTrace) -> list[CandidateRow]:
             is_named_used=pk in (trace.used or ()),
             is_in_answer=pk in (trace.overlap or ()),
         )
-        for pk, line in ((pk, kept.get(pk, CandidateRecord(entry=pk))) for pk in order)
+        for pk, line in ((pk, candidates.get(pk, CandidateRecord(entry=pk))) for pk in order)
     ]
 
 

@@ -16,7 +16,8 @@ from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget
 
 from memories import tasks, webhooks
 from memories.admin.access import Colors, RestrictedAdmin
-from memories.admin.actions import Action, Asked, Question, to_row
+from memories.admin.actions import Action, Question, to_row
+from memories.admin.actions import ActionCall as Asked
 from memories.admin.lists import DaysFilter, ReachableFilter
 from memories.admin.pages import own_page
 from memories.audit.models import AuditEvent

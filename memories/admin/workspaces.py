@@ -17,7 +17,7 @@ from unfold.enums import ActionVariant
 from unfold.widgets import UnfoldAdminSelectWidget
 
 from memories.admin.access import Colors, RestrictedAdmin, RestrictedInline, actor_of, visible_workspaces
-from memories.admin.actions import Action, Asked, Place, Question
+from memories.admin.actions import Action, ActionCall, Place, Question
 from memories.admin.auditing import note
 from memories.admin.forms import LineField, SelectField
 from memories.admin.history import RecordedHistory
@@ -64,24 +64,24 @@ class InviteForm(forms.Form):
         return data
 
 
-def _invite(asked: Asked) -> HttpResponse:
+def _invite(call: ActionCall) -> HttpResponse:
     """The link is in the answer to the POST and nowhere else; its code stands behind #, which no log sees."""
-    data = asked.data
+    data = call.data
     invitation, code = Invitation.make(
-        data["workspace"], data["role"], invited_by=asked.request.user, label=data["label"], days=int(data["days"]),
-        now=asked.now,
+        data["workspace"], data["role"], invited_by=call.request.user, label=data["label"], days=int(data["days"]),
+        now=call.now,
     )  # fmt: skip
-    note(asked.request, AuditEvent.INVITED, invitation, details={"text": str(Role(data["role"]).label)})
-    link = f"{asked.request.build_absolute_uri(reverse('join'))}#{code}"
+    note(call.request, AuditEvent.INVITED, invitation, details={"text": str(Role(data["role"]).label)})
+    link = f"{call.request.build_absolute_uri(reverse('join'))}#{code}"
     title = gettext("The link for %(whom)s") % {"whom": invitation}
-    context = {"title": title, "token": link, "back": asked.back, "is_link": True}
-    return own_page(asked.request, "admin/memories/key.html", context, asked.admin)
+    context = {"title": title, "token": link, "back": call.back, "is_link": True}
+    return own_page(call.request, "admin/memories/key.html", context, call.admin)
 
 
 #: On the page of members.
 INVITE = Action(
     name="invite", label=_("Invite somebody"), icon="person_add", right="members", place=Place.LIST,
-    form=lambda asked: InviteForm(asked.request.POST if asked.is_confirmed else None, request=asked.request),
+    form=lambda call: InviteForm(call.request.POST if call.is_confirmed else None, request=call.request),
     question=Question(
         text=_("You get a link to hand on. It works once, for one person; only its hash is kept."),
         button=_("Make the link"),
@@ -91,17 +91,17 @@ INVITE = Action(
 )  # fmt: skip
 
 
-def _withdraw(asked: Asked) -> str:
-    open_ones = Invitation.objects.filter(pk=asked.row.pk, accepted_at=None, withdrawn_at=None)
-    if open_ones.update(withdrawn_at=asked.now):
-        note(asked.request, AuditEvent.WITHDRAWN, asked.row)
+def _withdraw(call: ActionCall) -> str:
+    open_ones = Invitation.objects.filter(pk=call.row.pk, accepted_at=None, withdrawn_at=None)
+    if open_ones.update(withdrawn_at=call.now):
+        note(call.request, AuditEvent.WITHDRAWN, call.row)
     return gettext("The link opens nothing any more.")
 
 
 WITHDRAW = Action(
     name="withdraw", label=_("Withdraw"), icon="link_off", variant=ActionVariant.DANGER, right="members",
-    question=lambda asked: Question(
-        title=gettext("Withdraw the invitation for %(whom)s") % {"whom": asked.row},
+    question=lambda call: Question(
+        title=gettext("Withdraw the invitation for %(whom)s") % {"whom": call.row},
         text=gettext("Whoever has the link cannot join with it any more."),
         rows=(),
         is_grave=True,

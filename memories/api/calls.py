@@ -96,8 +96,8 @@ class Call(APIView):
         if twice := [name for name, values in lists.items() if len(values) > 1 and name not in self.lists]:
             detail = ErrorDetail(str(_("This is given twice.")), code="twice")
             raise ValidationError({name: [detail] for name in twice})
-        given = {name: values if name in self.lists else values[0] for name, values in lists.items()}
-        self.query = _validated(method.query if method else StrictSerializer, given)
+        parameters = {name: values if name in self.lists else values[0] for name, values in lists.items()}
+        self.query = _validated(method.query if method else StrictSerializer, parameters)
 
     def perform_authentication(self, request: Request) -> None:
         """Whoever has a key is told of a body that is too large by every call, also by those that read none."""

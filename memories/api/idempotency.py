@@ -60,9 +60,9 @@ def repeatable(handler: Handler, *, shown_once: tuple[str, ...] = ()) -> Handler
                 earlier = IdempotencyKey.objects.get(workspace_id=caller.workspace_id, bot=caller.bot_id, key=name)
                 if earlier.request_hash != repeat.fingerprint:
                     raise KeyTaken
-                kept: dict[str, str] = earlier.response or {}  # the claim and its answer are committed together
-                headers = {"Idempotent-Replayed": "true"} | ({"ETag": kept["etag"]} if kept["etag"] else {})
-                return Response(json.loads(kept["body"]), status=earlier.status, headers=headers)
+                answer: dict[str, str] = earlier.response or {}  # the claim and its answer are committed together
+                headers = {"Idempotent-Replayed": "true"} | ({"ETag": answer["etag"]} if answer["etag"] else {})
+                return Response(json.loads(answer["body"]), status=earlier.status, headers=headers)
             response = handler(view, request, **kwargs)
             etag = response.headers.get("ETag")
             kept_data = {**response.data, **dict.fromkeys(shown_once)} if shown_once else response.data
@@ -94,9 +94,9 @@ def claim_for(workspace_id: int, bot_id: int | None, repeat: Repeat, *, now: dat
 
 def keep_answer(workspace_id: int, bot_id: int | None, key: str, status: int, data: Any, etag: str | None) -> None:
     """The answer as it was sent: as a text, since a JSON column would reorder it."""
-    kept = {"body": JSONRenderer().render(data).decode(), "etag": etag}
+    answer = {"body": JSONRenderer().render(data).decode(), "etag": etag}
     claimed = IdempotencyKey.objects.filter(workspace_id=workspace_id, bot=bot_id, key=key)
-    claimed.update(status=status, response=kept)
+    claimed.update(status=status, response=answer)
 
 
 def _name(request: Request) -> str | None:

@@ -79,9 +79,9 @@ class SecretStatement:
 
 def turn_text(user: str, assistant: str, name: str = "", *, user_chars: int | None = None) -> str:
     """Both sides of a turn, each cut to its limit (A1); `name` is that of a member of a group."""
-    asked = "" if is_blank(user) else smart_truncate(user, user_chars or conf.TURN_USER_CHARS)
-    answered = "" if is_blank(assistant) else smart_truncate(assistant, conf.TURN_ASSISTANT_CHARS)
-    return turn_of(asked, answered, name)
+    question = "" if is_blank(user) else smart_truncate(user, user_chars or conf.TURN_USER_CHARS)
+    answer = "" if is_blank(assistant) else smart_truncate(assistant, conf.TURN_ASSISTANT_CHARS)
+    return turn_of(question, answer, name)
 
 
 def capturing_scopes(resolved: Resolution, scopes: Mapping[str, Scope]) -> tuple[Scope | None, Scope | None]:
@@ -111,8 +111,8 @@ def capture(
     kept is saved on purpose, and has no end (A9). Raises InvalidDraft or ScopeFrozen.
     """
     own, chat = capturing_scopes(resolved, scopes)
-    kept = [scope for scope in (own, chat) if scope]
-    if not kept or (turn.is_empty and not turn.tool_calls):
+    writable = [scope for scope in (own, chat) if scope]
+    if not writable or (turn.is_empty and not turn.tool_calls):
         return []
     content = turn_text(turn.user, turn.assistant)
     if is_kept(turn):  # more of its words, and what it speaks of
@@ -121,7 +121,7 @@ def capture(
         user, assistant = ("\n".join(filter(None, side)) for side in zip(*sides, strict=True))
         content = turn_text(user, assistant, user_chars=KEPT_CHARS)
     base = Draft(
-        scope=kept[0],
+        scope=writable[0],
         type=EntryType.USER_EXPLICIT if is_kept(turn) else EntryType.CHAT_TURN,
         content=content,
         source=Source.CONVERSATION_CAPTURE,
@@ -131,11 +131,11 @@ def capture(
     )
     with acting(actor, savepoint=False):
         locked = None
-        drafts = [] if turn.is_empty else [_in_scope(base, scope, resolved) for scope in kept]
+        drafts = [] if turn.is_empty else [_in_scope(base, scope, resolved) for scope in writable]
         if own:
             drafts += drafts_of(secrets, _in_scope(base, own, resolved), origins)
         if turn.tool_calls:
-            locked = entries.lock_scopes(kept)  # before the order of tools is looked up: two at once would miss it
+            locked = entries.lock_scopes(writable)  # before the order of tools is looked up: two at once would miss it
             drafts += _task_drafts(turn, base, own, chat, resolved)
         return entries.remember_many(drafts, now=now, actor=actor, locked=locked, savepoint=False)
 
@@ -228,12 +228,16 @@ def without_secrets(
         return masked, []
     of_user = [n for n, is_users in enumerate(by_user) if is_users]
     users_values = {secret.value for n in of_user for secret in of_each[n]}
-    asked = {kind for n in of_user for kind in asked_kinds(messages[n])}
-    kept = []
+    kinds_asked_for = {kind for n in of_user for kind in asked_kinds(messages[n])}
+    statements = []
     for side, (message, secrets, is_users) in enumerate(zip(messages, of_each, by_user, strict=True)):
-        new = [secret for secret in secrets if is_users or not (secret.value in users_values or secret.kind in asked)]
-        kept += [SecretStatement(content, kinds, side) for content, kinds in _around(message, new)]
-    return masked, kept
+        new = [
+            secret
+            for secret in secrets
+            if is_users or not (secret.value in users_values or secret.kind in kinds_asked_for)
+        ]
+        statements += [SecretStatement(content, kinds, side) for content, kinds in _around(message, new)]
+    return masked, statements
 
 
 def _around(message: str, secrets: Sequence[FoundSecret]) -> Iterator[tuple[str, frozenset[SecretKind]]]:
@@ -260,8 +264,8 @@ def _around(message: str, secrets: Sequence[FoundSecret]) -> Iterator[tuple[str,
 
 def turn_without_secrets(turn: Turn, rule: str) -> tuple[Turn, list[SecretStatement]]:
     """A turn without the secrets of its two sides, and what is kept of them."""
-    (user, assistant), kept = without_secrets([turn.user, turn.assistant], rule, by_user=[True, False])
-    return replace(turn, user=user, assistant=assistant), kept
+    (user, assistant), secrets = without_secrets([turn.user, turn.assistant], rule, by_user=[True, False])
+    return replace(turn, user=user, assistant=assistant), secrets
 
 
 def drafts_of(secrets: Sequence[SecretStatement], base: Draft, origins: Sequence[str]) -> Iterator[Draft]:

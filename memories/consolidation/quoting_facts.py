@@ -163,13 +163,13 @@ def _claims(
 ) -> tuple[list[Claim], Sources]:
     """The facts with their words, and the messages these stand in; of a message that is gone the words alone."""
     rows = [words for quotes_of_fact in quoted.values() for words in quotes_of_fact]
-    kept = messages.contents(workspace.pk, {words.origin for words in rows})
+    words_by_origin = messages.contents(workspace.pk, {words.origin for words in rows})
     names = {origin: f"m{n}" for n, origin in enumerate(dict.fromkeys(words.origin for words in rows), start=1)}
     shown = {
         names[words.origin]: {
             "speaker": words.speaker,
             "on": words.at.astimezone(workspace.zone()).date().isoformat(),
-            "text": kept.get(words.origin, words.quote),
+            "text": words_by_origin.get(words.origin, words.quote),
         }
         for words in rows
     }

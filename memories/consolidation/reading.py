@@ -100,8 +100,8 @@ def read(
     """
     if not claims or not is_on():
         return ReadingResult([Reading.UNSURE] * len(claims))
-    asked = _with_decoys(claims, sources)
-    named = {f"c{n}": pair for n, pair in enumerate(asked, start=1)}
+    pairs = _with_decoys(claims, sources)
+    named = {f"c{n}": pair for n, pair in enumerate(pairs, start=1)}
     data = {
         "sources": [{"id": pk, **shown} for pk, shown in sources.shown.items()],
         "claims": [claim.shown(pk) for pk, (claim, _position) in named.items()],

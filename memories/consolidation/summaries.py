@@ -70,12 +70,12 @@ class CheckedSummary:
             return CheckedSummary([], left_out=self.left_out + count)
         verdicts = (result.of(n) for n in range(begin, begin + count))
         stands = (Reading.ENTAILED,), (Reading.ENTAILED, Reading.UNSURE)
-        kept = [
+        parts = [
             [sentence for sentence in part if next(verdicts) in stands[sentence not in self.doubted]]
             for part in self.paragraphs
         ]
-        lost = count - sum(map(len, kept))
-        return CheckedSummary([part for part in kept if part], left_out=self.left_out + lost)
+        lost = count - sum(map(len, parts))
+        return CheckedSummary([part for part in parts if part], left_out=self.left_out + lost)
 
     def without_doubted(self) -> str:
         """Its text without the sentences that need a reader."""

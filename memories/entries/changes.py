@@ -188,9 +188,9 @@ def _replace(scope: Scope, successor_id: int, expected: Expected, kind: LinkKind
 
 def link_sources(scope: Scope, entry_id: int, sources: Iterable[int], *, now: datetime) -> None:
     """Link an entry to those it was made from that stay in use beside it."""
-    kept = Entry.objects.in_scope(scope).filter(pk__in=list(sources)).exclude(pk=entry_id)
+    source_entries = Entry.objects.in_scope(scope).filter(pk__in=list(sources)).exclude(pk=entry_id)
     link = {"workspace_id": scope.workspace_id, "to_entry_id": entry_id, "kind": LinkKind.SOURCE_OF, "created_at": now}
-    links = [Link(from_entry=source, **link) for source in kept.order_by("pk").only("pk")]
+    links = [Link(from_entry=source, **link) for source in source_entries.order_by("pk").only("pk")]
     Link.objects.bulk_create(links, ignore_conflicts=True)
 
 

@@ -155,8 +155,8 @@ def purge(scope: Scope, expected: Expected, *, now: datetime) -> BulkOutcome:
     out of use. Counts stay. Inside the caller's transaction. Raises ScopeFrozen.
     """
     locked, outcome, entries = lock_entries(scope, expected)
-    kept = set(Suppression.objects.filter(entry__in=outcome.applied).values_list("entry_id", flat=True))
-    outcome.skip((pk for pk in outcome.applied if pk in kept or not entries[pk].expired_at), SkipReason.CHANGED)
+    suppressed = set(Suppression.objects.filter(entry__in=outcome.applied).values_list("entry_id", flat=True))
+    outcome.skip((pk for pk in outcome.applied if pk in suppressed or not entries[pk].expired_at), SkipReason.CHANGED)
     if not (purged := outcome.applied):
         return outcome
 

@@ -296,10 +296,10 @@ def served_versions_by_trace(
     """
     points = {}
     for trace in traces:
-        kept = dict(zip(trace.served, trace.versions, strict=False))
+        versions = dict(zip(trace.served, trace.versions, strict=False))
         for pk in entries if candidates is not None else trace.served:
             if pk in entries:
-                version = kept.get(pk, (candidates or {}).get(pk))
+                version = versions.get(pk, (candidates or {}).get(pk))
                 points[trace.pk, pk] = PointInHistory(pk, version, trace.created_at)
     changed = [key for key, point in points.items() if entries[point.row_id].version != point.version]
     workspace = traces[0].workspace_id if traces else 0

@@ -350,9 +350,9 @@ def _strength(verification: str) -> int:
     return (Verification.QUOTED, Verification.VERIFIED, Verification.NONE).index(Verification(verification))
 
 
-def _is_weaker(one: Entry | DuplicateCandidate, other: DuplicateCandidate) -> bool:
-    return _strength(one.verification) < _strength(other.verification)
+def _is_weaker(entry: Entry | DuplicateCandidate, other: DuplicateCandidate) -> bool:
+    return _strength(entry.verification) < _strength(other.verification)
 
 
-def _union(one: Sequence[str], other: Sequence[str]) -> list[str]:
-    return list(dict.fromkeys([*one, *other]))
+def _union(first: Sequence[str], second: Sequence[str]) -> list[str]:
+    return list(dict.fromkeys([*first, *second]))

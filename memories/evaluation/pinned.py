@@ -46,20 +46,20 @@ class PinnedRun:
         return PinnedState.BROKEN if broken else PinnedState.FAILING
 
 
-def whom_of(query: Query, said: str) -> dict[str, Any]:
+def whom_of(query: Query, label: str) -> dict[str, Any]:
     """As whom a query is asked, as a pinned test keeps it; `said` is what people call that."""
     places = [
         {"key": place.ref.key, "kind": place.ref.kind, "only_chat": place.ref.only_chat, "in_group": place.ref.in_group}
         for place in query.places
     ]
-    return {"said": said, "asker": query.asker, "session": query.session_key, "places": places}
+    return {"said": label, "asker": query.asker, "session": query.session_key, "places": places}
 
 
 def asked_of(query: Query, workspace: Workspace) -> dict[str, Any]:
     """What is asked besides the message and as whom; how many memories, where it is not as many as the policy says."""
     is_default = query.limit == int(Policy.objects.of(workspace.pk).weight("MAX_RECALLS"))
-    kept = traces.asked_json(replace(query, limit=0 if is_default else query.limit))
-    return {name: value for name, value in kept.items() if name not in ("mode", "need", "heard", "asker")}
+    parameters = traces.asked_json(replace(query, limit=0 if is_default else query.limit))
+    return {name: value for name, value in parameters.items() if name not in ("mode", "need", "heard", "asker")}
 
 
 def run_pinned(workspace: Workspace, policies: Policies | None = None, *, now: datetime) -> list[PinnedRun]:
@@ -85,15 +85,15 @@ class NewlyFailing:
 def newly_failing(workspace: Workspace, policies: Policies, *, now: datetime, seconds: float) -> NewlyFailing:
     """What saving these policies would break; tests that fail anyway are not among it. For about so many seconds."""
     tests = list(PinnedTest.objects.filter(workspace=workspace).order_by("pk")[:MOST])
-    end, failing, asked = time.monotonic() + seconds, [], 0
+    end, failing, count = time.monotonic() + seconds, [], 0
     for test in tests:
         if time.monotonic() > end:
             break
-        asked += 1
+        count += 1
         run = run_one(test, workspace, policies, now=now)
         if run.problems and not run_one(test, workspace, now=now).problems:
             failing.append(run)
-    return NewlyFailing(failing, asked, len(tests))
+    return NewlyFailing(failing, count, len(tests))
 
 
 def run_one(test: PinnedTest, workspace: Workspace, policies: Policies | None = None, *, now: datetime) -> PinnedRun:

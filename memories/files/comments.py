@@ -157,7 +157,7 @@ def parted(raw: str) -> tuple[str, list[str]]:
     """A text without its comments, and these. One that is escaped, or not closed, is text."""
     if OPEN not in raw:
         return raw, []
-    kept, cut, begin, start = [], [], 0, raw.find(OPEN)
+    pieces, cut, begin, start = [], [], 0, raw.find(OPEN)
     while start >= 0 and (end := raw.find(CLOSE, start + len(OPEN))) >= 0:
         if raw[start - 1 : start] == "\\":
             start = raw.find(OPEN, start + 1)
@@ -165,9 +165,9 @@ def parted(raw: str) -> tuple[str, list[str]]:
         end += len(CLOSE)
         cut.append(raw[start:end])
         is_apart = raw[end : end + 1] in ("", " ", "\n") and raw[start - 1 : start] == " " and start > begin
-        kept.append(raw[begin : start - is_apart])
+        pieces.append(raw[begin : start - is_apart])
         begin, start = end, raw.find(OPEN, end)
-    return "".join([*kept, raw[begin:]]), cut
+    return "".join([*pieces, raw[begin:]]), cut
 
 
 def escaped(text: str) -> str:
@@ -197,11 +197,11 @@ def unsafe(text: str) -> str:
 
 def shown(text: str) -> str:
     """A text without stamps, marks of archives and struck lines. What is left stands in the line it stood in."""
-    kept, begin = [], 0
+    pieces, begin = [], 0
     for struck in struck_texts(text):
-        kept += [text[begin : struck.start], "\n" * text.count("\n", struck.start, struck.end)]
+        pieces += [text[begin : struck.start], "\n" * text.count("\n", struck.start, struck.end)]
         begin = struck.end
-    return _OWN.sub("", "".join([*kept, text[begin:]]))
+    return _OWN.sub("", "".join([*pieces, text[begin:]]))
 
 
 _INDENT = " \t"

@@ -118,9 +118,9 @@ def search(
     Files that cannot be read hold nothing. A heading and the path count a little, and never alone.
     """
     # The words of a question that matter, each once; all of them where none does
-    asked = list(dict.fromkeys(words(query)))
-    telling = [word for word in asked if word not in ENGLISH_STOPWORDS and word not in CHINESE_STOPWORDS]
-    wanted = [_Word.of(word) for word in telling or asked]
+    query_words = list(dict.fromkeys(words(query)))
+    telling = [word for word in query_words if word not in ENGLISH_STOPWORDS and word not in CHINESE_STOPWORDS]
+    wanted = [_Word.of(word) for word in telling or query_words]
     if not wanted or limit < 1:
         return []
     texts = _texts(folders, transcripts)

@@ -102,7 +102,7 @@ class ScopeFolder:
         notes = [file for file in _walk(self.workspace, self.base or _ROOT) if self._is_note(file.path)]
         if not self.base and _is_there(self.workspace, _ROOT_FILE):
             with suppress(FileNotFoundError):
-                notes += _found(_ROOT_FILE, os.lstat(self.workspace / _ROOT_FILE))
+                notes += _as_file(_ROOT_FILE, os.lstat(self.workspace / _ROOT_FILE))
         return sorted(notes, key=lambda file: file.path)
 
     def folders(self) -> dict[str, int]:
@@ -121,13 +121,13 @@ class ScopeFolder:
                 changes[path] = os.lstat(self.workspace / path).st_mtime_ns
         return changes
 
-    def found(self, path: str) -> FoundFile | None:
+    def file_at(self, path: str) -> FoundFile | None:
         """One note or transcript, if it is there."""
         try:
             about = _look(self.workspace, path) if self.owns(path) else None
         except PathNotAllowed:
             return None
-        return next(_found(path, about), None) if about else None
+        return next(_as_file(path, about), None) if about else None
 
     def transcripts(self) -> list[FoundFile]:
         """The transcripts that are there, by path."""
@@ -273,7 +273,7 @@ def _look(workspace: Path, path: str) -> os.stat_result | None:
     return status
 
 
-def _found(path: str, status: os.stat_result) -> Iterator[FoundFile]:
+def _as_file(path: str, status: os.stat_result) -> Iterator[FoundFile]:
     if stat.S_ISREG(status.st_mode):
         yield FoundFile(path, status.st_mtime_ns, status.st_size, changed_ns(status), status.st_nlink > 1)
 
@@ -288,7 +288,7 @@ def _walk(workspace: Path, top: str) -> Iterator[FoundFile]:
     for inside, names, fd in _visited(workspace, top):
         for name in names:
             with suppress(FileNotFoundError):
-                yield from _found(f"{inside}/{name}", os.stat(name, dir_fd=fd, follow_symlinks=False))
+                yield from _as_file(f"{inside}/{name}", os.stat(name, dir_fd=fd, follow_symlinks=False))
 
 
 def _visited(workspace: Path, top: str) -> Iterator[tuple[str, list[str], int]]:

@@ -350,16 +350,16 @@ def unstruck_all(text: str, contents: Sequence[str]) -> tuple[str, list[str]]:
 def without_struck(text: str, contents: Collection[str]) -> str:
     """The text without the struck blocks of these words: nothing is left of them."""
     wanted = {content.strip() for content in contents}
-    kept, begin = [], 0
+    pieces, begin = [], 0
     for line in comments.struck_texts(text):
         if wanted.isdisjoint(block.text for block in blocks(line.raw)):
             continue
-        kept.append(text[begin : line.start])
+        pieces.append(text[begin : line.start])
         begin = line.end
         if line.start == 0 or text[line.start - 1] == "\n":
             begin += text[begin:].startswith("\r")
             begin += text[begin:].startswith("\n")
-    return "".join([*kept, text[begin:]])
+    return "".join([*pieces, text[begin:]])
 
 
 def _struck_at_once(text: str, gone: Sequence[Block], at: datetime) -> str | None:

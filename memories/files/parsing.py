@@ -235,10 +235,10 @@ class _Reader:
                         piece = self._piece(PARAGRAPH, opened, token.content)
                         piece.item = self.around[-1] if self.around else 0
                         for fact in _facts_of(piece) if not piece.item else [piece]:
-                            yield from self._kept(fact)
+                            yield from self._outside_archive(fact)
                 case "fence" | "code_block" | "html_block":
                     kind = {"fence": FENCE, "code_block": CODE, "html_block": HTML}[token.type]
-                    yield from self._kept(self._piece(kind, token, token.content))
+                    yield from self._outside_archive(self._piece(kind, token, token.content))
 
     def _ended_row(self) -> Iterator[Piece]:
         row, self.row = self.row, None
@@ -249,14 +249,14 @@ class _Reader:
             self.head = [words for cell in row.cells if (words := _one_line(cell))]
             return
         row.heading = _path_of([row.heading, " | ".join(self.head)])
-        yield from self._kept(row)
+        yield from self._outside_archive(row)
 
     def _piece(self, kind: str, token: Token, raw: str = "") -> Piece:
         start, end = token.map or [0, 0]
         heading = _path_of(says for _depth, _level, says in self.headings)
         return Piece(kind, start, end, raw, heading, markup=token.markup, origins=self.origins)
 
-    def _kept(self, piece: Piece) -> Iterator[Piece]:
+    def _outside_archive(self, piece: Piece) -> Iterator[Piece]:
         if not self._is_archived(piece.start):
             yield piece
 

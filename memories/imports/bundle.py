@@ -108,8 +108,8 @@ class Bundle:
     def members(self) -> list[Member]:
         """Its files, in the order of their paths."""
         try:
-            found = self._in_folder() if self.path.is_dir() else self._in_zip() if self.is_zip else self._alone()
-            return sorted(found, key=lambda member: member.path)
+            members = self._in_folder() if self.path.is_dir() else self._in_zip() if self.is_zip else self._alone()
+            return sorted(members, key=lambda member: member.path)
         except _UNREADABLE as problem:
             raise FileRefused(_("“%(name)s” cannot be read.") % {"name": readable(str(self.path))}) from problem
 

@@ -139,13 +139,13 @@ class _Reading:
     def _fitting(self, item: FileItem) -> dict[str, str]:
         """The slots of an item that fit; one that bears a name with a meaning here becomes `metadata.NAME`."""
         slots: dict[str, str] = {}
-        for given, value in item.slots.items():
-            name = f"metadata.{given}" if given in COLUMN_SLOTS or given in RESERVED_SLOTS else given
+        for slot, value in item.slots.items():
+            name = f"metadata.{slot}" if slot in COLUMN_SLOTS or slot in RESERVED_SLOTS else slot
             is_short = 0 < len(name) <= conf.SLOT_NAME_CHARS and len(value) <= conf.SLOT_VALUE_CHARS
             if is_short and len(slots) < conf.SLOT_LIMIT and text.is_storable(name + value):
                 slots[name] = value
             else:
-                self._leave_out(item, LeftOutReason.SLOT, given[:100])
+                self._leave_out(item, LeftOutReason.SLOT, slot[:100])
         return slots
 
     @cached_property

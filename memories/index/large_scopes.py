@@ -90,16 +90,16 @@ def plan() -> Plan:
         cursor.execute(_ROWS, [least, DIMENSIONS_MOST])
         rows = {(scope, model): (dimension, count) for scope, model, dimension, count in cursor.fetchall() if least}
     build: dict[ScopeIndex, int] = {}
-    kept: set[ScopeIndex] = set()
+    keep: set[ScopeIndex] = set()
     for (scope, model), (dimension, count) in rows.items():
         there = [index for index, valid in existing if valid and (index.scope_id, index.model_id) == (scope, model)]
         fitting = [index for index in there if (index.lists / OUTGROWN <= lists_for(count) <= index.lists * OUTGROWN)]
         if fitting and count >= least / 2:
-            kept.add(fitting[-1])
+            keep.add(fitting[-1])
         elif count >= (least / 2 if there else least):
             build[ScopeIndex(scope, model, lists_for(count))] = dimension
-            kept.update(there)
-    return Plan(build, [index.name for index, valid in existing if not (valid and index in kept)])
+            keep.update(there)
+    return Plan(build, [index.name for index, valid in existing if not (valid and index in keep)])
 
 
 def lists_for(rows: int) -> int:

@@ -172,9 +172,11 @@ def _nicknames(entries: Iterable[Entry], earlier: Mapping[str, str]) -> dict[str
     learnt = dict(earlier)
     for entry in entries:
         speaker = entry.speaker or f"{names.UNNAMED}{entry.sender_id}"
-        given = {names.fold(name): entry.names[0] for name in entry.names}  # every name of what it is about means that
+        own_names = {
+            names.fold(name): entry.names[0] for name in entry.names
+        }  # every name of what it is about means that
         for alias, name in (
-            names.learn(entry.content, speaker) | persons.learn_relations(entry.content) | given
+            names.learn(entry.content, speaker) | persons.learn_relations(entry.content) | own_names
         ).items():
             if alias in learnt:
                 learnt[alias] = learnt[alias] if names.fold(learnt[alias]) == names.fold(name) else ""
@@ -187,13 +189,13 @@ def reread_names(scope: Scope) -> tuple[list[str], dict[str, str]]:
     """The projects and nicknames of a scope as its live entries have them."""
     live = Entry.objects.in_scope(scope).live()
     projects = set(live.exclude(project="").values_list("project", flat=True).distinct())
-    kept = [name for name in scope.projects if name in projects]
+    still_used = [name for name in scope.projects if name in projects]
     teaching = (
         live.filter(Q(content__regex=f"{names.TRIGGER}|{persons.TRIGGER}") | ~Q(names=[]))
         .order_by("pk")
         .only("content", "speaker", "sender_id", "names")
     )
-    return _kept_names(kept, sorted(projects)), _nicknames(teaching.iterator(), {})
+    return _kept_names(still_used, sorted(projects)), _nicknames(teaching.iterator(), {})
 
 
 def _kept_names(names: Sequence[str], more: Iterable[str]) -> list[str]:

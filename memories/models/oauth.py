@@ -80,8 +80,8 @@ class OAuthClient(models.Model):
         """Whether it registered this address; at this machine whatever port it listens on now (RFC 8252, 7.3)."""
         if redirect_uri in self.redirect_uris:
             return True
-        asked = _without_port(redirect_uri)
-        return asked is not None and asked in map(_without_port, self.redirect_uris)
+        without_port = _without_port(redirect_uri)
+        return without_port is not None and without_port in map(_without_port, self.redirect_uris)
 
     def check_client_secret(self, client_secret: str) -> bool:
         return secrets.compare_digest(self.secret_digest, BotKey.digest_of(client_secret))

@@ -97,7 +97,7 @@ def conditions_of_each(scopes: Collection[Scope]) -> dict[int, list[FileConditio
 def condition_of(scope: Scope, path: str) -> FileCondition | None:
     """One file; None: nothing lies there, and nothing was indexed."""
     state: Any = FileState.objects.filter(workspace_id=scope.workspace_id, scope=scope, path=path).first()
-    file = folder_of(scope).found(path)
+    file = folder_of(scope).file_at(path)
     return FileCondition(path, file, state) if file or state else None
 
 

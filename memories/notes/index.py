@@ -77,8 +77,8 @@ def compare(stored: Sequence[Entry], lines: Sequence[FileLine]) -> LineChanges:
             changes.reworded[entry.pk] = line
         elif (entry.line_from, entry.line_to) != (line.line_from, line.line_to):
             changes.moved[entry.pk] = (line.line_from, line.line_to)
-    kept = {entry.pk for entry in same.values()}
-    gone = _by_neighbour((entry, entry.pk if entry.pk in kept else None) for entry in stored)
+    unchanged = {entry.pk for entry in same.values()}
+    gone = _by_neighbour((entry, entry.pk if entry.pk in unchanged else None) for entry in stored)
     came = _by_neighbour((line, same[n].pk if n in same else None) for n, line in enumerate(lines))
     for place, others in came.items():
         _pair(gone.pop(place, []), others, changes)
@@ -361,7 +361,7 @@ class _FilesRun:
         """Leave files that cannot be indexed as they are, until they change, or their scope thaws."""
         states = []
         for part in parts:
-            if file := folder_of(self.scope).found(part.path):
+            if file := folder_of(self.scope).file_at(part.path):
                 state = self._state(part, problem, detail)
                 may_change_unseen = problem == FileProblem.FROZEN or file.is_linked
                 state.modified_ns, state.size = 0 if may_change_unseen else file.changed_ns, file.size

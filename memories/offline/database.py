@@ -150,7 +150,7 @@ def _watch_while_it_answers(own: psycopg.Connection, ear: int, when_back: Callab
         selector.register(own.fileno(), selectors.EVENT_READ)
         selector.register(ear, selectors.EVENT_READ)
         while _answers(own):
-            if _found():
+            if _mark_answering():
                 when_back()
             for key, _events in selector.select(PULSE_SECONDS):
                 if key.fd == ear and not os.read(ear, 4_096):
@@ -186,7 +186,7 @@ def _ask_again() -> None:
         _next_probe = time.monotonic() + PROBE_SECONDS
     if own := _connected():
         own.close()
-        _found()
+        _mark_answering()
 
 
 def _connected() -> psycopg.Connection | None:
@@ -198,7 +198,7 @@ def _connected() -> psycopg.Connection | None:
         return None
 
 
-def _found() -> bool:
+def _mark_answering() -> bool:
     """It answers; whether it was away. The pool begins anew: it holds what is broken, and would not try for long."""
     if not _away.is_set():
         return False

@@ -129,8 +129,8 @@ def is_pending(stream: Stream) -> bool:
 def streams(workspace_id: int | None = None) -> list[Stream]:
     """The streams that hold calls."""
     top = signed_files.root() / "journal"
-    held = top.glob(f"{'*' if workspace_id is None else workspace_id}/*/*{_SUFFIX}")
-    folders = sorted({path.parent for path in held})
+    segments = top.glob(f"{'*' if workspace_id is None else workspace_id}/*/*{_SUFFIX}")
+    folders = sorted({path.parent for path in segments})
     return [Stream(**json.loads((folder / _PLACE).read_text())) for folder in folders]
 
 
@@ -274,14 +274,14 @@ def remove(stream: Stream, is_erased: Callable[[Line], bool], *, is_dry: bool = 
         lines = list(read(stream))
         gone = [line for line in lines if is_erased(line)]
         for number in {line.end.segment for line in gone} if not is_dry else ():
-            kept = [line for line in lines if line.end.segment == number and line not in gone]
+            remaining = [line for line in lines if line.end.segment == number and line not in gone]
             path = segment_path(stream, number)
-            if not kept:
+            if not remaining:
                 path.unlink()
                 continue
             draft = path.with_name(f".{path.name}")
             with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
-                file.writelines(f"{line.text}\n" for line in kept)
+                file.writelines(f"{line.text}\n" for line in remaining)
                 file.flush()
                 os.fsync(file.fileno())
             draft.replace(path)

@@ -60,7 +60,7 @@ def admit(token: str, now: datetime) -> BotKey | None:
     return key
 
 
-def kept() -> Iterator[str]:
+def stored_digests() -> Iterator[str]:
     """The digests of all keys that are kept."""
     for path in signed_files.folder("keys").iterdir():
         if not path.name.startswith("."):
@@ -69,14 +69,14 @@ def kept() -> Iterator[str]:
 
 def drop_unusable(now: datetime) -> int:
     """Forget the keys that the database would refuse; how many. Raises django.db.Error while it is away."""
-    digests = list(kept())
+    digests = list(stored_digests())
     usable = set(BotKey.objects.usable(now).filter(digest__in=digests).values_list("digest", flat=True))
     return forget_all(digest for digest in digests if digest not in usable)
 
 
 def count_unusable(now: datetime) -> int:
     """How many keys `drop_unusable` would forget."""
-    digests = list(kept())
+    digests = list(stored_digests())
     return len(digests) - BotKey.objects.usable(now).filter(digest__in=digests).count()
 
 

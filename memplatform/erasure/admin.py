@@ -18,7 +18,7 @@ from unfold.decorators import display
 
 from memories.admin import actions
 from memories.admin.access import Colors, RestrictedAdmin, in_workspaces, workspace_choice
-from memories.admin.actions import Action, Asked, Outcome, Question
+from memories.admin.actions import Action, ActionCall, Outcome, Question
 from memories.admin.auditing import note
 from memories.admin.forms import LineField, TextField
 from memories.admin.pages import own_page
@@ -77,41 +77,41 @@ class _Found:
     preview: run.Preview
 
     @classmethod
-    def by(cls, asked: Asked) -> "_Found":
-        workspace, names = asked.arguments["workspace"], " ".join(asked.request.GET.getlist("person")).split()
+    def by(cls, call: ActionCall) -> "_Found":
+        workspace, names = call.arguments["workspace"], " ".join(call.request.GET.getlist("person")).split()
         identities = person.linked(workspace, [Identity.parse(name) for name in names])
-        return cls(identities, run.preview(workspace, identities, now=asked.now))
+        return cls(identities, run.preview(workspace, identities, now=call.now))
 
     def __str__(self) -> str:
         return " ".join(map(str, self.identities))
 
 
-def _question(asked: Asked) -> Question:
-    preview = asked.rows.preview
+def _question(call: ActionCall) -> Question:
+    preview = call.rows.preview
     files = [(certificate.table_name("files"), preview.files)] if preview.files else []
     return Question(
-        title=gettext("Erase %(person)s") % {"person": asked.rows},
+        title=gettext("Erase %(person)s") % {"person": call.rows},
         template="admin/memplatform/erasure_order.html",
         rows=(),
         counts=[*certificate.counted(preview.counts), *files],
-        context={"person": str(asked.rows), "workspace": asked.arguments["workspace"], "found": preview},
+        context={"person": str(call.rows), "workspace": call.arguments["workspace"], "found": preview},
     )
 
 
-def _order(asked: Asked) -> Outcome:
-    workspace, reason = asked.arguments["workspace"], asked.data["reason"]
+def _order(call: ActionCall) -> Outcome:
+    workspace, reason = call.arguments["workspace"], call.data["reason"]
     try:
-        erasure = run.order(workspace, asked.rows.identities, reason=reason, actor=asked.actor, now=asked.now)
+        erasure = run.order(workspace, call.rows.identities, reason=reason, actor=call.actor, now=call.now)
     except OSError as refusal:
         return Outcome(errors=[str(refusal)])
-    note(asked.request, AuditEvent.ERASED, erasure, about=str(erasure.uid))
+    note(call.request, AuditEvent.ERASED, erasure, about=str(erasure.uid))
     transaction.on_commit(lambda: async_task("memplatform.tasks.erase_waiting", group="mem:asked", ack_failure=True))
     return Outcome(address=reverse("admin:memories_erasure_change", args=[erasure.pk]))
 
 
 ERASE = Action(
     name="erase", label=_("Erase for good"), right="erase", rows=_Found.by, question=_question, act=_order,
-    form=lambda asked: asked.bound(EraseForm).expect(str(asked.rows)), back=lambda asked: reverse(LIST),
+    form=lambda call: call.bound(EraseForm).expect(str(call.rows)), back=lambda call: reverse(LIST),
 )  # fmt: skip
 
 
@@ -167,7 +167,7 @@ class ErasureAdmin(RestrictedAdmin):
         _mine, workspace = workspace_choice(request, Right.ERASE)
         if workspace is None:
             raise Http404
-        return actions.run(Asked(ERASE, self, request, arguments={"workspace": workspace}))
+        return actions.run(ActionCall(ERASE, self, request, arguments={"workspace": workspace}))
 
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None

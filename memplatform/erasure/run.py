@@ -145,9 +145,9 @@ def _enter(erasure: Erasure, step: str) -> None:
 
 def _remove(erasure: Erasure, now: datetime) -> None:
     _enter(erasure, "mark")
-    kept = remove.put_others_back(erasure, now=now)
-    if kept:
-        remove.add(erasure, "put_back", kept)
+    restored = remove.put_others_back(erasure, now=now)
+    if restored:
+        remove.add(erasure, "put_back", restored)
     outside.collect_lines(erasure)
     remove.mark(erasure)
     # The scopes that stay and lose something

@@ -55,8 +55,8 @@ class RequestLog(Middleware):
     """Everything inside is logged with the id the caller gave, or a new one; the answer carries it."""
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        given = request.headers.get(HEADER, "")
-        request_id = given if _ACCEPTABLE.fullmatch(given) else uuid.uuid4().hex
+        request_id = request.headers.get(HEADER, "")
+        request_id = request_id if _ACCEPTABLE.fullmatch(request_id) else uuid.uuid4().hex
         with structlog.contextvars.bound_contextvars(request_id=request_id):
             begun = time.perf_counter()
             response = self._get_response(request)

@@ -158,14 +158,14 @@ def measure(
     since: datetime, until: datetime, *, seen: frozenset[int] | None = None, most: int | None = None
 ) -> Measured:
     """What happened from a moment on and before another: in these workspaces (None: all), of the `most` newest rows."""
-    asked = {"since": since, "until": until, "seen": None if seen is None else sorted(seen), "most": most}
+    parameters = {"since": since, "until": until, "seen": None if seen is None else sorted(seen), "most": most}
     measured = Measured()
     with connection.cursor() as cursor:
-        cursor.execute(_RECALLS, asked)
+        cursor.execute(_RECALLS, parameters)
         measured.add(OF_RECALLS, cursor.fetchall())
-        cursor.execute(_WRITES, asked)
+        cursor.execute(_WRITES, parameters)
         measured.add(OF_WRITES, cursor.fetchall())
-        cursor.execute(_TIMES, asked)
+        cursor.execute(_TIMES, parameters)
         for hour, workspace_id, channel, step, bucket, count in cursor.fetchall():
             measured.times[Place(hour, workspace_id, unquote(channel)), step].append((bucket, count))
     return measured

@@ -49,10 +49,10 @@ def differing_tables(file: Path, url: str) -> list[str]:
     """The tables of a database that hold something else than is written down; where nothing is written, none."""
     if not file.exists():
         return []
-    kept: Fingerprints = json.loads(file.read_text())
+    expected: Fingerprints = json.loads(file.read_text())
     with psycopg.connect(url) as connection:
         current = fingerprints_of(connection)
-    return sorted(table for table in kept.keys() | current.keys() if kept.get(table) != current.get(table))
+    return sorted(table for table in expected.keys() | current.keys() if expected.get(table) != current.get(table))
 
 
 ROLES = "roles.sql"

@@ -60,7 +60,7 @@ def serve(options: Namespace, data: Path) -> None:
 
     Raises KeyUnreadable.
     """
-    headers = {f"X-Memplatform-{name}".title(): quote(said) for name in ADDRESS if (said := getattr(options, name))}
+    headers = {f"X-Memplatform-{name}".title(): quote(value) for name in ADDRESS if (value := getattr(options, name))}
     key = read_key(options.key_file)
     from channels_app.doors.mcp import server
 

@@ -369,8 +369,8 @@ def ended_last_night(viewer: Viewer) -> Iterator[Item]:
 
 def quarantined(viewer: Viewer) -> Iterator[Item]:
     """Memories in quarantine that nobody has looked through."""
-    held = Entry.objects.filter(quarantined_at__isnull=False, expired_at__isnull=True)
-    if count := viewer.rows(held, Right.CURATE)[:SAMPLE].count():
+    in_quarantine = Entry.objects.filter(quarantined_at__isnull=False, expired_at__isnull=True)
+    if count := viewer.rows(in_quarantine, Right.CURATE)[:SAMPLE].count():
         text = ngettext("%(n)d memory waits in quarantine", "%(n)d memories wait in quarantine", count)
         hint = _("Nobody is served them until somebody lets them back.")
         yield Item("quarantine", text % {"n": count}, hint, reverse("quarantine"))
@@ -389,13 +389,15 @@ def late_embeddings(viewer: Viewer) -> Iterator[Item]:
 
 def degraded_answers(viewer: Viewer) -> Iterator[Item]:
     """Recalls that were answered without a part of the platform."""
-    asked = viewer.recalls
-    if asked.count and asked.degraded / asked.count > DEGRADED_SHARE:
-        degraded = share(asked.degraded, asked.count)
+    recalls = viewer.recalls
+    if recalls.count and recalls.degraded / recalls.count > DEGRADED_SHARE:
+        degraded = share(recalls.degraded, recalls.count)
         text = _("%(share)s of the last day's answers were degraded") % {"share": degraded}
         address = reverse("admin:memories_recalltrace_changelist") + "?answer=degraded"
         reasons = (
-            f"{label}: {asked.without[name]:,}" for name, label in recall_traces.DEGRADED.items() if asked.without[name]
+            f"{label}: {recalls.without[name]:,}"
+            for name, label in recall_traces.DEGRADED.items()
+            if recalls.without[name]
         )
         yield Item("degraded", text, _("They did without a part: %(what)s.") % {"what": " · ".join(reasons)}, address)
 

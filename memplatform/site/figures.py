@@ -54,8 +54,8 @@ def share(part: int, whole: int) -> str:
 
 def recalls(seen: frozenset[int] | None, now: datetime) -> Recalls:
     """The newest recalls of the last day, in one query."""
-    asked = in_workspaces(RecallTrace.objects.filter(NOT_LOOKING_BACK, created_at__gt=now - DAY), seen)
-    newest = asked.order_by("-created_at", "-id")
+    today = in_workspaces(RecallTrace.objects.filter(NOT_LOOKING_BACK, created_at__gt=now - DAY), seen)
+    newest = today.order_by("-created_at", "-id")
     rows = list(newest.values_list("degraded", flat=True)[:SAMPLE])
     return Recalls(len(rows), sum(map(bool, rows)), Counter(name for names in rows for name in names))
 
@@ -66,8 +66,8 @@ def figures(numbers: Numbers) -> Iterator[Figure]:
     yield in_use(numbers)
     list_of = reverse("admin:memories_recalltrace_changelist")
     searched, hits = usage.total(*SEARCHED), usage.total("found")
-    asked = searched + usage.total("unneeded")
-    yield Figure(_("Recalls"), f"{asked:,}", _("%(n)s looked into memory") % {"n": f"{searched:,}"}, list_of)
+    questions = searched + usage.total("unneeded")
+    yield Figure(_("Recalls"), f"{questions:,}", _("%(n)s looked into memory") % {"n": f"{searched:,}"}, list_of)
     counts = {"n": f"{hits:,}", "all": f"{searched:,}", "weak": f"{usage.total('weak'):,}"}
     hint = _("%(n)s of %(all)s that looked into memory, %(weak)s more perhaps; aim: over 60%%") % counts
     yield Figure(_("Found"), share(hits, searched), hint, f"{list_of}?answer={Verdict.FOUND}")

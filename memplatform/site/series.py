@@ -76,8 +76,8 @@ def chosen(request: HttpRequest, now: datetime) -> Choice:
     seen = frozenset({workspace.pk}) if workspace else workspaces_of(request)
     channel_rows = Channel.objects.filter(workspace__in=[row.pk for row in ([workspace] if workspace else mine)])
     channels = sorted(set(channel_rows.values_list("platform", flat=True)))
-    asked = request.GET.get("channel", "")
-    channel = asked if asked in channels else "" if asked == SHARED else None
+    channel_name = request.GET.get("channel", "")
+    channel = channel_name if channel_name in channels else "" if channel_name == SHARED else None
     length = next((days for days in LENGTHS if str(days) == request.GET.get("days")), LENGTHS[0])
     today = now.astimezone(zone).date()
     days = tuple(today - timedelta(days=ago) for ago in reversed(range(length)))

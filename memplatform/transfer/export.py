@@ -88,8 +88,8 @@ class Section:
 def sections(workspace: Workspace, scope: Scope | None, *, history: bool) -> Iterator[Section]:
     """The sections of a workspace, or of one scope of it, in the order in which they are brought in again."""
     of_scope = Q(scope=scope) if scope else Q()
-    held = Q(user_scope=scope, is_group=False) | Q(chat_scope=scope, is_group=True) if scope else Q()
-    sessions = Session.objects.filter(held, workspace=workspace)
+    session_filter = Q(user_scope=scope, is_group=False) | Q(chat_scope=scope, is_group=True) if scope else Q()
+    sessions = Session.objects.filter(session_filter, workspace=workspace)
     of_sessions = Q(session__in=sessions.values("pk")) if scope else Q()
     linked = Q(from_entry__scope=scope, to_entry__scope=scope) if scope else Q()
     if scope is None:
@@ -217,10 +217,10 @@ def write_markdown(workspace: Workspace, only: Scope | None, files: Path, markdo
     copied = 0
     for scope in [only] if only else Scope.objects.filter(workspace=workspace).order_by("pk").iterator():
         folder = folder_of(scope)
-        for kept in [*folder.files(), *folder.transcripts()]:
-            (files / kept.path).parent.mkdir(parents=True, exist_ok=True)
+        for document in [*folder.files(), *folder.transcripts()]:
+            (files / document.path).parent.mkdir(parents=True, exist_ok=True)
             with suppress(FileNotFoundError):  # files are written and renamed meanwhile
-                shutil.copy2(folder.workspace / kept.path, files / kept.path, follow_symlinks=False)
+                shutil.copy2(folder.workspace / document.path, files / document.path, follow_symlinks=False)
                 copied += 1
         # What is remembered: entries by themselves, and the events of each day
         pages = markdown / folder_name(scope.key)

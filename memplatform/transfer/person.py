@@ -65,7 +65,7 @@ class PersonPages(PersonAdmin):
     @needs(Right.EXPORT)
     def export(self, request: HttpRequest) -> HttpResponse:
         """What is stored of them, as JSON Lines; noted like anything else that leaves."""
-        workspace, peers = self.asked(request, Right.EXPORT)
+        workspace, peers = self.peers_in_address(request, Right.EXPORT)
         person = seen.one_of(workspace.pk, peers[0])
         caller = workspace.caller(actor_of(request))
         body = b"".join(lines_of(workspace, person, caller, now=timezone.now()))

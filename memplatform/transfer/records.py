@@ -133,8 +133,8 @@ class Kind:
 def _kind(model: type[Model], export: Export) -> Kind:
     """The kind a model declares: all its columns but what is left out, and of relations those it refers by."""
     columns = [column.name for column in model._meta.concrete_fields if not column.is_relation]
-    kept = [name for name in columns if name not in ("id", *export.leaves_out)]
-    return Kind(model, tuple(sorted(kept, key=lambda name: name == "version")), export.refers, export.later)
+    exported = [name for name in columns if name not in ("id", *export.leaves_out)]
+    return Kind(model, tuple(sorted(exported, key=lambda name: name == "version")), export.refers, export.later)
 
 
 _DECLARED = {table.export.name: _kind(model, table.export) for model, table in tables() if table.export}

@@ -66,10 +66,10 @@ def memories_of(session: Session, events: Sequence[SessionEvent]) -> dict[int, l
     by_position: defaultdict[int, list[MadeMemory]] = defaultdict(list)
     for entry in resting:
         named = sorted((origins[path] for path in entry.origins if path in origins), key=lambda event: event.position)
-        asked = [event for event in named if event.kind not in (EventKind.ASSISTANT, EventKind.TOOL)]
-        of_turn = len(named) if len(asked) < 2 else 2  # the message, and the answer to it
+        questions = [event for event in named if event.kind not in (EventKind.ASSISTANT, EventKind.TOOL)]
+        of_turn = len(named) if len(questions) < 2 else 2  # the message, and the answer to it
         others = max(len(entry.origins) - of_turn, 0)
-        for event in asked or named[:1]:
+        for event in questions or named[:1]:
             by_position[event.position].append(MadeMemory(entry, others))
     return {position: rows[:SHOWN] for position, rows in by_position.items()}
 
@@ -200,12 +200,12 @@ def recalls_of_answers(
 ) -> dict[int, RecallTrace]:
     """By the position of an answer the recall it was given with: the one it names, else the last of its question."""
     by_uid = {str(recall.trace.uid): recall.trace for recalls in served.values() for recall in recalls}
-    answers, asked = {}, 0
+    answers, question_position = {}, 0
     for event in page:
-        asked = event.position if event.kind == EventKind.USER else asked
+        question_position = event.position if event.kind == EventKind.USER else question_position
         if event.kind != EventKind.ASSISTANT:
             continue
-        of_question = [recall.trace for recall in served.get(asked, ())]
+        of_question = [recall.trace for recall in served.get(question_position, ())]
         trace = by_uid.get(str(event.data.get("recall_id"))) or next(reversed(of_question), None)
         if trace is not None:
             answers[event.position] = trace

@@ -75,9 +75,9 @@ def ids_of_people(words: str, workspaces: frozenset[int] | None) -> list[str]:
     scopes = Scope.objects.exclude(sender_names={})
     if workspaces is not None:
         scopes = scopes.filter(workspace_id__in=workspaces)
-    asked = " ".join(words.split()).casefold()
-    called = scopes.filter(sender_names__icontains=asked).values_list("sender_names", flat=True)[:_NAMES_MOST]
-    return [words, *{pk for names in called for pk, name in names.items() if name.casefold() == asked}]
+    folded = " ".join(words.split()).casefold()
+    called = scopes.filter(sender_names__icontains=folded).values_list("sender_names", flat=True)[:_NAMES_MOST]
+    return [words, *{pk for names in called for pk, name in names.items() if name.casefold() == folded}]
 
 
 _NAMES_MOST = 500  # scopes looked through for a name
@@ -210,8 +210,8 @@ class _Typed(TextFilter):
     """A filter by what was typed into it."""
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        asked = (self.value() or "").strip().replace("\0", "")
-        return self.narrowed(queryset, asked, workspaces_of(request)) if asked else queryset
+        text = (self.value() or "").strip().replace("\0", "")
+        return self.narrowed(queryset, text, workspaces_of(request)) if text else queryset
 
     def narrowed(self, rows: QuerySet[Any], asked: str, workspaces: frozenset[int] | None) -> QuerySet[Any]:
         raise NotImplementedError

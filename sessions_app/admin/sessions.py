@@ -24,7 +24,7 @@ from unfold.decorators import display
 from unfold.enums import ActionVariant
 
 from memories.admin.access import RestrictedAdmin
-from memories.admin.actions import Action, Asked, Outcome, Place, Question, to_row
+from memories.admin.actions import Action, ActionCall, Outcome, Place, Question, to_row
 from memories.admin.entries.actions import outcome_of
 from memories.admin.forms import ReasonForm
 from memories.admin.history import RecordedHistory
@@ -48,31 +48,31 @@ def _has_begun(session: Session) -> bool:
     return session.next_position > 1
 
 
-def _rows(asked: Asked) -> list[str]:
-    session = asked.row
+def _rows(call: ActionCall) -> list[str]:
+    session = call.row
     place = " · ".join(filter(None, [session.platform, session.account, session.peer or session.chat_id]))
     return [gettext("%(place)s, conversation %(n)d") % {"place": place or session.key, "n": session.conversation}]
 
 
-def _flush(asked: Asked) -> str:
-    with acting(asked.actor):
-        flush, is_queued = flushing.flush_or_queue(asked.row, now=asked.now, actor=asked.actor)
+def _flush(call: ActionCall) -> str:
+    with acting(call.actor):
+        flush, is_queued = flushing.flush_or_queue(call.row, now=call.now, actor=call.actor)
     if is_queued:
         return gettext("The worker flushes it in a moment.")
     return gettext("The conversation is flushed.") if flush else gettext("Nothing new was said since the last flush.")
 
 
-def _close(asked: Asked) -> str:
-    with acting(asked.actor):
-        conversations.lock_session(asked.row)
-        closed = conversations.close(asked.row, conversations.CLOSED, now=asked.now)
+def _close(call: ActionCall) -> str:
+    with acting(call.actor):
+        conversations.lock_session(call.row)
+        closed = conversations.close(call.row, conversations.CLOSED, now=call.now)
     return gettext("The conversation is closed.") if closed else gettext("Nothing has been said in it yet.")
 
 
-def _reset(asked: Asked) -> str:
-    with acting(asked.actor):
-        conversations.lock_session(asked.row)
-        closed = conversations.reset(asked.row, now=asked.now)
+def _reset(call: ActionCall) -> str:
+    with acting(call.actor):
+        conversations.lock_session(call.row)
+        closed = conversations.reset(call.row, now=call.now)
     return gettext("The conversation is reset.") if closed else gettext("Nothing has been said in it yet.")
 
 
@@ -113,42 +113,42 @@ RESET = Action(
 _DONE = ngettext_lazy("%(n)d memory was taken out.", "%(n)d memories were taken out.", "n")
 
 
-def _message(asked: Asked) -> SessionEvent:
+def _message(call: ActionCall) -> SessionEvent:
     """The message the address names."""
-    messages = SessionEvent.objects.filter(workspace_id=asked.row.workspace_id, session=asked.row)
-    message = messages.filter(pk=asked.arguments["event"]).first()
+    messages = SessionEvent.objects.filter(workspace_id=call.row.workspace_id, session=call.row)
+    message = messages.filter(pk=call.arguments["event"]).first()
     if message is None:
         raise Http404
     return message
 
 
-def _form(asked: Asked) -> forms.Form:
-    form: forms.Form = asked.bound(ReasonForm, reason=gettext("Taken out from the conversation"))
+def _form(call: ActionCall) -> forms.Form:
+    form: forms.Form = call.bound(ReasonForm, reason=gettext("Taken out from the conversation"))
     form.fields["reason"].widget.attrs.pop("autofocus", None)
     return form
 
 
-def _question(asked: Asked) -> Question:
-    goes = taken_out_with(asked.row, asked.rows)
+def _question(call: ActionCall) -> Question:
+    goes = taken_out_with(call.row, call.rows)
     return Question(template="admin/sessions_app/take_out.html", context={"goes": goes}, rows=())
 
 
-def _take_out(asked: Asked) -> Outcome:
-    goes = taken_out_with(asked.row, asked.rows)
+def _take_out(call: ActionCall) -> Outcome:
+    goes = taken_out_with(call.row, call.rows)
     result = bulk_actions.apply_action(
-        goes.entries, bulk_actions.suppress(), now=asked.now, actor=asked.actor, reason=asked.data["reason"]
+        goes.entries, bulk_actions.suppress(), now=call.now, actor=call.actor, reason=call.data["reason"]
     )
     nothing = "" if goes.entries else gettext("Nothing in use rests on this message.")
     return outcome_of(result, _DONE, nothing=nothing)
 
 
-def _quarantine(asked: Asked) -> HttpResponse:
+def _quarantine(call: ActionCall) -> HttpResponse:
     """Everything that rests on a message and the answer to it; the page asks itself."""
-    return ask(asked.request, suspect_message(asked.row, asked.rows, gettext("A message")), asked.back)
+    return ask(call.request, suspect_message(call.row, call.rows, gettext("A message")), call.back)
 
 
-def _back(asked: Asked) -> str:
-    return message_url(asked.row, asked.rows)
+def _back(call: ActionCall) -> str:
+    return message_url(call.row, call.rows)
 
 
 TAKE_OUT = Action(
@@ -200,12 +200,12 @@ def with_speakers(sessions: QuerySet[Session], words: str, workspaces: frozenset
         scopes = scopes.filter(workspace_id__in=workspaces)
     with_name = scopes.filter(Q(called__icontains=words) | Q(sender_names__icontains=words)).order_by("-pk")
     named = list(with_name.only("workspace_id", "key", "sender_names")[:SCOPES_MOST])
-    asked = words.casefold()
+    folded = words.casefold()
     latest = {
         Speaker(scope.workspace_id, platform_of_key(scope.key), peer)
         for scope in named
         for peer, name in scope.sender_names.items()
-        if asked in name.casefold()
+        if folded in name.casefold()
     }
     spoken = Entry.objects.live().filter(scope__in=[scope.pk for scope in named], speaker__icontains=words)
     earlier = spoken.exclude(sender_id="").order_by().values_list("workspace_id", "channel", "sender_id").distinct()

@@ -233,14 +233,14 @@ def context_from_files(
         files.append(begun)
         room -= text.count_tokens(begun) + 2
     page.put("files", files)
-    kept = _fitting(page, notes)
-    page.put("days", list(map(_shown, kept)))
-    return FileContext(str(page), page.used, kept, directives=directives)
+    fitting = _fitting(page, notes)
+    page.put("days", list(map(_shown, fitting)))
+    return FileContext(str(page), page.used, fitting, directives=directives)
 
 
 def _fitting(page: SystemText, notes: Sequence[DayNote]) -> list[DayNote]:
     """The newest notes there is room for; of the one that does not fit, its newest lines."""
-    kept: list[DayNote] = []
+    fitting: list[DayNote] = []
     room = page.room("days", page.left)
     for note in notes:
         head = text.count_tokens(_shown(DayNote(note.on, note.scope, "", False))) + 3
@@ -251,9 +251,9 @@ def _fitting(page: SystemText, notes: Sequence[DayNote]) -> list[DayNote]:
             content = content[begin + 1 :] if begin >= 0 else f"- …{content}"
         if room <= head or not content:
             break
-        kept.append(DayNote(note.on, note.scope, content, content != note.content))
-        room -= text.count_tokens(_shown(kept[-1])) + 2
-    return kept
+        fitting.append(DayNote(note.on, note.scope, content, content != note.content))
+        room -= text.count_tokens(_shown(fitting[-1])) + 2
+    return fitting
 
 
 def _shown(note: DayNote) -> str:

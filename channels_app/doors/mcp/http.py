@@ -91,8 +91,10 @@ class Gate:
         if problem.status != 401:
             return more
         base = self._letting_in.base(headers.get("host", ""))
-        told = challenge(base, with_token="authorization" in headers) if self._letting_in.issuer else "Bearer"
-        return {"WWW-Authenticate": told, **more}
+        challenge_header = (
+            challenge(base, with_token="authorization" in headers) if self._letting_in.issuer else "Bearer"
+        )
+        return {"WWW-Authenticate": challenge_header, **more}
 
     def _description(self, scope: Scope, headers: Headers) -> ASGIApp | None:
         """What MCP says of itself to who has no key; None: something else is asked for."""

@@ -83,9 +83,11 @@ class Registration(ClientRegistrationEndpoint):  # type: ignore[misc]
             )
         lists = [data.get(name) for name in ("grant_types", "response_types")]
         texts = [data.get(name) for name in ("client_name", "scope", "token_endpoint_auth_method", "client_uri")]
-        if not all(one is None or (isinstance(one, list) and all(isinstance(x, str) for x in one)) for one in lists):
+        if not all(
+            name is None or (isinstance(name, list) and all(isinstance(x, str) for x in name)) for name in lists
+        ):
             raise InvalidClientMetadataError("grant_types and response_types are lists of texts.")
-        if not all(one is None or isinstance(one, str) for one in texts):
+        if not all(name is None or isinstance(name, str) for name in texts):
             raise InvalidClientMetadataError("client_name, scope and token_endpoint_auth_method are texts.")
         metadata: dict[str, Any] = super().extract_client_metadata(request)
         granted = [name for name in GRANT_TYPES if name in metadata.get("grant_types", GRANT_TYPES)]

@@ -168,8 +168,8 @@ def _grant_of(token: str, *, current: str, now: datetime) -> OAuthGrant | None:
 
 
 def _check_resource(request: Any, grant: OAuthGrant) -> None:
-    asked = request.payload.datalist.get("resource", [])
-    if any(uri.rstrip("/") != grant.resource for uri in asked):
+    resources = request.payload.datalist.get("resource", [])
+    if any(uri.rstrip("/") != grant.resource for uri in resources):
         raise InvalidTargetError
 
 
@@ -180,10 +180,10 @@ class CodeGrant(AuthorizationCodeGrant):  # type: ignore[misc]
 
     def validate_authorization_request(self) -> str:
         redirect_uri: str = super().validate_authorization_request()
-        asked = [uri.rstrip("/") for uri in self.request.payload.datalist.get("resource", [])]
-        if len(set(asked)) > 1 or not set(asked) <= set(settings.MCP_URLS):
+        resources = [uri.rstrip("/") for uri in self.request.payload.datalist.get("resource", [])]
+        if len(set(resources)) > 1 or not set(resources) <= set(settings.MCP_URLS):
             raise InvalidTargetError(redirect_uri=redirect_uri)
-        self.request.resource = asked[0] if asked else settings.MCP_URLS[0]
+        self.request.resource = resources[0] if resources else settings.MCP_URLS[0]
         return redirect_uri
 
     def save_authorization_code(self, code: str, request: Any) -> None:
@@ -269,8 +269,8 @@ class Revocation(RevocationEndpoint):  # type: ignore[misc]
         token: str = request.form["token"]
         if token.startswith(ACCESS):
             key = BotKey.objects.admit(token, request.now)
-            found = OAuthGrant.objects.filter(key=key.pk) if key else OAuthGrant.objects.none()
-            grant = found.select_for_update(of=("self",)).select_related("client", "bot").first()
+            grants = OAuthGrant.objects.filter(key=key.pk) if key else OAuthGrant.objects.none()
+            grant = grants.select_for_update(of=("self",)).select_related("client", "bot").first()
         else:
             grant = _grant_of(token, current="refresh_digest", now=request.now)
         if grant and not grant.check_client(client):

@@ -209,13 +209,13 @@ def _cut(
         if used > CHARS_MOST:
             break
         shown_excerpt += 1
-    kept = lines[:shown_excerpt] or [line[:CHARS_MOST] for line in lines[:1]]
+    whole_lines = lines[:shown_excerpt] or [line[:CHARS_MOST] for line in lines[:1]]
     return Excerpt(
         path=path,
         kind=kind,
         first=first,
-        lines=kept,
-        is_truncated=has_more or len(kept) < len(lines) or (shown_excerpt == 0 and bool(lines)),
+        lines=whole_lines,
+        is_truncated=has_more or len(whole_lines) < len(lines) or (shown_excerpt == 0 and bool(lines)),
         at=at,
         speaker=speaker,
         language=language,

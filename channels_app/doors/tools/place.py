@@ -51,8 +51,8 @@ class Place:
     def query(self, message: str, *, limit: int, **options: Any) -> Query:
         """A search of this place, whatever is asked; `options` are fields of Query. Raises ScopeNotFound."""
         if isinstance(self.at, str) or self.resolution is None:
-            asked = {"message": message, "limit": limit, "need": NeedMode.OFF, **options}
-            return addresses.scope_query(self.caller, str(self.at), now=self.now, **asked)
+            parameters = {"message": message, "limit": limit, "need": NeedMode.OFF, **options}
+            return addresses.scope_query(self.caller, str(self.at), now=self.now, **parameters)
         return addresses.recall_query(
             self.caller, self.resolution, message=message, limit=limit, now=self.now, need=NeedMode.OFF, **options
         )

@@ -118,8 +118,12 @@ def _search(place: Place, arguments: Mapping[str, Any], now: datetime) -> search
 
 
 def _get(place: Place, arguments: Mapping[str, Any], now: datetime) -> get.Excerpt:
-    asked = {"path": arguments["path"], "first": arguments.get("from"), "count": arguments.get("lines")}
-    return from_files.get(place, **asked) if place.is_of_files else get.memory_get(place, **asked, now=now)
+    excerpt_arguments = {"path": arguments["path"], "first": arguments.get("from"), "count": arguments.get("lines")}
+    return (
+        from_files.get(place, **excerpt_arguments)
+        if place.is_of_files
+        else get.memory_get(place, **excerpt_arguments, now=now)
+    )
 
 
 def _list(place: Place, arguments: Mapping[str, Any], now: datetime) -> get.FileList:

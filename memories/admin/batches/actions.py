@@ -24,7 +24,7 @@ from django_q.tasks import async_task
 from unfold.widgets import UnfoldAdminRadioSelectWidget
 
 from memories import batches, tasks
-from memories.admin.actions import CHOSEN_MOST, ROWS_SHOWN, Action, Asked, Outcome, Place, Question, to_row
+from memories.admin.actions import CHOSEN_MOST, ROWS_SHOWN, Action, ActionCall, Outcome, Place, Question, to_row
 from memories.admin.auditing import note
 from memories.admin.batches.detail import (
     STATE_COLORS,
@@ -77,15 +77,15 @@ class UndoForm(ReasonForm):
 # one batch
 
 
-def _may_approve(asked: Asked) -> str:
+def _may_approve(call: ActionCall) -> str:
     """What has no undo takes a further right. Raises PermissionDenied."""
-    if is_irreversible(asked.row):
-        asked.admin.reach(asked.request, str(asked.row.pk), "erase")
+    if is_irreversible(call.row):
+        call.admin.reach(call.request, str(call.row.pk), "erase")
     return ""
 
 
-def _approve_question(asked: Asked) -> Question:
-    batch = asked.row
+def _approve_question(call: ActionCall) -> Question:
+    batch = call.row
     what = gettext("It does this: %(what)s.") % {"what": f"{summary(batch)} ({counts_by_verb(batch)})"}
     last = (
         gettext("It is removed for good, with its history. There is no undo.")
@@ -100,9 +100,9 @@ def _approve_question(asked: Asked) -> Question:
     )
 
 
-def _approve(asked: Asked) -> Outcome:
-    batches.approve(asked.row, actor=asked.actor, now=asked.now)
-    return Outcome(later=partial(_carry_out, asked.row, asked.back, gettext("Applied: %(what)s.")))
+def _approve(call: ActionCall) -> Outcome:
+    batches.approve(call.row, actor=call.actor, now=call.now)
+    return Outcome(later=partial(_carry_out, call.row, call.back, gettext("Applied: %(what)s.")))
 
 
 def _carry_out(batch: Batch, address: str, done: str) -> Outcome:
@@ -119,8 +119,8 @@ def _carry_out(batch: Batch, address: str, done: str) -> Outcome:
     return Outcome(text=text, warning=warning, address=address)
 
 
-def _refuse(asked: Asked) -> Outcome:
-    batches.refuse(asked.row, actor=asked.actor, now=asked.now)
+def _refuse(call: ActionCall) -> Outcome:
+    batches.refuse(call.row, actor=call.actor, now=call.now)
     return Outcome(text=gettext("Refused: nothing was changed."))
 
 
@@ -130,16 +130,16 @@ def _positions(request: HttpRequest) -> list[int]:
     return sorted({int(text) for text in numbers if len(text) < POSITION_DIGITS})
 
 
-def _only_post(asked: Asked) -> HttpResponse | str:
-    return HttpResponseNotAllowed(["POST"]) if asked.request.method != "POST" else ""
+def _only_post(call: ActionCall) -> HttpResponse | str:
+    return HttpResponseNotAllowed(["POST"]) if call.request.method != "POST" else ""
 
 
-def _edit_plan(asked: Asked) -> Outcome:
+def _edit_plan(call: ActionCall) -> Outcome:
     """Take rows out of the plan, or give one other words."""
-    batch, words, positions = asked.row, asked.request.POST.get("content"), _positions(asked.request)
+    batch, words, positions = call.row, call.request.POST.get("content"), _positions(call.request)
     if words is not None and len(positions) == 1:
         batches.edit_step(batch, positions[0], words.replace("\r\n", "\n"))
-        return Outcome(text=gettext("This row has other words now."), address=f"{asked.back}#row{positions[0]}")
+        return Outcome(text=gettext("This row has other words now."), address=f"{call.back}#row{positions[0]}")
     removed = len(batches.remove_steps(batch, positions))
     done = ngettext("%(n)d row was taken out of the plan.", "%(n)d rows were taken out of the plan.", removed)
     return Outcome(text=done % {"n": removed})
@@ -161,14 +161,14 @@ def _changed_since(batch: Batch, positions: Collection[int] = ()) -> list[str]:
     return contents
 
 
-def _undo_text(asked: Asked, changed: int) -> str:
+def _undo_text(call: ActionCall, changed: int) -> str:
     """What an undo does, and of how many memories it has to be asked; nothing was changed: the form does not ask."""
     text = gettext(
         "Every memory it changed gets back what it was before; what it made is archived, and what it told of a day is "
         "told no more. The undo is a batch itself, and can be undone."
     )
     if not changed:
-        del asked.form.fields["changed"]
+        del call.form.fields["changed"]
         return f"{text} {gettext('Nothing of it was changed since.')}"
     since = ngettext(
         "%(n)d memory was changed since, and now says:", "%(n)d memories were changed since, and now say:", changed
@@ -176,14 +176,14 @@ def _undo_text(asked: Asked, changed: int) -> str:
     return f"{text} {since % {'n': changed}}"
 
 
-def _undo_question(asked: Asked) -> Question:
-    batch, positions = asked.row, _positions(asked.request)
+def _undo_question(call: ActionCall) -> Question:
+    batch, positions = call.row, _positions(call.request)
     is_open = batch.state == BatchState.APPLIED
     changed = _changed_since(batch, positions) if is_open else []
     title = gettext("Undo this batch")
     if positions:
         title = ngettext("Undo %(n)d row", "Undo %(n)d rows", len(positions)) % {"n": len(positions)}
-    texts = [_undo_text(asked, len(changed))]
+    texts = [_undo_text(call, len(changed))]
     # The entries an undo leaves in any case, and the batches to undo first
     if is_open and (blockers := batches.undo_blockers(batch)):
         text = ngettext(
@@ -202,16 +202,16 @@ def _undo_question(asked: Asked) -> Question:
     )
 
 
-def _undo(asked: Asked) -> Outcome:
+def _undo(call: ActionCall) -> Outcome:
     undo = batches.plan_undo(
-        asked.row,
-        actor=asked.actor,
-        now=asked.now,
-        reason=asked.data["reason"],
-        positions=_positions(asked.request) or None,
-        force=asked.data["changed"] == TAKE,
+        call.row,
+        actor=call.actor,
+        now=call.now,
+        reason=call.data["reason"],
+        positions=_positions(call.request) or None,
+        force=call.data["changed"] == TAKE,
     )
-    address = batch_url(undo, request=asked.request)
+    address = batch_url(undo, request=call.request)
     return Outcome(later=partial(_carry_out, undo, address, gettext("Undone: %(what)s.")))
 
 
@@ -223,8 +223,8 @@ APPROVE = Action(
 )  # fmt: skip
 REFUSE = Action(
     name="refuse", label=_("Refuse"), right="curate",
-    question=lambda asked: Question(
-        title=f"{gettext('Refuse this batch')}: {batch_name(asked.row)}",
+    question=lambda call: Question(
+        title=f"{gettext('Refuse this batch')}: {batch_name(call.row)}",
         text=gettext("Nothing of it is applied, now or later. The job that made it may propose the same again."),
         rows=(),
         is_grave=True,
@@ -233,7 +233,7 @@ REFUSE = Action(
 )  # fmt: skip
 PLAN = Action(name="plan", label="", right="curate", refuses=_only_post, act=_edit_plan, **_OF_ONE)
 UNDO = Action(  # its page has the reason, which may name people: the note has none
-    name="undo", label=_("Undo"), right="operate", form=lambda asked: asked.bound(UndoForm), question=_undo_question,
+    name="undo", label=_("Undo"), right="operate", form=lambda call: call.bound(UndoForm), question=_undo_question,
     act=_undo, audit=AuditEvent.UNDONE, **_OF_ONE,
 )  # fmt: skip
 
@@ -303,65 +303,65 @@ def batches_of_run(batch: Batch) -> QuerySet[Batch]:
     return rows.select_related("scope", "workspace").order_by("pk")
 
 
-def _chosen_of_run(asked: Asked) -> list[str]:
-    return [pk for pk in asked.request.POST.getlist("batch") if pk.isascii() and pk.isdecimal()]
+def _chosen_of_run(call: ActionCall) -> list[str]:
+    return [pk for pk in call.request.POST.getlist("batch") if pk.isascii() and pk.isdecimal()]
 
 
-def _waiting(asked: Asked) -> list[Batch]:
+def _waiting(call: ActionCall) -> list[Batch]:
     """Of those that were ticked in the list, or of the run of this batch, those that wait for a decision."""
-    rows: Any = asked.ticked
+    rows: Any = call.ticked
     if rows is None:
-        rows, ticked = batches_of_run(asked.row), _chosen_of_run(asked)
+        rows, ticked = batches_of_run(call.row), _chosen_of_run(call)
         rows = rows.filter(pk__in=ticked) if ticked else rows
     waiting = rows.filter(state=BatchState.PROPOSED).select_related("scope", "workspace").order_by("pk")
     return list(waiting[:CHOSEN_MOST])
 
 
-def _is_refusal(asked: Asked) -> bool:
-    return asked.action is REFUSE_ALL or (asked.action is DECIDE and asked.request.POST.get("what") == REFUSE_WORD)
+def _is_refusal(call: ActionCall) -> bool:
+    return call.action is REFUSE_ALL or (call.action is DECIDE and call.request.POST.get("what") == REFUSE_WORD)
 
 
-def _nothing_waits(asked: Asked) -> Outcome | str:
-    return "" if asked.rows else Outcome(info=gettext("None of them waits for a decision."))
+def _nothing_waits(call: ActionCall) -> Outcome | str:
+    return "" if call.rows else Outcome(info=gettext("None of them waits for a decision."))
 
 
 def _named(rows: Sequence[Batch]) -> list[str]:
     return [f"{batch.scope or '—'}: {summary(batch)}" for batch in rows]
 
 
-def _decision_question(asked: Asked) -> Question:
+def _decision_question(call: ActionCall) -> Question:
     """What all of them would do, how many are held, and what the decision means."""
-    refuses, number = _is_refusal(asked), len(asked.rows)
+    refuses, number = _is_refusal(call), len(call.rows)
     title = (
         ngettext("Refuse %(n)d batch", "Refuse %(n)d batches", number)
         if refuses
         else ngettext("Approve %(n)d batch", "Approve %(n)d batches", number)
     )
-    texts = [gettext("Together: %(what)s.") % {"what": summary_of(asked.rows)}]
-    if on_hold := sum(1 for batch in asked.rows if batch.held_because):
+    texts = [gettext("Together: %(what)s.") % {"what": summary_of(call.rows)}]
+    if on_hold := sum(1 for batch in call.rows if batch.held_because):
         text = ngettext("The safety limit holds %(n)d of them.", "The safety limit holds %(n)d of them.", on_hold)
         texts.append(text % {"n": on_hold})
     if refuses:
         texts.append(gettext("Nothing of them is applied. The job that made them may propose the same again."))
     else:
         texts.append(gettext("Each is a batch of its own that can be undone."))
-    ticked = _chosen_of_run(asked) if asked.ticked is None else []
+    ticked = _chosen_of_run(call) if call.ticked is None else []
     return Question(
         title=title % {"n": number},
         text=" ".join(texts),
         button=gettext("Refuse all") if refuses else gettext("Approve all"),
-        rows=_named(asked.rows),
+        rows=_named(call.rows),
         is_grave=refuses,
         hidden=[("what", REFUSE_WORD if refuses else APPROVE_WORD), *(("batch", pk) for pk in ticked)],
     )
 
 
-def _decide(asked: Asked) -> Outcome:
-    who = {"actor": asked.actor, "reason": asked.data["reason"]}
+def _decide(call: ActionCall) -> Outcome:
+    who = {"actor": call.actor, "reason": call.data["reason"]}
 
     def refuse(batch: Batch, decided: Decided, room: int) -> int:
         batches.refuse(batch, now=timezone.now(), **who)
-        note(asked.request, AuditEvent.REFUSED, batch)
+        note(call.request, AuditEvent.REFUSED, batch)
         decided.refused += 1
         return 0
 
@@ -369,22 +369,22 @@ def _decide(asked: Asked) -> Outcome:
         if is_irreversible(batch):
             raise PermissionDenied(gettext("It removes for good: approve it by itself."))
         batches.approve(batch, now=timezone.now(), **who)
-        note(asked.request, AuditEvent.APPROVED, batch)
+        note(call.request, AuditEvent.APPROVED, batch)
         if not tasks.apply_or_queue(batch, now=timezone.now(), most=room):
             decided.queued += 1
             return 0
         decided.applied += 1
         return sum(batch.counts.values())
 
-    return _each(asked.rows, refuse if _is_refusal(asked) else approve)
+    return _each(call.rows, refuse if _is_refusal(call) else approve)
 
 
-def _to_run(asked: Asked) -> str:
-    return with_return_url(asked.request, batch_url(asked.row, "run"))
+def _to_run(call: ActionCall) -> str:
+    return with_return_url(call.request, batch_url(call.row, "run"))
 
 
 _OF_SEVERAL: dict[str, Any] = {
-    "right": "curate", "rows": _waiting, "refuses": _nothing_waits, "form": lambda asked: asked.bound(ReasonForm),
+    "right": "curate", "rows": _waiting, "refuses": _nothing_waits, "form": lambda call: call.bound(ReasonForm),
     "question": _decision_question, "act": _decide,
 }  # fmt: skip
 APPROVE_ALL = Action(
@@ -397,33 +397,33 @@ REFUSE_ALL = Action(
 )  # fmt: skip
 DECIDE = Action(
     name="decide", label="", place=Place.ADDRESS, back=_to_run,
-    **_OF_SEVERAL | {"refuses": lambda asked: _only_post(asked) or _nothing_waits(asked)},
+    **_OF_SEVERAL | {"refuses": lambda call: _only_post(call) or _nothing_waits(call)},
 )  # fmt: skip
 
 
-def _in_effect(asked: Asked) -> list[Batch]:
+def _in_effect(call: ActionCall) -> list[Batch]:
     """What its run did, the last first."""
-    return list(batches.with_effect(batches_of_run(asked.row)).order_by("-pk")[:CHOSEN_MOST])
+    return list(batches.with_effect(batches_of_run(call.row)).order_by("-pk")[:CHOSEN_MOST])
 
 
-def _nothing_in_effect(asked: Asked) -> Outcome | str:
-    return "" if asked.rows else Outcome(info=gettext("Nothing of it is in effect: there is nothing to undo."))
+def _nothing_in_effect(call: ActionCall) -> Outcome | str:
+    return "" if call.rows else Outcome(info=gettext("Nothing of it is in effect: there is nothing to undo."))
 
 
-def _undo_run_question(asked: Asked) -> Question:
-    changed = [words for batch in asked.rows for words in _changed_since(batch)]
-    title = gettext("Undo this run: %(what)s") % {"what": summary_of(asked.rows)}
-    return Question(title=title, text=_undo_text(asked, len(changed)), rows=changed or _named(asked.rows))
+def _undo_run_question(call: ActionCall) -> Question:
+    changed = [words for batch in call.rows for words in _changed_since(batch)]
+    title = gettext("Undo this run: %(what)s") % {"what": summary_of(call.rows)}
+    return Question(title=title, text=_undo_text(call, len(changed)), rows=changed or _named(call.rows))
 
 
-def _undo_run(asked: Asked) -> Outcome:
+def _undo_run(call: ActionCall) -> Outcome:
     """Undo each batch of a run, in a run of undos, so that the undo can be undone at once as well."""
     run = f"undo:{uuid4()}"
 
     def undo(batch: Batch, decided: Decided, room: int) -> int:
-        reason, force = asked.data["reason"], asked.data["changed"] == TAKE
-        planned = batches.plan_undo(batch, actor=asked.actor, now=timezone.now(), reason=reason, force=force, run=run)
-        note(asked.request, AuditEvent.UNDONE, batch)
+        reason, force = call.data["reason"], call.data["changed"] == TAKE
+        planned = batches.plan_undo(batch, actor=call.actor, now=timezone.now(), reason=reason, force=force, run=run)
+        note(call.request, AuditEvent.UNDONE, batch)
         decided.undos.append(planned)
         if not tasks.apply_or_queue(planned, now=timezone.now(), most=room):
             decided.queued += 1
@@ -433,12 +433,12 @@ def _undo_run(asked: Asked) -> Outcome:
         decided.entries += rows
         return rows
 
-    return _each(asked.rows, undo)
+    return _each(call.rows, undo)
 
 
 UNDO_RUN = Action(
     name="undo_run", label=_("Undo"), right="operate", place=Place.ADDRESS, back=_to_run, rows=_in_effect,
-    refuses=_nothing_in_effect, form=lambda asked: asked.bound(UndoForm), question=_undo_run_question, act=_undo_run,
+    refuses=_nothing_in_effect, form=lambda call: call.bound(UndoForm), question=_undo_run_question, act=_undo_run,
 )  # fmt: skip
 
 
@@ -462,36 +462,36 @@ class Expired:
         return cls(batches, among, entries, entries.count())
 
 
-def _of_batch(asked: Asked) -> Expired:
-    if not is_expiry(asked.row):
+def _of_batch(call: ActionCall) -> Expired:
+    if not is_expiry(call.row):
         raise Http404
-    return Expired.by([asked.row])
+    return Expired.by([call.row])
 
 
-def _of_last_night(asked: Asked) -> Expired:
+def _of_last_night(call: ActionCall) -> Expired:
     """What the last night expired; of it what the list of memories shows, narrowed as the address says."""
-    narrowed, among = asked.request.GET.copy(), None
+    narrowed, among = call.request.GET.copy(), None
     for name in (RETURN_PARAMETER, FILTERS_PARAMETER, PAGE_VAR):
         narrowed.pop(name, None)
     if narrowed:
-        listing: Any = copy(asked.request)
+        listing: Any = copy(call.request)
         listing.GET = narrowed
-        changelist = asked.admin.admin_site.get_model_admin(Entry).get_changelist_instance(listing)
+        changelist = call.admin.admin_site.get_model_admin(Entry).get_changelist_instance(listing)
         among = list(changelist.queryset.order_by().values_list("pk", flat=True))
-    return Expired.by(list(expired_last_night(asked.request, asked.now, Right.CURATE)), among)
+    return Expired.by(list(expired_last_night(call.request, call.now, Right.CURATE)), among)
 
 
-def _nothing_expired(asked: Asked) -> HttpResponse | Outcome | str:
+def _nothing_expired(call: ActionCall) -> HttpResponse | Outcome | str:
     try:
-        count = asked.rows.count
+        count = call.rows.count
     except IncorrectLookupParameters:
-        return HttpResponseRedirect(asked.back)
+        return HttpResponseRedirect(call.back)
     text = gettext("Everything the job took out is in use again, or people took it out since.")
     return "" if count else Outcome(info=text)
 
 
-def _restoration_question(asked: Asked) -> Question:
-    count, entries = asked.rows.count, asked.rows.entries
+def _restoration_question(call: ActionCall) -> Question:
+    count, entries = call.rows.count, call.rows.entries
     return Question(
         title=ngettext("Restore %(n)s memory", "Restore %(n)s memories", count) % {"n": f"{count:,}"},
         text=gettext("They can be recalled again at once, and their time begins anew. Nothing else is changed."),
@@ -500,9 +500,9 @@ def _restoration_question(asked: Asked) -> Question:
     )
 
 
-def _restore(asked: Asked) -> Outcome:
-    expired: Expired = asked.rows
-    how = {"term": asked.form.chosen_term(), "actor": asked.actor, "reason": asked.data["reason"]}
+def _restore(call: ActionCall) -> Outcome:
+    expired: Expired = call.rows
+    how = {"term": call.form.chosen_term(), "actor": call.actor, "reason": call.data["reason"]}
     if expired.count > INLINE_ROWS:
         ids = [batch.pk for batch in expired.batches]
         async_task("memories.tasks.restore_expired", ids, among=expired.among, group="mem:batches", **how)
@@ -511,7 +511,7 @@ def _restore(asked: Asked) -> Outcome:
     now = timezone.now()
     restored = expiry.restore_all(expired.batches, now=now, among=expired.among, **how)["entries"]
     text = ngettext("%(n)d memory is in use again.", "%(n)d memories are in use again.", restored) % {"n": restored}
-    made = Batch.objects.filter(actor=asked.actor, name=BatchVerb.RESTORE, created_at=now).order_by("pk")
+    made = Batch.objects.filter(actor=call.actor, name=BatchVerb.RESTORE, created_at=now).order_by("pk")
     left = gettext("Those in frozen scopes, and those changed meanwhile, stayed as they are.")
     warning = left if restored < expired.count else ""
     return Outcome(text=format_html("{} {}", text, undo_link(made)), warning=warning)
@@ -519,7 +519,7 @@ def _restore(asked: Asked) -> Outcome:
 
 _OF_EXPIRED: dict[str, Any] = {
     "label": _("Restore"), "right": "curate", "place": Place.ADDRESS, "refuses": _nothing_expired,
-    "form": lambda asked: asked.bound(TermForm), "question": _restoration_question, "act": _restore,
+    "form": lambda call: call.bound(TermForm), "question": _restoration_question, "act": _restore,
 }  # fmt: skip
 RESTORE = Action(name="restore", rows=_of_batch, back=to_row, **_OF_EXPIRED)
 LAST_NIGHT = Action(name="last_night", path="/last-night/restore/", rows=_of_last_night, **_OF_EXPIRED)

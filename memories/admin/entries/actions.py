@@ -16,7 +16,7 @@ from django.utils.translation import gettext_lazy as _
 from unfold.enums import ActionVariant
 
 from memories import entries as store
-from memories.admin.actions import Action, Answer, Asked, Outcome, Place, Question, to_row
+from memories.admin.actions import Action, ActionCall, Answer, Outcome, Place, Question, to_row
 from memories.admin.auditing import note
 from memories.admin.batches.detail import batch_url, undo_link
 from memories.admin.entries.forms import (
@@ -92,23 +92,23 @@ def counts_of(entries: Sequence[Entry]) -> list[tuple[Any, list[tuple[str, int]]
 # the rows
 
 
-def _entries(asked: Asked, among: QuerySet[Entry] | None = None) -> list[Entry]:
+def _entries(call: ActionCall, among: QuerySet[Entry] | None = None) -> list[Entry]:
     """The entry of the page, or those that were ticked: one more than may be, so that too many are noticed."""
-    if asked.ticked is None:
-        return [asked.row]
-    rows = asked.ticked if among is None else among
+    if call.ticked is None:
+        return [call.row]
+    rows = call.ticked if among is None else among
     return list(rows.select_related("scope")[: bulk_actions.MOST + 1])
 
 
-def _too_many(asked: Asked) -> str:
+def _too_many(call: ActionCall) -> str:
     most = bulk_actions.MOST
     return (
-        gettext("More than %(most)d entries: narrow the list first.") % {"most": most} if len(asked.rows) > most else ""
+        gettext("More than %(most)d entries: narrow the list first.") % {"most": most} if len(call.rows) > most else ""
     )
 
 
-def _counted(asked: Asked) -> str:
-    return ngettext("%(n)d entry", "%(n)d entries", len(asked.rows)) % {"n": len(asked.rows)}
+def _counted(call: ActionCall) -> str:
+    return ngettext("%(n)d entry", "%(n)d entries", len(call.rows)) % {"n": len(call.rows)}
 
 
 def _state(entry: Any) -> State:
@@ -126,24 +126,24 @@ def _state(entry: Any) -> State:
 class BatchAction(Action):
     """What is done to entries as a batch a scope, applied at once, or only planned where the form says so."""
 
-    verb: Callable[[Asked], BulkAction]
+    verb: Callable[[ActionCall], BulkAction]
     done: Any = _CHANGED
     text: Any = ""
     right: str = "change"
-    act: Callable[[Asked], Answer] = lambda asked: _carry_out(asked)
-    question: Question | Callable[[Asked], Question] | None = lambda asked: _change_question(asked)
-    rows: Callable[[Asked], Any] = _entries
-    refuses: Callable[[Asked], Answer] | None = _too_many
-    back: Callable[[Asked], str] = to_row
+    act: Callable[[ActionCall], Answer] = lambda call: _carry_out(call)
+    question: Question | Callable[[ActionCall], Question] | None = lambda call: _change_question(call)
+    rows: Callable[[ActionCall], Any] = _entries
+    refuses: Callable[[ActionCall], Answer] | None = _too_many
+    back: Callable[[ActionCall], str] = to_row
 
 
-def _carry_out(asked: Asked) -> Outcome:
-    action: Any = asked.action
-    entries, verb = asked.rows, action.verb(asked)
-    if copies := asked.data.get("copies") and asked.form.copies:
+def _carry_out(call: ActionCall) -> Outcome:
+    action: Any = call.action
+    entries, verb = call.rows, action.verb(call)
+    if copies := call.data.get("copies") and call.form.copies:
         entries = [*entries, *copies]
-    who = {"now": asked.now, "actor": asked.actor, "reason": asked.data["reason"]}
-    if not asked.data.get("plan_only"):
+    who = {"now": call.now, "actor": call.actor, "reason": call.data["reason"]}
+    if not call.data.get("plan_only"):
         return outcome_of(bulk_actions.apply_action(entries, verb, **who), action.done)
     planned = bulk_actions.plan_for_each_scope(entries, verb, **who)
     page = "change" if len(planned.batches) == 1 else "run"
@@ -151,16 +151,16 @@ def _carry_out(asked: Asked) -> Outcome:
     return Outcome(errors=_refusals(planned), address=address)
 
 
-def _change_question(asked: Asked) -> Question:
-    action: Any = asked.action
-    return Question(title=f"{action.label}: {_counted(asked)}", text=action.text, counts=counts_of(asked.rows))
+def _change_question(call: ActionCall) -> Question:
+    action: Any = call.action
+    return Question(title=f"{action.label}: {_counted(call)}", text=action.text, counts=counts_of(call.rows))
 
 
-def _use_question(title: Any, text: Any, *, is_grave: bool = False) -> Callable[[Asked], Question]:
+def _use_question(title: Any, text: Any, *, is_grave: bool = False) -> Callable[[ActionCall], Question]:
     """The question whether entries are used; it names the memories that hold copies of them."""
 
-    def asks(asked: Asked) -> Question:
-        entries, copies = asked.rows, asked.form.copies
+    def asks(call: ActionCall) -> Question:
+        entries, copies = call.rows, call.form.copies
         texts = [str(text)]
         if copies:
             scopes = ", ".join(sorted({str(copy.scope) for copy in copies}))
@@ -172,17 +172,17 @@ def _use_question(title: Any, text: Any, *, is_grave: bool = False) -> Callable[
     return asks
 
 
-def _expiry_form(asked: Asked) -> Any:
-    copies = store.copies_to_expire(asked.rows)
-    is_own = all(map(store.is_own_statement, asked.rows))
-    form = asked.bound(CopiesForm if copies else ReasonForm, copies=is_own)
+def _expiry_form(call: ActionCall) -> Any:
+    copies = store.copies_to_expire(call.rows)
+    is_own = all(map(store.is_own_statement, call.rows))
+    form = call.bound(CopiesForm if copies else ReasonForm, copies=is_own)
     form.copies = copies
     return form
 
 
-def _restoration_form(asked: Asked) -> Any:
-    copies = store.copies_to_restore(asked.rows)
-    form = asked.bound(CopiesTermForm if copies else TermForm, copies=True)
+def _restoration_form(call: ActionCall) -> Any:
+    copies = store.copies_to_restore(call.rows)
+    form = call.bound(CopiesTermForm if copies else TermForm, copies=True)
     form.copies = copies
     return form
 
@@ -200,7 +200,7 @@ EXPIRE = BatchAction(
         ),
         is_grave=True,
     ),
-    verb=lambda asked: bulk_actions.expire(),
+    verb=lambda call: bulk_actions.expire(),
     done=ngettext_lazy("%(n)d entry is out of use.", "%(n)d entries are out of use.", "n"),
 )  # fmt: skip
 RESTORE = BatchAction(
@@ -212,14 +212,14 @@ RESTORE = BatchAction(
         ngettext_lazy("Restore %(n)d entry", "Restore %(n)d entries", "n"),
         _("It can be recalled again at once, and its time begins anew."),
     ),
-    verb=lambda asked: bulk_actions.restore(asked.form.chosen_term()),
+    verb=lambda call: bulk_actions.restore(call.form.chosen_term()),
     done=ngettext_lazy("%(n)d entry is in use again.", "%(n)d entries are in use again.", "n"),
 )  # fmt: skip
 
 
-def _unmergeable(asked: Asked) -> str:
-    entries = asked.rows
-    if problem := _too_many(asked):
+def _unmergeable(call: ActionCall) -> str:
+    entries = call.rows
+    if problem := _too_many(call):
         return problem
     if len(entries) < 2:
         return gettext("Choose at least two entries to merge.")
@@ -232,19 +232,19 @@ def _unmergeable(asked: Asked) -> str:
     return ""
 
 
-def _merge(asked: Asked) -> BulkAction:
-    into = next(entry for entry in asked.rows if str(entry.pk) == asked.data["stays"])
-    return bulk_actions.merge(into, asked.data["content"].replace("\r\n", "\n").strip() or None)
+def _merge(call: ActionCall) -> BulkAction:
+    into = next(entry for entry in call.rows if str(entry.pk) == call.data["stays"])
+    return bulk_actions.merge(into, call.data["content"].replace("\r\n", "\n").strip() or None)
 
 
 MERGE = BatchAction(
     name="merge", label=_("Merge"), place=Place.NOWHERE, listed=_("Merge the chosen entries into one …"),
     refuses=_unmergeable,
-    form=lambda asked: MergeForm(asked.request.POST if asked.is_confirmed else None, entries=asked.rows),
-    question=lambda asked: Question(
-        title=f"{gettext('Merge')}: {_counted(asked)}",
+    form=lambda call: MergeForm(call.request.POST if call.is_confirmed else None, entries=call.rows),
+    question=lambda call: Question(
+        title=f"{gettext('Merge')}: {_counted(call)}",
         text=gettext("The others are archived, and the one that stays names them as its sources."),
-        counts=counts_of(asked.rows),
+        counts=counts_of(call.rows),
         rows=[],  # they are the choices of the form
     ),
     verb=_merge,
@@ -255,13 +255,13 @@ MERGE = BatchAction(
 
 
 def _setting(
-    name: str, kind: type[ValuesForm], label: Any, listed: Any, text: Any, rows: Callable[[Asked], Any] = _entries
+    name: str, kind: type[ValuesForm], label: Any, listed: Any, text: Any, rows: Callable[[ActionCall], Any] = _entries
 ) -> BatchAction:
     """An action that sets what its form says on entries."""
     return BatchAction(
         name=name, label=label, listed=listed, text=text, rows=rows, place=Place.NOWHERE,
-        form=lambda asked: asked.bound(kind),
-        verb=lambda asked: bulk_actions.edit(asked.form.columns(now=asked.now, actor=asked.actor)),
+        form=lambda call: call.bound(kind),
+        verb=lambda call: bulk_actions.edit(call.form.columns(now=call.now, actor=call.actor)),
     )  # fmt: skip
 
 
@@ -271,22 +271,22 @@ def _as_secret(
     label: Any,
     listed: Any,
     text: Any,
-    rows: Callable[[Asked], Any] = _entries,
+    rows: Callable[[ActionCall], Any] = _entries,
 ) -> BatchAction:
     return BatchAction(
         name=name, label=label, listed=listed, text=text, rows=rows, place=Place.NOWHERE,
-        form=lambda asked: asked.bound(BulkActionForm),
-        verb=lambda asked: verb(),
+        form=lambda call: call.bound(BulkActionForm),
+        verb=lambda call: verb(),
     )  # fmt: skip
 
 
-def _outside_files(asked: Asked) -> list[Entry]:
-    return _entries(asked, asked.ticked.filter(path="") if asked.ticked is not None else None)
+def _outside_files(call: ActionCall) -> list[Entry]:
+    return _entries(call, call.ticked.filter(path="") if call.ticked is not None else None)
 
 
-def _recognised_secrets(asked: Asked) -> list[Entry]:
-    rows = asked.ticked.filter(subtype__startswith=SECRET_SUBTYPE) if asked.ticked is not None else None
-    return _entries(asked, rows)
+def _recognised_secrets(call: ActionCall) -> list[Entry]:
+    rows = call.ticked.filter(subtype__startswith=SECRET_SUBTYPE) if call.ticked is not None else None
+    return _entries(call, rows)
 
 
 TERM = _setting(
@@ -328,20 +328,20 @@ NO_SECRET = _as_secret(
 # other doings
 
 
-def _move_form(asked: Asked) -> MoveForm:
-    field: Any = scope_field(asked.admin, asked.request)
-    field.queryset = field.queryset.filter(workspace_id=asked.rows[0].workspace_id)
-    return MoveForm(asked.request.POST if asked.is_confirmed else None, scope=field)
+def _move_form(call: ActionCall) -> MoveForm:
+    field: Any = scope_field(call.admin, call.request)
+    field.queryset = field.queryset.filter(workspace_id=call.rows[0].workspace_id)
+    return MoveForm(call.request.POST if call.is_confirmed else None, scope=field)
 
 
-def _unmovable(asked: Asked) -> str:
-    several = len({entry.workspace_id for entry in asked.rows}) > 1
-    return _too_many(asked) or (gettext("These entries belong to several workspaces.") if several else "")
+def _unmovable(call: ActionCall) -> str:
+    several = len({entry.workspace_id for entry in call.rows}) > 1
+    return _too_many(call) or (gettext("These entries belong to several workspaces.") if several else "")
 
 
-def _move(asked: Asked) -> Outcome:
-    scope, reason = asked.data["scope"], asked.data["reason"]
-    result = move(asked.rows, scope, now=asked.now, actor=asked.actor, reason=reason)
+def _move(call: ActionCall) -> Outcome:
+    scope, reason = call.data["scope"], call.data["reason"]
+    result = move(call.rows, scope, now=call.now, actor=call.actor, reason=reason)
     return outcome_of(result, ngettext_lazy("%(n)d entry was moved.", "%(n)d entries were moved.", "n"))
 
 
@@ -349,30 +349,30 @@ MOVE = Action(
     name="move", label=_("Move"), right="change", place=Place.NOWHERE,
     listed=_("Move the chosen entries to another scope …"),
     rows=_entries, refuses=_unmovable, form=_move_form,
-    question=lambda asked: Question(
-        title=f"{gettext('Move')}: {_counted(asked)}",
+    question=lambda call: Question(
+        title=f"{gettext('Move')}: {_counted(call)}",
         text=gettext(
             "They are remembered in the other scope, with their words, slots and sources, and archived where they are. "
             "Whoever is served that scope is served them from then on. Lines of files, and what is out of use, stay."
         ),
-        counts=counts_of(asked.rows),
+        counts=counts_of(call.rows),
     ),
     act=_move,
 )  # fmt: skip
 
 
-def _still_true_question(asked: Asked) -> Question:
-    if asked.row.tier == 1:
+def _still_true_question(call: ActionCall) -> Question:
+    if call.row.tier == 1:
         return Question(text=gettext("It is handed out again, and you stand as the one who checked it."))
     return Question(text=gettext("It is disputed no more, and you stand as the one who checked it."))
 
 
-def _still_true(asked: Asked) -> str:
+def _still_true(call: ActionCall) -> str:
     """The line is handed out again beside what contradicts it, until something newer does."""
-    verified = {"verified_at": asked.now, "verified_by": asked.actor}
+    verified = {"verified_at": call.now, "verified_by": call.actor}
     edit = store.Edit(columns=verified, slots={store.CONTRADICTED_BY: None})
-    store.update(asked.row, edit, now=asked.now, actor=asked.actor)
-    return gettext("It is handed out again.") if asked.row.tier == 1 else gettext("It is disputed no more.")
+    store.update(call.row, edit, now=call.now, actor=call.actor)
+    return gettext("It is handed out again.") if call.row.tier == 1 else gettext("It is disputed no more.")
 
 
 STILL_TRUE = Action(
@@ -383,21 +383,21 @@ STILL_TRUE = Action(
 )  # fmt: skip
 
 
-def _reveal(asked: Asked) -> HttpResponse:
+def _reveal(call: ActionCall) -> HttpResponse:
     """The text is in the answer to the POST and nowhere else."""
-    entry, form, why = asked.row, asked.form, asked.data["why"]
+    entry, form, why = call.row, call.form, call.data["why"]
     details = {"text": str(dict(form.fields["why"].choices)[why])} if why else None
-    note(asked.request, AuditEvent.REVEALED, entry, about=str(entry.pk), details=details)
-    context = {"title": gettext("What it says"), "content": entry.content, "back": asked.back}
+    note(call.request, AuditEvent.REVEALED, entry, about=str(entry.pk), details=details)
+    context = {"title": gettext("What it says"), "content": entry.content, "back": call.back}
     headers = {"Cache-Control": "no-store"}
-    page = own_page(asked.request, "admin/memories/revealed.html", context, asked.admin, headers=headers)
+    page = own_page(call.request, "admin/memories/revealed.html", context, call.admin, headers=headers)
     page.is_revealing = True  # type: ignore[attr-defined]
     return page
 
 
 REVEAL = Action(
     name="reveal", label=_("Reveal"), icon="visibility", right="reveal", fits=is_secret,
-    form=lambda asked: asked.bound(WhyForm),
+    form=lambda call: call.bound(WhyForm),
     question=Question(
         title=_("Reveal this credential"),
         text=_("You see what it says, once. That you looked is written into the audit log."),
@@ -409,7 +409,7 @@ REVEAL = Action(
 QUARANTINE = Action(  # this entry, the messages it rests on, and what was made of both; the next page asks
     name="quarantine", label=_("Put into quarantine …"), icon="coronavirus", right="change",
     fits=lambda entry: not entry.quarantined_at,  # which is decided on the page of its quarantine
-    act=lambda asked: HttpResponseRedirect(quarantine_url(entry=asked.row.pk)),
+    act=lambda call: HttpResponseRedirect(quarantine_url(entry=call.row.pk)),
 )  # fmt: skip
 #: The buttons of a page and the menu of the list, in their order.
 OF_ENTRIES = (

@@ -408,12 +408,12 @@ def read_offers(
     offers: Sequence[Offer], facts: Sequence[Entry], scope: Scope, workspace: Workspace, *, now: datetime
 ) -> Counter[str]:
     """Have offers read, in one question; the counts of the reading, what it spent among them."""
-    asked = [(offer, claim) for offer in offers for claim in offer.claims()]
+    pairs = [(offer, claim) for offer in offers for claim in offer.claims()]
     shown: dict[str, dict[str, Any]] = {
         f"f{fact.pk}": {"on": fact.stated_at.date().isoformat(), "text": fact.content} for fact in facts
     }
-    result = reading.read([claim for _offer, claim in asked], Sources(shown, scope.speakers), workspace, now=now)
-    for n, (offer, _claim) in enumerate(asked):
+    result = reading.read([claim for _offer, claim in pairs], Sources(shown, scope.speakers), workspace, now=now)
+    for n, (offer, _claim) in enumerate(pairs):
         offer.verdicts.append(result.of(n))
     return Counter(result.counts) + Counter(reader_calls=result.calls, reader_tokens=result.tokens)
 

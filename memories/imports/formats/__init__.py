@@ -191,14 +191,14 @@ def recognised(bundle: Bundle) -> str | None:
 
 def format_of(path: Path) -> str:
     """The name of the format of a file, a zip or a folder. Raises FileRefused."""
-    found = recognised(Bundle(path))
-    if found is None:
+    name = recognised(Bundle(path))
+    if name is None:
         raise FileRefused(not_understood(path))
-    return found
+    return name
 
 
 def not_understood(path: Path) -> str:
     """The sentence about something of no format that is known, with all that are."""
     message = _("“%(name)s” is of no format that is known; these are, and --from names one: %(known)s.")
-    known = "; ".join(f"{name} ({kind.title}: {kind.file})" for name, kind in FORMATS.items())
-    return message % {"name": readable(path.name), "known": known}
+    formats = "; ".join(f"{name} ({kind.title}: {kind.file})" for name, kind in FORMATS.items())
+    return message % {"name": readable(path.name), "known": formats}

@@ -57,8 +57,8 @@ def _letta_messages(member: Member, messages: Iterable[dict[str, Any]]) -> Itera
         words = _letta_text(message)
         calls = message.get("tool_calls") or ()
         sent = [words for call in calls if (words := _letta_sent(call))]
-        if role == "user" and (said := _letta_packed(words)):
-            yield Message(True, said, at)
+        if role == "user" and (packed := _letta_packed(words)):
+            yield Message(True, packed, at)
         elif role == "assistant" and (sent or (words and not calls)):
             yield Message(False, "\n".join(sent) or words, at)
         else:

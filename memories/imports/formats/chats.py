@@ -39,17 +39,17 @@ def turns_of(
     at: Any = None,
 ) -> Reader:
     """The messages of a conversation as turns, each a question with its answer; what else is among them stays."""
-    asked: list[Message] = []
-    answered: list[Message] = []
+    questions: list[Message] = []
+    answers: list[Message] = []
     place = 0
 
     def turn() -> FileItem | LeftOut:
         content = turn_of(
-            smart_truncate("\n".join(message.words for message in asked), conf.TURN_USER_CHARS),
-            smart_truncate("\n".join(message.words for message in answered), conf.TURN_ASSISTANT_CHARS),
+            smart_truncate("\n".join(message.words for message in questions), conf.TURN_USER_CHARS),
+            smart_truncate("\n".join(message.words for message in answers), conf.TURN_ASSISTANT_CHARS),
         )
         try:
-            when = time_of(next((message.at for message in [*asked, *answered] if message.at), at))
+            when = time_of(next((message.at for message in [*questions, *answers] if message.at), at))
         except ValueError as problem:
             return LeftOut(path, LeftOutReason.UNSTORABLE, number, str(problem))
         return FileItem(
@@ -60,12 +60,12 @@ def turns_of(
         if not isinstance(message, Message):
             yield message
             continue
-        if message.is_users and answered:
+        if message.is_users and answers:
             place += 1
             yield turn()
-            asked, answered = [], []
-        (asked if message.is_users else answered).append(message)
-    if asked or answered:
+            questions, answers = [], []
+        (questions if message.is_users else answers).append(message)
+    if questions or answers:
         place += 1
         yield turn()
 
@@ -202,9 +202,9 @@ def read_claude(bundle: Bundle) -> Reader:
     for member in bundle.named("memories.json", "memories/*.json", "*/memories/*.json"):
         if bundle.is_single and '"conversations_memory"' not in member.beginning:
             break
-        for number, kept in items(bundle, member):
-            yield from _claude_memory(member, number, str(kept.get("conversations_memory") or ""), "")
-            for uuid, words in (kept.get("project_memories") or {}).items():
+        for number, memory in items(bundle, member):
+            yield from _claude_memory(member, number, str(memory.get("conversations_memory") or ""), "")
+            for uuid, words in (memory.get("project_memories") or {}).items():
                 yield from _claude_memory(member, number, str(words or ""), projects.get(uuid, uuid))
     for member in bundle.named("conversations*.json"):
         if bundle.is_single and '"chat_messages"' not in member.beginning:

@@ -23,9 +23,9 @@ def read_memory_graph(bundle: Bundle) -> Reader:
 def _memory_graph_item(member: Member, number: int, item: dict[str, Any]) -> Reader:
     where: dict[str, Any] = {"number": number, "path": member.path}
     if "relationType" in item:
-        one, other = _named(item.get("from")), _named(item.get("to"))
-        words = f"{one} {_named(item['relationType'])} {other}"
-        yield FileItem(content=words, fields=fact() | {"names": _names(one, other)}, **where)
+        start, end = _named(item.get("from")), _named(item.get("to"))
+        words = f"{start} {_named(item['relationType'])} {end}"
+        yield FileItem(content=words, fields=fact() | {"names": _names(start, end)}, **where)
     elif "observations" in item:
         name, kind = _named(item.get("name")), str(item.get("entityType") or "")
         observations = item.get("observations") or ()

@@ -55,13 +55,13 @@ def _words_of(value: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     """The words of a value, and what else it holds; of one with no words of its own all it says."""
     for name in _WORDS:
         inner = value.get(name)
-        others = {other: held for other, held in value.items() if other != name}
+        others = {other: inner_value for other, inner_value in value.items() if other != name}
         if isinstance(inner, str) and inner.strip():
             return inner, others
         if isinstance(inner, dict):
             words, more = _words_of(inner)
             return words, others | more
-    return "; ".join(f"{name.replace('_', ' ')}: {held}" for name, held in slots_of(value).items()), {}
+    return "; ".join(f"{name.replace('_', ' ')}: {inner_value}" for name, inner_value in slots_of(value).items()), {}
 
 
 def read_memobase(bundle: Bundle) -> Reader:
@@ -112,7 +112,7 @@ def _hindsight_unit(member: Member, number: int, unit: dict[str, Any]) -> FileIt
     at = time_of(unit.get("mentioned_at") or unit.get("occurred_start") or unit.get("date") or unit.get("event_date"))
     entities = unit.get("entities") or ()
     named = entities.split(",") if isinstance(entities, str) else [str(entity) for entity in entities]
-    kept = {name: unit.get(name) for name in ("fact_type", "occurred_start", "occurred_end", "tags")}
+    slots = {name: unit.get(name) for name in ("fact_type", "occurred_start", "occurred_end", "tags")}
     return FileItem(
         number=number,
         path=member.path,
@@ -123,7 +123,7 @@ def _hindsight_unit(member: Member, number: int, unit: dict[str, Any]) -> FileIt
             "heading": str(unit.get("context") or "")[:300],
             "names": tuple(dict.fromkeys(name.strip()[:100] for name in named if name.strip()))[:10],
         },
-        slots=slots_of(kept) | slots_of(unit.get("metadata")),
+        slots=slots_of(slots) | slots_of(unit.get("metadata")),
     )
 
 

@@ -40,7 +40,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         self.as_json = options["json"]
         try:
-            rows, asked, action = Batch.objects.select_related("scope", "undoes"), options["batch"], options["action"]
+            rows, number, action = Batch.objects.select_related("scope", "undoes"), options["batch"], options["action"]
             rows = rows.order_by("-created_at", "-pk")
             if (workspace := options["workspace"]) is not None:
                 if not Workspace.objects.filter(name=workspace).exists():
@@ -53,7 +53,7 @@ class Command(BaseCommand):
                     self._print([batch_answer(row) for row in shown])
                 else:
                     self.stdout.write(table([heads, *map(_cells, shown)]))
-            elif action == "undo" and asked and ":" in asked and (of_run := rows.filter(run=asked, undoes=None)):
+            elif action == "undo" and number and ":" in number and (of_run := rows.filter(run=number, undoes=None)):
                 # The batches of the run that is named, which are in force, the last first
                 applied = list(of_run.filter(state=BatchState.APPLIED).order_by("-pk"))
                 if not applied:
@@ -65,9 +65,9 @@ class Command(BaseCommand):
                     self.stdout.write(_("Taken back: %(count)d batches of one run.") % {"count": len(undone)})
             else:
                 # The batch with this id, or the only one whose id ends so
-                if not asked:
+                if not number:
                     raise CommandError(_("Which batch? Say its id, or the end of it."))
-                ending = asked.lower().replace("-", "")
+                ending = number.lower().replace("-", "")
                 matching = [pk for pk, uid in rows.values_list("pk", "uid").iterator() if uid.hex.endswith(ending)]
                 if len(matching) > 1:
                     raise CommandError(_("Several batches have an id that ends so."))

@@ -57,7 +57,7 @@ class Command(BaseCommand):
         try:
             with command_line.no_line_for_each_memory():
                 tried = None if is_dry else self._preview(options)
-                with _kept(not is_dry):
+                with _rolled_back_unless(not is_dry):
                     report = _import(options, progress)
                     after = _score(options, tried) if tried and not is_dry else None
         except (PlatformError, OSError) as problem:
@@ -86,7 +86,7 @@ class Command(BaseCommand):
         """
         if (options["kind"] or (is_export(Path(options["source"])) and EXPORT)) == EXPORT:
             return None
-        with _kept(False):
+        with _rolled_back_unless(False):
             report = _import(options | {"dry_run": True}, None)
             if isinstance(report, TransferReport):
                 return None
@@ -117,7 +117,7 @@ def _score(options: dict[str, Any], tried: _Tried) -> ImportScore | None:
 
 
 @contextmanager
-def _kept(is_kept: bool) -> Iterator[None]:
+def _rolled_back_unless(is_kept: bool) -> Iterator[None]:
     """What is written inside stays; else nothing does, not even a scope that was begun to see what would be."""
     if is_kept:
         yield
@@ -189,8 +189,8 @@ def _lines_of_preview(report: ImportReport) -> Iterator[str]:
 def _secrets_and_languages(preview: Preview) -> Iterator[str]:
     languages = ", ".join(f"{name} {count}" for name, count in preview.languages.most_common())
     if languages:
-        found = {"secrets": preview.secrets, "languages": languages}
-        yield _("Of these, %(secrets)d hold secrets. Languages: %(languages)s.") % found
+        counts = {"secrets": preview.secrets, "languages": languages}
+        yield _("Of these, %(secrets)d hold secrets. Languages: %(languages)s.") % counts
 
 
 def _lines_of_scores(before: ImportScore, after: ImportScore) -> Iterator[str]:
@@ -209,8 +209,8 @@ def _lines_of_scores(before: ImportScore, after: ImportScore) -> Iterator[str]:
 
 def _scores_as_json(before: ImportScore, after: ImportScore) -> dict[str, Any]:
     scores = {
-        name: {"memories": one.memories, "duplicates": one.duplicates, "found": one.found}
-        for name, one in (("before", before), ("after", after))
+        name: {"memories": score.memories, "duplicates": score.duplicates, "found": score.found}
+        for name, score in (("before", before), ("after", after))
     }
     return {"score": scores | {"asked": after.asked, "still_served": round(before.still_served(after), 4)}}
 
@@ -285,5 +285,5 @@ def _as_json(report: ImportReport | TransferReport) -> dict[str, Any]:
     names = ("files", "read", "facts", "events", "merged", "already", "continued", "profile")
     batch = str(report.batch.uid) if report.batch else None
     preview = report.preview
-    found = {"secrets": preview.secrets, "languages": dict(preview.languages)} if preview.memories else {}
-    return {name: getattr(report, name) for name in names} | found | left_out | {"batch": batch}
+    counts = {"secrets": preview.secrets, "languages": dict(preview.languages)} if preview.memories else {}
+    return {name: getattr(report, name) for name in names} | counts | left_out | {"batch": batch}

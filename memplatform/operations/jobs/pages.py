@@ -17,7 +17,7 @@ from django_q.models import Schedule, Task
 
 from memories.admin import labels
 from memories.admin.access import visible_workspaces, workspace_choice
-from memories.admin.actions import Action, Asked, Outcome, Question, run
+from memories.admin.actions import Action, ActionCall, Outcome, Question, run
 from memories.admin.pages import show_zone_of
 from memories.audit.models import AuditEvent
 from memories.choices import JobState
@@ -64,24 +64,24 @@ def job_title(name: str) -> str:
     return capfirst(gettext(JOBS[name].label)) if name in JOBS else name
 
 
-def _question(title: Any, text: Any) -> Callable[[Asked], Question]:
-    def asks(asked: Asked) -> Question:
-        job, workspace = asked.arguments["job"], asked.arguments["workspace"]
+def _question(title: Any, text: Any) -> Callable[[ActionCall], Question]:
+    def asks(call: ActionCall) -> Question:
+        job, workspace = call.arguments["job"], call.arguments["workspace"]
         where = workspace.name if workspace else gettext("the whole platform")
         return Question(title=title % {"job": job_title(job), "where": where}, text=text, rows=[job])
 
     return asks
 
 
-def _enqueue(asked: Asked) -> Outcome:
-    job, workspace = asked.arguments["job"], asked.arguments["workspace"]
-    queued = runs.enqueue(job, workspace, actor=asked.actor, now=asked.now, is_dry=asked.action is DRY_RUN)
+def _enqueue(call: ActionCall) -> Outcome:
+    job, workspace = call.arguments["job"], call.arguments["workspace"]
+    queued = runs.enqueue(job, workspace, actor=call.actor, now=call.now, is_dry=call.action is DRY_RUN)
     text = gettext("It is queued. This page tells how far it is; load it again to see.")
     return Outcome(text=text, about=queued, address=reverse("admin:memories_jobrun_change", args=[queued.pk]))
 
 
-def _to_jobs(asked: Asked) -> str:
-    workspace = asked.arguments["workspace"]
+def _to_jobs(call: ActionCall) -> str:
+    workspace = call.arguments["workspace"]
     return reverse(LIST) + (f"?of={workspace.pk}" if workspace else "")
 
 
@@ -149,7 +149,7 @@ class JobRunPage(JobRunAdmin):
         elif workspaces_of(request) is not None:
             raise PermissionDenied
         action = DRY_RUN if "dry" in request.GET else RUN
-        return run(Asked(action, self, request, arguments={"job": job, "workspace": workspace}))
+        return run(ActionCall(action, self, request, arguments={"job": job, "workspace": workspace}))
 
 
 def nightly(workspace: Workspace, now: datetime) -> Iterator[JobRow]:
