@@ -57,7 +57,18 @@ def describe(batch: Batch, changes: Sequence[BatchChange]) -> list[Description]:
                 sources[step.into.position or 0].append(change.entry)
     for row in rows:
         if row.change.event or isinstance(row.step, steps.EventStep):
-            _describe_event(row, past)
+            # Describe the content of an event, and whether it is expired
+            event, was = row.change.event, past.before(DailyEvent, row.change)
+            if isinstance(row.step, steps.EventStep):
+                row.after = row.step.content
+                if event and "content" not in was and row.change.state in _MADE:
+                    row.after = event.content  # the batch made it
+                elif event:
+                    row.before = was.get("content", event.content)
+            elif event:
+                became = past.undone[DailyEvent].get(event.pk, {})
+                row.before, row.after = was.get("content", event.content), became.get("content")
+                row.columns = _pairs({"expired_at": event.expired_at} | was, became)
         else:
             _describe_words(row, past)
         row.sources = sources.get(row.change.position, [])
@@ -108,21 +119,6 @@ def _describe_words(row: Description, past: "_Past") -> None:
                 became = became | {"expires_at": entry.expires_at}
             row.after = became.get("content")
             row.columns = _pairs({name: getattr(entry, name, None) for name in became} | was, became)
-
-
-def _describe_event(row: Description, past: "_Past") -> None:
-    """Describe the content of an event, and whether it is expired."""
-    event, was = row.change.event, past.before(DailyEvent, row.change)
-    if isinstance(row.step, steps.EventStep):
-        row.after = row.step.content
-        if event and "content" not in was and row.change.state in _MADE:
-            row.after = event.content  # the batch made it
-        elif event:
-            row.before = was.get("content", event.content)
-    elif event:
-        became = past.undone[DailyEvent].get(event.pk, {})
-        row.before, row.after = was.get("content", event.content), became.get("content")
-        row.columns = _pairs({"expired_at": event.expired_at} | was, became)
 
 
 def _pairs(was: Mapping[str, Any], becomes: Mapping[str, Any]) -> dict[str, Values]:

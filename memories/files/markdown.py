@@ -323,7 +323,14 @@ def struck_all(text: str, gone: Sequence[Block], at: datetime) -> tuple[str, lis
 
 def unstruck_all(text: str, contents: Sequence[str]) -> tuple[str, list[str]]:
     """The text with struck blocks of these words put back, and the words that no struck line says."""
-    lines = _last_struck(text, contents)
+    # For each of some words the last struck text that says them and is none other's, in order of the text
+    by_words: defaultdict[str, list[Struck]] = defaultdict(list)
+    for line in comments.struck_texts(text):
+        read = blocks(line.raw)
+        by_words[_letters_of(read[0].text if len(read) == 1 else line.raw)].append(line)
+    same = ((by_words[_letters_of(content)], content) for content in contents)
+    last = [(lines.pop(), content) for lines, content in same if lines]
+    lines = sorted(last, key=lambda pair: pair[0].start)
     left = list(contents)
     if len(lines) > 1:
         changed = _put_back(text, lines)
@@ -391,17 +398,6 @@ def _with_struck(lines: list[str], chosen: Sequence[Piece], way: int, at: dateti
         out += [*lines[begin : piece.start], ways[-1]]
         begin = piece.end
     return "".join([*out, *lines[begin:]])
-
-
-def _last_struck(text: str, contents: Sequence[str]) -> list[tuple[Struck, str]]:
-    """For each of some words the last struck text that says them and is none other's, in order of the text."""
-    by_words: defaultdict[str, list[Struck]] = defaultdict(list)
-    for line in comments.struck_texts(text):
-        read = blocks(line.raw)
-        by_words[_letters_of(read[0].text if len(read) == 1 else line.raw)].append(line)
-    same = ((by_words[_letters_of(content)], content) for content in contents)
-    last = [(lines.pop(), content) for lines, content in same if lines]
-    return sorted(last, key=lambda pair: pair[0].start)
 
 
 def _put_back(text: str, lines: Sequence[tuple[Struck, str]]) -> str | None:

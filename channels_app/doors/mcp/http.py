@@ -73,7 +73,10 @@ class Gate:
         if scope["type"] == "http":
             headers = Headers(scope=scope)
             try:
-                self._check_host(headers)
+                if not validate_host(_host(f"//{headers.get('host', '')}"), self._hosts):
+                    raise _refused(
+                        421, "wrong_host", "This name is not ours; set MEMPLATFORM_PUBLIC_URL or ALLOWED_HOSTS."
+                    )
                 answer = self._description(scope, headers) or answer
                 if answer is self._inner:
                     scope[_API] = await self._admit(scope["method"], scope["path"], headers)
@@ -104,10 +107,6 @@ class Gate:
             raise _refused(404, "not_found", f"MCP is spoken at {PATH}.")
         resource = self._letting_in.base(headers.get("host", "")) + PATH
         return JSONResponse(description(resource, self._letting_in.issuer))
-
-    def _check_host(self, headers: Headers) -> None:
-        if not validate_host(_host(f"//{headers.get('host', '')}"), self._hosts):
-            raise _refused(421, "wrong_host", "This name is not ours; set MEMPLATFORM_PUBLIC_URL or ALLOWED_HOSTS.")
 
     async def _admit(self, method: str, path: str, headers: Headers) -> Api:
         """The API as this request may call it. Raises Refused."""
