@@ -2,7 +2,7 @@
 PYTHON ?= python3
 ARGS ?=
 
-.PHONY: help run test quick search check clients install browser bench bench-large soak messages clean
+.PHONY: help run test quick search check clients plugins install browser bench bench-large soak messages clean
 
 help:
 	@echo "make run       start everything; Ctrl-C stops it"
@@ -10,6 +10,7 @@ help:
 	@echo "make quick     most tests in under two minutes, while building"
 	@echo "make check     style, types, migrations, then every test"
 	@echo "make clients   other people's clients, as they are installed, against a platform"
+	@echo "make plugins   our plugins in the bots they are for, in whole turns"
 	@echo "make install   only install; tries again what could not be installed before"
 	@echo "make search    look at random for examples that break a property"
 	@echo "make bench     how quick it is, by all measurements or one: make bench ARGS=latency"
@@ -25,6 +26,7 @@ quick:     ; @$(PYTHON) bootstrap.py quick $(ARGS)
 search:    ; @$(PYTHON) bootstrap.py search $(ARGS)
 check:     ; @$(PYTHON) bootstrap.py check $(ARGS)
 clients:   ; @$(PYTHON) bootstrap.py python -m tests.clients $(ARGS)
+plugins:   ; @$(PYTHON) bootstrap.py python -m tests.plugins $(ARGS)
 install:   ; @$(PYTHON) bootstrap.py install
 browser:   ; @.ci/browser
 bench:     ; @$(PYTHON) bootstrap.py python -m benchmarks $(ARGS)

@@ -6,7 +6,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -18,16 +18,15 @@ INSTALL_SECONDS, CALL_SECONDS = 300, 180
 
 
 @dataclass(frozen=True)
-class Client:
-    """A package of a version, and the script that makes its calls: `script HOST KEY FOLDER` prints one JSON object."""
+class Package:
+    """A package of a version, installed in a folder of its own."""
 
     name: str
     version: str
-    script: str  # below this folder
-    door: str = "/api/mem0"  # what the client is given as its host, below the platform's address
-    npm: bool = False
-    alone: bool = True  # installed with what it needs; else beside the project's own packages
-    more: tuple[str, ...] = ()  # packages installed with it
+    npm: bool = field(default=False, kw_only=True)
+    alone: bool = field(default=True, kw_only=True)  # with what it needs; else beside the project's own packages
+    more: tuple[str, ...] = field(default=(), kw_only=True)  # packages installed with it
+    python: str = field(default=sys.executable, kw_only=True)  # what installs and runs it; empty: there is none
 
     @property
     def folder(self) -> Path:
@@ -37,7 +36,9 @@ class Client:
     @property
     def needs(self) -> str | None:
         """The program it needs and this machine has not; None: nothing is missing."""
-        return "node" if self.npm and not (shutil.which("node") and shutil.which("npm")) else None
+        if not self.npm:
+            return None if self.python else "a newer Python"
+        return None if shutil.which("node") and shutil.which("npm") else "node"
 
     def install(self) -> None:
         """Install it, unless it is installed. Raises CalledProcessError."""
@@ -52,10 +53,18 @@ class Client:
             command = ["npm", "install", *options, f"{self.name}@{self.version}", *self.more]
         else:
             options = () if self.alone else ("--no-deps",)
-            pip = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+            pip = [self.python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
             command = [*pip, *options, "--target", str(self.folder), f"{self.name}=={self.version}", *self.more]
         subprocess.run(command, cwd=self.folder, check=True, timeout=INSTALL_SECONDS, capture_output=True)
         done.touch()
+
+
+@dataclass(frozen=True)
+class Client(Package):
+    """A package, and the script that makes its calls: `script HOST KEY FOLDER NAME` prints one JSON object."""
+
+    script: str  # below this folder
+    door: str = "/api/mem0"  # what the client is given as its host, below the platform's address
 
     def calls(self, platform: str, key: str, home: Path) -> Mapping[str, str]:
         """What became of each of its calls to a running platform: «ok», or what went wrong."""

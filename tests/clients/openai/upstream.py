@@ -12,9 +12,10 @@ MODEL = "scripted"
 
 
 class Handler(BaseHTTPRequestHandler):
-    """Its calls; `inputs` are those of the responses it keeps."""
+    """Its calls; `inputs` are those of the responses it keeps, `requests` what it was asked."""
 
     protocol_version = "HTTP/1.1"
+    requests: ClassVar[list[Any]] = []
     inputs: ClassVar[dict[str, list[Any]]] = {}
 
     def do_GET(self) -> None:
@@ -26,6 +27,7 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        self.requests.append(asked)
         if self.path.endswith("/embeddings"):
             row = {"object": "embedding", "index": 0, "embedding": [0.5, 0.25]}
             usage = {"prompt_tokens": 1, "total_tokens": 1}

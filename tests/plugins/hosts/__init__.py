@@ -1,0 +1,7 @@
+"""The programs our plugins are for."""
+
+from tests.plugins.host import Host
+from tests.plugins.hosts.astrbot import AstrBot
+from tests.plugins.hosts.nonebot import NoneBot
+
+HOSTS: tuple[Host, ...] = (NoneBot(), AstrBot())

@@ -1,0 +1,259 @@
+"""What the plugins for Python share: commands about one's own memory, and a bot that answers whatever memory does."""
+
+import asyncio
+import importlib.util
+import json
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import httpx
+import pytest
+
+from memories.models import Entry, Workspace
+from tests.conftest import Api, make_key
+from tests.plugins.copies import pairs
+from tests.plugins.host import PLUGINS
+
+SPECIFICATION = importlib.util.spec_from_file_location("plugin_memory", PLUGINS / "shared" / "memory.py")
+assert SPECIFICATION and SPECIFICATION.loader
+shared: Any = importlib.util.module_from_spec(SPECIFICATION)
+sys.modules["plugin_memory"] = shared  # dataclasses look their module up
+SPECIFICATION.loader.exec_module(shared)
+
+DIRECT = {"platform": "qq", "account": "10001", "peer": "42", "chat": "direct_42"}
+GROUP = DIRECT | {"chat": "700"}
+
+
+def message(text: str, *, is_group: bool = False, **parts: str) -> Any:
+    return shared.Message(**{**(GROUP if is_group else DIRECT), "text": text, "is_group": is_group, **parts})
+
+
+class Plugin:
+    """The memory of a plugin, whose answers are waited for, and what it logged."""
+
+    def __init__(self, url: str, key: str, language: str, runner: asyncio.Runner) -> None:
+        self.log: list[str] = []
+        self.memory = shared.Memory(url, key, language, self.log.append)
+        self.run = runner.run
+
+    def ask(self, text: str, **parts: Any) -> str:
+        """The answer to a command as it is typed."""
+        name, _space, argument = text.removeprefix("/").partition(" ")
+        return str(self.run(self.memory.command(name, argument, message(text, **parts))))
+
+    def context(self, text: str, **parts: Any) -> Any:
+        return self.run(self.memory.context(message(text), **parts))
+
+    def report(self, text: str, answer: str, **parts: Any) -> None:
+        async def done() -> None:
+            self.memory.report(message(text, **parts), answer)
+            await asyncio.gather(*self.memory._reports)
+
+        self.run(done())
+
+
+@pytest.fixture
+def connect() -> Iterator[Callable[..., Plugin]]:
+    with asyncio.Runner() as runner:
+        made: list[Plugin] = []
+
+        def make(url: str, key: str = "mp_key", language: str = "") -> Plugin:
+            made.append(Plugin(url, key, language, runner))
+            return made[-1]
+
+        yield make
+        for plugin in made:
+            runner.run(plugin.memory.close())
+
+
+@pytest.fixture
+def plugin(connect: Callable[..., Plugin], live_server: Any, workspace: Workspace) -> Plugin:
+    return connect(live_server.url, make_key(workspace, permissions=["read", "write"]))
+
+
+@pytest.fixture
+def scripted(connect: Callable[..., Plugin]) -> Callable[..., tuple[Plugin, list[httpx.Request]]]:
+    """A plugin whose platform answers by a script, the last of it for ever; and what it was asked."""
+
+    def make(*script: Any) -> tuple[Plugin, list[httpx.Request]]:
+        requests: list[httpx.Request] = []
+        plugin = connect("http://memory.test")
+
+        def answer(request: httpx.Request) -> httpx.Response:
+            requests.append(request)
+            planned = script[min(len(requests), len(script)) - 1]
+            if isinstance(planned, Exception):
+                raise planned
+            return httpx.Response(planned[0], text=planned[1])
+
+        plugin.memory._http = httpx.AsyncClient(
+            base_url="http://memory.test/api/v1/", transport=httpx.MockTransport(answer)
+        )
+        return plugin, requests
+
+    return make
+
+
+@pytest.fixture
+def pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """The pauses that were made; they take no time."""
+    made: list[float] = []
+    wait = asyncio.sleep
+
+    async def sleep(seconds: float) -> None:
+        made.append(seconds)
+        await wait(0)
+
+    monkeypatch.setattr(shared.asyncio, "sleep", sleep)
+    return made
+
+
+@pytest.mark.parametrize(("original", "copy"), pairs(), ids=str)
+def test_a_copy_in_a_plugin_is_the_original(original: Any, copy: Any) -> None:
+    assert copy.read_bytes() == original.read_bytes(), "python -m tests.plugins copy"
+
+
+def test_the_sentences_are_there_in_both_languages() -> None:
+    english, chinese = shared.TEXTS.values()
+    assert english.keys() == chinese.keys()
+
+
+# commands
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_person_sees_corrects_and_forgets_what_is_remembered_of_them(plugin: Plugin) -> None:
+    assert plugin.ask("/memory") == "I remember nothing about you."
+    plugin.report("My cat is called Wren.", "A lovely name.", id="m1")
+    seen = plugin.ask("/memory")
+    assert "1. " in seen and "Wren" in seen
+    assert "from what you said in a chat" in plugin.ask("/memory 1") or "a fact drawn" in plugin.ask("/memory 1")
+    assert plugin.ask("/correct 1 My cat is called Robin.") == "Corrected: My cat is called Robin."
+    assert plugin.ask("/correct 1").startswith("How should it read?")
+    assert plugin.ask("/forget 1") == "Forgotten: My cat is called Robin."
+    assert plugin.ask("/forget 1").startswith("Which one?")
+    assert "Robin" not in plugin.ask("/memory")
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_number_is_what_the_person_saw_and_not_what_came_since(plugin: Plugin, workspace: Workspace) -> None:
+    api = Api(make_key(workspace))
+    first = api.post("entries", {"address": DIRECT, "content": "Likes tea."}).json()
+    plugin.ask("/memory")
+    api.post("entries", {"address": DIRECT, "content": "Plays the viola in an orchestra."})
+    assert plugin.ask("/forget 1") == "Forgotten: Likes tea."
+    assert plugin.ask("/forget 2").startswith("Which one?")
+    assert Entry.objects.get(uid=first["id"]).expired_at
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("command", ["/forget 1", "/correct 1 Likes coffee."])
+def test_what_changed_since_it_was_seen_is_left_alone(plugin: Plugin, workspace: Workspace, command: str) -> None:
+    api = Api(make_key(workspace))
+    entry = api.post("entries", {"address": DIRECT, "content": "Likes tea."}).json()
+    plugin.ask("/memory")
+    change = api.request("PATCH", f"entries/{entry['id']}", json.dumps({"content": "Likes green tea."}))
+    assert change.status_code == 200
+    assert "has changed since" in plugin.ask(command)
+    assert Entry.objects.get(uid=entry["id"]).content == "Likes green tea."
+
+
+@pytest.mark.django_db(transaction=True)
+def test_nobody_sees_or_changes_the_memory_of_another(plugin: Plugin) -> None:
+    plugin.report("My cat is called Wren.", "A lovely name.", id="m1")
+    plugin.ask("/memory")
+    stranger = {"peer": "43", "chat": "direct_43"}
+    assert plugin.ask("/memory", **stranger) == "I remember nothing about you."
+    assert plugin.ask("/forget 1", **stranger).startswith("Which one?")
+    assert "Wren" in plugin.ask("/memory")
+
+
+@pytest.mark.django_db(transaction=True)
+def test_in_a_group_nothing_is_shown(plugin: Plugin) -> None:
+    plugin.report("My cat is called Wren.", "A lovely name.", id="m1")
+    for command in ("/memory", "/memory 1", "/forget 1"):
+        assert "direct chat" in plugin.ask(command, is_group=True)
+    assert "Wren" in plugin.ask("/memory")
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_secret_is_not_shown(plugin: Plugin, workspace: Workspace) -> None:
+    api = Api(make_key(workspace))
+    api.post("entries", {"address": DIRECT, "content": "Password: hunter2", "category": "credential"})
+    assert "(a secret, not shown here)" in plugin.ask("/memory") and "hunter2" not in plugin.ask("/memory 1")
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_answer_is_in_the_language_of_the_person_or_the_one_that_is_set(
+    plugin: Plugin, connect: Callable[..., Plugin], live_server: Any, workspace: Workspace
+) -> None:
+    plugin.report("我住在杭州。", "好的。", id="m1")
+    assert plugin.ask("/memory").startswith("关于你，我记得这些：")
+    english = connect(live_server.url, make_key(workspace), "en")
+    assert english.ask("/memory").startswith("This is what I remember about you:")
+
+
+# turns
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_message_that_is_reported_twice_is_remembered_once(plugin: Plugin, workspace: Workspace) -> None:
+    for _delivery in range(2):
+        plugin.report("My cat is called Wren.", "A lovely name.", id="m1")
+    page = Api(make_key(workspace)).get("sessions").json()["results"]
+    assert [session["tokens"] for session in page] and plugin.log == []
+    events = Api(make_key(workspace)).get(f"sessions/{page[0]['key']}/events").json()["results"]
+    assert [event["content"] for event in events] == ["My cat is called Wren.", "A lovely name."]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_what_the_history_of_the_host_says_is_not_repeated(plugin: Plugin) -> None:
+    plugin.report("My cat is called Wren.", "A lovely name.", id="m1")
+    history = [
+        {"role": "system", "content": "You are a bot."},
+        {"role": "user", "content": [{"type": "text", "text": "My cat is called Wren."}, {"type": "image_url"}]},
+        {"role": "assistant", "content": "A lovely name."},
+    ]
+    assert "Wren" in plugin.context("What is my cat called?", history=[]).text
+    context = plugin.context("What is my cat called?", history=history)
+    assert "Wren" not in context.text and context.history == []
+
+
+@pytest.mark.parametrize(
+    "failure", [httpx.ConnectError("no"), (500, "{}"), (200, "<html>"), (200, "[]"), (401, '{"errors": []}')]
+)
+def test_a_bot_answers_whatever_memory_does(scripted: Any, failure: Any) -> None:
+    plugin, requests = scripted(failure)
+    for _turn in range(3):
+        assert plugin.context("Hello").text == ""
+    assert len(requests) == 1, "it is not waited for again at once"
+    assert len(plugin.log) == 1 and "answering without memory" in plugin.log[0]
+    assert plugin.ask("/memory") == "My memory does not answer at the moment. Please try again later."
+
+
+def test_a_bot_waits_for_memory_two_seconds_at_most(scripted: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    plugin, _requests = scripted((200, "{}"))
+
+    async def hang(*args: Any, **kwargs: Any) -> None:
+        await asyncio.Event().wait()
+
+    monkeypatch.setattr(plugin.memory._http, "request", hang)
+    monkeypatch.setattr(shared, "WAIT", 0.05)
+    assert plugin.context("Hello").text == "" and "TimeoutError" in plugin.log[0]
+
+
+def test_a_report_that_nobody_took_is_sent_again_the_same(scripted: Any, pauses: list[float]) -> None:
+    plugin, requests = scripted(httpx.ConnectError("no"), (503, '{"errors": [{"code": "x"}]}'), (201, "{}"))
+    plugin.report("Hello", "Hi", id="m1")
+    assert pauses == [0.0, 1.0, 4.0] and plugin.log == []
+    assert len({request.headers["Idempotency-Key"] for request in requests}) == 1
+    assert json.loads(requests[0].content)["user"] == "Hello"
+
+
+def test_a_report_that_is_refused_or_has_no_id_is_sent_once(scripted: Any, pauses: list[float]) -> None:
+    for answer, parts in (((400, '{"errors": [{"code": "unknown"}]}'), {"id": "m1"}), (httpx.ConnectError("no"), {})):
+        plugin, requests = scripted(answer)
+        plugin.report("My secret word", "Hi", **parts)
+        assert len(requests) == 1 and len(plugin.log) == 1
+        assert "not remembered" in plugin.log[0] and "secret" not in plugin.log[0]
