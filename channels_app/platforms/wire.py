@@ -204,6 +204,10 @@ class Platform(ABC):
         Raises KeyRefused, TryLater, NotReadable.
         """
 
+    def name_of(self, peer: str, account: Account) -> str:
+        """What people call somebody, where messages do not say it; empty: nobody knows. Raises KeyRefused, TryLater."""
+        return ""
+
     def show_typing(self, chat: str, account: Account) -> None:  # noqa: B027 (not all can)
         """Show that an answer is being written, where the platform can."""
 

@@ -18,6 +18,7 @@ from channels_app.models import (
     Chat,
     Connection,
     ConnectionProblem,
+    Contact,
     IncomingMessage,
     MessageKind,
     MessageState,
@@ -25,7 +26,7 @@ from channels_app.models import (
 )
 from channels_app.platforms import answering, commands, following, notices, platform_named
 from channels_app.platforms.answering import NoAnswer, Written
-from channels_app.platforms.intake import account_of
+from channels_app.platforms.intake import account_of, cleaned
 from channels_app.platforms.wire import (
     Account,
     ChatMoved,
@@ -47,6 +48,7 @@ LEASE = timedelta(minutes=4)
 RETRY_FIRST, RETRY_LONGEST = timedelta(seconds=2), timedelta(minutes=15)
 #: A connection whose key is refused is tried again so much later, or when its owner pastes another.
 REST = timedelta(minutes=10)
+_WRITTEN = (MessageKind.MESSAGE, MessageKind.EDITED)
 
 
 def has_due(*, now: datetime) -> bool:
@@ -135,7 +137,8 @@ class _Work:
             return False
         own = {"key": row.key, "kind": MessageKind(row.kind), "sent_at": row.sent_at, "sequence": row.sequence}
         body = {"chat": self._chat.key, "is_for_bot": False, **row.body}
-        written = Written(row, Incoming(**{**body, **own}), self._connection, self._platform)
+        incoming = self._with_name(Incoming(**{**body, **own}), account)
+        written = Written(row, incoming, self._connection, self._platform)
         IncomingMessage.objects.filter(pk=row.pk).update(attempts=F("attempts") + 1)
         try:
             with translation.override(commands.language_of(written)):
@@ -179,6 +182,21 @@ class _Work:
                 result = answering.answer(written, self._clock)
                 if result is not None:
                     notices.announce_turn(written, result, now=self._clock())
+
+    def _with_name(self, incoming: Incoming, account: Account) -> Incoming:
+        """A message with the name of who wrote it, where the platform says that elsewhere."""
+        if incoming.name or not incoming.peer or incoming.kind not in _WRITTEN:
+            return incoming
+        try:
+            name = self._platform.name_of(incoming.peer, account)
+        except PlatformFailure:  # nobody waits for it
+            return incoming
+        if not name:
+            return incoming
+        named = cleaned(replace(incoming, name=name))
+        contact = Contact.objects.filter(connection=self._connection, peer=incoming.peer)
+        contact.exclude(name=named.name).update(name=named.name)
+        return named
 
     def _show_typing(self, account: Account) -> None:
         try:

@@ -1,0 +1,368 @@
+"""Slack: the Events API, slash commands and buttons, all called at one address (docs.slack.dev/apis/events-api).
+
+It reports edits, deletions and members. What is sent, and the check of signatures, is slack-sdk's; its dispatcher
+is not used. A message that names the bot comes as two events, and is one by its channel and time.
+"""
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Any, ClassVar, TypeVar
+from urllib.parse import parse_qsl
+
+from cachetools import TTLCache
+from django.conf import settings
+from django.utils.html import escape
+from django.utils.translation import gettext_lazy as _
+from slack_sdk import WebClient
+from slack_sdk.errors import SlackApiError, SlackClientError
+from slack_sdk.signature import Clock, SignatureVerifier
+
+from channels_app.models import MessageKind, Receiving
+from channels_app.platforms.wire import (
+    Account,
+    Call,
+    Incoming,
+    Introduced,
+    KeyRefused,
+    NotDeliverable,
+    NotGenuine,
+    NotReadable,
+    Option,
+    Outgoing,
+    Platform,
+    Received,
+    TryLater,
+)
+
+T = TypeVar("T")
+SECONDS = 20
+#: Errors by which Slack refuses the bot altogether (docs.slack.dev/reference/methods/chat.postMessage).
+_REFUSED = frozenset({
+    "account_inactive", "access_denied", "app_uninstalled", "ekm_access_denied", "invalid_auth", "missing_scope",
+    "no_permission", "not_allowed_token_type", "not_authed", "org_login_required", "team_access_not_granted",
+    "token_expired", "token_revoked", "two_factor_setup_required",
+})  # fmt: skip
+#: Errors that pass.
+_PASSING = frozenset({
+    "accesslimited", "fatal_error", "internal_error", "ratelimited", "rate_limited", "request_timeout",
+    "service_unavailable", "team_added_to_org",
+})  # fmt: skip
+#: Of messages with a subtype those that somebody wrote; the others are notes of Slack itself, or by bots.
+_WRITTEN = frozenset({"", "file_share", "me_message", "thread_broadcast"})
+_MEMBERS = {"member_joined_channel": MessageKind.JOINED, "member_left_channel": MessageKind.LEFT}
+_PLACEHOLDERS = {"image": "[photo]", "video": "[video]", "audio": "[audio]"}
+_TIME = re.compile(r"(\d{1,11})\.(\d{6})")
+_REFERENCE = re.compile(r"<([@#!]?)([^<>|]*)(?:\|([^<>]*))?>")
+#: Names of people, by token and id: asked for once an hour.
+_names: TTLCache[tuple[str, str], str] = TTLCache(maxsize=10_000, ttl=3600)
+
+
+class Slack(Platform):
+    """A Slack app with a bot user."""
+
+    name = "slack"
+    label = "Slack"
+    options: ClassVar = (
+        Option(
+            name="token",
+            label=_("bot token"),
+            help=_("At api.slack.com/apps, on the page of your app, under OAuth & Permissions; it begins with xoxb-."),
+            is_secret=True,
+        ),
+        Option(
+            name="signing_secret",
+            label=_("signing secret"),
+            help=_("On the same pages, under Basic Information, App Credentials."),
+            is_secret=True,
+        ),
+    )
+    receiving = (Receiving.WEBHOOK,)
+    text_chars = 3000  # of one section beside a button; a message without buttons may have 4,000
+    reports = frozenset({MessageKind.EDITED, MessageKind.RECALLED, MessageKind.LEFT, MessageKind.JOINED})
+    has_buttons = has_files = True
+
+    def introduce(self, account: Account) -> Introduced:
+        bot = _ask(lambda client: client.auth_test(), account)
+        user, team = str(bot.get("user_id") or ""), str(bot.get("team_id") or "")
+        return Introduced(account=f"{team}-{user}", name=str(bot.get("user") or ""), id=user)
+
+    def receive(self, call: Call, account: Account) -> Received:
+        _verify(call, account)
+        if call.headers.get("content-type", "").startswith("application/x-www-form-urlencoded"):
+            return Received(messages=_of_form(call), answer="", content_type="text/plain")
+        body = _json(call.body)
+        if body.get("type") == "url_verification":
+            return Received(answer={"challenge": _text(body, "challenge")})
+        return Received(messages=read(body, account))
+
+    def send(self, message: Outgoing, account: Account) -> str:
+        return _ask(lambda client: _sent(client, message), account)
+
+    def name_of(self, peer: str, account: Account) -> str:
+        key = (account["token"], peer)
+        if key not in _names:
+            try:
+                user = _ask(lambda client: client.users_info(user=peer), account).get("user") or {}
+            except (KeyRefused, NotDeliverable):  # without the right to ask for names: everybody stays an id
+                user = {}
+            profile = user.get("profile") or {}
+            names = (profile.get("display_name"), profile.get("real_name"), user.get("name"))
+            _names[key] = str(next(filter(None, names), ""))
+        return _names[key]
+
+
+def _verify(call: Call, account: Account) -> None:
+    """Raises NotGenuine: for another signature, and for one older than five minutes."""
+
+    class CallClock(Clock):
+        def now(self) -> float:
+            return call.now.timestamp()
+
+    try:
+        verifier = SignatureVerifier(account["signing_secret"], CallClock())
+        is_genuine = verifier.is_valid_request(call.body, call.headers)
+    except (
+        ValueError,
+        TypeError,
+        OverflowError,
+    ):  # a time that is none, a body that is no text
+        raise NotGenuine from None
+    if not is_genuine:
+        raise NotGenuine
+
+
+def read(body: Mapping[str, Any], account: Account) -> list[Incoming]:
+    """What an event reports; nothing of what is none of ours to know. Raises NotReadable."""
+    if body.get("type") != "event_callback":
+        return []
+    event = body.get("event")
+    if not isinstance(event, dict):
+        raise NotReadable
+    kind, subtype = _text(event, "type"), _text(event, "subtype")
+    channel = _text(event, "channel")
+    if kind in _MEMBERS:
+        user = _text(event, "user")
+        at = _time(_text(event, "event_ts")) or datetime.fromtimestamp(_number(body, "event_time"), UTC)
+        key = f"event:{_text(body, 'event_id')}"
+        member = Incoming(key=key, kind=_MEMBERS[kind], chat=channel, is_group=True, peer=user, sent_at=at)
+        return [member] if channel and user and user != account.id else []
+    if kind not in ("message", "app_mention"):
+        return []
+    if not channel:
+        raise NotReadable
+    place = {"chat": channel, "is_group": _text(event, "channel_type") != "im" and not channel.startswith("D")}
+    if subtype == "message_deleted":
+        return [_recalled(place, _text(event, "deleted_ts"), event.get("previous_message"), event)]
+    if subtype == "message_changed":
+        message = event.get("message")
+        if not isinstance(message, dict):
+            raise NotReadable
+        if _text(message, "subtype") == "tombstone":  # deleted, with answers below it
+            return [_recalled(place, _text(message, "ts"), event.get("previous_message"), event)]
+        edited = message.get("edited")
+        if not isinstance(edited, dict):  # a preview of a link was added
+            return []
+        return _of_message(message, place, account, edited=_text(edited, "ts"))
+    return _of_message(event, place, account)
+
+
+def _recalled(place: Mapping[str, Any], ts: str, previous: Any, event: Mapping[str, Any]) -> Incoming:
+    at = _time(_text(event, "ts")) or _time(ts)
+    if not ts or at is None:
+        raise NotReadable
+    writer = _text(previous, "user") if isinstance(previous, dict) else ""
+    key = f"deleted:{place['chat']}:{ts}"
+    return Incoming(key=key, kind=MessageKind.RECALLED, **place, peer=writer, message=ts, sent_at=at)
+
+
+def _of_message(
+    message: Mapping[str, Any], place: Mapping[str, Any], account: Account, *, edited: str = ""
+) -> list[Incoming]:
+    """Raises NotReadable."""
+    ts, user = _text(message, "ts"), _text(message, "user")
+    at = _time(edited or ts)
+    if at is None:
+        raise NotReadable
+    if _text(message, "subtype") not in _WRITTEN or message.get("bot_id") or not user or user == account.id:
+        return []
+    text, is_named = plain(_text(message, "text"), account.id)
+    files = message.get("files")
+    kinds = [_text(file, "mimetype").partition("/")[0] for file in files if isinstance(file, dict)] if files else []
+    text = " ".join([*(_PLACEHOLDERS.get(kind, "[file]") for kind in kinds), text]).strip()
+    if not text:
+        return []
+    thread = _text(message, "thread_ts")
+    is_answer = bool(account.id) and _text(message, "parent_user_id") == account.id
+    return [
+        Incoming(
+            key=f"changed:{place['chat']}:{ts}:{edited}" if edited else f"message:{place['chat']}:{ts}",
+            kind=MessageKind.EDITED if edited else MessageKind.MESSAGE,
+            **place,
+            peer=user,
+            thread=thread if thread != ts else "",
+            message=ts,
+            text=text,
+            reply_to=thread if thread != ts else "",
+            is_for_bot=not place["is_group"] or is_named or is_answer,
+            sent_at=at,
+        )
+    ]
+
+
+def plain(text: str, bot: str) -> tuple[str, bool]:
+    """A text as people read it, without the mention of the bot, and whether it was there."""
+    is_named = False
+
+    def words(match: re.Match[str]) -> str:
+        nonlocal is_named
+        mark, target, label = match[1], match[2], match[3] or ""
+        if mark == "@" and target == bot:
+            is_named = True
+            return ""
+        if mark == "!":  # everybody here, a group of people, a date
+            return label or f"@{target.partition('^')[0]}"
+        return f"{mark}{label or target}" if mark else label or target
+
+    shown = _REFERENCE.sub(words, text).replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
+    return " ".join(shown.split(" ")).strip(), is_named
+
+
+def _of_form(call: Call) -> list[Incoming]:
+    """A button that was pressed, or a slash command: both come as forms. Raises NotReadable."""
+    try:
+        form = dict(parse_qsl(call.body.decode(), keep_blank_values=True, max_num_fields=100))
+    except ValueError:
+        raise NotReadable from None
+    if "payload" in form:
+        return _pressed(_json(form["payload"]), call.now)
+    command, user, channel = (form.get(name, "") for name in ("command", "user_id", "channel_id"))
+    if form.get("ssl_check") or not command:
+        return []
+    if not user or not channel:
+        raise NotReadable
+    is_group = not channel.startswith("D")
+    return [
+        Incoming(
+            key=f"command:{form.get('trigger_id', '')}",
+            chat=channel if is_group else user,  # it may have been typed in a direct chat the bot is not in
+            is_group=is_group,
+            title=form.get("channel_name", "") if is_group else "",
+            peer=user,
+            text=f"{command} {form.get('text', '')}".strip(),
+            sent_at=call.now,
+        )
+    ]
+
+
+def _pressed(body: Mapping[str, Any], now: datetime) -> list[Incoming]:
+    user, channel, container, actions = (body.get(name) for name in ("user", "channel", "container", "actions"))
+    if body.get("type") != "block_actions" or not isinstance(actions, list):
+        return []
+    pressed = next((action for action in actions if isinstance(action, dict) and action.get("value")), None)
+    if pressed is None:
+        return []
+    if not isinstance(user, dict) or not isinstance(channel, dict):
+        raise NotReadable
+    chat, at = _text(channel, "id"), _time(_text(pressed, "action_ts"))
+    if not chat or not _text(user, "id"):
+        raise NotReadable
+    return [
+        Incoming(
+            key=f"button:{_text(body, 'trigger_id') or _text(pressed, 'action_ts')}",
+            kind=MessageKind.BUTTON,
+            chat=chat,
+            is_group=not chat.startswith("D"),
+            peer=_text(user, "id"),
+            message=_text(container, "message_ts") if isinstance(container, dict) else "",
+            target=_text(pressed, "value"),
+            sent_at=at or now,
+        )
+    ]
+
+
+def _sent(client: WebClient, message: Outgoing) -> str:
+    """Send a message; its time there, which is its id."""
+    thread = message.thread or None
+    if message.file_name:
+        chat = message.chat
+        if message.peer:  # no file can be shown to one person of a channel
+            chat = client.conversations_open(users=message.peer)["channel"]["id"]
+        upload = client.files_upload_v2(
+            channel=chat, content=message.text, filename=message.file_name, thread_ts=None if message.peer else thread
+        )
+        return str((upload.get("file") or {}).get("id") or "")
+    text = escape_text(message.text)
+    more: dict[str, Any] = {"text": text, "unfurl_links": False}
+    if message.buttons:
+        buttons = [
+            {
+                "type": "button",
+                "action_id": f"button-{n}",
+                "text": {"type": "plain_text", "text": button.label},
+                "value": button.target,
+            }
+            for n, button in enumerate(message.buttons)
+        ]
+        section = {"type": "section", "text": {"type": "mrkdwn", "text": text}}
+        more["blocks"] = [section, {"type": "actions", "elements": buttons}]
+    if message.peer:
+        more.pop("unfurl_links")
+        shown = client.chat_postEphemeral(channel=message.chat, user=message.peer, thread_ts=thread, **more)
+        return str(shown.get("message_ts") or "")
+    return str(client.chat_postMessage(channel=message.chat, thread_ts=thread, **more).get("ts") or "")
+
+
+def escape_text(text: str) -> str:
+    """A text without what Slack takes for its own marks; it knows three entities and no other."""
+    return escape(text).replace("&quot;", '"').replace("&#x27;", "'")
+
+
+def _ask(call: Callable[[WebClient], T], account: Account) -> T:
+    """Ask the Web API. Raises KeyRefused, NotDeliverable, TryLater."""
+    client = WebClient(
+        account["token"], base_url=f"{settings.SLACK_API_URL}/", timeout=SECONDS, retry_handlers=[]
+    )  # nothing is sent again but by us
+    try:
+        return call(client)
+    except SlackApiError as refusal:
+        response = refusal.response
+        error = str(response.get("error") or "") if isinstance(response.data, dict) else ""
+        if response.status_code == 429 or error in _PASSING or (response.status_code >= 500 and not error):
+            wait = str(response.headers.get("Retry-After") or "")
+            raise TryLater(error or "status", float(wait) if wait.isdecimal() else None) from None
+        if error in _REFUSED:
+            raise KeyRefused(error) from None
+        raise NotDeliverable(error or f"status {response.status_code}") from None
+    except (OSError, SlackClientError, ValueError) as failure:  # no connection, or something that is not Slack answers
+        raise TryLater(type(failure).__name__) from None
+
+
+def _json(raw: str | bytes) -> dict[str, Any]:
+    """Raises NotReadable."""
+    try:
+        body = json.loads(raw)
+    except (ValueError, RecursionError):
+        raise NotReadable from None
+    if not isinstance(body, dict):
+        raise NotReadable
+    return body
+
+
+def _text(body: Mapping[str, Any], name: str) -> str:
+    value = body.get(name)
+    return value if isinstance(value, str) else ""
+
+
+def _number(body: Mapping[str, Any], name: str) -> int:
+    value = body.get(name)
+    if not isinstance(value, int) or not 0 <= value < 10**11:
+        raise NotReadable
+    return value
+
+
+def _time(ts: str) -> datetime | None:
+    """A time as Slack writes it, which is the id of a message as well."""
+    match = _TIME.fullmatch(ts)
+    return datetime.fromtimestamp(int(match[1]), UTC) + timedelta(microseconds=int(match[2])) if match else None
