@@ -1,5 +1,6 @@
 """Webhooks and their deliveries: a secret is shown once, what failed is sent again."""
 
+from collections import Counter
 from typing import Any
 
 from django import forms
@@ -16,8 +17,9 @@ from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget
 
 from memories import tasks, webhooks
 from memories.admin.access import Colors, RestrictedAdmin
-from memories.admin.actions import Action, Question, to_row
+from memories.admin.actions import Action, Outcome, Question, to_row
 from memories.admin.actions import ActionCall as Asked
+from memories.admin.auditing import note
 from memories.admin.lists import DaysFilter, ReachableFilter
 from memories.admin.pages import own_page
 from memories.audit.models import AuditEvent
@@ -80,10 +82,11 @@ def _renew_secret(asked: Asked) -> HttpResponse:
     return _secret_page(asked.admin, asked.request, asked.row, secret)
 
 
-def _send_test(asked: Asked) -> str:
+def _send_test(asked: Asked) -> Outcome:
     webhooks.announce_test(asked.row, actor=asked.actor, now=asked.now)
     tasks.deliver_on_commit()
-    return gettext("It is sent within seconds; what became of it stands here.")
+    text = gettext("It is sent within seconds; what became of it stands here.")
+    return Outcome(text=text, details={"what": "tested"})
 
 
 def _deliveries_url(asked: Asked) -> str:
@@ -98,6 +101,7 @@ SEND_TEST = Action(
         rows=(),
     ),
     act=_send_test,
+    audit=AuditEvent.SETTING,
     back=_deliveries_url,
 )  # fmt: skip
 RENEW_SECRET = Action(
@@ -158,7 +162,15 @@ class WebhookAdmin(RestrictedAdmin):
 
 
 def _send_again(asked: Asked) -> str:
+    by_webhook = Counter(asked.rows.values_list("webhook_id", flat=True))
     count = webhooks.send_again(asked.rows, now=asked.now)
+    for webhook in Webhook.objects.filter(pk__in=by_webhook):
+        note(
+            asked.request,
+            AuditEvent.SETTING,
+            webhook,
+            details={"what": "sent again", "count": by_webhook[webhook.pk]},
+        )
     tasks.deliver_on_commit()
     return ngettext("%(n)d delivery is sent again.", "%(n)d deliveries are sent again.", count) % {"n": count}
 

@@ -9,6 +9,7 @@ from django.urls import reverse
 from django_q.models import OrmQ
 
 from memories import secrets
+from memories.audit.models import AuditRecord
 from memories.models import Webhook, WebhookDelivery
 from tests.conftest import NOW
 from tests.memories.admin.conftest import House
@@ -86,6 +87,11 @@ def test_a_test_is_sent_and_what_failed_is_sent_again(alice: Client, mine: House
     alice.post(reverse("admin:memories_webhookdelivery_changelist"), chosen)
     delivery.refresh_from_db()
     assert (delivery.state, delivery.error, delivery.attempts) == ("waiting", "", 0)
+    written = AuditRecord.objects.filter(about="receiver.example").order_by("id")
+    assert [(one.actor, one.details["what"]) for one in written] == [
+        ("user:alice", "tested"),
+        ("user:alice", "sent again"),
+    ]
 
 
 def test_it_is_sent_at_once_not_at_the_next_minute(
