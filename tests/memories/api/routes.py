@@ -18,7 +18,7 @@ OPEN = {"", "livez", "readyz", "metrics"}
 #: Tells what calls there are: staff, or any key.
 LOCAL = {"api/schema", "api/docs"}
 #: Pages of people with passwords, and calls in others' forms: walked by tests of their own.
-APART = ("admin/", "join/", "api/mem0/", "v1/", "api/v1/export", "oauth/", ".well-known/")
+APART = ("admin/", "join/", "api/mem0/", "v1/", "api/v1/export", "oauth/", ".well-known/", "channels/")
 #: Of these what is described: it is streamed by a thread with a connection of its own, and has tests of its own.
 STREAMED = {("api/v1/export", "GET")}
 
