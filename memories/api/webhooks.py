@@ -171,9 +171,9 @@ class WebhookCall(Call):
         return webhook, secret
 
     def change(self, webhook: Webhook, columns: dict[str, Any]) -> Webhook:
-        """Change a webhook; one that sends words, or would, is changed by keys that may read them, or switched off."""
-        is_on = columns.get("is_enabled", webhook.is_enabled)
-        self._check_content(is_on and columns.get("with_content", webhook.with_content))
+        """Change a webhook; keys that may not read the words it sends, or would send, can only switch it off."""
+        sends_words = columns.get("with_content", webhook.with_content)
+        self._check_content(sends_words and columns != {"is_enabled": False})
         if changed := webhooks.change(webhook, columns):
             self.note(AuditEvent.SETTING, webhook, what="changed", fields=changed)
         return webhook

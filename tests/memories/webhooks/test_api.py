@@ -109,7 +109,9 @@ def test_words_are_sent_only_by_the_leave_of_a_key_that_may_read_them(workspace:
     assert blind.patch(place, {"url": "https://thief.example/"}).status_code == 403
     assert Webhook.objects.get().url == ADDRESS
     assert blind.delete(place).json()["is_enabled"] is False  # to send less, nobody has to read
-    assert blind.patch(place, {"is_enabled": True}).status_code == 403
+    for change in ({"is_enabled": True}, {"url": "https://thief.example/"}):
+        assert blind.patch(place, change).status_code == 403
+    assert Webhook.objects.get().url == ADDRESS
 
 
 @pytest.mark.parametrize(
