@@ -300,6 +300,8 @@ MEMORY_EMBEDDER_WORK = env.list("MEMORY_EMBEDDER_WORK", default=EMBEDDER_WORK)
 #: Where Telegram's Bot API answers: its own servers, or one of yours.
 TELEGRAM_API_URL = env("MEMPLATFORM_TELEGRAM_API_URL", default="https://api.telegram.org").rstrip("/")
 SLACK_API_URL = env("MEMPLATFORM_SLACK_API_URL", default="https://slack.com/api").rstrip("/")
+WECHAT_API_URL = env("MEMPLATFORM_WECHAT_API_URL", default="https://api.weixin.qq.com").rstrip("/")
+WECOM_API_URL = env("MEMPLATFORM_WECOM_API_URL", default="https://qyapi.weixin.qq.com").rstrip("/")
 #: For the OpenAI-compatible `endpoint`; those of `endpoint2` and on are MEMORY_EMBEDDING2_… and on, read when used.
 MEMORY_EMBEDDING_BASE_URL = env("MEMORY_EMBEDDING_BASE_URL", default="")
 MEMORY_EMBEDDING_API_KEY = env("MEMORY_EMBEDDING_API_KEY", default="")

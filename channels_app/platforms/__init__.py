@@ -13,6 +13,7 @@ from channels_app.platforms.wire import Platform
 CONNECTABLE = {
     "slack": "channels_app.platforms.slack.Slack",
     "telegram": "channels_app.platforms.telegram.Telegram",
+    "wechat": "channels_app.platforms.wechat.WeChat",
 }
 
 

@@ -1,0 +1,195 @@
+"""What WeChat and WeCom have in common: how their calls prove themselves and are encrypted, and how theirs are called.
+
+The scheme is one for both (developer.work.weixin.qq.com/document/path/90968): SHA-1 over the sorted parts, AES-256-CBC
+under a key of 43 letters, the receiver's id behind the text.
+"""
+
+import base64
+import hashlib
+import hmac
+import secrets
+import ssl
+import time
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+from xml.etree.ElementTree import ParseError
+
+import httpx
+import structlog
+import truststore
+from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
+from defusedxml import DefusedXmlException
+from defusedxml.ElementTree import fromstring
+
+from channels_app.platforms.wire import Call, KeyRefused, NotDeliverable, NotGenuine, NotReadable, TryLater
+
+log = structlog.get_logger(__name__)
+#: A call is refused that was signed longer ago, or so far ahead.
+AGE_SECONDS = 300
+SECONDS = 20.0
+_BLOCK = 32  # of the padding; AES itself has blocks of 16
+
+
+def signature(*parts: str) -> str:
+    """The signature over these parts, in whatever order they are given."""
+    return hashlib.sha1("".join(sorted(parts)).encode(), usedforsecurity=False).hexdigest()
+
+
+def verify(call: Call, token: str, *, shown: str, encrypted: str = "") -> None:
+    """Raises NotGenuine, unless the parameter of this name signs the call, and did so a moment ago."""
+    query = call.query
+    timestamp, nonce = query.get("timestamp", ""), query.get("nonce", "")
+    parts = [token, timestamp, nonce, *([encrypted] if shown == "msg_signature" else [])]
+    try:
+        is_genuine = hmac.compare_digest(signature(*parts).encode(), query.get(shown, "").encode())
+    except UnicodeEncodeError:
+        raise NotGenuine from None
+    if not token or not is_genuine or not (timestamp.isascii() and timestamp.isdecimal() and len(timestamp) < 12):
+        raise NotGenuine
+    if abs(call.now.timestamp() - int(timestamp)) > AGE_SECONDS:
+        raise NotGenuine
+
+
+def key_of(letters: str) -> bytes:
+    """The key behind the 43 letters a vendor's page shows. Raises ValueError."""
+    key = base64.b64decode(f"{letters}=", validate=True)
+    if len(letters) != 43 or len(key) != 32:
+        raise ValueError
+    return key
+
+
+def decrypt(letters: str, encrypted: str, receiver: str) -> bytes:
+    """The text of an encrypted call. Raises NotGenuine: also where it is meant for another receiver."""
+    try:
+        key, raw = key_of(letters), base64.b64decode(encrypted, validate=True)
+        decryptor = Cipher(algorithms.AES(key), modes.CBC(key[:16])).decryptor()
+        padded = decryptor.update(raw) + decryptor.finalize()
+    except ValueError:  # no base64, no whole blocks
+        raise NotGenuine from None
+    padding = padded[-1] if padded else 0
+    plain = padded[:-padding] if padding else b""
+    length = int.from_bytes(plain[16:20], "big")
+    is_whole = 1 <= padding <= _BLOCK and padded.endswith(bytes([padding]) * padding) and len(plain) >= 20 + length
+    if not is_whole or not hmac.compare_digest(plain[20 + length :], receiver.encode()):
+        raise NotGenuine
+    return plain[20 : 20 + length]
+
+
+def encrypt(letters: str, text: bytes, receiver: str) -> str:
+    """A text as these vendors encrypt it. Raises ValueError."""
+    key = key_of(letters)
+    plain = secrets.token_bytes(16) + len(text).to_bytes(4, "big") + text + receiver.encode()
+    padding = _BLOCK - len(plain) % _BLOCK
+    encryptor = Cipher(algorithms.AES(key), modes.CBC(key[:16])).encryptor()
+    return base64.b64encode(encryptor.update(plain + bytes([padding]) * padding) + encryptor.finalize()).decode()
+
+
+def read_xml(raw: bytes) -> dict[str, str]:
+    """The elements of a flat document. Raises NotReadable: also for one that declares anything."""
+    try:
+        root = fromstring(raw, forbid_dtd=True)
+    except (ParseError, DefusedXmlException, ValueError, LookupError):  # also an encoding nobody knows
+        raise NotReadable from None
+    return {child.tag: child.text or "" for child in root}
+
+
+@dataclass(frozen=True)
+class Codes:
+    """What a vendor's error codes mean: all that are not named say that a message will never arrive."""
+
+    expired: Collection[int]  # the token that was asked by; a new one is fetched once
+    refused: Collection[int]
+    passing: Mapping[int, float | None] = field(default_factory=dict)  # with the seconds until they do
+
+
+@dataclass(frozen=True)
+class Login:
+    """How a vendor is asked: its address, and the call by which it gives a token."""
+
+    platform: str
+    url: str
+    method: str
+    path: str
+    secrets: Mapping[str, str]  # what the token is given for
+    codes: Codes
+
+    def ask(self, path: str, **request: Any) -> dict[str, Any]:
+        """Ask with a token. Raises KeyRefused, NotDeliverable, TryLater."""
+        for is_again in (False, True):
+            token = self.token(is_fresh=is_again)
+            answer = self._answer(
+                "POST", path, {**request, "params": {**request.get("params", {}), "access_token": token}}
+            )
+            if answer.get("errcode", 0) in self.codes.expired and not is_again:
+                continue
+            self.check(answer)
+            return answer
+        raise AssertionError
+
+    def check(self, answer: Mapping[str, Any]) -> None:
+        """Raises what an answer's code means."""
+        code = answer.get("errcode", 0)
+        if code == 0:
+            return
+        if code in self.codes.passing:
+            raise TryLater(str(code), self.codes.passing[code])
+        if code in self.codes.refused or code in self.codes.expired:
+            log.warning("channel.refused", platform=self.platform, code=code)  # their page of codes says why
+            raise KeyRefused(str(code))
+        raise NotDeliverable(f"{code} {str(answer.get('errmsg', ''))[:100]}")
+
+    def post(self, path: str, **request: Any) -> dict[str, Any]:
+        """Ask without a token. Raises KeyRefused, NotDeliverable, TryLater."""
+        answer = self._answer("POST", path, request)
+        self.check(answer)
+        return answer
+
+    def token(self, *, is_fresh: bool = False) -> str:
+        """The token of the moment, or a new one. Raises KeyRefused, TryLater."""
+        place = (self.platform, self.url, *self.secrets.values())
+        token, until = _tokens.get(place, ("", 0.0))
+        if is_fresh or time.monotonic() >= until:
+            if self.method == "GET":
+                answer = self._answer("GET", self.path, {"params": self.secrets})
+            else:
+                answer = self._answer("POST", self.path, {"json": {**self.secrets, "force_refresh": is_fresh}})
+            try:
+                self.check(answer)
+            except NotDeliverable as refusal:  # no message is refused here, but the one who asks
+                raise KeyRefused(str(refusal)) from None
+            token, seconds = str(answer.get("access_token") or ""), answer.get("expires_in")
+            if not token:
+                raise TryLater("no token")
+            until = time.monotonic() + max(60, (seconds if isinstance(seconds, int) else 7200) - 300)
+            _tokens[place] = (token, until)
+        return token
+
+    def _answer(self, method: str, path: str, request: Mapping[str, Any]) -> dict[str, Any]:
+        try:
+            response = _http().request(method, f"{self.url}{path}", **request)
+            answer = response.json()
+        except (httpx.HTTPError, httpx.InvalidURL, ValueError) as failure:  # its words name the address with the token
+            raise TryLater(type(failure).__name__) from None
+        if response.status_code != 200 or not isinstance(answer, dict):
+            raise TryLater(f"status {response.status_code}")
+        return answer
+
+
+#: Tokens with the moment until which they are used, by who asks.
+_tokens: dict[tuple[str, ...], tuple[str, float]] = {}
+
+
+def close() -> None:
+    """Close the connections of this process and forget its tokens."""
+    _tokens.clear()
+    if _http.cache_info().currsize:
+        _http().close()
+        _http.cache_clear()
+
+
+@cache
+def _http() -> httpx.Client:
+    """The connections of this process, with the certificates of the machine."""
+    return httpx.Client(timeout=SECONDS, verify=truststore.SSLContext(ssl.PROTOCOL_TLS_CLIENT))

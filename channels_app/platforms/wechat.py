@@ -1,0 +1,141 @@
+"""WeChat official accounts: called with XML, plain or encrypted, answered by messages of customer service.
+
+Signature, encryption, kinds of messages and codes: developers.weixin.qq.com/doc/offiaccount. It reports neither edits
+nor messages that were taken back, and has no groups.
+"""
+
+from datetime import UTC, datetime
+from typing import Any, ClassVar
+
+from django.conf import settings
+from django.utils.translation import gettext_lazy as _
+
+from channels_app.models import Receiving
+from channels_app.platforms import tencent
+from channels_app.platforms.wire import (
+    Account,
+    Call,
+    Incoming,
+    Introduced,
+    KeyRefused,
+    NotReadable,
+    Option,
+    Outgoing,
+    Platform,
+    Received,
+)
+
+#: developers.weixin.qq.com/doc/offiaccount/Getting_Started/Global_Return_Code.html
+CODES = tencent.Codes(
+    expired={40001, 40014, 42001},
+    refused={
+        40002, 40013, 40125, 40164, 41002, 41004, 48001, 48004, 50001, 61004, 89501, 89503, 89506, 89507,
+    },
+    passing={-1: None, 45009: 3600.0, 45011: 60.0},
+)  # fmt: skip
+_PLACEHOLDERS = {
+    "image": "[photo]", "voice": "[voice message]", "video": "[video]", "shortvideo": "[video]",
+    "location": "[location]", "link": "[link]", "file": "[file]",
+}  # fmt: skip
+
+
+class WeChat(Platform):
+    """An official account of WeChat that may send messages of customer service."""
+
+    name = "wechat"
+    label = _("WeChat official account")
+    options: ClassVar = (
+        Option(
+            name="app_id",
+            label=_("AppID"),
+            help=_("At mp.weixin.qq.com, under basic configuration; it begins with wx."),
+        ),
+        Option(
+            name="app_secret",
+            label=_("AppSecret"),
+            help=_("On the same page. The address of this server has to be among its IP addresses that may call."),
+            is_secret=True,
+        ),
+        Option(
+            name="token",
+            label=_("token of the server configuration"),
+            help=_("3 to 32 letters and digits that you choose, the same there and here."),
+            is_secret=True,
+        ),
+        Option(
+            name="aes_key",
+            label=_("EncodingAESKey"),
+            help=_("43 letters, where the mode there is the safe one. With it only encrypted calls are taken."),
+            is_secret=True,
+            is_needed=False,
+        ),
+    )
+    receiving = (Receiving.WEBHOOK,)
+    text_chars = 600  # 2,048 bytes
+
+    def introduce(self, account: Account) -> Introduced:
+        if account["aes_key"]:
+            try:
+                tencent.key_of(account["aes_key"])
+            except ValueError:
+                raise KeyRefused("EncodingAESKey") from None
+        _login(account).token()
+        return Introduced(account=account["app_id"])
+
+    def receive(self, call: Call, account: Account) -> Received:
+        if call.method == "GET":
+            tencent.verify(call, account["token"], shown="signature")
+            return Received(answer=call.query.get("echostr", ""), content_type="text/plain")
+        return Received(messages=read(_opened(call, account)), answer="success", content_type="text/plain")
+
+    def send(self, message: Outgoing, account: Account) -> str:
+        body = {"touser": message.peer or message.chat, "msgtype": "text", "text": {"content": message.text}}
+        _login(account).ask("/cgi-bin/message/custom/send", json=body)
+        return ""
+
+    def show_typing(self, chat: str, account: Account) -> None:
+        _login(account).ask("/cgi-bin/message/custom/typing", json={"touser": chat, "command": "Typing"})
+
+
+def _login(account: Account) -> tencent.Login:
+    given = {"grant_type": "client_credential", "appid": account["app_id"], "secret": account["app_secret"]}
+    return tencent.Login("wechat", settings.WECHAT_API_URL, "POST", "/cgi-bin/stable_token", given, CODES)
+
+
+def _opened(call: Call, account: Account) -> dict[str, str]:
+    """The elements of a genuine call. Raises NotGenuine, NotReadable."""
+    if not account["aes_key"]:
+        tencent.verify(call, account["token"], shown="signature")
+        return tencent.read_xml(call.body)
+    encrypted = tencent.read_xml(call.body).get("Encrypt", "")
+    tencent.verify(call, account["token"], shown="msg_signature", encrypted=encrypted)
+    return tencent.read_xml(tencent.decrypt(account["aes_key"], encrypted, account["app_id"]))
+
+
+def read(body: dict[str, str]) -> list[Incoming]:
+    """What somebody wrote; nothing of what is none of ours to know. Raises NotReadable."""
+    kind, writer, at = body.get("MsgType", ""), body.get("FromUserName", ""), body.get("CreateTime", "")
+    if not kind or not writer or not (at.isascii() and at.isdecimal() and len(at) < 12):
+        raise NotReadable
+    more: dict[str, Any] = {"chat": writer, "peer": writer, "sent_at": datetime.fromtimestamp(int(at), UTC)}
+    if kind == "event":  # an event has no id; of a menu's buttons those that stand for a command
+        name, target = body.get("Event", ""), body.get("EventKey", "")
+        is_command = name == "CLICK" and target.startswith("/")
+        return [Incoming(key=f"event:{writer}:{at}:{target}", text=target, **more)] if is_command else []
+    number, text = body.get("MsgId", ""), words(kind, body)
+    if not number:
+        raise NotReadable
+    sequence = int(number) if number.isascii() and number.isdecimal() and len(number) < 19 else 0
+    message = Incoming(key=f"message:{number}", message=number, text=text, sequence=sequence, **more)
+    return [message] if text else []
+
+
+def words(kind: str, body: dict[str, str]) -> str:
+    """The text of a message; of what is no text a word for it, with what its vendor says of it."""
+    if kind == "text":
+        return body.get("Content", "").strip()
+    placeholder = _PLACEHOLDERS.get(kind, "")
+    captions = {
+        "voice": ("Recognition",), "location": ("Label",), "link": ("Title", "Description", "Url"), "file": ("Title",),
+    }.get(kind, ())  # fmt: skip
+    return " ".join(filter(None, [placeholder, *(body.get(name, "").strip() for name in captions)]))
