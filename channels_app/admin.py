@@ -28,6 +28,7 @@ from channels_app.channels import normalized
 from channels_app.doors.files import replay
 from channels_app.models import Channel, PathComparison, ReplayedRecord, ReplayOutcome
 from channels_app.people import linking
+from channels_app.platforms import admin as platform_pages  # noqa: F401 (its pages)
 from memories.admin.access import Colors, RestrictedAdmin, in_workspaces
 from memories.admin.actions import Action, ActionCall, Question
 from memories.admin.files import file_url

@@ -21,6 +21,8 @@ JOBS = (
         run=tasks.forget_keys, preview=tasks.count_keys),
     Job("clean-replays", _("removes old records of replays and comparisons"), "C11", cron="47 * * * *",
         run=tasks.clean_records, preview=tasks.count_outdated),
+    Job("clean-messages", _("removes old messages of chat platforms"), "E1", cron="52 * * * *",
+        run=tasks.clean_messages, preview=tasks.count_old_messages),
     Job("unite-people", _("carries over what is still written to memories whose people were linked"), "E1",
         cron="* * * * *", run=tasks.unite_people, preview=tasks.count_people_to_unite),
 )  # fmt: skip

@@ -10,7 +10,14 @@ from django.utils import timezone
 from channels_app import cards
 from channels_app.api.turns import EFFECTS
 from channels_app.doors.files import replay
-from channels_app.models import PathComparison, ReplayedRecord, ReplayOutcome
+from channels_app.models import (
+    IncomingMessage,
+    MessageState,
+    OutgoingMessage,
+    PathComparison,
+    ReplayedRecord,
+    ReplayOutcome,
+)
 from channels_app.people import linking
 from memories.conf import conf
 from memories.consolidation import summaries
@@ -48,6 +55,24 @@ def forget_keys() -> dict[str, int]:
     """Drop from the cache what the database would not let in, and what nobody has used for a day."""
     now = timezone.now()
     return {"keys": key_cache.drop_unusable(now), "cards": cards.drop_old(now=now)}
+
+
+def clean_messages() -> dict[str, int]:
+    """Remove what came from platforms and was sent there, when it has been kept long enough; what waits stays."""
+    return {name: rows.delete()[0] for name, rows in _old_messages().items()}
+
+
+def count_old_messages() -> dict[str, int]:
+    return {name: rows.count() for name, rows in _old_messages().items()}
+
+
+def _old_messages() -> dict[str, QuerySet[Any]]:
+    oldest = timezone.now() - conf.CHANNEL_MESSAGE_TTL
+    over = (MessageState.DONE, MessageState.FAILED)
+    return {
+        "received": IncomingMessage.objects.filter(received_at__lt=oldest, state__in=over),
+        "sent": OutgoingMessage.objects.filter(created_at__lt=oldest, state__in=over),
+    }
 
 
 def clean_records() -> dict[str, int]:

@@ -51,6 +51,12 @@ class ChannelNotFound(PlatformError):
     code = "not_found"
 
 
+class MessageNotFound(PlatformError):
+    """No such message waits for an answer."""
+
+    code = "not_found"
+
+
 class ScopeFrozen(PlatformError):
     """This scope is frozen: it can be read, but nothing new is written to it."""
 

@@ -6,6 +6,7 @@ from channels_app.api.addresses import ResolveView, SessionsView
 from channels_app.api.channels import ChannelView, PlatformView
 from channels_app.api.context import ContextView
 from channels_app.api.entries import EntriesView
+from channels_app.api.messages import MessageReplyView, NextMessageView
 from channels_app.api.recall import ComparisonView, RecallView
 from channels_app.api.tools import (
     AppendView,
@@ -35,6 +36,8 @@ urlpatterns = [
     path("tools/memory_list", ListView.as_view(), name="memory-list"),
     path("channels/<str:platform>", PlatformView.as_view(), name="platform-channel"),
     path("channels/<str:platform>/<path:account>", ChannelView.as_view(), name="channel"),
+    path("messages/next", NextMessageView.as_view(), name="messages-next"),
+    path("messages/<uuid:uid>/answer", MessageReplyView.as_view(), name="message-answer"),
     path("sessions", SessionsView.as_view(), name="sessions"),
     path("sessions/<str:key>/events", EventsView.as_view(), name="session-events"),
     path("scopes/resolve", ResolveView.as_view(), name="scopes-resolve"),

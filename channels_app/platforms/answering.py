@@ -11,23 +11,42 @@ from typing import Any
 from uuid import UUID
 
 from django.db import transaction
+from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
+from channels_app import addresses
 from channels_app.context import Context, context_for
-from channels_app.models import Answerer, Connection, ConnectionProblem, IncomingMessage, MessageState, OutgoingMessage
+from channels_app.models import (
+    Answerer,
+    Connection,
+    ConnectionProblem,
+    IncomingMessage,
+    MessageKind,
+    MessageState,
+    OutgoingMessage,
+)
+from channels_app.platforms import platform_named
 from channels_app.platforms.wire import Incoming, Outgoing, Platform
 from channels_app.turns import TurnResult, report_turn
 from memories import llm, secrets
 from memories.conf import conf
 from memories.consolidation.capture import Turn
-from memories.exceptions import BudgetSpent, ModelFailed, ModelOff
+from memories.exceptions import BudgetSpent, MessageNotFound, ModelFailed, ModelOff
 from memories.models import Workspace
 from memories.tenancy.access import Caller
 from memories.tenancy.resolver import Address
-from memories.webhooks.delivery import NotSent, Receiver, signed_headers
+from memories.webhooks.delivery import NotSent, Receiver, make_secret, signed_headers
 
 Clock = Callable[[], datetime]
+OFFERED_MOST = 100  # messages a bot that asks is offered the first of
 CALLBACK_SECRET = "callback_secret"  # noqa: S105 (a name)
+
+
+def new_callback_secret(connection: Connection) -> str:
+    """Make and keep what the calls of the owner's bot are signed with, in place of a former one."""
+    secret = make_secret()
+    secrets.keep(connection.secret_name(CALLBACK_SECRET), secret, workspace=connection.workspace)
+    return secret
 
 
 class NoAnswer(Exception):
@@ -172,6 +191,53 @@ def _from_bot(written: Written, context: Context, now: datetime) -> str:
     except (ValueError, TypeError, KeyError):
         raise NoAnswer(ConnectionProblem.CALLBACK, "no JSON with «text»") from None
     return text if isinstance(text, str) else ""
+
+
+def take_offered(caller: Caller, platform: str, account: str, *, now: datetime) -> tuple[Written, Context] | None:
+    """Give the next message of a connection to a bot that asks, if there is one in its reach; it has it for a while."""
+    rows = IncomingMessage.objects.filter(
+        workspace_id=caller.workspace_id,
+        state=MessageState.OFFERED,
+        offered_at=None,
+        connection__channel__platform=platform,
+        connection__channel__account=account,
+        connection__is_enabled=True,
+    )
+    for row in _with_place(rows).order_by("sent_at", "sequence", "pk")[:OFFERED_MOST]:
+        written = read_stored(row)
+        resolved = addresses.resolve_address(caller, written.address)
+        if not all(caller.may_reach(key) for key in (resolved.user_scope, resolved.chat_scope) if key):
+            continue
+        if IncomingMessage.objects.filter(pk=row.pk, offered_at=None).update(offered_at=now):
+            context = context_of(written, now=now)
+            row.recall = context.recall.trace.uid if context.recall.trace else None
+            row.save(update_fields=["recall"])
+            return written, context
+    return None
+
+
+def offered_message(caller: Caller, uid: UUID) -> Written:
+    """A message that was given to a bot and is not answered yet. Raises MessageNotFound."""
+    rows = IncomingMessage.objects.filter(workspace_id=caller.workspace_id, uid=uid, state=MessageState.OFFERED)
+    row = _with_place(rows).first()
+    if row is None:
+        raise MessageNotFound
+    written = read_stored(row)
+    resolved = addresses.resolve_address(caller, written.address)
+    if not all(caller.may_reach(key) for key in (resolved.user_scope, resolved.chat_scope) if key):
+        raise MessageNotFound
+    return written
+
+
+def _with_place(rows: QuerySet[IncomingMessage]) -> QuerySet[IncomingMessage]:
+    return rows.select_related("chat", "connection__channel", "connection__workspace")
+
+
+def read_stored(row: IncomingMessage) -> Written:
+    """A stored message as it is worked on."""
+    own = {"key": row.key, "kind": MessageKind(row.kind), "sent_at": row.sent_at, "sequence": row.sequence}
+    body = {"chat": row.chat.key, "is_for_bot": False, **row.body}
+    return Written(row, Incoming(**{**body, **own}), row.connection, platform_named(row.connection.channel.platform))
 
 
 def store_turn(written: Written, text: str, *, recall: UUID | None, now: datetime) -> TurnResult:

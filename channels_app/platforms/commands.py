@@ -186,10 +186,7 @@ def _show(written: Written, argument: str, now: datetime) -> None:
     if len(shown) > _LISTED:
         lines.append(_("… and %(n)d more: /export gives you all.") % {"n": len(shown) - _LISTED})
     if talk := len(rows) - len(shown):
-        lines.append(
-            ngettext("And %(n)d piece of our conversations.", "And %(n)d pieces of our conversations.", talk)
-            % {"n": talk}
-        )
+        lines.append(ngettext("And %(n)d piece of our talk.", "And %(n)d pieces of our talk.", talk) % {"n": talk})
     if shown:
         lines.append(_("/memory 1 says where it is from; /correct 1 … and /forget 1 change it."))
     _answer(written, "\n".join(lines), now)

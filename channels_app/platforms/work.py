@@ -135,10 +135,9 @@ class _Work:
         row = rows.filter(state=MessageState.WAITING, due_at__lte=now).order_by("sent_at", "sequence", "pk").first()
         if row is None:
             return False
-        own = {"key": row.key, "kind": MessageKind(row.kind), "sent_at": row.sent_at, "sequence": row.sequence}
-        body = {"chat": self._chat.key, "is_for_bot": False, **row.body}
-        incoming = self._with_name(Incoming(**{**body, **own}), account)
-        written = Written(row, incoming, self._connection, self._platform)
+        row.chat, row.connection = self._chat, self._connection
+        stored = answering.read_stored(row)
+        written = replace(stored, incoming=self._with_name(stored.incoming, account))
         IncomingMessage.objects.filter(pk=row.pk).update(attempts=F("attempts") + 1)
         try:
             with translation.override(commands.language_of(written)):

@@ -183,9 +183,14 @@ _PREFIX = "whsec_"
 _BYTES = 32
 
 
+def make_secret() -> str:
+    """A new secret to sign with, as Standard Webhooks writes it."""
+    return _PREFIX + base64.b64encode(secrets.token_bytes(_BYTES)).decode()
+
+
 def new_secret(webhook: Webhook) -> str:
     """Make and keep a webhook's secret, in place of a former one; shown to its owner once."""
-    secret = _PREFIX + base64.b64encode(secrets.token_bytes(_BYTES)).decode()
+    secret = make_secret()
     kept.keep(webhook.secret_name, secret, workspace=webhook.workspace)
     return secret
 

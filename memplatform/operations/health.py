@@ -11,6 +11,7 @@ from django.http import HttpRequest, JsonResponse
 from django.utils import timezone
 from django_q.models import OrmQ, Schedule
 
+from channels_app.models import Connection
 from memories import llm
 from memories.llm import run
 from memories.offline import database
@@ -24,6 +25,8 @@ SILENCE = timedelta(seconds=30)
 NEEDED = ("embedder", "worker")
 #: The one that serves MCP, where it is switched on: without it the API answers all the same.
 MCP = "mcp"
+#: The one that talks with chat platforms: missed only where a channel is connected to one.
+CHANNELS = "channels"
 #: From this age on work counts as behind; it is done all the same, and requests are answered.
 QUEUE_BEHIND = timedelta(minutes=2)
 EMBEDDING_BEHIND = timedelta(minutes=1)
@@ -61,7 +64,7 @@ def readyz(request: HttpRequest) -> JsonResponse:
     """503 with what is missing; 200 when requests are answered as promised, with what is behind its time.
 
     `not_ready`: database, migrations, version (the tables are of a newer one), or a process. `behind`: queue,
-    schedules, embedding, model, mcp.
+    schedules, embedding, model, channels, mcp.
     """
     now = timezone.now()
     condition = examine(now)
@@ -107,6 +110,7 @@ def examine(now: datetime) -> Condition:
         ("schedules", figures.schedules_late, SCHEDULES_BEHIND),
         ("embedding", figures.lag, EMBEDDING_BEHIND),
         ("model", float(figures.model_failing), timedelta(0)),
+        (CHANNELS, figures.silence.get(CHANNELS, float("inf")) if has_connections() else 0.0, SILENCE),
         (MCP, figures.silence.get(MCP, float("inf")) if settings.MCP else 0.0, SILENCE),
     )
     return Condition(
@@ -114,6 +118,11 @@ def examine(now: datetime) -> Condition:
         behind=[name for name, age, limit in measured if age > limit.total_seconds()],
         figures=figures,
     )
+
+
+def has_connections() -> bool:
+    """Whether a channel is connected to a chat platform."""
+    return Connection.objects.filter(is_enabled=True).exists()
 
 
 def measure(now: datetime) -> Measures:

@@ -33,7 +33,7 @@ from django_q.models import Failure
 
 from channels_app.api.turns import EFFECTS
 from channels_app.doors.files import replay
-from channels_app.models import Channel, ReplayedRecord, ReplayOutcome
+from channels_app.models import Channel, Connection, ConnectionProblem, ReplayedRecord, ReplayOutcome
 from channels_app.people import linking
 from memories import embeddings, webhooks
 from memories.admin import recall_traces, spend
@@ -484,11 +484,25 @@ def shared_by_strangers(viewer: Viewer) -> Iterator[Item]:
             yield Item(f"shared:{workspace}:{platform}", text, hint, address, is_grave=True)
 
 
+def broken_connections(viewer: Viewer) -> Iterator[Item]:
+    """Bots on chat platforms that do not work."""
+    broken = viewer.rows(Connection.objects.filter(is_enabled=True).exclude(problem="")).select_related("channel")
+    for row in broken[:SAMPLE]:
+        text = _("%(bot)s does not work on its platform") % {"bot": row}
+        since = ago((viewer.now - row.problem_at).total_seconds()) if row.problem_at else "—"
+        hint = _("%(problem)s Since %(ago)s; what people write is kept.") % {
+            "problem": ConnectionProblem(row.problem).label, "ago": since,
+        }  # fmt: skip
+        address = reverse("admin:channels_app_connection_change", args=[row.pk])
+        yield Item(f"connection:{row.pk}", text, hint, address, is_grave=True, mark=row.problem)
+
+
 LINES: tuple[Callable[[Viewer], Iterable[Item]], ...] = (
     silent_processes,
     full_disks,
     held_back_answers,
     failing_model,
+    broken_connections,
     missing_embedder,
     failed_tasks,
     late_queue,

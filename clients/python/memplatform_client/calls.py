@@ -289,6 +289,23 @@ class Calls:
         return Call("GET", "/api/v1/export", query={"history": history, "scope": scope})
 
     @Method
+    def answer_message(
+        self, uid: str, *, idempotency_key: str | None = None, **body: Unpack[types.MessageReply]
+    ) -> Call[types.TurnAnswer]:
+        """Answer a message that was taken: it is sent, and the turn is remembered."""
+        return Call(
+            "POST", "/api/v1/messages/{uid}/answer", places={"uid": uid}, body=body, once=idempotency_key or new_key()
+        )
+
+    @Method
+    def next_message(
+        self, *, idempotency_key: str | None = None, **body: Unpack[types.NextMessage]
+    ) -> Call[types.NextMessageAnswer]:
+        """Take the next message of a connection that is answered by a bot which asks, with what memory knows
+        on it."""
+        return Call("POST", "/api/v1/messages/next", body=body, once=idempotency_key or new_key())
+
+    @Method
     def recall(self, **body: Unpack[types.RecallRequest]) -> Call[types.RecallAnswer]:
         """The memories that bear on a message."""
         return Call("POST", "/api/v1/recall", body=body)

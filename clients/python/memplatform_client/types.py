@@ -615,6 +615,13 @@ class HeldReason(TypedDict):
     text: str
 
 
+class HistoryLine(TypedDict):
+    """One message of the history, as models take it."""
+
+    role: str
+    content: str
+
+
 class HistoryMessageAnswer(TypedDict):
     """One message of a history."""
 
@@ -725,6 +732,31 @@ class MemoryUpdateRequest(TypedDict):
     scope: NotRequired[str]
     path: str
     content: str
+
+
+class MessageAddress(TypedDict):
+    """Where a message was written: to be given back as it is with calls about it."""
+
+    platform: str
+    account: str
+    peer: str
+    chat: str
+    is_group: bool
+    thread: str
+
+
+class MessageContext(TypedDict):
+    """What memory knows on a message, as POST /context tells it."""
+
+    recall_id: str | None
+    text: str
+    history: list[HistoryLine]
+
+
+class MessageReply(TypedDict):
+    """The bot's answer; empty: it says nothing."""
+
+    text: str
 
 
 class NeedAnswer(TypedDict):
@@ -866,6 +898,19 @@ class NewWebhook(TypedDict):
     is_enabled: NotRequired[bool]
 
 
+class NextMessage(TypedDict):
+    """Of which connection the next message is wanted."""
+
+    platform: str
+    account: NotRequired[str]
+
+
+class NextMessageAnswer(TypedDict):
+    """The next message, if there is one."""
+
+    message: OfferedMessage | None
+
+
 class NoteAnswer(TypedDict):
     """What is noted of one local day."""
 
@@ -873,6 +918,17 @@ class NoteAnswer(TypedDict):
     scope: str
     content: str
     cut: bool
+
+
+class OfferedMessage(TypedDict):
+    """A message that waits for an answer."""
+
+    id: str
+    at: str
+    address: MessageAddress
+    sender_name: str
+    message: str
+    context: MessageContext
 
 
 class OnlyInDatabase(TypedDict):

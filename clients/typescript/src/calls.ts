@@ -171,6 +171,16 @@ export abstract class Calls {
     return this.lines({ method: "GET", path: "/api/v1/export", query, options });
   }
 
+  /** Answer a message that was taken: it is sent, and the turn is remembered. */
+  answerMessage(uid: string, body: types.MessageReply, options: WriteOptions = {}): Promise<types.TurnAnswer> {
+    return this.send({ method: "POST", path: at`/api/v1/messages/${uid}/answer`, body, writes: true, options });
+  }
+
+  /** Take the next message of a connection that is answered by a bot which asks, with what memory knows on it. */
+  nextMessage(body: types.NextMessage, options: WriteOptions = {}): Promise<types.NextMessageAnswer> {
+    return this.send({ method: "POST", path: "/api/v1/messages/next", body, writes: true, options });
+  }
+
   /** The memories that bear on a message. */
   recall(body: types.RecallRequest, options: Options = {}): Promise<types.RecallAnswer> {
     return this.send({ method: "POST", path: "/api/v1/recall", body, options });

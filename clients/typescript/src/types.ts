@@ -676,6 +676,12 @@ export interface HeldReason {
   text: string;
 }
 
+/** One message of the history, as models take it. */
+export interface HistoryLine {
+  role: string;
+  content: string;
+}
+
 /** One message of a history. */
 export interface HistoryMessageAnswer {
   position: number;
@@ -829,6 +835,29 @@ export interface MemoryUpdateRequest {
    * 8,000 characters.
    */
   content: string;
+}
+
+/** Where a message was written: to be given back as it is with calls about it. */
+export interface MessageAddress {
+  platform: string;
+  account: string;
+  peer: string;
+  chat: string;
+  is_group: boolean;
+  thread: string;
+}
+
+/** What memory knows on a message, as POST /context tells it. */
+export interface MessageContext {
+  recall_id: string | null;
+  /** Ready-made system text: all but the history. */
+  text: string;
+  history: HistoryLine[];
+}
+
+/** The bot's answer; empty: it says nothing. */
+export interface MessageReply {
+  text: string;
 }
 
 export type MessageRole = "user" | "assistant" | "tool" | "summary";
@@ -1003,6 +1032,17 @@ export interface NewWebhook {
   is_enabled?: boolean;
 }
 
+/** Of which connection the next message is wanted. */
+export interface NextMessage {
+  platform: string;
+  account?: string;
+}
+
+/** The next message, if there is one. */
+export interface NextMessageAnswer {
+  message: OfferedMessage | null;
+}
+
 /** What is noted of one local day. */
 export interface NoteAnswer {
   date: string;
@@ -1013,6 +1053,16 @@ export interface NoteAnswer {
 }
 
 export type NoteEnum = "changed" | "gone" | "already" | "removed" | "suppressed" | "erased" | "unstorable" | "no_successor" | "quarantined" | "stands" | "merged" | "skipped" | "note";
+
+/** A message that waits for an answer. */
+export interface OfferedMessage {
+  id: string;
+  at: string;
+  address: MessageAddress;
+  sender_name: string;
+  message: string;
+  context: MessageContext;
+}
 
 /** A memory the files did not give. */
 export interface OnlyInDatabase {

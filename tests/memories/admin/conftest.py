@@ -14,7 +14,17 @@ from django.test import Client
 from django.utils import timezone
 from django_q.models import Failure, Schedule, Success
 
-from channels_app.models import Channel, PathComparison, ReplayedRecord
+from channels_app.models import (
+    Answerer,
+    Channel,
+    Chat,
+    Connection,
+    IncomingMessage,
+    MessageState,
+    OutgoingMessage,
+    PathComparison,
+    ReplayedRecord,
+)
 from memories import webhooks
 from memories.audit.models import AuditEvent, AuditRecord
 from memories.batches import bulk_actions
@@ -106,6 +116,7 @@ def furnish(workspace: Workspace, word: str) -> House:
         job=f"job-{word}", workspace=workspace, local_date=NOW.date(), state=JobState.DONE, started_at=NOW
     )
     replayed(workspace, f"parked-{word}", at=NOW)
+    connected(workspace, word, at=NOW)
     webhook, _secret = make_webhook(workspace, f"https://{word}.example/")
     webhooks.announce_test(webhook, actor=f"user:{word}", now=NOW)
     AuditRecord.note(
@@ -123,6 +134,23 @@ def furnish(workspace: Workspace, word: str) -> House:
         session=Session.objects.get(workspace=workspace),
         word=word,
     )
+
+
+def connected(workspace: Workspace, word: str, *, at: datetime) -> Connection:
+    """A connection to a chat platform, with a message that was not answered and an answer that was not taken."""
+    row = Connection.objects.create(
+        workspace=workspace,
+        channel=Channel.objects.filter(workspace=workspace, platform="telegram").first(),
+        answerer=Answerer.CALLBACK,
+        callback_url=f"https://bot.{word}.example/",
+    )
+    place = {"workspace": workspace, "connection": row, "state": MessageState.FAILED, "body": {"text": word}}
+    chat = Chat.objects.create(workspace=workspace, connection=row, key=f"chat-{word}", place=f"chat-{word}")
+    IncomingMessage.objects.create(
+        **place, chat=chat, key=f"update-{word}", kind="message", sent_at=at, received_at=at, due_at=at
+    )
+    OutgoingMessage.objects.create(**place, chat=chat, created_at=at)
+    return row
 
 
 def replayed(workspace: Workspace, word: str, *, at: datetime) -> ReplayedRecord:

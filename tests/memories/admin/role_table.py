@@ -30,6 +30,9 @@ TABLES = {
     "memories_webhookdelivery": (NOBODY, NOBODY, NOBODY),
     "memories_workspace": (SUPERUSERS, OPERATORS, NOBODY),
     "channels_app_channel": (OPERATORS, OPERATORS, NOBODY),
+    "channels_app_connection": (OPERATORS, OPERATORS, NOBODY),
+    "channels_app_incomingmessage": (NOBODY, NOBODY, NOBODY),
+    "channels_app_outgoingmessage": (NOBODY, NOBODY, NOBODY),
     "channels_app_person": (NOBODY, EVERYBODY, NOBODY),  # leads on to the person's page; nothing is changed
     "channels_app_pathcomparison": (NOBODY, NOBODY, NOBODY),
     "channels_app_replayedrecord": (NOBODY, NOBODY, NOBODY),
@@ -106,6 +109,11 @@ PAGES = {
     "memories_webhookdelivery_send_again": OWNERS,
     "memories_jobrun_run": OPERATORS,
     "channels_app_channel_version": OPERATORS,
+    "channels_app_connection_status": EVERYBODY,
+    "channels_app_connection_send_test": OPERATORS,
+    "channels_app_connection_renew_callback_secret": OPERATORS,
+    "channels_app_incomingmessage_answer_again": OPERATORS,
+    "channels_app_outgoingmessage_send_again": OPERATORS,
     "channels_app_person_page": EVERYBODY,
     "channels_app_person_link": OPERATORS,
     "channels_app_person_unlink": OPERATORS,
@@ -159,6 +167,8 @@ ACTIONS = {
     "memories_extractionbatch": dict.fromkeys(("extract_chosen", "retry_chosen", "drop_chosen"), OPERATORS),
     "channels_app_replayedrecord": dict.fromkeys(("retry_chosen", "discard_chosen"), OPERATORS),
     "memories_webhookdelivery": {"send_chosen_again": OWNERS},
+    "channels_app_incomingmessage": {"answer_chosen_again": OPERATORS},
+    "channels_app_outgoingmessage": {"send_chosen_again": OPERATORS},
     "django_q_failure": dict.fromkeys(("run_again", "dismiss"), SUPERUSERS),
 }
 

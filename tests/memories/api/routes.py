@@ -104,6 +104,8 @@ ACCESS = {
     (PLATFORM, "PUT"): Access(body={"need": "off"}, decides=True, stranger=201, begins=True),
     (CHANNEL, "GET"): Access(),
     (CHANNEL, "PUT"): Access(body={"need": "off"}, decides=True, stranger=201, begins=True),
+    ("api/v1/messages/next", "POST"): Access(body={"platform": "telegram"}, stranger=200, narrow=200),
+    ("api/v1/messages/<uuid:uid>/answer", "POST"): Access(body={"text": "hello"}, answer=404),
     ("api/v1/batches", "GET"): Access(stranger=200, narrow=200),
     ("api/v1/batches", "POST"): Access(
         body={"scope": SCOPE, "verb": "expire", "entries": [NOBODY]}, answer=404

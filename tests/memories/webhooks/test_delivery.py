@@ -114,25 +114,6 @@ def test_what_a_receiver_does_not_take_holds_up_only_the_same_memory(
     assert receiver.got[0].headers["webhook-id"] == receiver.got[2].headers["webhook-id"]
 
 
-def test_a_test_that_is_not_taken_holds_up_nothing(workspace: Workspace, receiver: Receiver) -> None:
-    webhook, _secret = make_webhook(workspace, receiver.url)
-    receiver.answer = lambda got: 400 if got.event == "test" else 204  # receivers often refuse what they do not know
-    for _ in range(2):
-        webhooks.announce_test(webhook, actor="bot:a", now=timezone.now())
-    assert webhooks.announce_condition(["embedder"], now=timezone.now()) == 1
-    assert deliver()["sent"] == 1
-    assert receiver.events[:3] == ["test", "test", "degraded"]
-
-
-def test_conditions_arrive_in_their_order(workspace: Workspace, receiver: Receiver) -> None:
-    make_webhook(workspace, receiver.url)
-    receiver.statuses = [500]
-    for parts in (["embedder"], []):
-        webhooks.announce_condition(parts, now=timezone.now())
-    assert deliver() == {"came_back": 1, "sent": 2}
-    assert [got.body["data"]["degraded"] for got in receiver.got] == [True, True, False]
-
-
 def test_a_receiver_that_never_recovers_is_given_up_after_a_day_until_somebody_sends_again(
     scope: Scope, workspace: Workspace, receiver: Receiver
 ) -> None:

@@ -15,7 +15,19 @@ from django.contrib.auth import get_user_model
 from django.contrib.contenttypes.models import ContentType
 
 from channels_app import cards
-from channels_app.models import Consent, PathComparison, Person, ReplayedRecord
+from channels_app.models import (
+    Channel,
+    Chat,
+    Connection,
+    Consent,
+    Contact,
+    IncomingMessage,
+    Notice,
+    OutgoingMessage,
+    PathComparison,
+    Person,
+    ReplayedRecord,
+)
 from channels_app.people import linking
 from channels_app.people.peers import Peer
 from memories import batches, entries
@@ -215,6 +227,17 @@ def _record(workspace: Workspace) -> None:
         uid=uuid4(), workspace=workspace, platform="telegram", kind="turn", outcome="parked", reason="x",
         body={"user": word("replayed"), "address": direct(PEER)}, accepted_at=NOW, replayed_at=NOW,
     )  # fmt: skip
+    channel = Channel.objects.filter(workspace=workspace, platform="telegram").first()
+    row = Connection.objects.create(workspace=workspace, channel=channel)
+    place = {"workspace": workspace, "connection": row}
+    chat = Chat.objects.create(**place, key=PEER, place=PEER, title=word("turn"))
+    Contact.objects.create(**place, peer=PEER, name=word("turn"))
+    body = {"text": word("turn")}
+    IncomingMessage.objects.create(
+        **place, chat=chat, key="1", kind="message", peer=PEER, body=body, sent_at=NOW, received_at=NOW, due_at=NOW
+    )
+    OutgoingMessage.objects.create(**place, chat=chat, body=body, created_at=NOW)
+    Notice.objects.create(**place, peer=PEER, at=NOW)
     PathComparison.objects.create(
         workspace=workspace, platform="telegram", message=word("turn"), only_files=[{"content": word("fact")}],
         created_at=NOW,

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from channels_app.models import Channel
-from memories.models import Batch, Entry, RecallTrace, WebhookDelivery
+from memories.models import Batch, Entry, RecallTrace
 from memplatform.erasure import run
 from sessions_app.models import Session, SessionEvent
 from tests.conftest import NOW, Api, make_key
@@ -23,10 +23,6 @@ ROWS: dict[str, Callable[[], list[dict[str, Any]]]] = {
     "session_events": lambda: [
         {"<uuid:session>": one.session.uid, "<int:conversation>": one.conversation, "<int:event>": one.position}
         for one in SessionEvent.objects.select_related("session")
-    ],
-    "webhooks": lambda: [
-        {"<uuid:uid>": one.webhook.uid, "<uuid:delivery>": one.uid}
-        for one in WebhookDelivery.objects.select_related("webhook")
     ],
     "channels": lambda: [
         {"<str:platform>": one.platform, "<path:account>": one.account} for one in Channel.objects.all()
