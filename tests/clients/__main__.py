@@ -51,7 +51,7 @@ def main() -> int:
                 if outcome != "ok":
                     print(f"    {name}: {outcome}")
             wrong += sum(
-                outcome != "ok" and (client.name, client.version, name) not in OWN_FAULTS
+                outcome != "ok" and (client.label, client.version, name) not in OWN_FAULTS
                 for name, outcome in calls.items()
             )
     if len(wanted) == len(lines) == len(CLIENTS):
@@ -61,12 +61,13 @@ def main() -> int:
 
 def row(client: "Client", calls: Mapping[str, str], own_faults: Mapping[tuple[str, str, str], str]) -> str:
     """The line of a client in the table."""
-    name, version = client.name, client.version
-    kind = " (npm)" if client.npm else ""
     failed = {call: outcome for call, outcome in calls.items() if outcome != "ok"}
-    reasons = {call: own_faults.get((name, version, call), text.partition(":")[0]) for call, text in failed.items()}
+    reasons = {
+        call: own_faults.get((client.label, client.version, call), text.partition(":")[0])
+        for call, text in failed.items()
+    }
     why = "; ".join(f"`{call}`: {reason}" for call, reason in reasons.items())
-    return f"| {name}{kind} | {version} | {len(calls)} | {len(calls) - len(failed)} | {why} |"
+    return f"| {client.label} | {client.version} | {len(calls)} | {len(calls) - len(failed)} | {why} |"
 
 
 if __name__ == "__main__":

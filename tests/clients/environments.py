@@ -14,7 +14,7 @@ from tests import ROOT
 
 FOLDER = ROOT / ".clients"
 HERE = Path(__file__).parent
-INSTALL_SECONDS, CALL_SECONDS = 300, 180
+INSTALL_SECONDS, CALL_SECONDS = 600, 180
 
 
 @dataclass(frozen=True)
@@ -26,12 +26,19 @@ class Package:
     npm: bool = field(default=False, kw_only=True)
     alone: bool = field(default=True, kw_only=True)  # with what it needs; else beside the project's own packages
     more: tuple[str, ...] = field(default=(), kw_only=True)  # packages installed with it
+    mem0: str = field(default="", kw_only=True)  # the version of mem0ai installed with it, where it stands on that
     python: str = field(default=sys.executable, kw_only=True)  # what installs and runs it; empty: there is none
 
     @property
     def folder(self) -> Path:
         """Where it is installed."""
-        return FOLDER / f"{'npm' if self.npm else 'python'}-{self.name.replace('/', '-')}-{self.version}"
+        kind, beside = ("npm" if self.npm else "python"), (f"-mem0ai-{self.mem0}" if self.mem0 else "")
+        return FOLDER / f"{kind}-{self.name.replace('/', '-')}-{self.version}{beside}"
+
+    @property
+    def label(self) -> str:
+        """Its name in the table."""
+        return self.name + (" (npm)" if self.npm else "") + (f", mem0ai {self.mem0}" if self.mem0 else "")
 
     @property
     def needs(self) -> str | None:
@@ -51,10 +58,12 @@ class Package:
             (self.folder / "package.json").write_text("{}")
             options = ("--silent", "--no-audit", "--no-fund", "--ignore-scripts", "--legacy-peer-deps")
             command = ["npm", "install", *options, f"{self.name}@{self.version}", *self.more]
+            command += [f"mem0ai@{self.mem0}"] if self.mem0 else []
         else:
-            options = () if self.alone else ("--no-deps",)
             pip = [self.python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-            command = [*pip, *options, "--target", str(self.folder), f"{self.name}=={self.version}", *self.more]
+            pip += [] if self.alone else ["--no-deps"]
+            command = [*pip, "--target", str(self.folder), f"{self.name}=={self.version}", *self.more]
+            command += [f"mem0ai=={self.mem0}"] if self.mem0 else []
         subprocess.run(command, cwd=self.folder, check=True, timeout=INSTALL_SECONDS, capture_output=True)
         done.touch()
 
@@ -92,6 +101,24 @@ MEM0_PYTHON = tuple(
 )
 MEM0_NPM = tuple(Client("mem0ai", version, "mem0/calls.mjs", npm=True) for version in ("2.4.6", "3.3.1"))
 MEM0_CLI = Client("mem0-cli", "0.2.13", "mem0/cli.py")
+_INTEGRATIONS, _OF_NODE = "mem0/integrations.py", "mem0/integrations.mjs"
+_AUTOGEN = ("autogen-agentchat==0.7.5", "openai", "tiktoken", "aiofiles")
+#: Frameworks that remember by mem0, the most used first; what mem0ai 2 broke is tried with an older one, too.
+INTEGRATIONS = (
+    Client("agno", "3.1.10", _INTEGRATIONS, mem0="2.2.1"),
+    Client("agno", "3.1.10", _INTEGRATIONS, mem0="1.0.11"),
+    Client("@mem0/vercel-ai-provider", "3.0.2", _OF_NODE, npm=True),
+    Client("pipecat-ai", "1.14.0", _INTEGRATIONS, mem0="2.2.1"),
+    Client("autogen-ext", "0.7.5", _INTEGRATIONS, more=_AUTOGEN, mem0="2.2.1"),
+    Client("autogen-ext", "0.7.5", _INTEGRATIONS, more=_AUTOGEN, mem0="1.0.11"),
+    Client("camel-ai", "0.2.90", _INTEGRATIONS, mem0="2.2.1"),
+    Client("camel-ai", "0.2.90", _INTEGRATIONS, mem0="0.1.118"),
+    Client("agent-framework-mem0", "1.0.0b261015", _INTEGRATIONS, mem0="2.2.1"),
+    Client("mem0-strands", "0.1.1", _INTEGRATIONS, mem0="2.2.1"),
+    Client("mem0-haystack", "1.0.0", _INTEGRATIONS, mem0="2.2.1"),
+    Client("nvidia-nat-mem0ai", "1.9.0", _INTEGRATIONS, mem0="0.1.118"),
+    Client("@mastra/mem0", "0.1.4", _OF_NODE, npm=True, more=("@mastra/core@0.10.8",), mem0="2.4.6"),
+)
 OPENAI = (
     Client("openai", "3.57.0", "openai/calls.py", door=""),
     Client("openai-agents", "0.24.0", "openai/calls.py", door=""),
@@ -101,9 +128,19 @@ OPENAI = (
     Client("@openai/agents", "0.20.0", "openai/calls.mjs", door="", npm=True, more=("openai@7.57.0", "zod")),
     Client("ai", "6.0.326", "openai/calls.mjs", door="", npm=True, more=("@ai-sdk/openai@3.0.141", "zod")),
 )
-CLIENTS = (*MEM0_PYTHON, *MEM0_NPM, MEM0_CLI, *OPENAI)
-#: What goes wrong in a client itself, whatever it calls.
+CLIENTS = (*MEM0_PYTHON, *MEM0_NPM, MEM0_CLI, *INTEGRATIONS, *OPENAI)
+_NAMES_A_USER = "it passes `user_id`, which mem0ai 2 refuses before it sends anything"
+#: What goes wrong in a client itself, whatever it calls: by its label, its version and the call.
 OWN_FAULTS = {
     ("mem0ai", "0.1.118", "feedback"): "the client raises TypeError after the answer, in its telemetry",
     ("mem0ai", "1.0.11", "feedback"): "the client raises TypeError after the answer, in its telemetry",
+    ("agno, mem0ai 2.2.1", "3.1.10", "search_memory in another session"): _NAMES_A_USER,
+    ("agno, mem0ai 2.2.1", "3.1.10", "get_all_memories"): _NAMES_A_USER,
+    ("autogen-ext, mem0ai 2.2.1", "0.7.5", "query"): _NAMES_A_USER,
+    ("autogen-ext, mem0ai 2.2.1", "0.7.5", "an agent has it before its model"): _NAMES_A_USER,
+    (
+        "camel-ai, mem0ai 2.2.1",
+        "0.2.90",
+        "load in another storage",
+    ): "it expects of `get_all` the bare list of mem0ai 0.1",
 }

@@ -20,6 +20,6 @@ def test_a_client_as_it_is_installed_makes_all_its_calls(
 ) -> None:
     client.install()
     calls = client.calls(live_server.url, make_key(workspace), tmp_path)
-    own = {call for name, version, call in OWN_FAULTS if (name, version) == (client.name, client.version)}
+    own = {call for label, version, call in OWN_FAULTS if (label, version) == (client.label, client.version)}
     assert {call: outcome for call, outcome in calls.items() if outcome != "ok" and call not in own} == {}
     assert row(client, calls, OWN_FAULTS) in (ROOT / PAGE).read_text(), "make clients writes it"

@@ -77,12 +77,11 @@ class MemoriesView(Adding, AnyList):
 
     @Mem0Method("mem0_add_v1", Permission.WRITE, None, body=NewMemories)
     def post(self) -> Response:
-        results = self.add()
-        if self.body.get("output_format") == "v1.0":
-            return Response(
-                [{"id": one["id"], "data": {"memory": one["memory"]}, "event": one["event"]} for one in results]
-            )
-        return Response(added_answer(results))
+        added = added_answer(self.add())
+        if self.body.get("output_format") == NEWEST_SHAPE:
+            return Response(added)
+        shared = {"status": added["status"], "event_id": added["event_id"]}
+        return Response([{**one, "data": {"memory": one["memory"]}, **shared} for one in added["results"]])
 
     @Mem0Method("mem0_list_v1", Permission.READ, None, query=ListQuery)
     def get(self) -> Response:

@@ -39,8 +39,9 @@ def memories(answer: Any) -> list[str]:
 def test_the_first_version_adds_lists_and_searches_with_bare_lists(wire: Wire) -> None:
     added = wire("POST", "v1/memories/", TEA | {"output_format": "v1.1", "version": "v2"}).json()
     assert added["results"][0]["memory"] == "I like tea" and added["status"] == "SUCCEEDED"
-    former = wire("POST", "v1/memories/", TEA | {"output_format": "v1.0"}).json()
-    assert former[0]["data"] == {"memory": "I like tea"} and former[0]["event"] == "NONE"
+    for former in (TEA, TEA | {"output_format": "v1.0"}):
+        (known,) = wire("POST", "v1/memories/", former).json()
+        assert (known["data"], known["memory"], known["event"]) == ({"memory": "I like tea"}, "I like tea", "NONE")
     listed = wire("GET", "v1/memories/?user_id=alice&org_id=1&project_id=1")
     assert isinstance(listed.json(), list) and memories(listed) == ["I like tea"]
     page = wire("GET", "v1/memories/?user_id=alice&page=1&page_size=5").json()
@@ -66,7 +67,8 @@ def test_a_score_is_between_0_and_1(wire: Wire) -> None:
 
 
 def test_an_add_is_asked_about_by_its_event(wire: Wire, workspace: Workspace) -> None:
-    event = wire("POST", "v1/memories/", TEA).json()["event_id"]
+    event = wire("POST", "v1/memories/", TEA | {"output_format": "v1.1"}).json()["event_id"]
+    assert wire("POST", "v1/memories/", TEA).json()[0]["event_id"]
     told = wire("GET", f"v1/event/{event}/").json()
     assert (told["status"], told["results"][0]["memory"]) == ("SUCCEEDED", "I like tea")
     assert wire("GET", "v1/events/").json()["results"][0]["event_type"] == "ADD"
