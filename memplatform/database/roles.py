@@ -121,8 +121,8 @@ def access_mode(process: str) -> AccessMode:
 
 def _access(process: str, url: str, *, may_give_password: bool) -> Access:
     role = find(process)
-    if url := _configured_url(process):
-        return Access(role, AccessMode.LOGIN, url)
+    if configured := _configured_url(process):
+        return Access(role, AccessMode.LOGIN, configured)
     if role and (_logs_in(role) or (may_give_password and _give_password(role) and _logs_in(role))):
         return Access(role, AccessMode.LOGIN, address_of(url, role, _password(role)))
     if role and process == "web" and _can_be_assumed(role):
