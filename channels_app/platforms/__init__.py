@@ -14,6 +14,7 @@ CONNECTABLE = {
     "slack": "channels_app.platforms.slack.Slack",
     "telegram": "channels_app.platforms.telegram.Telegram",
     "wechat": "channels_app.platforms.wechat.WeChat",
+    "wecom": "channels_app.platforms.wecom.WeCom",
 }
 
 

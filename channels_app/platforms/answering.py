@@ -273,7 +273,7 @@ def send(written: Written, text: str, *, now: datetime, is_private: bool = False
     else:
         more |= {"thread": incoming.thread, "reply_to": incoming.message if incoming.is_group else ""}
     more["token"] = incoming.token
-    parts = [text] if more.get("file_name") else list(split(text, written.platform.text_chars))
+    parts = [text] if more.get("file_name") else list(split(text, written.platform.chars_of(incoming)))
     for n, part in enumerate(parts, start=1):
         last = more if n == len(parts) else {**more, "buttons": ()}
         message = Outgoing(chat=incoming.chat, text=part, **last)

@@ -11,7 +11,7 @@ from django.db import transaction
 
 from channels_app.models import AT_PLATFORM, Chat, Connection, Contact, IncomingMessage, MessageKind
 from channels_app.platforms import platform_named
-from channels_app.platforms.wire import NAME_MAX, TEXT_MAX, Account, Call, Incoming, Received
+from channels_app.platforms.wire import NAME_MAX, TEXT_MAX, TOKEN_MAX, Account, Call, Incoming, Received
 from memories import secrets
 from memories.language.text import is_storable
 
@@ -19,6 +19,7 @@ from memories.language.text import is_storable
 CHANNEL = "memplatform_channels"
 #: Deliveries of one moment may come in any order: a message waits so long for those before it.
 SETTLING = timedelta(seconds=0.3)
+_LONGER = {"text": TEXT_MAX, "token": TOKEN_MAX}
 
 
 def account_of(connection: Connection) -> Account:
@@ -116,7 +117,7 @@ def cleaned(message: Incoming) -> Incoming:
     """A message without characters no database stores, and no longer than any is."""
     words = {name: value for name, value in vars(message).items() if isinstance(value, str) and name != "kind"}
     storable = {name: value if is_storable(value) else _storable(value) for name, value in words.items()}
-    cut: dict[str, Any] = {name: value[: TEXT_MAX if name == "text" else NAME_MAX] for name, value in storable.items()}
+    cut: dict[str, Any] = {name: value[: _LONGER.get(name, NAME_MAX)] for name, value in storable.items()}
     return replace(message, **cut)
 
 

@@ -4,7 +4,6 @@ It reports edits, deletions and members. What is sent, and the check of signatur
 is not used. A message that names the bot comes as two events, and is one by its channel and time.
 """
 
-import json
 import re
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
@@ -34,6 +33,7 @@ from channels_app.platforms.wire import (
     Platform,
     Received,
     TryLater,
+    read_json,
 )
 
 T = TypeVar("T")
@@ -92,7 +92,7 @@ class Slack(Platform):
         _verify(call, account)
         if call.headers.get("content-type", "").startswith("application/x-www-form-urlencoded"):
             return Received(messages=_of_form(call), answer="", content_type="text/plain")
-        body = _json(call.body)
+        body = read_json(call.body)
         if body.get("type") == "url_verification":
             return Received(answer={"challenge": _text(body, "challenge")})
         return Received(messages=read(body, account))
@@ -236,7 +236,7 @@ def _of_form(call: Call) -> list[Incoming]:
     except ValueError:
         raise NotReadable from None
     if "payload" in form:
-        return _pressed(_json(form["payload"]), call.now)
+        return _pressed(read_json(form["payload"]), call.now)
     command, user, channel = (form.get(name, "") for name in ("command", "user_id", "channel_id"))
     if form.get("ssl_check") or not command:
         return []
@@ -337,17 +337,6 @@ def _ask(call: Callable[[WebClient], T], account: Account) -> T:
         raise NotDeliverable(error or f"status {response.status_code}") from None
     except (OSError, SlackClientError, ValueError) as failure:  # no connection, or something that is not Slack answers
         raise TryLater(type(failure).__name__) from None
-
-
-def _json(raw: str | bytes) -> dict[str, Any]:
-    """Raises NotReadable."""
-    try:
-        body = json.loads(raw)
-    except (ValueError, RecursionError):
-        raise NotReadable from None
-    if not isinstance(body, dict):
-        raise NotReadable
-    return body
 
 
 def _text(body: Mapping[str, Any], name: str) -> str:

@@ -12,6 +12,7 @@ import ssl
 import time
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from functools import cache
 from typing import Any
 from xml.etree.ElementTree import ParseError
@@ -23,12 +24,16 @@ from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from defusedxml import DefusedXmlException
 from defusedxml.ElementTree import fromstring
 
-from channels_app.platforms.wire import Call, KeyRefused, NotDeliverable, NotGenuine, NotReadable, TryLater
+from channels_app.platforms.wire import Call, Incoming, KeyRefused, NotDeliverable, NotGenuine, NotReadable, TryLater
 
 log = structlog.get_logger(__name__)
 #: A call is refused that was signed longer ago, or so far ahead.
 AGE_SECONDS = 300
 SECONDS = 20.0
+_PLACEHOLDERS = {
+    "image": "[photo]", "voice": "[voice message]", "video": "[video]", "shortvideo": "[video]",
+    "location": "[location]", "link": "[link]", "file": "[file]",
+}  # fmt: skip
 _BLOCK = 32  # of the padding; AES itself has blocks of 16
 
 
@@ -95,6 +100,35 @@ def read_xml(raw: bytes) -> dict[str, str]:
     return {child.tag: child.text or "" for child in root}
 
 
+def messages_of(body: dict[str, str]) -> list[Incoming]:
+    """What somebody wrote, of the elements of a call; nothing of what is none of ours to know. Raises NotReadable."""
+    kind, writer, at = body.get("MsgType", ""), body.get("FromUserName", ""), body.get("CreateTime", "")
+    if not kind or not writer or not (at.isascii() and at.isdecimal() and len(at) < 12):
+        raise NotReadable
+    more: dict[str, Any] = {"chat": writer, "peer": writer, "sent_at": datetime.fromtimestamp(int(at), UTC)}
+    if kind == "event":  # an event has no id; of a menu's buttons those that stand for a command
+        name, target = body.get("Event", ""), body.get("EventKey", "")
+        is_command = name.lower() == "click" and target.startswith("/")
+        return [Incoming(key=f"event:{writer}:{at}:{target}", text=target, **more)] if is_command else []
+    number, text = body.get("MsgId", ""), _words(kind, body)
+    if not number:
+        raise NotReadable
+    sequence = int(number) if number.isascii() and number.isdecimal() and len(number) < 19 else 0
+    message = Incoming(key=f"message:{number}", message=number, text=text, sequence=sequence, **more)
+    return [message] if text else []
+
+
+def _words(kind: str, body: dict[str, str]) -> str:
+    """The text of a message; of what is no text a word for it, with what its vendor says of it."""
+    if kind == "text":
+        return body.get("Content", "").strip()
+    placeholder = _PLACEHOLDERS.get(kind, "")
+    captions = {
+        "voice": ("Recognition",), "location": ("Label",), "link": ("Title", "Description", "Url"), "file": ("Title",),
+    }.get(kind, ())  # fmt: skip
+    return " ".join(filter(None, [placeholder, *(body.get(name, "").strip() for name in captions)]))
+
+
 @dataclass(frozen=True)
 class Codes:
     """What a vendor's error codes mean: all that are not named say that a message will never arrive."""
@@ -115,12 +149,12 @@ class Login:
     secrets: Mapping[str, str]  # what the token is given for
     codes: Codes
 
-    def ask(self, path: str, **request: Any) -> dict[str, Any]:
+    def ask(self, path: str, method: str = "POST", **request: Any) -> dict[str, Any]:
         """Ask with a token. Raises KeyRefused, NotDeliverable, TryLater."""
         for is_again in (False, True):
             token = self.token(is_fresh=is_again)
             answer = self._answer(
-                "POST", path, {**request, "params": {**request.get("params", {}), "access_token": token}}
+                method, path, {**request, "params": {**request.get("params", {}), "access_token": token}}
             )
             if answer.get("errcode", 0) in self.codes.expired and not is_again:
                 continue

@@ -4,8 +4,7 @@ Signature, encryption, kinds of messages and codes: developers.weixin.qq.com/doc
 nor messages that were taken back, and has no groups.
 """
 
-from datetime import UTC, datetime
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from django.conf import settings
 from django.utils.translation import gettext_lazy as _
@@ -15,10 +14,8 @@ from channels_app.platforms import tencent
 from channels_app.platforms.wire import (
     Account,
     Call,
-    Incoming,
     Introduced,
     KeyRefused,
-    NotReadable,
     Option,
     Outgoing,
     Platform,
@@ -33,10 +30,6 @@ CODES = tencent.Codes(
     },
     passing={-1: None, 45009: 3600.0, 45011: 60.0},
 )  # fmt: skip
-_PLACEHOLDERS = {
-    "image": "[photo]", "voice": "[voice message]", "video": "[video]", "shortvideo": "[video]",
-    "location": "[location]", "link": "[link]", "file": "[file]",
-}  # fmt: skip
 
 
 class WeChat(Platform):
@@ -86,7 +79,9 @@ class WeChat(Platform):
         if call.method == "GET":
             tencent.verify(call, account["token"], shown="signature")
             return Received(answer=call.query.get("echostr", ""), content_type="text/plain")
-        return Received(messages=read(_opened(call, account)), answer="success", content_type="text/plain")
+        return Received(
+            messages=tencent.messages_of(_opened(call, account)), answer="success", content_type="text/plain"
+        )
 
     def send(self, message: Outgoing, account: Account) -> str:
         body = {"touser": message.peer or message.chat, "msgtype": "text", "text": {"content": message.text}}
@@ -110,32 +105,3 @@ def _opened(call: Call, account: Account) -> dict[str, str]:
     encrypted = tencent.read_xml(call.body).get("Encrypt", "")
     tencent.verify(call, account["token"], shown="msg_signature", encrypted=encrypted)
     return tencent.read_xml(tencent.decrypt(account["aes_key"], encrypted, account["app_id"]))
-
-
-def read(body: dict[str, str]) -> list[Incoming]:
-    """What somebody wrote; nothing of what is none of ours to know. Raises NotReadable."""
-    kind, writer, at = body.get("MsgType", ""), body.get("FromUserName", ""), body.get("CreateTime", "")
-    if not kind or not writer or not (at.isascii() and at.isdecimal() and len(at) < 12):
-        raise NotReadable
-    more: dict[str, Any] = {"chat": writer, "peer": writer, "sent_at": datetime.fromtimestamp(int(at), UTC)}
-    if kind == "event":  # an event has no id; of a menu's buttons those that stand for a command
-        name, target = body.get("Event", ""), body.get("EventKey", "")
-        is_command = name == "CLICK" and target.startswith("/")
-        return [Incoming(key=f"event:{writer}:{at}:{target}", text=target, **more)] if is_command else []
-    number, text = body.get("MsgId", ""), words(kind, body)
-    if not number:
-        raise NotReadable
-    sequence = int(number) if number.isascii() and number.isdecimal() and len(number) < 19 else 0
-    message = Incoming(key=f"message:{number}", message=number, text=text, sequence=sequence, **more)
-    return [message] if text else []
-
-
-def words(kind: str, body: dict[str, str]) -> str:
-    """The text of a message; of what is no text a word for it, with what its vendor says of it."""
-    if kind == "text":
-        return body.get("Content", "").strip()
-    placeholder = _PLACEHOLDERS.get(kind, "")
-    captions = {
-        "voice": ("Recognition",), "location": ("Label",), "link": ("Title", "Description", "Url"), "file": ("Title",),
-    }.get(kind, ())  # fmt: skip
-    return " ".join(filter(None, [placeholder, *(body.get(name, "").strip() for name in captions)]))

@@ -1,5 +1,6 @@
 """What every platform has in common: what it reports, what is sent to it, what a connection needs, how it may fail."""
 
+import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -12,8 +13,8 @@ from channels_app.models import MessageKind, Receiving
 
 #: Bytes of a call by a platform; none of them sends more.
 CALL_MAX = 1_000_000
-#: Characters of one message, and of a name or title: what is longer is cut.
-TEXT_MAX, NAME_MAX = 60_000, 200
+#: Characters of one message, of what it is answered by, and of a name or title: what is longer is cut.
+TEXT_MAX, TOKEN_MAX, NAME_MAX = 60_000, 2_000, 200
 
 
 class PlatformFailure(Exception):
@@ -169,6 +170,17 @@ class Introduced:
     id: str = ""
 
 
+def read_json(raw: str | bytes) -> dict[str, Any]:
+    """The object a call holds. Raises NotReadable."""
+    try:
+        body = json.loads(raw)
+    except (ValueError, RecursionError):
+        raise NotReadable from None
+    if not isinstance(body, dict):
+        raise NotReadable
+    return body
+
+
 Keep = Callable[[Sequence[Incoming], Mapping[str, Any]], None]
 
 
@@ -197,6 +209,10 @@ class Platform(ABC):
     @abstractmethod
     def send(self, message: Outgoing, account: Account) -> str:
         """Send a message; its id there. Raises KeyRefused, NotDeliverable, TryLater."""
+
+    def chars_of(self, message: Incoming) -> int:
+        """Characters of one message that answers this one."""
+        return self.text_chars
 
     def connect(self, account: Account, url: str) -> None:  # noqa: B027 (most are told at their own pages)
         """Have the platform call an address, where that can be set from here; empty: have it call none.

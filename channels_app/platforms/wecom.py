@@ -1,0 +1,229 @@
+"""WeCom: an app of a company, called with XML, or a smart bot of its groups, called with JSON; all of it encrypted.
+
+Pages of developer.work.weixin.qq.com/document: path/90238 (calls of apps), 90236 (sending), 90313 (codes), 100719
+(calls of smart bots), 101138 (their one answer). Neither edits, nor messages that were taken back, nor members are
+reported.
+"""
+
+import re
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from cachetools import TTLCache
+from django.conf import settings
+from django.utils.translation import gettext_lazy as _
+
+from channels_app.models import Receiving
+from channels_app.platforms import tencent
+from channels_app.platforms.wire import (
+    Account,
+    Call,
+    Incoming,
+    Introduced,
+    KeyRefused,
+    NotDeliverable,
+    NotReadable,
+    Option,
+    Outgoing,
+    Platform,
+    Received,
+    read_json,
+)
+
+CODES = tencent.Codes(
+    expired={40001, 40014, 42001},
+    refused={40013, 40056, 40082, 41001, 41002, 41004, 48002, 60011, 60020, 301002},
+    passing={-1: None, 45009: 60.0, 45033: 1.0},
+)
+#: Bytes of the one answer of a smart bot.
+BOT_BYTES = 20_480
+_PLACEHOLDERS = {"image": "[photo]", "file": "[file]", "video": "[video]", "voice": "[voice message]"}
+_MENTION = re.compile(r"@\S+\s+")
+#: Names of people, by company and id: asked for once an hour.
+_names: TTLCache[tuple[str, str], str] = TTLCache(maxsize=10_000, ttl=3600)
+
+
+class WeCom(Platform):
+    """An app of a company, where a company is named, else a smart bot."""
+
+    name = "wecom"
+    label = _("WeCom")
+    options: ClassVar = (
+        Option(
+            name="token",
+            label=_("token of the calls"),
+            help=_("Where the app or the bot is set up to receive messages: a random one is made there."),
+            is_secret=True,
+        ),
+        Option(
+            name="aes_key",
+            label=_("EncodingAESKey"),
+            help=_("43 letters, made in the same place."),
+            is_secret=True,
+        ),
+        Option(
+            name="corp_id",
+            label=_("company id"),
+            help=_("For an app: under My Company, at the bottom; it begins with ww. A smart bot needs none."),
+            is_needed=False,
+        ),
+        Option(
+            name="agent_id",
+            label=_("AgentId"),
+            help=_("For an app: the number on its page."),
+            is_needed=False,
+        ),
+        Option(
+            name="secret",
+            label=_("secret of the app"),
+            help=_("For an app: on its page. The address of this server has to be among its trusted IP addresses."),
+            is_secret=True,
+            is_needed=False,
+        ),
+        Option(
+            name="bot",
+            label=_("name of the smart bot"),
+            help=_("For a smart bot: as it is named in groups, without @."),
+            is_needed=False,
+        ),
+    )
+    receiving = (Receiving.WEBHOOK,)
+    text_chars = 600  # 2,048 bytes
+    has_files = True
+
+    def introduce(self, account: Account) -> Introduced:
+        try:
+            tencent.key_of(account["aes_key"])
+        except ValueError:
+            raise KeyRefused("EncodingAESKey") from None
+        if not account["corp_id"]:
+            if not account["bot"]:
+                raise KeyRefused("company id, or name of the smart bot")
+            return Introduced(account=account["bot"], name=account["bot"])
+        if not (account["agent_id"].isascii() and account["agent_id"].isdecimal()):
+            raise KeyRefused("AgentId")
+        _login(account).token()
+        return Introduced(account=f"{account['corp_id']}-{account['agent_id']}")
+
+    def receive(self, call: Call, account: Account) -> Received:
+        if call.method == "GET":
+            echo = _opened(call, account, call.query.get("echostr", ""))
+            return Received(answer=echo.decode(errors="replace"), content_type="text/plain")
+        if account["corp_id"]:
+            encrypted = tencent.read_xml(call.body).get("Encrypt", "")
+            messages = tencent.messages_of(tencent.read_xml(_opened(call, account, encrypted)))
+        else:
+            outside = read_json(call.body).get("encrypt")
+            encrypted = outside if isinstance(outside, str) else ""
+            messages = _of_bot(read_json(_opened(call, account, encrypted)), call, account)
+        return Received(messages=messages, answer="", content_type="text/plain")
+
+    def chars_of(self, message: Incoming) -> int:
+        return BOT_BYTES // 4 if message.token else self.text_chars
+
+    def send(self, message: Outgoing, account: Account) -> str:
+        if not account["corp_id"]:
+            return _answer_once(message, account)
+        login = _login(account)
+        body: dict[str, Any] = {"touser": message.peer or message.chat, "agentid": int(account["agent_id"])}
+        if message.file_name:
+            files = {"media": (message.file_name, message.text.encode(), "application/octet-stream")}
+            media = login.ask("/cgi-bin/media/upload", params={"type": "file"}, files=files)
+            body |= {"msgtype": "file", "file": {"media_id": media.get("media_id")}}
+        else:
+            body |= {"msgtype": "text", "text": {"content": message.text}}
+        sent = login.ask("/cgi-bin/message/send", json=body)
+        if sent.get("invaliduser"):  # of the one it is for
+            raise NotDeliverable("not a user of this app")
+        return str(sent.get("msgid") or "")
+
+    def name_of(self, peer: str, account: Account) -> str:
+        key = (account["corp_id"], peer)
+        if account["corp_id"] and key not in _names:
+            try:
+                user = _login(account).ask("/cgi-bin/user/get", "GET", params={"userid": peer})
+            except (KeyRefused, NotDeliverable):  # without the right to ask for names: everybody stays an id
+                user = {}
+            _names[key] = str(user.get("name") or "")
+        return _names.get(key, "")
+
+
+def _login(account: Account) -> tencent.Login:
+    given = {"corpid": account["corp_id"], "corpsecret": account["secret"]}
+    return tencent.Login("wecom", settings.WECOM_API_URL, "GET", "/cgi-bin/gettoken", given, CODES)
+
+
+def _opened(call: Call, account: Account, encrypted: str) -> bytes:
+    """What a genuine call holds; a smart bot's is meant for nobody by name. Raises NotGenuine."""
+    tencent.verify(call, account["token"], shown="msg_signature", encrypted=encrypted)
+    return tencent.decrypt(account["aes_key"], encrypted, account["corp_id"])
+
+
+def _of_bot(body: Mapping[str, Any], call: Call, account: Account) -> list[Incoming]:
+    """What somebody wrote to a smart bot. Raises NotReadable."""
+    kind, sender, number = body.get("msgtype"), body.get("from"), body.get("msgid")
+    if kind in ("event", "stream"):  # a card that was pressed, the next part of an answer: not ours
+        return []
+    user = sender.get("userid") if isinstance(sender, dict) else None
+    if not isinstance(kind, str) or not isinstance(user, str) or not user or not isinstance(number, str) or not number:
+        raise NotReadable
+    is_group, chat, token = body.get("chattype") == "group", body.get("chatid"), body.get("response_url")
+    if is_group and not isinstance(chat, str):
+        raise NotReadable
+    text = _words(kind, body.get(kind))
+    if is_group:
+        text = _without_mention(text, account.name)
+    return (
+        [
+            Incoming(
+                key=f"message:{number}",
+                chat=str(chat) if is_group else user,
+                is_group=is_group,
+                peer=user,
+                message=number,
+                text=text,
+                token=token if isinstance(token, str) else "",
+                sent_at=call.now,
+            )
+        ]
+        if text
+        else []
+    )
+
+
+def _words(kind: str, content: Any) -> str:
+    """The text of a message; of what is no text a word for it."""
+    if not isinstance(content, dict):
+        raise NotReadable
+    if kind == "mixed":
+        parts = content.get("msg_item")
+        if not isinstance(parts, list) or any(not isinstance(part, dict) for part in parts):
+            raise NotReadable
+        kinds = [str(part.get("msgtype")) for part in parts]
+        return " ".join(
+            _words(kind, part.get(kind)) for kind, part in zip(kinds, parts, strict=True) if kind != "mixed"
+        )
+    text = content.get("content")  # of a voice message what was understood of it
+    words = text.strip() if isinstance(text, str) else ""
+    return " ".join(filter(None, [_PLACEHOLDERS.get(kind, ""), words]))
+
+
+def _without_mention(text: str, name: str) -> str:
+    """A text without the mention of the bot: only by one does a message of a group get here."""
+    mention = f"@{name}"
+    if name and mention in text:
+        return text.replace(mention, "", 1).strip()
+    return _MENTION.sub("", text, count=1) if _MENTION.match(text) else text
+
+
+def _answer_once(message: Outgoing, account: Account) -> str:
+    """Answer a message of a smart bot: once, within an hour, and where it was written."""
+    if message.peer:
+        raise NotDeliverable("a smart bot answers where it is asked, and nobody alone")
+    url = str(settings.WECOM_API_URL)
+    if not message.token.startswith(f"{url}/cgi-bin/aibot/"):
+        raise NotDeliverable("no address to answer to")
+    content = message.text.encode()[:BOT_BYTES].decode(errors="ignore")
+    body = {"msgtype": "markdown", "markdown": {"content": content}}
+    _login(account).post(message.token.removeprefix(url), json=body)
+    return ""
