@@ -102,6 +102,11 @@ def test_row_security_cannot_be_switched_off_by_a_setting(web: Login) -> None:
         web.execute("SELECT * FROM memories_entry")
 
 
+def test_every_process_is_given_the_address_of_the_same_database() -> None:
+    for access in roles.provide_access("postgresql://owner:secret@db.example:5432/memory").values():
+        assert access.address.endswith("@db.example:5432/memory"), access.role
+
+
 @pytest.mark.thorough
 def test_every_process_has_its_login_and_what_it_needs() -> None:
     assert [roles.access_mode(process) for process in PROCESSES] == [AccessMode.LOGIN] * 3
