@@ -72,6 +72,9 @@ def _store(connection: Connection, messages: Sequence[Incoming], now: datetime) 
     ]
     Chat.objects.bulk_create(chats, ignore_conflicts=True)
     rows = {chat.key: chat for chat in Chat.objects.filter(connection=connection, key__in=by_chat)}
+    groups = [rows[message.chat].pk for message in messages if message.is_group and not rows[message.chat].is_group]
+    if groups:  # some reports do not say that their chat is one
+        Chat.objects.filter(pk__in=groups).update(is_group=True)
     people = {message.peer: message for message in messages if message.peer}
     contacts = [
         Contact(**place, peer=peer, name=message.name, language=message.language)

@@ -1,0 +1,73 @@
+"""A vendor's API on this machine: a server that answers with what a function says."""
+
+import json
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from email import message_from_bytes
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+from urllib.parse import parse_qsl, urlsplit
+
+
+@dataclass
+class Asked:
+    """A call as it came."""
+
+    method: str
+    path: str
+    query: dict[str, str]
+    headers: dict[str, str]  # names in small letters
+    raw: bytes
+
+    @property
+    def body(self) -> dict[str, Any]:
+        """The fields of a body of JSON or of a form."""
+        kind = self.headers.get("content-type", "")
+        if not kind.startswith("multipart/"):
+            return json.loads(self.raw) if self.raw else {}
+        form = message_from_bytes(b"Content-Type: " + kind.encode() + b"\r\n\r\n" + self.raw)
+        parts = {str(part.get_param("name", header="content-disposition")): part for part in form.get_payload()}
+        return {name: part.get_payload(decode=True).decode() for name, part in parts.items()}
+
+
+@dataclass
+class Answered:
+    """Status, body and headers of an answer."""
+
+    body: dict[str, Any]
+    status: int = 200
+    headers: dict[str, str] = field(default_factory=dict)
+
+
+@contextmanager
+def fake_api(answer: Callable[[Asked], Answered]) -> Iterator[str]:
+    """The address of a server, until the block ends."""
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_POST(self) -> None:
+            raw = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+            at = urlsplit(self.path)
+            headers = {name.lower(): value for name, value in self.headers.items()}
+            answered = answer(Asked(self.command, at.path, dict(parse_qsl(at.query)), headers, raw))
+            content = json.dumps(answered.body).encode()
+            self.send_response(answered.status)
+            more = {"Content-Type": "application/json", "Content-Length": str(len(content)), **answered.headers}
+            for name, value in more.items():
+                self.send_header(name, value)
+            self.end_headers()
+            self.wfile.write(content)
+
+        do_GET = do_POST
+
+        def log_message(self, *_: Any) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        server.daemon_threads = True
+        threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_address[1]}"
+        server.shutdown()
