@@ -1,6 +1,7 @@
 """`python -m tests.clients` (`make clients`): other people's clients, unmodified, against a platform of their own.
 
-Each is installed once, below `.clients/`, and makes all its calls; the table is docs/reference/clients.md.
+Each is installed once, below `.clients/`, and makes all its calls; the table is docs/reference/clients.md. What goes to
+the door of mem0 is recorded below `recorded/`, for the tests to replay.
 """
 
 import os
@@ -31,6 +32,7 @@ def main() -> int:
     from tests import ROOT
     from tests.clients.environments import CLIENTS, OWN_FAULTS
     from tests.clients.openai.upstream import scripted_model
+    from tests.clients.recording import Recording, recorded
 
     wanted = [client for client in CLIENTS if not sys.argv[1:] or client.name in sys.argv[1:]]
     lines, wrong = [], 0
@@ -44,7 +46,11 @@ def main() -> int:
                 print(f"{client.name} {client.version}: left out, {client.needs} is not installed")
                 continue
             client.install()
-            calls = client.calls(f"http://127.0.0.1:{house.port}", key, Path(home))
+            recording = Recording(key)
+            with recorded(f"http://127.0.0.1:{house.port}", recording) as address:
+                calls = client.calls(address, key, Path(home))
+            if recording.requests:
+                recording.write(client.folder.name)
             lines.append(row(client, calls, OWN_FAULTS))
             print(lines[-1], flush=True)
             for name, outcome in calls.items():
