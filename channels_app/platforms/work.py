@@ -4,13 +4,14 @@ The row of a chat is the lease: any number of processes work side by side, and w
 another takes up when the lease is over.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from datetime import datetime, timedelta
 
 import structlog
 from django.db import transaction
 from django.db.models import F
+from django.db.models.functions import Greatest
 from django.utils import translation
 
 from channels_app.models import (
@@ -44,27 +45,42 @@ from memories.secrets import SecretUnreadable
 
 log = structlog.get_logger(__name__)
 Clock = Callable[[], datetime]
-LEASE = timedelta(minutes=4)
+LEASE = timedelta(seconds=20)  # renewed while somebody works
+TURN = timedelta(seconds=60)  # of one chat, before another
 RETRY_FIRST, RETRY_LONGEST = timedelta(seconds=2), timedelta(minutes=15)
 #: A connection whose key is refused is tried again so much later, or when its owner pastes another.
 REST = timedelta(minutes=10)
 _WRITTEN = (MessageKind.MESSAGE, MessageKind.EDITED)
 
 
-def has_due(*, now: datetime) -> bool:
-    """Whether something is to be done in a chat nobody works on."""
-    return Chat.objects.due(now=now).exists()
+def claim_chat(*, now: datetime) -> Chat | None:
+    """Take up a chat in which something is to be done and nobody works; None where there is none.
+
+    It is this process's until LEASE is over; `renew` prolongs that.
+    """
+    due = Chat.objects.due(now=now).order_by("retry_at", "pk")
+    claimed = due.claim(1, retry_at=now + LEASE)
+    chats = Chat.objects.select_related("connection__channel", "connection__workspace")
+    return chats.get(pk=claimed[0].pk) if claimed else None
+
+
+def renew(chats: Iterable[Chat], *, now: datetime) -> None:
+    """Keep chats that are being worked on."""
+    mine = Chat.objects.filter(pk__in=[chat.pk for chat in chats], retry_at__isnull=False)
+    mine.update(retry_at=Greatest("retry_at", now + LEASE))
+
+
+def work_on(chat: Chat, clock: Clock) -> None:
+    """Do what is to be done in a chat that was claimed."""
+    _Work(chat, clock).until_nothing_waits()
 
 
 def work_chat(clock: Clock) -> bool:
-    """Take up a chat in which something is to be done, and do it; False when there is none."""
-    due = Chat.objects.due(now=clock()).order_by("retry_at", "pk")
-    chats = due.claim(1, retry_at=clock() + LEASE)
-    if not chats:
-        return False
-    chat = Chat.objects.select_related("connection__channel", "connection__workspace").get(pk=chats[0].pk)
-    _Work(chat, clock).until_nothing_waits()
-    return True
+    """Take up a chat and do what is to be done in it; False when there is none."""
+    chat = claim_chat(now=clock())
+    if chat is not None:
+        work_on(chat, clock)
+    return chat is not None
 
 
 class _Work:
@@ -80,7 +96,7 @@ class _Work:
         """Send and answer until nothing is due, or until the platform or the answerer fails."""
         try:
             account = account_of(self._connection)
-            until = self._clock() + LEASE / 2
+            until = self._clock() + TURN
             while self._clock() < until and (self._send_next(account) or self._answer_next(account)):
                 self._mine.update(retry_at=self._clock() + LEASE)
         except SecretUnreadable:

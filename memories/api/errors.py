@@ -30,7 +30,8 @@ STATUSES: dict[type[PlatformError], int] = {
         ),
         status.HTTP_403_FORBIDDEN: (PathNotAllowed,),
         status.HTTP_404_NOT_FOUND: (
-            *(own.ChannelNotFound, own.ScopeNotFound, own.EntryNotFound, own.BatchNotFound, own.SessionNotFound),
+            *(own.ChannelNotFound, own.MessageNotFound, own.ScopeNotFound, own.EntryNotFound, own.BatchNotFound),
+            own.SessionNotFound,
             *(own.WebhookNotFound, own.DeliveryNotFound),
         ),
         status.HTTP_409_CONFLICT: (

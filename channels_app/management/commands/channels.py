@@ -3,7 +3,7 @@
 import signal
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from datetime import timedelta
 from types import FrameType
@@ -15,7 +15,7 @@ from django.core.management.base import BaseCommand
 from django.db import Error, close_old_connections, connection
 from django.utils import timezone
 
-from channels_app.models import Connection, ConnectionProblem, NoticeMode
+from channels_app.models import Chat, Connection, ConnectionProblem, NoticeMode
 from channels_app.platforms import intake, notices, platform_named, work
 from channels_app.platforms.wire import Conflicting, Incoming, KeyRefused, PlatformFailure, TryLater
 from memories.conf import conf
@@ -23,8 +23,8 @@ from memories.secrets import SecretUnreadable
 
 log = structlog.get_logger(__name__)
 PAUSE_SECONDS = 1.0  # between looks when nobody notifies: pauses and leases come due
-NOTICES_SECONDS = 5.0
-PULL_LEASE, PULL_PAUSE = timedelta(seconds=90), timedelta(seconds=10)
+NOTICES_SECONDS, RENEW_SECONDS = 5.0, 5.0
+PULL_LEASE, PULL_PAUSE = timedelta(seconds=45), timedelta(seconds=10)  # a fetch takes half a minute at most
 
 
 class Command(BaseCommand):
@@ -37,7 +37,7 @@ class Command(BaseCommand):
             signal.signal(name, self._stop)
         self._pulling: dict[int, threading.Thread] = {}
         with ThreadPoolExecutor(conf.CHANNEL_THREADS, "chat") as threads:
-            self._running: set[Future[bool]] = set()
+            self._running: dict[Future[None], Chat] = {}
             while not self._stopping.is_set():
                 try:
                     self._work(threads)
@@ -54,14 +54,18 @@ class Command(BaseCommand):
         connection.ensure_connection()
         with connection.cursor() as cursor:
             cursor.execute(f"LISTEN {intake.CHANNEL}")
-        next_notices = 0.0
+        next_notices = next_renewal = 0.0
         while not self._stopping.is_set():
             for future in [future for future in self._running if future.done()]:
-                self._running.discard(future)
+                del self._running[future]
                 if failure := future.exception():  # one chat must not end the others; its lease brings it up again
                     log.error("channels.failed", exc_info=failure)
-            if len(self._running) < conf.CHANNEL_THREADS and work.has_due(now=timezone.now()):
-                self._running.add(threads.submit(self._in_thread, lambda: work.work_chat(timezone.now)))
+            if time.monotonic() >= next_renewal:
+                work.renew(self._running.values(), now=timezone.now())
+                next_renewal = time.monotonic() + RENEW_SECONDS
+            is_free = len(self._running) < conf.CHANNEL_THREADS
+            if is_free and (chat := work.claim_chat(now=timezone.now())) is not None:
+                self._running[threads.submit(self._work_on, chat)] = chat
                 continue
             self._pull_what_nobody_pulls()
             if time.monotonic() >= next_notices:
@@ -72,9 +76,9 @@ class Command(BaseCommand):
             for _notice in connection.connection.notifies(timeout=PAUSE_SECONDS, stop_after=1):
                 break
 
-    def _in_thread(self, task: Callable[[], bool]) -> bool:
+    def _work_on(self, chat: Chat) -> None:
         try:
-            return task()
+            work.work_on(chat, timezone.now)
         finally:
             close_old_connections()
 

@@ -139,8 +139,8 @@ def test_a_process_that_was_killed_leaves_its_chat_to_the_next_when_the_lease_is
     connection: Connection, bot_api: FakeTelegram, model: FakeModel
 ) -> None:
     arrive(connection, bot_api.write(ANN, "hello"))
-    connection.chats.update(retry_at=timezone.now() + timedelta(minutes=4))
+    connection.chats.update(retry_at=timezone.now() + timedelta(seconds=20))
     work_through()
     assert bot_api.texts() == []
-    work_through(seconds=300)
+    work_through(seconds=30)
     assert bot_api.texts() == ["You wrote: hello"]
