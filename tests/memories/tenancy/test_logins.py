@@ -109,7 +109,7 @@ def test_every_process_is_given_the_address_of_the_same_database() -> None:
 
 @pytest.mark.thorough
 def test_every_process_has_its_login_and_what_it_needs() -> None:
-    assert [roles.access_mode(process) for process in PROCESSES] == [AccessMode.LOGIN] * 3
+    assert [roles.access_mode(process) for process in PROCESSES] == [AccessMode.LOGIN] * len(PROCESSES)
     assert list(roles.problems()) == []
 
 
