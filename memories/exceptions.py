@@ -15,6 +15,12 @@ class PlatformError(Exception):
     #: Seconds after which trying again may help.
     retry_after: int | None = None
 
+    def __init_subclass__(cls, **attributes: str | int) -> None:
+        """A kind of error names its own `field`, `code` and `retry_after` with its class."""
+        super().__init_subclass__()
+        for name, value in attributes.items():
+            setattr(cls, name, value)
+
     def __init__(self, message: str = "", *, field: str | None = None) -> None:
         super().__init__(message or _(str(type(self).__doc__).splitlines()[0]))
         if field is not None:
@@ -25,223 +31,144 @@ class InvalidDraft(PlatformError):
     """This cannot be stored as a memory."""
 
 
-class ContentErased(PlatformError):
+class ContentErased(PlatformError, field="content", code="erased"):
     """These words belong to a person who was erased, and are not stored again."""
 
-    field = "content"
-    code = "erased"
 
-
-class InvalidAddress(PlatformError):
+class InvalidAddress(PlatformError, field="address"):
     """This address does not say whose memory it is."""
 
-    field = "address"
 
-
-class ScopeNotFound(PlatformError):
+class ScopeNotFound(PlatformError, field="scope", code="not_found"):
     """No such scope."""
 
-    field = "scope"
-    code = "not_found"
 
-
-class ChannelNotFound(PlatformError):
+class ChannelNotFound(PlatformError, code="not_found"):
     """No such channel."""
 
-    code = "not_found"
 
-
-class MessageNotFound(PlatformError):
+class MessageNotFound(PlatformError, code="not_found"):
     """No such message waits for an answer."""
 
-    code = "not_found"
 
-
-class ScopeFrozen(PlatformError):
+class ScopeFrozen(PlatformError, field="scope", code="scope_frozen"):
     """This scope is frozen: it can be read, but nothing new is written to it."""
 
-    field = "scope"
-    code = "scope_frozen"
 
-
-class EntryNotFound(PlatformError):
+class EntryNotFound(PlatformError, code="not_found"):
     """No such entry."""
 
-    code = "not_found"
 
-
-class VersionConflict(PlatformError):
+class VersionConflict(PlatformError, code="version_conflict"):
     """The entry was changed since you read it."""
 
-    code = "version_conflict"
 
-
-class VersionNotFound(PlatformError):
+class VersionNotFound(PlatformError, field="version"):
     """The history of this entry has no such version."""
 
-    field = "version"
 
-
-class InvalidMoment(PlatformError):
+class InvalidMoment(PlatformError, field="as_of"):
     """Memory can be asked as of moments since the workspace was made, and not of the future."""
 
-    field = "as_of"
 
-
-class NotServed(PlatformError):
+class NotServed(PlatformError, field="used"):
     """This recall did not serve that entry."""
 
-    field = "used"
 
-
-class BatchNotFound(PlatformError):
+class BatchNotFound(PlatformError, code="not_found"):
     """No such batch."""
 
-    code = "not_found"
 
-
-class WebhookNotFound(PlatformError):
+class WebhookNotFound(PlatformError, code="not_found"):
     """No such webhook."""
 
-    code = "not_found"
 
-
-class DeliveryNotFound(PlatformError):
+class DeliveryNotFound(PlatformError, code="not_found"):
     """No such delivery."""
 
-    code = "not_found"
 
-
-class WebhookOff(PlatformError):
+class WebhookOff(PlatformError, code="webhook_off"):
     """This webhook is off: nothing is sent until it is on again."""
 
-    code = "webhook_off"
 
-
-class TooManyWebhooks(PlatformError):
+class TooManyWebhooks(PlatformError, code="too_many_webhooks"):
     """So many webhooks are on already: switch one off."""
 
-    code = "too_many_webhooks"
 
-
-class EventsDoNotFit(PlatformError):
+class EventsDoNotFit(PlatformError, field="events"):
     """A body as mem0 sends it is about a memory: only memory.created, memory.updated and memory.expired."""
 
-    field = "events"
 
-
-class BatchSettled(PlatformError):
+class BatchSettled(PlatformError, code="batch_settled"):
     """This batch is past that: it was applied, refused or taken back already."""
 
-    code = "batch_settled"
 
-
-class NothingToUndo(PlatformError):
+class NothingToUndo(PlatformError, code="nothing_to_undo"):
     """Nothing of this batch is left to take back."""
 
-    code = "nothing_to_undo"
 
-
-class BatchBusy(PlatformError):
+class BatchBusy(PlatformError, code="batch_busy"):
     """This batch is being applied or taken back at this moment."""
 
-    code = "batch_busy"
 
-
-class FolderRefused(PlatformError):
+class FolderRefused(PlatformError, field="folder", code="folder_refused"):
     """This folder cannot be imported."""
-
-    field = "folder"
-    code = "folder_refused"
 
 
 class EmbedderFailed(PlatformError):
     """The embedder gave no usable answer."""
 
 
-class SessionNotFound(PlatformError):
+class SessionNotFound(PlatformError, code="not_found"):
     """No such session."""
 
-    code = "not_found"
 
-
-class SessionAmbiguous(PlatformError):
+class SessionAmbiguous(PlatformError, field="key", code="ambiguous"):
     """Several sessions have this key: name platform and account, or the session's id."""
 
-    field = "key"
-    code = "ambiguous"
 
-
-class SessionBusy(PlatformError):
+class SessionBusy(PlatformError, code="session_busy", retry_after=1):
     """Others are writing to this session; try again shortly."""
 
-    code = "session_busy"
-    retry_after = 1
 
-
-class HistoryDiffers(PlatformError):
+class HistoryDiffers(PlatformError, field="history", code="history_differs"):
     """The history differs from what was said."""
 
-    field = "history"
-    code = "history_differs"
 
-
-class ModelOff(PlatformError):
+class ModelOff(PlatformError, code="model_off"):
     """No model is configured for the machine's own work."""
 
-    code = "model_off"
 
-
-class ModelFailed(PlatformError):
+class ModelFailed(PlatformError, code="model_failed"):
     """The model gave no answer."""
 
-    code = "model_failed"
 
-
-class BudgetSpent(PlatformError):
+class BudgetSpent(PlatformError, code="budget_spent"):
     """The model's budget of this day is spent."""
 
-    code = "budget_spent"
 
-
-class AnswerInvalid(PlatformError):
+class AnswerInvalid(PlatformError, code="answer_invalid"):
     """The model's answer cannot be used."""
 
-    code = "answer_invalid"
 
-
-class PathNotAllowed(PlatformError):
+class PathNotAllowed(PlatformError, field="path", code="path_not_allowed"):
     """This path leads to no file of this scope."""
 
-    field = "path"
-    code = "path_not_allowed"
 
-
-class FileUnreadable(PlatformError):
+class FileUnreadable(PlatformError, field="path", code="file_unreadable"):
     """This file cannot be read."""
 
-    field = "path"
-    code = "file_unreadable"
 
-
-class FileUnwritable(PlatformError):
+class FileUnwritable(PlatformError, code="file_unwritable", retry_after=5):
     """This file cannot be written at this moment."""
 
-    code = "file_unwritable"
-    retry_after = 5
 
-
-class FileBusy(PlatformError):
+class FileBusy(PlatformError, code="file_busy", retry_after=1):
     """Others are writing to this file; try again shortly."""
 
-    code = "file_busy"
-    retry_after = 1
 
-
-class LineChanged(PlatformError):
+class LineChanged(PlatformError, code="line_changed"):
     """The file was changed meanwhile: it no longer says that."""
-
-    code = "line_changed"
 
     def __init__(self, *, text: str, found: str) -> None:
         """With both texts: the one somebody meant to change, and what the file says in its place; empty: nothing."""

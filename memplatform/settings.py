@@ -15,7 +15,6 @@ import environ
 from memories.offline.open_connections import EndableConnection
 from memplatform import addresses, environment, logs, postgres
 from memplatform.library_settings import *  # noqa: F403
-from memplatform.site.settings import *  # noqa: F403 - settings of one subject, in a module of their own
 
 django_stubs_ext.monkeypatch()  # ModelForm[Entry] and its like mean something to the type checker, nothing at run time
 

@@ -301,7 +301,23 @@ class _Past:
         places = ((self.schema, changed), ("pg_temp", stale))
         touched = {pk for schema, ids in places for (pk,) in self._run(_SCOPES_OF.format(schema=schema), ids=[*ids])}
         for scope in Scope.objects.filter(pk__in=touched):
-            if _count(scope):
+            # Count a scope and read who had spoken; whether its search rows are weighed with another length now
+            before = scope.index_length
+            recount(scope)
+            scope.refresh_from_db()
+            drift = scope_statistics.LENGTH_DRIFT
+            is_near = before and before / drift <= scope.average_length <= before * drift
+            if scope.entry_count > WEIGHED_ANEW and is_near:
+                scope.index_length = before
+            with connection.cursor() as cursor:
+                cursor.execute(_SPEAKERS, [scope.pk])
+                spoke = {name for (name,) in cursor.fetchall()}
+                cursor.execute(_SENDERS, [scope.pk])
+                names = dict(cursor.fetchall())
+            scope.speakers = [name for name in scope.speakers if name in spoke]
+            scope.sender_names = {sender: names[sender] for sender in scope.sender_names if sender in names}
+            scope.save(update_fields=["index_length", "speakers", "sender_names"])
+            if scope.index_length != before:
                 stale |= {pk for (pk,) in self._run("SELECT id FROM memories_entry WHERE scope_id = %(s)s", s=scope.pk)}
         rows = self._run(
             f"SELECT id FROM memories_entry e WHERE id = ANY(%(ids)s) AND {LIVE_SQL} ORDER BY id",  # noqa: S608 (names of ours)
@@ -321,23 +337,3 @@ def _with_relatives(entries: set[int]) -> set[int]:
     return {near for group in search_rows.neighbours(entries).values() for near in group} | set(
         search_rows.keepers_of(entries)
     )
-
-
-def _count(scope: Scope) -> bool:
-    """Count a scope and read who had spoken; whether its search rows are weighed with another length now."""
-    before = scope.index_length
-    recount(scope)
-    scope.refresh_from_db()
-    drift = scope_statistics.LENGTH_DRIFT
-    is_near = before and before / drift <= scope.average_length <= before * drift
-    if scope.entry_count > WEIGHED_ANEW and is_near:
-        scope.index_length = before
-    with connection.cursor() as cursor:
-        cursor.execute(_SPEAKERS, [scope.pk])
-        spoke = {name for (name,) in cursor.fetchall()}
-        cursor.execute(_SENDERS, [scope.pk])
-        names = dict(cursor.fetchall())
-    scope.speakers = [name for name in scope.speakers if name in spoke]
-    scope.sender_names = {sender: names[sender] for sender in scope.sender_names if sender in names}
-    scope.save(update_fields=["index_length", "speakers", "sender_names"])
-    return scope.index_length != before

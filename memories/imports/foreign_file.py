@@ -116,7 +116,16 @@ class _Reading:
     def _rows(self, item: FileItem, content: str) -> list[PlanRow]:
         """What is to be written of it: a memory, and of a turn the event of its day. Raises InvalidDraft."""
         at = min(item.at or self.now, self.now)
-        fields: dict[str, Any] = {"slots": self._fitting(item), **item.fields}
+        # The slots of an item that fit; one that bears a name with a meaning here becomes `metadata.NAME`
+        fitting: dict[str, str] = {}
+        for slot, value in item.slots.items():
+            name = f"metadata.{slot}" if slot in COLUMN_SLOTS or slot in RESERVED_SLOTS else slot
+            is_short = 0 < len(name) <= conf.SLOT_NAME_CHARS and len(value) <= conf.SLOT_VALUE_CHARS
+            if is_short and len(fitting) < conf.SLOT_LIMIT and text.is_storable(name + value):
+                fitting[name] = value
+            else:
+                self._leave_out(item, LeftOutReason.SLOT, slot[:100])
+        fields: dict[str, Any] = {"slots": fitting, **item.fields}
         if item.is_turn:
             # The message it is part of, which is not here itself: a memory and its day have it in common
             conversation, place = item.message
@@ -135,18 +144,6 @@ class _Reading:
             )
             rows.append(PlanRow(step=EventStep.of(event)))
         return rows
-
-    def _fitting(self, item: FileItem) -> dict[str, str]:
-        """The slots of an item that fit; one that bears a name with a meaning here becomes `metadata.NAME`."""
-        slots: dict[str, str] = {}
-        for slot, value in item.slots.items():
-            name = f"metadata.{slot}" if slot in COLUMN_SLOTS or slot in RESERVED_SLOTS else slot
-            is_short = 0 < len(name) <= conf.SLOT_NAME_CHARS and len(value) <= conf.SLOT_VALUE_CHARS
-            if is_short and len(slots) < conf.SLOT_LIMIT and text.is_storable(name + value):
-                slots[name] = value
-            else:
-                self._leave_out(item, LeftOutReason.SLOT, slot[:100])
-        return slots
 
     @cached_property
     def end_of_turns(self) -> datetime | None:

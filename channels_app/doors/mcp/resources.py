@@ -25,7 +25,12 @@ async def read(api: Api, uri: str) -> str | None:
     if uri == PROFILE:
         text = await profile(api)
     elif uri == NOTES:
-        text = await _said_by_people(api, _notes(await _rows(api, "entries", type="note", state="live")))
+        entries = await _rows(api, "entries", type="note", state="live")
+        lines: dict[str, list[str]] = {}
+        for entry in entries:
+            lines.setdefault(entry["path"], []).append(f"- {quoting.as_item(entry['content'])}")
+        notes = "\n\n".join("\n".join([f"# {path}", *of_file]) for path, of_file in lines.items())
+        text = await _said_by_people(api, notes)
     elif uri == DAYS:
         text = await _said_by_people(api, _days(await _rows(api, "events")))
     elif day := _DAY.fullmatch(uri):
@@ -79,13 +84,6 @@ async def _is_open(api: Api, path: str, row: dict[str, Any]) -> bool:
             raise
         return False
     return bool(excerpt["found"])
-
-
-def _notes(entries: list[dict[str, Any]]) -> str:
-    lines: dict[str, list[str]] = {}
-    for entry in entries:
-        lines.setdefault(entry["path"], []).append(f"- {quoting.as_item(entry['content'])}")
-    return "\n\n".join("\n".join([f"# {path}", *of_file]) for path, of_file in lines.items())
 
 
 def _days(events: list[dict[str, Any]]) -> str:

@@ -139,7 +139,10 @@ def page(request: HttpRequest) -> HttpResponse:
             "back_to": urlsplit(redirect_uri),
         }
         response = own_page(request, "admin/channels_app/consent.html", context)
-    response._csp_update = {"form-action": _source_of(redirect_uri)}  # type: ignore[attr-defined]
+    # Where the browser may go when the form was sent: to the client that asked, and no other place
+    parts = urlsplit(redirect_uri)
+    target = f"{parts.scheme}://{parts.netloc}" if parts.scheme in ("http", "https") else f"{parts.scheme}:"
+    response._csp_update = {"form-action": target}  # type: ignore[attr-defined]
     return response
 
 
@@ -153,9 +156,3 @@ def _allowed(request: HttpRequest, grant: Any, consent: Consent) -> HttpResponse
         }
         note(request, AuditEvent.KEY_ISSUED, consent.bot, details={"text": text})
     return with_issuer(response)
-
-
-def _source_of(uri: str) -> str:
-    """Where the browser may go when the form was sent: to the client that asked, and no other place."""
-    parts = urlsplit(uri)
-    return f"{parts.scheme}://{parts.netloc}" if parts.scheme in ("http", "https") else f"{parts.scheme}:"
