@@ -1,6 +1,4 @@
-"""Settings of libraries: guessing is slowed down, passwords are checked, pages load from here, the API is described, the
-admin looks (django-unfold).
-"""
+"""Settings of libraries: logins and passwords, what pages load, the description of the API, the admin's look."""
 
 from datetime import timedelta
 

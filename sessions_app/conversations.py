@@ -132,7 +132,7 @@ _APPEND = """
         SELECT * FROM unnest(%(position)s::int[], %(kind)s::text[], %(sender_id)s::text[], %(content)s::text[],
             %(data)s::text[], %(tokens)s::int[], %(at)s::timestamptz[], %(keywords)s::text[])
             AS row (position, kind, sender_id, content, data, tokens, at, keywords)
-    ), said AS (
+    ), appended AS (
         INSERT INTO sessions_app_sessionevent
             (workspace_id, session_id, conversation, position, kind, sender_id, content, data, tokens, at)
         SELECT %(workspace)s, %(session)s, %(conversation)s, position, kind, sender_id, content, data::jsonb, tokens, at
@@ -141,12 +141,12 @@ _APPEND = """
         INSERT INTO sessions_app_eventindex
             (event_id, workspace_id, session_id, conversation, kind, at, keywords, failures)
         SELECT id, %(workspace)s, %(session)s, %(conversation)s, kind, at, keywords::sparsevec, 0
-        FROM said JOIN new USING (position) WHERE keywords IS NOT NULL ORDER BY id
+        FROM appended JOIN new USING (position) WHERE keywords IS NOT NULL ORDER BY id
     ), counted AS (
         UPDATE sessions_app_session SET tokens = %(sum)s, next_position = %(next)s, last_at = %(last_at)s
         WHERE id = %(session)s
     )
-    SELECT id FROM said ORDER BY position
+    SELECT id FROM appended ORDER BY position
 """
 
 
