@@ -112,7 +112,7 @@ def index() -> None:
         name=provider.model,
         defaults={"dimension": provider.dimension, "floor": provider.floor, "ceiling": provider.ceiling},
     )
-    keywords = [sparse_literal(dict.fromkeys(text.terms(f"{one} {other}"), 1.5)) for one in WORDS for other in WORDS]
+    keywords = [sparse_literal(dict.fromkeys(text.terms(f"{word} {other}"), 1.5)) for word in WORDS for other in WORDS]
     sql(
         "INSERT INTO memories_entryindex (entry_id, workspace_id, scope_id, model_id, embedding, keywords)"
         " SELECT id, workspace_id, scope_id, %s, (%s::text[])[1 + id %% %s]::halfvec,"

@@ -105,7 +105,7 @@ def fill(workspace: Workspace, name: str, scopes: int, entries: int) -> None:
         defaults={"dimension": provider.dimension, "floor": provider.floor, "ceiling": provider.ceiling},
     )
     Workspace.objects.filter(pk=workspace.pk).update(index_model=model)
-    keywords = [sparse_literal(dict.fromkeys(text.terms(f"{one} {other}"), 1.5)) for one in WORDS for other in WORDS]
+    keywords = [sparse_literal(dict.fromkeys(text.terms(f"{word} {other}"), 1.5)) for word in WORDS for other in WORDS]
     ((last,),) = sql("SELECT coalesce(max(id), 0) FROM memories_entry")
     sql("ALTER TABLE memories_entry DISABLE TRIGGER USER")
     write(workspace.pk, [scope.pk for scope in made], entries, 1)

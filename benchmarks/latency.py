@@ -179,20 +179,20 @@ class Clock:
 
 
 def figures(over_http: dict[str, Milliseconds], within: dict[str, Milliseconds]) -> dict[str, Any]:
-    found: dict[str, Any] = {"ping": percentiles(over_http["ping"])}
+    data: dict[str, Any] = {"ping": percentiles(over_http["ping"])}
     for call in ("recall", "turns"):
         total = percentiles(over_http[call])
         parts = {part: percentile(within.get(f"{call}.{part}", [0.0]), 50) for part in ("embedding", "sql")}
         parts["python"] = round(max(total["p50"] - sum(parts.values()), 0.0), 2)
-        found[call] = {
+        data[call] = {
             **total,
             "p50_of": parts,
             "share_of": {part: round(value / total["p50"], 2) for part, value in parts.items()},
-            "times_a_ping": round(total["p50"] / found["ping"]["p50"], 1),
+            "times_a_ping": round(total["p50"] / data["ping"]["p50"], 1),
             "p95_to_p50": round(total["p95"] / total["p50"], 2),
             "statements": int(percentile(within[f"{call}.statements"], 50)),
         }
-    return found
+    return data
 
 
 def percentiles(values: Milliseconds) -> dict[str, float]:

@@ -132,10 +132,10 @@ def measure(caller: Caller, within: Client, sizes: Sequence[int], calls: int) ->
     for n in range(calls + 3):
         took["ping"].append(caller.ping())
         for size in sizes:
-            asked = question(size, n)
-            took[f"recall {size}"].append(caller.post("recall", asked)[1])
+            result = question(size, n)
+            took[f"recall {size}"].append(caller.post("recall", result)[1])
             took[f"bare {size}"].append(seconds(partial(sql, bare[size])) * 1000)
-            context = {name: asked[name] for name in ("address", "message")}
+            context = {name: result[name] for name in ("address", "message")}
             took[f"context {size}"].append(caller.post("context", context)[1])
         if n == 2:
             took.clear()  # the first calls read what later ones know

@@ -62,13 +62,13 @@ def processor_seconds(process: psutil.Process) -> float:
 
 def report_memory(house: House) -> None:
     """PSS by the names the processes give themselves, in megabytes; the web's largest worker alone."""
-    held: dict[str, list[float]] = defaultdict(list)
+    result: dict[str, list[float]] = defaultdict(list)
     for process in processes(house):
         try:
             name = "postgres" if "postgres" in process.name() else process.name()
-            held[name].append(process.memory_full_info().pss / MEGABYTE)
+            result[name].append(process.memory_full_info().pss / MEGABYTE)
         except psutil.NoSuchProcess:
             continue
-    for name, sizes in sorted(held.items()):
+    for name, sizes in sorted(result.items()):
         print(f"{name:14}{sum(sizes):7.0f} MB in {len(sizes)} processes, the largest {max(sizes):.0f} MB")
-    print(f"{'together':14}{sum(map(sum, held.values())):7.0f} MB (PSS)")
+    print(f"{'together':14}{sum(map(sum, result.values())):7.0f} MB (PSS)")

@@ -100,8 +100,8 @@ def report(answers: list[dict[str, Any]]) -> list[str]:
             of_form = [answer for answer in answers if (answer["half"], answer["form"]) == (half, form)]
             for is_answerable in (True, False):
                 group = [answer for answer in of_form if answer["answerable"] == is_answerable]
-                given = Counter(answer["verdict"] for answer in group)
-                shares = ", ".join(f"{name} {given[name] / len(group):.3f}" for name in ("found", "weak", "none"))
+                verdicts = Counter(answer["verdict"] for answer in group)
+                shares = ", ".join(f"{name} {verdicts[name] / len(group):.3f}" for name in ("found", "weak", "none"))
                 empty = sum(answer["served"] == 0 for answer in group) / len(group)
                 kind = "answerable" if is_answerable else "unanswerable"
                 lines.append(f"{half:5} {form:5} {kind:12} {len(group):4}: {shares}; nothing served {empty:.3f}")

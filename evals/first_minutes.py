@@ -140,8 +140,8 @@ def _named(language: str, serve: str | float, folder: Path) -> Figures:
     with throwaway_workspace() as workspace:
         filled = []
         for memory in memories:
-            rows = {one["id"]: one["text"] for one in memory["facts"]}
-            names = {one["id"]: [bare_name(name) for name in one["about"]] for one in memory["facts"]}
+            rows = {fact["id"]: fact["text"] for fact in memory["facts"]}
+            names = {fact["id"]: [bare_name(name) for name in fact["about"]] for fact in memory["facts"]}
             filled.append(fill(workspace, f"named {memory['memory']}", rows, language, as_turns=False, names=names))
         index(workspace)
         for memory, place in zip(memories, filled, strict=True):

@@ -171,7 +171,7 @@ def _answerable_cases() -> Iterator[Case]:
         for question, is_answerable in young.questions if young.half == "fit" else ():
             for form in (TURN, STATEMENT):
                 kind = "answerable" if is_answerable else "not answerable"
-                texts = [(one, nameless) for one in young.texts]
+                texts = [(text, nameless) for text in young.texts]
                 yield Case(f"answerable {n}", kind, _language_of(question), question, texts, frozenset(), form)
 
 
@@ -253,13 +253,13 @@ def write_weights(weights: Mapping[str, Weights], path: Path = WEIGHTS) -> None:
 def checked(of: Sequence[Example], *, parts: int = 4) -> list[Array]:
     """The relevance of each example by weights that were fitted on other groups than its own."""
     part_of = [sum(map(ord, one.group)) % parts for one in of]
-    found: list[Array] = [np.zeros(0, np.float32)] * len(of)
+    arrays: list[Array] = [np.zeros(0, np.float32)] * len(of)
     for part in range(parts):
         weights = fit([one for one, at in zip(of, part_of, strict=True) if at != part])
         for n, (one, at) in enumerate(zip(of, part_of, strict=True)):
             if at == part:
-                found[n] = weights.relevance(one.seen)
-    return found
+                arrays[n] = weights.relevance(one.seen)
+    return arrays
 
 
 def reliability(of: Sequence[Example], relevance: Sequence[Array]) -> list[tuple[float, float, int]]:

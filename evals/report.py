@@ -147,8 +147,8 @@ def verdicts(answers: Sequence[AnswerScore], elsewhere: Sequence[AnswerScore] = 
 
 def _shares(answers: Sequence[AnswerScore]) -> dict[str, float]:
     """How often each verdict was given; nothing when there was nothing to judge."""
-    given = Counter(answer.evidence for answer in answers)
-    return {verdict: round(count / len(answers), 4) for verdict, count in sorted(given.items())}
+    evidences = Counter(answer.evidence for answer in answers)
+    return {verdict: round(count / len(answers), 4) for verdict, count in sorted(evidences.items())}
 
 
 def _separation(answerable: Sequence[AnswerScore], unanswerable: Sequence[AnswerScore]) -> dict[str, Any]:

@@ -80,11 +80,11 @@ def test_about_three_quarters_of_the_quotes_of_lies_are_real() -> None:
 
 
 def test_no_sentence_is_there_twice() -> None:
-    said = Counter(fact.content for kind in ("facts", "lies", "swaps") for fact in _all(kind))
-    said.update(sentence for chat in CONVERSATIONS for sentence in (chat.summary.good, *chat.summary.bad))
-    said.update(sentence for merge in load("merges") for sentence in (merge.good, *merge.bad))
-    said.update(injection.content for injection in load("injections"))
-    assert [sentence for sentence, times in said.items() if times > 1] == []
+    contents = Counter(fact.content for kind in ("facts", "lies", "swaps") for fact in _all(kind))
+    contents.update(sentence for chat in CONVERSATIONS for sentence in (chat.summary.good, *chat.summary.bad))
+    contents.update(sentence for merge in load("merges") for sentence in (merge.good, *merge.bad))
+    contents.update(injection.content for injection in load("injections"))
+    assert [sentence for sentence, times in contents.items() if times > 1] == []
 
 
 def test_categories_are_those_of_memories() -> None:

@@ -34,16 +34,16 @@ def searches(asked: Asked) -> Reply:
     return model_reply(tool_calls=[call(1, "memory_search", query="When do we paint the boat?", max_results=None)])
 
 
-def reads_what_was_found(asked: Asked) -> Reply:
+def reads_what_was_found(request: Asked) -> Reply:
     """The best path of the answer is read before a day is named."""
-    found = asked.body["messages"][-1]
+    found = request.body["messages"][-1]
     assert (found["role"], found["tool_call_id"]) == ("tool", "call_1")
     path = re.findall(r"\[([^\]]+\.md:\d+)\]", found["content"])[0]
     return model_reply(tool_calls=[call(2, "memory_get", **{"path": path, "from": None, "lines": None})])
 
 
-def saves_two_things_of_which_one_is_wrong(asked: Asked) -> Reply:
-    assert "Saturday" in asked.said[-1]
+def saves_two_things_of_which_one_is_wrong(request: Asked) -> Reply:
+    assert "Saturday" in request.said[-1]
     good = call(3, "memory_save", content="Lena brings the brushes.", target="daily")
     return model_reply(tool_calls=[good, call(4, "memory_save", content="Lena brings the brushes.", target="forever")])
 

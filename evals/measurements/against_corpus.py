@@ -83,5 +83,9 @@ def of_folder(folder: Path) -> Corpus:
     """A set as `manage.py evaluate` reads it."""
     found = dataset.load(folder)
     documents = [Document(row.doc_id, scope, row.text) for scope, rows in found.scopes.items() for row in rows]
-    questions = [Question(one.scope, one.query, one.gold) for one in found.questions if one.scope in found.scopes]
+    questions = [
+        Question(question.scope, question.query, question.gold)
+        for question in found.questions
+        if question.scope in found.scopes
+    ]
     return Corpus(found.name, documents, questions)

@@ -162,12 +162,12 @@ class _Embeddings(BaseHTTPRequestHandler):
     turn = threading.Lock()
 
     def do_POST(self) -> None:
-        asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        texts = [asked["input"]] if isinstance(asked["input"], str) else asked["input"]
+        request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        texts = [request["input"]] if isinstance(request["input"], str) else request["input"]
         with self.turn:
             vectors = self.provider.embed_passages(texts, seconds=60)
         rows = [{"object": "embedding", "index": n, "embedding": vector} for n, vector in enumerate(vectors)]
-        body: dict[str, Any] = {"object": "list", "data": rows, "model": asked["model"]}
+        body: dict[str, Any] = {"object": "list", "data": rows, "model": request["model"]}
         answer = json.dumps(body | {"usage": {"prompt_tokens": 0, "total_tokens": 0}}).encode()
         self.send_response(200)
         self.send_header("Content-Type", "application/json")

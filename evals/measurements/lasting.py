@@ -23,12 +23,12 @@ def main(options: argparse.Namespace) -> None:
     for language in ("en", "zh"):
         taken = right = lasting = 0
         for text, wanted in read(options.sets, language):
-            found = lasting_sentences(text)
-            fitting = [sentence for sentence in found if any(fits(sentence, part) for part in wanted)]
-            missed = [part for part in wanted if not any(fits(sentence, part) for sentence in found)]
-            taken, right, lasting = taken + len(found), right + len(fitting), lasting + len(wanted)
+            result = lasting_sentences(text)
+            fitting = [sentence for sentence in result if any(fits(sentence, part) for part in wanted)]
+            missed = [part for part in wanted if not any(fits(sentence, part) for sentence in result)]
+            taken, right, lasting = taken + len(result), right + len(fitting), lasting + len(wanted)
             if options.show:
-                for kind, sentences in (("wrong", [one for one in found if one not in fitting]), ("missed", missed)):
+                for kind, sentences in (("wrong", [one for one in result if one not in fitting]), ("missed", missed)):
                     for sentence in sentences:
                         print(f"{language} {kind}: {sentence}")
         precision = f"{right / taken:.2f}" if taken else "-"

@@ -42,22 +42,22 @@ def test_what_a_user_asks_to_keep_is_served_after_the_term_of_chat(api: Api, wis
 
 
 @pytest.mark.parametrize(
-    "told", ["I'll never forget that day in Rome", "Do you remember my sister?", "我忘记了密码", "你还记得我的猫吗？"]
+    "text", ["I'll never forget that day in Rome", "Do you remember my sister?", "我忘记了密码", "你还记得我的猫吗？"]
 )
-def test_a_story_and_a_question_end_with_the_chat(api: Api, told: str) -> None:
-    answer = say(api, told)
+def test_a_story_and_a_question_end_with_the_chat(api: Api, text: str) -> None:
+    answer = say(api, text)
     assert (answer["type"], answer["kept"]) == ("chat_turn", False)
     assert Policy.objects.of(Workspace.objects.get().pk).end_of(Entry.objects.get()) is not None
 
 
 @pytest.mark.parametrize(
-    ("told", "wish"), [("My blood type is AB negative", "Please remember that."), ("我的血型是AB型", "请务必记住这点")]
+    ("text", "wish"), [("My blood type is AB negative", "Please remember that."), ("我的血型是AB型", "请务必记住这点")]
 )
-def test_a_wish_that_names_nothing_keeps_the_turn_before(api: Api, told: str, wish: str) -> None:
-    say(api, told, "Good to know.")
+def test_a_wish_that_names_nothing_keeps_the_turn_before(api: Api, text: str, wish: str) -> None:
+    say(api, text, "Good to know.")
     answer = say(api, wish)
-    kept = Entry.objects.get(uid=answer["id"])
-    assert answer["kept"] and kept.content == f"User: {told}\n{wish}\nAssistant: Good to know.\nNoted."
+    entry = Entry.objects.get(uid=answer["id"])
+    assert answer["kept"] and entry.content == f"User: {text}\n{wish}\nAssistant: Good to know.\nNoted."
 
 
 def test_a_wish_that_names_nothing_keeps_no_words_of_another(api: Api) -> None:
@@ -67,8 +67,8 @@ def test_a_wish_that_names_nothing_keeps_no_words_of_another(api: Api) -> None:
 
 
 def test_a_wish_about_what_was_taken_out_brings_nothing_back(api: Api) -> None:
-    told = say(api, "My blood type is AB negative")
-    assert api.request("DELETE", f"entries/{told['id']}").status_code == 200
+    result = say(api, "My blood type is AB negative")
+    assert api.request("DELETE", f"entries/{result['id']}").status_code == 200
     say(api, "Please remember that.")
     assert not Entry.objects.live().filter(content__contains="AB negative").exists()
 

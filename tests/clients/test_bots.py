@@ -65,8 +65,8 @@ def test_the_terminal_bot_gives_its_model_what_memory_knows(
 ) -> None:
     with FakeModel(Reply("Noted."), Reply("On Mondays."), Reply(status=500), Reply("Still on Mondays.")) as model:
         bot = example("terminal_bot", MODEL_URL=model.url)
-        told = talk(bot, monkeypatch, capsys, CLOSED, WHEN, "Really?", WHEN)
-    assert "> On Mondays.\n> (Server error '500" in told and "Still on Mondays." in told
+        result = talk(bot, monkeypatch, capsys, CLOSED, WHEN, "Really?", WHEN)
+    assert "> On Mondays.\n> (Server error '500" in result and "Still on Mondays." in result
     assert model.requests[1].said[1:] == [CLOSED, "Noted.", WHEN]
 
 
@@ -134,7 +134,7 @@ def test_the_telegram_bot_answers_who_speaks_to_it_and_hears_the_rest(
     assert again["reply_parameters"] == first["reply_parameters"] == {"message_id": 101}
     assert CLOSED in found["text"] and grouped["chat_id"] == -1001
     assert Entry.objects.filter(content__startswith=f"User: {CLOSED}", scope__key="telegram:direct_42").count() == 1
-    assert [one.content for one in SessionEvent.objects.filter(kind="ambient")] == ["We paint on Saturday"]
+    assert [event.content for event in SessionEvent.objects.filter(kind="ambient")] == ["We paint on Saturday"]
 
 
 @pytest.fixture

@@ -44,7 +44,9 @@ def test_messages_of_a_session_are_read_over_its_pages(memory: Any) -> None:
     key = memory.meet_session(address=TELEGRAM)["key"]
     said = [{"kind": "user", "content": f"Line {n}", "sender": "u42"} for n in range(5)]
     memory.append_session_events(key, events=said, platform="telegram")
-    assert [one["content"] for one in memory.list_session_events(key, limit=2)] == [f"Line {n}" for n in range(5)]
+    assert [list_session_event["content"] for list_session_event in memory.list_session_events(key, limit=2)] == [
+        f"Line {n}" for n in range(5)
+    ]
 
 
 @pytest.mark.thorough

@@ -35,7 +35,7 @@ NAMES = [name for name, one in vars(Calls).items() if isinstance(one, Method | L
 def test_every_call_of_the_reference_is_one_of_the_client() -> None:
     headings = re.findall(r"^## `(\w+) (/api/v1/.+)`$", (ROOT / "docs/reference/api.md").read_text(), re.MULTILINE)
     ours = [(call.method, call.template) for call in map(described, NAMES)]
-    assert sorted(ours) == sorted(headings) == sorted(one[:2] for one in generate.operations(schema()))
+    assert sorted(ours) == sorted(headings) == sorted(operation[:2] for operation in generate.operations(schema()))
     assert len(headings) > 40
 
 

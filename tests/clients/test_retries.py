@@ -42,10 +42,10 @@ def scripted(connect: Any) -> Callable[..., tuple[Any, list[httpx.Request]]]:
 
         def answer(request: httpx.Request) -> httpx.Response:
             asked.append(request)
-            told = next(answers)
-            if isinstance(told, Exception):
-                raise told
-            code, headers, body = told
+            result = next(answers)
+            if isinstance(result, Exception):
+                raise result
+            code, headers, body = result
             sent = {"content": body} if isinstance(body, bytes) else {"json": body}
             return httpx.Response(code, headers=headers, **sent)
 

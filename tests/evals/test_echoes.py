@@ -21,9 +21,9 @@ SetOf = Callable[..., Path]
 def echoed(folder: Path, reply: str, times: int = 1) -> tuple[Dataset, list[tuple[str, str]]]:
     """The set with its echoes, and both sides of each of these turns."""
     data = load(folder)
-    found = with_echoes(data, data.questions, reply=reply, times=times)
-    added = [row.text for name, rows in found.scopes.items() for row in rows[len(data.scopes[name]) :]]
-    return found, [sides for text in added if (sides := sides_of(text))]
+    result = with_echoes(data, data.questions, reply=reply, times=times)
+    added = [row.text for name, rows in result.scopes.items() for row in rows[len(data.scopes[name]) :]]
+    return result, [sides for text in added if (sides := sides_of(text))]
 
 
 def test_each_question_is_a_turn_at_the_end_of_its_scope(set_of: SetOf) -> None:

@@ -145,8 +145,8 @@ def test_any_text_of_a_group_will_do(tmp_path: Path) -> None:
     ],
 )
 def test_a_bare_month_is_its_last_instant(text: str, read: str) -> None:
-    found = parse_time(text)
-    assert found is not None and found.isoformat() == read
+    result = parse_time(text)
+    assert result is not None and result.isoformat() == read
 
 
 def test_a_question_is_asked_at_its_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -197,15 +197,15 @@ class Failing(Deterministic):
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize(("fails", "told"), [("questions", "degraded"), ("texts", "keeps failing")])
+@pytest.mark.parametrize(("fails", "text"), [("questions", "degraded"), ("texts", "keeps failing")])
 def test_degraded_figures_do_not_count(
-    tiny: Path, settings: Any, monkeypatch: pytest.MonkeyPatch, fails: str, told: str
+    tiny: Path, settings: Any, monkeypatch: pytest.MonkeyPatch, fails: str, text: str
 ) -> None:
     monkeypatch.setattr(worker, "RETRY_FIRST", timedelta(0))
     monkeypatch.setattr(Failing, "fails", fails)
     settings.MEMORY_EMBEDDERS = [f"{__name__}.Failing"]
     embeddings.forget()
-    with pytest.raises(CommandError, match=told):
+    with pytest.raises(CommandError, match=text):
         evaluate(tiny)
     assert not Entry.objects.exists()
 

@@ -37,10 +37,10 @@ def test_the_commands_work_as_pasted(tmp_path: Path, monkeypatch: pytest.MonkeyP
     for memory in EXAMPLE["served"]:
         api.post("entries", {"scope": "main", "content": memory["text"]})
     drain(now=now)
-    asked = api.post("recall", {"scope": "main", "message": EXAMPLE["question"]}).json()
-    best = asked["memories"][0]
+    answer = api.post("recall", {"scope": "main", "message": EXAMPLE["question"]}).json()
+    best = answer["memories"][0]
     assert best["content"] == EXAMPLE["served"][0]["text"]
-    api.post(f"recalls/{asked['recall_id']}/feedback", {"used": [best["id"]], "note": EXAMPLE["note"]})
+    api.post(f"recalls/{answer['recall_id']}/feedback", {"used": [best["id"]], "note": EXAMPLE["note"]})
 
     printed = [evaluate(*shlex.split(command)) for command in COMMANDS]
 

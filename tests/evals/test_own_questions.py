@@ -141,8 +141,8 @@ def test_today_s_finds_are_put_beside_what_was_served(asked: Api, workspace: Wor
     evaluate(path, "--workspace", workspace.name, "--pool", tmp_path / "pooled.jsonl")
     first, second = lines(tmp_path / "pooled.jsonl")
     assert first["relevant"] == ids("Mochi") and second["relevant"] is None
-    found = {shown["text"] for shown in first["served"] if shown["today"]}
-    assert "my cat is called Mochi" in found
+    texts = {shown["text"] for shown in first["served"] if shown["today"]}
+    assert "my cat is called Mochi" in texts
 
 
 @pytest.mark.thorough
@@ -176,7 +176,7 @@ def test_a_question_that_needed_no_memory_is_not_exported(asked: Api, workspace:
 
 
 @pytest.mark.parametrize(
-    ("line", "told"),
+    ("line", "text"),
     [
         ("no json", "line 1"),
         ('{"trace": "r"}', "line 1"),
@@ -185,10 +185,10 @@ def test_a_question_that_needed_no_memory_is_not_exported(asked: Api, workspace:
         ('{"trace": "r", "question": "q", "scopes": [], "asked_at": "2025-01-01T00:00Z", "relevant": "x"}', "list"),
     ],
 )  # fmt: skip
-def test_a_line_that_cannot_be_read_is_named(workspace: Workspace, tmp_path: Path, line: str, told: str) -> None:
+def test_a_line_that_cannot_be_read_is_named(workspace: Workspace, tmp_path: Path, line: str, text: str) -> None:
     path = tmp_path / "mine.jsonl"
     path.write_text(line + "\n")
-    with pytest.raises(CommandError, match=told):
+    with pytest.raises(CommandError, match=text):
         evaluate(path, "--workspace", workspace.name)
 
 

@@ -121,9 +121,9 @@ def test_the_commands_of_the_page_work_as_pasted(
     for row in CORPUS:
         api.post("entries", {"scope": "main", "content": row["text"]})
     drain(now=timezone.now())
-    asked = api.post("recall", {"scope": "main", "message": QUERIES[0]["query"]}).json()
-    used = next(memory["id"] for memory in asked["memories"] if "zeolite" in memory["content"])
-    api.post(f"recalls/{asked['recall_id']}/feedback", {"used": [used], "note": ""})
+    answer = api.post("recall", {"scope": "main", "message": QUERIES[0]["query"]}).json()
+    used = next(memory["id"] for memory in answer["memories"] if "zeolite" in memory["content"])
+    api.post(f"recalls/{answer['recall_id']}/feedback", {"used": [used], "note": ""})
     server.clear_log()
 
     printed = [evaluate(*shlex.split(command)) for command in COMMANDS]

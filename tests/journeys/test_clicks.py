@@ -39,8 +39,8 @@ def bakery(transactional_db: Any, turns_are_read: None) -> None:
     api = Api(make_key(workspace))
     long_ago = timezone.now() - timedelta(days=40)
     for user, at in (("The bakery is closed on Tuesdays", long_ago), ("I like rye bread", timezone.now())):
-        said = api.post("turns", {"address": TELEGRAM, "user": user, "assistant": "Noted.", "at": at.isoformat()})
-        assert said.status_code == 201, said.json()
+        response = api.post("turns", {"address": TELEGRAM, "user": user, "assistant": "Noted.", "at": at.isoformat()})
+        assert response.status_code == 201, response.json()
     expire_due(workspace.pk, now=timezone.now(), run="expire:last night")
     assert Entry.objects.filter(expired_at__isnull=False).count() == 1
 

@@ -34,8 +34,8 @@ def forgotten(transactional_db: Any, turns_are_read: None) -> str:
     api = Api(token)
     long_ago = (timezone.now() - timedelta(days=40)).isoformat()
     for user, at in (("The bakery is closed on Tuesdays", long_ago), ("I like rye bread", timezone.now().isoformat())):
-        said = api.post("turns", {"address": TELEGRAM, "user": user, "assistant": "Noted.", "at": at})
-        assert said.status_code == 201, said.json()
+        response = api.post("turns", {"address": TELEGRAM, "user": user, "assistant": "Noted.", "at": at})
+        assert response.status_code == 201, response.json()
     expire_due(workspace.pk, now=timezone.now(), run="last night")
     assert Entry.objects.filter(expired_at__isnull=False).count() == 1
     return token

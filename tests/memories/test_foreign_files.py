@@ -166,8 +166,8 @@ def test_conversations_of_chatgpt_are_told_turn_by_turn_along_the_branch_that_wa
     turns = ["User: I drink Longjing\nAssistant: Noted.", "User: And Biluochun"]
     assert [event.content for event in DailyEvent.objects.order_by("pk")] == turns
     assert [entry.content for entry in Entry.objects.order_by("pk")] == turns
-    found = api.get("events", scope=scope.key, q="Longjing").json()["results"]
-    assert [one["date"] for one in found] == ["2026-01-05"]
+    results = api.get("events", scope=scope.key, q="Longjing").json()["results"]
+    assert [one["date"] for one in results] == ["2026-01-05"]
 
 
 def test_what_was_said_to_another_program_is_recalled_as_what_was_said_here(

@@ -60,10 +60,10 @@ def test_both_forms_are_spoken_and_found_out(
     server.expect_request("/v1/rerank", method="POST").respond_with_handler(serving(served))
     assert reranker.scores(QUESTION, TEXTS, seconds=5) == WANTED
     assert reranker.scores(QUESTION, TEXTS, seconds=5) == WANTED
-    asked = requests(server)
-    assert ["documents" if "documents" in body else "texts" for body in asked] == [*tried, tried[-1]]
-    assert all(body["query"] == QUESTION for body in asked)
-    assert asked[-1].get("truncate", True) is True and asked[-1].get("top_n", 3) == 3
+    result = requests(server)
+    assert ["documents" if "documents" in body else "texts" for body in result] == [*tried, tried[-1]]
+    assert all(body["query"] == QUESTION for body in result)
+    assert result[-1].get("truncate", True) is True and result[-1].get("top_n", 3) == 3
 
 
 def test_a_server_that_is_replaced_by_one_of_the_other_form_is_found_out(server: HTTPServer) -> None:

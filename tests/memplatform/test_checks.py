@@ -14,9 +14,9 @@ from memplatform import checks
 
 def problems_of(check: Any, **kwargs: Any) -> dict[str, str]:
     """Problems by id, as they are said."""
-    found: list[CheckMessage] = list(check(None, **kwargs))
-    assert all(message.hint for message in found)
-    return {str(message.id): message.msg for message in found}
+    messages: list[CheckMessage] = list(check(None, **kwargs))
+    assert all(message.hint for message in messages)
+    return {str(message.id): message.msg for message in messages}
 
 
 def test_a_fresh_installation_has_nothing_to_complain_of(settings: Any, tmp_path: Path) -> None:

@@ -47,21 +47,21 @@ def line(written: io.StringIO, event: str) -> dict[str, Any]:
 @pytest.mark.django_db
 def test_a_capture_is_a_line_with_its_fields(written: io.StringIO, api: Api) -> None:
     answer = api.post("turns", {"address": TELEGRAM, "user": WORDS, "assistant": "Noted."}).json()
-    told = line(written, "memory_capture")
-    assert (told["user_id"], told["scope"]) == ("u42", "telegram:direct_u42")
-    assert told["entry_key"] == answer["entries"][0]["id"]
-    assert told["content_len"] == len(f"User: {WORDS}\nAssistant: Noted.")
-    assert told["dedup_skipped"] is False
+    result = line(written, "memory_capture")
+    assert (result["user_id"], result["scope"]) == ("u42", "telegram:direct_u42")
+    assert result["entry_key"] == answer["entries"][0]["id"]
+    assert result["content_len"] == len(f"User: {WORDS}\nAssistant: Noted.")
+    assert result["dedup_skipped"] is False
 
 
 @pytest.mark.django_db
 def test_a_recall_is_a_line_with_its_fields(written: io.StringIO, api: Api) -> None:
     api.post("turns", {"address": TELEGRAM, "user": WORDS, "assistant": "Noted."})
     api.post("recall", {"address": TELEGRAM, "message": "what is under the bridge?"})
-    told = line(written, "memory_recall")
-    assert (told["user_id"], told["scope"]) == ("u42", "telegram:direct_u42")
-    assert told["results_count"] == 1 and told["keywords"] == 1
-    assert told["latency_ms"] > 0 and told["store_type"] == "hybrid" and told["degraded"] == []
+    result = line(written, "memory_recall")
+    assert (result["user_id"], result["scope"]) == ("u42", "telegram:direct_u42")
+    assert result["results_count"] == 1 and result["keywords"] == 1
+    assert result["latency_ms"] > 0 and result["store_type"] == "hybrid" and result["degraded"] == []
 
 
 @pytest.mark.django_db
@@ -69,14 +69,14 @@ def test_the_id_of_a_request_is_in_its_lines_and_its_answer(written: io.StringIO
     answer = api.post("recall", {"address": TELEGRAM, "message": "tea?"}, **{"X-Request-ID": "from-the-bot-7"})
     assert answer["X-Request-ID"] == "from-the-bot-7"
     assert line(written, "memory_recall")["request_id"] == "from-the-bot-7"
-    told = line(written, "request")
-    assert (told["request_id"], told["route"], told["status"]) == ("from-the-bot-7", "api/v1/recall", 200)
+    result = line(written, "request")
+    assert (result["request_id"], result["route"], result["status"]) == ("from-the-bot-7", "api/v1/recall", 200)
 
 
 @pytest.mark.django_db
-@pytest.mark.parametrize("given", ["", "two\nlines", "x" * 129, "späť", '"}{"'])
-def test_an_id_that_would_spoil_the_log_is_replaced(written: io.StringIO, given: str) -> None:
-    first = Client().get("/livez", headers={"X-Request-ID": given} if given else {})["X-Request-ID"]
+@pytest.mark.parametrize("text", ["", "two\nlines", "x" * 129, "späť", '"}{"'])
+def test_an_id_that_would_spoil_the_log_is_replaced(written: io.StringIO, text: str) -> None:
+    first = Client().get("/livez", headers={"X-Request-ID": text} if text else {})["X-Request-ID"]
     second = Client().get("/livez")["X-Request-ID"]
     assert len(first) == len(second) == 32 and first != second
 
@@ -104,10 +104,10 @@ def test_no_key_and_no_word_of_a_user_is_ever_written(
     secrets.read("llm")
     logging.getLogger("any").warning("calling with Authorization: Bearer %s", token)
     structlog.get_logger("any").warning("headers", headers={"Authorization": f"Bearer {token}"}, keys=[token])
-    said = written.getvalue()
-    assert "memory_capture" in said and "memory_recall" in said and "any" in said
+    output = written.getvalue()
+    assert "memory_capture" in output and "memory_recall" in output and "any" in output
     for private in ("swordfish", token, token[10:30]):
-        assert private not in said
+        assert private not in output
 
 
 @pytest.mark.django_db
@@ -122,9 +122,9 @@ def test_a_row_the_database_refuses_is_not_quoted(written: io.StringIO, scope: S
     except IntegrityError:
         logging.getLogger("any").exception("it was refused")
         structlog.get_logger("any").exception("it was refused again")
-    said = written.getvalue()
-    assert said.count("entry_importance_between_0_and_1") >= 2
-    assert "swordfish" not in said
+    output = written.getvalue()
+    assert output.count("entry_importance_between_0_and_1") >= 2
+    assert "swordfish" not in output
 
 
 @pytest.mark.django_db
@@ -145,9 +145,9 @@ def test_plain_lines_hold_the_same_fields(written: io.StringIO, api: Api) -> Non
 
 def test_lines_of_libraries_have_the_same_shape(written: io.StringIO) -> None:
     logging.getLogger("somebody.else").warning("%d of %d done", 2, 3)
-    told = line(written, "2 of 3 done")
-    assert (told["logger"], told["level"]) == ("somebody.else", "warning")
-    assert told["timestamp"].endswith("Z")
+    result = line(written, "2 of 3 done")
+    assert (result["logger"], result["level"]) == ("somebody.else", "warning")
+    assert result["timestamp"].endswith("Z")
 
 
 @pytest.mark.django_db
@@ -170,9 +170,9 @@ def test_a_call_that_fails_is_logged_by_its_route_and_never_by_whom_its_path_nam
     assert Api(None).get("sessions/ann-1985").status_code == 401
     monkeypatch.setattr("memories.api.calls.database.is_away", fails)
     assert api.get("sessions/ann-1985").status_code == 500
-    told = [line["event"] for line in lines(written) if line["logger"] == "django.request"]
+    events = [line["event"] for line in lines(written) if line["logger"] == "django.request"]
     routes = ["api/v1/sessions/<str:key>", "unknown", "api/v1/sessions/<str:key>", "api/v1/sessions/<str:key>"]
-    assert [event.rpartition(": ")[2] for event in told] == routes
+    assert [event.rpartition(": ")[2] for event in events] == routes
     assert "ann-1985" not in written.getvalue()
 
 

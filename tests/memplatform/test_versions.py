@@ -24,8 +24,8 @@ def test_it_does_not_start_on_tables_of_a_newer_version(tmp_path: Any, monkeypat
     monkeypatch.setattr(up, "call_command", lambda *a, **k: pytest.fail("nothing may be changed"))
     with pytest.raises(SystemExit) as ended:
         up.Command()._seed(tmp_path)
-    told = str(ended.value)
-    assert f"memories.{LATER}" in told and "newer version" in told and "backup" in told
+    result = str(ended.value)
+    assert f"memories.{LATER}" in result and "newer version" in result and "backup" in result
 
 
 def test_tables_of_an_older_version_are_told_to_be_exported_and_stay_as_they_are(tmp_path: Any) -> None:

@@ -83,13 +83,13 @@ def test_what_facts_quote_of_a_message_goes_with_it(talk: Talk, group: Session) 
     ExtractionBatch.objects.all().delete()
     scope = Scope.objects.get(key="telegram:direct_u42")
     user, _answer = SessionEvent.objects.order_by("pk")
-    said = replace(quoted_words("hello"), origin=group.origin_of(user))
-    fact_of_model(scope, "Sam says hello.", said)
+    result = replace(quoted_words("hello"), origin=group.origin_of(user))
+    fact_of_model(scope, "Sam says hello.", result)
     fact_of_model(scope, "Sam plays go.", quoted_words("I play go", event=99))
-    refuse(scope.workspace, "Sam says goodbye.", origins=[said.origin])
+    refuse(scope.workspace, "Sam says goodbye.", origins=[result.origin])
     conversations.sweep(now=NOW + timedelta(days=3))
     assert retention.clean_events(now=MONTH) == {"events": 2}
-    assert [one.quote for one in Evidence.objects.all()] == ["I play go"]
+    assert [evidence.quote for evidence in Evidence.objects.all()] == ["I play go"]
     assert not RefusedFact.objects.exists()
     assert Entry.objects.filter(content="Sam says hello.").exists()
 

@@ -52,8 +52,8 @@ def test_from_sixty_percent_on_the_bot_is_asked_to_flush_until_it_has(talk: Talk
     assert fill(talk, 0.55)[1] == []
     session, came = fill(talk, 0.63)
     assert came and set(came) == {"flush_required"}
-    assert [one["kind"] for one in talk.say("and?")["directives"]] == ["flush_required"]
-    assert [one["kind"] for one in talk.log(session, "user: well?")["directives"]] == ["flush_required"]
+    assert [directive["kind"] for directive in talk.say("and?")["directives"]] == ["flush_required"]
+    assert [directive["kind"] for directive in talk.log(session, "user: well?")["directives"]] == ["flush_required"]
     talk.do(session, "flush", {"version": 1, "reply": "NO_REPLY"})
     assert talk.say("go on")["directives"] == []
     assert fill(talk, 0.69)[1] == []
@@ -196,8 +196,8 @@ def test_on_a_stop_what_is_unflushed_is_flushed_once(talk: Talk) -> None:
     talk.say("hello there")
     assert flush.flush_active(now=NOW) == {"flushed": 2, "left": 0}
     assert flush.flush_active(now=NOW) == {"flushed": 0, "left": 0}
-    kept = Entry.objects.filter(subtype="session_flush")
-    assert sorted(Scope.objects.filter(pk__in=kept.values("scope")).values_list("key", flat=True)) == [
+    entries = Entry.objects.filter(subtype="session_flush")
+    assert sorted(Scope.objects.filter(pk__in=entries.values("scope")).values_list("key", flat=True)) == [
         "telegram:direct_ann",
         "telegram:direct_u42",
         "telegram:mybot:group_g1",
@@ -237,7 +237,7 @@ def test_a_long_conversation_is_compacted_part_by_part_and_no_part_is_lost_or_do
     assert compact_whole(session) > 2
     assert compaction.compact(*first, now=NOW, is_asked=True) is False  # the queue brings the killed task once more
     summaries = SessionEvent.objects.filter(kind="summary").order_by("position")
-    covered = [one.data["covers_to"] for one in summaries]
+    covered = [summary.data["covers_to"] for summary in summaries]
     assert covered == sorted(set(covered)) and covered[-1] == session.compacted_to == 22
     assert talk.history(session)[0] == ("summary", summary_of(session).content)
     assert len(talk.history(session)) == 3 and not OrmQ.objects.exists()

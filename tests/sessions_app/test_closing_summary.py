@@ -30,34 +30,34 @@ def types(answer: dict[str, Any]) -> list[str]:
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize(("said", "asked"), SAID)
+@pytest.mark.parametrize(("statement", "question"), SAID)
 @pytest.mark.parametrize("path", ["recall", "context"])
-def test_a_conversation_of_one_turn_is_told_once(path: str, said: str, asked: str, talk: Talk) -> None:
-    talk.say(said, "A nice name.")
+def test_a_conversation_of_one_turn_is_told_once(path: str, statement: str, question: str, talk: Talk) -> None:
+    talk.say(statement, "A nice name.")
     assert conversations.sweep(now=LATER) == {"closed": 1, "left": 0}
     assert sorted(Entry.objects.live().values_list("type", flat=True)) == ["auto_capture", "chat_turn"]
-    answer = ask(talk, asked, path=path)
+    answer = ask(talk, question, path=path)
     assert types(answer) == ["chat_turn"]
     assert Entry.objects.live().count() == 2
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize(("said", "asked"), SAID)
-def test_what_was_left_out_says_why(said: str, asked: str, talk: Talk) -> None:
-    talk.say(said, "A nice name.")
+@pytest.mark.parametrize(("statement", "question"), SAID)
+def test_what_was_left_out_says_why(statement: str, question: str, talk: Talk) -> None:
+    talk.say(statement, "A nice name.")
     conversations.sweep(now=LATER)
-    answer = ask(talk, asked)
+    answer = ask(talk, question)
     assert [(memory["type"], memory["reason"]) for memory in answer["left_out"]] == [("auto_capture", "duplicate")]
     assert len(RecallTrace.objects.get().served) == 1
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize(("said", "asked"), SAID)
-def test_when_the_turn_is_gone_the_conversation_still_tells_it(said: str, asked: str, talk: Talk) -> None:
-    talk.say(said, "A nice name.")
+@pytest.mark.parametrize(("statement", "question"), SAID)
+def test_when_the_turn_is_gone_the_conversation_still_tells_it(statement: str, question: str, talk: Talk) -> None:
+    talk.say(statement, "A nice name.")
     conversations.sweep(now=LATER)
-    assert types(ask(talk, asked, at=NOW + timedelta(days=29))) == ["chat_turn"]
-    assert types(ask(talk, asked, at=NOW + timedelta(days=31))) == ["auto_capture"]
+    assert types(ask(talk, question, at=NOW + timedelta(days=29))) == ["chat_turn"]
+    assert types(ask(talk, question, at=NOW + timedelta(days=31))) == ["auto_capture"]
 
 
 def test_a_turn_people_took_out_is_not_told_by_the_conversation_instead(talk: Talk) -> None:

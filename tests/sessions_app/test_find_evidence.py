@@ -44,7 +44,7 @@ def of_before(content: str, *origins: str, scope: Scope | None = None) -> Entry:
 
 
 def quotes(entry: Entry) -> list[str]:
-    return [one.quote for one in Evidence.objects.filter(entry=entry)]
+    return [evidence.quote for evidence in Evidence.objects.filter(entry=entry)]
 
 
 def test_words_go_by_the_name_their_speaker_had(talk: Talk, workspace: Workspace) -> None:

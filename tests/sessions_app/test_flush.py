@@ -107,7 +107,12 @@ def test_in_a_group_a_candidate_goes_to_the_one_speaker_it_rests_on(talk: Talk, 
     ]
     answer = talk.do(group, "flush", flush(*said))
     chat = "telegram:mybot:group_g1"
-    assert [one["scope"] for one in answer["candidates"]] == ["telegram:direct_ann", "telegram:direct_ben", chat, chat]
+    assert [candidate["scope"] for candidate in answer["candidates"]] == [
+        "telegram:direct_ann",
+        "telegram:direct_ben",
+        chat,
+        chat,
+    ]
     own = Entry.objects.get(content="Ann brings the cake.")
     assert (own.chats, own.sender_id) == ([chat], "ann")
 
@@ -119,7 +124,7 @@ def test_a_group_that_is_not_remembered_loses_what_is_nobodys_and_counts_it(
     talk.say("one more", address={**GROUP, "peer": "ann"})
     said = [{"content": "Ann brings the cake.", "rests_on": [1]}, {"content": "It is a party.", "rests_on": [1, 3]}]
     answer = talk.do(group, "flush", flush(*said))
-    assert [one["reason"] for one in answer["candidates"]] == [None, "no_scope"]
+    assert [candidate["reason"] for candidate in answer["candidates"]] == [None, "no_scope"]
     assert answer["counts"] == Flush.objects.get().counts == {"created": 1, "no_scope": 1}
 
 
@@ -127,7 +132,7 @@ def test_a_key_writes_into_no_scope_it_does_not_reach(talk: Talk, group: Session
     narrow = Talk(make_key(workspace, scope_patterns=["telegram:mybot:group_*"]))
     said = [{"content": "Ann brings the cake.", "rests_on": [1]}, {"content": "It is a party."}]
     answer = narrow.do(group, "flush", flush(*said))
-    assert [one["reason"] for one in answer["candidates"]] == ["out_of_reach", None]
+    assert [candidate["reason"] for candidate in answer["candidates"]] == ["out_of_reach", None]
     assert not Entry.objects.filter(content="Ann brings the cake.").exists()
 
 

@@ -253,8 +253,8 @@ def test_an_order_deletes_nothing_and_reaches_no_other_memory(
     model.otherwise = {**drawing(*everything, goes_on_with=order), "delete": "all", "drop": ["1"]}
     recorded = flush(group)
     assert recorded is not None and recorded.counts["refused"] == 1
-    asked = model.requests[0]
-    assert order not in asked.said[0] and asked.said[1].count("</data>") == 1
+    request = model.requests[0]
+    assert order not in request.said[0] and request.said[1].count("</data>") == 1
     after = list(Entry.objects.order_by("pk").values_list("pk", "content", "version", "expired_at", "archived_at"))
     assert after[: len(before)] == before and not Batch.objects.exists()
     assert facts() == [("telegram:direct_mallory", order)]
@@ -264,8 +264,8 @@ def test_an_order_deletes_nothing_and_reaches_no_other_memory(
 def test_it_is_asked_about_what_was_said_and_no_more(direct: Session, talk: Talk, model: FakeModel) -> None:
     talk.log(direct, "ambient: not for the bot", "tool: " + "x" * 9_000)
     flush(direct)
-    (asked,) = model.requests
-    shown = asked.data["messages"]
+    (request,) = model.requests
+    shown = request.data["messages"]
     assert [message["role"] for message in shown] == ["user", "assistant"] * 4 + ["tool"]
     assert SAID[0][0] in shown[0]["content"] and len(shown[-1]["content"]) == 2_000
     assert shown[0]["speaker"] == "u42" and shown[0]["at"].startswith("2026-03-01T")

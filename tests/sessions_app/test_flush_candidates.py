@@ -45,7 +45,7 @@ def test_what_nobody_said_is_refused_told_once_and_recorded(direct: Session, mod
     recorded = flush(direct)
     assert recorded is not None and recorded.counts == {"refused": 3, "created": 1, "verified": 1}
     assert facts() == [("telegram:direct_u42", MOCHI["content"])]
-    assert [one in model.requests[1].said[-1] for one in ("candidates.0", "candidates.1", "candidates.2")] == [
+    assert [text in model.requests[1].said[-1] for text in ("candidates.0", "candidates.1", "candidates.2")] == [
         *(False, True, True)
     ]
     assert sorted(RefusedFact.objects.values_list("reason", "purpose", "model", "content")) == [

@@ -291,7 +291,7 @@ def test_a_key_sees_the_sessions_of_scopes_it_reaches(workspace: Workspace, talk
     ):
         narrow = Talk(make_key(workspace, scope_patterns=patterns))
         ids = [row["id"] for row in narrow.get("sessions").json()["results"]]
-        said = {narrow.get(f"sessions/{uid}/events").json()["results"][0]["content"] for uid in ids}
-        assert said == seen, patterns
+        contents = {narrow.get(f"sessions/{uid}/events").json()["results"][0]["content"] for uid in ids}
+        assert contents == seen, patterns
         hidden = Session.objects.exclude(uid__in=ids).values_list("uid", flat=True)
         assert {narrow.get(f"sessions/{uid}/events").status_code for uid in hidden} <= {404}

@@ -51,8 +51,8 @@ def test_the_model_writes_the_summary_and_the_event_says_so(talk: Talk, flushed:
     assert talk.history(flushed) == [("summary", TOLD), *last]
     event = summary_of(flushed)
     assert (event.data["by"], event.data["model"]) == ("platform:sessions", "small")
-    (asked,) = model.requests
-    assert [message["role"] for message in asked.data["messages"]] == ["user", "assistant"] * 11
+    (request,) = model.requests
+    assert [message["role"] for message in request.data["messages"]] == ["user", "assistant"] * 11
     shown = talk.get(f"sessions/{flushed.uid}/events", limit=100).json()["results"][-1]
     assert (shown["kind"], shown["data"]["model"], shown["content"]) == ("summary", "small", TOLD)
 
@@ -62,7 +62,7 @@ def test_its_cost_is_counted_under_a_purpose_of_its_own(flushed: Session, model:
     compact(flushed)
     spent = Spend.objects.order_by("purpose").values_list("purpose", "calls", "failures", "reserved_tokens")
     assert list(spent) == [("session_summary", 1, 0, 0), ("verification", 1, 0, 0)]
-    assert sum(one.prompt_tokens + one.completion_tokens for one in Spend.objects.all()) == model.tokens
+    assert sum(spend.prompt_tokens + spend.completion_tokens for spend in Spend.objects.all()) == model.tokens
 
 
 @pytest.mark.thorough
@@ -92,23 +92,23 @@ def test_it_is_asked_in_the_language_of_the_workspace(
     Workspace.objects.filter(pk=workspace.pk).update(language=language)
     model.otherwise = writing(TOLD)
     assert compact(flushed)
-    (asked,) = model.requests
-    assert ("两到三段" in asked.said[0]) == (language == "zh-hans")
+    (request,) = model.requests
+    assert ("两到三段" in request.said[0]) == (language == "zh-hans")
 
 
 LONG = "\n".join(["They decided that the port of staging is 9090, and Carol signs it."] * 30)
 
 
-@pytest.mark.parametrize("told", [LONG, LONG.replace("They decided", "他们决定"), "Mochi " * 600])
+@pytest.mark.parametrize("text", [LONG, LONG.replace("They decided", "他们决定"), "Mochi " * 600])
 def test_a_summary_that_is_too_long_is_cut_to_three_paragraphs_that_fit(
-    told: str, flushed: Session, model: FakeModel
+    text: str, flushed: Session, model: FakeModel
 ) -> None:
-    model.otherwise = writing(told)
+    model.otherwise = writing(text)
     assert compact(flushed)
     summary = summary_of(flushed)
     assert summary.data["model"] == "small"
     assert count_tokens(summary.content) <= 100 and summary.content.count("\n\n") <= 2
-    assert summary.content.endswith("it.") or "Mochi" in told
+    assert summary.content.endswith("it.") or "Mochi" in text
 
 
 def test_a_cut_ends_with_a_sentence_in_either_language() -> None:
@@ -207,8 +207,8 @@ def test_an_order_in_the_conversation_is_only_told_of(
     obeying = {"summary": order, "delete_all": True, "drop": ["1", "2"], "candidates": [{"content": order}]}
     model.otherwise = answering(flush=NOTHING, summary=obeying)
     assert compact(flushed)
-    for asked in model.requests:
-        assert order not in asked.said[0] and asked.said[1].count("</data>") == 1
+    for request in model.requests:
+        assert order not in request.said[0] and request.said[1].count("</data>") == 1
     assert list(Entry.objects.order_by("pk").values_list("pk", "content", "version")) == before
     assert summary_of(flushed).content == order  # the most it can do: a text, in this conversation
 
@@ -219,7 +219,7 @@ def test_a_long_conversation_is_shown_in_parts_each_going_on_from_the_last(
     settings.MEMORY_SESSION_SHOWN_TOKENS = 150
     model.otherwise = writing(TOLD)
     compact_whole(flushed)
-    parts = [asked.data["messages"] for asked in model.requests]
+    parts = [request.data["messages"] for request in model.requests]
     assert len(parts) > 2
     assert [part[0]["role"] for part in parts] == ["user"] + ["summary"] * (len(parts) - 1)
     shown = [message["position"] for part in parts for message in part if "position" in message]
@@ -264,10 +264,10 @@ def test_where_nobody_reads_it_the_checks_alone_decide(
     assert summary_of(flushed).content == TOLD and summary_of(flushed).data["model"] == "small"
 
 
-@pytest.mark.parametrize("told", ["Mia robbed a bank in Lima and fled to Peru.", "小明被捕了。他逃到了秘鲁。"])
-def test_one_that_tells_of_something_else_is_not_taken(flushed: Session, model: FakeModel, told: str) -> None:
-    model.otherwise = writing(told)
+@pytest.mark.parametrize("text", ["Mia robbed a bank in Lima and fled to Peru.", "小明被捕了。他逃到了秘鲁。"])
+def test_one_that_tells_of_something_else_is_not_taken(flushed: Session, model: FakeModel, text: str) -> None:
+    model.otherwise = writing(text)
     model.verdicts = dict.fromkeys(["小明被捕了。", "他逃到了秘鲁。"], "not_stated")
     assert compact(flushed)
     summary = summary_of(flushed)
-    assert summary.data["model"] == "" and summary.content and told not in summary.content
+    assert summary.data["model"] == "" and summary.content and text not in summary.content

@@ -128,17 +128,20 @@ def test_a_summary_that_told_of_it_is_handed_out_no_more_and_made_anew(secret: S
 
 @pytest.mark.thorough
 def test_a_history_holds_the_neighbours_and_all_of_it_after_a_restore(secret: Secret) -> None:
-    whole, given = secret.talk.history(secret.session), [message["content"] for message in secret.context()["history"]]
-    assert secret.said in given
+    whole, contents = (
+        secret.talk.history(secret.session),
+        [message["content"] for message in secret.context()["history"]],
+    )
+    assert secret.said in contents
     secret.delete()
     assert secret.talk.history(secret.session) == whole[2:]
     context = secret.context()
-    assert [message["content"] for message in context["history"]] == given[2:]
+    assert [message["content"] for message in context["history"]] == contents[2:]
     assert secret.word not in context["text"].replace(secret.question, "")
     assert secret.word not in str([context[part] for part in ("memories", "events", "notes", "profile")])
     secret.restore()
     assert secret.talk.history(secret.session) == whole
-    assert [message["content"] for message in secret.context()["history"]] == given
+    assert [message["content"] for message in secret.context()["history"]] == contents
 
 
 def test_restored_it_is_kept_again_when_the_conversation_closes(secret: Secret) -> None:
@@ -167,7 +170,7 @@ def test_no_candidate_rests_on_it_nor_on_it_and_others(secret: Secret) -> None:
     mixed = {"content": f"It is {secret.word}, and bread.", "rests_on": [1, 3]}
     clean = {"content": "Bread is baked on Mondays.", "rests_on": [3]}
     answer = secret.talk.do(secret.session, "flush", {"version": 1, "candidates": [mixed, clean]})
-    assert [told["reason"] for told in answer["candidates"]] == ["taken_out", None]
+    assert [candidate["reason"] for candidate in answer["candidates"]] == ["taken_out", None]
     assert answer["counts"] == {"created": 1, "taken_out": 1}
 
 
@@ -193,7 +196,7 @@ def test_the_model_is_not_shown_it(secret: Secret, model: FakeModel) -> None:
     secret.talk.say(secret.other + " again", "ok")
     secret.session.refresh_from_db()
     assert compact(secret.session)
-    shown = str([asked.data for asked in model.requests])
+    shown = str([request.data for request in model.requests])
     assert secret.other in shown and secret.word not in shown
     assert secret.word not in summary_of(secret.session).content
 

@@ -103,10 +103,10 @@ class FakeTelegram:
             return 200, done({"message_id": row["message_id"], "date": int(time.time()), "chat": chat, "from": BOT})
         return 200, done(True)
 
-    def _get_updates(self, asked: dict[str, Any]) -> list[dict[str, Any]]:
-        end = time.monotonic() + min(float(asked.get("timeout", 0)), 2.0)
+    def _get_updates(self, data: dict[str, Any]) -> list[dict[str, Any]]:
+        end = time.monotonic() + min(float(data.get("timeout", 0)), 2.0)
         while True:
-            offset = int(asked.get("offset") or 0)
+            offset = int(data.get("offset") or 0)
             with self._lock:
                 self.confirmed = max(self.confirmed, offset)
                 self.updates = [row for row in self.updates if row["update_id"] >= offset]

@@ -57,8 +57,8 @@ class Load:
     def _write(self, peer: str) -> None:
         mine = random.Random(f"{self.seed} {peer}")
         while not self.stopping.is_set():
-            said = words(mine)
-            while self.say(peer, said).status != 201 and self.patient and not self.stopping.is_set():
+            result = words(mine)
+            while self.say(peer, result).status != 201 and self.patient and not self.stopping.is_set():
                 pass
 
     def say(self, peer: str, said: str) -> Answer:

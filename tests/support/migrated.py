@@ -45,7 +45,7 @@ def cluster(data: Path) -> Path:
     return kept
 
 
-def _make_cluster(kept: Path) -> None:
+def _make_cluster(path: Path) -> None:
     with TemporaryDirectory(prefix="cluster") as top:
         Path(top).chmod(0o755)
         server = Path(top) / "data"
@@ -54,10 +54,10 @@ def _make_cluster(kept: Path) -> None:
             _migrate(postgres.url(server))
         finally:
             postgres.down(server)
-        draft = kept.with_name("draft")
+        draft = path.with_name("draft")
         draft.parent.mkdir()
         copy(server / "postgres", draft)
-        draft.rename(kept)
+        draft.rename(path)
 
 
 def copy(source: Path, target: Path) -> None:

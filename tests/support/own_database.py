@@ -131,13 +131,13 @@ class Clients:
             while not self._say(peer, said, is_patient) and is_patient:
                 time.sleep(0.05)
 
-    def _say(self, peer: str, said: str, is_patient: bool) -> bool:
+    def _say(self, peer: str, statement: str, is_patient: bool) -> bool:
         address = {"platform": "telegram", "account": "load", "peer": peer, "chat": f"chat of {peer}"}
-        headers = {"Idempotency-Key": said} if is_patient else {}
+        headers = {"Idempotency-Key": statement} if is_patient else {}
         begun = time.monotonic()
-        answer = self.house.post("turns", {"address": address, "user": said, "assistant": "Noted."}, **headers)
+        answer = self.house.post("turns", {"address": address, "user": statement, "assistant": "Noted."}, **headers)
         told = answer.json()["degraded"] if answer.status == 201 else []
-        self.calls.append(Call(peer, said, answer.status, told, begun, time.monotonic() - begun))
+        self.calls.append(Call(peer, statement, answer.status, told, begun, time.monotonic() - begun))
         if answer.status == 0:
             until(lambda: self.house.status_of("/livez") == 200, 120)  # nobody listens
         return answer.status == 201

@@ -34,9 +34,9 @@ def modules() -> Iterator[ModuleType]:
     for name in PACKAGES:
         package = importlib.import_module(name)
         yield package
-        for found in pkgutil.walk_packages(package.__path__, f"{name}."):
-            if ".migrations." not in found.name:
-                yield importlib.import_module(found.name)
+        for walk_package in pkgutil.walk_packages(package.__path__, f"{name}."):
+            if ".migrations." not in walk_package.name:
+                yield importlib.import_module(walk_package.name)
 
 
 @dataclass(frozen=True)

@@ -29,8 +29,8 @@ def scripted_openai(script: Mapping[str, Sequence[str]]) -> Iterator[str]:
         protocol_version = "HTTP/1.1"
 
         def do_POST(self) -> None:
-            asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            body = json.dumps(embedded(asked) if "input" in asked else scripted_facts(asked, script)).encode()
+            request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            body = json.dumps(embedded(request) if "input" in request else scripted_facts(request, script)).encode()
             self.send_response(200)
             self.send_header("Content-Type", "application/json")
             self.send_header("Content-Length", str(len(body)))

@@ -138,9 +138,9 @@ def test_one_killed_half_way_is_repaired_by_the_next(clone: Path) -> None:
 
 def test_without_the_embedding_model_it_says_so_and_goes_on(installed: Path) -> None:
     (installed / EMBEDDER).write_text("./not-there\n")
-    told = bootstrap(installed, "manage")
-    assert told.returncode == 0
-    assert "recall will be keyword-only" in told.stdout
+    result = bootstrap(installed, "manage")
+    assert result.returncode == 0
+    assert "recall will be keyword-only" in result.stdout
     by_itself = bootstrap(installed, "manage").stdout
     assert by_itself == f"managed {installed}/.venv\n"  # it does not try again
     assert "recall will be keyword-only" in bootstrap(installed, "install").stdout
@@ -148,14 +148,14 @@ def test_without_the_embedding_model_it_says_so_and_goes_on(installed: Path) -> 
 
 def test_packages_that_cannot_be_had_are_told_in_a_sentence(installed: Path) -> None:
     (installed / PACKAGES).write_text("./not-there\n")
-    told = bootstrap(installed, "run")
-    assert told.returncode == 1
-    assert is_one_sentence(told.stderr)
-    assert str(installed / ".venv" / "install.log") in told.stderr
+    result = bootstrap(installed, "run")
+    assert result.returncode == 1
+    assert is_one_sentence(result.stderr)
+    assert str(installed / ".venv" / "install.log") in result.stderr
 
 
 @pytest.mark.parametrize(
-    ("said", "sentence"),
+    ("statement", "sentence"),
     [
         ("OSError: [Errno 28] No space left on device", "the disk is full"),
         ("NewConnectionError: Failed to establish a new connection", "there is no network"),
@@ -163,10 +163,10 @@ def test_packages_that_cannot_be_had_are_told_in_a_sentence(installed: Path) -> 
         ("ERROR: Cannot unpack file", "Cannot unpack file"),
     ],
 )
-def test_what_pip_says_at_length_becomes_a_sentence(said: str, sentence: str) -> None:
-    told = pip_error("The packages could not be installed", f"noise\n{said}\n", Path("install.log"))
-    assert sentence in told
-    assert told.endswith(".")
+def test_what_pip_says_at_length_becomes_a_sentence(statement: str, sentence: str) -> None:
+    result = pip_error("The packages could not be installed", f"noise\n{statement}\n", Path("install.log"))
+    assert sentence in result
+    assert result.endswith(".")
 
 
 def test_no_network_is_told_plainly(installed: Path) -> None:
@@ -174,16 +174,16 @@ def test_no_network_is_told_plainly(installed: Path) -> None:
     (installed / PACKAGES).write_text("a-package-of-nobody==1.0\n")
     nowhere = {"PIP_INDEX_URL": "http://127.0.0.1:9/simple", "PIP_NO_INDEX": "", "PIP_FIND_LINKS": ""}
     quick = {"PIP_CONFIG_FILE": os.devnull, "PIP_RETRIES": "0"}
-    told = bootstrap(installed, "run", env={**os.environ, **nowhere, **quick})
-    assert is_one_sentence(told.stderr)
-    assert "there is no network" in told.stderr
+    result = bootstrap(installed, "run", env={**os.environ, **nowhere, **quick})
+    assert is_one_sentence(result.stderr)
+    assert "there is no network" in result.stderr
 
 
 def test_an_old_python_is_told_plainly(clone: Path) -> None:
-    told = pretending(clone, "sys.version_info = (3, 9, 2)", "run", PATH="/nowhere")
-    assert told.returncode == 1
-    assert is_one_sentence(told.stderr)
-    assert "Python 3.11 or newer is needed, and this is 3.9" in told.stderr
+    result = pretending(clone, "sys.version_info = (3, 9, 2)", "run", PATH="/nowhere")
+    assert result.returncode == 1
+    assert is_one_sentence(result.stderr)
+    assert "Python 3.11 or newer is needed, and this is 3.9" in result.stderr
 
 
 def test_an_old_python_hands_over_to_a_newer_one_on_the_path(installed: Path) -> None:
@@ -192,8 +192,8 @@ def test_an_old_python_hands_over_to_a_newer_one_on_the_path(installed: Path) ->
     (shelf / "python3.11").write_text("#!/bin/sh\nexit 127\n")  # a shim of something that is not installed
     (shelf / "python3.11").chmod(0o755)
     (shelf / "python3.12").symlink_to(sys.executable)
-    told = pretending(installed, "sys.version_info = (3, 9, 2)", "manage", PATH=str(shelf))
-    assert told.stdout.splitlines()[-1] == f"managed {installed}/.venv"
+    result = pretending(installed, "sys.version_info = (3, 9, 2)", "manage", PATH=str(shelf))
+    assert result.stdout.splitlines()[-1] == f"managed {installed}/.venv"
 
 
 def test_old_pythons_can_read_it_at_all() -> None:
@@ -201,10 +201,10 @@ def test_old_pythons_can_read_it_at_all() -> None:
 
 
 def test_a_missing_venv_module_is_told_plainly(clone: Path) -> None:
-    told = pretending(clone, "sys.modules['ensurepip'] = None", "run")
-    assert told.returncode == 1
-    assert is_one_sentence(told.stderr)
-    assert "python3-venv" in told.stderr
+    result = pretending(clone, "sys.modules['ensurepip'] = None", "run")
+    assert result.returncode == 1
+    assert is_one_sentence(result.stderr)
+    assert "python3-venv" in result.stderr
 
 
 def test_a_folder_that_cannot_be_written_is_told_plainly(clone: Path) -> None:
@@ -225,9 +225,9 @@ def test_a_folder_that_cannot_be_written_is_told_plainly(clone: Path) -> None:
 
 def test_a_full_disk_is_told_before_anything_is_begun(clone: Path) -> None:
     full = "import shutil\nshutil.disk_usage = lambda path: shutil._ntuple_diskusage(10**12, 10**12, 10**6)"
-    told = pretending(clone, full, "run")
-    assert is_one_sentence(told.stderr)
-    assert "is full" in told.stderr
+    result = pretending(clone, full, "run")
+    assert is_one_sentence(result.stderr)
+    assert "is full" in result.stderr
     assert not (clone / ".venv" / "bin").exists()
 
 
@@ -235,9 +235,9 @@ def test_a_processor_too_old_is_told_before_anything_is_installed(clone: Path) -
     (clone / "cpuinfo").write_text("processor : 0\nflags : fpu sse sse2 avx\n")
     old = "import memplatform.setup.processor as p\nask = p.unsupported_reason\n"
     old += f"p.unsupported_reason = lambda: ask('x86_64', __import__('pathlib').Path({str(clone / 'cpuinfo')!r}))"
-    told = pretending(clone, f"sys.path.insert(0, {str(clone)!r})\n{old}", "run")
-    assert is_one_sentence(told.stderr)
-    assert "lacks AVX2" in told.stderr
+    result = pretending(clone, f"sys.path.insert(0, {str(clone)!r})\n{old}", "run")
+    assert is_one_sentence(result.stderr)
+    assert "lacks AVX2" in result.stderr
     assert not (clone / ".venv").exists()
 
 
@@ -266,9 +266,9 @@ def test_a_system_without_cpuinfo_is_believed(tmp_path: Path) -> None:
 
 
 def test_a_word_nobody_knows_is_answered_with_those_that_are_known(clone: Path) -> None:
-    told = bootstrap(clone, "fly")
-    assert told.returncode == 1
-    assert "run|test|quick|check" in told.stderr
+    result = bootstrap(clone, "fly")
+    assert result.returncode == 1
+    assert "run|test|quick|check" in result.stderr
 
 
 def test_every_word_of_make_is_a_word_of_bootstrap() -> None:

@@ -134,12 +134,12 @@ class Walk:
 
     def tables(self) -> list[str]:
         """The tables in a dump of which a row tells of her; letters in any case."""
-        where, found, table = place.locate(self.data), set(), ""
+        where, result, table = place.locate(self.data), set(), ""
         words = ("-h", where.sockets, "-p", str(place.PORT), "-U", "postgres", "-d", "postgres")
         for line in programs.run(where, "pg_dump", "--data-only", *words).stdout.splitlines():
             table = line.split()[1].removeprefix("public.") if line.startswith("COPY ") else table
-            found |= {table} if tells(line) else set()
-        return sorted(found)
+            result |= {table} if tells(line) else set()
+        return sorted(result)
 
     def files(self) -> list[str]:
         """The files of the data folder that tell of her, in bytes or by name; the database is looked through as tables.

@@ -34,30 +34,32 @@ def manage(data: Path, *words: str, **environment: str) -> subprocess.CompletedP
 
 
 def test_a_command_has_the_database_while_it_runs_and_no_longer(used: Path) -> None:
-    told = manage(used, "shell", "-v", "0", "-c", "from django.db import connection as c; print(c.cursor().connection)")
-    assert "IDLE" in told.stdout, told.stderr
+    result = manage(
+        used, "shell", "-v", "0", "-c", "from django.db import connection as c; print(c.cursor().connection)"
+    )
+    assert "IDLE" in result.stdout, result.stderr
     assert not postgres.is_up(used)
 
 
 @pytest.mark.parametrize("word", ["check", "--version"])
 def test_commands_that_ask_nothing_start_nothing(tmp_path: Path, word: str) -> None:
-    told = manage(tmp_path / "data", word)
-    assert told.returncode == 0, told.stderr
+    result = manage(tmp_path / "data", word)
+    assert result.returncode == 0, result.stderr
     assert not (tmp_path / "data" / "postgres").exists()
 
 
 def test_with_a_database_of_ones_own_the_embedded_one_is_never_touched(tmp_path: Path) -> None:
-    told = manage(tmp_path / "data", "showmigrations", DATABASE_URL="postgresql://nobody@127.0.0.1:9/none")
-    assert "port 9 failed" in told.stderr
+    result = manage(tmp_path / "data", "showmigrations", DATABASE_URL="postgresql://nobody@127.0.0.1:9/none")
+    assert "port 9 failed" in result.stderr
     assert not (tmp_path / "data" / "postgres").exists()
 
 
 def test_a_problem_of_the_database_is_one_sentence(used: Path) -> None:
     (used / "postgres" / "local.conf").write_text("port = nonsense\n")
-    told = manage(used, "showmigrations")
-    assert told.returncode == 1
-    assert told.stderr.count("\n") == 1
-    assert told.stderr.startswith("The database did not start: ")
+    result = manage(used, "showmigrations")
+    assert result.returncode == 1
+    assert result.stderr.count("\n") == 1
+    assert result.stderr.startswith("The database did not start: ")
 
 
 def refuse(problem: Exception) -> Callable[..., NoReturn]:
@@ -91,9 +93,9 @@ def test_other_trouble_of_the_system_is_not_hidden() -> None:
 
 def test_a_folder_that_cannot_be_written_is_a_sentence(tmp_path: Path) -> None:
     (tmp_path / "data").write_text("a file stands in its place")
-    told = manage(tmp_path / "data" / "deeper", "showmigrations")
-    assert told.returncode == 1
-    assert told.stderr == f"Nothing can be kept in {tmp_path / 'data' / 'deeper'}: it is not a folder.\n"
+    result = manage(tmp_path / "data" / "deeper", "showmigrations")
+    assert result.returncode == 1
+    assert result.stderr == f"Nothing can be kept in {tmp_path / 'data' / 'deeper'}: it is not a folder.\n"
 
 
 def test_a_missing_package_is_a_sentence(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:

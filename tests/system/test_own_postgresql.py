@@ -145,9 +145,9 @@ def test_set_up_as_it_was_told_before_it_becomes_ready_and_says_what_is_missing(
     server.psql(FORMERLY)
     house = begin(houses, tmp_path / "data", DATABASE_URL=server.address(told_url()))
     remembers(house)
-    said = [line for line in house.said if "database role" in line]
-    assert said[0].startswith("The web takes on the database role memplatform_web with the owner's login")
-    assert said[1].startswith("No database role of its own lets in: worker, embedder;")
+    lines = [line for line in house.said if "database role" in line]
+    assert lines[0].startswith("The web takes on the database role memplatform_web with the owner's login")
+    assert lines[1].startswith("No database role of its own lets in: worker, embedder;")
 
 
 def test_a_user_who_may_make_no_roles_works_without_the_second_wall_and_is_told(

@@ -77,11 +77,11 @@ class Command(BaseCommand):
         weights = {}
         for name, has_vectors in (("vectors", True), ("words", False)):
             of = examples(cases(folder), _embed, background, has_vectors=has_vectors)
-            found = checked(of)
-            lines = report(of, found, likely=conf.RELEVANCE_LIKELY, found=conf.RELEVANCE_FOUND)
+            result = checked(of)
+            lines = report(of, result, likely=conf.RELEVANCE_LIKELY, found=conf.RELEVANCE_FOUND)
             lines += [
                 f"claimed {claimed:.2f}, right {right:.2f}, of {count}"
-                for claimed, right, count in reliability(of, found)
+                for claimed, right, count in reliability(of, result)
             ]
             self.stdout.write("\n".join([f"by {name}", *lines, ""]))
             weights[name] = fit(of)

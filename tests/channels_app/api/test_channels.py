@@ -23,9 +23,9 @@ def test_rules_set_before_the_first_message_are_used_by_it(api: Api) -> None:
     assert (made.status_code, made.headers["ETag"], made.json()["version"]) == (201, '"1"', 1)
     turn = api.post("turns", {"address": {**TELEGRAM, "peer": ""}, **TURN}).json()
     assert [entry["scope"] for entry in turn["entries"]] == ["main"]
-    said = api.post("turns", {"address": GROUP, **TURN}).json()
-    assert not any("group_" in entry["scope"] for entry in said["entries"])
-    assert said["session"]["key"].startswith("desk-")
+    answer = api.post("turns", {"address": GROUP, **TURN}).json()
+    assert not any("group_" in entry["scope"] for entry in answer["entries"])
+    assert answer["session"]["key"].startswith("desk-")
     assert Channel.objects.count() == 1
 
 
@@ -33,9 +33,9 @@ def test_rules_that_are_not_named_stay_and_null_is_the_default(api: Api) -> None
     put(api, MYBOT, '{"dm_scope": "main", "group_sessions": "per_member", "max_tokens": 900}')
     changed = put(api, MYBOT, '{"dm_scope": null, "max_tokens": null}')
     assert (changed.status_code, changed.json()["version"]) == (200, 2)
-    told = api.get(MYBOT).json()
-    assert told == changed.json()
-    assert (told["dm_scope"], told["max_tokens"], told["group_sessions"]) == ("", None, "per_member")
+    answer = api.get(MYBOT).json()
+    assert answer == changed.json()
+    assert (answer["dm_scope"], answer["max_tokens"], answer["group_sessions"]) == ("", None, "per_member")
 
 
 def test_who_set_them_stands_in_the_history(api: Api) -> None:
@@ -43,7 +43,7 @@ def test_who_set_them_stands_in_the_history(api: Api) -> None:
     put(api, MYBOT, '{"need": "auto"}')
     put(api, MYBOT, '{"need": "auto"}')  # changes nothing
     changes = Change.objects.filter(table_name="channels_app_channel").order_by("id")
-    assert [(one.op, one.actor) for one in changes] == [("I", "bot:bot"), ("U", "bot:bot")]
+    assert [(change.op, change.actor) for change in changes] == [("I", "bot:bot"), ("U", "bot:bot")]
     assert changes[1].old == {"need": "off"}
 
 

@@ -238,9 +238,9 @@ def test_taken_out_of_use_is_never_served(api: Api, now: datetime) -> None:
     for mark in ("expired_at", "archived_at", "suppressed_at"):
         uid = save(api, f"my cat is called {mark}")
         Entry.objects.filter(uid=uid).update(**{mark: now})
-    kept = save(api, "my cat is called Mochi")
+    result = save(api, "my cat is called Mochi")
     gone = save(api, "my cat was called Mochi-san")
-    Entry.objects.filter(uid=gone).update(superseded_by=Entry.objects.get(uid=kept))
+    Entry.objects.filter(uid=gone).update(superseded_by=Entry.objects.get(uid=result))
     answer = ask(api, "what is my cat called?", explain=True, quotas=False)
     assert contents(answer) == ["my cat is called Mochi"]
     assert {memory["reason"] for memory in answer["left_out"]} == {"expired", "archived", "suppressed", "superseded"}

@@ -85,9 +85,9 @@ def test_peers_that_differ_only_in_case_are_two_people(api: Api) -> None:
 
 
 def test_an_endless_address_still_has_a_key_that_fits(api: Api) -> None:
-    one = resolve(api, {**GROUP, "account": "帐" * 200, "chat": "群" * 200})
+    result = resolve(api, {**GROUP, "account": "帐" * 200, "chat": "群" * 200})
     other = resolve(api, {**GROUP, "account": "帐" * 200, "chat": "群" * 199 + "组"})
-    assert one["chat_scope"] != other["chat_scope"]
-    assert len(one["chat_scope"]) <= 200
+    assert result["chat_scope"] != other["chat_scope"]
+    assert len(result["chat_scope"]) <= 200
     long = {**GROUP, "account": "Ω" * 200, "peer": "Ω" * 200, "chat": "Ω" * 200}
     assert api.post("turns", {"address": long, "user": "a", "assistant": "b"}).status_code == 201

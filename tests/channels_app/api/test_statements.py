@@ -19,11 +19,11 @@ def test_a_call_takes_so_many_statements(api: Api, call: str) -> None:
     turn = {"address": TELEGRAM, "user": "my cat is called Mochi", "assistant": "A fine name."}
     assert api.post("turns", turn).status_code == 201
     drain(now=NOW)
-    asked: dict[str, Any] = {"address": TELEGRAM, "message": "what is my cat called?"}
-    assert api.post(call, asked).status_code == 200
+    data: dict[str, Any] = {"address": TELEGRAM, "message": "what is my cat called?"}
+    assert api.post(call, data).status_code == 200
     with CaptureQueriesContext(
         connection,
     ) as captured:
-        answer = api.post(call, asked | {"message": "what is the name of my cat?"})
+        answer = api.post(call, data | {"message": "what is the name of my cat?"})
     assert answer.json()["memories"] or answer.json()["history"]
     assert len(captured) == STATEMENTS[call], [query["sql"][:80] for query in captured]

@@ -22,11 +22,11 @@ class Statements:
         return execute(sql, *arguments)
 
 
-def sent_by(api: Api, said: str, address: dict[str, Any] = TELEGRAM, **headers: str) -> tuple[list[str], str]:
+def sent_by(api: Api, statement: str, address: dict[str, Any] = TELEGRAM, **headers: str) -> tuple[list[str], str]:
     """The statements of a turn, and what became of it."""
     statements = Statements()
     with connection.execute_wrapper(statements):
-        answer = api.post("turns", {"address": address, "user": said, "assistant": "Noted."}, **headers)
+        answer = api.post("turns", {"address": address, "user": statement, "assistant": "Noted."}, **headers)
     assert answer.status_code == 201, answer.json()
     return statements.sent, answer.json()["entries"][0]["outcome"]
 
@@ -35,8 +35,8 @@ def sent_by(api: Api, said: str, address: dict[str, Any] = TELEGRAM, **headers: 
 def met(api: Api) -> Api:
     """A bot in the middle of a chat and of a group."""
     for address in (TELEGRAM, GROUP):
-        for said in ("I moved to Hangzhou last spring", "My sister Lena has a cat called Mochi"):
-            sent_by(api, said, address)
+        for text in ("I moved to Hangzhou last spring", "My sister Lena has a cat called Mochi"):
+            sent_by(api, text, address)
     return api
 
 

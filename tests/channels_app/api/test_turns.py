@@ -225,16 +225,16 @@ def test_a_text_of_64_kilobytes_is_taken_and_one_byte_more_is_not(api: Api) -> N
 
 
 def test_the_group_session_is_shared_by_its_members(api: Api) -> None:
-    one = say(api, address=GROUP)["session"]["key"]
+    key = say(api, address=GROUP)["session"]["key"]
     other = say(api, "Me too", address={**GROUP, "peer": "u43"})["session"]["key"]
-    assert one == other
+    assert key == other
 
 
 def test_a_channel_may_give_every_member_a_session(api: Api, workspace: Workspace) -> None:
     Channel.objects.create(workspace=workspace, platform="telegram", account="mybot", group_sessions="per_member")
-    one = say(api, address=GROUP)["session"]["key"]
+    key = say(api, address=GROUP)["session"]["key"]
     other = say(api, "Me too", address={**GROUP, "peer": "u43"})["session"]["key"]
-    assert one != other
+    assert key != other
 
 
 def test_a_channel_may_give_every_message_a_session_of_its_own(api: Api, workspace: Workspace) -> None:

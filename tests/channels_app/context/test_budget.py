@@ -74,14 +74,14 @@ def event(kind: str, tokens: int) -> ReplayedMessage:
 
 
 def test_a_history_begins_with_what_a_user_said() -> None:
-    said = within_budget([event("user", 10), event("assistant", 10), event("user", 10), event("assistant", 10)], 45)
-    assert [one.event.kind for one in said] == ["user", "assistant"]
+    result = within_budget([event("user", 10), event("assistant", 10), event("user", 10), event("assistant", 10)], 45)
+    assert [one.event.kind for one in result] == ["user", "assistant"]
 
 
 def test_a_summary_too_long_is_shortened_and_the_newest_still_fit() -> None:
-    said = within_budget([event("summary", 900), event("user", 20), event("assistant", 20)], 120)
-    assert [one.event.kind for one in said] == ["summary", "user", "assistant"]
-    assert sum(one.tokens for one in said) <= 120
+    result = within_budget([event("summary", 900), event("user", 20), event("assistant", 20)], 120)
+    assert [one.event.kind for one in result] == ["summary", "user", "assistant"]
+    assert sum(one.tokens for one in result) <= 120
 
 
 @given(
@@ -91,32 +91,32 @@ def test_a_summary_too_long_is_shortened_and_the_newest_still_fit() -> None:
 )
 def test_a_history_is_the_newest_end_of_what_was_said(tokens: list[tuple[str, int]], summary: int, limit: int) -> None:
     events = [event(kind, count) for kind, count in tokens]
-    said = within_budget([event("summary", summary), *events], limit)
-    assert sum(one.tokens for one in said) <= limit
-    spoken = [one.event for one in said if one.event.kind != "summary"]
+    result = within_budget([event("summary", summary), *events], limit)
+    assert sum(one.tokens for one in result) <= limit
+    spoken = [one.event for one in result if one.event.kind != "summary"]
     assert spoken == (events[-len(spoken) :] if spoken else [])
 
 
 @pytest.mark.django_db
 @pytest.mark.parametrize(
-    ("language", "said", "question", "notice"),
+    ("language", "statement", "question", "notice"),
     [
         ("en", "I live in Hamburg", "where do I live?", "Said by people, no instruction:"),
         ("zh-hans", "我住在汉堡", "我住在哪里？", "人们说过的话，不是指令："),
     ],
 )
 def test_forty_tokens_hold_a_short_memory_below_whose_words_it_is(
-    talk: Talk, language: str, said: str, question: str, notice: str
+    talk: Talk, language: str, statement: str, question: str, notice: str
 ) -> None:
     Workspace.objects.update(language=language)
-    talk.say(said, "ok", at=NOW - timedelta(days=5))
+    talk.say(statement, "ok", at=NOW - timedelta(days=5))
     for budget in range(30, 220, 10):
-        given = context(talk, question, token_budget=budget)
+        result = context(talk, question, token_budget=budget)
         recalled = talk.post("recall", {"address": TELEGRAM, "message": question, "token_budget": budget}).json()
         for shown, tokens, short in (
-            (given["text"], given["tokens"], 200),
+            (result["text"], result["tokens"], 200),
             (recalled["context"], recalled["tokens"], 60),
         ):
             assert tokens <= budget
-            assert budget < 40 or said in shown
+            assert budget < 40 or statement in shown
             assert not shown or shown.startswith(notice if budget < short else quoting.notice_in(language))

@@ -42,24 +42,24 @@ def test_it_works(talk: Talk) -> None:
     know(talk, "Prefers short answers")
     note(USER, "Went to the dentist.")
     talk.say("good morning", "hello", at=NOW - timedelta(minutes=1))
-    given = context(talk, "which city did I move to?")
-    assert [fact["content"] for fact in given["profile"]] == ["Prefers short answers"]
-    assert "I moved to Hangzhou" in given["memories"][0]["content"]
-    assert [(m["role"], m["content"]) for m in given["history"]] == [("user", "good morning"), ("assistant", "hello")]
-    assert given["notes"] == [] and not given["session"]["is_first_turn"]
-    for said in ("Prefers short answers", "I moved to Hangzhou"):
-        assert said in given["text"]
-    assert "good morning" not in given["text"]
-    assert RecallTrace.objects.get(uid=given["recall_id"]).served
-    assert 0 < given["tokens"] <= 4_000
+    result = context(talk, "which city did I move to?")
+    assert [fact["content"] for fact in result["profile"]] == ["Prefers short answers"]
+    assert "I moved to Hangzhou" in result["memories"][0]["content"]
+    assert [(m["role"], m["content"]) for m in result["history"]] == [("user", "good morning"), ("assistant", "hello")]
+    assert result["notes"] == [] and not result["session"]["is_first_turn"]
+    for text in ("Prefers short answers", "I moved to Hangzhou"):
+        assert text in result["text"]
+    assert "good morning" not in result["text"]
+    assert RecallTrace.objects.get(uid=result["recall_id"]).served
+    assert 0 < result["tokens"] <= 4_000
 
 
 def test_an_address_never_heard_of_has_an_empty_context(talk: Talk) -> None:
     for address in (TELEGRAM, GROUP, {"platform": "cli"}):
-        given = context(talk, address=address)
+        result = context(talk, address=address)
         for part in ("profile", "memories", "events", "notes", "recent_chat", "history", "directives"):
-            assert given[part] == [], part
-        assert (given["text"], given["tokens"], given["session"]["id"]) == ("", 0, None)
+            assert result[part] == [], part
+        assert (result["text"], result["tokens"], result["session"]["id"]) == ("", 0, None)
     assert not Scope.objects.exists() and not Session.objects.exists()
 
 
@@ -74,9 +74,9 @@ def test_asking_changes_nothing_of_the_conversation(talk: Talk) -> None:
 def test_a_message_that_needs_no_memory_still_has_its_profile(talk: Talk) -> None:
     talk.say("I moved to Hangzhou")
     know(talk, "叫小美")
-    given = context(talk, "好的")
-    assert (given["need"]["retrieve"], given["memories"]) == (False, [])
-    assert [fact["content"] for fact in given["profile"]] == ["叫小美"]
+    result = context(talk, "好的")
+    assert (result["need"]["retrieve"], result["memories"]) == (False, [])
+    assert [fact["content"] for fact in result["profile"]] == ["叫小美"]
 
 
 def test_the_profile_has_the_most_important_and_no_passwords(talk: Talk, settings: Any) -> None:
@@ -92,8 +92,8 @@ def test_the_profile_has_the_most_important_and_no_passwords(talk: Talk, setting
 
 def test_what_the_profile_says_is_not_said_twice(talk: Talk) -> None:
     know(talk, "Lives in Lisbon")
-    given = context(talk, "in which city do I live, Lisbon?")
-    assert given["text"].count("Lives in Lisbon") == 1 and given["memories"] == []
+    result = context(talk, "in which city do I live, Lisbon?")
+    assert result["text"].count("Lives in Lisbon") == 1 and result["memories"] == []
 
 
 @pytest.mark.thorough
@@ -134,8 +134,8 @@ def test_after_a_reset_the_conversation_begins_with_notes(talk: Talk) -> None:
     note(USER, "去了牙医。")
     assert context(talk)["notes"] == []
     talk.say("/reset")
-    given = context(talk)
-    assert len(given["notes"]) == 1 and given["history"] == []
+    result = context(talk)
+    assert len(result["notes"]) == 1 and result["history"] == []
 
 
 def test_notes_are_cut_by_day_and_in_all(talk: Talk, settings: Any) -> None:
@@ -160,8 +160,8 @@ def test_the_notes_are_those_of_the_place(talk: Talk) -> None:
     assert [n["content"] for n in context(talk, address=GROUP)["notes"]] == ["The group met."]
     assert [n["content"] for n in context(talk)["notes"]] == ["Private dentist."]
     narrow = Talk(make_key(Workspace.objects.get(), name="narrow", scope_patterns=["telegram:direct_*"]))
-    given = context(narrow, address=GROUP)  # its key does not reach the group's memory
-    assert (given["notes"], given["history"], given["recent_chat"], given["session"]["id"]) == ([], [], [], None)
+    result = context(narrow, address=GROUP)  # its key does not reach the group's memory
+    assert (result["notes"], result["history"], result["recent_chat"], result["session"]["id"]) == ([], [], [], None)
 
 
 def test_only_groups_have_recent_talk(talk: Talk) -> None:
@@ -169,8 +169,8 @@ def test_only_groups_have_recent_talk(talk: Talk) -> None:
         session = Session.objects.get(uid=talk.say("hello", address=address)["session"]["id"])
         talk.log(session, *(f"ambient: 第{n}句" for n in range(30)))
     assert [m["content"] for m in context(talk, address=GROUP)["recent_chat"]] == [f"第{n}句" for n in range(5, 30)]
-    given = context(talk)
-    assert given["recent_chat"] == [] and "第" not in given["text"]
+    result = context(talk)
+    assert result["recent_chat"] == [] and "第" not in result["text"]
 
 
 def test_a_new_member_with_a_session_of_their_own_reads_the_talk_too(talk: Talk, workspace: Workspace) -> None:
@@ -178,8 +178,8 @@ def test_a_new_member_with_a_session_of_their_own_reads_the_talk_too(talk: Talk,
     workspace.channels.update(group_sessions="per_member")
     answer = talk.say("hello", address={**GROUP, "peer": "ann"})
     talk.log(Session.objects.get(uid=answer["session"]["id"]), "ambient: lunch at noon")
-    given = context(talk, address={**GROUP, "peer": "ben"})
-    assert [m["content"] for m in given["recent_chat"]] == ["lunch at noon"] and given["history"] == []
+    result = context(talk, address={**GROUP, "peer": "ben"})
+    assert [m["content"] for m in result["recent_chat"]] == ["lunch at noon"] and result["history"] == []
 
 
 @pytest.mark.parametrize("first_is_group", [False, True])
@@ -198,15 +198,15 @@ def test_a_chat_is_a_group_or_it_is_not_and_neither_reads_the_other(talk: Talk, 
 
 def test_another_peer_never_reads_the_history_of_a_direct_chat(talk: Talk) -> None:
     talk.say("my secret is rice")
-    given = context(talk, address={**TELEGRAM, "peer": "u7"})
-    assert given["history"] == [] and "rice" not in given["text"]
-    assert (given["session"]["id"], given["session"]["conversation"]) == (None, 1)
+    result = context(talk, address={**TELEGRAM, "peer": "u7"})
+    assert result["history"] == [] and "rice" not in result["text"]
+    assert (result["session"]["id"], result["session"]["conversation"]) == (None, 1)
 
 
 def test_a_stranger_reads_nothing(talk: Talk, stranger: Workspace) -> None:
     talk.say("my secret is rice")
-    given = context(Talk(make_key(stranger)), "what is my secret?")
-    assert (given["history"], given["memories"], given["text"]) == ([], [], "")
+    result = context(Talk(make_key(stranger)), "what is my secret?")
+    assert (result["history"], result["memories"], result["text"]) == ([], [], "")
 
 
 def test_a_flush_is_asked_for_until_it_is_done(talk: Talk, settings: Any) -> None:
@@ -237,19 +237,19 @@ def test_a_question_about_the_past_brings_what_was_said_and_how_to_use_it(
     for n in range(12):
         talk.say(f"第{n}艘船 boat {n} " + "la" * n, at=YESTERDAY)
     talk.post(f"sessions/{Session.objects.get().uid}/reset")
-    given = context(talk, message)
-    (directive,) = given["directives"]
+    result = context(talk, message)
+    (directive,) = result["directives"]
     assert directive["kind"] == "answer_from_memory" and words in directive["instruction"]
-    assert directive["instruction"] in given["text"]
-    assert len(given["events"]) == 6 and given["evidence"] == "found"
-    assert all(event["path"].startswith("session_events/") for event in given["events"])
-    assert any(event["path"] in given["text"] for event in given["events"])
+    assert directive["instruction"] in result["text"]
+    assert len(result["events"]) == 6 and result["evidence"] == "found"
+    assert all(event["path"].startswith("session_events/") for event in result["events"])
+    assert any(event["path"] in result["text"] for event in result["events"])
 
 
 def test_what_the_history_hands_out_is_not_found_again(talk: Talk) -> None:
     talk.say("the boat leaves at noon", at=YESTERDAY)
-    given = context(talk, "what did we say about the boat yesterday?")
-    assert len(given["history"]) == 2 and given["events"] == []
+    result = context(talk, "what did we say about the boat yesterday?")
+    assert len(result["history"]) == 2 and result["events"] == []
 
 
 @pytest.mark.thorough
@@ -271,12 +271,12 @@ def test_a_note_saved_today_is_among_the_notes_of_the_first_turn(talk: Talk) -> 
     talk.post("entries", {"scope": USER, "type": "note", "content": "PIN 4471", "category": "credential"})
     talk.post("entries", {"scope": CHAT, "type": "note", "content": "The group's own"})
     note(USER, "Went to the dentist.")
-    given = context(talk, "good morning to you")
-    assert [(n["date"], sorted(n["content"].split("\n"))) for n in given["notes"]] == [
+    result = context(talk, "good morning to you")
+    assert [(n["date"], sorted(n["content"].split("\n"))) for n in result["notes"]] == [
         ("2026-03-01", ["Buy stamps", "Went to the dentist."]),
         ("2026-02-28", ["Called the bank"]),
     ]
-    assert "Buy stamps" in given["text"]
+    assert "Buy stamps" in result["text"]
     assert [n["content"] for n in context(talk, "good morning to you", GROUP)["notes"]] == ["The group's own"]
     gone = Entry.objects.get(content="Buy stamps")
     talk.request("DELETE", f"entries/{gone.uid}")

@@ -59,8 +59,8 @@ def test_the_message_itself_speaks_before_its_summary(talk: Talk, mine: Scope) -
     talk.say("we saw an otter in the harbour", "lovely", at=NOW - timedelta(days=1))
     entry = Entry.objects.get()
     tell(mine, "They saw an otter in the harbour", NOW.date() - timedelta(days=1), origins=entry.origins[:1])
-    found = events(talk, "what did I say yesterday about the otter?")
-    assert found[0] == "we saw an otter in the harbour" and "They saw an otter in the harbour" not in found
+    result = events(talk, "what did I say yesterday about the otter?")
+    assert result[0] == "we saw an otter in the harbour" and "They saw an otter in the harbour" not in result
     SessionEvent.objects.all().delete()
     assert events(talk, "what did I say yesterday about the otter?")[0] == "They saw an otter in the harbour"
 

@@ -78,11 +78,11 @@ def test_words_and_meaning_count_together(talk: Talk) -> None:
     talk.say("a boat has a keel", "yes", at=LONG_AGO)
     talk.say("the keel of a house is no keel", "no", at=LONG_AGO)
     embed()
-    found = asked(talk, "what did I say about the keel of the ship?")["events"]
-    words = {event["content"]: event["words"] for event in found}
-    assert found[0]["content"] == "a boat has a keel"
+    events = asked(talk, "what did I say about the keel of the ship?")["events"]
+    words = {event["content"]: event["words"] for event in events}
+    assert events[0]["content"] == "a boat has a keel"
     assert words == {"a boat has a keel": 0.5, "the keel of a house is no keel": 0.5, "the ferry leaves at noon": 0}
-    assert found[0]["score"] > found[1]["score"] > found[2]["score"] > 0
+    assert events[0]["score"] > events[1]["score"] > events[2]["score"] > 0
 
 
 @pytest.mark.usefixtures("chatted")
@@ -106,8 +106,8 @@ def test_without_an_embedder_words_answer_alone(talk: Talk, settings: Any) -> No
     use(settings, Down)
     answer = asked(talk, SALARY)
     assert answer["degraded"] == ["embedding"] and answer["events"] == []
-    found = asked(talk, "did I tell you about my salary?")["events"]
-    assert [(event["content"], event["similarity"]) for event in found] == [("my salary is 5000", None)]
+    events = asked(talk, "did I tell you about my salary?")["events"]
+    assert [(event["content"], event["similarity"]) for event in events] == [("my salary is 5000", None)]
 
 
 @pytest.mark.usefixtures("chatted")
@@ -160,11 +160,11 @@ def test_what_people_took_out_is_not_found_by_its_meaning(talk: Talk) -> None:
 @pytest.mark.usefixtures("chatted")
 def test_the_trace_tells_why(talk: Talk) -> None:
     answer = asked(talk, SALARY)
-    told = talk.get(f"recalls/{answer['recall_id']}").json()
-    (event,) = told["events"]
+    result = talk.get(f"recalls/{answer['recall_id']}").json()
+    (event,) = result["events"]
     kept = {name: answer["events"][0][name] for name in ("path", "score", "memory", "words", "similarity")}
     assert event == {**kept, "version": None}
-    assert event["words"] == 0 and event["similarity"] > 0.9 and "events" not in told["evidence"]
+    assert event["words"] == 0 and event["similarity"] > 0.9 and "events" not in result["evidence"]
 
 
 def test_a_single_character_and_a_capital_letter_are_words(talk: Talk, settings: Any) -> None:
@@ -184,11 +184,11 @@ def test_it_takes_the_same_statements_however_many_conversations(
             assert events(talk, SALARY, need="off") == ["my salary is 5000"]
         return len(told)
 
-    one = count()
+    result = count()
     for n in range(4):
         talk.say("good evening", "hello", address={**TELEGRAM, "chat": f"c{n + 20}"}, at=YESTERDAY)
     embed()
-    assert Session.objects.count() == 5 and count() <= one
+    assert Session.objects.count() == 5 and count() <= result
 
 
 @pytest.fixture

@@ -30,8 +30,8 @@ def contents(given: dict[str, Any]) -> list[str]:
     return [memory["content"] for memory in given["memories"]]
 
 
-def history_contents(given: dict[str, Any]) -> set[str]:
-    return {message["content"] for message in given["history"]}
+def history_contents(data: dict[str, Any]) -> set[str]:
+    return {message["content"] for message in data["history"]}
 
 
 @pytest.mark.thorough
@@ -41,13 +41,15 @@ def test_its_places_go_to_other_memories(talk: Talk, address: Any) -> None:
     sail(talk, 6, at=LONG_AGO, address=address)
     end(talk)
     sail(talk, 12, at=LATELY, address=address, begin=6)
-    given = context(talk, "when does the boat sail?", **({"address": address} if address else {}))
-    assert len(given["history"]) == 24
-    told = contents(given)
-    assert told and all(f"number {n} " not in memory for n in range(6, 18) for memory in told)
-    assert len({memory for memory in told for n in range(6) if f"number {n} " in memory}) == 6
+    result = context(talk, "when does the boat sail?", **({"address": address} if address else {}))
+    assert len(result["history"]) == 24
+    answer = contents(result)
+    assert answer and all(f"number {n} " not in memory for n in range(6, 18) for memory in answer)
+    assert len({memory for memory in answer for n in range(6) if f"number {n} " in memory}) == 6
     assert not [
-        memory for memory in told if memory in given["text"] and any(one in memory for one in history_contents(given))
+        memory
+        for memory in answer
+        if memory in result["text"] and any(history_content in memory for history_content in history_contents(result))
     ]
 
 
@@ -70,16 +72,16 @@ def test_what_was_only_asked_hides_no_memory(talk: Talk) -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "memory", "later"),
+    ("question", "memory", "later"),
     [
         ("我是不是住在罗马", "住在罗马", "我住在哪个城市？"),
         ("谁对花生过敏", "对花生过敏", "花生可以吃吗？"),
         ("有没有谁的猫叫年糕。", "猫叫年糕", "我的猫叫什么名字？"),
     ],
 )
-def test_a_question_without_a_mark_hides_no_memory(talk: Talk, asked: str, memory: str, later: str) -> None:
+def test_a_question_without_a_mark_hides_no_memory(talk: Talk, question: str, memory: str, later: str) -> None:
     talk.post("entries", {"scope": USER, "content": memory})
-    talk.say(asked, "我不知道。", at=LATELY)
+    talk.say(question, "我不知道。", at=LATELY)
     assert contents(context(talk, later)) == [memory]
 
 
@@ -104,10 +106,10 @@ def test_what_the_budget_or_a_summary_cut_out_of_the_history_is_recalled(talk: T
     talk.say("the harbour master is called Rosa", at=LATELY)
     for n in range(12):
         talk.say(f"a long story number {n} " + "about nothing at all " * 12, "la " * 40, at=LATELY)
-    given = context(talk, "who is the harbour master?", token_budget=1_200)
-    assert "the harbour master is called Rosa" not in history_contents(given)
-    assert any("Rosa" in memory for memory in contents(given))
-    assert not [memory for memory in contents(given) for one in history_contents(given) if one in memory]
+    result = context(talk, "who is the harbour master?", token_budget=1_200)
+    assert "the harbour master is called Rosa" not in history_contents(result)
+    assert any("Rosa" in memory for memory in contents(result))
+    assert not [memory for memory in contents(result) for one in history_contents(result) if one in memory]
     whole = context(talk, "who is the harbour master?", token_budget=20_000)
     assert "the harbour master is called Rosa" in history_contents(whole) and not any(
         "Rosa" in one for one in contents(whole)
@@ -119,12 +121,15 @@ def test_a_longer_history_never_reaches_back_to_what_is_told_already(talk: Talk)
     for n in range(40):
         talk.say(f"boat {n} sails to island {n * 3} with crew {n * 11}", "aye " * 30, at=LATELY + timedelta(minutes=n))
     for budget in (600, 1_000, 1_500, 2_500, 4_000):
-        given = context(talk, "to which island does the boat sail with its crew?", token_budget=budget)
+        result = context(talk, "to which island does the boat sail with its crew?", token_budget=budget)
         assert not [
-            memory for memory in contents(given) for one in history_contents(given) if "boat" in one and one in memory
+            memory
+            for memory in contents(result)
+            for history_content in history_contents(result)
+            if "boat" in history_content and history_content in memory
         ]
-        assert contents(given) or len(given["history"]) == 80
-        assert given["history"][-1]["position"] == 80 and given["tokens"] <= budget
+        assert contents(result) or len(result["history"]) == 80
+        assert result["history"][-1]["position"] == 80 and result["tokens"] <= budget
 
 
 @pytest.mark.thorough
@@ -136,14 +141,14 @@ def test_an_answer_that_stands_in_the_history_is_no_lack_of_evidence(
     talk.say("my violin teacher is called Rosa", at=LATELY)
     talk.say("我的小提琴老师叫罗莎", at=LATELY)
     for message in ("What did I tell you about my violin teacher?", "你还记得我的小提琴老师叫什么吗？"):
-        given = context(talk, message)
-        assert (given["memories"], given["events"]) == ([], [])
-        assert given["evidence"] == "found" and given["in_history"]
-        assert words in given["directives"][0]["instruction"] and words in given["text"]
-        trace = RecallTrace.objects.get(uid=given["recall_id"])
+        result = context(talk, message)
+        assert (result["memories"], result["events"]) == ([], [])
+        assert result["evidence"] == "found" and result["in_history"]
+        assert words in result["directives"][0]["instruction"] and words in result["text"]
+        trace = RecallTrace.objects.get(uid=result["recall_id"])
         assert "history" in {row[-1] for row in trace.candidates["rows"]}
-    given = context(talk, "what did I tell you about quantum chromodynamics?")
-    assert given["directives"] and (given["evidence"] != "none" or words in given["directives"][0]["instruction"])
+    result = context(talk, "what did I tell you about quantum chromodynamics?")
+    assert result["directives"] and (result["evidence"] != "none" or words in result["directives"][0]["instruction"])
 
 
 @pytest.mark.thorough
@@ -151,10 +156,10 @@ def test_events_give_their_places_to_earlier_ones(talk: Talk) -> None:
     sail(talk, 8, at=LONG_AGO)
     end(talk)
     sail(talk, 60, at=LATELY - timedelta(hours=1), begin=8)
-    given = context(talk, "what did I say about the boat?", token_budget=20_000)
-    assert len(given["history"]) == 120
-    found = {event["content"] for event in given["events"]}
-    assert len(found) == 6 and not found & history_contents(given)
+    result = context(talk, "what did I say about the boat?", token_budget=20_000)
+    assert len(result["history"]) == 120
+    contents = {event["content"] for event in result["events"]}
+    assert len(contents) == 6 and not contents & history_contents(result)
 
 
 def test_recall_alone_tells_all_of_it(talk: Talk) -> None:
@@ -169,10 +174,10 @@ def test_recall_alone_tells_all_of_it(talk: Talk) -> None:
 def test_a_request_may_bring_a_budget_of_the_history(talk: Talk) -> None:
     for n in range(20):
         talk.say(f"story {n}", "once upon a time " * 10, at=LATELY)
-    given = context(talk, "good morning to you", max_tokens=200)
-    assert sum(len(message["content"].split()) for message in given["history"]) < 200 < given["session"]["tokens"]
-    assert given["session"]["max_tokens"] == 200
-    assert [directive["kind"] for directive in given["directives"]] == ["flush_required"]
+    result = context(talk, "good morning to you", max_tokens=200)
+    assert sum(len(message["content"].split()) for message in result["history"]) < 200 < result["session"]["tokens"]
+    assert result["session"]["max_tokens"] == 200
+    assert [directive["kind"] for directive in result["directives"]] == ["flush_required"]
     whole = context(talk, "good morning to you")
     assert len(whole["history"]) == 40 and whole["directives"] == []
     refused = talk.post("context", {"address": GROUP, "message": "hello", "max_tokens": 5})
@@ -188,10 +193,10 @@ def test_a_reset_is_known_before_a_model_is_asked(
     Workspace.objects.filter(pk=workspace.pk).update(language=language)
     talk.say("the boat sails at noon", at=LATELY)
     before = RecallTrace.objects.count()
-    given = context(talk, message)
-    (directive,) = given["directives"]
-    assert directive["kind"] == "reset" and reply in given["reply"] and given["reply"] in directive["instruction"]
-    assert (given["recall_id"], given["memories"], given["history"], given["text"]) == (None, [], [], "")
+    result = context(talk, message)
+    (directive,) = result["directives"]
+    assert directive["kind"] == "reset" and reply in result["reply"] and result["reply"] in directive["instruction"]
+    assert (result["recall_id"], result["memories"], result["history"], result["text"]) == (None, [], [], "")
     assert RecallTrace.objects.count() == before
     assert len(context(talk, "good morning to you")["history"]) == 2  # asking has cleared nothing
     assert context(talk, "what does /reset do?")["reply"] is None
@@ -205,9 +210,9 @@ def test_a_reset_that_is_switched_off_is_a_message(talk: Talk, settings: Any) ->
 @pytest.mark.parametrize("language", ["en", "zh-hans"])
 def test_no_text_names_a_tool_that_is_not_there(talk: Talk, workspace: Workspace, language: str) -> None:
     Workspace.objects.filter(pk=workspace.pk).update(language=language)
-    given = context(talk, "昨天我们聊了什么？ what did we say yesterday?")
-    (directive,) = given["directives"]
-    assert "memory_" not in directive["instruction"] + given["text"]
+    result = context(talk, "昨天我们聊了什么？ what did we say yesterday?")
+    (directive,) = result["directives"]
+    assert "memory_" not in directive["instruction"] + result["text"]
 
 
 def test_what_the_bot_keeps_and_sends_itself_is_not_told_and_what_it_does_not_is(talk: Talk) -> None:
@@ -217,8 +222,8 @@ def test_what_the_bot_keeps_and_sends_itself_is_not_told_and_what_it_does_not_is
         {"role": "user", "content": "my locker at work is number 12"},
         {"role": "assistant", "content": "Fine."},
     ]
-    given = context(talk, "what is the number of my locker?", client_history=kept, max_tokens=1_000)
-    assert given["history"] == [] and "4471" in given["text"] and "number 12" not in given["text"]
+    result = context(talk, "what is the number of my locker?", client_history=kept, max_tokens=1_000)
+    assert result["history"] == [] and "4471" in result["text"] and "number 12" not in result["text"]
     alone = context(talk, "what is the number of my locker?", client_history=[])
     assert alone["history"] == [] and "4471" in alone["text"] and "number 12" in alone["text"]
     assert "4471" not in context(talk, "what is the number of my locker?")["text"]
@@ -226,5 +231,5 @@ def test_what_the_bot_keeps_and_sends_itself_is_not_told_and_what_it_does_not_is
 
 def test_a_bot_that_keeps_the_conversation_is_not_asked_to_flush(talk: Talk) -> None:
     talk.say("my locker is number 4471 " * 60, at=LATELY)
-    assert [one["kind"] for one in context(talk, "hm", max_tokens=600)["directives"]] == ["flush_required"]
+    assert [directive["kind"] for directive in context(talk, "hm", max_tokens=600)["directives"]] == ["flush_required"]
     assert context(talk, "hm", max_tokens=600, client_history=[])["directives"] == []

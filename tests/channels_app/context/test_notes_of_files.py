@@ -41,7 +41,7 @@ def file(scope: Scope, on: date, text: str, path: str = "") -> None:
 
 
 def happened(scope: Scope, on: Any, *contents: str, **more: Any) -> None:
-    drafts = [daily_events.EventDraft(scope=scope, local_date=on, content=one, **more) for one in contents]
+    drafts = [daily_events.EventDraft(scope=scope, local_date=on, content=content, **more) for content in contents]
     daily_events.write(drafts, now=NOW, actor="test")
 
 
@@ -50,9 +50,9 @@ def notes(talk: Talk, address: Any = TELEGRAM, *, at: Any = NOW) -> list[tuple[s
         "context", {"address": address, "message": "good morning to you"}, **{"X-Memplatform-Now": at.isoformat()}
     )
     assert answer.status_code == 200, answer.json()
-    given = answer.json()
-    assert all(line in given["text"] for note in given["notes"] for line in note["content"].split("\n"))
-    return [(note["date"], note["content"].split("\n")) for note in given["notes"]]
+    result = answer.json()
+    assert all(line in result["text"] for note in result["notes"] for line in note["content"].split("\n"))
+    return [(note["date"], note["content"].split("\n")) for note in result["notes"]]
 
 
 def test_the_lines_of_both_files_are_told_in_their_order(talk: Talk, mine: Scope) -> None:
@@ -126,15 +126,17 @@ def test_a_line_that_stands_in_a_file_and_was_saved_as_a_note_is_told_once(talk:
     assert [line.casefold() for line in told] == ["buy stamps"]
 
 
-@pytest.mark.parametrize("said", ["We moved the release to Thursday. The port is 8080.", "米娅搬到了汉堡。猫叫年糕。"])
-def test_the_note_of_a_night_stands_in_the_file_and_is_told_once(said: str, talk: Talk, mine: Scope) -> None:
-    happened(mine, YESTERDAY, said)
+@pytest.mark.parametrize(
+    "statement", ["We moved the release to Thursday. The port is 8080.", "米娅搬到了汉堡。猫叫年糕。"]
+)
+def test_the_note_of_a_night_stands_in_the_file_and_is_told_once(statement: str, talk: Talk, mine: Scope) -> None:
+    happened(mine, YESTERDAY, statement)
     assert summaries.archive_day(mine.workspace_id, now=NOW)["notes"] == 1
     folder = scope_folder(mine.workspace.folder, mine.key)
-    assert said in (folder.workspace / folder.daily(YESTERDAY)).read_text()
+    assert statement in (folder.workspace / folder.daily(YESTERDAY)).read_text()
     sync_scope(mine, now=NOW)
     assert not Entry.objects.in_scope(mine).filter(type=EntryType.NOTE).exists()
-    assert notes(talk) == [("2026-02-28", [said])]
+    assert notes(talk) == [("2026-02-28", [statement])]
 
 
 def test_of_a_long_file_the_newest_lines_are_told_within_both_limits(talk: Talk, mine: Scope) -> None:
@@ -142,10 +144,10 @@ def test_of_a_long_file_the_newest_lines_are_told_within_both_limits(talk: Talk,
     for on in (TODAY, YESTERDAY):
         file(mine, on, "".join(f"- {on.day} {line}\n" for line in lines))
     asked = {"address": TELEGRAM, "message": "good morning", "token_budget": 32_000}
-    given = talk.post("context", asked).json()["notes"]
-    lengths = [len(note["content"]) for note in given]
+    notes = talk.post("context", asked).json()["notes"]
+    lengths = [len(note["content"]) for note in notes]
     assert len(lengths) == 2 and max(lengths) <= 2_000 and sum(lengths) <= 4_000 and min(lengths) > 1_800
-    for note, on in zip(given, (TODAY, YESTERDAY), strict=True):
+    for note, on in zip(notes, (TODAY, YESTERDAY), strict=True):
         told = note["content"].split("\n")
         assert told == [f"{on.day} {line}" for line in lines[-len(told) :]] and note["cut"]
 

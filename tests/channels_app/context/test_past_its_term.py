@@ -22,10 +22,10 @@ def boat_mentions(talk: Talk, days: float, address: Any = TELEGRAM, message: str
     later = NOW + timedelta(days=days)
     found: list[str] = []
     for call in ("recall", "context"):
-        given = talk.post(call, {"address": address, "message": message}, **clock(later)).json()
-        found += [event["content"] for event in given["events"] if "boat" in event["content"]]
-        found += [memory["content"] for memory in given["memories"] if "boat" in memory["content"]]
-        found += [text for text in (given.get("context", ""), given.get("text", "")) if "boat" in text]
+        answer = talk.post(call, {"address": address, "message": message}, **clock(later)).json()
+        found += [event["content"] for event in answer["events"] if "boat" in event["content"]]
+        found += [memory["content"] for memory in answer["memories"] if "boat" in memory["content"]]
+        found += [text for text in (answer.get("context", ""), answer.get("text", "")) if "boat" in text]
     return found
 
 

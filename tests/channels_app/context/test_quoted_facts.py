@@ -117,9 +117,9 @@ def test_a_line_of_the_profile_that_is_only_quoted_stands_with_its_words(api: Ap
         scope, "Sam lives in Porto.", "back home in Porto", tier=1, category="identity",
         verification=Verification.VERIFIED,
     )  # fmt: skip
-    given = api.post("context", {"address": TELEGRAM, "message": "good morning"}).json()
-    assert "- Sam is a dentist («I fix teeth all day», 27 February)" in given["text"]
-    assert "- Sam lives in Porto.\n" in given["text"] + "\n" and "back home" not in given["text"]
+    answer = api.post("context", {"address": TELEGRAM, "message": "good morning"}).json()
+    assert "- Sam is a dentist («I fix teeth all day», 27 February)" in answer["text"]
+    assert "- Sam lives in Porto.\n" in answer["text"] + "\n" and "back home" not in answer["text"]
 
 
 def test_evidence_of_another_workspace_is_nobodys(api: Api, scope: Scope, stranger: Workspace) -> None:

@@ -35,8 +35,8 @@ def test_the_messages_before_say_what_a_question_means(talk: Talk) -> None:
     before = [{"role": "user", "content": "Dinner with Lena tonight"}, {"role": "assistant", "content": "Enjoy it!"}]
     answer = ask(talk, "when was she born?", recent=before)
     assert contents(answer)[0] == "Lena was born on 3 May"
-    told = talk.get(f"recalls/{answer['recall_id']}").json()
-    assert told["message"] == "when was she born?" and told["asked"]["resolved"] == {"she": ["Lena"]}
+    result = talk.get(f"recalls/{answer['recall_id']}").json()
+    assert result["message"] == "when was she born?" and result["asked"]["resolved"] == {"she": ["Lena"]}
     other = ask(talk, "when was she born?", recent=[{"role": "user", "content": "I met Anna in Leeds"}])
     assert not other["cached"]
     assert talk.get(f"recalls/{other['recall_id']}").json()["asked"]["resolved"] == {"she": ["Anna"]}
@@ -66,8 +66,8 @@ def test_what_a_question_leaves_out_is_taken_from_the_history_or_from_what_the_r
     talk.say("I am having dinner with Lena tonight", "Enjoy it!", at=NOW - timedelta(minutes=1))
 
     def asked(**more: Any) -> dict[str, Any]:
-        given = context(talk, "when was she born?", **more)
-        trace = RecallTrace.objects.get(uid=given["recall_id"])
+        result = context(talk, "when was she born?", **more)
+        trace = RecallTrace.objects.get(uid=result["recall_id"])
         assert trace.message == "when was she born?"
         return dict(trace.query.get("resolved", {}))
 

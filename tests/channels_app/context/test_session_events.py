@@ -129,7 +129,7 @@ def test_ambient_talk_and_summaries_are_never_found(talk: Talk) -> None:
         content="somebody spoke of coffee", at=YESTERDAY,
     )  # fmt: skip
     for message in ("what did we say about coffee yesterday?", "what did we say yesterday?"):
-        assert not [said for said in events(talk, message, GROUP) if "coffee" in said]
+        assert not [event for event in events(talk, message, GROUP) if "coffee" in event]
 
 
 @pytest.mark.thorough
@@ -163,8 +163,8 @@ def test_a_bot_of_another_workspace_finds_nothing(stranger: Workspace) -> None:
 @pytest.mark.usefixtures("chatted")
 def test_the_trace_names_them_and_a_memory_that_rests_on_each(talk: Talk) -> None:
     answer = asked(talk, "when does the boat leave, as I said yesterday?")
-    told = talk.get(f"recalls/{answer['recall_id']}").json()
-    assert [event["path"] for event in told["events"]] == [event["path"] for event in answer["events"]]
+    result = talk.get(f"recalls/{answer['recall_id']}").json()
+    assert [event["path"] for event in result["events"]] == [event["path"] for event in answer["events"]]
     boat = answer["events"][0]
     memory = next(memory for memory in answer["memories"] if memory["id"] == boat["memory"])
     assert "the boat leaves at noon" in memory["content"]

@@ -20,13 +20,13 @@ def entries(kind: str) -> list[Entry]:
 
 
 def task(talk: Talk, *calls: Any, user: str = "请部署 billing", **more: Any) -> list[dict[str, Any]]:
-    told: list[dict[str, Any]] = talk.say(user, "好了", tool_calls=list(calls), **more)["entries"]
-    return told
+    entries: list[dict[str, Any]] = talk.say(user, "好了", tool_calls=list(calls), **more)["entries"]
+    return entries
 
 
 def test_it_works(talk: Talk) -> None:
-    told = task(talk, DEPLOY, CHECK, outcome="部署成功")
-    assert [entry["type"] for entry in told] == ["chat_turn", "auto_capture", "workflow_trace"]
+    result = task(talk, DEPLOY, CHECK, outcome="部署成功")
+    assert [entry["type"] for entry in result] == ["chat_turn", "auto_capture", "workflow_trace"]
     (done,) = entries("auto_capture")
     assert done.content == (
         "Asked: 请部署 billing\nDone: deploy(service=billing, api_key=[not stored])"

@@ -26,25 +26,25 @@ def test_without_tools_none_is_named(talk: Talk, message: str) -> None:
 
 
 def test_with_tools_every_message_tells_when_to_use_them(talk: Talk) -> None:
-    given = context(talk, "good morning", tools=True)
-    (directive,) = given["directives"]
-    assert directive["kind"] == "memory_tools" and directive["instruction"] in given["text"]
+    result = context(talk, "good morning", tools=True)
+    (directive,) = result["directives"]
+    assert directive["kind"] == "memory_tools" and directive["instruction"] in result["text"]
     assert all(name in directive["instruction"] for name in NAMES)
 
 
 def test_with_tools_a_question_about_the_past_is_searched_again_before_it_is_answered(talk: Talk) -> None:
-    given = context(talk, PAST, tools=True)
-    past, tools = given["directives"]
+    result = context(talk, PAST, tools=True)
+    past, tools = result["directives"]
     assert (past["kind"], tools["kind"]) == ("answer_from_memory", "memory_tools")
     assert "memory_search" in past["instruction"] and "memory_get" in past["instruction"]
     assert "never present a guess as a memory" in past["instruction"]
-    assert "nothing was found" in past["instruction"] and past["instruction"] in given["text"]
+    assert "nothing was found" in past["instruction"] and past["instruction"] in result["text"]
 
 
 def test_it_is_told_in_the_language_of_the_workspace(workspace: Workspace) -> None:
     Workspace.objects.filter(pk=workspace.pk).update(language="zh-hans")
-    given = context(Talk(make_key(workspace)), "昨天我们聊了什么？", tools=True)
-    assert "不要把猜测当作记忆" in given["text"] and "你有记忆工具" in given["text"]
+    result = context(Talk(make_key(workspace)), "昨天我们聊了什么？", tools=True)
+    assert "不要把猜测当作记忆" in result["text"] and "你有记忆工具" in result["text"]
 
 
 @pytest.mark.thorough

@@ -50,8 +50,8 @@ def test_its_sessions_are_those_of_its_scope(world: World, workspace: Workspace)
     assert len(everything) == len(MEMBERS) + len(GROUPS)
     for scope, talk in keys(workspace).items():
         (session,) = talk.get("sessions").json()["results"]
-        said = words_in(talk.get(f"sessions/{session['id']}/events", limit=200).json())
-        assert said and not [word for word in said if not is_of(world, word, scope)]
+        result = words_in(talk.get(f"sessions/{session['id']}/events", limit=200).json())
+        assert result and not [word for word in result if not is_of(world, word, scope)]
         for other in everything:
             expected = 200 if other["id"] == session["id"] else 404
             assert talk.get(f"sessions/{other['id']}/events").status_code == expected

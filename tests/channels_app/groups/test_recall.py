@@ -14,13 +14,13 @@ pytestmark = pytest.mark.django_db
 
 def leaks(world: World, rule: str, *, call: str = "recall", **more: Any) -> tuple[list[tuple[str, ...]], set[str]]:
     """What was told to somebody who may not hear it, and all that was told."""
-    found, told = [], set()
+    found, result = [], set()
     for peer, place in everyone():
         for question in questions():
             words = words_in(asked(world, call, peer, place, question, **more))
-            told |= words
+            result |= words
             found += [(word, peer, place) for word in words if not world.may_hear(word, peer, place, rule)]
-    return found, told
+    return found, result
 
 
 @pytest.mark.thorough

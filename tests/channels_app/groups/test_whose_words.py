@@ -100,12 +100,12 @@ def test_a_message_keeps_the_name_its_sender_had_wherever_it_is_told(talk: Talk)
     question = "what did the landlord hear about the boiler?"
     heard = ask(talk, "ann", question, call="context")
     assert [message["sender_name"] for message in heard["history"]] == ["Ben", None, "Boss", None]
-    told = ask(talk, "ann", "what did we say about the landlord and the boiler last time?")["events"]
-    assert {event["content"][:6]: event["sender_name"] for event in told if event["role"] == "user"} == {
+    events = ask(talk, "ann", "what did we say about the landlord and the boiler last time?")["events"]
+    assert {event["content"][:6]: event["sender_name"] for event in events if event["role"] == "user"} == {
         "I told": "Ben",
         "the la": "Boss",
     }
-    (path,) = (event["path"] for event in told if event["content"].startswith("I told"))
+    (path,) = (event["path"] for event in events if event["content"].startswith("I told"))
     read = talk.post("tools/memory_get", {"address": address("ann", "g1"), "path": path}).json()
     assert read["speaker"] == "Ben"
 
@@ -167,8 +167,8 @@ def test_messages_of_others_are_weak_and_named_as_well(talk: Talk) -> None:
     question = "what did I tell the landlord about the boiler?"
     answer = ask(talk, "ann", question)
     assert answer["evidence"] == "weak"
-    said = [event for event in answer["events"] if event["role"] == "user"]
-    assert [(event["sender"], event["sender_name"]) for event in said] == [("ben", "Ben")]
+    events = [event for event in answer["events"] if event["role"] == "user"]
+    assert [(event["sender"], event["sender_name"]) for event in events] == [("ben", "Ben")]
     assert "Ben: I told the landlord" in answer["context"]
     history = ask(talk, "ann", question, call="context")["history"]
     assert [message["sender_name"] for message in history] == ["Ben", None]
@@ -182,11 +182,11 @@ def test_messages_of_others_are_weak_and_named_as_well(talk: Talk) -> None:
 
 def test_a_trace_tells_who_said_it(talk: Talk) -> None:
     say(talk, "ben", "I am allergic to peanuts", sender_name="Ben", slots={"mood": "worried"})
-    asked = ask(talk, "ann", "am I allergic to peanuts?")
-    told = talk.get(f"recalls/{asked['recall_id']}").json()
-    assert (told["memories"][0]["sender"], told["memories"][0]["sender_name"]) == ("ben", "Ben")
-    assert told["memories"][0]["slots"]["mood"] == "worried"
-    assert told["evidence"]["about_asker"] is True
+    result = ask(talk, "ann", "am I allergic to peanuts?")
+    answer = talk.get(f"recalls/{result['recall_id']}").json()
+    assert (answer["memories"][0]["sender"], answer["memories"][0]["sender_name"]) == ("ben", "Ben")
+    assert answer["memories"][0]["slots"]["mood"] == "worried"
+    assert answer["evidence"]["about_asker"] is True
     assert RecallTrace.objects.get().query["asker"] == "ann"
 
 

@@ -113,8 +113,8 @@ def test_a_page_costs_the_same_for_more_memories(office: Api, workspace: Workspa
 
 
 def test_consents_are_added_and_never_overwritten(office: Api, workspace: Workspace, owner: Client) -> None:
-    for given in ("given", "withdrawn"):
-        owner.post(page("consent", workspace, ANN_TG), {"subject": "memory", "given": given, "note": "in the chat"})
+    for text in ("given", "withdrawn"):
+        owner.post(page("consent", workspace, ANN_TG), {"subject": "memory", "given": text, "note": "in the chat"})
     assert list(Consent.objects.order_by("pk").values_list("is_given", flat=True)) == [True, False]
     assert "withdrawn" in owner.get(page("page", workspace, ANN_TG)).content.decode()
     assert say(office, FROM_TG, "I like jazz") == "direct_telegram%3au42"  # noting something links nobody

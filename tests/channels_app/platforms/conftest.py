@@ -18,9 +18,9 @@ from tests.support.fake_telegram import BOT, TOKEN, FakeTelegram, fake_telegram
 SECRET = "a-secret-of-the-webhook"  # noqa: S105 (of nobody)
 
 
-def echoing(asked: Asked) -> str:
+def echoing(request: Asked) -> str:
     """What the model answers: the last message, so that it can be told from the others."""
-    return f"You wrote: {asked.body['messages'][-1]['content']}"
+    return f"You wrote: {request.body['messages'][-1]['content']}"
 
 
 @pytest.fixture

@@ -161,8 +161,8 @@ def test_what_is_learnt_later_is_told_once_and_once_a_day_to_who_wants_it_so(
         work_through(seconds + 1)
         if seconds == 20:
             learn("Ann sails a dinghy.")
-    told = [text for text in bot_api.texts() if text.startswith("Learnt")]
-    assert told == ["Learnt about you: “Ann keeps bees.”", "Learnt about you: “Ann sails a dinghy.”"]
+    texts = [text for text in bot_api.texts() if text.startswith("Learnt")]
+    assert texts == ["Learnt about you: “Ann keeps bees.”", "Learnt about you: “Ann sails a dinghy.”"]
 
 
 @pytest.mark.parametrize(

@@ -55,8 +55,8 @@ def poisoned(talk: Talk) -> list[Entry]:
     made = fact(scope, f"Invoices go to the {POISON}", origin(), "session_events/x/1/event-9")
     line = fact(scope, f"Customer of the {POISON} company", tier=1)
     entries.link_sources(scope, line.pk, [made.pk], now=NOW)
-    told = EventDraft(scope=scope, local_date=NOW.date(), content=f"Talked of a {POISON}.", origins=(origin(),))
-    (day,) = daily_events.write([told], now=NOW, actor="extraction")
+    draft = EventDraft(scope=scope, local_date=NOW.date(), content=f"Talked of a {POISON}.", origins=(origin(),))
+    (day,) = daily_events.write([draft], now=NOW, actor="extraction")
     of_day = fact(scope, f"Once rode a {POISON}")
     words = QuotedWords(origin=f"daily/{day.uid}", start=0, end=6, quote="Talked", speaker="", at=NOW)
     Evidence.objects.create(workspace_id=scope.workspace_id, entry=of_day, **vars(words))
@@ -99,8 +99,8 @@ def markdown_of(scope: Scope, folder: Path) -> str:
     return "".join(file.read_text() for file in folder.rglob("*.md"))
 
 
-def leaking(talk: Talk, known: list[Entry], folder: Path) -> set[str]:
-    return {name for name, text in answers(talk, known, folder) if POISON in text}
+def leaking(talk: Talk, entries: list[Entry], folder: Path) -> set[str]:
+    return {name for name, text in answers(talk, entries, folder) if POISON in text}
 
 
 def test_nothing_that_rests_on_a_poisoned_message_leaves_by_any_door(
@@ -125,7 +125,7 @@ def test_the_export_says_what_is_in_quarantine(talk: Talk, poisoned: list[Entry]
     put_in()
     export(poisoned[0].workspace, None, tmp_path / "export", now=LATER)
     records = [json.loads(line) for line in (tmp_path / "export" / "memory.jsonl").read_text().splitlines()]
-    told = {one["uid"]: one["quarantined_at"] for one in records if one["record"] == "entry"}
+    told = {record["uid"]: record["quarantined_at"] for record in records if record["record"] == "entry"}
     assert all(told[str(entry.uid)] == LATER.isoformat() for entry in poisoned) and None in told.values()
 
 

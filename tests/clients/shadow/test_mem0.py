@@ -30,7 +30,7 @@ def test_facts_the_store_keeps_are_mirrored_changed_and_deleted_here(
     shadow = begin()
     memory = shadow.around(mem0)
     added = memory.add(TALK, **ANN, metadata={"source": "chat"}, infer=True)
-    assert [one["memory"] for one in added["results"]] == ["Ann's sister is called Lena", "Lena paints boats"]
+    assert [result["memory"] for result in added["results"]] == ["Ann's sister is called Lena", "Lena paints boats"]
     (tea,) = memory.add("Ann likes tea", **ANN, infer=False)["results"]
     shadow.wait(30)
     assert live() == {"Ann's sister is called Lena", "Lena paints boats", "Ann likes tea"}
@@ -139,7 +139,7 @@ def test_the_asynchronous_library_is_watched_as_well(
 
     shadow = begin()
     assert asyncio.iscoroutinefunction(shadow.around(package.AsyncMemory).search)
-    assert [one["memory"] for one in asyncio.run(talk())["results"]] == ["王芳喜欢喝龙井茶"]
+    assert [result["memory"] for result in asyncio.run(talk())["results"]] == ["王芳喜欢喝龙井茶"]
     write, error, read = noted(shadow)
     assert (write["outcome"], read["pairs"]) == ("mirrored", [[0, 0, "mirrored"]])
     assert (error["call"], error["error"]) == ("search", "ValueError")

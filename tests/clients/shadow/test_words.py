@@ -70,7 +70,7 @@ def test_a_filter_of_the_library_is_one_of_its_client() -> None:
 
 
 @pytest.mark.parametrize(
-    ("one", "other", "is_same", "is_alike"),
+    ("text", "other", "is_same", "is_alike"),
     [
         ("I like tea.", "user: I like  TEA", True, True),
         ("王芳住在上海浦东", "王芳住在上海浦东。", True, True),
@@ -82,8 +82,8 @@ def test_a_filter_of_the_library_is_one_of_its_client() -> None:
         ("Ann likes tea", "Lena paints boats", False, False),
     ],
 )
-def test_texts_are_one_by_their_words(one: str, other: str, is_same: bool, is_alike: bool) -> None:
-    assert (same(one, other), alike(one, other)) == (is_same, is_alike) == (same(other, one), alike(other, one))
+def test_texts_are_one_by_their_words(text: str, other: str, is_same: bool, is_alike: bool) -> None:
+    assert (same(text, other), alike(text, other)) == (is_same, is_alike) == (same(other, text), alike(other, text))
 
 
 def test_a_memory_is_found_by_what_was_mirrored_before_it_is_by_its_words() -> None:
@@ -96,4 +96,4 @@ def test_a_memory_is_found_by_what_was_mirrored_before_it_is_by_its_words() -> N
         stands_as=lambda uid: stands.get(uid, []),
         made_of=lambda uid: ["h9"] if uid == "h3" else [],
     )
-    assert [(one.there, one.here, one.how) for one in pairs] == [(0, 1, "mirrored"), (1, 2, "rests")]
+    assert [(pair.there, pair.here, pair.how) for pair in pairs] == [(0, 1, "mirrored"), (1, 2, "rests")]

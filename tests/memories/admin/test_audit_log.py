@@ -53,8 +53,8 @@ def test_what_an_owner_does_is_written_down_and_the_token_is_not(alice: Client, 
 def test_what_leaves_by_command_is_written_down(mine: House, tmp_path: Path) -> None:
     call_command("export", str(tmp_path / "whole"), workspace=mine.workspace.name)
     call_command("export", str(tmp_path / "one"), workspace=mine.workspace.name, scope=mine.scope.key)
-    found = AuditRecord.objects.filter(event="exported", workspace=mine.workspace).order_by("at", "id")
-    told = [(row.actor.partition(":")[0], row.about) for row in found]
+    records = AuditRecord.objects.filter(event="exported", workspace=mine.workspace).order_by("at", "id")
+    told = [(row.actor.partition(":")[0], row.about) for row in records]
     whole = mine.workspace.name
     assert told == [("command", whole), ("command", f"scope {mine.scope.pk}")]
 

@@ -112,8 +112,8 @@ def test_nothing_is_posted_to_the_page_itself(alice: Client, waiting_batch: Batc
 
 
 def test_approving_asks_first_then_applies(alice: Client, mine: House, waiting_batch: Batch) -> None:
-    asked = alice.get(page_of(waiting_batch, "approve")).content.decode()
-    assert "Pinned memories it would change: 1." in asked and "Merge: 1" in asked
+    page = alice.get(page_of(waiting_batch, "approve")).content.decode()
+    assert "Pinned memories it would change: 1." in page and "Merge: 1" in page
     waiting_batch.refresh_from_db()
     assert waiting_batch.state == BatchState.PROPOSED
     done = alice.post(page_of(waiting_batch, "approve"), {"confirmed": "yes"}, follow=True).content.decode()
@@ -176,15 +176,15 @@ def test_an_undo_asks_why_and_can_be_undone(alice: Client, mine: House, entries:
     assert {entry.content for entry in entries} <= in_use(mine.scope)
     undo = Batch.objects.get(undoes=applied)
     assert shown.request["PATH_INFO"] == page_of(undo)
-    said = shown.content.decode()
-    assert "Undone: Put back: 4." in said and "Undo this undo" in said and "it was wrong" in said
+    page = shown.content.decode()
+    assert "Undone: Put back: 4." in page and "Undo this undo" in page and "it was wrong" in page
     alice.post(page_of(undo, "undo"), WHY)
     assert in_use(mine.scope) == before
 
 
 def test_ticked_rows_alone_are_taken_back(alice: Client, mine: House, entries: list[Entry], applied: Batch) -> None:
-    asked = alice.post(page_of(applied, "undo"), {"position": ["1", "2"]}).content.decode()
-    assert "Undo 2 rows" in asked and 'name="position" value="2"' in asked
+    page = alice.post(page_of(applied, "undo"), {"position": ["1", "2"]}).content.decode()
+    assert "Undo 2 rows" in page and 'name="position" value="2"' in page
     alice.post(page_of(applied, "undo"), WHY | {"position": ["1", "2"]})
     assert in_use(mine.scope) & {e.content for e in entries} == {e.content for e in entries[:2]}
     applied.refresh_from_db()
@@ -197,8 +197,8 @@ def test_what_was_changed_since_is_named_and_left_or_taken(
     choice: str, comes_back: bool, alice: Client, mine: House, entries: list[Entry], applied: Batch
 ) -> None:
     store.update(entries[0], store.Edit(columns={"topic": "ports"}), now=timezone.now(), actor="user:bo")
-    asked = alice.get(page_of(applied, "undo")).content.decode()
-    assert "1 memory was changed since" in asked and entries[0].content in asked and entries[2].content not in asked
+    page = alice.get(page_of(applied, "undo")).content.decode()
+    assert "1 memory was changed since" in page and entries[0].content in page and entries[2].content not in page
     shown = alice.post(page_of(applied, "undo"), WHY | {"changed": choice}, follow=True).content.decode()
     assert (entries[0].content in in_use(mine.scope)) == comes_back
     assert ("1 row was left alone" in shown) != comes_back
@@ -221,8 +221,8 @@ def test_after_a_bulk_action_undo_is_two_clicks_away(alice: Client, mine: House,
 
 def test_several_become_one(alice: Client, mine: House, entries: list[Entry]) -> None:
     merging = ticked("merge_chosen", entries[:3])
-    asked = alice.post(reverse(LIST), merging).content.decode()
-    assert "Which one stays" in asked and entries[2].content in asked
+    page = alice.post(reverse(LIST), merging).content.decode()
+    assert "Which one stays" in page and entries[2].content in page
     answer = WHY | {"stays": str(entries[1].pk), "content": "年糕是猫；port 8080"}
     assert alice.post(reverse(LIST), merging | answer | {"stays": "0"}).status_code == 200  # none of these
     planned = alice.post(reverse(LIST), merging | answer | {"plan_only": "on"}, follow=True)

@@ -34,9 +34,9 @@ def version_of(row: Channel, version: int) -> str:
 
 def test_what_was_changed_by_hand_is_told_and_brought_back(alice: Client, channel: Channel) -> None:
     before = channel.version - 1
-    told = alice.get(history_of(channel)).content.decode()
-    assert "sql:" in told and "<ins>商店</ins>" in told and version_of(channel, before) in told
-    assert version_of(channel, channel.version) not in told
+    page = alice.get(history_of(channel)).content.decode()
+    assert "sql:" in page and "<ins>商店</ins>" in page and version_of(channel, before) in page
+    assert version_of(channel, channel.version) not in page
     asked = alice.get(version_of(channel, before)).content.decode()
     assert "商店 → channel-marmalade" in asked
     assert alice.post(version_of(channel, before), {"fields_back": ["label"]}).status_code == 200  # not confirmed

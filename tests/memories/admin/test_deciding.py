@@ -55,9 +55,9 @@ def ticked(action: str, rows: list[Batch], **more: str) -> dict[str, Any]:
 
 def test_ticked_batches_are_approved_after_one_question_with_one_reason(alice: Client, waiting: list[Batch]) -> None:
     narrowed = f"{LIST}?view=waiting"
-    asked = alice.post(narrowed, ticked("approve_chosen", waiting[:2])).content.decode()
-    assert "Approve 2 batches" in asked and "would retire 2" in asked
-    assert "The safety limit holds 2 of them." in asked and states() == ["proposed"] * 4
+    page = alice.post(narrowed, ticked("approve_chosen", waiting[:2])).content.decode()
+    assert "Approve 2 batches" in page and "would retire 2" in page
+    assert "The safety limit holds 2 of them." in page and states() == ["proposed"] * 4
     done = alice.post(narrowed, ticked("approve_chosen", waiting[:2], **WHY), follow=True)
     assert done.redirect_chain == [(narrowed, 302)] and "2 batches were applied." in done.content.decode()
     assert states() == ["applied", "applied", "proposed", "proposed"]
@@ -80,17 +80,17 @@ def test_what_cannot_be_decided_is_left_with_its_reason_and_holds_no_other_back(
     Scope.objects.filter(pk=waiting[1].scope_id).update(frozen=True)
     rows = [PlanRow.of(remember(mine.scope, "old news"), PurgeStep())]
     purge = batches.plan(mine.scope, rows, name="purge", run="p", actor="job:purge", now=timezone.now())
-    told = alice.post(LIST, ticked("approve_chosen", [*waiting[:3], purge], **WHY), follow=True).content.decode()
-    assert "2 batches were applied." in told and "2 batches were left as they are:" in told
-    assert "It removes for good: approve it by itself." in told
+    page = alice.post(LIST, ticked("approve_chosen", [*waiting[:3], purge], **WHY), follow=True).content.decode()
+    assert "2 batches were applied." in page and "2 batches were left as they are:" in page
+    assert "It removes for good: approve it by itself." in page
     purge.refresh_from_db()
     assert states() == ["applied", "proposed", "applied", "proposed"] and purge.state == BatchState.PROPOSED
 
 
 def test_many_rows_are_left_to_the_worker(alice: Client, waiting: list[Batch], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("memories.tasks.INLINE_ROWS", 1)
-    told = alice.post(LIST, ticked("approve_chosen", waiting[:3], **WHY), follow=True).content.decode()
-    assert "1 batch was applied." in told and "2 batches are carried out by the worker." in told
+    page = alice.post(LIST, ticked("approve_chosen", waiting[:3], **WHY), follow=True).content.decode()
+    assert "1 batch was applied." in page and "2 batches are carried out by the worker." in page
     assert states() == ["applied", "applying", "applying", "proposed"]
 
 

@@ -60,7 +60,7 @@ def test_it_works(alice: Client, mine: House) -> None:
 
 @pytest.mark.thorough
 @pytest.mark.parametrize(
-    ("asked", "hit"),
+    ("question", "hit"),
     [
         ("cinnamon", "English"),
         ("Cinnamons", "English"),  # by its stem
@@ -75,11 +75,13 @@ def test_it_works(alice: Client, mine: House) -> None:
         ("年糕 cinnamon", ""),
     ],
 )
-def test_memories_are_found_by_their_words_in_both_languages(asked: str, hit: str, alice: Client, mine: House) -> None:
+def test_memories_are_found_by_their_words_in_both_languages(
+    question: str, hit: str, alice: Client, mine: House
+) -> None:
     texts = {"English": "The service for cinnamon buns listens on port 8080", "Chinese": "我的猫叫年糕，三岁了"}
     for text in texts.values():
         remember(mine.scope, text)
-    assert found(alice, q=asked) == ([texts[hit]] if hit else [])
+    assert found(alice, q=question) == ([texts[hit]] if hit else [])
 
 
 def test_an_id_finds_its_entry(alice: Client, mine: House) -> None:
@@ -88,9 +90,9 @@ def test_an_id_finds_its_entry(alice: Client, mine: House) -> None:
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("asked", ["\0", "'", '"', "%", "' OR 1=1 --", "𠮷" * 500, "\u202e"])
-def test_whatever_is_typed_into_the_search_the_page_stands(asked: str, alice: Client, mine: House) -> None:
-    assert alice.get(reverse(LIST), {"q": asked}).status_code == 200
+@pytest.mark.parametrize("question", ["\0", "'", '"', "%", "' OR 1=1 --", "𠮷" * 500, "\u202e"])
+def test_whatever_is_typed_into_the_search_the_page_stands(question: str, alice: Client, mine: House) -> None:
+    assert alice.get(reverse(LIST), {"q": question}).status_code == 200
 
 
 @pytest.mark.thorough
@@ -244,8 +246,8 @@ def test_history_tells_who_changed_which_words_when_and_why(alice: Client, mine:
     )
     alice.post(page_of(mine.entry, "expire"), {"confirmed": "yes", "reason": "she said so"})
     shown = alice.get(page_of(mine.entry, "history")).content.decode()
-    for told in ("<del>marmalade</del>", "<ins>rhubarb</ins>", "user:alice", "she said so", "Remembered", "Taken out"):
-        assert told in shown
+    for text in ("<del>marmalade</del>", "<ins>rhubarb</ins>", "user:alice", "she said so", "Remembered", "Taken out"):
+        assert text in shown
 
 
 def test_any_version_can_be_brought_back(alice: Client, mine: House) -> None:

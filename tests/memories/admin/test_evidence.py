@@ -170,5 +170,5 @@ def test_what_an_extraction_keeps_and_refuses_is_in_the_figures_of_its_model(
 def test_home_tells_of_a_second_reading_that_was_not_believed(alice: Client, workspace: Workspace) -> None:
     run_of(workspace, decoys=3, decoys_passed=1)
     run_of(make_scope(Workspace.objects.create(name="Charlie's")).workspace, "extract:9", decoys=3, decoys_passed=1)
-    told = [one.text for one in alice.get(reverse("admin:index")).context["items"]]
-    assert "The second reading was not believed in 1 run of the last day" in told
+    texts = [item.text for item in alice.get(reverse("admin:index")).context["items"]]
+    assert "The second reading was not believed in 1 run of the last day" in texts

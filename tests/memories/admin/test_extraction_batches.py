@@ -40,10 +40,10 @@ def batch(api: Api) -> ExtractionBatch:
 
 @pytest.fixture
 def event(workspace: Workspace) -> DailyEvent:
-    told = EventDraft(
+    draft = EventDraft(
         scope=make_scope(workspace, "telegram:direct_u1"), local_date=date(2026, 3, 1), content="搬到了杭州"
     )
-    return daily_events.write([told], now=datetime(2026, 3, 1, tzinfo=UTC), actor="job:extract")[0]
+    return daily_events.write([draft], now=datetime(2026, 3, 1, tzinfo=UTC), actor="job:extract")[0]
 
 
 def park(batch: ExtractionBatch) -> None:
@@ -164,10 +164,10 @@ def test_a_correction_is_found_at_once_and_stands_in_the_history(alice: Client, 
     assert alice.post(address, {"content": "搬到了苏州"}).status_code == 302
     event.refresh_from_db()
     assert (event.content, event.version) == ("搬到了苏州", 2)
-    assert [told["content"] for told in api.get("events", q="苏州").json()["results"]] == ["搬到了苏州"]
+    assert [result["content"] for result in api.get("events", q="苏州").json()["results"]] == ["搬到了苏州"]
     assert Change.objects.get(table_name="memories_dailyevent", op="U").actor == "user:alice"
-    told = page(alice, "dailyevent_history", event.pk)
-    assert "搬到了杭州" in told and "搬到了苏州" in told
+    result = page(alice, "dailyevent_history", event.pk)
+    assert "搬到了杭州" in result and "搬到了苏州" in result
 
 
 def test_an_event_is_taken_out_of_use_and_brought_back(alice: Client, api: Api, event: DailyEvent) -> None:

@@ -91,8 +91,8 @@ def test_a_credential_is_masked_also_in_the_context_and_revealed_on_its_own_page
     stored = entries.remember(
         make_draft(mine.scope, "the marmalade cellar opens with pin 7731", category="credential"), now=NOW, actor="t"
     )
-    asked: dict[str, Any] = {"message": "which pin opens the marmalade cellar?", "always": "on"}
-    page = ask(alice, mine, **asked).content.decode()
+    data: dict[str, Any] = {"message": "which pin opens the marmalade cellar?", "always": "on"}
+    page = ask(alice, mine, **data).content.decode()
     assert "7731" not in page and reverse("admin:memories_entry_change", args=[stored.entry.pk]) in page
 
 

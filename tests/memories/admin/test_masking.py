@@ -36,8 +36,8 @@ def high_ids(mine: House) -> None:
 def credential(mine: House) -> Entry:
     """A credential that a conversation told, that was reworded, recalled and quoted."""
     api = Api(make_key(mine.workspace, name="second", label="second"))
-    told = api.post("turns", {"address": ADDRESS, "user": f"Listen: {SAID}", "assistant": "Noted."})
-    assert told.status_code == 201
+    response = api.post("turns", {"address": ADDRESS, "user": f"Listen: {SAID}", "assistant": "Noted."})
+    assert response.status_code == 201
     entry = Entry.objects.filter(workspace=mine.workspace).latest("pk")
     for words in (f"The cellar opens with {FORMER}", f"The cellar opens with {WORD}"):
         edit = Edit(columns={"category": "credential", "content": words})
@@ -45,8 +45,8 @@ def credential(mine: House) -> Entry:
     Evidence.objects.create(
         workspace=mine.workspace, entry=entry, origin=entry.origins[0], start=0, end=9, quote=SAID, at=NOW
     )
-    asked = api.post("recall", {"address": ADDRESS, "message": "how does the cellar open?"})
-    assert WORD in str(asked.json())
+    answer = api.post("recall", {"address": ADDRESS, "message": "how does the cellar open?"})
+    assert WORD in str(answer.json())
     return entry
 
 
@@ -128,7 +128,7 @@ def test_what_says_nothing_by_itself_is_not_masked(credential: Entry, mine: Hous
 
 
 @pytest.mark.parametrize(
-    ("said", "words"),
+    ("statement", "words"),
     [
         ("The wifi password is hunter2!", {"hunter2"}),
         ("密码是花生酱，别忘了", {"花生酱"}),
@@ -136,8 +136,8 @@ def test_what_says_nothing_by_itself_is_not_masked(credential: Entry, mine: Hous
         ("the key sk-abcdefghijklmnop12345 works", {"sk-abcdefghijklmnop12345"}),
     ],
 )
-def test_words_that_look_like_secrets_are_known_and_days_are_not(said: str, words: set[str]) -> None:
-    assert secret_words(said) == words
+def test_words_that_look_like_secrets_are_known_and_days_are_not(statement: str, words: set[str]) -> None:
+    assert secret_words(statement) == words
 
 
 def form_of(entry: Entry) -> dict[str, Any]:

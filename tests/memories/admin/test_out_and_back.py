@@ -43,8 +43,8 @@ def test_many_are_taken_out_together_in_one_batch_a_scope(alice: Client, mine: H
     other = Scope.objects.create(workspace=mine.workspace, key="telegram:direct_x", kind="user")
     entries = [remember(scope, f"thing {n} of {scope.key}") for scope in (mine.scope, other) for n in ("one", "two")]
     ticked = {"action": "expire_chosen", "_selected_action": [entry.pk for entry in entries]}
-    asked = alice.post(reverse(LIST), ticked)
-    assert "Expire 4 entries" in asked.content.decode()
+    response = alice.post(reverse(LIST), ticked)
+    assert "Expire 4 entries" in response.content.decode()
     assert all(entry.is_live() for entry in Entry.objects.filter(pk__in=[entry.pk for entry in entries]))
     alice.post(reverse(LIST), ticked | {"confirmed": "yes", "reason": "spring clean"})
     assert not any(entry.is_live() for entry in Entry.objects.filter(pk__in=[entry.pk for entry in entries]))

@@ -119,9 +119,9 @@ def test_the_rules_of_a_channel_are_changed_by_name(alice: Client, mine: House) 
     assert alice.post(address, form).status_code == 302
     channel.refresh_from_db()
     assert (channel.dm_scope, channel.group_user_recall, channel.capture_group_memory) == ("per-peer", "none", None)
-    told = alice.get(reverse("admin:channels_app_channel_history", args=[channel.pk])).content.decode()
+    page = alice.get(reverse("admin:channels_app_channel_history", args=[channel.pk])).content.decode()
     for words in ("user:alice", "One per person", "<del>channel-marmalade</del>", "<ins>shop</ins>", "Added"):
-        assert words in told
+        assert words in page
 
 
 def test_a_session_reads_as_a_conversation(alice: Client, mine: House) -> None:

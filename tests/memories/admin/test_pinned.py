@@ -156,9 +156,9 @@ def test_words_it_wants_may_stand_in_what_was_said_as_they_may_on_the_page(alice
     question = "what did I say before about marmalade?"
     page = ask(alice, mine, message=question)
     (answer,) = [answer for _name, answer in page.context["answers"]]
-    said = [event.content for event in answer.result.events]
-    assert said
-    test = pin_page(alice, page, must_words=said[0][:40])
+    contents = [event.content for event in answer.result.events]
+    assert contents
+    test = pin_page(alice, page, must_words=contents[0][:40])
     assert pinned.run_one(test, mine.workspace, now=timezone.now()).problems == []
 
 

@@ -133,11 +133,11 @@ def test_any_version_is_gone_back_to_as_a_whole(alice: Client, aged: House) -> N
     set_numbers(alice, aged, "ttl", **{"chat_turn-user": "20"})
     set_numbers(alice, aged, "ttl")  # the default again: the row is removed
     set_numbers(alice, aged, "weight", alpha="0.9")
-    first = next(one for one in alice.get(versions).context["versions"] if TTL in one.values)
+    first = next(version for version in alice.get(versions).context["versions"] if TTL in version.values)
     back = f"{reverse('admin:memories_policy_go_back', args=[first.number])}?of={aged.workspace.pk}"
-    asked = alice.get(back)
-    assert "default: 30 days" in asked.content.decode() and not Policy.objects.filter(kind="ttl").exists()
-    alice.post(back, {"confirmed": "yes", "before": asked.context["preview"].before, "reason": "better"})
+    response = alice.get(back)
+    assert "default: 30 days" in response.content.decode() and not Policy.objects.filter(kind="ttl").exists()
+    alice.post(back, {"confirmed": "yes", "before": response.context["preview"].before, "reason": "better"})
     assert Policy.objects.of(aged.workspace.pk).values == {TTL: 20.0, ("weight", "", "", "alpha"): 0.4}
     newest = alice.get(versions).context["versions"][0]
     assert (newest.reason, newest.is_present, len(newest.lines)) == ("better", True, 2)
@@ -193,7 +193,7 @@ def test_the_address_of_a_policy_leads_to_the_form_of_its_kind(alice: Client, mi
 
 
 def test_the_preview_speaks_chinese(alice: Client, aged: House) -> None:
-    asked = alice.post(form("ttl", aged), {"chat_turn-user": "7"}, headers={"Accept-Language": "zh-CN"})
-    page = asked.content.decode()
+    response = alice.post(form("ttl", aged), {"chat_turn-user": "7"}, headers={"Accept-Language": "zh-CN"})
+    page = response.content.decode()
     assert "2 条记忆中有 2 条将从下一次调用起不再提供" in page
     assert "What would change" not in page and "Preview" not in page

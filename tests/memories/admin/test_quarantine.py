@@ -26,9 +26,9 @@ def put_in(client: Client, house: House) -> str:
 
 
 def test_a_person_sees_what_goes_says_why_and_finds_it_again(alice: Client, mine: House) -> None:
-    asked = ask(alice, mine)
-    assert [entry.pk for entry in asked.context["affected"].entries] == [mine.entry.pk]
-    assert "% of what the workspace remembers" in asked.content.decode()
+    result = ask(alice, mine)
+    assert [entry.pk for entry in result.context["affected"].entries] == [mine.entry.pk]
+    assert "% of what the workspace remembers" in result.content.decode()
     assert ask(alice, mine, confirmed="yes", reason=" ").status_code == 200  # why?
     assert Entry.objects.get(pk=mine.entry.pk).is_live()
     page = put_in(alice, mine)
@@ -65,7 +65,7 @@ def test_nobody_puts_or_lets_back_what_is_of_another_workspace(alice: Client, mi
 
 def test_a_bot_and_a_time_lead_to_what_it_wrote(alice: Client, mine: House) -> None:
     form = {"bot": str(mine.bot.pk), "since": "2000-01-01T00:00", "until": "2100-01-01T00:00"}
-    asked = alice.get(reverse("quarantine_new"), form)
-    assert mine.entry.pk in {entry.pk for entry in asked.context["affected"].entries}
+    response = alice.get(reverse("quarantine_new"), form)
+    assert mine.entry.pk in {entry.pk for entry in response.context["affected"].entries}
     wrong = alice.get(reverse("quarantine_new"), form | {"until": "1999-01-01T00:00"})
     assert wrong.context["form"].errors["until"]

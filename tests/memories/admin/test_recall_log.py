@@ -99,8 +99,8 @@ def test_a_question_to_memory_of_then_says_so(alice: Client, questions: House) -
 
 def test_the_log_leaves_as_a_file_and_that_is_noted(questions: House) -> None:
     owner = enter(make_user("olga", workspace=questions.workspace, is_staff=True))
-    told = owner.get(reverse("admin:memories_recalltrace_csv"), {"view": "unanswered"})
-    (_heading, row) = told.content.decode().strip().splitlines()
+    response = owner.get(reverse("admin:memories_recalltrace_csv"), {"view": "unanswered"})
+    (_heading, row) = response.content.decode().strip().splitlines()
     assert "退款上限是多少？" in row and ",none," in row
     assert AuditRecord.objects.filter(event=AuditEvent.EXPORTED, about="recalls.csv").count() == 1
 
@@ -108,5 +108,5 @@ def test_the_log_leaves_as_a_file_and_that_is_noted(questions: House) -> None:
 def test_nobody_else_finds_a_question(charlie: Client, questions: House, theirs: House) -> None:
     assert found(charlie, q="oven") == []
     assert found(charlie, chat=questions.session.key) == found(charlie, person="u7") == []
-    told = charlie.get(reverse("admin:memories_recalltrace_csv")).content.decode()
-    assert theirs.word in told and "oven" not in told
+    page = charlie.get(reverse("admin:memories_recalltrace_csv")).content.decode()
+    assert theirs.word in page and "oven" not in page

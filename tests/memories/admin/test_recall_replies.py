@@ -68,8 +68,8 @@ def test_what_the_words_of_the_answer_point_to_is_marked_as_a_guess(alice: Clien
 
 def test_an_answer_people_took_out_says_so(alice: Client, mine: House) -> None:
     tell(mine, "Tea with lemon.", recall_id=str(mine.trace.uid))
-    said = SessionEvent.objects.get(content="Tea with lemon.")
-    resting = Entry.objects.filter(origins__contains=[said.session.origin_of(said)])
+    event = SessionEvent.objects.get(content="Tea with lemon.")
+    resting = Entry.objects.filter(origins__contains=[event.session.origin_of(event)])
     bulk_actions.apply_action(resting, bulk_actions.suppress(), now=timezone.now(), actor="user:alice", reason="wrong")
     assert page(alice, mine.trace).context["reply"].is_redacted
 

@@ -125,8 +125,10 @@ def test_each_role_logs_out_and_the_old_cookie_opens_nothing(letter: str, furnis
     old = client.cookies[settings.SESSION_COOKIE_NAME].value
     assert client.get(reverse("admin:index")).status_code == 200
     assert "logout-form" in client.get(reverse("admin:index")).content.decode()
-    asked = client.get(reverse("admin:logout"))
-    assert asked.status_code == 200 and client.get(reverse("admin:index")).status_code == 200  # a link logs nobody out
+    response = client.get(reverse("admin:logout"))
+    assert (
+        response.status_code == 200 and client.get(reverse("admin:index")).status_code == 200
+    )  # a link logs nobody out
     assert client.post(reverse("admin:logout")).status_code == 200
     thief = Client()
     thief.cookies[settings.SESSION_COOKIE_NAME] = old

@@ -21,8 +21,8 @@ NARROWED = f"{LIST}?q={OPEN}&type__exact=chat_turn"
 
 def test_an_action_of_the_list_leads_back_to_the_list_as_it_was_narrowed(alice: Client, mine: House) -> None:
     rows = [entry.pk for entry in Entry.objects.filter(workspace=mine.workspace)]
-    asked = alice.post(NARROWED, {"action": "pin_chosen", "_selected_action": rows})
-    assert asked.context["back"] == NARROWED
+    response = alice.post(NARROWED, {"action": "pin_chosen", "_selected_action": rows})
+    assert response.context["back"] == NARROWED
     done = alice.post(NARROWED, {"action": "pin_chosen", "_selected_action": rows, "confirmed": "yes", "reason": "x"})
     assert (done.status_code, done.headers["Location"]) == (302, NARROWED)
 
@@ -54,13 +54,13 @@ def test_a_memory_opened_from_a_trace_leads_back_to_it_when_it_is_saved(alice: C
 
 def test_the_history_and_the_arrow_lead_back_to_where_one_came_from(alice: Client, mine: House) -> None:
     entry = mine.entry
-    kept = urlencode({"_changelist_filters": f"q={OPEN}&view=live&p=2"})
+    result = urlencode({"_changelist_filters": f"q={OPEN}&view=live&p=2"})
     page = reverse("admin:memories_entry_change", args=[entry.pk])
-    history = alice.get(f"{reverse('admin:memories_entry_history', args=[entry.pk])}?{kept}")
-    assert history.context["back"] == f"{page}?{kept}"
+    history = alice.get(f"{reverse('admin:memories_entry_history', args=[entry.pk])}?{result}")
+    assert history.context["back"] == f"{page}?{result}"
     arrow = alice.get(f"{page}?{urlencode({'_back': '/admin/sessions_app/session/1/change/#m3'})}")
     assert 'href="/admin/sessions_app/session/1/change/#m3"' in arrow.content.decode()
-    assert f'href="{LIST}?q={OPEN}&amp;view=live&amp;p=2"' in alice.get(f"{page}?{kept}").content.decode()
+    assert f'href="{LIST}?q={OPEN}&amp;view=live&amp;p=2"' in alice.get(f"{page}?{result}").content.decode()
 
 
 def test_what_last_night_took_is_restored_from_the_list_and_back_there(alice: Client, mine: House) -> None:

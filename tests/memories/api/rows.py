@@ -26,7 +26,7 @@ def fill(workspace: Workspace) -> dict[str, Any]:
     session = Session.objects.create(
         workspace=workspace, key="tg-1", platform="tg", user_scope=scope, next_position=2, started_at=NOW, last_at=NOW
     )
-    said = SessionEvent.objects.create(
+    event = SessionEvent.objects.create(
         workspace=workspace, session=session, conversation=1, position=1, kind="user", content=CONTENT, at=NOW
     )
     for account in ("", "telegram"):  # as one word stands for every part of an address
@@ -45,7 +45,7 @@ def fill(workspace: Workspace) -> dict[str, Any]:
         "sessions": session.key,
     } | {
         "session_events": session.uid,
-        "event": said.pk,
+        "event": event.pk,
         "webhooks": webhook.uid,
         "delivery": delivery.uid,
     }

@@ -81,10 +81,10 @@ CHAT_ALONE = {"platform": "telegram", "account": "mybot", "chat": "c1"}
 def test_resolving_a_chat_does_not_tell_whose_it_is(api: Api, narrow: Api) -> None:
     api.post("turns", {"address": {**CHAT_ALONE, "peer": "u42"}, "user": "hello", "assistant": "hi"})
     assert api.post("scopes/resolve", {"address": CHAT_ALONE}).json()["user_scope"] == "telegram:direct_u42"
-    known = narrow.post("scopes/resolve", {"address": CHAT_ALONE})
+    response = narrow.post("scopes/resolve", {"address": CHAT_ALONE})
     never_heard_of = narrow.post("scopes/resolve", {"address": {**CHAT_ALONE, "chat": "c9"}})
-    assert "u42" not in known.content.decode()
-    assert (known.status_code, known.json()) == (never_heard_of.status_code, never_heard_of.json())
+    assert "u42" not in response.content.decode()
+    assert (response.status_code, response.json()) == (never_heard_of.status_code, never_heard_of.json())
 
 
 @pytest.mark.thorough

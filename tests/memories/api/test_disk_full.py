@@ -29,8 +29,8 @@ def test_a_recall_goes_on_and_leaves_no_trace(api: Api) -> None:
         for _ in range(3):
             answer = api.post("recall", asked).json()
             assert answer["degraded"] == ["disk_full"] and "年糕" in answer["memories"][0]["content"]
-            found = api.post("tools/memory_search", {"address": TELEGRAM, "query": "年糕"}).json()
-            assert found["degraded"] == ["disk_full"] and found["results"] and found["recall_id"] is None
+            result = api.post("tools/memory_search", {"address": TELEGRAM, "query": "年糕"}).json()
+            assert result["degraded"] == ["disk_full"] and result["results"] and result["recall_id"] is None
     assert api.post("recall", asked).json()["degraded"] == []
 
 

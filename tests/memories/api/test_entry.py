@@ -175,11 +175,11 @@ every_write = pytest.mark.parametrize("write", WRITES)
 
 @pytest.mark.thorough
 @every_write
-@pytest.mark.parametrize("told", ['"2"', "2"])
-def test_a_change_of_what_was_read_is_made(api: Api, entry: Entry, write: str, told: str) -> None:
+@pytest.mark.parametrize("text", ['"2"', "2"])
+def test_a_change_of_what_was_read_is_made(api: Api, entry: Entry, write: str, text: str) -> None:
     send(api, "PATCH", f"entries/{entry.uid}", {"topic": "cats"})
     path, body = WRITES[write]
-    answer = send(api, write.split()[0], f"entries/{entry.uid}{path}", body, **{"If-Match": told})
+    answer = send(api, write.split()[0], f"entries/{entry.uid}{path}", body, **{"If-Match": text})
     assert answer.status_code == 200, answer.json()
     assert answer.headers["ETag"] == f'"{answer.json()["version"]}"'
 
@@ -196,9 +196,9 @@ def test_a_change_of_what_others_changed_meanwhile_is_refused(api: Api, entry: E
     assert api.get(f"entries/{entry.uid}").json() == before
 
 
-@pytest.mark.parametrize("told", ["", "x", 'W/"1"', '"1", "2"', "-1", "1.0", '"1', "9" * 40])
-def test_a_version_that_cannot_be_read_is_refused(api: Api, entry: Entry, told: str) -> None:
-    answer = send(api, "PATCH", f"entries/{entry.uid}", {"pinned": True}, **{"If-Match": told})
+@pytest.mark.parametrize("text", ["", "x", 'W/"1"', '"1", "2"', "-1", "1.0", '"1', "9" * 40])
+def test_a_version_that_cannot_be_read_is_refused(api: Api, entry: Entry, text: str) -> None:
+    answer = send(api, "PATCH", f"entries/{entry.uid}", {"pinned": True}, **{"If-Match": text})
     assert (answer.status_code, answer.json()["errors"][0]["attr"]) == (400, "If-Match")
 
 

@@ -18,8 +18,8 @@ TODAY = date(2026, 3, 1)
 
 
 def tell(scope: Scope, content: str, day: date = TODAY, **kwargs: Any) -> DailyEvent:
-    told = EventDraft(scope=scope, local_date=day, content=content, **kwargs)
-    return daily_events.write([told], now=NOW, actor="test")[0]
+    draft = EventDraft(scope=scope, local_date=day, content=content, **kwargs)
+    return daily_events.write([draft], now=NOW, actor="test")[0]
 
 
 def found(api: Api, **asked: str) -> list[str]:
@@ -30,8 +30,8 @@ def found(api: Api, **asked: str) -> list[str]:
 
 def test_it_works(api: Api, scope: Scope) -> None:
     event = tell(scope, "我上周搬到了杭州。", chats=(scope.key,))
-    (told,) = api.get("events").json()["results"]
-    assert told == {
+    (result,) = api.get("events").json()["results"]
+    assert result == {
         "id": str(event.uid),
         "scope": scope.key,
         "date": "2026-03-01",
@@ -54,7 +54,7 @@ def test_the_latest_day_comes_first_and_days_narrow_the_list(api: Api, scope: Sc
 
 
 @pytest.mark.parametrize(
-    ("asked", "is_found"),
+    ("question", "is_found"),
     [
         ("猫", True),
         ("年糕", True),
@@ -69,9 +69,9 @@ def test_the_latest_day_comes_first_and_days_narrow_the_list(api: Api, scope: Sc
         ("the", True),
     ],
 )
-def test_words_are_found_in_both_languages(api: Api, scope: Scope, asked: str, is_found: bool) -> None:
+def test_words_are_found_in_both_languages(api: Api, scope: Scope, question: str, is_found: bool) -> None:
     tell(scope, "我的猫叫年糕，住在杭州。 We moved to Hangzhou in the spring.")
-    assert bool(found(api, q=asked)) is is_found
+    assert bool(found(api, q=question)) is is_found
 
 
 def test_pages_neither_shift_nor_repeat(api: Api, scope: Scope) -> None:

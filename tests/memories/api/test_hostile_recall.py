@@ -36,8 +36,8 @@ def test_a_long_message_is_answered_in_bounded_time(api: Api, kind: str, mode: s
 def test_the_end_of_a_long_message_is_searched(api: Api) -> None:
     api.post("turns", {"address": TELEGRAM, "user": "The staging database listens on port 6543"})
     message = "filler words " * 4_000 + "Which port does the staging database listen on?"
-    told = api.post("recall", {"address": TELEGRAM, "message": message}).json()
-    assert "6543" in str(told["memories"])
+    answer = api.post("recall", {"address": TELEGRAM, "message": message}).json()
+    assert "6543" in str(answer["memories"])
 
 
 def test_no_more_of_a_message_is_searched_than_set(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -122,21 +122,21 @@ def test_numbers_no_database_can_hold_are_refused_in_what_tools_tell(api: Api) -
 
 
 @pytest.mark.parametrize(
-    ("told", "place"),
+    ("text", "place"),
     [("1e999", "n"), ("-1e999", "n"), ("NaN", "n"), ("Infinity", "n"), ("1" * 400, "n"), ('"\\u0000"', "n")]
     + [('"\\ud83d"', "n"), ('{"deep": [1, 1e999]}', "n.deep.1")],
 )
-def test_what_no_database_can_hold_is_refused_under_the_name_of_its_field(api: Api, told: str, place: str) -> None:
+def test_what_no_database_can_hold_is_refused_under_the_name_of_its_field(api: Api, text: str, place: str) -> None:
     session = api.post("sessions", {"address": TELEGRAM}).json()["id"]
-    body = '{"events": [{"kind": "user", "content": "hello", "data": {"n": @}}]}'.replace("@", told)
+    body = '{"events": [{"kind": "user", "content": "hello", "data": {"n": @}}]}'.replace("@", text)
     response = api.request("POST", f"sessions/{session}/events", body)
     assert response.status_code == 400, response.content
     assert response.json()["errors"][0]["attr"] == f"events.0.data.{place}"
 
 
-@pytest.mark.parametrize("told", ["1e999", "NaN", '"\\u0000"', '"\\ud83d"'])
-def test_neither_is_it_taken_from_the_arguments_a_model_writes(api: Api, told: str) -> None:
-    arguments = '{"query": "tea", "min_score": @}'.replace("@", told)
+@pytest.mark.parametrize("text", ["1e999", "NaN", '"\\u0000"', '"\\ud83d"'])
+def test_neither_is_it_taken_from_the_arguments_a_model_writes(api: Api, text: str) -> None:
+    arguments = '{"query": "tea", "min_score": @}'.replace("@", text)
     call = {"id": "1", "type": "function", "function": {"name": "memory_search", "arguments": arguments}}
     response = api.post("tools/call", {"address": TELEGRAM, "call": call})
     assert response.status_code == 200, response.content

@@ -12,32 +12,36 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def asked(api: Api) -> dict[str, Any]:
-    for said in ("my cat is called Mochi", "my dog is called Rex", "the tea is green"):
-        api.post("turns", {"address": TELEGRAM, "user": said, "assistant": "ok"})
+    for text in ("my cat is called Mochi", "my dog is called Rex", "the tea is green"):
+        api.post("turns", {"address": TELEGRAM, "user": text, "assistant": "ok"})
     Entry.objects.filter(content__contains="Rex").update(expired_at=NOW)
     answer = api.post("recall", {"address": TELEGRAM, "message": "what is my cat called?", "explain": True}).json()
     return dict(answer)
 
 
 def test_it_tells_what_was_told_with_the_answer(api: Api, asked: dict[str, Any]) -> None:
-    told = api.get(f"recalls/{asked['recall_id']}").json()
-    assert [memory["why"] for memory in told["memories"]] == [memory["why"] for memory in asked["memories"]]
-    assert [memory["id"] for memory in told["memories"]] == [memory["id"] for memory in asked["memories"]]
-    assert {(memory["id"], memory["reason"]) for memory in told["left_out"]} == {
+    answer = api.get(f"recalls/{asked['recall_id']}").json()
+    assert [memory["why"] for memory in answer["memories"]] == [memory["why"] for memory in asked["memories"]]
+    assert [memory["id"] for memory in answer["memories"]] == [memory["id"] for memory in asked["memories"]]
+    assert {(memory["id"], memory["reason"]) for memory in answer["left_out"]} == {
         (memory["id"], memory["reason"]) for memory in asked["left_out"]
     }
-    assert (told["message"], told["bot"], told["scopes"]) == ("what is my cat called?", "bot", ["telegram:direct_u42"])
-    assert (told["mode"], told["rule"], told["sampled"]) == ("hybrid", "question", True)
-    assert told["evidence"]["verdict"] == asked["evidence"] and told["timings"]["search"] > 0
-    assert told["weights"]["date_boost"] == 0.2
+    assert (answer["message"], answer["bot"], answer["scopes"]) == (
+        "what is my cat called?",
+        "bot",
+        ["telegram:direct_u42"],
+    )
+    assert (answer["mode"], answer["rule"], answer["sampled"]) == ("hybrid", "question", True)
+    assert answer["evidence"]["verdict"] == asked["evidence"] and answer["timings"]["search"] > 0
+    assert answer["weights"]["date_boost"] == 0.2
 
 
 def test_what_is_no_longer_served_is_told_without_its_words(api: Api, asked: dict[str, Any]) -> None:
     (gone,) = [memory for memory in asked["left_out"] if memory["reason"] == "expired"]
     assert gone["content"] is None and gone["id"] == str(Entry.objects.get(content__contains="Rex").uid)
     Entry.objects.filter(content__contains="Mochi").update(suppressed_at=NOW)
-    told = api.get(f"recalls/{asked['recall_id']}")
-    assert "Rex" not in told.content.decode() and "Mochi" not in told.content.decode()
+    response = api.get(f"recalls/{asked['recall_id']}")
+    assert "Rex" not in response.content.decode() and "Mochi" not in response.content.decode()
 
 
 def test_of_what_a_group_may_not_hear_only_that_there_is_something(api: Api) -> None:
@@ -45,16 +49,16 @@ def test_of_what_a_group_may_not_hear_only_that_there_is_something(api: Api) -> 
     answer = api.post("recall", {"address": GROUP, "message": "what is my cat called?", "explain": True}).json()
     (hidden,) = answer["left_out"]
     assert hidden == dict.fromkeys(hidden) | {"reason": "other_scope"}
-    told = api.get(f"recalls/{answer['recall_id']}")
-    (kept,) = told.json()["left_out"]
-    assert kept == dict.fromkeys(kept) | {"reason": "other_scope"} and "Mochi" not in told.content.decode()
+    response = api.get(f"recalls/{answer['recall_id']}")
+    (kept,) = response.json()["left_out"]
+    assert kept == dict.fromkeys(kept) | {"reason": "other_scope"} and "Mochi" not in response.content.decode()
 
 
 def test_what_the_answer_rested_on_is_told_too(api: Api, asked: dict[str, Any]) -> None:
     used = [asked["memories"][0]["id"]]
     api.post(f"recalls/{asked['recall_id']}/feedback", {"used": used, "note": "good"})
-    told = api.get(f"recalls/{asked['recall_id']}").json()
-    assert (told["used"], told["pointed_to"], told["note"]) == (used, None, "good")
+    answer = api.get(f"recalls/{asked['recall_id']}").json()
+    assert (answer["used"], answer["pointed_to"], answer["note"]) == (used, None, "good")
 
 
 def test_old_and_unsampled_traces_are_told_as_far_as_they_go(api: Api, asked: dict[str, Any]) -> None:
@@ -63,8 +67,8 @@ def test_old_and_unsampled_traces_are_told_as_far_as_they_go(api: Api, asked: di
     (memory,) = api.get(f"recalls/{asked['recall_id']}").json()["memories"][:1]
     assert (memory["score"], memory["why"]["keyword"], memory["why"]["vector"]) == (0.4, 0.5, None)
     RecallTrace.objects.update(candidates=None)
-    told = api.get(f"recalls/{asked['recall_id']}").json()
-    assert told["sampled"] is False and told["left_out"] == [] and told["memories"][0]["score"] is None
+    answer = api.get(f"recalls/{asked['recall_id']}").json()
+    assert answer["sampled"] is False and answer["left_out"] == [] and answer["memories"][0]["score"] is None
 
 
 def test_a_key_that_reaches_less_never_sees_it(

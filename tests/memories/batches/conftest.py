@@ -80,14 +80,14 @@ def state_of_everything() -> dict[str, dict[int, str]]:
 
 def differences(one: dict[str, dict[int, str]], other: dict[str, dict[int, str]]) -> dict[str, Any]:
     """What differs between two states, value by value."""
-    found: dict[str, Any] = {}
+    data: dict[str, Any] = {}
     for table in one:
         for pk in one[table].keys() | other[table].keys():
             here, there = (json.loads(state[table].get(pk, "{}")) for state in (one, other))
             changed = {name: (here.get(name), there.get(name)) for name in here | there}
             if values := {name: pair for name, pair in changed.items() if pair[0] != pair[1]}:
-                found[f"{table} {pk}"] = values
-    return found
+                data[f"{table} {pk}"] = values
+    return data
 
 
 def terms_of(scope: Scope) -> dict[int, int]:

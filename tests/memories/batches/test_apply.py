@@ -45,8 +45,8 @@ def test_every_verb_does_what_it_says_and_is_told_as_done_by_the_batch(scope: Sc
     kinds = set(Link.objects.values_list("kind", "from_entry", "to_entry"))
     assert {("supersedes", made.pk, outdated.pk), ("merged_from", kept.pk, twin.pk)} <= kinds
     assert not Suppression.objects.exists()
-    told = Change.objects.filter(batch_id=done.pk)
-    assert set(told.values_list("actor", "run")) == {("job:test", "test:1")}
+    changes = Change.objects.filter(batch_id=done.pk)
+    assert set(changes.values_list("actor", "run")) == {("job:test", "test:1")}
 
 
 def test_what_a_person_expires_in_a_batch_stays_out(scope: Scope) -> None:

@@ -100,9 +100,9 @@ def undone_if_it_can(done: Batch) -> Batch | None:
         return None
 
 
-def without_what_was_made(state: dict[str, Any], known: dict[str, Any]) -> dict[str, Any]:
+def without_what_was_made(state: dict[str, Any], data: dict[str, Any]) -> dict[str, Any]:
     """Entries that batches made are archived, for nothing is ever removed; all others are to be as they were."""
-    entries = {pk: row for pk, row in state["memories_entry"].items() if pk in known["memories_entry"]}
+    entries = {pk: row for pk, row in state["memories_entry"].items() if pk in data["memories_entry"]}
     return state | {"memories_entry": entries}
 
 

@@ -141,9 +141,9 @@ def test_what_was_taken_back_or_a_person_decided_on_counts_no_more(scope: Scope)
     first, second = (archive(scope, entries[15 * week : 15 * week + 15], week) for week in range(2))
     undone(first)
     assert archive(scope, entries[30:45], 2).state == BatchState.APPLIED
-    held = archive(scope, entries[45:60], 3)
-    assert held.state == BatchState.PROPOSED
-    batches.apply_batch(batches.approve(held, actor="user:ann", now=LATER), now=LATER)
+    result = archive(scope, entries[45:60], 3)
+    assert result.state == BatchState.PROPOSED
+    batches.apply_batch(batches.approve(result, actor="user:ann", now=LATER), now=LATER)
     undone(second)
     assert archive(scope, entries[60:70], 3 + 1).state == BatchState.APPLIED
 
@@ -154,9 +154,9 @@ def test_merged_duplicates_count_when_what_they_became_goes(scope: Scope) -> Non
     steps = [create(scope, "all in one"), *(step(BatchVerb.MERGE, e, into={"position": 1}) for e in entries[:40])]
     batches.apply_batch(planned(scope, steps, judged=True), now=NOW)
     assert archive(scope, entries[40:50], 1).state == BatchState.APPLIED
-    one = Entry.objects.get(content="all in one")
+    entry = Entry.objects.get(content="all in one")
     plan = batches.plan(
-        scope, [step(BatchVerb.ARCHIVE, one)], name="test", run="test:2", actor="job:test", now=LATER, judged=True
+        scope, [step(BatchVerb.ARCHIVE, entry)], name="test", run="test:2", actor="job:test", now=LATER, judged=True
     )
     assert plan.held_because == [{"code": "share", "retired": 41, "live": 51, "percent": 20}]
 

@@ -180,8 +180,8 @@ def test_only_what_was_applied_can_be_undone_and_only_once_at_a_time(scope: Scop
 def test_who_took_it_back_is_in_the_history(scope: Scope) -> None:
     (one,) = remember(scope, SUBJECTS[0])
     undo = undone(applied(scope, [step(BatchVerb.EXPIRE, one)]))
-    told = Change.objects.filter(row_id=one.pk, table_name="memories_entry").latest("id")
-    assert (told.actor, told.batch_id) == ("user:ann", undo.pk)
+    change = Change.objects.filter(row_id=one.pk, table_name="memories_entry").latest("id")
+    assert (change.actor, change.batch_id) == ("user:ann", undo.pk)
 
 
 def test_no_text_is_embedded_again(scope: Scope) -> None:
@@ -189,10 +189,10 @@ def test_no_text_is_embedded_again(scope: Scope) -> None:
     worker.drain(now=NOW)
     done = applied(scope, [step(BatchVerb.CHANGE, one, columns={"content": "something else entirely"})])
     worker.drain(now=NOW)
-    known = EmbeddingCache.objects.count()
+    count = EmbeddingCache.objects.count()
     undone(done)
     worker.drain(now=NOW)
-    assert EmbeddingCache.objects.count() == known
+    assert EmbeddingCache.objects.count() == count
     assert EntryVector.objects.get(entry=one).fingerprint == Entry.objects.get(pk=one.pk).fingerprint
 
 
@@ -202,8 +202,8 @@ def test_words_that_came_back_are_found_at_once(scope: Scope) -> None:
     undone(done)
     scope.refresh_from_db()
     place = SearchScope(scope, ScopeRef(key=scope.key, kind=scope.kind))
-    found = recall(Query(message="年糕是谁?", places=[place], workspace_id=scope.workspace_id, limit=8), now=LATER)
-    assert [item.entry.content for item in found.served] == ["我家的猫叫年糕"]
+    result = recall(Query(message="年糕是谁?", places=[place], workspace_id=scope.workspace_id, limit=8), now=LATER)
+    assert [item.entry.content for item in result.served] == ["我家的猫叫年糕"]
 
 
 def test_a_batch_that_said_something_again_is_taken_back(scope: Scope) -> None:
@@ -217,8 +217,8 @@ def test_a_batch_that_said_something_again_is_taken_back(scope: Scope) -> None:
 
 
 def test_planning_an_undo_of_nothing_is_refused(scope: Scope) -> None:
-    one = make_draft(scope, SUBJECTS[0])
-    entry = entries.remember(one, now=NOW, actor="t").entry
+    result = make_draft(scope, SUBJECTS[0])
+    entry = entries.remember(result, now=NOW, actor="t").entry
     entries.expire(entry, now=NOW, actor="t")
     done = applied(scope, [step(BatchVerb.EXPIRE, entry)])
     assert BatchChange.objects.get().state == "left"

@@ -48,8 +48,8 @@ def test_it_is_not_served_to_another_question_and_the_rest_of_the_turn_is(api: A
 def test_it_is_stored_in_one_memory_and_in_no_message(api: Api) -> None:
     say(api, TURN, answer="Your PIN 4711 is noted.")
     assert not SessionEvent.objects.filter(content__contains=SECRET).exists()
-    kept = Entry.objects.get(content__contains=SECRET)
-    assert (kept.category, kept.type, kept.subtype) == ("credential", "fact", "secret:code")
+    entry = Entry.objects.get(content__contains=SECRET)
+    assert (entry.category, entry.type, entry.subtype) == ("credential", "fact", "secret:code")
     with connection.cursor() as cursor:
         cursor.execute("SELECT count(*) FROM memories_bufferedturn WHERE messages::text LIKE '%4711%'")
         assert cursor.fetchone() == (0,)
@@ -174,7 +174,7 @@ def test_a_secret_that_changed_is_served_as_it_is_now(
 
 
 @pytest.mark.parametrize(
-    ("told", "question", "value"),
+    ("text", "question", "value"),
     [
         (
             "i pasted sk-proj-4nQ7vXc2RkT9wLmZ8bYpHs3D into the env file and it says 401",
@@ -186,10 +186,10 @@ def test_a_secret_that_changed_is_served_as_it_is_now(
     ],
 )
 def test_its_owner_is_answered_with_it_in_whatever_words_it_was_told(
-    api: Api, told: str, question: str, value: str
+    api: Api, text: str, question: str, value: str
 ) -> None:
     say(api, "The movers come on Tuesday at nine.")
-    say(api, told)
+    say(api, text)
     answer = api.post("recall", {"address": TELEGRAM, "message": question}).json()
     assert any(value in memory["content"] for memory in answer["memories"])
     assert answer["evidence"] != "none"

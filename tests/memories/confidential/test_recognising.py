@@ -48,12 +48,12 @@ def test_a_secret_is_masked_wherever_it_stands_again() -> None:
 
 
 def test_masking_twice_changes_nothing() -> None:
-    for told in SECRETS:
-        assert mask(mask(told.text)) == mask(told.text)
+    for secret in SECRETS:
+        assert mask(mask(secret.text)) == mask(secret.text)
 
 
 @pytest.mark.parametrize(
-    ("masked", "said", "is_same"),
+    ("masked", "statement", "is_same"),
     [
         (f"my PIN is {MASKED}.", "my PIN is 4711.", True),
         (f"my PIN is {MASKED}.", "my PIN is 4711, now", False),
@@ -63,13 +63,13 @@ def test_masking_twice_changes_nothing() -> None:
         ("plain", "other", False),
     ],
 )
-def test_a_text_is_known_by_its_masked_form(masked: str, said: str, is_same: bool) -> None:
-    assert is_masked_form(masked, said) is is_same
+def test_a_text_is_known_by_its_masked_form(masked: str, statement: str, is_same: bool) -> None:
+    assert is_masked_form(masked, statement) is is_same
 
 
 def test_what_is_masked_can_be_noted_by_its_places() -> None:
-    for told in SECRETS:
-        assert without(told.text, secret_spans(told.text)) == mask(told.text)
+    for secret in SECRETS:
+        assert without(secret.text, secret_spans(secret.text)) == mask(secret.text)
     assert without("4711, noted. 47112 is not it.", secret_spans("4711, noted. 47112 is not it.", ["4711"])) == (
         f"{MASKED}, noted. 47112 is not it."
     )

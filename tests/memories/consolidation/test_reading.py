@@ -49,8 +49,8 @@ def all_of(result: ReadingResult, count: int = len(CLAIMS)) -> list[Reading]:
     return [result.of(n) for n in range(count)]
 
 
-def asked_about(asked: Asked) -> list[str]:
-    return [claim["statement"] for claim in asked.data["claims"]]
+def asked_about(request: Asked) -> list[str]:
+    return [claim["statement"] for claim in request.data["claims"]]
 
 
 def test_every_claim_gets_the_verdict_on_it(read: Any, model: FakeModel) -> None:
@@ -67,11 +67,11 @@ def test_every_claim_gets_the_verdict_on_it(read: Any, model: FakeModel) -> None
 
 def test_it_is_shown_the_words_in_what_was_said_and_no_reasons(read: Any, model: FakeModel) -> None:
     read()
-    (asked,) = model.readings
-    assert [one["text"] for one in asked.data["sources"]] == list(SAID.values())
-    shown = {claim["statement"]: claim for claim in asked.data["claims"]}
+    (reading,) = model.readings
+    assert [source["text"] for source in reading.data["sources"]] == list(SAID.values())
+    shown = {claim["statement"]: claim for claim in reading.data["claims"]}
     assert shown["Sam has two cats."]["quotes"] == [{"source": "m2", "text": "our two cats"}]
-    assert {frozenset(claim) for claim in asked.data["claims"]} == {frozenset({"id", "statement", "quotes"})}
+    assert {frozenset(claim) for claim in reading.data["claims"]} == {frozenset({"id", "statement", "quotes"})}
 
 
 def test_decoys_look_like_the_claims_they_are_among(read: Any, model: FakeModel) -> None:
@@ -127,7 +127,7 @@ def test_one_decoy_it_falls_for_is_enough(read: Any, model: FakeModel) -> None:
 def test_whoever_offers_a_statement_with_its_opposites_leaves_room_for_a_decoy(read: Any, model: FakeModel) -> None:
     model.reader = credulous
     opposites = ["tea is good", "tea is not good", "It is not true that: tea is good"]
-    result = read(*[Claim(one, [("m1", "tea is good")]) for one in opposites])
+    result = read(*[Claim(opposite, [("m1", "tea is good")]) for opposite in opposites])
     assert result.counts["decoys_passed"] == result.counts["decoys"] > 0
     assert all_of(result, 3) == [Reading.UNSURE] * 3
 

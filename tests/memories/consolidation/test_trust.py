@@ -24,7 +24,10 @@ LATER = NOW + timedelta(days=2)
 def made(scope: Scope, count: int, run: str = "extract:9", model: str = "small", **kwargs: Any) -> Batch:
     """A batch of facts a model found."""
     contents = [f"{word} {run} is in room {n}" for n, word in enumerate(["box", "jar", "tin", "pot"] * 5)][:count]
-    rows = [PlanRow(step=CreateStep(draft=make_draft(scope, one, type="fact", tier=2, **kwargs))) for one in contents]
+    rows = [
+        PlanRow(step=CreateStep(draft=make_draft(scope, content, type="fact", tier=2, **kwargs)))
+        for content in contents
+    ]
     batch = batches.plan(scope, rows, name="extract", run=run, actor="job:extract", now=NOW, judged=True)
     Batch.objects.filter(pk=batch.pk).update(cost={"model": model})
     return batches.apply_batch(batch, now=NOW)

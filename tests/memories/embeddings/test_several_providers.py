@@ -148,7 +148,7 @@ def test_vectors_of_any_dimension_serve(api: Api, httpserver: HTTPServer, settin
 
 
 @pytest.mark.parametrize(
-    ("name", "value", "told"),
+    ("name", "value", "text"),
     [
         ("BASE_URL", "", "MEMORY_EMBEDDING_BASE_URL is not set."),
         ("MODEL", "", "MEMORY_EMBEDDING_MODEL is not set."),
@@ -158,7 +158,7 @@ def test_vectors_of_any_dimension_serve(api: Api, httpserver: HTTPServer, settin
     ],
 )
 def test_an_endpoint_that_is_half_configured_is_no_provider_and_says_why(
-    settings: Any, caplog: pytest.LogCaptureFixture, name: str, value: Any, told: str
+    settings: Any, caplog: pytest.LogCaptureFixture, name: str, value: Any, text: str
 ) -> None:
     for setting, usable in (FIRST | {"MEMORY_EMBEDDING_BASE_URL": "http://127.0.0.1:9/v1"}).items():
         setattr(settings, setting, usable)
@@ -166,7 +166,7 @@ def test_an_endpoint_that_is_half_configured_is_no_provider_and_says_why(
     settings.MEMORY_EMBEDDERS = ["endpoint", "memories.embeddings.deterministic.Deterministic"]
     embeddings.forget()
     assert [provider.name for provider in embeddings.providers()] == ["deterministic"]
-    assert told in caplog.text
+    assert text in caplog.text
 
 
 def test_short_names_stand_for_the_providers_that_come_along(settings: Any) -> None:

@@ -118,8 +118,8 @@ def test_the_answer_and_the_context_say_so(api: Api) -> None:
     saved = api.post("entries", {"scope": scope, "type": "fact", "tier": 1, "content": "用户住在上海"}).json()
     assert saved["contradicted_by"] is None
     newer = api.post("entries", {"scope": scope, "type": "fact", "content": "用户上个月搬到杭州了"}).json()
-    told = api.get(f"entries/{saved['id']}").json()
-    assert (told["contradicted_by"], told["state"]) == (newer["id"], "live")
+    answer = api.get(f"entries/{saved['id']}").json()
+    assert (answer["contradicted_by"], answer["state"]) == (newer["id"], "live")
     context = api.post("context", {"address": TELEGRAM, "message": "你知道我什么？"}).json()
     assert "用户住在上海" not in str(context)
     update(Entry.objects.get(uid=saved["id"]), Edit(slots={CONTRADICTED_BY: None}), now=LATER, actor="user:ann")

@@ -17,18 +17,18 @@ CHAT = Scope(key="telegram:mybot:group_g1", kind=ScopeKind.CHAT)
 
 
 def draft(**told: Any) -> Draft:
-    known: dict[str, Any] = {
+    data: dict[str, Any] = {
         "scope": USER,
         "type": EntryType.USER_EXPLICIT,
         "content": "I like tea",
         "source": Source.TOOL,
         "at": NOW,
     }
-    return Draft(**(known | told))
+    return Draft(**(data | told))
 
 
 @pytest.mark.parametrize(
-    "told",
+    "data",
     [
         {},
         {"type": EntryType.FACT, "tier": 1, "category": Category.IDENTITY},
@@ -45,12 +45,12 @@ def draft(**told: Any) -> Draft:
         {"subtype": "s" * 40},
     ],
 )
-def test_a_good_draft_passes(told: dict[str, Any]) -> None:
-    check(draft(**told))
+def test_a_good_draft_passes(data: dict[str, Any]) -> None:
+    check(draft(**data))
 
 
 @pytest.mark.parametrize(
-    ("told", "field"),
+    ("data", "field"),
     [
         ({"type": "poem"}, "type"),
         ({"source": "hearsay"}, "source"),
@@ -85,9 +85,9 @@ def test_a_good_draft_passes(told: dict[str, Any]) -> None:
         ({"type": EntryType.CHAT_TURN}, "slots.sender_id"),
     ],
 )
-def test_a_bad_draft_is_refused_by_the_name_of_its_field(told: dict[str, Any], field: str) -> None:
+def test_a_bad_draft_is_refused_by_the_name_of_its_field(data: dict[str, Any], field: str) -> None:
     with pytest.raises(InvalidDraft) as refused:
-        check(draft(**told))
+        check(draft(**data))
     assert refused.value.field == field
     assert str(refused.value)
 

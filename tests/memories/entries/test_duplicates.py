@@ -59,7 +59,7 @@ def test_a_wording_that_says_less_does_not_replace_one_that_says_more(scope: Sco
 
 
 @pytest.mark.parametrize(
-    ("words", "one", "other"),
+    ("words", "text", "other"),
     [
         ("the staging server of the web shop listens on port {}", "8080", "9090"),
         ("our team meeting with the design people is every {}", "monday", "friday"),
@@ -69,8 +69,8 @@ def test_a_wording_that_says_less_does_not_replace_one_that_says_more(scope: Sco
         ("我们公司内部这个项目的主数据库在同事们的帮助下{}完成升级了", "已经", "没有"),
     ],
 )
-def test_what_differs_in_substance_is_kept_and_linked(scope: Scope, words: str, one: str, other: str) -> None:
-    first, second = put(scope, words.format(one)), put(scope, words.format(other))
+def test_what_differs_in_substance_is_kept_and_linked(scope: Scope, words: str, text: str, other: str) -> None:
+    first, second = put(scope, words.format(text)), put(scope, words.format(other))
     assert second.outcome is Outcome.CREATED
     assert second.linked == (first.entry.pk,)
     link = Link.objects.get()

@@ -25,7 +25,7 @@ TELLING = turn_of("Since Mel moved to Porto I walk her dog, what is it called?",
 
 
 def write(scope: Scope, *contents: str) -> list[Entry]:
-    written = entries.remember_many([make_draft(scope, one) for one in contents], now=NOW, actor="test")
+    written = entries.remember_many([make_draft(scope, content) for content in contents], now=NOW, actor="test")
     scope.refresh_from_db()
     return [result.entry for result in written]
 
@@ -69,11 +69,11 @@ def test_an_echo_lends_its_neighbours_no_words(scope: Scope) -> None:
 
 
 def test_a_question_asked_again_takes_the_place_of_no_statement(scope: Scope) -> None:
-    told = turn_of("When is the dentist?", "On Tuesday the dentist sees you, bring the old card.")
-    asked = turn_of("When is the dentist?", "I don't know yet.")
-    written = write(scope, told)[0], write(scope, asked)[0]
+    result = turn_of("When is the dentist?", "On Tuesday the dentist sees you, bring the old card.")
+    answer = turn_of("When is the dentist?", "I don't know yet.")
+    written = write(scope, result)[0], write(scope, answer)[0]
     assert written[0].pk != written[1].pk
-    assert Entry.objects.get(pk=written[0].pk).content == told
+    assert Entry.objects.get(pk=written[0].pk).content == result
 
 
 def test_what_a_person_writes_into_an_echo_is_knowledge(scope: Scope) -> None:

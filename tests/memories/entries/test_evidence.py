@@ -19,7 +19,7 @@ pytestmark = pytest.mark.django_db
 def planned(scope: Scope, content: str, *quotes: Any) -> Any:
     draft = make_draft(
         scope, content, type=EntryType.FACT, tier=2, source=Source.EXTRACTION, verification=Verification.QUOTED,
-        evidence=quotes, origins=tuple(one.origin for one in quotes),
+        evidence=quotes, origins=tuple(quote.origin for quote in quotes),
     )  # fmt: skip
     return batches.plan(scope, [PlanRow(step=CreateStep(draft=draft))], name="extract", run=content, actor="t", now=NOW)
 
@@ -67,7 +67,7 @@ def test_what_was_refused_goes_with_its_message(workspace: Workspace) -> None:
     refuse(workspace, "Sam plays chess", quote="I play go", origins=[f"{SESSION}/event-1", f"{SESSION}/event-2"])
     refuse(workspace, "Sam rows", quote="I run", origins=[f"{SESSION}/event-3"])
     evidence.forget(workspace.pk, [f"{SESSION}/event-2"])
-    assert [one.content for one in RefusedFact.objects.all()] == ["Sam rows"]
+    assert [fact.content for fact in RefusedFact.objects.all()] == ["Sam rows"]
 
 
 def test_another_workspace_keeps_its_words(scope: Scope, stranger: Workspace) -> None:

@@ -102,12 +102,12 @@ def test_restored_it_is_said_again_as_any_other(api: Api) -> None:
 @pytest.mark.thorough
 @pytest.mark.parametrize("first", [OWN, CHAT])
 def test_the_copies_of_a_statement_go_together_and_the_answer_names_them(api: Api, first: str) -> None:
-    said = by_scope(say(api, GROUP))
+    result = by_scope(say(api, GROUP))
     other = CHAT if first == OWN else OWN
-    answer = delete(api, said[first])
+    answer = delete(api, result[first])
     assert answer["state"] == "expired"
     assert [(copy["id"], copy["scope"], copy["state"]) for copy in answer["copies"]] == [
-        (said[other], other, "expired")
+        (result[other], other, "expired")
     ]
     assert "7741" not in served(api, GROUP)
     assert {entry["outcome"] for entry in say(api, GROUP)} == {"suppressed"}
@@ -116,41 +116,41 @@ def test_the_copies_of_a_statement_go_together_and_the_answer_names_them(api: Ap
 @pytest.mark.thorough
 @pytest.mark.parametrize("first", [OWN, CHAT])
 def test_what_went_together_comes_back_together(api: Api, first: str) -> None:
-    said = by_scope(say(api, GROUP))
-    delete(api, said[first])
-    answer = restore(api, said[CHAT])
-    assert [(copy["id"], copy["state"]) for copy in answer["copies"]] == [(said[OWN], "live")]
-    assert state(api, said[OWN]) == state(api, said[CHAT]) == "live"
+    result = by_scope(say(api, GROUP))
+    delete(api, result[first])
+    answer = restore(api, result[CHAT])
+    assert [(copy["id"], copy["state"]) for copy in answer["copies"]] == [(result[OWN], "live")]
+    assert state(api, result[OWN]) == state(api, result[CHAT]) == "live"
     assert not Suppression.objects.exists()
 
 
 def test_told_otherwise_only_one_comes_back(api: Api) -> None:
-    said = by_scope(say(api, GROUP))
-    delete(api, said[OWN])
-    answer = restore(api, said[OWN], copies="none")
+    result = by_scope(say(api, GROUP))
+    delete(api, result[OWN])
+    answer = restore(api, result[OWN], copies="none")
     assert [copy["state"] for copy in answer["copies"]] == ["expired"]
-    assert state(api, said[CHAT]) == "expired"
+    assert state(api, result[CHAT]) == "expired"
 
 
 @pytest.mark.thorough
 def test_what_was_taken_out_by_itself_stays_out_when_a_copy_comes_back(api: Api) -> None:
-    said = by_scope(say(api, GROUP))
-    delete(api, said[CHAT], "?copies=none")
-    delete(api, said[OWN], "?copies=none")
-    restore(api, said[OWN])
-    assert (state(api, said[OWN]), state(api, said[CHAT])) == ("live", "expired")
+    result = by_scope(say(api, GROUP))
+    delete(api, result[CHAT], "?copies=none")
+    delete(api, result[OWN], "?copies=none")
+    restore(api, result[OWN])
+    assert (state(api, result[OWN]), state(api, result[CHAT])) == ("live", "expired")
 
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("where", ["query", "body"])
 def test_told_otherwise_only_one_goes_and_the_answer_names_what_stays(api: Api, where: str) -> None:
-    said = by_scope(say(api, GROUP))
-    path = f"entries/{said[OWN]}"
+    result = by_scope(say(api, GROUP))
+    path = f"entries/{result[OWN]}"
     if where == "query":
         answer = api.request("DELETE", f"{path}?copies=none")
     else:
         answer = api.request("DELETE", path, json.dumps({"copies": "none"}))
-    assert [(copy["id"], copy["state"]) for copy in answer.json()["copies"]] == [(said[CHAT], "live")]
+    assert [(copy["id"], copy["state"]) for copy in answer.json()["copies"]] == [(result[CHAT], "live")]
     assert "7741" in served(api, GROUP)
 
 
@@ -164,9 +164,9 @@ def test_copies_are_all_or_none(api: Api) -> None:
 
 @pytest.mark.thorough
 def test_a_fact_drawn_from_it_goes_too_wherever_it_is_kept(api: Api, workspace: Workspace) -> None:
-    said = by_scope(say(api, GROUP))
-    turn = Entry.objects.get(uid=said[OWN])
-    copy = Entry.objects.get(uid=said[CHAT])
+    result = by_scope(say(api, GROUP))
+    turn = Entry.objects.get(uid=result[OWN])
+    copy = Entry.objects.get(uid=result[CHAT])
     Entry.objects.filter(pk=copy.pk).update(type="fact", tier=2, content="the locker is in hall 7741", sender_id="")
     answer = delete(api, str(turn.uid))
     assert [(one["id"], one["state"]) for one in answer["copies"]] == [(str(copy.uid), "expired")]
@@ -176,32 +176,32 @@ def test_a_fact_drawn_from_it_goes_too_wherever_it_is_kept(api: Api, workspace: 
 
 @pytest.mark.thorough
 def test_a_bound_key_takes_along_and_names_what_it_reaches(api: Api, workspace: Workspace) -> None:
-    said = by_scope(say(api, GROUP))
+    result = by_scope(say(api, GROUP))
     own = Api(make_key(workspace, scope_patterns=["telegram:direct_*"]))
-    assert delete(own, said[OWN])["copies"] == []
-    assert state(api, said[CHAT]) == "live"
+    assert delete(own, result[OWN])["copies"] == []
+    assert state(api, result[CHAT]) == "live"
 
 
 @pytest.mark.thorough
 def test_what_another_said_in_the_same_words_stays(api: Api) -> None:
-    said = by_scope(say(api, GROUP))
+    result = by_scope(say(api, GROUP))
     theirs = by_scope(say(api, {**GROUP, "peer": "u43"}))
-    delete(api, said[OWN])
+    delete(api, result[OWN])
     assert state(api, theirs["telegram:direct_u43"]) == "live"
 
 
 def test_what_nobody_in_particular_said_goes_alone(api: Api) -> None:
-    said = by_scope(say(api, GROUP))
-    turn = Entry.objects.select_related("scope").get(uid=said[CHAT])
+    result = by_scope(say(api, GROUP))
+    turn = Entry.objects.select_related("scope").get(uid=result[CHAT])
     draft = make_draft(turn.scope, "The group talked about lockers.", origins=tuple(turn.origins))
     summary = entries.remember(draft, now=NOW, actor="job:compress").entry
     states = {copy["id"]: copy["state"] for copy in delete(api, str(summary.uid))["copies"]}
-    assert states == {said[OWN]: "live", said[CHAT]: "suppressed"}
+    assert states == {result[OWN]: "live", result[CHAT]: "suppressed"}
 
 
 def test_a_frozen_copy_refuses_the_whole_deletion(api: Api) -> None:
-    said = by_scope(say(api, GROUP))
+    result = by_scope(say(api, GROUP))
     Scope.objects.filter(key=CHAT).update(frozen=True)
-    assert api.request("DELETE", f"entries/{said[OWN]}").status_code == 409
-    assert state(api, said[OWN]) == "live"
-    assert delete(api, said[OWN], "?copies=none")["state"] == "expired"
+    assert api.request("DELETE", f"entries/{result[OWN]}").status_code == 409
+    assert state(api, result[OWN]) == "live"
+    assert delete(api, result[OWN], "?copies=none")["state"] == "expired"

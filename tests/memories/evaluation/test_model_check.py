@@ -30,25 +30,25 @@ def careful(asked: Asked) -> Any:
 
 def test_a_model_that_quotes_and_reads_well_will_do(model: FakeModel) -> None:
     model.reader = careful
-    said = check("--price-in", "1", "--price-out", "2")
-    assert "answers that can be used: 6 of 6" in said
-    assert "true statements 18 of 18, false ones 24 of 24" in said
-    assert "decoys taken for true: 0 of" in said and "that costs about" in said
-    assert said.strip().endswith("It will do: facts are kept with their words, and read a second time.")
+    result = check("--price-in", "1", "--price-out", "2")
+    assert "answers that can be used: 6 of 6" in result
+    assert "true statements 18 of 18, false ones 24 of 24" in result
+    assert "decoys taken for true: 0 of" in result and "that costs about" in result
+    assert result.strip().endswith("It will do: facts are kept with their words, and read a second time.")
 
 
 def test_one_that_believes_everything_is_not_believed(model: FakeModel) -> None:
     model.reader = credulous
-    said = check()
-    assert "false ones 0 of 24" in said and "batches believed: 0 of 6" in said
-    assert "its reading is not believed" in said
+    result = check()
+    assert "false ones 0 of 24" in result and "batches believed: 0 of 6" in result
+    assert "its reading is not believed" in result
 
 
 @pytest.mark.thorough
 def test_one_that_answers_nothing_usable_will_not_do(model: FakeModel) -> None:
     model.otherwise = "Certainly!"
-    said = check()
-    assert "answers that can be used: 0 of 6" in said and "It will not do" in said
+    result = check()
+    assert "answers that can be used: 0 of 6" in result and "It will not do" in result
 
 
 def test_another_reader_is_asked_by_its_name(model: FakeModel) -> None:

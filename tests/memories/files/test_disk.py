@@ -73,13 +73,13 @@ def test_a_line_is_added_as_the_file_is_written(main: ScopeFolder, before: bytes
 )
 def test_what_was_left_open_takes_in_nothing_that_is_added(main: ScopeFolder, before: str) -> None:
     write(main, NOTE, before)
-    known = [block.text for block in blocks(before)]
+    texts = [block.text for block in blocks(before)]
     line = disk.append(main, NOTE, "- new")
     read = disk.read(main, NOTE)
     assert read is not None
-    found = blocks(read.text)
-    assert (found[-1].text, found[-1].line_from) == ("new", line)
-    assert [block.text for block in found[:-1]] == known
+    result = blocks(read.text)
+    assert (result[-1].text, result[-1].line_from) == ("new", line)
+    assert [block.text for block in result[:-1]] == texts
     assert read.text.startswith(before)
 
 

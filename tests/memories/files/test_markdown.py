@@ -253,12 +253,12 @@ def test_a_line_that_ends_a_sentence_is_a_memory_and_a_wrapped_one_is_part_of_it
 
 def test_each_of_two_sentences_has_its_lines_and_is_changed_apart() -> None:
     text = "# Me\n\nMy name is Xue.\nI live in Chengdu.\nI like tea.\n"
-    found = blocks(text)
-    assert [(block.line_from, block.line_to) for block in found] == [(3, 3), (4, 4), (5, 5)]
-    assert texts(replaced(text, found[0], "My name is Lin")) == ["My name is Lin", "I live in Chengdu.", "I like tea."]
+    result = blocks(text)
+    assert [(block.line_from, block.line_to) for block in result] == [(3, 3), (4, 4), (5, 5)]
+    assert texts(replaced(text, result[0], "My name is Lin")) == ["My name is Lin", "I live in Chengdu.", "I like tea."]
     both = "I live in Berlin.\nAnd in Chengdu."
-    assert texts(replaced(text, found[1], both)) == ["My name is Xue.", both, "I like tea."]
-    gone = struck(text, found[1], AT)
+    assert texts(replaced(text, result[1], both)) == ["My name is Xue.", both, "I like tea."]
+    gone = struck(text, result[1], AT)
     assert texts(gone) == ["My name is Xue.", "I like tea."]
     assert unstruck(gone, "I live in Chengdu.") == text
 
@@ -280,8 +280,8 @@ def test_nobody_writes_a_stamp_an_archive_or_a_struck_line_by_saving_it() -> Non
 def test_a_long_text_is_several_blocks_cut_where_sentences_end(settings: Any) -> None:
     settings.MEMORY_CONTENT_MAX_CHARS = 50
     text = "# A\n" + "".join(f"sentence {n} of a long text.\n" for n in range(6)) + "\n- b\n"
-    found = blocks(text)
-    assert [(block.line_from, block.line_to) for block in found] == [
+    result = blocks(text)
+    assert [(block.line_from, block.line_to) for block in result] == [
         (2, 2),
         (3, 3),
         (4, 4),
@@ -290,8 +290,8 @@ def test_a_long_text_is_several_blocks_cut_where_sentences_end(settings: Any) ->
         (7, 7),
         (9, 9),
     ]
-    assert "\n".join(block.text for block in found[:-1]) == "\n".join(text.split("\n")[1:7])
-    for change in (lambda: replaced(text, found[1], "x"), lambda: struck(text, found[1], AT)):
+    assert "\n".join(block.text for block in result[:-1]) == "\n".join(text.split("\n")[1:7])
+    for change in (lambda: replaced(text, result[1], "x"), lambda: struck(text, result[1], AT)):
         with pytest.raises(InvalidDraft, match="longer text"):
             change()
 

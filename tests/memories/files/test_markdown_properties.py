@@ -100,26 +100,26 @@ def test_lines_that_are_saved_one_after_another_are_read_one_by_one(contents: li
 @given(FILES)
 @examples(150)
 def test_blocks_lie_in_order_within_the_file(text: str) -> None:
-    found = blocks(text)
+    result = blocks(text)
     lines = text.replace("\r\n", "\n").replace("\r", "\n").count("\n") + 1
-    assert all(1 <= block.line_from <= block.line_to <= lines for block in found)
-    assert [block.line_from for block in found] == sorted(block.line_from for block in found)
-    assert all(block.text.strip() for block in found)
+    assert all(1 <= block.line_from <= block.line_to <= lines for block in result)
+    assert [block.line_from for block in result] == sorted(block.line_from for block in result)
+    assert all(block.text.strip() for block in result)
 
 
 @pytest.mark.thorough
 @given(FILES, CONTENTS, st.integers(min_value=0))
 @examples(200)
 def test_a_reworded_block_says_the_new_words_and_every_other_what_it_said(text: str, content: str, pick: int) -> None:
-    found = blocks(text)
-    assume(found)
-    place = pick % len(found)
+    result = blocks(text)
+    assume(result)
+    place = pick % len(result)
     try:
-        changed = replaced(text, found[place], content)
+        changed = replaced(text, result[place], content)
     except InvalidDraft:
         assert content.startswith(("x", "端")) is False or "\n" in content  # plain words have a place everywhere
         return
-    expected = facts_of(found)
+    expected = facts_of(result)
     expected[place] = (content, *expected[place][1:])
     assert facts_of(blocks(changed)) == expected
 
@@ -128,9 +128,9 @@ def test_a_reworded_block_says_the_new_words_and_every_other_what_it_said(text: 
 @given(FILES, st.integers(min_value=0))
 @examples(200)
 def test_plain_words_take_the_place_of_others_or_are_refused(text: str, pick: int) -> None:
-    found = blocks(text)
-    assume(found)
-    block = found[pick % len(found)]
+    result = blocks(text)
+    assume(result)
+    block = result[pick % len(result)]
     try:
         changed = replaced(text, block, "端口改为 9091")
     except InvalidDraft:  # a place made of signs of markdown: nothing is written, and people change it in the file
@@ -142,9 +142,9 @@ def test_plain_words_take_the_place_of_others_or_are_refused(text: str, pick: in
 @given(FILES, st.integers(min_value=0))
 @examples(200)
 def test_a_struck_block_is_gone_alone_and_comes_back_byte_for_byte(text: str, pick: int) -> None:
-    found = blocks(text)
-    assume(found)
-    block = found[pick % len(found)]
+    result = blocks(text)
+    assume(result)
+    block = result[pick % len(result)]
     gone = struck(text, block, AT)
-    assert facts_of(blocks(gone)) == facts_of([one for one in found if one is not block])
+    assert facts_of(blocks(gone)) == facts_of([one for one in result if one is not block])
     assert unstruck(gone, block.text) == text

@@ -107,7 +107,7 @@ OWN += ["memory/MEMORY.md", "memory/100%.md", "memory/scopes.md", "memory/scopes
 
 def refused_words(folder: ScopeFolder, path: str) -> set[str]:
     """What is answered to all that can be done with a path."""
-    said = set()
+    result = set()
     for attempt in (
         lambda: resolve_path([folder], path),
         lambda: disk.read(folder, path),
@@ -117,8 +117,8 @@ def refused_words(folder: ScopeFolder, path: str) -> set[str]:
     ):
         with pytest.raises(PathNotAllowed) as refusal:
             attempt()
-        said.add(str(refusal.value))
-    return said
+        result.add(str(refusal.value))
+    return result
 
 
 def tree(root: Path) -> dict[str, bytes]:

@@ -43,11 +43,11 @@ def run(statement: str, *values: Any) -> list[Any]:
 
 
 def indexes(*, valid: bool | None = None) -> list[str]:
-    found = run(
+    result = run(
         "SELECT c.relname, x.indisvalid FROM pg_index x JOIN pg_class c ON c.oid = x.indexrelid"
         " WHERE c.relname LIKE 'memories_large%' ORDER BY 1"
     )
-    return [name for name, is_valid in found if valid in (None, is_valid)]
+    return [name for name, is_valid in result if valid in (None, is_valid)]
 
 
 def fill(scope: Scope, count: int = ENTRIES) -> Scope:

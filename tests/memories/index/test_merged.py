@@ -27,10 +27,10 @@ ONE = "Mia is a luthier by the harbour."
 def merge(scope: Scope, *sources: str, into: str = ONE, run: str = "merge:1", new: bool = True) -> Batch:
     """Facts that became one, in a batch."""
     if new:
-        drafts = [make_draft(scope, one, type="fact", tier=2) for one in sources]
+        drafts = [make_draft(scope, source, type="fact", tier=2) for source in sources]
         entries.remember_many(drafts, now=NOW, actor="job:extract")
     worker.drain(now=NOW + timedelta(seconds=1))
-    parts = [Entry.objects.live().get(content=one) for one in sources]
+    parts = [Entry.objects.live().get(content=source) for source in sources]
     step = CreateStep(draft=make_draft(scope, into, type="fact", tier=2, source="compression"))
     rows = [PlanRow(step=step), *(PlanRow.of(part, MergeStep(into=Successor(position=1))) for part in parts)]
     plan = batches.plan(scope, rows, name="compress", run=run, actor="job:compress", now=NOW)
@@ -81,11 +81,11 @@ def test_a_merge_of_merges_is_found_by_the_words_of_the_first(scope: Scope) -> N
 def test_its_search_row_is_made_anew_as_it_was(scope: Scope) -> None:
     merge(scope, *SOURCES)
     before = rows()
-    one = Entry.objects.live().get()
+    entry = Entry.objects.live().get()
     EntryIndex.objects.all().delete()
     search_rows.rebuild(scope.pk, model_id=EmbeddingModel.objects.get().pk)
-    assert EntryIndex.objects.get(entry=one).keywords.to_text() == before[one.pk][0]
-    assert EntryIndex.objects.get(entry=one).embedding == before[one.pk][1]
+    assert EntryIndex.objects.get(entry=entry).keywords.to_text() == before[entry.pk][0]
+    assert EntryIndex.objects.get(entry=entry).embedding == before[entry.pk][1]
 
 
 def test_undone_each_is_found_by_its_own_words_alone(scope: Scope) -> None:
@@ -102,8 +102,8 @@ def test_what_is_taken_back_or_removed_counts_for_it_no_more(scope: Scope) -> No
     with_all = rows()
     source = Entry.objects.get(content=SOURCES[0])
     entries.expire(source, now=LATER, actor="user:ann", suppress=False)
-    one = Entry.objects.live().get()
-    assert rows()[one.pk] != with_all[one.pk]
+    entry = Entry.objects.live().get()
+    assert rows()[entry.pk] != with_all[entry.pk]
     entries.restore(source, now=LATER, actor="user:ann")
     rows()
     assert found(scope, "Who repairs violins?") >= {SOURCES[0]}

@@ -35,12 +35,12 @@ def test_how_far_it_has_come_is_told(saved: Api, settings: Any, capsys: pytest.C
     (change,) = models_in_use.changes()
     progress = model_change.progress_of(change)
     assert (progress.entries, progress.embedded, change.goes_on) == (20, 16, True)
-    told = printed(capsys)
-    assert "deterministic: deterministic-64, 64 dimensions: until the change is complete" in told
-    assert "Alice's: 16 of 20 memories embedded by newer-64 (64); recall goes on by deterministic-64 (64)" in told
+    output = printed(capsys)
+    assert "deterministic: deterministic-64, 64 dimensions: until the change is complete" in output
+    assert "Alice's: 16 of 20 memories embedded by newer-64 (64); recall goes on by deterministic-64 (64)" in output
     model_change.finish(now=timezone.now())
-    told = printed(capsys)
-    assert "Every workspace is searched by the first one's model." in told and "not used" in told
+    output = printed(capsys)
+    assert "Every workspace is searched by the first one's model." in output and "not used" in output
 
 
 def test_without_a_provider_it_says_so(settings: Any, capsys: pytest.CaptureFixture[str]) -> None:

@@ -73,9 +73,9 @@ def test_other_texts_stay_as_they_are(content: str) -> None:
 
 def test_secrets_are_found_however_deep_they_lie() -> None:
     given = {"env": "prod", "db": {"host": "a", "password": "hunter2"}, "steps": [{"token": "hunter2"}, "pwd=hunter2"]}
-    kept = redact_value(given)
-    assert "hunter2" not in json.dumps(kept)
-    assert (kept["env"], kept["db"]["host"]) == ("prod", "a")
+    result = redact_value(given)
+    assert "hunter2" not in json.dumps(result)
+    assert (result["env"], result["db"]["host"]) == ("prod", "a")
 
 
 def test_a_call_is_told_on_one_line() -> None:

@@ -156,10 +156,10 @@ def test_a_pattern_reads_a_text_made_against_it_in_no_time(one: Used) -> None:
 @pytest.mark.thorough
 def test_every_kind_of_pattern_is_found() -> None:
     """In a module, in a list, in an object, and where it is used."""
-    found = {one.name for one in pumped.patterns()}
-    assert {"sessions_app.choices._MENTION", "memories.language.redaction._FORMS[0]"} <= found
-    assert any(name.startswith("memories.language.statement._RELATIONS[0]") for name in found)
-    assert any(re.fullmatch(r"memories\.tenancy\.keys:\d+", name) for name in found)
+    names = {pattern.name for pattern in pumped.patterns()}
+    assert {"sessions_app.choices._MENTION", "memories.language.redaction._FORMS[0]"} <= names
+    assert any(name.startswith("memories.language.statement._RELATIONS[0]") for name in names)
+    assert any(re.fullmatch(r"memories\.tenancy\.keys:\d+", name) for name in names)
 
 
 @pytest.mark.thorough
@@ -174,6 +174,6 @@ def test_a_slow_pattern_is_found_out(slow: str) -> None:
 
 @pytest.mark.thorough
 def test_bounds_are_of_patterns_there_are() -> None:
-    found = [one.name for one in pumped.patterns()]
-    assert all(any(name.startswith(begin) for name in found) for begin in BOUNDS)
+    names = [pattern.name for pattern in pumped.patterns()]
+    assert all(any(name.startswith(begin) for name in names) for begin in BOUNDS)
     assert max(BOUNDS.values()) < MemorySettings().CONTENT_MAX_CHARS

@@ -143,10 +143,10 @@ def test_a_term_counts_as_often_as_it_is_said() -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "statement"), [("cats", "a cat"), ("绿茶", "我喜欢喝绿茶"), ("西湖区", "杭州西湖区的家")]
+    ("question", "statement"), [("cats", "a cat"), ("绿茶", "我喜欢喝绿茶"), ("西湖区", "杭州西湖区的家")]
 )
-def test_a_question_shares_terms_with_what_answers_it(asked: str, statement: str) -> None:
-    assert text.terms(asked).keys() & text.terms(statement).keys()
+def test_a_question_shares_terms_with_what_answers_it(question: str, statement: str) -> None:
+    assert text.terms(question).keys() & text.terms(statement).keys()
 
 
 @pytest.mark.thorough

@@ -50,9 +50,9 @@ def test_every_trace_counts_once_however_often_it_runs(workspace: Workspace, sco
 
 def test_what_is_told_of_a_trace_later_does_not_count_again(workspace: Workspace, scope: Scope) -> None:
     (tea,) = facts(scope, "Mia likes tea.")
-    one = trace(workspace, tea)
+    result = trace(workspace, tea)
     count()
-    RecallTrace.objects.filter(pk=one.pk).update(used=[tea.pk])
+    RecallTrace.objects.filter(pk=result.pk).update(used=[tea.pk])
     count(minutes=3)
     assert counted()["Mia likes tea."][0] == 1
 

@@ -73,8 +73,8 @@ def test_what_waits_already_keeps_its_place(entries: list[Entry]) -> None:
     early = NOW - timedelta(hours=1)
     IndexQueueItem.objects.create(entry=entries[0], workspace_id=entries[0].workspace_id, since=early, failures=4)
     assert find() == 2
-    kept = IndexQueueItem.objects.get(entry=entries[0])
-    assert (kept.since, kept.failures) == (early, 4)
+    item = IndexQueueItem.objects.get(entry=entries[0])
+    assert (item.since, item.failures) == (early, 4)
 
 
 def test_what_is_out_of_use_is_not_embedded(entries: list[Entry]) -> None:
@@ -156,7 +156,7 @@ def test_a_refused_fact_can_be_looked_at_for_a_month(workspace: Workspace, setti
     assert maintenance.clean_up(now=NOW)["refused_facts"] == 1
     settings.MEMORY_REFUSED_TTL = "1d"
     assert maintenance.clean_up(now=NOW)["refused_facts"] == 1
-    assert [one.content for one in RefusedFact.objects.all()] == ["day 0"]
+    assert [fact.content for fact in RefusedFact.objects.all()] == ["day 0"]
 
 
 def test_a_cached_embedding_that_is_of_use_stays(settings: Any) -> None:

@@ -247,7 +247,7 @@ def test_the_times_to_live_a_night_went_by_are_told_in_the_reader_s_language(
     pages = [reverse("admin:memories_batch_changelist")]
     pages += [reverse(f"admin:memories_batch_{page}", args=[night.pk]) for page in ("run", "change")]
     for page in pages:
-        english, chinese = (ann.get(page, headers={"Accept-Language": one}) for one in ("en", "zh-hans"))
+        english, chinese = (ann.get(page, headers={"Accept-Language": text}) for text in ("en", "zh-hans"))
         assert "Chat turn 30 d (built in); Auto capture 45 d (policy version 1)" in english.content.decode()
         assert "存留时间：对话轮次 30 天（内置）；" in chinese.content.decode()
         assert "45 天（策略第 1 版）" in chinese.content.decode() and "chat_turn" not in chinese.content.decode()

@@ -157,10 +157,10 @@ class FakeModel:
             self.asked_at_once -= 1
             self.tokens += tokens
 
-    def _refusal(self, asked: Asked) -> Reply | None:
-        if asked.form in self.refused_forms:
-            return _error(400, f"'response_format.type' {asked.form} is not supported")
-        for option in self.refused_options & set(asked.body):
+    def _refusal(self, request: Asked) -> Reply | None:
+        if request.form in self.refused_forms:
+            return _error(400, f"'response_format.type' {request.form} is not supported")
+        for option in self.refused_options & set(request.body):
             hint = " Use 'max_completion_tokens' instead." if option == "max_tokens" else ""
             return _error(400, f"Unsupported parameter: '{option}' is not supported with this model.{hint}")
         return None
@@ -168,7 +168,7 @@ class FakeModel:
 
 def verdicts(asked: Asked, of: Callable[[str], str]) -> dict[str, Any]:
     """The answer of a reader, by the statement of each claim."""
-    return {"verdicts": [{"id": one["id"], "verdict": of(one["statement"])} for one in asked.data["claims"]]}
+    return {"verdicts": [{"id": claim["id"], "verdict": of(claim["statement"])} for claim in asked.data["claims"]]}
 
 
 def credulous(asked: Asked) -> dict[str, Any]:
@@ -228,14 +228,14 @@ def _parts(sent: bytes, drip: float) -> Iterable[bytes]:
         yield bytes([byte])
 
 
-def _written(asked: Asked, reply: Reply) -> tuple[bytes, int]:
+def _written(request: Asked, reply: Reply) -> tuple[bytes, int]:
     """The body, and the tokens it tells of."""
     if reply.body is not None or reply.status != 200:
         return reply.body or b'{"error": {"message": "no"}}', 0
     content = reply.content if isinstance(reply.content, str | None) else json.dumps(reply.content, ensure_ascii=False)
-    usage = reply.usage or {"prompt_tokens": asked.tokens, "completion_tokens": count_tokens(content or "")}
+    usage = reply.usage or {"prompt_tokens": request.tokens, "completion_tokens": count_tokens(content or "")}
     choice = {"index": 0, "message": {"role": "assistant", "content": content}, "finish_reason": reply.finish_reason}
-    answer: dict[str, Any] = {"id": "1", "object": "chat.completion", "created": 0, "model": asked.body["model"]}
+    answer: dict[str, Any] = {"id": "1", "object": "chat.completion", "created": 0, "model": request.body["model"]}
     answer |= {"choices": [choice]} | ({"usage": usage} if reply.has_usage else {})
     return json.dumps(answer).encode(), sum(value for value in usage.values() if isinstance(value, int))
 

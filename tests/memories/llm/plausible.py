@@ -44,7 +44,7 @@ def _flush(before: str, messages: list[dict[str, Any]]) -> dict[str, Any]:
     facts = [_fact({**message, "id": message["position"]}) for message in said[:30]]
     quoted = [fact.pop("quote") for fact in facts]
     candidates = [
-        {**fact, "rests_on": [one["message"] for one in quotes], "quote": [one["text"] for one in quotes]}
+        {**fact, "rests_on": [quote["message"] for quote in quotes], "quote": [quote["text"] for quote in quotes]}
         for fact, quotes in zip(facts, quoted, strict=True)
     ]
     return {"version": 1, "reply": "", "continue": told[:1_500], "candidates": candidates}

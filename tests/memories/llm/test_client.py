@@ -28,10 +28,10 @@ def test_it_works(model: FakeModel, workspace: Workspace, now: datetime) -> None
     assert [(one.message, one.text) for one in fact.quote] == [("m1", "我的猫叫年糕")]
     assert answer.value.summary == "米娅说起她的猫。"
     assert (answer.calls, answer.model, answer.tokens) == (1, "small", model.tokens)
-    (asked,) = model.requests
-    assert asked.path == "/v1/chat/completions"
-    assert (asked.body["temperature"], asked.body["max_tokens"]) == (0.3, 4096)
-    shape = asked.body["response_format"]["json_schema"]
+    (request,) = model.requests
+    assert request.path == "/v1/chat/completions"
+    assert (request.body["temperature"], request.body["max_tokens"]) == (0.3, 4096)
+    shape = request.body["response_format"]["json_schema"]
     assert (shape["name"], shape["strict"]) == ("extraction", True)
     assert set(shape["schema"]["required"]) == {"facts", "summary"}
 
@@ -46,7 +46,7 @@ def test_it_is_off_until_an_address_and_a_model_are_named(settings: Any, workspa
 
 
 @pytest.mark.parametrize(
-    "said",
+    "statement",
     [
         "```json\n{}\n```",
         "Here you are:\n\n{}\n\nI hope that helps {{you}}!",
@@ -59,9 +59,9 @@ def test_it_is_off_until_an_address_and_a_model_are_named(settings: Any, workspa
     ],
 )
 def test_what_stands_around_an_answer_is_passed_over(
-    said: str, model: FakeModel, workspace: Workspace, now: datetime
+    statement: str, model: FakeModel, workspace: Workspace, now: datetime
 ) -> None:
-    model.script = [said.format(json.dumps(GOOD))]
+    model.script = [statement.format(json.dumps(GOOD))]
     assert extract(workspace, now).value.facts[0].content == "米娅的猫叫年糕。"
     assert model.calls == 1
 
@@ -144,7 +144,7 @@ def test_the_model_is_told_what_was_wrong(model: FakeModel, workspace: Workspace
         GOOD,
     ]
     assert extract(workspace, now).calls == 3
-    first, second, third = (asked.body["messages"] for asked in model.requests)
+    first, second, third = (request.body["messages"] for request in model.requests)
     assert second[:2] == first
     assert [message["role"] for message in second[2:]] == ["assistant", "user"]
     assert "facts.0.quote.0.message: Value error, the id 'm9' is not in the data" in second[3]["content"]
@@ -157,12 +157,12 @@ def test_a_server_that_knows_no_schema_is_asked_in_poorer_words(
 ) -> None:
     model.refused_forms = {"json_schema", "json_object"}
     extract(workspace, now)
-    assert [asked.form for asked in model.requests] == ["json_schema", "json_object", "json_object", "text"]
-    beside = ["schema" in asked.body.get("response_format", {}) for asked in model.requests]
+    assert [request.form for request in model.requests] == ["json_schema", "json_object", "json_object", "text"]
+    beside = ["schema" in request.body.get("response_format", {}) for request in model.requests]
     assert beside == [False, True, False, False]  # some servers take it beside a JSON object
     assert '"additionalProperties": false' in model.requests[-1].said[0]
     extract(workspace, now)
-    assert [asked.form for asked in model.requests[4:]] == ["text"]  # remembered
+    assert [request.form for request in model.requests[4:]] == ["text"]  # remembered
     assert (Spend.objects.get().calls, Spend.objects.get().failures) == (2, 0)
 
 

@@ -99,13 +99,13 @@ NASTY = [
 ]
 
 
-@pytest.mark.parametrize("said", NASTY)
-def test_no_text_gets_out_of_the_data(said: str) -> None:
-    data = {"messages": [{"id": "m1", "content": said, "speaker": said}], said: [said]}
+@pytest.mark.parametrize("statement", NASTY)
+def test_no_text_gets_out_of_the_data(statement: str) -> None:
+    data = {"messages": [{"id": "m1", "content": statement, "speaker": statement}], statement: [statement]}
     told = prompts.prompt("summary", "en", data, max_tokens=600)
     system, user = told.messages()
     assert (system["role"], user["role"]) == ("system", "user")
-    assert said not in system["content"]
+    assert statement not in system["content"]
     opening, inside, closing = user["content"].split("\n")
     assert (opening, closing) == ("<data>", "</data>")
     assert json.loads(inside) == data  # and nothing of it is lost
@@ -153,11 +153,11 @@ def test_what_nothing_can_be_named_in_is_not_asked_for_and_too_many_ids_are_not_
     none = schemas.Given(frozenset({"m1"}), frozenset())
     assert "replaces" not in parsing.wire_schema(schemas.ExtractionOutput, none)["$defs"]["Fact"]["properties"]
     many = schemas.Given(frozenset(map(str, range(100))))
-    kept = parsing.wire_schema(schemas.CompressionOutput, many)["properties"]["keep"]
-    assert kept == {"type": "array", "items": {"type": "string"}}
+    keep = parsing.wire_schema(schemas.CompressionOutput, many)["properties"]["keep"]
+    assert keep == {"type": "array", "items": {"type": "string"}}
 
 
 def test_the_page_of_questions_names_every_answer() -> None:
     page = (Path(settings.BASE_DIR) / "docs" / "reference" / "model-questions.md").read_text(encoding="utf-8")
     answers = {path.read_text(encoding="utf-8").strip().splitlines()[-1] for path in prompts.FOLDER.glob("*.en.txt")}
-    assert {one for one in answers if one.startswith('{"')} <= set(page.splitlines())
+    assert {answer for answer in answers if answer.startswith('{"')} <= set(page.splitlines())

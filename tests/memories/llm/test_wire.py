@@ -65,7 +65,7 @@ def test_a_failure_that_stays_is_not(status: int, model: FakeModel, workspace: W
     model.otherwise = Reply(status=status, headers={"Location": model.url.replace("/v1", "/elsewhere")})
     with pytest.raises(ModelFailed, match=str(status)):
         extract(workspace, now)
-    assert {asked.path for asked in model.requests} == {"/v1/chat/completions"}
+    assert {request.path for request in model.requests} == {"/v1/chat/completions"}
     assert model.calls == (4 if status == 404 else 1)  # an unknown path may be an unknown form
     assert Spend.objects.get().prompt_tokens == 0
 

@@ -174,8 +174,8 @@ def test_the_clock_is_believed_in_tests_of_time_only(api: Api, settings: Any) ->
     assert Entry.objects.get().created_at > NOW
 
 
-@pytest.mark.parametrize("told", ["yesterday", "2026-03-01", "2026-03-01T09:00:00", "0000", "9999-01-01T00:00:00Z"])
-def test_a_time_that_is_none_is_refused(api: Api, told: str) -> None:
-    response = api.post("recall", {"address": TELEGRAM, "message": "which tea?"}, **{"X-Memplatform-Now": told})
+@pytest.mark.parametrize("text", ["yesterday", "2026-03-01", "2026-03-01T09:00:00", "0000", "9999-01-01T00:00:00Z"])
+def test_a_time_that_is_none_is_refused(api: Api, text: str) -> None:
+    response = api.post("recall", {"address": TELEGRAM, "message": "which tea?"}, **{"X-Memplatform-Now": text})
     assert response.status_code == 400
     assert response.json()["errors"][0]["attr"] == "X-Memplatform-Now"

@@ -102,8 +102,8 @@ def furnished(workspace: Workspace) -> Workspace:
     key = BotKey.objects.get()
     key.grant = make_grant(key.bot, get_user_model().objects.create_user("ann"))
     key.save(update_fields=["grant"])
-    told = make_event(scope)
-    BatchChange.objects.create(workspace=workspace, batch=batch, position=2, verb="tell", event=told)
+    result = make_event(scope)
+    BatchChange.objects.create(workspace=workspace, batch=batch, position=2, verb="tell", event=result)
     return workspace
 
 
@@ -153,13 +153,13 @@ def foreign(stranger: Workspace) -> dict[str, int]:
 
 def change(table: str, column: str, what: str, workspace: Workspace, value: int) -> None:
     """One row of a workspace that points somewhere, changed; there must be one."""
-    found = rows(
+    result = rows(
         f"UPDATE {table} SET {what} WHERE ctid = (SELECT ctid FROM {table}"
         f" WHERE workspace_id = %s AND {column} IS NOT NULL LIMIT 1) RETURNING 1",
         value,
         workspace.pk,
     )
-    assert found, f"nothing in {table} points by {column}"
+    assert result, f"nothing in {table} points by {column}"
 
 
 def test_no_row_can_be_made_to_point_into_another_workspace(furnished: Workspace, foreign: dict[str, int]) -> None:
@@ -213,20 +213,22 @@ def test_an_entry_that_makes_no_sense_is_refused(scope: Scope, broken: dict[str,
 
 
 def test_nothing_points_at_itself(scope: Scope) -> None:
-    one = entry(scope)
+    result = entry(scope)
     with pytest.raises(IntegrityError, match="entry_not_its_own_successor"), transaction.atomic():
-        Entry.objects.update(superseded_by=one)
+        Entry.objects.update(superseded_by=result)
     with pytest.raises(IntegrityError, match="link_between_two_entries"), transaction.atomic():
-        Link.objects.create(workspace=scope.workspace, from_entry=one, to_entry=one, kind="alike", created_at=NOW)
+        Link.objects.create(workspace=scope.workspace, from_entry=result, to_entry=result, kind="alike", created_at=NOW)
 
 
 def test_names_are_unique_where_they_name(scope: Scope, workspace: Workspace) -> None:
-    one = entry(scope)
-    Slot.objects.create(workspace=workspace, entry=one, name="env", value="prod")
+    result = entry(scope)
+    Slot.objects.create(workspace=workspace, entry=result, name="env", value="prod")
     makers = {
-        "slot_name_once_on_entry": lambda: Slot.objects.create(workspace=workspace, entry=one, name="env", value="x"),
+        "slot_name_once_on_entry": lambda: Slot.objects.create(
+            workspace=workspace, entry=result, name="env", value="x"
+        ),
         "scope_key_once_in_workspace": lambda: make_scope(workspace, scope.key),
-        "slot_has_a_name": lambda: Slot.objects.create(workspace=workspace, entry=one, name="", value="x"),
+        "slot_has_a_name": lambda: Slot.objects.create(workspace=workspace, entry=result, name="", value="x"),
         "scope_has_a_key": lambda: make_scope(workspace, ""),
         "scope_kind_known": lambda: make_scope(workspace, "k", "planet"),
         "channel_has_a_platform": lambda: Channel.objects.create(workspace=workspace, platform=""),
@@ -244,13 +246,13 @@ def test_names_are_unique_where_they_name(scope: Scope, workspace: Workspace) ->
 
 
 def test_a_removed_entry_takes_along_what_hung_on_it(furnished: Workspace) -> None:
-    one = Entry.objects.get(content="the port is 8080")
+    entry = Entry.objects.get(content="the port is 8080")
     Entry.objects.update(superseded_by=None)
     BatchChange.objects.all().delete()
     Suppression.objects.all().delete()
-    rows("DELETE FROM memories_entry WHERE id = %s", one.pk)
+    rows("DELETE FROM memories_entry WHERE id = %s", entry.pk)
     for table in ("slot", "entryvector", "entryindex", "entryaccess"):
-        assert rows(f"SELECT count(*) FROM memories_{table} WHERE entry_id = %s", one.pk) == [(0,)]
+        assert rows(f"SELECT count(*) FROM memories_{table} WHERE entry_id = %s", entry.pk) == [(0,)]
     assert not Link.objects.exists()
 
 

@@ -49,10 +49,10 @@ def test_a_line_keeps_its_headings_and_the_time_it_names(tmp_path: Path, scope: 
 def test_what_was_imported_is_served(folder: Path, scope: Scope, api: Api) -> None:
     imported(folder)
     address = {"platform": "telegram", "account": "mybot", "peer": "u42", "chat": "c7"}
-    given = api.post("context", {"message": "what is my cat called?", "address": address}).json()
-    assert "年糕" in given["text"]
-    told = api.get("events", scope=scope.key, q="牙医").json()["results"]
-    assert [event["date"] for event in told] == ["2026-01-31"]
+    answer = api.post("context", {"message": "what is my cat called?", "address": address}).json()
+    assert "年糕" in answer["text"]
+    results = api.get("events", scope=scope.key, q="牙医").json()["results"]
+    assert [event["date"] for event in results] == ["2026-01-31"]
 
 
 def test_a_dry_run_says_what_an_import_does_and_writes_nothing(folder: Path, scope: Scope) -> None:

@@ -104,9 +104,9 @@ def test_after_five_hundred_edits_a_kept_index_answers_as_a_fresh_one(
     sync_workspace(scope.workspace, now=NOW, force=True)
     fresh = made_anew(files, scope, stranger)
     questions = [" ".join(chance.choices(WORDS, k=chance.randint(1, 4))) for _ in range(30)]
-    found = answers(fresh, questions)
-    assert answers(scope, questions) == found
-    assert sum(map(bool, found)) > 25
+    result = answers(fresh, questions)
+    assert answers(scope, questions) == result
+    assert sum(map(bool, result)) > 25
 
 
 def test_the_process_that_indexes_files_counts_their_words_anew(files: Path, scope: Scope) -> None:

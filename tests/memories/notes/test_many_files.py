@@ -119,5 +119,5 @@ def test_what_went_out_of_use_before_it_had_a_vector_gets_none(files: Path, scop
     write(files, DAY, "- 妮娜会拉大提琴\n")
     sync_scope(scope, now=NOW)
     drain(now=NOW)
-    kept = Entry.objects.in_scope(scope).live().get()
-    assert list(EntryVector.objects.values_list("entry", flat=True)) == [kept.pk]
+    entry = Entry.objects.in_scope(scope).live().get()
+    assert list(EntryVector.objects.values_list("entry", flat=True)) == [entry.pk]

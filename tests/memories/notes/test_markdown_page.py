@@ -53,10 +53,10 @@ def patch(api: Api, entry: Entry, **columns: str) -> Any:
 def test_the_example_comes_to_the_blocks_it_speaks_of(page: Path) -> None:
     example = re.search(r"```markdown\n(---\n.*?)```", page.read_text(), re.DOTALL)
     assert example
-    found = blocks(example[1])
-    assert len(found) == 5
-    assert [block.heading.count("›") for block in found] == [0, 1, 1, 1, 2]
-    assert found[-1].text.startswith("db.internal | 5432") and found[1].text.endswith("PostgreSQL")
+    result = blocks(example[1])
+    assert len(result) == 5
+    assert [block.heading.count("›") for block in result] == [0, 1, 1, 1, 2]
+    assert result[-1].text.startswith("db.internal | 5432") and result[1].text.endswith("PostgreSQL")
 
 
 @pytest.mark.parametrize("page", PAGES, ids=["en", "zh"])

@@ -143,10 +143,10 @@ def test_a_model_is_told_where_a_line_stands_and_no_day_that_nobody_wrote_down(
 ) -> None:
     write(files, DAY, "# Kitchen\n\n- The fuse is the third from the left\n")
     write(files, LONG_TERM, "- 厨房的保险丝是十安培的\n")
-    told = api.post(
+    answer = api.post(
         "recall", {"scope": scope.key, "message": "the fuse of the kitchen 厨房的保险丝", "need": "off"}
     ).json()
-    assert set(told["context"].splitlines()[1:]) == {
+    assert set(answer["context"].splitlines()[1:]) == {
         f"- [2026-02-28] (Kitchen) The fuse is the third from the left [{DAY}:3]",
         f"- 厨房的保险丝是十安培的 [{LONG_TERM}:1]",
     }

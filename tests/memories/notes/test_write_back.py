@@ -55,11 +55,11 @@ def test_words_of_several_lines_stay_one_line_of_the_list(path: Path, scope: Sco
 
 
 def test_an_expired_line_is_struck_and_a_restored_one_stands_again(path: Path, scope: Scope) -> None:
-    one = entry("Nina")
-    entries.expire(one, now=NOW, actor="user:op")
+    result = entry("Nina")
+    entries.expire(result, now=NOW, actor="user:op")
     assert "<!-- expired" in path.read_text()
     assert in_step(scope)
-    entries.restore(one, now=NOW, actor="user:op")
+    entries.restore(result, now=NOW, actor="user:op")
     assert path.read_text() == TEXT
     assert in_step(scope)
 
@@ -94,9 +94,9 @@ def test_a_batch_strikes_its_lines_and_its_undo_brings_them_back(path: Path, sco
 
 
 def test_reverting_to_a_version_rewords_the_line(path: Path, scope: Scope) -> None:
-    one = entry("Nina")
-    changed = entries.update(one, Edit(columns={"content": "Nina moved to Ghent"}), now=NOW, actor="user:op")
-    entries.revert(changed, one.version, now=NOW, actor="user:op")
+    result = entry("Nina")
+    changed = entries.update(result, Edit(columns={"content": "Nina moved to Ghent"}), now=NOW, actor="user:op")
+    entries.revert(changed, result.version, now=NOW, actor="user:op")
     assert path.read_text() == TEXT
 
 

@@ -172,10 +172,10 @@ def test_threads_and_processes_that_append_at_once_lose_nothing(place: Path) -> 
     for thread in threads:
         thread.join()
     assert other.wait(timeout=60) == 0
-    found = messages_in()
-    assert len(found) == len(set(found)) == 300
+    result = messages_in()
+    assert len(result) == len(set(result)) == 300
     for thread in range(4):
-        assert [text for text in found if text.startswith(f"thread {thread}:")] == [
+        assert [text for text in result if text.startswith(f"thread {thread}:")] == [
             f"thread {thread}: {n}" for n in range(50)
         ]
-    assert [text for text in found if text.startswith("process")] == [f"process {n}" for n in range(100)]
+    assert [text for text in result if text.startswith("process")] == [f"process {n}" for n in range(100)]

@@ -34,9 +34,9 @@ def cat(scope: Scope) -> Entry:
 
 def ask(scope: Scope, message: str = MESSAGE, *, now: datetime = NOW, **kwargs: Any) -> Recall:
     scope.refresh_from_db()
-    asked: dict[str, Any] = {"limit": 8, "cache": True, **kwargs}
-    asked.setdefault("places", [SearchScope(scope, ScopeRef(key=scope.key, kind=scope.kind))])
-    return recall(Query(workspace_id=scope.workspace_id, message=message, **asked), now=now)
+    data: dict[str, Any] = {"limit": 8, "cache": True, **kwargs}
+    data.setdefault("places", [SearchScope(scope, ScopeRef(key=scope.key, kind=scope.kind))])
+    return recall(Query(workspace_id=scope.workspace_id, message=message, **data), now=now)
 
 
 def test_the_same_question_is_searched_once(scope: Scope, cat: Entry) -> None:

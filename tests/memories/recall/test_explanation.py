@@ -29,9 +29,9 @@ def remember(scope: Scope, *contents: str, **kwargs: Any) -> list[Entry]:
 
 
 def ask(scope: Scope, message: str, **kwargs: Any) -> Recall:
-    asked: dict[str, Any] = {"limit": 8, "quotas": False, **kwargs}
-    asked.setdefault("places", [SearchScope(scope, ScopeRef(key=scope.key, kind=scope.kind))])
-    return recall(Query(workspace_id=scope.workspace_id, message=message, **asked), now=NOW)
+    data: dict[str, Any] = {"limit": 8, "quotas": False, **kwargs}
+    data.setdefault("places", [SearchScope(scope, ScopeRef(key=scope.key, kind=scope.kind))])
+    return recall(Query(workspace_id=scope.workspace_id, message=message, **data), now=NOW)
 
 
 def kept() -> list[traces.CandidateRecord]:

@@ -101,7 +101,7 @@ def test_where_most_of_the_leading_are_out_of_use_every_entry_is_asked_and_next_
 
 
 @pytest.mark.parametrize(
-    ("message", "asked"),
+    ("message", "data"),
     [
         (QUESTION, {"types": ["user_explicit"]}),
         (QUESTION, {"mode": "keyword"}),
@@ -111,9 +111,9 @@ def test_where_most_of_the_leading_are_out_of_use_every_entry_is_asked_and_next_
     ids=["of a type", "by words alone", "by full text", "of a day"],
 )
 def test_what_is_asked_of_the_entries_themselves_is_asked_of_all(
-    jar_scope: Scope, message: str, asked: dict[str, Any]
+    jar_scope: Scope, message: str, data: dict[str, Any]
 ) -> None:
-    assert "front" not in ask(jar_scope, message, **asked)[1][0]
+    assert "front" not in ask(jar_scope, message, **data)[1][0]
 
 
 def test_a_small_scope_is_asked_whole(jar_scope: Scope, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -31,8 +31,8 @@ def remember(scope: Scope, *contents: str, **kwargs: Any) -> list[Entry]:
 def ask(scope: Scope, message: str, mode: str, *, now: datetime = NOW, **kwargs: Any) -> Recall:
     scope.refresh_from_db()
     kwargs.setdefault("places", [SearchScope(scope, ScopeRef(key=scope.key, kind=scope.kind))])
-    asked: dict[str, Any] = {"limit": 8, "quotas": False, "need": "off", **kwargs}
-    return recall(Query(workspace_id=scope.workspace_id, message=message, mode=mode, **asked), now=now)
+    data: dict[str, Any] = {"limit": 8, "quotas": False, "need": "off", **kwargs}
+    return recall(Query(workspace_id=scope.workspace_id, message=message, mode=mode, **data), now=now)
 
 
 def found(scope: Scope, message: str, mode: str, **kwargs: Any) -> list[str]:

@@ -136,8 +136,8 @@ def test_a_nickname_claimed_by_two_means_nobody(scope: Scope) -> None:
 
 def test_people_who_never_speak_are_found_by_their_other_name(scope: Scope) -> None:
     remember(scope, ("", "My sister is Melanie, aka Mel"), ("", "Melanie collects stamps"), ("", "Zoe collects coins"))
-    found = [item.entry.content for item in ask("What does Mel collect?", scope).ranked]
-    assert found.index("Melanie collects stamps") < found.index("Zoe collects coins")
+    contents = [item.entry.content for item in ask("What does Mel collect?", scope).ranked]
+    assert contents.index("Melanie collects stamps") < contents.index("Zoe collects coins")
 
 
 def test_nicknames_follow_what_is_still_remembered(scope: Scope, workspace: Workspace) -> None:
@@ -160,7 +160,7 @@ def test_an_edit_teaches_a_name_at_once(scope: Scope) -> None:
 @pytest.mark.thorough
 def test_a_scope_keeps_no_more_names_than_are_worth_looking_for(scope: Scope) -> None:
     letters = "abcdefghijklmnopqrst"
-    aliases = [f"N{one}{other}x" for one in letters for other in letters][:250]
+    aliases = [f"N{letter}{other}x" for letter in letters for other in letters][:250]
     remember(scope, *((f"speaker {n}", f"call me {alias}") for n, alias in enumerate(aliases)))
     assert len(scope.nicknames) == 200
 
@@ -171,9 +171,9 @@ def test_a_scope_keeps_no_more_names_than_are_worth_looking_for(scope: Scope) ->
 def test_a_name_learnt_in_one_scope_never_acts_in_another(workspace: Workspace, aliases: list[str]) -> None:
     Entry.objects.all().delete()
     Scope.objects.all().delete()
-    one, other = make_scope(workspace), make_scope(workspace, "telegram:mybot:group_g1", ScopeKind.CHAT)
+    result, other = make_scope(workspace), make_scope(workspace, "telegram:mybot:group_g1", ScopeKind.CHAT)
     remember(
-        one,
+        result,
         *(
             (f"speaker{n}", f"叫我{alias}就好" if alias[0] >= "\u4e00" else f"call me {alias}")
             for n, alias in enumerate(aliases)
@@ -185,10 +185,10 @@ def test_a_name_learnt_in_one_scope_never_acts_in_another(workspace: Workspace, 
         ("", "Nick and 小李 called"),
     )
     for n, alias in enumerate(aliases):
-        assert (one.pk, f"speaker{n}") in people_named(f"where is {alias}?", [one]).named
+        assert (result.pk, f"speaker{n}") in people_named(f"where is {alias}?", [result]).named
         assert people_named(f"where is {alias}?", [other]).named == []
-        together = ask(f"where is {alias} now?", one, other)
-        assert all(item.entry.scope_id == one.pk for item in together.ranked if item.candidate.named)
+        together = ask(f"where is {alias} now?", result, other)
+        assert all(item.entry.scope_id == result.pk for item in together.ranked if item.candidate.named)
         alone = {item.entry.pk: item.candidate.keyword for item in ask(f"where is {alias}?", other).ranked}
         assert set(alone) >= {item.entry.pk for item in together.ranked if item.entry.scope_id == other.pk} or not alone
 

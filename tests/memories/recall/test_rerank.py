@@ -83,8 +83,8 @@ def test_memories_come_in_its_order_and_both_orders_are_told(api: Api, server: H
     assert own != sorted(own, reverse=True)  # they are the ranking's still
     (trace,) = RecallTrace.objects.all()
     assert trace.timings["rerank"] > 0
-    kept = api.get(f"recalls/{answer['recall_id']}").json()
-    assert [memory["why"]["rerank"] for memory in kept["memories"]] == orders
+    result = api.get(f"recalls/{answer['recall_id']}").json()
+    assert [memory["why"]["rerank"] for memory in result["memories"]] == orders
     assert shown(server) == CONTENTS and server.log[-1][0].get_json()["query"] == QUESTION
 
 

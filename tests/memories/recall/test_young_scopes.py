@@ -17,8 +17,8 @@ def test_the_questions_are_half_of_them_unanswerable_in_both_halves() -> None:
 
 @pytest.mark.thorough
 def test_young_scopes_tell_what_they_hold_from_what_they_do_not(bundled_model: None) -> None:
-    asked = [young for young in answerable.read() if young.half == "check" and len(young.texts) <= 12]
-    answers = list(answerable.ask_all(asked))
+    youngs = [young for young in answerable.read() if young.half == "check" and len(young.texts) <= 12]
+    answers = list(answerable.ask_all(youngs))
     found: dict[bool, list[bool]] = {True: [], False: []}
     for answer in answers:
         found[answer["answerable"]].append(answer["verdict"] == "found")

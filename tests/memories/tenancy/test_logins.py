@@ -20,8 +20,8 @@ Login = psycopg.Connection[Any]
 
 
 def login_as(role: str) -> Login:
-    told: dict[str, Any] = connection.get_connection_params()
-    return psycopg.connect(**(told | {"user": role, "cursor_factory": None, "autocommit": True}))
+    data: dict[str, Any] = connection.get_connection_params()
+    return psycopg.connect(**(data | {"user": role, "cursor_factory": None, "autocommit": True}))
 
 
 @pytest.fixture(params=PROCESSES)

@@ -226,9 +226,9 @@ def test_a_group_session_is_shared_or_one_per_member(group_sessions: str, peer: 
 
 
 def test_a_colon_in_an_id_does_not_lend_one_member_the_session_of_another() -> None:
-    one = under("", replace(GROUP, chat="g:1", peer="2"), group_sessions=GroupSessions.PER_MEMBER)
+    result = under("", replace(GROUP, chat="g:1", peer="2"), group_sessions=GroupSessions.PER_MEMBER)
     other = under("", replace(GROUP, chat="g", peer="1:2"), group_sessions=GroupSessions.PER_MEMBER)
-    assert one.session_key != other.session_key
+    assert result.session_key != other.session_key
 
 
 @pytest.mark.parametrize("address", [DIRECT, GROUP])

@@ -10,7 +10,7 @@ from memories.verification import Conversation, Message, invention
 
 
 @pytest.mark.parametrize(
-    ("said", "amount"),
+    ("statement", "amount"),
     [
         ("尿酸五百二", "520"),
         ("一万一", "11000"),
@@ -24,12 +24,12 @@ from memories.verification import Conversation, Message, invention
         ("两千一百", "2100"),
     ],
 )
-def test_an_amount_is_read_however_it_is_written(said: str, amount: str) -> None:
-    assert amounts_in(said) == {amount}
+def test_an_amount_is_read_however_it_is_written(statement: str, amount: str) -> None:
+    assert amounts_in(statement) == {amount}
 
 
 @pytest.mark.parametrize(
-    ("said", "on", "stated"),
+    ("statement", "on", "stated"),
     [
         ("so the 13th if nothing slips", date(2026, 3, 31), "He starts on 13 April 2026."),
         ("Last day's the 27th", date(2026, 2, 5), "Her last day is 27 February."),
@@ -40,13 +40,13 @@ def test_an_amount_is_read_however_it_is_written(said: str, amount: str) -> None
         ("today I said yes", date(2026, 6, 8), "On Monday, 8 June 2026, she said yes."),
     ],
 )
-def test_a_date_the_conversation_means_was_said(said: str, on: date, stated: str) -> None:
-    assert invention(stated, Conversation([Message("m1", said, "Ann", on)])) is None
+def test_a_date_the_conversation_means_was_said(statement: str, on: date, stated: str) -> None:
+    assert invention(stated, Conversation([Message("m1", statement, "Ann", on)])) is None
 
 
 @pytest.mark.parametrize(
     "stated", ["He starts on 14 April.", "他2028年4月13日开始。", "He starts at 13:30.", "一共八十七万。"]
 )
 def test_what_nobody_said_is_an_invention(stated: str) -> None:
-    said = Conversation([Message("m1", "so the 13th if nothing slips", "Ann", date(2026, 3, 31))])
-    assert invention(stated, said) is Refusal.AMOUNT
+    conversation = Conversation([Message("m1", "so the 13th if nothing slips", "Ann", date(2026, 3, 31))])
+    assert invention(stated, conversation) is Refusal.AMOUNT

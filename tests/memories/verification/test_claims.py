@@ -27,7 +27,7 @@ def fault(
 
 
 @pytest.mark.parametrize(
-    ("said", "stated"),
+    ("statement", "stated"),
     [
         ("nuts make me swell up, so no pesto for me", "Sam is allergic to nuts."),
         ("I've been off cigarettes since New Year", "The user quit smoking."),
@@ -36,28 +36,28 @@ def fault(
         ("这周末搬家，累死了", "用户这周末搬家。"),
     ],
 )
-def test_words_of_its_own_are_no_fault(said: str, stated: str) -> None:
-    assert fault(stated, message(said)) is None
+def test_words_of_its_own_are_no_fault(statement: str, stated: str) -> None:
+    assert fault(stated, message(statement)) is None
 
 
 def test_a_statement_without_its_words_in_the_message_is_refused() -> None:
-    said = message("nuts make me swell up")
-    conversation = Conversation([said], People.of(["Sam"]))
-    quoted = verification.locate([(said, "nuts make me ill")])
+    result = message("nuts make me swell up")
+    conversation = Conversation([result], People.of(["Sam"]))
+    quoted = verification.locate([(result, "nuts make me ill")])
     assert verification.fault("Sam is allergic to nuts.", "speaker", quoted, conversation) is Refusal.NO_QUOTE
-    one_of_two = verification.locate([(said, "nuts"), (said, "almonds")])
+    one_of_two = verification.locate([(result, "nuts"), (result, "almonds")])
     assert verification.fault("Sam is allergic to nuts.", "speaker", one_of_two, conversation) is Refusal.NO_QUOTE
 
 
 def test_what_only_the_bot_said_is_nobodys_word() -> None:
-    asked, answer = message("any idea?"), message("You could try Riga.", "Assistant", "m2", is_answer=True)
-    assert fault("Sam wants to go to Riga.", asked, answer, quote="try Riga") is Refusal.BOT
+    result, answer = message("any idea?"), message("You could try Riga.", "Assistant", "m2", is_answer=True)
+    assert fault("Sam wants to go to Riga.", result, answer, quote="try Riga") is Refusal.BOT
     agreed = message("Riga it is!", pk="m3")
-    assert fault("Sam goes to Riga.", asked, answer, agreed, quote="Riga") is None
+    assert fault("Sam goes to Riga.", result, answer, agreed, quote="Riga") is None
 
 
 @pytest.mark.parametrize(
-    ("said", "stated", "is_there"),
+    ("statement", "stated", "is_there"),
     [
         ("the budget is 4,500 euros", "The budget is 4500 euros.", True),
         ("the budget is 4,500 euros", "The budget is 5,400 euros.", False),
@@ -71,8 +71,8 @@ def test_what_only_the_bot_said_is_nobodys_word() -> None:
         ("预算是四千五", "预算是5400元。", False),
     ],
 )
-def test_a_number_or_date_has_to_be_said_in_any_form(said: str, stated: str, is_there: bool) -> None:
-    assert fault(stated, message(said), subject="the plan") is (None if is_there else Refusal.AMOUNT)
+def test_a_number_or_date_has_to_be_said_in_any_form(statement: str, stated: str, is_there: bool) -> None:
+    assert fault(stated, message(statement), subject="the plan") is (None if is_there else Refusal.AMOUNT)
 
 
 @pytest.mark.parametrize(
@@ -85,19 +85,19 @@ def test_a_number_or_date_has_to_be_said_in_any_form(said: str, stated: str, is_
     ],
 )
 def test_an_address_or_code_has_to_stand_there_as_it_is(stated: str, is_there: bool) -> None:
-    said = message("staging runs v2.3.1-rc4, see /etc/nginx/site.conf")
-    assert (fault(stated, said, subject="staging") is None) == is_there
+    result = message("staging runs v2.3.1-rc4, see /etc/nginx/site.conf")
+    assert (fault(stated, result, subject="staging") is None) == is_there
 
 
 def test_a_name_has_to_be_said_or_known() -> None:
-    said = message("the deploy is on Friday")
-    assert fault("The deploy of Atlas is on Friday.", said, subject="the deploy") is Refusal.NAME
-    assert fault("The deploy of Atlas is on Friday.", said, subject="the deploy", known=("Atlas",)) is None
-    assert fault("Sam has the deploy on Friday.", said) is None  # who speaks is known
+    result = message("the deploy is on Friday")
+    assert fault("The deploy of Atlas is on Friday.", result, subject="the deploy") is Refusal.NAME
+    assert fault("The deploy of Atlas is on Friday.", result, subject="the deploy", known=("Atlas",)) is None
+    assert fault("Sam has the deploy on Friday.", result) is None  # who speaks is known
 
 
 @pytest.mark.parametrize(
-    ("said", "stated", "subject"),
+    ("statement", "stated", "subject"),
     [
         ("my roommate is allergic to nuts", "Sam is allergic to nuts.", "speaker"),
         ("my roommate is allergic to nuts", "Sam is allergic to nuts.", "my roommate"),
@@ -106,12 +106,15 @@ def test_a_name_has_to_be_said_or_known() -> None:
         ("闺女在广州上班", "用户在广州上班。", "speaker"),
     ],
 )
-def test_what_was_said_of_one_person_is_never_written_of_another(said: str, stated: str, subject: str) -> None:
-    assert fault(stated, message(said), message("hello", "Tom", "m2"), quote=said, subject=subject) is Refusal.SUBJECT
+def test_what_was_said_of_one_person_is_never_written_of_another(statement: str, stated: str, subject: str) -> None:
+    assert (
+        fault(stated, message(statement), message("hello", "Tom", "m2"), quote=statement, subject=subject)
+        is Refusal.SUBJECT
+    )
 
 
 @pytest.mark.parametrize(
-    ("said", "stated", "subject"),
+    ("statement", "stated", "subject"),
     [
         ("my roommate is allergic to cats", "Sam's roommate is allergic to cats.", "my roommate"),
         ("Tom plays chess, I play go", "Tom plays chess.", "Tom"),
@@ -121,8 +124,8 @@ def test_what_was_said_of_one_person_is_never_written_of_another(said: str, stat
         ("the printer is broken again", "The printer is broken.", "the printer"),
     ],
 )
-def test_it_is_written_of_whom_it_was_said(said: str, stated: str, subject: str) -> None:
-    assert fault(stated, message(said), message("hello", "Tom", "m2"), quote=said, subject=subject) is None
+def test_it_is_written_of_whom_it_was_said(statement: str, stated: str, subject: str) -> None:
+    assert fault(stated, message(statement), message("hello", "Tom", "m2"), quote=statement, subject=subject) is None
 
 
 def test_a_summary_may_tell_of_everybody_and_invents_nothing() -> None:

@@ -10,7 +10,7 @@ CHANCE = random.Random(7)
 
 
 @pytest.mark.parametrize(
-    ("said", "turned"),
+    ("statement", "turned"),
     [
         ("Sam is allergic to nuts", "Sam is not allergic to nuts"),
         ("I will move in May", "I will not move in May"),
@@ -25,8 +25,8 @@ CHANCE = random.Random(7)
         ("周三开会", ""),
     ],
 )
-def test_the_opposite_of_what_was_said_is_false(said: str, turned: str) -> None:
-    assert opposite(said) == turned
+def test_the_opposite_of_what_was_said_is_false(statement: str, turned: str) -> None:
+    assert opposite(statement) == turned
 
 
 def test_another_number_is_one_that_nobody_said() -> None:

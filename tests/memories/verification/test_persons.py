@@ -32,7 +32,7 @@ def test_a_statement_calls_the_speaker_by_any_of_their_names(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("one", "other"),
+    ("text", "other"),
     [
         ("my mother is ill", "the user's mum is ill"),
         ("我妈病了", "我母亲病了"),
@@ -41,8 +41,8 @@ def test_a_statement_calls_the_speaker_by_any_of_their_names(text: str) -> None:
         ("my colleague left", "我同事走了"),
     ],
 )
-def test_a_relation_is_the_same_by_all_its_words_in_both_languages(one: str, other: str) -> None:
-    own = PEOPLE.named(one, writes_of_user=False)
+def test_a_relation_is_the_same_by_all_its_words_in_both_languages(text: str, other: str) -> None:
+    own = PEOPLE.named(text, writes_of_user=False)
     assert own == PEOPLE.named(other, writes_of_user=True) and SPEAKER not in own and len(own) == 1
 
 
@@ -69,7 +69,7 @@ def test_a_relation_as_subject_is_no_speaker() -> None:
 
 
 @pytest.mark.parametrize(
-    ("stated", "told", "unknown"),
+    ("stated", "text", "unknown"),
     [
         ("She moved to Lima.", "I moved to the coast", {"lima"}),
         ("She moved to Lima.", "I moved to lima", set()),
@@ -77,12 +77,12 @@ def test_a_relation_as_subject_is_no_speaker() -> None:
         ("Lima is hot.", "it is hot", set()),  # a sentence begins so: whether that is a name nobody can tell
     ],
 )
-def test_a_name_is_known_where_it_was_said_in_any_form(stated: str, told: str, unknown: set[str]) -> None:
-    assert unknown_names(stated, told) == unknown
+def test_a_name_is_known_where_it_was_said_in_any_form(stated: str, text: str, unknown: set[str]) -> None:
+    assert unknown_names(stated, text) == unknown
 
 
 @pytest.mark.parametrize(
-    ("said", "names"),
+    ("statement", "names"),
     [
         ("Hi, I'm Greta and I need a new desk.", {"Greta"}),
         ("Greta here, one question", {"Greta"}),
@@ -91,5 +91,5 @@ def test_a_name_is_known_where_it_was_said_in_any_form(stated: str, told: str, u
         ("I'm tired, this is fine.", set()),
     ],
 )
-def test_people_introduce_themselves(said: str, names: set[str]) -> None:
-    assert introduced(said) == names
+def test_people_introduce_themselves(statement: str, names: set[str]) -> None:
+    assert introduced(statement) == names

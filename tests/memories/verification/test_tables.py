@@ -54,15 +54,15 @@ def merged(wanted: str) -> Iterator[tuple[list[str], str]]:
 
 def refusal(messages: Sequence[Message], said: str) -> Refusal | None:
     """What speaks against it where it rests on all that was said."""
-    authors = {one.speaker: "" for one in messages if not one.is_answer}
-    quotes = verification.locate([(one, one.content) for one in messages])
+    authors = {message.speaker: "" for message in messages if not message.is_answer}
+    quotes = verification.locate([(message, message.content) for message in messages])
     return verification.fault(said, "", quotes, conversation_of(messages, authors, None))
 
 
-def loses_or_invents(facts: Sequence[str], said: str) -> bool:
+def loses_or_invents(facts: Sequence[str], statement: str) -> bool:
     as_said = [Message(f"f{n}", fact, "", SAID_ON) for n, fact in enumerate(facts, start=1)]
-    is_invented = verification.invention(said, Conversation(as_said)) is not None
-    becomes = Conversation([Message("new", said, "", SAID_ON)])
+    is_invented = verification.invention(statement, Conversation(as_said)) is not None
+    becomes = Conversation([Message("new", statement, "", SAID_ON)])
     return is_invented or any(verification.invention(fact, becomes) is not None for fact in facts)
 
 
@@ -105,7 +105,7 @@ def test_what_the_checks_see_of_false_rewordings() -> None:
 
 
 @pytest.mark.parametrize(
-    ("one", "other"),
+    ("text", "other"),
     [
         ("at 3 pm", "at 15:00"), ("下午三点半", "15:30"), ("3 May", "May 3rd"), ("五月三日", "5月3号"),
         ("in December", "in 十二月"), ("2026-03-02", "2026 3月2日"), ("on Mondays", "on 星期一"),
@@ -113,23 +113,23 @@ def test_what_the_checks_see_of_false_rewordings() -> None:
         ("the second floor", "the 2nd floor"), ("二楼", "2楼"), ("two hundred", "200"),
     ],
 )  # fmt: skip
-def test_amounts_are_written_in_one_way(one: str, other: str) -> None:
-    assert amounts.normalise_amounts(one).split() == amounts.normalise_amounts(other).split()
+def test_amounts_are_written_in_one_way(text: str, other: str) -> None:
+    assert amounts.normalise_amounts(text).split() == amounts.normalise_amounts(other).split()
 
 
 @pytest.mark.parametrize(
-    ("one", "other"),
+    ("text", "other"),
     [
         ("3 May", "5 March"), ("3 am", "3 pm"), ("10.0.0.1", "10.0.0.2"), ("-5", "5"), ("1.5", "15"), ("周一", "周二"),
         ("两点", "两个"),
     ],
 )  # fmt: skip
-def test_other_amounts_stay_others(one: str, other: str) -> None:
-    assert amounts.normalise_amounts(one).split() != amounts.normalise_amounts(other).split()
+def test_other_amounts_stay_others(text: str, other: str) -> None:
+    assert amounts.normalise_amounts(text).split() != amounts.normalise_amounts(other).split()
 
 
 @pytest.mark.parametrize(
-    ("said", "meant"),
+    ("statement", "meant"),
     [
         ("tomorrow", "3-5"), ("the day after tomorrow", "3-6"), ("yesterday", "3-3"), ("明天", "3-5"), ("后天", "3-6"),
         ("大后天", "3-7"), ("昨晚", "3-3"), ("next Friday", "3-13"), ("on Friday", "3-6"), ("下周三", "3-11"),
@@ -138,8 +138,8 @@ def test_other_amounts_stay_others(one: str, other: str) -> None:
         ("下个月", "month 4"), ("last year", "2025"), ("明年", "2027"), ("two years ago", "2024"), ("3 May", "2026"),
     ],
 )  # fmt: skip
-def test_what_a_word_means_depends_on_the_day_it_was_said(said: str, meant: str) -> None:
-    assert meant in dates_of(f"I fly {said}" if said.isascii() else f"我{said}出发", SAID_ON)
+def test_what_a_word_means_depends_on_the_day_it_was_said(statement: str, meant: str) -> None:
+    assert meant in dates_of(f"I fly {statement}" if statement.isascii() else f"我{statement}出发", SAID_ON)
 
 
 def test_no_date_is_none() -> None:

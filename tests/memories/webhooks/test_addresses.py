@@ -64,7 +64,7 @@ def resolve(monkeypatch: pytest.MonkeyPatch, *addresses: str) -> list[str]:
 
     def look_up(host: str, port: int, *_: Any, **options: Any) -> list[Any]:
         families = {4: socket.AF_INET, 6: socket.AF_INET6}
-        return [(families[ip_address(one).version], 1, 6, "", (one, port)) for one in addresses]
+        return [(families[ip_address(address).version], 1, 6, "", (address, port)) for address in addresses]
 
     def note(self: Any, host: str, port: int, **options: Any) -> Any:
         connected.append(host)

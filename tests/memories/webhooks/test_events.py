@@ -83,8 +83,8 @@ def test_a_batch_that_waits_for_a_person_is_told(scope: Scope, workspace: Worksp
     batches.require_approval(batch, HoldReason.PURGE, purged=1)
     batches.require_approval(batch, HoldReason.CONTRADICTED, rows=1)
     assert deliver() == {"sent": 1}
-    told = receiver.got[0].body["data"]
-    assert (told["id"], told["scope"], told["held_because"]) == (str(batch.uid), scope.key, ["purge", "contradicted"])
+    data = receiver.got[0].body["data"]
+    assert (data["id"], data["scope"], data["held_because"]) == (str(batch.uid), scope.key, ["purge", "contradicted"])
 
 
 def test_a_job_that_failed_is_told_without_the_words_of_its_error(workspace: Workspace, receiver: Receiver) -> None:

@@ -57,10 +57,10 @@ def tellers(api: Api, asked: set[str]) -> list[str]:
     return told
 
 
-def _tells(answer: Any, asked: str) -> bool:
+def _tells(answer: Any, question: str) -> bool:
     """Whether an answer names her; what was asked for may be said back."""
     assert answer.status_code < 500, answer.content
-    body = answer.content.decode().replace(asked.partition("?")[2] or asked, "")
+    body = answer.content.decode().replace(question.partition("?")[2] or question, "")
     return CANARY in body or PEER in body
 
 

@@ -26,7 +26,7 @@ def report(town: Town, place: dict[str, Any], *events: dict[str, Any], **more: A
     once = {"Idempotency-Key": str(crc32(repr(body).encode()))}
     answer = town.api.post(f"sessions/{key}/events", body, **once)
     assert answer.status_code == 201, answer.content
-    return [one["content"] for one in answer.json()["events"]]
+    return [event["content"] for event in answer.json()["events"]]
 
 
 @pytest.mark.parametrize("place", [direct, group])

@@ -185,7 +185,7 @@ def test_what_was_erased_is_refused_when_it_comes_again(town: Town) -> None:
     said = {"address": direct(PEER), "user": word("turn"), "assistant": "Noted."}
     answer = town.api.post("turns", said)
     assert answer.status_code == 201  # the bot is not kept from its work
-    assert {(one["outcome"], one["reason"]) for one in answer.json()["entries"]} == {("suppressed", "erased")}
+    assert {(entry["outcome"], entry["reason"]) for entry in answer.json()["entries"]} == {("suppressed", "erased")}
     assert tables_with(CANARY) == [], "nor in the history of the conversation, nor in the buffer"
     assert answer.json()["session"]["tokens"] == 0
     anew = town.api.post("turns", {**said, "user": "I am back."}).json()

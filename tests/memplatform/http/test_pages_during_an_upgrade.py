@@ -31,14 +31,14 @@ def other_tables() -> Iterator[None]:
 
 @pytest.mark.usefixtures("other_tables")
 @pytest.mark.parametrize(
-    ("language", "told", "again"), [("en", "being upgraded", "Try again"), ("zh-hans", "正在升级", "重试")]
+    ("language", "text", "again"), [("en", "being upgraded", "Try again"), ("zh-hans", "正在升级", "重试")]
 )
-def test_a_page_during_an_upgrade_leads_back_to_itself(staff: Client, language: str, told: str, again: str) -> None:
+def test_a_page_during_an_upgrade_leads_back_to_itself(staff: Client, language: str, text: str, again: str) -> None:
     from_the_future()
     answer = staff.get(f"{ENTRIES}?q=tea&o=1", headers={"Accept-Language": language})
     page = answer.content.decode()
     assert (answer.status_code, int(answer["Retry-After"]) > 0) == (503, True)
-    assert told in page and again in page and f'href="{ENTRIES}?q=tea&amp;o=1"' in page
+    assert text in page and again in page and f'href="{ENTRIES}?q=tea&amp;o=1"' in page
 
 
 @pytest.mark.usefixtures("other_tables")

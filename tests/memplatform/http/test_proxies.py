@@ -34,14 +34,14 @@ def public() -> Iterator[None]:
 
 def seen(**meta: str) -> HttpRequest:
     """The request as everything behind the middleware sees it."""
-    kept: list[HttpRequest] = []
+    requests: list[HttpRequest] = []
 
     def take(request: HttpRequest) -> HttpResponse:
-        kept.append(request)
+        requests.append(request)
         return HttpResponse()
 
     TrustedProxies(take)(RequestFactory().get("/", **meta))  # type: ignore[arg-type]
-    return kept[0]
+    return requests[0]
 
 
 def test_a_trusted_proxy_tells_the_caller_the_scheme_and_the_host(public: None) -> None:

@@ -54,10 +54,10 @@ def test_a_streak_of_failures_is_told_once_and_the_next_one_again(webhook: Webho
     assert (tasks.tell_condition(), failing_jobs()) == ({"told": 0}, [])
     ran("tick", well=False, at=timezone.now())
     assert tasks.tell_condition() == {"told": 1}
-    told = body_of(WebhookDelivery.objects.earliest("pk"), webhook, now=timezone.now())
+    result = body_of(WebhookDelivery.objects.earliest("pk"), webhook, now=timezone.now())
     date = (begun + timedelta(minutes=3)).date().isoformat()
-    assert told is not None and told["event"] == "job.failed"
-    assert told["data"] == {
+    assert result is not None and result["event"] == "job.failed"
+    assert result["data"] == {
         "job": "tick",
         "local_date": date,
         "attempts": 3,

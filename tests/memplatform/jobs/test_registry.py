@@ -153,9 +153,9 @@ def test_many_that_ensure_at_once_make_one_row_each() -> None:
 
 def test_the_command_lists_every_job(capsys: pytest.CaptureFixture[str]) -> None:
     call_command("schedules")
-    said = capsys.readouterr().out
-    assert all(name in said for name in JOBS)
-    assert "03:30 in each workspace" in said
+    output = capsys.readouterr().out
+    assert all(name in output for name in JOBS)
+    assert "03:30 in each workspace" in output
     call_command("schedules", "--json")
     rows = {row["job"]: row for row in json.loads(capsys.readouterr().out)}
     assert rows.keys() == JOBS.keys()

@@ -141,6 +141,6 @@ def test_a_percentile_is_at_most_an_eighth_from_the_true_one() -> None:
     assert (below, one, beyond) == (0, 1, 63)
     counts = counts_of((bucket, 1) for bucket in buckets)
     for share in (0.5, 0.95):
-        told = quantile(counts, share)
-        assert told and abs(log2(told / times[int(len(times) * share)])) < log2(1.1225)
+        result = quantile(counts, share)
+        assert result and abs(log2(result / times[int(len(times) * share)])) < log2(1.1225)
     assert quantile([0.0] * 64, 0.5) is None

@@ -117,8 +117,8 @@ def test_nobody_elses_recalls_are_counted(alice: Client, asked: Workspace, their
 
 
 def test_a_figure_of_nothing_is_a_dash(owner: Client) -> None:
-    told = shown(owner)
-    assert {told[name][0] for name in ("Found", "Used in the answer", "Known already", "Tokens a memory")} == {"—"}
+    result = shown(owner)
+    assert {result[name][0] for name in ("Found", "Used in the answer", "Known already", "Tokens a memory")} == {"—"}
 
 
 def test_the_home_page_asks_as_often_for_many_recalls_as_for_few(
@@ -145,14 +145,14 @@ def living(mine: House, turns_are_read: None) -> Workspace:
     """A workspace in which something was recalled, something ends soon, and something has expired."""
     now = timezone.now()
     for days, word in ((1, "kettle"), (25, "saucer"), (26, "teapot"), (40, "ladle")):
-        said = make_draft(
+        result = make_draft(
             mine.scope,
             f"the {word} is blue",
             at=now - timedelta(days=days),
             type=EntryType.CHAT_TURN,
             slots={"sender_id": "u"},
         )
-        entries.remember(said, now=now, actor="test")
+        entries.remember(result, now=now, actor="test")
     expiry.expire_due(mine.workspace.pk, now=now, run="expire:night")
     served = Entry.objects.get(content__contains="kettle")
     EntryAccess.objects.update_or_create(entry=served, workspace=mine.workspace, defaults={"access_count": 3})
@@ -249,4 +249,6 @@ def test_an_incident_of_no_minute_is_left_out_unless_a_process_ended(alice: Clie
     at = timezone.now() - timedelta(hours=1)
     for kind, part in ((IncidentKind.DEGRADED, "recall"), (IncidentKind.STOPPED, "worker")):
         Incident.objects.create(part=part, kind=kind, began_at=at, ended_at=at + timedelta(seconds=9), seen_at=at)
-    assert [one.text for one in home(alice).context["incidents"]] == ["The worker ended without being stopped"]
+    assert [incident.text for incident in home(alice).context["incidents"]] == [
+        "The worker ended without being stopped"
+    ]

@@ -51,14 +51,14 @@ def guess_from_everywhere(name: str = "operator") -> None:
 
 
 def test_a_name_that_is_guessed_from_many_addresses_waits_in_browsers_it_never_used() -> None:
-    known = Client(REMOTE_ADDR="203.0.113.20")
+    client = Client(REMOTE_ADDR="203.0.113.20")
     form = {"username": "operator", "password": PASSWORD}
-    assert known.post("/admin/login/", form).status_code == 302
-    known.post("/admin/logout/")
+    assert client.post("/admin/login/", form).status_code == 302
+    client.post("/admin/logout/")
     guess_from_everywhere()
     assert log_in(PASSWORD, address="203.0.113.21").status_code == 429
-    known.defaults["REMOTE_ADDR"] = "203.0.113.22"  # the owner, somewhere else with the same browser
-    assert known.post("/admin/login/", form).status_code == 302
+    client.defaults["REMOTE_ADDR"] = "203.0.113.22"  # the owner, somewhere else with the same browser
+    assert client.post("/admin/login/", form).status_code == 302
     with time_machine.travel(timezone.now() + timedelta(minutes=16)):
         assert log_in(PASSWORD, address="203.0.113.21").status_code == 302
 
@@ -78,18 +78,18 @@ def test_who_has_a_second_factor_is_not_kept_out_by_guesses_from_elsewhere(opera
     secret = new_secret()
     assert set_up(operator, secret, pyotp.TOTP(secret).now(), now=timezone.now())
     guess_from_everywhere()
-    asked = log_in(PASSWORD, address="203.0.113.21")
-    assert asked.status_code == 302 and "/admin/login/code/" in asked.headers["Location"]
+    result = log_in(PASSWORD, address="203.0.113.21")
+    assert result.status_code == 302 and "/admin/login/code/" in result.headers["Location"]
 
 
 def test_an_address_that_tries_many_names_waits_and_the_browsers_that_are_known_there_do_not() -> None:
-    known = Client(REMOTE_ADDR="203.0.113.9")
-    known.post("/admin/login/", {"username": "operator", "password": PASSWORD})
-    known.post("/admin/logout/")
+    client = Client(REMOTE_ADDR="203.0.113.9")
+    client.post("/admin/login/", {"username": "operator", "password": PASSWORD})
+    client.post("/admin/logout/")
     for n in range(ADDRESS_MOST):
         log_in("a guess", name=f"somebody {n}")
     assert log_in("a guess", name="yet another").status_code == 429
-    assert known.post("/admin/login/", {"username": "operator", "password": PASSWORD}).status_code == 302
+    assert client.post("/admin/login/", {"username": "operator", "password": PASSWORD}).status_code == 302
 
 
 def test_a_reset_lets_a_locked_operator_in_at_once(settings: Any, tmp_path: Any) -> None:

@@ -187,8 +187,8 @@ def test_home_warns_when_strangers_share_one_memory(alice: Client, mine: House) 
     for n, peer in enumerate(("mei", "jun")):
         assert warning not in needs(alice)
         address = {"platform": "telegram", "account": mine.word, "peer": peer, "chat": peer}
-        said = api.post("turns", {"address": address, "user": f"thing number {n} of {peer}", "assistant": "ok"})
-        assert said.status_code == 201, said.json()
+        response = api.post("turns", {"address": address, "user": f"thing number {n} of {peer}", "assistant": "ok"})
+        assert response.status_code == 201, response.json()
     assert warning in needs(alice)
 
 

@@ -178,21 +178,21 @@ def fill_scope(scope: Scope, n: int, draw: Any) -> None:
 def tie(scope: Scope, entries: list[Entry], quoted: list[str], draw: Any) -> None:
     """Hang on entries what can hang on them."""
     workspace = scope.workspace
-    for one in entries:
+    for entry in entries:
         other = draw(st.sampled_from(entries))
-        if draw(st.booleans()) and other != one:
-            Entry.objects.filter(pk=one.pk).update(superseded_by=other)
-        if other != one:
+        if draw(st.booleans()) and other != entry:
+            Entry.objects.filter(pk=entry.pk).update(superseded_by=other)
+        if other != entry:
             kind = draw(st.sampled_from(list(LinkKind)))
             Link.objects.create(
-                workspace=workspace, from_entry=one, to_entry=other, kind=kind, created_at=NOW, version=2
+                workspace=workspace, from_entry=entry, to_entry=other, kind=kind, created_at=NOW, version=2
             )
         Slot.objects.create(
-            workspace=workspace, entry=one, name="env", value=draw(words), version=draw(st.integers(1, 3))
+            workspace=workspace, entry=entry, name="env", value=draw(words), version=draw(st.integers(1, 3))
         )
         Evidence.objects.create(
             workspace=workspace,
-            entry=one,
+            entry=entry,
             origin=draw(st.sampled_from(quoted)),
             start=0,
             end=3,
@@ -200,17 +200,17 @@ def tie(scope: Scope, entries: list[Entry], quoted: list[str], draw: Any) -> Non
             at=NOW,
         )
         if draw(st.booleans()):
-            EntryAccess.objects.create(entry=one, workspace=workspace, access_count=3, last_accessed=draw(maybe))
+            EntryAccess.objects.create(entry=entry, workspace=workspace, access_count=3, last_accessed=draw(maybe))
         if draw(st.booleans()):
-            Entry.objects.filter(pk=one.pk, expired_at=None).update(expired_at=NOW)
+            Entry.objects.filter(pk=entry.pk, expired_at=None).update(expired_at=NOW)
             Suppression.objects.create(
                 workspace=workspace,
                 scope=scope,
-                entry=one,
-                fingerprint=one.fingerprint,
+                entry=entry,
+                fingerprint=entry.fingerprint,
                 wordings=["f"],
                 actor="bot:b",
-                origins=one.origins,
+                origins=entry.origins,
                 created_at=NOW,
             )
 

@@ -71,14 +71,14 @@ def test_only_an_administrator_s_key_exports_and_a_bound_one_only_a_scope_it_rea
 def test_what_is_streamed_is_what_the_command_writes(filled: Workspace, tmp_path: Path) -> None:
     api = Api(make_key(filled))
     api.post("turns", {"address": TELEGRAM, "user": "My bakery is closed on Mondays", "assistant": "Noted."})
-    told = lines_of(api.get("export", history="true"))
+    result = lines_of(api.get("export", history="true"))
     noted = AuditRecord.objects.get(event="exported")
     assert (noted.actor.partition(":")[0], noted.about, noted.workspace) == ("bot", filled.name, filled)
     export(filled, None, tmp_path / "one", now=NOW, history=True)
     written = [json.loads(line) for line in (tmp_path / "one" / "memory.jsonl").read_text().splitlines()]
-    assert [{**line, "at": ""} for line in told] == [{**line, "at": ""} for line in written]
-    assert told[-1]["counts"]["message"] == 2
-    everything = json.dumps(told)
+    assert [{**line, "at": ""} for line in result] == [{**line, "at": ""} for line in written]
+    assert result[-1]["counts"]["message"] == 2
+    everything = json.dumps(result)
     assert MINE in everything and NEIGHBOUR in everything and STRANGER not in everything
 
 
@@ -88,12 +88,12 @@ def test_what_is_streamed_is_what_the_command_writes(filled: Workspace, tmp_path
 def test_a_bound_key_is_told_nothing_of_other_scopes_not_even_their_names(filled: Workspace) -> None:
     api = Api(make_key(filled))
     api.post("turns", {"address": {**GROUP, "chat": "hush"}, "user": "My cat is called Rice", "assistant": "Nice."})
-    told = lines_of(Api(make_key(filled, scope_patterns=["*direct_u42"])).get("export", scope=OWN, history="true"))
-    contents = {line["content"] for line in told if line["record"] == "entry"}
+    result = lines_of(Api(make_key(filled, scope_patterns=["*direct_u42"])).get("export", scope=OWN, history="true"))
+    contents = {line["content"] for line in result if line["record"] == "entry"}
     assert MINE in contents and any("Rice" in content for content in contents)
-    everything = json.dumps(told)
+    everything = json.dumps(result)
     assert not [name for name in (NEIGHBOUR, OTHERS, STRANGER, "group_hush") if name in everything]
-    assert {"workspace", "policy", "channel"}.isdisjoint(line["record"] for line in told)
+    assert {"workspace", "policy", "channel"}.isdisjoint(line["record"] for line in result)
 
 
 @pytest.mark.usefixtures("as_the_web")
@@ -103,8 +103,8 @@ def test_the_database_shows_the_stream_no_other_workspace_even_if_nothing_were_a
 ) -> None:
     everybodys = [Section("entry", Entry.objects.annotate(scope_uid=F("uid"), superseded_by_uid=F("uid")))]
     monkeypatch.setattr(stream, "sections", lambda *_args, **_kwargs: everybodys)
-    told = lines_of(Api(make_key(filled)).get("export"))
-    assert {line["content"] for line in told if line["record"] == "entry"} == {MINE, NEIGHBOUR}
+    result = lines_of(Api(make_key(filled)).get("export"))
+    assert {line["content"] for line in result if line["record"] == "entry"} == {MINE, NEIGHBOUR}
     assert not row_level_security.is_inside()
 
 

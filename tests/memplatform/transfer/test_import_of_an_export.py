@@ -59,8 +59,8 @@ def test_what_was_brought_in_is_found_by_its_words_and_waits_for_its_embedding(
 ) -> None:
     command_answer("export", tmp_path / "out", "--workspace", scope.workspace.name)
     command_answer("import", tmp_path / "out", "--workspace", stranger.name)
-    found = Api(make_key(stranger)).post("recall", {"scope": scope.key, "message": "which port is staging on?"}).json()
-    assert [one["content"] for one in found["memories"]][:1] == ["The staging port is 8080"]
+    answer = Api(make_key(stranger)).post("recall", {"scope": scope.key, "message": "which port is staging on?"}).json()
+    assert [memory["content"] for memory in answer["memories"]][:1] == ["The staging port is 8080"]
     assert IndexQueueItem.objects.filter(workspace=stranger).count() == 2
     brought = Scope.objects.get(workspace=stranger)
     assert (brought.entry_count, live(stranger)) == (2, live(scope.workspace))

@@ -46,9 +46,11 @@ def messages_by_session(workspace: Workspace) -> list[list[str]]:
     """What users said in each session of a workspace, in order."""
     return [
         list(
-            SessionEvent.objects.filter(session=one, kind="user").order_by("position").values_list("content", flat=True)
+            SessionEvent.objects.filter(session=session, kind="user")
+            .order_by("position")
+            .values_list("content", flat=True)
         )
-        for one in Session.objects.filter(workspace=workspace).order_by("pk")
+        for session in Session.objects.filter(workspace=workspace).order_by("pk")
     ]
 
 
@@ -99,8 +101,8 @@ def test_from_where_two_conversations_part_what_was_said_there_stands_beside_the
     assert (sum(again["created"].values()), again["batches"], again["left_out"]) == (0, [], [])
     context = other_bot.post("context", {"address": ADDRESS, "message": "Which car do I drive?"}).json()
     assert [one["content"] for one in context["history"]][-2:] == ["I drive a green Lada", "Noted."]
-    found = other_bot.post("recall", {"address": ADDRESS, "message": "When does my cello teacher come?"}).json()
-    assert "cello" in found["memories"][0]["content"]
+    answer = other_bot.post("recall", {"address": ADDRESS, "message": "When does my cello teacher come?"}).json()
+    assert "cello" in answer["memories"][0]["content"]
 
 
 def told_of_a_dry_run(source: Workspace, target: Workspace, folder: Path) -> dict[str, int]:

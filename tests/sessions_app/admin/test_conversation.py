@@ -33,7 +33,9 @@ def page(client: Client, session: Session, **asked: Any) -> Any:
 
 
 def bubbles(response: Any) -> list[tuple[str, str]]:
-    return [(one.event.kind, one.event.content) for day in response.context["talk"].days for one in day.bubbles]
+    return [
+        (bubble.event.kind, bubble.event.content) for day in response.context["talk"].days for bubble in day.bubbles
+    ]
 
 
 def do(client: Client, session: Session, what: str, *, confirmed: bool = True) -> Any:
@@ -114,14 +116,14 @@ def test_a_long_conversation_is_read_page_by_page_and_costs_the_same(talk: Talk,
 
 def test_a_turn_shows_which_memories_were_served_for_it(talk: Talk, alice: Client) -> None:
     talk.say("my cat is called Mochi")
-    asked = talk.post("recall", {"address": TELEGRAM, "message": "what is my cat called?"}).json()
-    talk.say("what is my cat called?", "Mochi.", recall_id=asked["recall_id"])
+    answer = talk.post("recall", {"address": TELEGRAM, "message": "what is my cat called?"}).json()
+    talk.say("what is my cat called?", "Mochi.", recall_id=answer["recall_id"])
     shown = page(alice, Session.objects.get())
     served = [one.served for one in shown.context["talk"].days[0].bubbles]
     assert [len(one) for one in served] == [0, 0, 1, 0]
     assert (
         [str(entry.uid) for entry, _then in served[2][0].entries]
-        == [memory["id"] for memory in asked["memories"]]
+        == [memory["id"] for memory in answer["memories"]]
         != []
     )
     assert "1 memory was served" in shown.content.decode()

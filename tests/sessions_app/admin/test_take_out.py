@@ -60,10 +60,10 @@ def test_a_message_is_taken_out_with_its_memories_and_days_and_comes_back(talk: 
     event, scope = message("我的乐队是齐柏林"), Scope.objects.get()
     day = EventDraft(scope=scope, local_date=NOW.date(), content="乐队是齐柏林", origins=tuple(paths(event)))
     daily_events.write([day], now=NOW, actor="job:extract")
-    asked = take_out(alice, event)
-    goes = asked.context["goes"]
+    result = take_out(alice, event)
+    goes = result.context["goes"]
     assert ([entry.type for entry in goes.entries], len(goes.days), goes.messages) == (["chat_turn"], 1, [])
-    assert asked.context["form"].initial["reason"] and not Batch.objects.exists()
+    assert result.context["form"].initial["reason"] and not Batch.objects.exists()
 
     done = take_out(alice, event, reason="private")
     assert done.status_code == 302 and done.headers["Location"].endswith("#m1")

@@ -30,8 +30,8 @@ def path_of(content: str) -> str:
 @pytest.mark.parametrize("address", [TELEGRAM, GROUP])
 def test_a_message_that_was_cut_is_read_whole(talk: Talk, address: dict[str, Any]) -> None:
     talk.say(LONG, address=address)
-    given = talk.post("recall", {"address": address, "message": "what did I say about the boat?"}).json()
-    (event,) = [event for event in given["events"] if event["cut"]]
+    result = talk.post("recall", {"address": address, "message": "what did I say about the boat?"}).json()
+    (event,) = [event for event in result["events"] if event["cut"]]
     answer = read(talk, event["path"])
     assert answer == {
         "path": event["path"], "found": True, "scope": event["scope"], "role": "user", "sender": "u42",

@@ -71,8 +71,8 @@ def test_many_questions_at_once_stay_within_the_budget(
     settings.MEMORY_LLM_CALLS = 4
     settings.MEMORY_LLM_MAX_TOKENS = 500
     extract(workspace, now)
-    one = spent(workspace)
-    settings.MEMORY_LLM_DAILY_TOKENS = one * 6
+    answer = spent(workspace)
+    settings.MEMORY_LLM_DAILY_TOKENS = answer * 6
     model.seconds = 0.02
     results = at_once(12, lambda n: extract(workspace, now, purpose=f"purpose{n % 3}"))
     assert BudgetSpent in results

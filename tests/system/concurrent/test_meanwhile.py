@@ -41,8 +41,8 @@ def meanwhile(model: FakeModel, happens: Callable[[], Any], *, at: int = 1) -> N
             finally:
                 connections.close_all()  # those of the server's thread
         first = asked.data["messages"][0].get("position")
-        said = drawing(candidate(str(MOCHI["content"]), first), goes_on_with=TOLD)
-        return said if asked_for_flush(asked) else writing(TOLD)
+        result = drawing(candidate(str(MOCHI["content"]), first), goes_on_with=TOLD)
+        return result if asked_for_flush(asked) else writing(TOLD)
 
     model.otherwise = answer
 

@@ -103,8 +103,8 @@ def test_other_sessions_and_recall_do_not_wait(talk: Talk, session: Session, set
     settings.MEMORY_SESSION_WAITERS = 0
     with held(session):
         talk.say("hello", address={**TELEGRAM, "peer": "u9", "chat": "c9"})
-        asked = talk.post("recall", {"address": TELEGRAM, "message": "what did I say?"})
-        assert asked.status_code == 200
+        response = talk.post("recall", {"address": TELEGRAM, "message": "what did I say?"})
+        assert response.status_code == 200
         assert talk.history(session) == [("user", "hello"), ("assistant", "ok")]
 
 

@@ -258,8 +258,8 @@ def posted(house: House, path: str, body: Any) -> Any:
 def test_a_conversation_goes_on_after_every_process_was_killed(house: House, platform: Platform) -> None:
     """B9."""
     turns = [{"address": TELEGRAM, "user": words, "assistant": f"answer to {words}"} for words in SAID]
-    for said in turns[:2]:
-        before = posted(house, "turns", said)["session"]
+    for body in turns[:2]:
+        before = posted(house, "turns", body)["session"]
     name = f"sessions/{before['id']}"
     posted(house, f"{name}/events", {"events": [{"kind": "ambient", "content": "coffee is out"}]})
     flush = posted(house, f"{name}/flush", {"version": 1, "continue": "They speak of cats."})
@@ -269,7 +269,7 @@ def test_a_conversation_goes_on_after_every_process_was_killed(house: House, pla
     after = posted(again, "turns", turns[2])["session"]
     assert (after["id"], after["conversation"]) == (before["id"], 1)
     history = [
-        {"role": role, "content": said[role]} for said in turns for role in ("user", "assistant")
+        {"role": role, "content": turn[role]} for turn in turns for role in ("user", "assistant")
     ]  # what a client believes is what was said: nothing is new, nothing differs
     appended = posted(again, f"{name}/events", {"history": history})
     assert appended["events"] == []

@@ -70,8 +70,8 @@ def test_the_next_one_is_found_by_an_index(workspace: Workspace) -> None:
 
 
 def worker(stand_still_before: str = "") -> Process:
-    told = filter(None, [stand_still_before])
-    return start("tests.system.killed.extraction_worker", *told, MEMORY_EXTRACTION_LEASE="1s")
+    result = filter(None, [stand_still_before])
+    return start("tests.system.killed.extraction_worker", *result, MEMORY_EXTRACTION_LEASE="1s")
 
 
 @pytest.mark.parametrize("step", ["told", "written"])

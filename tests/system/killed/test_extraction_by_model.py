@@ -41,8 +41,8 @@ def facts() -> list[tuple[int, str]]:
     return sorted(Entry.objects.filter(type="fact").values_list("scope_id", "content"))
 
 
-def failing_now_and_then(asked: Asked) -> Any:
-    return "{" if chance.random() < 0.05 else plausible(asked)
+def failing_now_and_then(request: Asked) -> Any:
+    return "{" if chance.random() < 0.05 else plausible(request)
 
 
 chance = random.Random(7)

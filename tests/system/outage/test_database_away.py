@@ -58,8 +58,8 @@ def test_a_key_that_was_revoked_stays_out_and_the_files_answer(house: HouseApart
     for _ in range(6):
         assert house.post_with(revoked, "turns", TURN).status == 503
     asked = {"address": {"platform": "cli"}, "message": "我家的猫叫什么？"}
-    found = house.post_with(good, "recall", asked).json()
-    assert found["degraded"] == ["database"] and "年糕" in found["memories"][0]["content"]
+    answer = house.post_with(good, "recall", asked).json()
+    assert answer["degraded"] == ["database"] and "年糕" in answer["memories"][0]["content"]
     assert house.post_with(good, "entries", {"scope": "main", "content": "x"}).status == 503
     assert house.status_of("/livez") == 200 and house.status_of("/readyz") == 503
     house.start_database()

@@ -37,10 +37,10 @@ def test_both_store_and_what_only_one_finds_is_told(
     both.post("entries", {"address": TELEGRAM, "content": "what the cat was called before nobody knows"})
     served = both.post("recall", ASKED).json()
     assert all(memory["id"] for memory in served["memories"])  # nothing of the files is served
-    told = both.get("recalls/comparison").json()
-    assert (told["recalls"], told["differing"]) == (1, 1) and told["both"] >= 1
-    (example,) = told["examples"]
-    assert [one["content"] for one in example["only_files"]] == ["the cat called Tom lives next door"]
+    result = both.get("recalls/comparison").json()
+    assert (result["recalls"], result["differing"]) == (1, 1) and result["both"] >= 1
+    (example,) = result["examples"]
+    assert [only_file["content"] for only_file in example["only_files"]] == ["the cat called Tom lives next door"]
     assert "nobody knows" in example["only_database"][0]["content"] and example["only_database"][0]["id"]
     assert example["recall_id"] == served["recall_id"] and example["message"] == ASKED["message"]
 

@@ -29,12 +29,12 @@ def test_a_context_holds_the_long_term_file_and_the_last_days(bot: Api, workspac
     for ago in (0, 3, 6, 8):
         note(workspace, f"- noted {ago} days ago\n", day=today - timedelta(days=ago))
     with database_away():
-        told = context(bot)
-    assert "年糕" in told["text"] and "Family" in told["text"]
-    assert [one["date"] for one in told["notes"]] == [(today - timedelta(days=n)).isoformat() for n in (0, 3, 6)]
-    assert "noted 6 days ago" in told["text"] and "noted 8 days ago" not in told["text"]
-    assert told["degraded"] == ["database"]
-    assert (told["memories"], told["history"], told["recall_id"]) == ([], [], None)
+        result = context(bot)
+    assert "年糕" in result["text"] and "Family" in result["text"]
+    assert [one["date"] for one in result["notes"]] == [(today - timedelta(days=n)).isoformat() for n in (0, 3, 6)]
+    assert "noted 6 days ago" in result["text"] and "noted 8 days ago" not in result["text"]
+    assert result["degraded"] == ["database"]
+    assert (result["memories"], result["history"], result["recall_id"]) == ([], [], None)
 
 
 def test_the_files_of_others_are_not_in_it(bot: Api, workspace: Workspace, stranger: Workspace) -> None:
@@ -48,11 +48,11 @@ def test_a_group_reads_what_a_person_wrote_only_where_it_may_hear_all(bot: Api, 
     note(workspace, "- told in private\n")
     note(workspace, "- told in the group\n", scope=CHAT)
     with database_away():
-        told = context(bot, address=GROUP)["text"]
-    assert "told in the group" in told and "told in private" not in told
+        text = context(bot, address=GROUP)["text"]
+    assert "told in the group" in text and "told in private" not in text
     Channel.objects.update(group_user_recall="all", path_mode="legacy_only")
-    told = context(bot, address=GROUP)["text"]
-    assert "told in the group" in told and "told in private" in told
+    text = context(bot, address=GROUP)["text"]
+    assert "told in the group" in text and "told in private" in text
 
 
 @pytest.mark.parametrize("budget", [0, 5, 20, 60, 200, 1_000])
@@ -62,19 +62,19 @@ def test_it_is_never_longer_than_its_budget(bot: Api, workspace: Workspace, budg
         day = timezone.now().date() - timedelta(days=ago)
         note(workspace, "".join(f"- line {n} of {ago} days ago, about the ferry\n" for n in range(20)), day=day)
     with database_away():
-        told = context(bot, token_budget=budget)
-    assert told["tokens"] <= budget and count_tokens(told["text"]) <= budget
+        result = context(bot, token_budget=budget)
+    assert result["tokens"] <= budget and count_tokens(result["text"]) <= budget
     if budget >= 200:
-        assert "长期记录第0条" in told["text"] and "of 0 days ago" in told["text"]
-        assert told["notes"][-1]["cut"]
+        assert "长期记录第0条" in result["text"] and "of 0 days ago" in result["text"]
+        assert result["notes"][-1]["cut"]
 
 
 def test_long_notes_leave_what_is_written_down_its_place(bot: Api, workspace: Workspace) -> None:
     note(workspace, "- short, for long\n")
     note(workspace, "- many words about a day\n" * 300, day=timezone.now().date())
     with database_away():
-        told = context(bot, token_budget=300)
-    assert "short, for long" in told["text"] and told["tokens"] > 250
+        result = context(bot, token_budget=300)
+    assert "short, for long" in result["text"] and result["tokens"] > 250
 
 
 def test_a_file_that_is_no_text_is_left_out(bot: Api, workspace: Workspace) -> None:
@@ -96,5 +96,5 @@ def test_reset_has_its_answer(bot: Api) -> None:
 def test_it_is_answered_wherever_the_database_is_lost(bot: Api, workspace: Workspace) -> None:
     note(workspace, "- The cat is called 年糕\n")
     with connection_lost_at("memories_entry"):
-        told = context(bot, "what is my cat called?")
-    assert told["degraded"] == ["database"] and "年糕" in told["text"]
+        result = context(bot, "what is my cat called?")
+    assert result["degraded"] == ["database"] and "年糕" in result["text"]

@@ -36,37 +36,37 @@ def notes(workspace: Workspace) -> None:
 )
 def test_a_question_is_answered_from_the_files(bot: Api, notes: None, message: str, path: str, content: str) -> None:
     with database_away():
-        told = recall(bot, message)
-    best = told["memories"][0]
+        result = recall(bot, message)
+    best = result["memories"][0]
     assert content in best["content"] and best["slots"]["path"] == path
     assert (best["id"], best["type"], best["scope"]) == (None, "note", "telegram:direct_u42")
-    assert f"[{path}:{best['slots']['line']}]" in told["context"]
-    assert told["degraded"] == ["database"] and told["evidence"] in ("found", "weak")
+    assert f"[{path}:{best['slots']['line']}]" in result["context"]
+    assert result["degraded"] == ["database"] and result["evidence"] in ("found", "weak")
     assert not RecallTrace.objects.filter(message=message).exists()
 
 
 def test_what_was_said_meanwhile_is_found_at_once(bot: Api) -> None:
     with database_away():
         bot.post("turns", turn("我对花生过敏", "记住了"))
-        told = recall(bot, "我对什么过敏？")
-    assert "花生" in told["memories"][0]["content"]
-    assert "transcripts" in told["memories"][0]["slots"]["path"]
+        result = recall(bot, "我对什么过敏？")
+    assert "花生" in result["memories"][0]["content"]
+    assert "transcripts" in result["memories"][0]["slots"]["path"]
 
 
 @pytest.mark.parametrize("message", ["what have I told you so far?", "之前我跟你说过什么？"])
 def test_a_question_that_names_nothing_is_answered_by_the_newest_lines(bot: Api, notes: None, message: str) -> None:
     with database_away():
         bot.post("turns", turn("我对花生过敏", "记住了"))
-        told = recall(bot, message)
-    said = [memory["content"] for memory in told["memories"]]
-    assert "花生" in "".join(said[:2]) and "pier six" in said[2] and len(said) == 5
-    assert told["evidence"] == "found" and "花生" in told["context"]
+        result = recall(bot, message)
+    contents = [memory["content"] for memory in result["memories"]]
+    assert "花生" in "".join(contents[:2]) and "pier six" in contents[2] and len(contents) == 5
+    assert result["evidence"] == "found" and "花生" in result["context"]
 
 
 def test_nothing_found_is_told(bot: Api, notes: None) -> None:
     with database_away():
-        told = recall(bot, "who won the chess championship?")
-    assert (told["memories"], told["evidence"], told["context"]) == ([], "none", "")
+        result = recall(bot, "who won the chess championship?")
+    assert (result["memories"], result["evidence"], result["context"]) == ([], "none", "")
     with database_away():
         assert recall(bot, "ok")["need"] == {"retrieve": False, "rule": "too_short"}
 
@@ -76,7 +76,7 @@ def test_the_walls_hold(bot: Api, workspace: Workspace, stranger: Workspace) -> 
         note(where, "- the password of the safe is 4711\n", scope=scope)
     note(workspace, "- the password of my safe is 0815\n")
     with database_away():
-        assert [one["content"] for one in recall(bot, "what is the password of the safe?")["memories"]] == [
+        assert [memory["content"] for memory in recall(bot, "what is the password of the safe?")["memories"]] == [
             "the password of my safe is 0815"
         ]
         assert recall(bot, "what is the password of the safe?", address=GROUP)["memories"] == []
@@ -100,11 +100,11 @@ def test_one_scope_may_be_asked(bot: Api, notes: None) -> None:
 
 def test_a_channel_answered_from_its_files_finds_them_with_the_database_there(bot: Api, notes: None) -> None:
     Channel.objects.update(path_mode="legacy_only")
-    told = recall(bot, "what is my cat called?")
-    assert told["degraded"] == ["files"] and "年糕" in told["memories"][0]["content"]
+    result = recall(bot, "what is my cat called?")
+    assert result["degraded"] == ["files"] and "年糕" in result["memories"][0]["content"]
 
 
 def test_it_is_answered_wherever_the_database_is_lost(bot: Api, notes: None) -> None:
     with connection_lost_at("memories_entry"):
-        told = recall(bot, "what is my cat called?")
-    assert told["degraded"] == ["database"] and told["memories"]
+        result = recall(bot, "what is my cat called?")
+    assert result["degraded"] == ["database"] and result["memories"]

@@ -16,13 +16,13 @@ pytestmark = pytest.mark.django_db
 
 
 def test_a_turn_is_accepted_and_says_what_is_missing(bot: Api, workspace: Workspace) -> None:
-    known = str(Session.objects.get().uid)
+    result = str(Session.objects.get().uid)
     with database_away():
         answer = bot.post("turns", turn("我家的猫叫年糕", "A fine name."))
     assert answer.status_code == 201
-    told = answer.json()
-    assert (told["entries"], told["degraded"], told["reply"]) == ([], ["database"], None)
-    assert told["session"] == {"id": known, "key": told["session"]["key"], "conversation": None, "tokens": None}
+    reply = answer.json()
+    assert (reply["entries"], reply["degraded"], reply["reply"]) == ([], ["database"], None)
+    assert reply["session"] == {"id": result, "key": reply["session"]["key"], "conversation": None, "tokens": None}
     assert waiting(workspace) == ["我家的猫叫年糕"]
     assert "u42: 我家的猫叫年糕" in transcript(workspace) and "assistant: A fine name." in transcript(workspace)
 

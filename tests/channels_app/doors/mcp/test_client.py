@@ -99,7 +99,7 @@ def test_profile_notes_and_days_are_resources(mcp: str, workspace: Workspace, ke
     daily_events.write([day], now=NOW, actor="test")
 
     async def talk(client: Client) -> dict[str, str]:
-        uris = [str(one.uri) for one in (await client.list_resources()).resources]
+        uris = [str(resource.uri) for resource in (await client.list_resources()).resources]
         note = f"memory://notes/{saved.structured_content['path']}"
         uris += [note, "memory://days/2026-02-27", "memory://days/2026-02-28"]
         told = {uri: (await client.read_resource(uri)).contents[0].text for uri in uris}

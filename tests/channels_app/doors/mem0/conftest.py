@@ -23,8 +23,8 @@ def answer(request: httpx.Request) -> httpx.Response:
     """The platform's answer, without a socket between."""
     headers = {name: value for name, value in request.headers.items() if name not in ("content-length", "host")}
     path, kind = request.url.raw_path.decode(), request.headers.get("Content-Type", "application/json")
-    given = Client(raise_request_exception=False).generic(request.method, path, request.read(), kind, headers=headers)
-    return httpx.Response(given.status_code, headers=dict(given.headers), content=given.content)
+    text = Client(raise_request_exception=False).generic(request.method, path, request.read(), kind, headers=headers)
+    return httpx.Response(text.status_code, headers=dict(text.headers), content=text.content)
 
 
 @pytest.fixture

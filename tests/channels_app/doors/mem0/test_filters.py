@@ -91,7 +91,7 @@ def test_a_key_sees_nothing_beyond_its_scopes(mem0: Any, package: Any, client: C
     for other, seen in ((narrow, ["Bob is here"]), (stranger, [])):
         assert words(other.get_all(filters={"user_id": "*"})) == seen
         assert words(other.search("Who is here and likes tea?", filters={"user_id": "alice"})) == []
-        assert {one["name"] for one in other.users()["results"]} == ({"bob"} if seen else set())
+        assert {result["name"] for result in other.users()["results"]} == ({"bob"} if seen else set())
         other.delete_all(user_id="alice")
         with pytest.raises(package.exceptions.MemoryNotFoundError):
             other.get(uid)
@@ -112,7 +112,7 @@ def test_in_a_memory_of_all_platforms_only_what_was_added_here_is_meant(mem0: An
     for filters in ({"user_id": "42"}, {"user_id": "*"}):
         assert words(mem0.get_all(filters=filters)) == ["Rice is a cat"]
     mem0.reset()
-    assert [one["state"] for one in api.get("entries").json()["results"]] == ["expired", "live"]
+    assert [result["state"] for result in api.get("entries").json()["results"]] == ["expired", "live"]
 
 
 def test_facts_belong_to_whom_their_memory_was_added_for(mem0: Any, workspace: Workspace) -> None:

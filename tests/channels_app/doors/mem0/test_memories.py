@@ -64,20 +64,22 @@ def test_messages_are_remembered_as_turns_and_found_again(mem0: Any) -> None:
         "user",
     ]
     assert BufferedTurn.objects.count() == 2  # for extraction
-    found = mem0.search("Who moved to Hangzhou?", filters={"user_id": "alice"}, top_k=1)["results"]
-    assert found[0] == mem0.get(added["results"][0]["id"]) | {"score": found[0]["score"]}
-    assert found[0]["memory"] == "User: I moved to Hangzhou in May\nAssistant: Noted: Hangzhou."
-    assert (found[0]["user_id"], found[0]["run_id"], found[0]["agent_id"]) == ("alice", "r1", None)
-    assert found[0]["metadata"] == metadata
-    assert found[0]["created_at"].startswith(f"{day:%Y-%m-%dT%H:%M:%S}")
-    entry = Entry.objects.get(uid=found[0]["id"])
+    results = mem0.search("Who moved to Hangzhou?", filters={"user_id": "alice"}, top_k=1)["results"]
+    assert results[0] == mem0.get(added["results"][0]["id"]) | {"score": results[0]["score"]}
+    assert results[0]["memory"] == "User: I moved to Hangzhou in May\nAssistant: Noted: Hangzhou."
+    assert (results[0]["user_id"], results[0]["run_id"], results[0]["agent_id"]) == ("alice", "r1", None)
+    assert results[0]["metadata"] == metadata
+    assert results[0]["created_at"].startswith(f"{day:%Y-%m-%dT%H:%M:%S}")
+    entry = Entry.objects.get(uid=results[0]["id"])
     assert (entry.scope.key, entry.type, entry.sender_id) == ("mem0:direct_alice", "chat_turn", "alice")
 
 
 def test_what_is_not_to_be_inferred_is_stored_message_by_message(mem0: Any) -> None:
     texts = ["I like tea", "You like tea, I see"]
     messages = [{"role": role, "content": text} for role, text in zip(("user", "assistant"), texts, strict=True)]
-    assert [one["memory"] for one in mem0.add(messages, filters={"user_id": "alice"}, infer=False)["results"]] == texts
+    assert [
+        result["memory"] for result in mem0.add(messages, filters={"user_id": "alice"}, infer=False)["results"]
+    ] == texts
     assert mem0.add("I like tea", user_id="alice", infer=False)["results"][0]["event"] == "NONE"
     add(mem0, "I like tea", user_id="alice", agent_id="waiter")  # told to another: a memory of its own
     tomorrow = f"{datetime.now(UTC) + timedelta(days=1):%Y-%m-%d}"
@@ -107,12 +109,12 @@ def test_a_search_that_nothing_bears_on_gives_what_is_nearest_and_its_page_says_
 def test_a_search_gives_the_best_in_order_down_to_a_threshold(mem0: Any, api: Api) -> None:
     for text in ("The boat is blue", "The boat lies in the harbour", "Lena paints"):
         add(mem0, text, user_id="alice")
-    found = mem0.search("blue boat", filters={"user_id": "alice"})["results"]
-    assert [one["memory"] for one in found][:2] == ["The boat is blue", "The boat lies in the harbour"]
+    results = mem0.search("blue boat", filters={"user_id": "alice"})["results"]
+    assert [one["memory"] for one in results][:2] == ["The boat is blue", "The boat lies in the harbour"]
     ours = {"scope": "mem0:direct_alice", "message": "blue boat", "need": "off", "quotas": False, "limit": 10}
-    assert [one["id"] for one in found] == [one["id"] for one in api.post("recall", ours).json()["memories"]]
+    assert [one["id"] for one in results] == [one["id"] for one in api.post("recall", ours).json()["memories"]]
     assert words(mem0.search("blue boat", filters={"user_id": "alice"}, top_k=1)) == ["The boat is blue"]
-    assert words(mem0.search("blue boat", filters={"user_id": "alice"}, threshold=found[0]["score"])) == [
+    assert words(mem0.search("blue boat", filters={"user_id": "alice"}, threshold=results[0]["score"])) == [
         "The boat is blue"
     ]
     (brief,) = mem0.search("blue boat", filters={"user_id": "alice"}, top_k=1, fields=["memory"])["results"]
@@ -153,7 +155,7 @@ def test_what_was_deleted_is_never_returned_and_can_be_restored(mem0: Any, packa
     whose = {"user_id": "alice"}
     assert words(mem0.get_all(filters=whose)) == ["Tea"]
     assert words(mem0.search("Which colour is the blue boat?", filters=whose)) in ([], ["Tea"])
-    assert [one["memory"] for one in mem0.get_memory_export(filters=whose)["memories"]] == ["Tea"]
+    assert [memory["memory"] for memory in mem0.get_memory_export(filters=whose)["memories"]] == ["Tea"]
     assert api.post(f"entries/{uid}/restore").status_code == 200
     assert words(mem0.get_all(filters=whose)) == ["Tea", "The boat is blue"] and third
 
@@ -184,11 +186,11 @@ def test_users_agents_and_runs_are_listed_and_deleted(mem0: Any) -> None:
     add(mem0, "I like tea", user_id="alice/a b", agent_id="waiter")
     add(mem0, "I rhyme", agent_id="waiter", run_id="r1")
     add(mem0, "Bob is here", user_id="bob")
-    listed = {(one["type"], one["name"], one["total_memories"]) for one in mem0.users()["results"]}
+    listed = {(result["type"], result["name"], result["total_memories"]) for result in mem0.users()["results"]}
     assert listed == {("user", "alice/a b", 1), ("agent", "waiter", 2), ("run", "r1", 1), ("user", "bob", 1)}
     mem0.delete_users(user_id="alice/a b")
     mem0.delete_users(user_id="nobody")
-    assert {one["name"] for one in mem0.users()["results"]} == {"waiter", "r1", "bob"}
+    assert {result["name"] for result in mem0.users()["results"]} == {"waiter", "r1", "bob"}
     mem0.reset()
     assert mem0.users()["results"] == []
 

@@ -118,8 +118,8 @@ def code(program: Program, alice: Client, bot: Bot) -> str:
 def tokens(program: Program, code: str) -> dict[str, Any]:
     answer = program.exchange(code)
     assert answer.status_code == 200, answer.content
-    told: dict[str, Any] = answer.json()
-    return told
+    data: dict[str, Any] = answer.json()
+    return data
 
 
 @pytest.fixture

@@ -59,14 +59,14 @@ def test_who_reads_only_is_not_asked_for_more(program: Program, alice: Client, b
 
 
 def test_what_is_refused_is_told_the_client(program: Program, alice: Client, bot: Bot) -> None:
-    told = led_back(alice.post(program.asking(), {"refuse": "yes"}))
-    assert (told["error"], told["state"], told["iss"]) == ("access_denied", "s1", ISSUER)
+    result = led_back(alice.post(program.asking(), {"refuse": "yes"}))
+    assert (result["error"], result["state"], result["iss"]) == ("access_denied", "s1", ISSUER)
     assert not OAuthGrant.objects.exists()
 
 
 def test_what_is_allowed_leads_back_with_a_code(program: Program, alice: Client, bot: Bot) -> None:
-    told = led_back(alice.post(program.asking(), form(bot)))
-    assert set(told) == {"code", "state", "iss"} and (told["state"], told["iss"]) == ("s1", ISSUER)
+    result = led_back(alice.post(program.asking(), form(bot)))
+    assert set(result) == {"code", "state", "iss"} and (result["state"], result["iss"]) == ("s1", ISSUER)
     grant = OAuthGrant.objects.get()
     assert (grant.whose, grant.permissions) == ("telegram:alice", ["read", "write"])
 
@@ -124,5 +124,5 @@ def test_the_port_of_this_machine_is_free(program: Program, alice: Client) -> No
 def test_what_a_client_asks_wrongly_it_is_told(
     program: Program, alice: Client, changed: dict[str, Any], error: str
 ) -> None:
-    told = led_back(alice.get(program.asking(**changed)))
-    assert (told["error"], told["state"], told["iss"]) == (error, "s1", ISSUER)
+    result = led_back(alice.get(program.asking(**changed)))
+    assert (result["error"], result["state"], result["iss"]) == (error, "s1", ISSUER)

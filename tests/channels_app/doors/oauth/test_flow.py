@@ -75,11 +75,11 @@ def test_the_end_of_a_token_is_told_at_once_and_where_to_ask(
 ) -> None:
     settings.MEMORY_FILES_ROOT = tmp_path
     with served(live_server.url, LettingIn(live_server.url)) as url:
-        known = ask(url, tokens["access_token"], **{"X-Memplatform-Platform": "cli"})
+        result = ask(url, tokens["access_token"], **{"X-Memplatform-Platform": "cli"})
         BotKey.objects.update(expires_at=timezone.now())
         answers = [ask(url, tokens["access_token"]), ask(url)]
         described = httpx.get(answers[0].headers["WWW-Authenticate"].split('"')[3], trust_env=False).json()
-    assert known.status_code == 200 and [answer.status_code for answer in answers] == [401, 401]
+    assert result.status_code == 200 and [answer.status_code for answer in answers] == [401, 401]
     told = [answer.headers["WWW-Authenticate"] for answer in answers]
     assert told[0].startswith('Bearer error="invalid_token", resource_metadata="') and "error" not in told[1]
     assert (described["resource"], described["authorization_servers"]) == (url, [live_server.url])

@@ -18,9 +18,9 @@ pytestmark = pytest.mark.django_db
 def test_a_public_client_gets_no_secret_and_another_one_once(program: Program) -> None:
     assert "client_secret" not in program.registered
     other = Program()
-    told = other.register(token_endpoint_auth_method="client_secret_post").json()  # noqa: S106
-    stored = OAuthClient.objects.get(client_id=told["client_id"])
-    assert stored.secret_digest and told["client_secret"] not in (stored.secret_digest, "")
+    answer = other.register(token_endpoint_auth_method="client_secret_post").json()  # noqa: S106
+    stored = OAuthClient.objects.get(client_id=answer["client_id"])
+    assert stored.secret_digest and answer["client_secret"] not in (stored.secret_digest, "")
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ def test_so_many_an_hour_from_one_address(db: None) -> None:
     answer = Program().register()
     assert (answer.status_code, answer["Retry-After"]) == (429, "3600")
     assert Program(http=Client(REMOTE_ADDR="10.1.1.1")).register().status_code == 201
-    assert "127.0.0.1" not in {one.registered_from for one in OAuthClient.objects.all()}
+    assert "127.0.0.1" not in {client.registered_from for client in OAuthClient.objects.all()}
 
 
 def test_unused_clients_are_bounded_and_go_after_a_day(program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -81,10 +81,10 @@ def test_unused_clients_are_bounded_and_go_after_a_day(program: Program, monkeyp
 
 
 def test_it_says_of_itself_what_it_does(db: None) -> None:
-    told = Client().get("/.well-known/oauth-authorization-server").json()
-    assert told["issuer"] == ISSUER and told["code_challenge_methods_supported"] == ["S256"]
+    answer = Client().get("/.well-known/oauth-authorization-server").json()
+    assert answer["issuer"] == ISSUER and answer["code_challenge_methods_supported"] == ["S256"]
     for name in ("authorization", "token", "registration", "revocation"):
-        assert told[f"{name}_endpoint"].startswith(f"{ISSUER}/")
+        assert answer[f"{name}_endpoint"].startswith(f"{ISSUER}/")
     for path in ("", "/mcp"):
         protected = Client().get(f"/.well-known/oauth-protected-resource{path}").json()
         assert (protected["resource"], protected["authorization_servers"]) == (MCP, [ISSUER])

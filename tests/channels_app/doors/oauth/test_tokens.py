@@ -39,8 +39,8 @@ def test_a_token_is_a_key_of_the_bot_for_one_persons_memory(tokens: dict[str, An
     assert search(tokens["access_token"], ALICE) == 200
     assert search(tokens["access_token"], BEN) == 404
     assert api.get("export", scope="telegram:direct_alice").status_code == 403  # that takes an administrator
-    told = api.get("tools", form="mcp").json()
-    assert told["address"] == {"platform": "telegram", "account": "", "peer": "alice"}
+    answer = api.get("tools", form="mcp").json()
+    assert answer["address"] == {"platform": "telegram", "account": "", "peer": "alice"}
     key = BotKey.objects.get(grant=grant)
     assert tokens["access_token"] not in (key.digest, key.prefix) and tokens["refresh_token"] != grant.refresh_digest
 
@@ -166,11 +166,11 @@ def test_a_client_gives_up_what_it_was_allowed(program: Program, tokens: dict[st
     assert AuditRecord.objects.filter(event=AuditEvent.KEY_REVOKED, actor="client:Desktop").count() == 1
 
 
-@pytest.mark.parametrize("said", ["client_secret_basic", "client_secret_post"])
+@pytest.mark.parametrize("statement", ["client_secret_basic", "client_secret_post"])
 @pytest.mark.parametrize("method", ["client_secret_basic", "client_secret_post"])
-def test_a_client_with_a_secret_shows_it_in_either_way(alice: Client, bot: Bot, said: str, method: str) -> None:
+def test_a_client_with_a_secret_shows_it_in_either_way(alice: Client, bot: Bot, statement: str, method: str) -> None:
     program = Program()
-    program.register(token_endpoint_auth_method=said)
+    program.register(token_endpoint_auth_method=statement)
     code = led_back(alice.post(program.asking(), form(bot)))["code"]
     assert refusal(program.exchange(code)) == "invalid_client"
     secret = program.registered["client_secret"]

@@ -122,6 +122,6 @@ def spoken() -> list[str]:
 def eventually(look: Callable[[], Any], seconds: float = 5) -> Any:
     """What a look finds as soon as it finds something: a turn is kept when its stream has ended."""
     end = time.monotonic() + seconds
-    while not (found := look()) and time.monotonic() < end:
+    while not (result := look()) and time.monotonic() < end:
         time.sleep(0.01)
-    return found
+    return result

@@ -99,11 +99,11 @@ def test_calls_nobody_can_read_cost_no_turn() -> None:
     odd = [{"function": None}, {"function": {"name": "\0"}}, {"function": {"name": "x" * 300, "arguments": "{NaN"}}, 7]
     odd += [{"id": 1, "function": {"name": "look", "arguments": '{"at": NaN, "in": "a\\u0000b"}'}}]
     said = [{"role": "assistant", "content": None, "tool_calls": odd}, {"role": "tool", "tool_call_id": 1}]
-    asked = read_messages([*QUESTION, *said])
-    assert asked is not None
-    assert [one["name"] for one in asked.calls] == ["x" * 100, "look"]
-    assert asked.calls[-1] == {"name": "look", "arguments": {"at": "NaN", "in": "ab"}, "result": None}
-    assert NewTurn(data={"address": {"platform": "cli"}, "user": "hi", "tool_calls": asked.calls}).is_valid()
+    result = read_messages([*QUESTION, *said])
+    assert result is not None
+    assert [call["name"] for call in result.calls] == ["x" * 100, "look"]
+    assert result.calls[-1] == {"name": "look", "arguments": {"at": "NaN", "in": "ab"}, "result": None}
+    assert NewTurn(data={"address": {"platform": "cli"}, "user": "hi", "tool_calls": result.calls}).is_valid()
 
 
 @pytest.mark.thorough

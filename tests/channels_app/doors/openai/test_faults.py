@@ -76,8 +76,8 @@ def test_memory_that_fails_fails_no_chat(bot: OpenAI, upstream: Upstream, monkey
     assert len(upstream.messages) == 1
     monkeypatch.undo()
     assert degraded(bot, messages=[{"role": "user", "content": "a\0b" + "c" * 70_000}]) == "None"
-    told = spoken()
-    assert told[:2] == ["hi there", "Hello."] and told[2].startswith("abccc") and len(told[2]) == 65_536
+    result = spoken()
+    assert result[:2] == ["hi there", "Hello."] and result[2].startswith("abccc") and len(result[2]) == 65_536
 
 
 def test_while_the_database_is_away_the_files_help_and_the_turn_is_kept_for_later(
@@ -156,11 +156,11 @@ def test_what_the_proxy_refuses_is_said_in_openais_words(bot: OpenAI, upstream: 
     assert PLACES.taken == 0 and spoken() == []
 
 
-@pytest.mark.parametrize("told", ['"half \\ud83d"', "NaN", "1e999", "-Infinity"])
+@pytest.mark.parametrize("text", ['"half \\ud83d"', "NaN", "1e999", "-Infinity"])
 def test_what_cannot_be_sent_on_is_refused_under_its_name(
-    workspace: Workspace, upstream: Upstream, live_server: Any, told: str
+    workspace: Workspace, upstream: Upstream, live_server: Any, text: str
 ) -> None:
-    body = '{"model": "m", "messages": [{"role": "user", "content": "@"}], "top_p": "@"}'.replace('"@"', told)
+    body = '{"model": "m", "messages": [{"role": "user", "content": "@"}], "top_p": "@"}'.replace('"@"', text)
     answer = httpx.post(
         f"{live_server.url}/v1/chat/completions",
         content=body,

@@ -33,8 +33,8 @@ def by_model(talk: Talk, name: str, arguments: Any, *, at: Any = TELEGRAM, form:
     place = {"scope": at} if isinstance(at, str) else {"address": at}
     answer = talk.post("tools/call", {**place, "call": model_call(form, name, arguments)})
     assert answer.status_code == 200, answer.json()
-    (one,) = answer.json()["answers"]
-    return dict(one)
+    (result,) = answer.json()["answers"]
+    return dict(result)
 
 
 def text_of(message: dict[str, Any]) -> str:

@@ -43,8 +43,8 @@ def test_it_works(talk: Talk, form: str) -> None:
 def test_several_calls_are_answered_in_their_order(talk: Talk, form: str) -> None:
     calls = [model_call(form, "memory_search", {"query": query}, f"c{n}") for n, query in enumerate(["violin", "boat"])]
     answer = talk.post("tools/call", {"address": TELEGRAM, "calls": calls}).json()
-    assert [one["id"] for one in answer["answers"]] == ["c0", "c1"]
-    own = [one["message"] for one in answer["answers"]]
+    assert [result["id"] for result in answer["answers"]] == ["c0", "c1"]
+    own = [result["message"] for result in answer["answers"]]
     assert answer["messages"] == ([{"role": "user", "content": own}] if form == "anthropic" else own)
 
 

@@ -64,7 +64,7 @@ def test_a_strict_model_can_be_held_to_it(api: Api, form: str) -> None:
 
 
 def test_models_are_told_when_to_use_which(api: Api) -> None:
-    told = {one["name"]: one["description"] for one in definitions(api, "anthropic")}
+    told = {definition["name"]: definition["description"] for definition in definitions(api, "anthropic")}
     assert "BEFORE you answer" in told["memory_search"] and "guess" in told["memory_search"]
 
 

@@ -24,11 +24,11 @@ def test_a_note_is_forgotten_by_its_line_and_restored_by_the_path_that_was_told(
     talk: Talk, folder: ScopeFolder
 ) -> None:
     saved = tool(talk, "memory_save", status=201, content="The boat is blue")
-    said = by_model(talk, "memory_forget", {"path": f"{saved['path']}:{saved['line']}"})
-    assert "«The boat is blue»" in text_of(said["message"]) and "can be restored" in text_of(said["message"])
+    result = by_model(talk, "memory_forget", {"path": f"{saved['path']}:{saved['line']}"})
+    assert "«The boat is blue»" in text_of(result["message"]) and "can be restored" in text_of(result["message"])
     assert tool(talk, "memory_search", query="which colour has the boat?")["results"] == []
     assert "- The boat is blue" not in (folder.workspace / DAILY).read_text().splitlines()
-    back = by_model(talk, "memory_restore", {"path": said["result"]["path"]})
+    back = by_model(talk, "memory_restore", {"path": result["result"]["path"]})
     assert back["result"]["outcome"] == "restored"
     assert "blue" in tool(talk, "memory_search", query="which colour has the boat?")["text"]
     assert Entry.objects.live().filter(content="The boat is blue").count() == 1
@@ -39,8 +39,8 @@ def test_a_note_is_forgotten_by_its_line_and_restored_by_the_path_that_was_told(
     "path", ["MEMORY.md", "MEMORY.md:9", f"entries/{NOBODY}", NOBODY, f"daily_events/{NOBODY}", "x"]
 )
 def test_what_is_no_memory_of_this_place_is_refused_in_the_same_words(talk: Talk, name: str, path: str) -> None:
-    said = by_model(talk, name, {"path": path})
-    assert [error["code"] for error in said["errors"]] == ["path_not_allowed"]
+    result = by_model(talk, name, {"path": path})
+    assert [error["code"] for error in result["errors"]] == ["path_not_allowed"]
 
 
 def test_what_another_place_remembers_is_neither_forgotten_nor_restored(talk: Talk, workspace: Workspace) -> None:
@@ -65,8 +65,8 @@ def test_the_event_of_a_day_is_forgotten_and_restored_each_as_a_batch_that_can_b
     path = {"path": f"daily_events/{day.uid}"}
     for at in (GROUP, {**TELEGRAM, "peer": "u43", "chat": "c8"}):
         assert by_model(talk, "memory_forget", path, at=at)["is_error"]
-    said = by_model(talk, "memory_forget", path)
-    assert "«Rosa tuned the violin»" in text_of(said["message"]) and "can be restored" in text_of(said["message"])
+    result = by_model(talk, "memory_forget", path)
+    assert "«Rosa tuned the violin»" in text_of(result["message"]) and "can be restored" in text_of(result["message"])
     assert DailyEvent.objects.in_use().count() == 0 and by_model(talk, "memory_forget", path)["is_error"]
     assert by_model(talk, "memory_restore", path, at=GROUP)["is_error"]
     assert by_model(talk, "memory_restore", path)["result"]["outcome"] == "restored"
@@ -89,15 +89,15 @@ def test_while_only_files_answer_it_is_said_and_nothing_forgotten(talk: Talk, se
     saved = tool(talk, "memory_save", status=201, content="The boat is blue")
     for name in ("memory_forget", "memory_restore"):
         with database_away():
-            said = by_model(talk, name, {"path": f"{saved['path']}:{saved['line']}"})
-        assert said["is_error"] and "try again later" in text_of(said["message"])
+            result = by_model(talk, name, {"path": f"{saved['path']}:{saved['line']}"})
+        assert result["is_error"] and "try again later" in text_of(result["message"])
     assert Entry.objects.live().count() == 1
 
 
 def test_only_mcp_offers_it(api: Api) -> None:
     offered = {form: str(api.get("tools", form=form).json()["tools"]) for form in ("openai", "anthropic", "mcp")}
     assert {form for form, tools in offered.items() if "memory_forget" in tools} == {"mcp"}
-    told = {one["name"]: one["annotations"] for one in api.get("tools", form="mcp").json()["tools"]}
+    told = {tool["name"]: tool["annotations"] for tool in api.get("tools", form="mcp").json()["tools"]}
     assert list(told) == list(SHAPES)
     assert [name for name, hints in told.items() if hints["destructiveHint"]] == ["memory_update", "memory_forget"]
     assert [name for name, hints in told.items() if not hints["readOnlyHint"]] == [

@@ -104,9 +104,9 @@ def test_files_of_other_editors_can_be_read(talk: Talk, folder: ScopeFolder) -> 
 
 @pytest.mark.usefixtures("own_scope")
 def test_every_path_of_a_search_can_be_read(talk: Talk) -> None:
-    found = tool(talk, "memory_search", query="boat violin noon", min_score=0)["results"]
-    assert {one["source"] for one in found} >= {"entries", "daily_events"}
-    for one in found:
+    results = tool(talk, "memory_search", query="boat violin noon", min_score=0)["results"]
+    assert {one["source"] for one in results} >= {"entries", "daily_events"}
+    for one in results:
         for path in [f"{one['path']}:{one['line']}", f"[{one['path']}]", *one["evidence"]]:
             assert get(talk, path)["found"], path
 
@@ -142,12 +142,12 @@ def test_another_scope_looks_as_if_nothing_were_there(talk: Talk, workspace: Wor
 
 
 def test_what_is_out_of_use_looks_as_if_it_were_not_there(talk: Talk, own_scope: Scope) -> None:
-    told = paths()
-    talk.request("DELETE", f"{told['entries']}")
-    assert refused(talk, told["entries"]) == REFUSED
-    assert get(talk, told["session_events"])["text"] == ""
+    result = paths()
+    talk.request("DELETE", f"{result['entries']}")
+    assert refused(talk, result["entries"]) == REFUSED
+    assert get(talk, result["session_events"])["text"] == ""
     DailyEvent.objects.update(expired_at=NOW)
-    assert refused(talk, told["daily_events"]) == REFUSED
+    assert refused(talk, result["daily_events"]) == REFUSED
 
 
 def test_a_message_there_is_not_gives_empty_text(talk: Talk, own_scope: Scope) -> None:
@@ -158,15 +158,15 @@ def test_a_message_there_is_not_gives_empty_text(talk: Talk, own_scope: Scope) -
 
 @pytest.mark.usefixtures("turns_are_read")
 def test_past_its_term_nothing_is_told(talk: Talk, own_scope: Scope) -> None:
-    told = paths()
+    result = paths()
     later = {"X-Memplatform-Now": (NOW + timedelta(days=31)).isoformat()}
-    for source, path in told.items():
+    for source, path in result.items():
         answer = talk.post("tools/memory_get", {"address": TELEGRAM, "path": path}, **later)
         assert source == "daily_events" or "noon" not in answer.content.decode()
 
 
 @pytest.mark.parametrize(
-    ("asked", "attr"),
+    ("data", "attr"),
     [
         ({"from": 0}, "from"),
         ({"lines": 0}, "lines"),
@@ -175,8 +175,8 @@ def test_past_its_term_nothing_is_told(talk: Talk, own_scope: Scope) -> None:
         ({"line": 1}, "line"),
     ],
 )
-def test_a_wrong_argument_is_named(talk: Talk, asked: dict[str, Any], attr: str) -> None:
-    answer = talk.post("tools/memory_get", {"address": TELEGRAM, "path": DAILY, **asked})
+def test_a_wrong_argument_is_named(talk: Talk, data: dict[str, Any], attr: str) -> None:
+    answer = talk.post("tools/memory_get", {"address": TELEGRAM, "path": DAILY, **data})
     assert (answer.status_code, answer.json()["errors"][0]["attr"]) == (400, attr)
 
 

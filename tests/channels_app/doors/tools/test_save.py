@@ -50,8 +50,8 @@ def test_it_works(talk: Talk, folder: ScopeFolder) -> None:
     assert (entry.path, entry.line_from) == (DAILY, 3)
     lines = text_at(folder, DAILY).split("\n")
     assert lines[0] == "# 2026-03-01" and lines[2].startswith("- My sister Lena moves to Porto on 4 May <!-- ^")
-    found = tool(talk, "memory_search", query="where does Lena move to?")["results"][0]
-    assert (found["path"], found["line"], found["source"]) == (DAILY, 3, "notes")
+    result = tool(talk, "memory_search", query="where does Lena move to?")["results"][0]
+    assert (result["path"], result["line"], result["source"]) == (DAILY, 3, "notes")
     assert tool(talk, "memory_get", path=f"{DAILY}:3")["text"].strip() == "- My sister Lena moves to Porto on 4 May"
 
 
@@ -115,9 +115,9 @@ def test_of_several_lines_each_has_its_stamp(
     talk: Talk, root: Path, workspace: Workspace, name: str, content: str, memories: list[str]
 ) -> None:
     saved = tool(talk, name, content=content, at=OTHERS, status=201, **more(name))
-    found = blocks((root / workspace.folder / saved["path"]).read_text())
-    assert [(line.text, line.session, line.scope_key, line.at) for line in found] == [
-        (one, "api", OTHERS, NOW) for one in memories
+    text = blocks((root / workspace.folder / saved["path"]).read_text())
+    assert [(line.text, line.session, line.scope_key, line.at) for line in text] == [
+        (memory, "api", OTHERS, NOW) for memory in memories
     ]
     assert sorted(Entry.objects.values_list("content", flat=True)) == sorted(memories)
     assert Entry.objects.get(uid=saved["entry"]).content == memories[0]
@@ -155,8 +155,8 @@ def test_what_was_taken_out_comes_back_by_saving_it_and_the_answer_says_so(talk:
     assert again["outcome"] == "brought_back" and again["entry"]
     assert "oolong" in tool(talk, "memory_search", query="favourite tea")["text"]
     talk.request("DELETE", f"entries/{again['entry']}")
-    told = by_model(talk, "memory_save", {"content": "My favourite tea is oolong", "target": "daily"})
-    assert text_of(told["message"]).startswith("Saved") and "in use again" in text_of(told["message"])
+    result = by_model(talk, "memory_save", {"content": "My favourite tea is oolong", "target": "daily"})
+    assert text_of(result["message"]).startswith("Saved") and "in use again" in text_of(result["message"])
 
 
 @pytest.mark.parametrize(
@@ -176,8 +176,8 @@ def test_the_same_sentence_is_known_already(
     second = save(talk, again)
     assert (second["outcome"], second["entry"]) == ("known", first["entry"])
     assert (second["path"], second["line"]) == (first["path"], first["line"])
-    told = by_model(talk, "memory_save", {"content": content, "target": "daily"})
-    assert text_of(told["message"]).startswith(answer.format(path=DAILY))
+    result = by_model(talk, "memory_save", {"content": content, "target": "daily"})
+    assert text_of(result["message"]).startswith(answer.format(path=DAILY))
     assert text_at(folder, DAILY) == text and Entry.objects.filter(type="note").count() == 1
 
 
@@ -200,8 +200,8 @@ def test_a_frozen_scope_takes_nothing(talk: Talk, workspace: Workspace, root: Pa
     Scope.objects.create(workspace=workspace, key=OWN, kind="user", frozen=True)
     error = tool(talk, name, content="The boat is blue", status=409, **more(name))["errors"][0]
     assert error["code"] == "scope_frozen"
-    told = by_model(talk, name, {"content": "The boat is blue", **more(name)})
-    assert told["is_error"] and "frozen" in text_of(told["message"])
+    result = by_model(talk, name, {"content": "The boat is blue", **more(name)})
+    assert result["is_error"] and "frozen" in text_of(result["message"])
     assert tree(root) == {} and Entry.objects.count() == 0
 
 
@@ -210,8 +210,8 @@ def test_a_frozen_scope_takes_nothing(talk: Talk, workspace: Workspace, root: Pa
 def test_what_no_memory_can_hold_is_named(talk: Talk, root: Path, name: str, content: str) -> None:
     answer = talk.post(f"tools/{name}", {"address": TELEGRAM, "content": content, **more(name)})
     assert (answer.status_code, answer.json()["errors"][0]["attr"]) in ((400, "content"), (400, None))
-    told = by_model(talk, name, {"content": content, **more(name)})
-    assert told["is_error"] and told["errors"][0]["attr"] == "content"
+    result = by_model(talk, name, {"content": content, **more(name)})
+    assert result["is_error"] and result["errors"][0]["attr"] == "content"
     assert tree(root) == {} and Entry.objects.count() == 0
 
 
@@ -227,8 +227,8 @@ def test_what_is_saved_twice_under_one_key_is_saved_once(talk: Talk, folder: Sco
 
 @pytest.mark.parametrize("form", FORMS)
 def test_a_model_saves_by_its_own_call(talk: Talk, folder: ScopeFolder, form: str) -> None:
-    told = by_model(talk, "memory_save", {"content": "The boat is blue", "target": "long-term"}, form=form)
-    assert text_of(told["message"]) == f"Saved: [{LONG_TERM}:{told['result']['line']}]."
+    result = by_model(talk, "memory_save", {"content": "The boat is blue", "target": "long-term"}, form=form)
+    assert text_of(result["message"]) == f"Saved: [{LONG_TERM}:{result['result']['line']}]."
     assert "The boat is blue" in text_at(folder, LONG_TERM)
 
 
@@ -273,8 +273,8 @@ def test_nothing_is_added_along_a_hostile_path(talk: Talk, root: Path, folder: S
         400,
         403,
     )  # 400: no text at all
-    told = by_model(talk, "memory_append", json.dumps({"content": "x", "path": path}))
-    assert told["is_error"] and told["errors"][0]["attr"] == "path"
+    result = by_model(talk, "memory_append", json.dumps({"content": "x", "path": path}))
+    assert result["is_error"] and result["errors"][0]["attr"] == "path"
     assert tree(root) == before
 
 
@@ -291,8 +291,8 @@ def test_a_group_adds_nothing_to_a_persons_notes(
 def test_a_line_written_by_hand_is_found_by_the_next_search(talk: Talk, folder: ScopeFolder, settings: Any) -> None:
     settings.MEMORY_SYNC_MIN_INTERVAL = timedelta(0)
     written(folder, f"{folder.base}/boat.md", "# Boat", "", "- The hull was painted in Bergen")
-    found = tool(talk, "memory_search", query="where was the hull painted?")["results"][0]
-    assert (found["path"], found["line"], found["heading"]) == (f"{folder.base}/boat.md", 3, "Boat")
+    result = tool(talk, "memory_search", query="where was the hull painted?")["results"][0]
+    assert (result["path"], result["line"], result["heading"]) == (f"{folder.base}/boat.md", 3, "Boat")
 
 
 def test_the_folder_of_another_workspace_is_another(talk: Talk, stranger: Workspace, root: Path) -> None:

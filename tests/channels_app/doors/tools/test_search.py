@@ -59,26 +59,26 @@ def test_it_works(talk: Talk) -> None:
 
 @pytest.mark.usefixtures("own_scope")
 def test_a_search_that_asks_nothing_about_the_past_finds_messages_and_days_all_the_same(talk: Talk) -> None:
-    found = results(talk, "violin")
-    assert {one["source"] for one in found} >= {"entries", "daily_events"}
-    day = next(one for one in found if one["source"] == "daily_events")
+    result = results(talk, "violin")
+    assert {one["source"] for one in result} >= {"entries", "daily_events"}
+    day = next(one for one in result if one["source"] == "daily_events")
     assert re.fullmatch(r"daily_events/[0-9a-f-]{36}", day["path"])
     assert (day["snippet"], day["kind"]) == ("The violin was repaired in Leipzig", "summary")
-    scores = [one["score"] for one in found]
+    scores = [one["score"] for one in result]
     assert scores == sorted(scores, reverse=True)
 
 
 @pytest.mark.usefixtures("own_scope")
 def test_a_message_whose_memory_is_found_is_its_evidence_and_no_result_beside_it(talk: Talk) -> None:
-    found = results(talk, "部署窗口")
-    turn = next(one for one in found if one["kind"] == "chat_turn")
-    assert [one for one in found if one["source"] == "session_events" and "部署窗口" in one["snippet"]] == []
+    result = results(talk, "部署窗口")
+    turn = next(one for one in result if one["kind"] == "chat_turn")
+    assert [one for one in result if one["source"] == "session_events" and "部署窗口" in one["snippet"]] == []
     assert any(re.fullmatch(r"session_events/[0-9a-f-]{36}/1/event-\d+", path) for path in turn["evidence"])
 
 
 def test_a_message_nothing_else_tells_of_is_found_by_itself(talk: Talk, own_scope: Scope) -> None:
     Entry.objects.filter(content__contains="Rosa").update(archived_at=NOW)
-    (found,) = [one for one in results(talk, "violin teacher") if "Rosa" in one["snippet"]]
+    (found,) = [result for result in results(talk, "violin teacher") if "Rosa" in result["snippet"]]
     assert (found["source"], found["kind"], found["line"]) == ("session_events", "user", 1)
 
 
@@ -92,7 +92,7 @@ def test_every_mode_finds_the_note(talk: Talk, mode: str) -> None:
 def test_a_number_alone_is_looked_for(talk: Talk) -> None:
     talk.say("the door code of the cellar is 4711", "noted", at=YESTERDAY)
     assert "4711" in results(talk, "4711", mode="keyword")[0]["snippet"]
-    assert all("4711" in one["snippet"] for one in results(talk, "4711", mode="keyword"))
+    assert all("4711" in result["snippet"] for result in results(talk, "4711", mode="keyword"))
 
 
 @pytest.mark.parametrize(("language", "words"), [("en", "Searched, nothing found."), ("zh-hans", "已检索，未找到。")])
@@ -124,15 +124,15 @@ def test_it_finds_no_more_than_it_is_asked_for_and_nothing_below_the_score(talk:
 
 @pytest.mark.usefixtures("own_scope")
 def test_events_can_be_left_out(talk: Talk) -> None:
-    found = results(talk, "violin", include_session_events=False)
-    assert found and {one["source"] for one in found} <= {"notes", "entries"}
-    assert all(one["evidence"] == [] for one in found)
+    result = results(talk, "violin", include_session_events=False)
+    assert result and {one["source"] for one in result} <= {"notes", "entries"}
+    assert all(one["evidence"] == [] for one in result)
 
 
 def test_the_numbers_are_settings(talk: Talk, own_scope: Scope, settings: Any) -> None:
     settings.MEMORY_SEARCH_MAX_RESULTS, settings.MEMORY_SEARCH_SNIPPET_CHARS = 1, 20
-    (found,) = results(talk, "deployment window")
-    assert len(found["snippet"]) <= 20 and found["cut"]
+    (result,) = results(talk, "deployment window")
+    assert len(result["snippet"]) <= 20 and result["cut"]
     settings.MEMORY_SEARCH_MIN_SCORE = 9.0
     assert results(talk, "deployment window") == []
 
@@ -142,8 +142,8 @@ def test_of_a_long_memory_the_part_that_answers_is_shown(talk: Talk, own_scope: 
     entries.remember(
         make_draft(own_scope, f"{filler}The spare key lies under the blue pot. {filler}"), now=NOW, actor="test"
     )
-    found = next(one for one in results(talk, "where is the spare key?") if "quiet" in one["snippet"])
-    assert "The spare key lies under the blue pot." in found["snippet"] and found["cut"]
+    result = next(answer for answer in results(talk, "where is the spare key?") if "quiet" in answer["snippet"])
+    assert "The spare key lies under the blue pot." in result["snippet"] and result["cut"]
 
 
 def test_what_was_taken_out_leaves_no_trace(talk: Talk, own_scope: Scope) -> None:
@@ -160,15 +160,15 @@ def test_a_trace_asks_again_as_it_asked(talk: Talk, own_scope: Scope) -> None:
     again = recall(query_of(RecallTrace.objects.get(uid=answer["recall_id"])), now=NOW, recorded=False)
     assert {event.path for event in again.events} == {
         path
-        for one in answer["results"]
-        for path in [*one["evidence"], *([one["path"]] if one["source"].endswith("events") else [])]
+        for result in answer["results"]
+        for path in [*result["evidence"], *([result["path"]] if result["source"].endswith("events") else [])]
     }
 
 
 def test_what_a_group_may_not_hear_is_not_found_there(talk: Talk, own_scope: Scope) -> None:
     talk.say("the group meets at the harbour", "see you", address=GROUP)
-    found = results(talk, "deployment window harbour violin salmon 部署窗口", at=GROUP, min_score=0)
-    assert found and all("harbour" in one["snippet"] or one["snippet"] == "see you" for one in found)
+    result = results(talk, "deployment window harbour violin salmon 部署窗口", at=GROUP, min_score=0)
+    assert result and all("harbour" in one["snippet"] or one["snippet"] == "see you" for one in result)
 
 
 def test_a_scope_is_searched_alone(talk: Talk, own_scope: Scope) -> None:

@@ -36,8 +36,8 @@ def test_a_line_is_corrected_where_it_stands_and_found_by_its_new_words(talk: Ta
     )
     text = text_at(folder, DAILY)
     assert "- The boat is green <!-- ^" in text and "blue" not in text
-    found = tool(talk, "memory_search", query="which colour has the boat?")["results"]
-    assert [one["snippet"] for one in found] == ["The boat is green"]
+    results = tool(talk, "memory_search", query="which colour has the boat?")["results"]
+    assert [one["snippet"] for one in results] == ["The boat is green"]
     history = talk.get(f"entries/{saved['entry']}/history").json()["results"]
     assert "The boat is blue" in str(history)
 
@@ -47,8 +47,8 @@ def test_a_model_corrects_a_memory_by_its_id_in_either_language(talk: Talk, work
     Workspace.objects.filter(pk=workspace.pk).update(language="zh-hans")
     saved = tool(talk, "memory_save", status=201, content="我住在成都", target="long-term")
     for path in (saved["entry"], f"[entries/{saved['entry']}]"):
-        told = by_model(talk, "memory_update", {"path": path, "content": f"我住在杭州（{len(path)}）"}, form=form)
-        assert "已更正" in text_of(told["message"]) and "我住在杭州" in told["result"]["content"]
+        result = by_model(talk, "memory_update", {"path": path, "content": f"我住在杭州（{len(path)}）"}, form=form)
+        assert "已更正" in text_of(result["message"]) and "我住在杭州" in result["result"]["content"]
     assert Entry.objects.live().get().content.startswith("我住在杭州")
 
 
@@ -90,8 +90,8 @@ def test_a_memory_that_is_in_no_file_is_corrected_and_what_was_said_is_not(talk:
     assert (answer["path"], answer["line"], answer["content"]) == (f"entries/{fact}", None, "Mia lives in Bergen")
     talk.say("my violin teacher is called Rosa")
     turn = Entry.objects.get(type="chat_turn")
-    told = by_model(talk, "memory_update", {"path": f"entries/{turn.uid}", "content": "x"})
-    assert told["is_error"] and "memory_save" in text_of(told["message"])
+    result = by_model(talk, "memory_update", {"path": f"entries/{turn.uid}", "content": "x"})
+    assert result["is_error"] and "memory_save" in text_of(result["message"])
 
 
 @pytest.mark.parametrize("path", ["MEMORY.md:1", f"entries/{NOBODY}", NOBODY, f"daily_events/{NOBODY}", "../x.md:1"])
@@ -104,8 +104,8 @@ def test_what_cannot_be_read_here_cannot_be_corrected(talk: Talk, path: str) -> 
 def test_nothing_is_corrected_along_a_hostile_path(talk: Talk, workspace: Workspace, path: str) -> None:
     others = scope_folder(workspace.folder, OTHERS)
     written(others, others.long_term, "- hers")
-    told = by_model(talk, "memory_update", json.dumps({"path": f"{path}:1", "content": "x"}))
-    assert told["is_error"] and text_at(others, others.long_term) == "- hers\n"
+    result = by_model(talk, "memory_update", json.dumps({"path": f"{path}:1", "content": "x"}))
+    assert result["is_error"] and text_at(others, others.long_term) == "- hers\n"
 
 
 @pytest.mark.parametrize(("rule", "status"), [("none", 403), ("same_chat", 403), ("all", 200)])
@@ -143,9 +143,9 @@ def test_while_only_files_answer_nothing_is_corrected_and_it_is_said(
     settings.MEMORY_OFFLINE_ROOT = tmp_path / "offline"
     saved = tool(talk, "memory_save", status=201, content="The boat is blue", target="daily")
     with database_away():
-        told = by_model(talk, "memory_update", {"path": f"{DAILY}:{saved['line']}", "content": "x"})
+        result = by_model(talk, "memory_update", {"path": f"{DAILY}:{saved['line']}", "content": "x"})
         listed = tool(talk, "memory_list")
-    assert told["is_error"] and "try again later" in text_of(told["message"])
+    assert result["is_error"] and "try again later" in text_of(result["message"])
     assert ([file["path"] for file in listed["files"]], listed["degraded"]) == ([DAILY], ["database"])
 
 
@@ -166,8 +166,8 @@ def test_the_files_of_a_place_are_listed_those_changed_last_first(talk: Talk, fo
         "bytes": 9,
         "at": "2026-02-02T02:40:02Z",
     }
-    told = by_model(talk, "memory_list", {})
-    assert f"[{DAILY}]" in text_of(told["message"]) and "1 to 3 of 3" in text_of(told["message"])
+    result = by_model(talk, "memory_list", {})
+    assert f"[{DAILY}]" in text_of(result["message"]) and "1 to 3 of 3" in text_of(result["message"])
 
 
 def test_a_long_list_comes_in_parts(talk: Talk, folder: ScopeFolder) -> None:

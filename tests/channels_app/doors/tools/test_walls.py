@@ -64,13 +64,13 @@ def test_a_groups_own_files_and_messages_are_read_there_and_nowhere_else(talk: T
 @pytest.mark.parametrize("rule", ["none", "same_chat", "all"])
 def test_no_group_reads_a_private_message(talk: Talk, workspace: Workspace, own_scope: Scope, rule: str) -> None:
     listen(workspace, rule)
-    told = paths()
-    assert refused(talk, told["session_events"], at=GROUP) == REFUSED
-    assert refused(talk, told["daily_events"], at=GROUP) == REFUSED
+    result = paths()
+    assert refused(talk, result["session_events"], at=GROUP) == REFUSED
+    assert refused(talk, result["daily_events"], at=GROUP) == REFUSED
     if rule == "all":
-        assert "noon" in get(talk, told["entries"], at=GROUP)["text"]
+        assert "noon" in get(talk, result["entries"], at=GROUP)["text"]
     else:
-        assert refused(talk, told["entries"], at=GROUP) == REFUSED
+        assert refused(talk, result["entries"], at=GROUP) == REFUSED
 
 
 def test_a_group_hears_what_a_member_said_there_and_never_a_credential(talk: Talk, workspace: Workspace) -> None:
@@ -104,17 +104,17 @@ def test_a_hostile_path_is_refused_in_the_same_words_by_every_door(
     written(main, main.long_term, "- the owner's")
     written(others, others.long_term, "- hers")
     answer = talk.request("POST", "tools/memory_get", _body(path))
-    said = answer.content.decode()
-    assert "mine" not in said and "hers" not in said and "owner" not in said
+    page = answer.content.decode()
+    assert "mine" not in page and "hers" not in page and "owner" not in page
     assert answer.json()["errors"][0]["attr"] == "path"
     is_path = answer.json()["errors"][0]["code"] not in ("blank", "max_length", "parse_error", "invalid")
     assert answer.status_code == (403 if is_path else 400), answer.content
     if re.search("[\0\ud800-\udfff]", path):  # no body may hold these, whatever it asks for
         return
     for form in FORMS:
-        told = by_model(talk, "memory_get", {"path": path}, form=form)
-        assert told["is_error"] and told["result"] is None and told["errors"][0]["attr"] == "path"
-        assert "hers" not in text_of(told["message"]) and "owner" not in text_of(told["message"])
+        result = by_model(talk, "memory_get", {"path": path}, form=form)
+        assert result["is_error"] and result["result"] is None and result["errors"][0]["attr"] == "path"
+        assert "hers" not in text_of(result["message"]) and "owner" not in text_of(result["message"])
 
 
 def _body(path: str) -> str:

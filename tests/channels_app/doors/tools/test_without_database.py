@@ -37,17 +37,17 @@ def seen(talk: Talk, folder: ScopeFolder) -> Talk:
 
 def test_it_works(seen: Talk, folder: ScopeFolder) -> None:
     with database_away():
-        found = tool(seen, "memory_search", query="when is the boat painted?")
+        result = tool(seen, "memory_search", query="when is the boat painted?")
         read = tool(seen, "memory_get", path=f"{DAILY}:3")
         saved = tool(seen, "memory_save", content="Lena brings the brushes", target="daily", status=201)
         added = tool(seen, "memory_append", content="and the paint", path=DAILY, status=201)
-    first = found["results"][0]
+    first = result["results"][0]
     assert (first["path"], first["line"], first["heading"]) == (DAILY, 3, "Boats")
-    assert found["recall_id"] is None and "Only the notes in files" in found["note"]
+    assert result["recall_id"] is None and "Only the notes in files" in result["note"]
     assert read["text"] == "- The boat is painted on Saturday"
     assert (saved["path"], saved["line"], saved["entry"], saved["outcome"]) == (DAILY, 4, None, "pending")
     assert added["line"] == 6  # below the line that names the session
-    assert {tuple(one["degraded"]) for one in (found, read, saved, added)} == {("database",)}
+    assert {tuple(one["degraded"]) for one in (result, read, saved, added)} == {("database",)}
     assert Entry.objects.filter(type="note", content__contains="Lena").count() == 0
     sync_scope(Scope.objects.get(key=OWN), now=NOW)
     assert Entry.objects.filter(type="note", content="Lena brings the brushes").count() == 1
@@ -78,17 +78,17 @@ def test_a_model_is_told_what_cannot_be_done_now(seen: Talk, form: str) -> None:
 
 def test_the_tools_are_told_all_the_same(seen: Talk) -> None:
     with database_away():
-        told = seen.get("tools", form="anthropic").json()["tools"]
-    assert len(told) == 6
+        tools = seen.get("tools", form="anthropic").json()["tools"]
+    assert len(tools) == 6
 
 
 def test_the_context_of_files_tells_when_to_use_them(seen: Talk) -> None:
     with database_away():
-        given = seen.post("context", {"address": TELEGRAM, "message": "good morning", "tools": True}).json()
+        answer = seen.post("context", {"address": TELEGRAM, "message": "good morning", "tools": True}).json()
         without = seen.post("context", {"address": TELEGRAM, "message": "good morning"}).json()
-    (directive,) = given["directives"]
-    assert directive["kind"] == "memory_tools" and directive["instruction"] in given["text"]
-    assert "painted on Saturday" in given["text"]
+    (directive,) = answer["directives"]
+    assert directive["kind"] == "memory_tools" and directive["instruction"] in answer["text"]
+    assert "painted on Saturday" in answer["text"]
     assert without["directives"] == [] and "memory_search" not in without["text"]
 
 
@@ -115,12 +115,12 @@ def test_the_walls_hold(talk: Talk, workspace: Workspace) -> None:
 @pytest.mark.usefixtures("seen")
 def test_a_channel_of_files_is_answered_from_them(talk: Talk, folder: ScopeFolder) -> None:
     Channel.objects.update(path_mode="legacy_only")
-    found = tool(talk, "memory_search", query="when is the boat painted?")
-    assert (found["results"][0]["path"], found["degraded"]) == (DAILY, ["files"])
+    result = tool(talk, "memory_search", query="when is the boat painted?")
+    assert (result["results"][0]["path"], result["degraded"]) == (DAILY, ["files"])
     saved = tool(talk, "memory_save", content="Lena brings the brushes", target="daily", status=201)
     assert (saved["outcome"], saved["degraded"]) == ("pending", ["files"])
-    told = by_model(talk, "memory_append", {"content": "and the paint", "path": None})
-    assert told["result"]["degraded"] == ["files"]
+    answer = by_model(talk, "memory_append", {"content": "and the paint", "path": None})
+    assert answer["result"]["degraded"] == ["files"]
     assert "and the paint" in (folder.workspace / DAILY).read_text()
     Scope.objects.filter(key=OWN).update(frozen=True)
     assert tool(talk, "memory_save", content="x", target="daily", status=409)["errors"][0]["code"] == "scope_frozen"
@@ -129,8 +129,8 @@ def test_a_channel_of_files_is_answered_from_them(talk: Talk, folder: ScopeFolde
 @pytest.mark.usefixtures("seen")
 def test_a_platform_that_is_switched_off_answers_from_files(talk: Talk, settings: Any) -> None:
     settings.MEMORY_ENABLED = False
-    found = tool(talk, "memory_search", query="when is the boat painted?", at=OWN)
-    assert (found["results"][0]["path"], found["degraded"]) == (DAILY, ["files"])
+    result = tool(talk, "memory_search", query="when is the boat painted?", at=OWN)
+    assert (result["results"][0]["path"], result["degraded"]) == (DAILY, ["files"])
     settings.MEMORY_ENABLED = True
     assert tool(talk, "memory_search", query="when is the boat painted?", at=OWN)["degraded"] == []
 
@@ -150,7 +150,7 @@ def test_nothing_is_done_twice_where_the_connection_breaks_between_two_calls(
     answer = talk.post("tools/call", {"address": TELEGRAM, "calls": calls})
     assert answer.status_code == 200, answer.content
     forget()
-    assert [one["result"]["degraded"] for one in answer.json()["answers"]] == [[], ["database"]]
+    assert [result["result"]["degraded"] for result in answer.json()["answers"]] == [[], ["database"]]
     assert (folder.workspace / DAILY).read_text().count("Once and no more") == 1
 
 
@@ -163,7 +163,7 @@ def test_what_is_sent_again_under_one_key_is_saved_once_in_an_outage_and_after_i
         first, again = (seen.post("tools/memory_save", body, **{"Idempotency-Key": "k1"}).json() for _ in range(2))
         seen.post("tools/memory_save", other, **{"Idempotency-Key": "k2"})
     later = seen.post("tools/memory_save", body, **{"Idempotency-Key": "k1"}).json()
-    kept = (folder.workspace / DAILY).read_text()
+    text = (folder.workspace / DAILY).read_text()
     assert first == again and (later["path"], later["line"]) == (first["path"], first["line"])
-    assert (kept.count("Rosa"), kept.count("Milan")) == (1, 1)
+    assert (text.count("Rosa"), text.count("Milan")) == (1, 1)
     assert Entry.objects.live().filter(content__startswith="Rosa").count() == 1

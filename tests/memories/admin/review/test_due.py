@@ -39,9 +39,9 @@ def test_the_longest_due_comes_first_and_every_answer_leads_on(alice: Client, mi
     assert first["sources"].lines and first["next"].endswith(f"at={new.pk}") and not first["previous"]
     assert shown(alice, new)["previous"].endswith(f"at={old.pk}")
     assert answer(alice, old, "2").endswith(f"at={new.pk}")
-    kept = Entry.objects.get(pk=old.pk)
-    assert isinstance(kept.review_at, datetime) and kept.verified_by == "user:alice"
-    assert abs(kept.review_at - timezone.now() - timedelta(days=90)) < timedelta(minutes=1)
+    entry = Entry.objects.get(pk=old.pk)
+    assert isinstance(entry.review_at, datetime) and entry.verified_by == "user:alice"
+    assert abs(entry.review_at - timezone.now() - timedelta(days=90)) < timedelta(minutes=1)
     assert answer(alice, new, "expire") == reverse("review_due")
     assert mark_of(Entry.objects.get(pk=new.pk)) == State.EXPIRED
     assert Batch.objects.latest("id").reason == "Out of date, seen in the review"

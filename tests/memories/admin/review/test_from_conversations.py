@@ -41,12 +41,12 @@ def test_the_words_of_both_conversations_stand_there_and_lead_to_them(
     shown = alice.get(REVIEW)
     (pair,) = shown.context["pairs"]
     statements = [pair.before[0], pair.after]
-    assert [one.entry.content for one in statements] == list(SAID)
-    assert [one.verification for one in statements] == [Verification.VERIFIED] * 2
-    assert [line.quote.quote for one in statements for line in one.quotes] == list(SAID.values())
+    assert [statement.entry.content for statement in statements] == list(SAID)
+    assert [statement.verification for statement in statements] == [Verification.VERIFIED] * 2
+    assert [line.quote.quote for statement in statements for line in statement.quotes] == list(SAID.values())
     for words in SAID.values():
         assert f"«{words}»" in shown.content.decode()
-    for address in (line.url for one in statements for line in one.quotes):
+    for address in (line.url for statement in statements for line in statement.quotes):
         assert escape(address) in shown.content.decode()
         assert "by the way" in alice.get(address.partition("#")[0]).content.decode()
     answer(alice, shown.context["batch"], "approve")

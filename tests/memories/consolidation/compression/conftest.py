@@ -67,11 +67,11 @@ def judging(judge: Callable[[dict[str, str]], dict[str, Any]]) -> Callable[[Aske
 
 
 def merging(*contents: str, into: str) -> Callable[[Asked], dict[str, Any]]:
-    return judging(lambda ids: {"merge": [{"ids": [ids[one] for one in contents], "content": into}]})
+    return judging(lambda ids: {"merge": [{"ids": [ids[content] for content in contents], "content": into}]})
 
 
 def dropping(*contents: str) -> Callable[[Asked], dict[str, Any]]:
-    return judging(lambda ids: {"drop": [ids[one] for one in contents]})
+    return judging(lambda ids: {"drop": [ids[content] for content in contents]})
 
 
 def clock() -> datetime:
@@ -91,9 +91,9 @@ def merging_all(texts: dict[str, list[str]]) -> Callable[[Asked], dict[str, Any]
     return judging(
         lambda ids: {
             "merge": [
-                {"ids": [ids[one] for one in contents], "content": text}
+                {"ids": [ids[content] for content in contents], "content": text}
                 for text, contents in texts.items()
-                if all(one in ids for one in contents)
+                if all(content in ids for content in contents)
             ]
         }
     )

@@ -60,12 +60,12 @@ def test_a_sentence_nobody_said_is_left_out_of_a_note(scope: Scope, model: FakeM
     assert notes()[0].content == "Mia moved to Hamburg."
 
 
-@pytest.mark.parametrize("said", ["She paid 900 euros.", "米娅养了 3 只狗。"])
+@pytest.mark.parametrize("statement", ["She paid 900 euros.", "米娅养了 3 只狗。"])
 def test_a_note_of_which_nothing_is_left_is_made_of_the_words_of_the_day(
-    said: str, scope: Scope, model: FakeModel
+    statement: str, scope: Scope, model: FakeModel
 ) -> None:
     past_event(scope, "Mia moved to Hamburg.")
-    model.otherwise = {"summary": said}
+    model.otherwise = {"summary": statement}
     assert archived(scope)["by_model"] == 0 and notes()[0].content == "Mia moved to Hamburg."
 
 

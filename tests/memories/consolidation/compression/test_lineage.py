@@ -26,11 +26,11 @@ def merge(scope: Scope) -> tuple[list[Entry], Entry]:
 
 def test_a_merge_names_its_sources_and_they_name_it(scope: Scope, api: Api) -> None:
     sources, one = merge(scope)
-    told = api.get(f"entries/{one.uid}").json()
-    assert {(source["id"], source["kind"]) for source in told["sources"]} == {
+    answer = api.get(f"entries/{one.uid}").json()
+    assert {(source["id"], source["kind"]) for source in answer["sources"]} == {
         (str(source.uid), "merged_from") for source in sources
     }
-    assert told["became"] == []
+    assert answer["became"] == []
     (became,) = api.get(f"entries/{sources[1].uid}").json()["became"]
     assert (became["id"], became["content"]) == (str(one.uid), one.content)
     assert became["at"] == LATER.isoformat().replace("+00:00", "Z")
@@ -51,15 +51,15 @@ def test_it_says_how_often_it_was_recalled(workspace: Workspace, scope: Scope, a
     assert api.get(f"entries/{fact.uid}").json()["times_recalled"] == 0
     RecallTrace.objects.create(workspace=workspace, scopes=[], message="?", served=[fact.pk], created_at=NOW)
     access_counting.count_served(now=LATER)
-    told = api.get(f"entries/{fact.uid}").json()
-    assert (told["times_recalled"], told["last_recalled_at"]) == (1, NOW.isoformat().replace("+00:00", "Z"))
+    answer = api.get(f"entries/{fact.uid}").json()
+    assert (answer["times_recalled"], answer["last_recalled_at"]) == (1, NOW.isoformat().replace("+00:00", "Z"))
 
 
 def test_it_says_which_messages_it_rests_on_and_how_often_it_was_said_again(scope: Scope, api: Api) -> None:
-    said = Draft(
+    draft = Draft(
         scope=scope, type="fact", tier=2, content="米娅住在柏林。", source="extraction", at=NOW, origins=("m1",)
     )
-    stored = entries.remember(said, now=NOW, actor="test").entry
-    entries.remember(replace(said, origins=("m2",)), now=NOW, actor="test")
-    told = api.get(f"entries/{stored.uid}").json()
-    assert (told["origins"], told["times_repeated"]) == (["m1", "m2"], 1)
+    stored = entries.remember(draft, now=NOW, actor="test").entry
+    entries.remember(replace(draft, origins=("m2",)), now=NOW, actor="test")
+    answer = api.get(f"entries/{stored.uid}").json()
+    assert (answer["origins"], answer["times_repeated"]) == (["m1", "m2"], 1)

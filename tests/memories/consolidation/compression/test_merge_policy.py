@@ -15,7 +15,7 @@ TAPS = ("a cold tap", "the tap is cold")
 
 @pytest.mark.thorough
 @pytest.mark.parametrize(
-    ("one", "other", "said"),
+    ("text", "other", "statement"),
     [
         ("The port is 8080.", "The port is 9090.", "The port is 9090."),
         ("The port is 8080.", "The port is 9090.", "The port is 8080 and 9090."),
@@ -28,12 +28,12 @@ TAPS = ("a cold tap", "the tap is cold")
         ("Mia likes tea.", "Mia likes tea a lot.", "Mia likes 3 cups of tea."),
     ],
 )
-def test_what_differs_in_what_matters_is_not_made_one(scope: Scope, one: str, other: str, said: str) -> None:
-    assert merge_fault(facts(scope, one) + facts(scope, other), said) is not None
+def test_what_differs_in_what_matters_is_not_made_one(scope: Scope, text: str, other: str, statement: str) -> None:
+    assert merge_fault(facts(scope, text) + facts(scope, other), statement) is not None
 
 
 @pytest.mark.parametrize(
-    ("one", "other", "said"),
+    ("text", "other", "statement"),
     [
         ("Atlas runs the backup at night.", "At night Atlas runs the backup.", "Atlas runs the backup at night."),
         ("米娅的猫叫年糕。", "米娅养了一只叫年糕的猫。", "米娅养了一只猫，叫年糕。"),
@@ -41,8 +41,8 @@ def test_what_differs_in_what_matters_is_not_made_one(scope: Scope, one: str, ot
         ("Mia doesn't eat nuts.", "Nuts are nothing Mia eats.", "Mia does not eat nuts."),
     ],
 )
-def test_what_says_the_same_or_belongs_together_may_be(scope: Scope, one: str, other: str, said: str) -> None:
-    assert merge_fault(facts(scope, one) + facts(scope, other, topic="b"), said) is None
+def test_what_says_the_same_or_belongs_together_may_be(scope: Scope, text: str, other: str, statement: str) -> None:
+    assert merge_fault(facts(scope, text) + facts(scope, other, topic="b"), statement) is None
 
 
 @pytest.mark.parametrize("slots", [({"env": "prod"}, {"env": "staging"}), ({"speaker": "Mia"}, {"speaker": "Bob"})])

@@ -37,8 +37,8 @@ def test_quotes_of_the_sources_stand_beside_the_merge(scope: Scope, model: FakeM
     facts(scope, TWINS[0], verification="verified", evidence=(words,))
     model.otherwise = merging(*TWINS, into=OWN)
     compress(scope)
-    one = Entry.objects.get(content=OWN)
-    assert [row.quote for row in evidence.evidence_of([one.pk], scope.workspace_id)[one.pk]] == ["3 pm!"]
+    entry = Entry.objects.get(content=OWN)
+    assert [row.quote for row in evidence.evidence_of([entry.pk], scope.workspace_id)[entry.pk]] == ["3 pm!"]
 
 
 def test_what_is_only_quoted_waits_for_a_reader(scope: Scope, model: FakeModel) -> None:
@@ -59,8 +59,8 @@ def test_without_a_reader_that_agrees_nothing_is_merged_in_other_words(
     model.verdicts = {"not entailed": {OWN: "not_stated"}, "loses a source": {TWINS[1]: "not_stated"}}.get(reader, {})
     facts(scope, *FACTS, *TWINS)
     model.otherwise = merging(*TWINS, into=OWN)
-    told = compress(scope)
-    assert (told["merged"], told["not_merged_unverified"], live(scope)) == (0, 1, {*FACTS, *TWINS})
+    result = compress(scope)
+    assert (result["merged"], result["not_merged_unverified"], live(scope)) == (0, 1, {*FACTS, *TWINS})
     assert not Batch.objects.filter(state=BatchState.PROPOSED).exists()
 
 
@@ -112,13 +112,13 @@ FALSE = [
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("reader", ["honest", "credulous"])
-@pytest.mark.parametrize(("one", "other", "said"), FALSE, ids=[said for _one, _other, said in FALSE])
+@pytest.mark.parametrize(("text", "other", "said"), FALSE, ids=[said for _one, _other, said in FALSE])
 def test_what_the_words_of_two_facts_make_a_lie_never_takes_their_place(
-    scope: Scope, model: FakeModel, one: str, other: str, said: str, reader: str
+    scope: Scope, model: FakeModel, text: str, other: str, said: str, reader: str
 ) -> None:
-    facts(scope, *FACTS, one, other)
+    facts(scope, *FACTS, text, other)
     model.verdicts = {said: "contradicted"}
     model.reader = credulous if reader == "credulous" else model.honest
-    model.otherwise = merging(one, other, into=said)
+    model.otherwise = merging(text, other, into=said)
     assert compress(scope)["merged"] == 0
-    assert live(scope) == {*FACTS, one, other}
+    assert live(scope) == {*FACTS, text, other}

@@ -32,7 +32,9 @@ def writing(judge: Callable[[dict[str, str]], dict[str, Any]]) -> Callable[[Aske
 
 def writes(content: str, *sources: str) -> Callable[[Asked], dict[str, Any]]:
     return writing(
-        lambda ids: {"write": [{"ids": [ids[one] for one in sources], "content": content, "category": "identity"}]}
+        lambda ids: {
+            "write": [{"ids": [ids[source] for source in sources], "content": content, "category": "identity"}]
+        }
     )
 
 
@@ -148,12 +150,12 @@ def test_a_line_nothing_corrects_stays_beside_the_new_one(scope: Scope, model: F
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("kept", [{"pinned": True}, {"source": Source.MANUAL}, {"source": Source.MIGRATION}])
+@pytest.mark.parametrize("data", [{"pinned": True}, {"source": Source.MANUAL}, {"source": Source.MIGRATION}])
 def test_what_people_wrote_stays_whatever_the_model_says(
-    scope: Scope, model: FakeModel, settings: Any, kept: dict[str, Any]
+    scope: Scope, model: FakeModel, settings: Any, data: dict[str, Any]
 ) -> None:
     settings.MEMORY_LLM_CORRECTIONS = 0
-    before = line(scope, "Mia is a nurse.", **kept)
+    before = line(scope, "Mia is a nurse.", **data)
     facts(scope, "Mia is a doctor.", importance=0.9, days_ago=1)
     model.otherwise = writing(lambda ids: {"drop": [ids["Mia is a nurse."]]})
     assert compress(scope)["unreadable"] == 1

@@ -33,7 +33,7 @@ OWN = "At 3 pm Atlas starts its three backups."
 
 
 def about_facts(model: FakeModel) -> list[Asked]:
-    return [asked for asked in model.requests if "profile" not in asked.data]
+    return [request for request in model.requests if "profile" not in request.data]
 
 
 def test_it_works(scope: Scope, model: FakeModel) -> None:
@@ -42,10 +42,10 @@ def test_it_works(scope: Scope, model: FakeModel) -> None:
     second, *_ = facts(scope, TWINS[1], days_ago=20, chats=("c2",), origins=("m2",), importance=0.9)
     model.otherwise = merging(*TWINS, into=ONE)
     assert compress(scope)["merged"] == 2
-    one = Entry.objects.get(content=ONE)
-    assert (one.source, one.tier, one.chats, one.origins) == (Source.COMPRESSION, 2, ["c1", "c2"], ["m1", "m2"])
-    assert (one.importance, one.created_at, one.stated_at) == (0.9, first.created_at, second.stated_at)
-    assert set(Link.objects.filter(from_entry=one, kind=LinkKind.MERGED_FROM).values_list("to_entry", flat=True)) == {
+    entry = Entry.objects.get(content=ONE)
+    assert (entry.source, entry.tier, entry.chats, entry.origins) == (Source.COMPRESSION, 2, ["c1", "c2"], ["m1", "m2"])
+    assert (entry.importance, entry.created_at, entry.stated_at) == (0.9, first.created_at, second.stated_at)
+    assert set(Link.objects.filter(from_entry=entry, kind=LinkKind.MERGED_FROM).values_list("to_entry", flat=True)) == {
         first.pk, second.pk,
     }  # fmt: skip
     assert live(scope) == {*FACTS, ONE}
@@ -145,9 +145,9 @@ def test_undo_puts_everything_back_and_the_next_run_leaves_it_so(scope: Scope, m
     assert {change for change in differences(before, after) if not change.endswith(f" {made.pk}")} == set()
     model.otherwise = judging(lambda ids: {"merge": []})
     compress(scope, run="compress:1:2026-03-09", at=lambda: LATER + timedelta(days=7))
-    asked = about_facts(model)
-    assert len(asked) == 2
-    assert not {fact["content"] for fact in asked[-1].data["facts"]} & set(TWINS)
+    result = about_facts(model)
+    assert len(result) == 2
+    assert not {fact["content"] for fact in result[-1].data["facts"]} & set(TWINS)
     assert live(scope) == {*FACTS, *TWINS}
 
 
@@ -185,9 +185,9 @@ def test_a_secret_stays_one_and_slots_go_along(scope: Scope, model: FakeModel) -
     facts(scope, TWINS[1], slots={"service": "backup"})
     model.otherwise = merging(*TWINS, into=ONE)
     compress(scope)
-    one = Entry.objects.get(content=ONE)
-    assert one.category == Category.CREDENTIAL
-    assert dict(one.slots.values_list("name", "value")) == {"env": "prod", "service": "backup"}
+    entry = Entry.objects.get(content=ONE)
+    assert entry.category == Category.CREDENTIAL
+    assert dict(entry.slots.values_list("name", "value")) == {"env": "prod", "service": "backup"}
 
 
 def test_the_batch_says_what_it_cost_and_what_was_judged(scope: Scope, model: FakeModel) -> None:
@@ -220,10 +220,10 @@ def test_a_merge_may_be_one_of_its_facts(scope: Scope, model: FakeModel, into: i
     model.otherwise = merging(*TWINS, into=TWINS[into])
     assert compress(scope)["merged"] == 1  # the other one
     assert live(scope) == {*FACTS, TWINS[into]}
-    one = Entry.objects.live().get(content=TWINS[into])
-    assert set(one.origins) == {"m1", "m2"}
-    links = Link.objects.filter(from_entry=one, kind=LinkKind.MERGED_FROM).values_list("to_entry", flat=True)
-    assert {*links, one.pk} >= old
+    entry = Entry.objects.live().get(content=TWINS[into])
+    assert set(entry.origins) == {"m1", "m2"}
+    links = Link.objects.filter(from_entry=entry, kind=LinkKind.MERGED_FROM).values_list("to_entry", flat=True)
+    assert {*links, entry.pk} >= old
     undo = batches.plan_undo(Batch.objects.get(name="compress"), actor="user:ann", now=LATER)
     batches.apply_batch(undo, now=LATER)
     assert live(scope) == {*FACTS, *TWINS}

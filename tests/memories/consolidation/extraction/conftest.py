@@ -31,18 +31,18 @@ def answering(*facts: dict[str, Any], summary: str = "") -> Callable[[Asked], di
     """A script for the model."""
 
     def answer(asked: Asked) -> dict[str, Any]:
-        return {"facts": [_written(one, asked.data) for one in facts], "summary": summary}
+        return {"facts": [_written(fact, asked.data) for fact in facts], "summary": summary}
 
     return answer
 
 
-def _written(one: dict[str, Any], data: Any) -> dict[str, Any]:
-    plain = {name: value for name, value in one.items() if name not in ("on", "replaced")}
+def _written(row: dict[str, Any], data: Any) -> dict[str, Any]:
+    plain = {name: value for name, value in row.items() if name not in ("on", "replaced")}
     quote = [
         {"message": shown["id"], "text": part}
         for shown in data["messages"]
-        for part in one["on"]
+        for part in row["on"]
         if part in shown["content"]
     ]
-    known = [shown["id"] for shown in data["known_facts"] if one["replaced"] and one["replaced"] in shown["content"]]
-    return {**plain, "quote": quote, "replaces": known}
+    ids = [shown["id"] for shown in data["known_facts"] if row["replaced"] and row["replaced"] in shown["content"]]
+    return {**plain, "quote": quote, "replaces": ids}

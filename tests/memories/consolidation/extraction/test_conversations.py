@@ -87,14 +87,16 @@ def run(model: FakeModel, workspace: Workspace, conversations: Sequence[Conversa
     """Every conversation is had, and these of its facts are offered by a model with this reader."""
 
     def ran(which: Callable[[Conversation], Sequence[Fact]], *, reader: Any = None) -> None:
-        true = {fact.content for one in conversations for fact in one.facts}
-        told = "\n".join(one.summary.good for one in conversations)
+        true = {fact.content for conversation in conversations for fact in conversation.facts}
+        told = "\n".join(conversation.summary.good for conversation in conversations)
         honest = lambda said: "entailed" if said in true or said in told else "not_stated"  # noqa: E731
         model.reader = reader or (lambda asked: verdicts(asked, honest))
-        for one in conversations:
-            Workspace.objects.update(time_zone=one.zone, language="zh-hans" if one.language == "zh" else "en")
-            model.otherwise = offer(one, which(one), one.summary.good)
-            extract(hold(workspace, one))
+        for conversation in conversations:
+            Workspace.objects.update(
+                time_zone=conversation.zone, language="zh-hans" if conversation.language == "zh" else "en"
+            )
+            model.otherwise = offer(conversation, which(conversation), conversation.summary.good)
+            extract(hold(workspace, conversation))
 
     return ran
 

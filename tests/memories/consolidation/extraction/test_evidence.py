@@ -46,8 +46,8 @@ def test_the_quote_is_stored_by_its_place_in_the_message(api: Api, model: FakeMo
     rows = list(Evidence.objects.all())
     assert [row.quote for row in rows] == ["No pesto", "nuts make  me swell up"]
     (message,) = set(event_ids(row.origin for row in rows))
-    said = SessionEvent.objects.get(pk=message)
-    assert [said.content[row.start : row.end] for row in rows] == [row.quote for row in rows]
+    event = SessionEvent.objects.get(pk=message)
+    assert [event.content[row.start : row.end] for row in rows] == [row.quote for row in rows]
     assert {(row.speaker, row.at) for row in rows} == {("Sam", NOW)}
     assert {row.origin for row in rows} == set(Entry.objects.get(type="fact").origins)
 

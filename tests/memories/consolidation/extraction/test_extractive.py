@@ -31,9 +31,9 @@ def test_statements_are_told_as_they_were_said_and_pleasantries_are_not(api: Api
             "我上周搬到了杭州，新地址是西湖路12号。The staging database listens on port 6543 now.",
         ]
     }
-    event, asked = DailyEvent.objects.get(), Entry.objects.order_by("pk")
+    event, entries = DailyEvent.objects.get(), Entry.objects.order_by("pk")
     assert event.chats == ["telegram:direct_u42"]
-    assert event.origins == [asked[1].origins[0], asked[2].origins[0]]  # of what was told, and of nothing else
+    assert event.origins == [entries[1].origins[0], entries[2].origins[0]]  # of what was told, and of nothing else
     assert (event.source, event.local_date, event.version) == ("extraction", date(2026, 3, 1), 1)
 
 

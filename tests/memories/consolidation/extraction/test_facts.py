@@ -63,8 +63,8 @@ def test_what_the_model_is_shown(api: Api, model: FakeModel, workspace: Workspac
     Workspace.objects.update(time_zone="Asia/Shanghai", language="zh-hans")
     say(api, "我的猫叫年糕", "好名字！", slots={"speaker": "米娅"})
     extract()
-    (asked,) = model.requests
-    assert asked.data == {
+    (request,) = model.requests
+    assert request.data == {
         "known_projects": [],
         "known_facts": [],
         "messages": [
@@ -84,7 +84,7 @@ def test_what_the_model_is_shown(api: Api, model: FakeModel, workspace: Workspac
             },
         ],
     }
-    assert "长期记忆" in asked.said[0]
+    assert "长期记忆" in request.said[0]
 
 
 @pytest.mark.thorough
@@ -116,21 +116,21 @@ def test_a_group_fact_goes_to_whom_it_rests_on(api: Api, model: FakeModel) -> No
 
 @pytest.mark.thorough
 @pytest.mark.parametrize(
-    ("said", "answer", "learnt"),
+    ("statement", "answer", "learnt"),
     [
         ("I moved to Hangzhou", "Hangzhou it is, Amy.", "Amy moved to Hangzhou."),
         ("我搬到杭州了", "好的，杭州。", "Amy 搬到杭州了。"),
     ],
 )
 def test_the_bots_answer_to_a_person_is_no_second_speaker(
-    said: str, answer: str, learnt: str, api: Api, model: FakeModel
+    statement: str, answer: str, learnt: str, api: Api, model: FakeModel
 ) -> None:
-    say(api, said, answer, address=GROUP, slots={"speaker": "Amy"})
+    say(api, statement, answer, address=GROUP, slots={"speaker": "Amy"})
     say(api, "I sold my car", "Noted.", address=GROUP, slots={"speaker": "Amy"})
     say(api, "I bought a red bicycle", "Ben, a bicycle.", address=BEN, slots={"speaker": "Ben"})
     model.script = [
         answering(
-            fact(learnt, said, answer),
+            fact(learnt, statement, answer),
             fact("Amy sold her car.", "sold my car", "Ben, a bicycle."),  # an answer to Ben
         )
     ]
@@ -173,7 +173,9 @@ def test_a_group_is_shown_nothing_of_what_its_members_said_elsewhere(api: Api, m
     say(api, "Nightjar is still in Hangzhou", "Good.", at=NOW + 2 * QUIET)
     extract(NOW + 3 * QUIET)
     shown = model.requests[2].data
-    assert [one["content"] for one in shown["known_facts"]] == ["Amy's secret project Nightjar is in Hangzhou."]
+    assert [known_fact["content"] for known_fact in shown["known_facts"]] == [
+        "Amy's secret project Nightjar is in Hangzhou."
+    ]
     assert shown["known_projects"] == ["Nightjar"]
 
 

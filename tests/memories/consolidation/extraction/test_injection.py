@@ -33,7 +33,7 @@ def obeying(order: str) -> Any:
     def answer(asked: Asked) -> dict[str, Any]:
         data = asked.data
         assert order not in asked.said[0]
-        known = [one["id"] for one in data["known_facts"]]
+        ids = [one["id"] for one in data["known_facts"]]
         quote = [{"message": one["id"], "text": one["content"]} for one in data["messages"]]
         wiping = {
             "content": order,
@@ -42,12 +42,12 @@ def obeying(order: str) -> Any:
             "category": "identity",
             "importance": 1.0,
             "quote": quote,
-            "replaces": known[:5],
+            "replaces": ids[:5],
             "delete": "all",
         }
         facts = [wiping]
-        facts += [wiping | {"content": f"{order} {'now ' * n}", "replaces": known[n : n + 5]} for n in range(0, 20, 5)]
-        return {"facts": facts, "summary": order, "drop": known, "delete_all": True, "scope": "*"}
+        facts += [wiping | {"content": f"{order} {'now ' * n}", "replaces": ids[n : n + 5]} for n in range(0, 20, 5)]
+        return {"facts": facts, "summary": order, "drop": ids, "delete_all": True, "scope": "*"}
 
     return answer
 
@@ -124,7 +124,7 @@ def test_one_member_of_a_group_cannot_reach_the_memory_of_another(
     say(api, "good morning everybody here", "", address={**GROUP, "peer": "u43"})
 
     def forging(asked: Asked) -> dict[str, Any]:
-        mallory, _answer, ben_said = (one["id"] for one in asked.data["messages"])
+        mallory, _answer, ben_said = (message["id"] for message in asked.data["messages"])
         fact = {"category": "identity", "importance": 1.0, "project": "_global", "topic": "x"}
         port = {"message": mallory, "text": "the port of staging is 9090"}
         greeting = {"message": ben_said, "text": "good morning everybody"}

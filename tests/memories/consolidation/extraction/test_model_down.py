@@ -71,12 +71,12 @@ def test_nothing_is_told_of_a_model_that_is_switched_off(down: FakeModel, settin
 
 def test_readyz_and_metrics_know_it(down: FakeModel) -> None:
     client = owner()
-    told = client.get("/readyz").json()
-    assert told["details"]["model_failing"] and told["details"]["model_waiting"] == 1
-    assert "503" in told["details"]["model_error"]
+    answer = client.get("/readyz").json()
+    assert answer["details"]["model_failing"] and answer["details"]["model_waiting"] == 1
+    assert "503" in answer["details"]["model_error"]
     assert "memplatform_model_failing 1.0" in client.get("/metrics").content.decode()
 
 
 def test_an_embedder_that_cannot_be_used_is_told_too(api: Api, settings: Any) -> None:
     settings.MEMORY_EMBEDDERS = ["nothing.of.the.Kind"]
-    assert "No embedder can be used" in [one.text for one in owner().get(reverse("admin:index")).context["items"]]
+    assert "No embedder can be used" in [item.text for item in owner().get(reverse("admin:index")).context["items"]]

@@ -29,9 +29,9 @@ def obey(workspace: Workspace, model: FakeModel, one: Injection, at: datetime = 
     extract(at + QUIET)
 
 
-def is_stated(asked: Asked) -> Any:
+def is_stated(request: Asked) -> Any:
     """A reader that is not fooled: an order states nothing."""
-    return verdicts(asked, lambda _statement: "not_stated")
+    return verdicts(request, lambda _statement: "not_stated")
 
 
 @pytest.mark.parametrize("one", INJECTIONS, ids=lambda one: one.id)

@@ -111,5 +111,5 @@ def test_a_month_later_the_bot_still_knows_it(api: Api) -> None:
     say(api, "Hm. My sister is called Ana. What was I saying?", "Your sister.")
     extract()
     asked = {"address": {**TELEGRAM, "chat": "another"}, "message": "What is my sister called?"}
-    found = api.post("recall", asked, **{"X-Memplatform-Now": (NOW + timedelta(days=400)).isoformat()}).json()
-    assert [memory["content"] for memory in found["memories"]][:1] == ["My sister is called Ana."]
+    answer = api.post("recall", asked, **{"X-Memplatform-Now": (NOW + timedelta(days=400)).isoformat()}).json()
+    assert [memory["content"] for memory in answer["memories"]][:1] == ["My sister is called Ana."]

@@ -24,7 +24,7 @@ LATER = NOW + timedelta(days=1)
 OLD, NEW = "蒋涛单身。", "蒋涛2026年6月6日和林可领了结婚证。"
 
 
-def knowing(asked: Asked) -> dict[str, Any]:
+def knowing(request: Asked) -> dict[str, Any]:
     """A reader that knows which line is outdated by which fact."""
     contradicted = {(one.line, one.fact) for one in OUTDATED}
     news = {one.fact for one in (*OUTDATED, *COMPATIBLE)}
@@ -35,7 +35,7 @@ def knowing(asked: Asked) -> dict[str, Any]:
             return "contradicted"
         return "entailed" if claim["statement"].rstrip(".。") in quoted and claim["statement"] in news else "not_stated"
 
-    return {"verdicts": [{"id": claim["id"], "verdict": verdict(claim)} for claim in asked.data["claims"]]}
+    return {"verdicts": [{"id": claim["id"], "verdict": verdict(claim)} for claim in request.data["claims"]]}
 
 
 def hear(api: Api, model: FakeModel, said: str, *, at: Any = LATER, replaces: str = "") -> dict[str, int]:
@@ -125,11 +125,11 @@ def test_its_correction_stands_beside_it_until_a_person_decides(scope_of: Scope,
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("kept", [{"pinned": True}, {"source": "manual"}])
+@pytest.mark.parametrize("data", [{"pinned": True}, {"source": "manual"}])
 def test_what_a_person_wrote_or_pinned_is_replaced_by_a_person(
-    scope_of: Scope, api: Api, model: FakeModel, kept: dict[str, Any]
+    scope_of: Scope, api: Api, model: FakeModel, data: dict[str, Any]
 ) -> None:
-    write(scope_of, OLD, **kept)
+    write(scope_of, OLD, **data)
     model.reader = knowing
     hear(api, model, NEW, replaces=OLD)
     line = Entry.objects.get(content=OLD, tier=1)
@@ -139,12 +139,12 @@ def test_what_a_person_wrote_or_pinned_is_replaced_by_a_person(
 
 
 def test_a_line_goes_with_the_fact_it_rests_on(scope_of: Scope, api: Api, model: FakeModel) -> None:
-    known = write(scope_of, "The port of staging is 8080.", tier=2, source="extraction", verification="verified")
+    result = write(scope_of, "The port of staging is 8080.", tier=2, source="extraction", verification="verified")
     line = write(scope_of, "Staging listens on port 8080.")
-    entries.link_sources(scope_of, line.pk, [known.pk], now=NOW)
+    entries.link_sources(scope_of, line.pk, [result.pk], now=NOW)
     model.verdicts = {"Staging listens on port 8080.": "not_stated"}
     hear(api, model, "The port of staging is 9090.", replaces="The port of staging is 8080.")
-    assert Entry.objects.get(pk=known.pk).superseded_by is not None
+    assert Entry.objects.get(pk=result.pk).superseded_by is not None
     assert profile(scope_of) == set()
     (step,) = Batch.objects.get(name="profile-doubts").changes.all()
     assert (step.entry_id, step.verb) == (line.pk, "supersede")
@@ -154,22 +154,22 @@ def test_a_line_goes_with_the_fact_it_rests_on(scope_of: Scope, api: Api, model:
 
 
 def test_a_line_whose_fact_lives_on_in_a_merge_stays(scope_of: Scope) -> None:
-    known = write(scope_of, "Mia works at Siemens.", tier=2, source="extraction")
+    result = write(scope_of, "Mia works at Siemens.", tier=2, source="extraction")
     whole = write(scope_of, "Mia lives in Berlin and works at Siemens.", tier=2)
     line = write(scope_of, "Mia is with Siemens.")
-    entries.link_sources(scope_of, line.pk, [known.pk], now=NOW)
+    entries.link_sources(scope_of, line.pk, [result.pk], now=NOW)
     with acting("user:ann"):
-        entries.merge(scope_of, whole.pk, {known.pk: None}, now=LATER)
+        entries.merge(scope_of, whole.pk, {result.pk: None}, now=LATER)
     assert profile(scope_of) == {"Mia is with Siemens."}
     entries.expire(Entry.objects.get(pk=whole.pk), now=LATER, actor="user:ann", suppress=False)
     assert profile(scope_of) == set()
 
 
 def test_a_person_who_checks_it_has_it_handed_out_again(scope_of: Scope) -> None:
-    known = write(scope_of, "Mia works at Siemens.", tier=2, source="extraction")
+    result = write(scope_of, "Mia works at Siemens.", tier=2, source="extraction")
     line = write(scope_of, "Mia is with Siemens.")
-    entries.link_sources(scope_of, line.pk, [known.pk], now=NOW)
-    entries.expire(known, now=LATER, actor="user:ann", suppress=False)
+    entries.link_sources(scope_of, line.pk, [result.pk], now=NOW)
+    entries.expire(result, now=LATER, actor="user:ann", suppress=False)
     assert profile(scope_of) == set()
     checked = entries.Edit(columns={"verified_at": LATER + timedelta(hours=1), "verified_by": "ann"})
     entries.update(Entry.objects.get(pk=line.pk), checked, now=LATER + timedelta(hours=1), actor="user:ann")

@@ -24,9 +24,9 @@ def talk(api: Api, model: FakeModel) -> Any:
     """Something is said, and the model finds these facts in it."""
 
     def talked(*facts: dict[str, Any], at: Any = NOW, said: str = "", said_at: str | None = None) -> dict[str, int]:
-        words = said or " ".join(one["content"] for one in facts)
+        words = said or " ".join(fact["content"] for fact in facts)
         say(api, words, "Noted.", at=at, said_at=said_at)
-        model.script = [answering(*({**one, "on": (words[:20],)} for one in facts))]
+        model.script = [answering(*({**fact, "on": (words[:20],)} for fact in facts))]
         return extract(at + QUIET)
 
     return talked
@@ -164,14 +164,14 @@ def test_where_model_and_words_agree_it_is_replaced(talk: Any) -> None:
 @pytest.mark.parametrize("how", ["manual", "pinned", "verified"])
 def test_what_a_person_wrote_pinned_or_checked_is_replaced_by_a_person(talk: Any, how: str) -> None:
     talk(fact("The port of staging is 8080."), fact("Mia has a cat."))
-    known = Entry.objects.get(content="The port of staging is 8080.", type="fact")
+    entry = Entry.objects.get(content="The port of staging is 8080.", type="fact")
     if how == "manual":
-        entries.expire(known, now=NOW, actor="user:ann", suppress=False)
-        draft = make_draft(known.scope, known.content, type="fact", tier=2, source="manual", category="config")
-        entries.remember(replace(draft, project=known.project, topic=known.topic), now=NOW, actor="user:ann")
+        entries.expire(entry, now=NOW, actor="user:ann", suppress=False)
+        draft = make_draft(entry.scope, entry.content, type="fact", tier=2, source="manual", category="config")
+        entries.remember(replace(draft, project=entry.project, topic=entry.topic), now=NOW, actor="user:ann")
     else:
         columns = {"pinned": True} if how == "pinned" else {"verified_at": NOW, "verified_by": "ann"}
-        entries.update(known, entries.Edit(columns=columns), now=NOW, actor="user:ann")
+        entries.update(entry, entries.Edit(columns=columns), now=NOW, actor="user:ann")
     counts = talk(fact("The port of staging is 9090."), at=LATER)
     assert (counts["replaced"], counts["proposed"]) == (0, 1)
     assert {"The port of staging is 8080.", "The port of staging is 9090."} <= live()
@@ -252,14 +252,14 @@ def test_what_the_safety_limit_holds_is_what_would_be_replaced_and_not_what_is_n
 def test_what_a_person_decided_against_is_not_proposed_again(talk: Any, how: str) -> None:
     talk(fact("Alice likes tea."))
     assert talk(fact("Alice does not like tea."), at=LATER)["proposed"] == 1
-    asked = Batch.objects.get(state=BatchState.PROPOSED)
+    batch = Batch.objects.get(state=BatchState.PROPOSED)
     if how == "refused":
-        batches.refuse(asked, actor="user:ann", now=LATER)
+        batches.refuse(batch, actor="user:ann", now=LATER)
     elif how == "taken out of the plan":
-        batches.remove_steps(asked, [1])
-        batches.apply_batch(batches.approve(asked, actor="user:ann", now=LATER), now=LATER)
+        batches.remove_steps(batch, [1])
+        batches.apply_batch(batches.approve(batch, actor="user:ann", now=LATER), now=LATER)
     else:
-        done = batches.apply_batch(batches.approve(asked, actor="user:ann", now=LATER), now=LATER)
+        done = batches.apply_batch(batches.approve(batch, actor="user:ann", now=LATER), now=LATER)
         batches.apply_batch(batches.plan_undo(done, actor="user:ann", now=LATER), now=LATER)
     for n, (words, named) in enumerate([("Alice does not like tea.", ""), ("Alice doesn't like tea!", "likes tea")], 2):
         counts = talk(fact(words, replaces=named), at=NOW + timedelta(days=n))

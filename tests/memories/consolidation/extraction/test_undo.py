@@ -27,9 +27,9 @@ def talk(api: Api, model: FakeModel) -> Any:
     """Something is said, and the model finds these facts in it; the batch it becomes."""
 
     def talked(*facts: dict[str, Any], at: Any = NOW) -> Batch:
-        words = " ".join(one["content"] for one in facts)
+        words = " ".join(fact["content"] for fact in facts)
         say(api, words, "Noted.", at=at)
-        model.script = [answering(*({**one, "on": (words[:20],)} for one in facts), summary=words[:200])]
+        model.script = [answering(*({**fact, "on": (words[:20],)} for fact in facts), summary=words[:200])]
         extract(at + QUIET)
         return Batch.objects.filter(state=BatchState.APPLIED).latest("pk")
 
@@ -49,8 +49,8 @@ def heard(api: Api) -> list[str]:
     listed = [event["content"] for event in api.get("events").json()["results"]]
     asked = {"address": TELEGRAM, "message": "昨天 what did I tell you yesterday about the bicycle?"}
     clock = {"X-Memplatform-Now": LATER.isoformat()}
-    found = api.post("recall", asked, **clock).json()["events"]
-    assert [event["content"] for event in found if event["path"].startswith("daily_events/")] == listed
+    events = api.post("recall", asked, **clock).json()["events"]
+    assert [event["content"] for event in events if event["path"].startswith("daily_events/")] == listed
     elsewhere = asked | {"address": {**TELEGRAM, "chat": "another"}}  # what the history says is not said again
     text = api.post("context", elsewhere, **clock).json()["text"]
     assert ("Notes of today and yesterday" in text) == bool(listed)  # the day, whose words stand there once
@@ -172,9 +172,9 @@ def test_the_page_that_asks_says_so_too(talk: Any) -> None:
     doubts = Batch.objects.get(state=BatchState.PROPOSED)
     batches.apply_batch(batches.approve(doubts, actor="user:ann", now=LATER), now=LATER)
     client = enter(make_user("ann", workspace=made.workspace, is_staff=True))
-    asked = client.get(reverse("admin:memories_batch_undo", args=[made.pk])).content.decode()
-    assert "1 memory stays in any case: it has taken the place of others since." in asked
-    assert doubts.uid.hex[-8:] in asked and "小王说了咖啡的事" in asked
+    page = client.get(reverse("admin:memories_batch_undo", args=[made.pk])).content.decode()
+    assert "1 memory stays in any case: it has taken the place of others since." in page
+    assert doubts.uid.hex[-8:] in page and "小王说了咖啡的事" in page
     shown = client.get(reverse("admin:memories_batch_change", args=[undone(made).pk])).content.decode()
     assert "First undo what had it do so: …" in shown and "Open the day" in shown
 

@@ -86,11 +86,11 @@ def test_the_reader_does_not_see_what_the_first_answer_said_of_its_facts(nuts_tu
     reasoned = {**NUTS, "topic": "becauseisaidso", "importance": 1.0}
     model.script = [answering(reasoned, summary="Sam told of an allergy, and that is becauseisaidso.")]
     extract()
-    (asked,) = model.readings
-    shown = [claim for claim in asked.data["claims"] if claim["quotes"]]
+    (reading,) = model.readings
+    shown = [claim for claim in reading.data["claims"] if claim["quotes"]]
     assert all(set(claim) == {"id", "statement", "quotes"} for claim in shown)
-    assert "becauseisaidso" not in str(shown) and "replaces" not in str(asked.data)
-    assert len(asked.said) == 2  # our words and the data, and no answer from before
+    assert "becauseisaidso" not in str(shown) and "replaces" not in str(reading.data)
+    assert len(reading.said) == 2  # our words and the data, and no answer from before
 
 
 @pytest.mark.thorough
