@@ -55,7 +55,8 @@ def main(options: argparse.Namespace) -> None:
         backfill.wait()
     for kind in QUESTIONS:
         cells = (
-            f"{percentile(one[kind], 50):.1f} / {percentile(one[kind], 95):.1f}" for one in (bare, asked, beside, again)
+            f"{percentile(item[kind], 50):.1f} / {percentile(item[kind], 95):.1f}"
+            for item in (bare, asked, beside, again)
         )
         print(f"{kind:22}" + "".join(f"{cell:>{width}}" for cell, width in zip(cells, (16, 18, 20, 14), strict=True)))
     print(f"memory of this process with the model: {_megabytes():.0f} MB (PSS)")

@@ -105,7 +105,7 @@ def work_off(url: str, options: argparse.Namespace) -> Counter[str]:
     workers = [worker(url, options) for _ in range(options.workers)]
     while workers:
         time.sleep(0.5)
-        for one in [one for one in workers if one.poll() is not None]:
+        for one in [worker for worker in workers if worker.poll() is not None]:
             workers.remove(one)
             counts.update(counted(one))
             if ExtractionBatch.objects.exclude(state="parked").exists():

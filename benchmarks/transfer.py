@@ -52,7 +52,7 @@ def main(options: argparse.Namespace) -> None:
         tell("export of it with history", "export", folder / "past", "--workspace", first.name, "--history")
         tell("import beside it, ids mapped", "import", folder / "out", "--workspace", second.name)
         tell("the same again", "import", folder / "out", "--workspace", second.name)
-        counts = [Entry.objects.filter(workspace=one).count() for one in (first, second)]
+        counts = [Entry.objects.filter(workspace=item).count() for item in (first, second)]
         assert counts == [options.entries] * 2, counts
     kept(Path(os.environ["MEMPLATFORM_DATA"]))
 

@@ -108,10 +108,10 @@ def _first_minutes(language: str, size: int, serve: str | float, folder: Path) -
         memories = []
         for fact in facts:
             unclear = {fact["id"], *fact["distractors"], *sum(fact["distractors_by_question"], [])}
-            others = [one for one in facts if one["id"] not in unclear and fact["id"] not in one["distractors"]]
+            others = [row for row in facts if row["id"] not in unclear and fact["id"] not in row["distractors"]]
             chosen = [fact, *lot.sample(others, size - 1)]
             lot.shuffle(chosen)
-            rows = {one["id"]: one["fact"] for one in chosen}
+            rows = {row["id"]: row["fact"] for row in chosen}
             memories.append(fill(workspace, fact["id"], rows, language, as_turns=True))
         index(workspace)
         for fact, memory in zip(facts, memories, strict=True):

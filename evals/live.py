@@ -138,4 +138,4 @@ def _precision(answers: Sequence[AnswerScore]) -> dict[str, float]:
 
 def _right(answer: AnswerScore, k: int) -> float:
     first = answer.found[:k]
-    return sum(bool(held & answer.question.gold) for held in first) / len(first)
+    return sum(bool(item & answer.question.gold) for item in first) / len(first)

@@ -130,7 +130,7 @@ def ask(data: Any, memory: Memory) -> tuple[float, float, list[list[int]]]:
     every, paired, served = [], [], []
     gold = {doc for question in data.questions for doc in question.gold}
     living = {doc: {one for entry in memory.holders[doc] for one in successors(entry)} for doc in gold}
-    for question in (one for one in data.questions if one.gold):
+    for question in (question for question in data.questions if question.gold):
         scope = memory.scopes[question.scope]
         query = Query(
             workspace_id=memory.workspace.pk, places=[SearchScope(scope, ScopeRef(key=scope.key, kind="user"))],
@@ -183,7 +183,9 @@ def adversarial(fake: Any, data: Any, seeded: float) -> None:
         done.update(compress(data, memory, week))
     now = ask(data, memory)
     open_ones = Batch.objects.filter(workspace=memory.workspace, state="proposed").order_by("pk")
-    waiting = [(one.name, one.counts, [why["code"] for why in one.held_because]) for one in open_ones]
+    waiting = [
+        (open_one.name, open_one.counts, [why["code"] for why in open_one.held_because]) for open_one in open_ones
+    ]
     print(f"adversarial: {count_before} facts; {dict(done)}; waiting: {waiting}; {count_live(memory)} left;"
           f" recall@10 {before[0]:.2f} → {now[0]:.2f}", flush=True)  # fmt: skip
     approve_all(memory, after(data))

@@ -28,7 +28,10 @@ def main(options: argparse.Namespace) -> None:
             missed = [part for part in wanted if not any(fits(sentence, part) for sentence in result)]
             taken, right, lasting = taken + len(result), right + len(fitting), lasting + len(wanted)
             if options.show:
-                for kind, sentences in (("wrong", [one for one in result if one not in fitting]), ("missed", missed)):
+                for kind, sentences in (
+                    ("wrong", [item for item in result if item not in fitting]),
+                    ("missed", missed),
+                ):
                     for sentence in sentences:
                         print(f"{language} {kind}: {sentence}")
         precision = f"{right / taken:.2f}" if taken else "-"

@@ -39,7 +39,7 @@ def merging_twins(twins: dict[str, str]) -> Callable[[Any], Any]:
         if "profile" in request.data:
             return {"keep": [], "write": [], "drop": []}
         ids = {fact["content"]: fact["id"] for fact in request.data["facts"]}
-        pairs = {tuple(sorted((one, twins[one]))) for one in ids if twins.get(one) in ids}
+        pairs = {tuple(sorted((item, twins[item]))) for item in ids if twins.get(item) in ids}
         merge = [{"ids": [ids[one], ids[other]], "content": one} for one, other in sorted(pairs)]
         return {"keep": [], "merge": merge, "drop": []}
 

@@ -34,14 +34,14 @@ def _query(caller: Caller, message: str, budget: int = 1000) -> Query:
 @pytest.mark.django_db
 def test_a_platform_reports_turns_recalls_and_gets_its_context(platform: Caller, workspace: Workspace) -> None:
     taken = take_turn(platform, Turn(address=HERE, user=FACT, assistant="Noted.", at=NOW), now=NOW)
-    assert [one.entry.scope.key for one in taken.written] == ["telegram:direct_u42"]
+    assert [item.entry.scope.key for item in taken.written] == ["telegram:direct_u42"]
     assert Entry.objects.get(pk=taken.written[0].entry.pk).workspace_id == workspace.pk
     result = recall(_query(platform, "where did I move to?"), now=NOW, zone=platform.zone)
     assert result.trace is not None and result.trace.bot_id is None
     assert any(FACT in item.entry.content for item in result.served)
     answer = context_for(platform, HERE, "where did I move to?", token_budget=4000, limit=5, need=NeedMode.OFF, now=NOW)
     assert answer.session == taken.session
-    assert [said.content for said in answer.history] == [FACT, "Noted."]
+    assert [item.content for item in answer.history] == [FACT, "Noted."]
 
 
 @pytest.mark.django_db

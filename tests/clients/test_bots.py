@@ -183,7 +183,9 @@ def test_the_lark_bot_answers_each_message_once_and_remembers(lark: str, httpser
     for one in [*asked, event(3, "@_user_1 what do we do?", chat="group", mentions=mentions)]:
         assert httpx.post(lark, json=one).status_code == 200
         assert done.acquire(timeout=10)
-    assert [one["to"] for one in replies] == [one["uuid"] for one in replies] == ["om_1", "om_1", "om_2", "om_3"]
+    assert (
+        [reply["to"] for reply in replies] == [reply["uuid"] for reply in replies] == ["om_1", "om_1", "om_2", "om_3"]
+    )
     assert json.loads(replies[0]["content"]) == {"text": "Noted."}
     assert CLOSED in json.loads(replies[2]["content"])["text"]
     assert Entry.objects.filter(content__startswith=f"User: {CLOSED}", scope__key="lark:direct_ou_42").count() == 1

@@ -23,9 +23,9 @@ pytestmark = pytest.mark.django_db(transaction=True)
 def test_a_turn_is_reported_and_recalled(memory: Any) -> None:
     taken = memory.take_turn(address=TELEGRAM, user="My bakery is closed on Mondays", assistant="Noted.")
     found = memory.recall(address=TELEGRAM, message="On which day is my bakery closed?", quotas=False, until=None)
-    assert [one["id"] for one in found["memories"]] == [one["id"] for one in taken["entries"]]
+    assert [memory["id"] for memory in found["memories"]] == [entry["id"] for entry in taken["entries"]]
     context = memory.context(address=TELEGRAM, message="On which day is my bakery closed?")
-    assert [one["content"] for one in context["history"]] == ["My bakery is closed on Mondays", "Noted."]
+    assert [row["content"] for row in context["history"]] == ["My bakery is closed on Mondays", "Noted."]
     assert memory.read_session(context["session"]["key"])["last_position"] == 2
 
 
@@ -144,7 +144,7 @@ def test_a_client_closes_what_it_opened(live_server: Any, workspace: Workspace) 
     async def at_once() -> list[str]:
         async with AsyncClient(key, live_server.url) as memory:
             peers = [memory.resolve_address(address=TELEGRAM | {"peer": f"u{n}", "chat": ""}) for n in range(5)]
-            return [one["user_scope"] for one in await asyncio.gather(*peers)]
+            return [row["user_scope"] for row in await asyncio.gather(*peers)]
 
     assert asyncio.run(at_once()) == [f"telegram:direct_u{n}" for n in range(5)]
 

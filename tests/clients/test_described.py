@@ -41,7 +41,7 @@ def test_every_call_of_the_reference_is_one_of_the_client() -> None:
 
 def test_a_call_that_may_write_has_a_key_of_its_own_and_no_other_has_one() -> None:
     for method, path, operation in generate.operations(schema()):
-        headers = {one["name"] for one in operation.get("parameters", ()) if one["in"] == "header"}
+        headers = {row["name"] for row in operation.get("parameters", ()) if row["in"] == "header"}
         first, second = described(operation["operationId"]), described(operation["operationId"])
         assert (first.method, first.template) == (method, path)
         assert bool(first.once) == ("Idempotency-Key" in headers), path

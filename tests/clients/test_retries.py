@@ -58,8 +58,8 @@ def test_a_write_is_sent_again_under_the_same_key_and_word_for_word(scripted: An
     lost, away = httpx.ReadTimeout("too long"), (503, {}, {})
     memory, asked = scripted(lost, away, (409, {"Retry-After": "1"}, BUSY), (201, {}, {"entries": []}))
     assert memory.take_turn(address=ADDRESS, user="hello") == {"entries": []}
-    assert len({(one.headers["Idempotency-Key"], one.content) for one in asked}) == 1
-    assert [one.headers["Authorization"] for one in asked] == ["Bearer mp_key"] * 4
+    assert len({(item.headers["Idempotency-Key"], item.content) for item in asked}) == 1
+    assert [item.headers["Authorization"] for item in asked] == ["Bearer mp_key"] * 4
     assert 0.25 <= pauses[0] <= 0.5 <= pauses[1] <= 1 <= pauses[2] <= 1.4
 
 
@@ -124,8 +124,8 @@ def test_an_answer_that_is_no_json_is_an_error_of_the_platform(scripted: Any, co
 def test_an_export_is_read_to_its_last_line_or_is_an_error(scripted: Any, pauses: list[float]) -> None:
     lines = '{"record":"entry","content":"one\u2028two"}\n{"record":"end","counts":{}}\n'.encode()
     memory, asked = scripted((503, {}, {}), (200, {}, lines))
-    assert [one["record"] for one in memory.export(scope="main")] == ["entry", "end"]
-    assert [one.url.query for one in asked] == [b"scope=main"] * 2
+    assert [row["record"] for row in memory.export(scope="main")] == ["entry", "end"]
+    assert [item.url.query for item in asked] == [b"scope=main"] * 2
     for cut in (b"", lines[:20], lines[:-1], lines.split(b"\n")[0] + b"\n"):
         memory, _asked = scripted((200, {}, cut))
         with pytest.raises(NoAnswer, match="broke off"):

@@ -41,7 +41,7 @@ def problems(page: Page, *, only: list[str] | None = None) -> list[str]:
     """What axe-core finds serious on the page that is open, a line each."""
     rules = {"type": "rule", "values": only} if only else {"type": "tag", "values": _RULES}
     found = page.evaluate(_RUN, {"runOnly": rules, "resultTypes": ["violations"]})
-    return [f"{page.url} {one['id']}: {one['nodes'][0]['html'][:160]}" for one in found if one["impact"] in _SERIOUS]
+    return [f"{page.url} {row['id']}: {row['nodes'][0]['html'][:160]}" for row in found if row["impact"] in _SERIOUS]
 
 
 def pages_of(page: Page) -> list[str]:

@@ -30,7 +30,7 @@ def fact_of_model(
         source=Source.EXTRACTION,
         verification=verification,
         evidence=tuple(words),
-        **{"tier": 2, "origins": tuple(one.origin for one in words), **more},
+        **{"tier": 2, "origins": tuple(word.origin for word in words), **more},
     )
     return remember(draft, now=NOW, actor="job:extract").entry
 

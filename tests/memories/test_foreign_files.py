@@ -122,7 +122,7 @@ def written(folder: Path, name: str, content: Any) -> Path:
 
 def test_memories_of_mem0_become_facts_with_their_times_and_metadata(scope: Scope, tmp_path: Path) -> None:
     done = imported(written(tmp_path, "all.json", MEM0))
-    assert (done["facts"], [one["reason"] for one in done["left_out"]]) == (2, ["empty"])
+    assert (done["facts"], [row["reason"] for row in done["left_out"]]) == (2, ["empty"])
     entry = Entry.objects.get(content="Likes Longjing tea")
     assert (entry.type, entry.tier, entry.topic, entry.created_at.isoformat()) == (
         "fact",
@@ -167,7 +167,7 @@ def test_conversations_of_chatgpt_are_told_turn_by_turn_along_the_branch_that_wa
     assert [event.content for event in DailyEvent.objects.order_by("pk")] == turns
     assert [entry.content for entry in Entry.objects.order_by("pk")] == turns
     results = api.get("events", scope=scope.key, q="Longjing").json()["results"]
-    assert [one["date"] for one in results] == ["2026-01-05"]
+    assert [result["date"] for result in results] == ["2026-01-05"]
 
 
 def test_what_was_said_to_another_program_is_recalled_as_what_was_said_here(
@@ -254,7 +254,7 @@ def test_of_many_rows_that_are_left_out_the_first_are_named_and_all_counted(
     monkeypatch.setattr(batch, "MOST_NAMED", 3)
     file = written(tmp_path, "all.json", [{"memory": ""}] * 5 + [{"memory": "Mia likes tea"}])
     done = imported(file, "--dry-run")
-    assert ([one["line"] for one in done["left_out"]], done["left_out_count"], done["facts"]) == ([1, 2, 3], 5, 1)
+    assert ([row["line"] for row in done["left_out"]], done["left_out_count"], done["facts"]) == ([1, 2, 3], 5, 1)
     out = io.StringIO()
     call_command("import", str(file), "--into", scope.key, stdout=out)
     assert "Left out: 5." in out.getvalue() and "and 2 more" in out.getvalue()
@@ -263,7 +263,7 @@ def test_of_many_rows_that_are_left_out_the_first_are_named_and_all_counted(
 def test_a_row_of_a_table_that_cannot_be_stored_is_named_by_its_line_and_why(scope: Scope, tmp_path: Path) -> None:
     done = imported(written(tmp_path, "memories.csv", TABLE))
     assert done["facts"] == 2
-    assert [(one["line"], one["reason"], one.get("why", "")) for one in done["left_out"]] == [
+    assert [(row["line"], row["reason"], row.get("why", "")) for row in done["left_out"]] == [
         (5, "empty", ""),
         (6, "unstorable", "Importance lies between 0 and 1."),
         (7, "unstorable", "“yesterday” is not a time."),
@@ -314,4 +314,4 @@ def test_what_people_took_out_since_stays_out(scope: Scope, tmp_path: Path, api:
     taken = Entry.objects.get(content="Likes Longjing tea")
     assert api.request("DELETE", f"entries/{taken.uid}").status_code < 300
     again = imported(path)
-    assert again["facts"] == 0 and [(one["line"], one["reason"]) for one in again["left_out"]][0] == (1, "suppressed")
+    assert again["facts"] == 0 and [(row["line"], row["reason"]) for row in again["left_out"]][0] == (1, "suppressed")

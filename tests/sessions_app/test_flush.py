@@ -55,7 +55,7 @@ def test_what_a_bot_reports_stands_beside_its_words_or_the_whole_messages(talk: 
     ]
     talk.do(direct, "flush", flush(*said))
     found = {entry.content: entry for entry in Entry.objects.filter(type="fact")}
-    quotes = [[words.quote for words in found[one["content"]].evidence.all()] for one in said]
+    quotes = [[words.quote for words in found[row["content"]].evidence.all()] for row in said]
     assert quotes == [["cat is called Mochi"], ["my cat is called Mochi"]]
     assert {entry.verification for entry in found.values()} == {"quoted"}
 

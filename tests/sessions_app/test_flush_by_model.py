@@ -202,9 +202,9 @@ def test_it_goes_piece_by_piece_and_asks_for_none_again(
             flush(direct)
     assert len(facts()) == 1
     flush(direct)
-    shown = [[message["position"] for message in asked.data["messages"]] for asked in model.requests]
+    shown = [[message["position"] for message in request.data["messages"]] for request in model.requests]
     assert sum(shown, []) == list(range(1, 9)) and len(shown) > 1
-    befores = [asked.data["before"] for asked in model.requests]
+    befores = [request.data["before"] for request in model.requests]
     assert befores[:2] == ["", "First Mochi."]
     assert Flush.objects.get().up_to == 8 and len(facts()) == len(shown)
 

@@ -119,7 +119,7 @@ def test_what_is_said_of_another_person_is_not_the_speakers(talk: Talk, model: F
 def test_what_an_honest_model_reports_is_kept_and_verified(language: str, talk: Talk, model: FakeModel) -> None:
     """Nine of ten at least, of conversations that were written before the checks."""
     offered = kept = verified = 0
-    for told in (one for one in load("flush") if one.language == language):
+    for told in (item for item in load("flush") if item.language == language):
         counts = _reported(talk, model, told)
         offered += len(told.candidates)
         kept += counts["created"]
@@ -133,12 +133,15 @@ def _reported(talk: Talk, model: FakeModel, told: Reported) -> dict[str, int]:
     first, *_more = told.messages
     talk.say(first.content, told.messages[1].content, at=first.at, address=address, slots={"speaker": first.speaker})
     session = Session.objects.get(key=Entry.objects.filter(sender_id=told.id).latest("pk").session_id)
-    later = [{"kind": one.role, "content": one.content, "at": one.at.isoformat()} for one in told.messages[2:]]
+    later = [
+        {"kind": message.role, "content": message.content, "at": message.at.isoformat()}
+        for message in told.messages[2:]
+    ]
     talk.do(session, "events", {"events": later}, at=told.messages[-1].at, status=201)
-    model.verdicts |= {one.content: "entailed" for one in told.candidates}
+    model.verdicts |= {candidate.content: "entailed" for candidate in told.candidates}
     found = [
-        candidate(one.content, *one.rests_on, quote=one.quote, category=one.category, importance=one.importance)
-        for one in told.candidates
+        candidate(row.content, *row.rests_on, quote=row.quote, category=row.category, importance=row.importance)
+        for row in told.candidates
     ]
     model.otherwise = drawing(*found, goes_on_with=first.content)
     recorded = flush(session)

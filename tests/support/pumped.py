@@ -153,7 +153,7 @@ def _flags(node: ast.Call) -> int:
 def pumped(pattern: re.Pattern[str], size: int) -> Iterator[str]:
     """Texts of that many characters, each made to be read in as many ways as the pattern allows."""
     pieces = _pieces(_parser.parse(pattern.pattern, pattern.flags & ~re.DEBUG))
-    for piece in dict.fromkeys(one for one in pieces if one):
+    for piece in dict.fromkeys(piece for piece in pieces if piece):
         yield (piece * (size // len(piece) + 1))[:size]
     openings = list(dict.fromkeys(_openings(pieces)))
     for begin, again in openings[:: len(openings) // _OPENINGS + 1]:
@@ -162,8 +162,8 @@ def pumped(pattern: re.Pattern[str], size: int) -> Iterator[str]:
 
 def _openings(pieces: list[str]) -> Iterator[tuple[str, str]]:
     """What a pattern begins with, and a piece of it that may follow without end."""
-    again = [one for one in dict.fromkeys(pieces) if 0 < len(one) <= 3][:8]
-    for begin in dict.fromkeys(one for one in pieces if one):
+    again = [fromkey for fromkey in dict.fromkeys(pieces) if 0 < len(fromkey) <= 3][:8]
+    for begin in dict.fromkeys(piece for piece in pieces if piece):
         for one in again:
             yield begin, one
 

@@ -148,12 +148,12 @@ def test_a_backup_is_tried_in_an_empty_folder_and_compared_table_by_table(
         connection.execute("DELETE FROM notes")  # what came later is not part of it
     assert main(["verify", str(folder)]) == 0
     assert capsys.readouterr().out == "1 tables with 1000 rows are as they were backed up.\n"
-    assert [one.name for one in filled.parent.iterdir() if "trial" in one.name] == []
+    assert [path.name for path in filled.parent.iterdir() if "trial" in path.name] == []
     fingerprints = json.loads((folder / "tables.json").read_text())
     (folder / "tables.json").write_text(json.dumps({"public.notes": [fingerprints["public.notes"][0], "0"]}))
     assert main(["verify", str(folder)]) == 1
     assert "differs from what was backed up in: public.notes" in capsys.readouterr().err
-    assert [one.name for one in filled.parent.iterdir() if "trial" in one.name] == []
+    assert [path.name for path in filled.parent.iterdir() if "trial" in path.name] == []
 
 
 @pytest.mark.django_db

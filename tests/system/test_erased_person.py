@@ -228,7 +228,7 @@ def speak_everywhere(walk: Walk) -> None:
     walk.call(f"api/v1/recalls/{recall}/feedback", {"used": [], "note": sentence_by("note")})
     event = {"kind": "user", "content": sentence_by("event"), "sender": PEER}
     walk.call(f"api/v1/sessions/{session}/events", {"events": [event]}, **{"Idempotency-Key": "event"})
-    until(lambda: any(sentence_by("turn") in one for one in walk.outside.got), 20)
+    until(lambda: any(sentence_by("turn") in item for item in walk.outside.got), 20)
     walk.outside.status = 500
     by_hand = (walk.data / "files" / "demo" / saved["path"]).with_name("by hand.md")
     by_hand.write_text(f"- {sentence_by('hand')}\n")
@@ -248,7 +248,7 @@ def test_an_erased_person_is_nowhere_at_once_ten_seconds_later_and_after_a_resta
     walk.log_in()
     speak_everywhere(walk)
     before = walk.traces()
-    assert [len(found) > 9 for found in before] == [True] * 3, before
+    assert [len(item) > 9 for item in before] == [True] * 3, before
     page = f"/admin/memories/erasure/erase/?person={IDENTITIES.replace(' ', '+')}"
     ordered = walk.page(page, confirmed="yes", reason="request 17", person=IDENTITIES)
     until(lambda: 'http-equiv="refresh"' not in walk.page(str(ordered.url)).text, 30)
@@ -263,6 +263,6 @@ def test_an_erased_person_is_nowhere_at_once_ten_seconds_later_and_after_a_resta
     assert walk.traces() == NOTHING
     walk.restart()
     assert walk.traces() == NOTHING
-    assert [one for one in walk.outside.got if tells(one)] == []
+    assert [item for item in walk.outside.got if tells(item)] == []
     served = walk.call("api/v1/recall", {"address": address(BEN), "message": "what has a bell?"})["memories"]
     assert KEPT in served[0]["content"]

@@ -231,7 +231,7 @@ def test_a_process_that_computes_is_told_from_one_that_sleeps() -> None:
         time.sleep(1)  # both have started
         workload = Workload()
         for ticks in (0.0, 1.0):
-            busy = {one.pid for one in (works, sleeps) if workload.is_busy(one.pid, ticks)}
+            busy = {item.pid for item in (works, sleeps) if workload.is_busy(item.pid, ticks)}
             time.sleep(1)
         assert busy == {works.pid}
     finally:

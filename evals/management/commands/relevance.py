@@ -57,7 +57,9 @@ class Command(BaseCommand):
     def _measure(self, **options: Any) -> None:
         serve = options["serve"] if options["serve"] in ("likely", "wide") else float(options["serve"])
         languages = options["language"] or LANGUAGES
-        found = {one: first_minutes.measure(one, serve=serve, folder=options["data"]) for one in languages}
+        found = {
+            language: first_minutes.measure(language, serve=serve, folder=options["data"]) for language in languages
+        }
         if options["json"]:
             self.stdout.write(json.dumps(found))
             return
@@ -95,7 +97,7 @@ _vectors: dict[tuple[bool, str], Array] = {}
 def _embed(texts: Iterable[str], is_question: bool) -> Mapping[str, Array]:
     """Vectors by text, each embedded once."""
     wanted = list(dict.fromkeys(texts))
-    new = [one for one in wanted if (is_question, one) not in _vectors]
+    new = [item for item in wanted if (is_question, item) not in _vectors]
     for one in new:
         if is_question:
             embedded = embeddings.embed_query(one, seconds=EMBED_SECONDS)
@@ -104,4 +106,4 @@ def _embed(texts: Iterable[str], is_question: bool) -> Mapping[str, Array]:
         if embedded is None:
             raise CommandError("The embedder gave no answer in time.")
         _vectors[is_question, one] = np.array(embedded.vectors[0], np.float32)
-    return {one: _vectors[is_question, one] for one in wanted}
+    return {item: _vectors[is_question, item] for item in wanted}

@@ -44,7 +44,7 @@ def busy(talk: Talk) -> None:
 def test_it_never_exceeds_its_budget(talk: Talk, busy: None, budget: int, later: bool) -> None:
     at = NOW + timedelta(days=3) if later else NOW
     answer = context(talk, "what did we say yesterday about the harbour?", GROUP, at=at, token_budget=budget)
-    history = sum(text.count_tokens(said["content"]) + MESSAGE_TOKENS for said in answer["history"])
+    history = sum(text.count_tokens(row["content"]) + MESSAGE_TOKENS for row in answer["history"])
     assert text.count_tokens(answer["text"]) + history <= answer["tokens"] <= budget
     told = [*answer["profile"], *answer["notes"]]
     for item in told:
@@ -75,13 +75,13 @@ def event(kind: str, tokens: int) -> ReplayedMessage:
 
 def test_a_history_begins_with_what_a_user_said() -> None:
     result = within_budget([event("user", 10), event("assistant", 10), event("user", 10), event("assistant", 10)], 45)
-    assert [one.event.kind for one in result] == ["user", "assistant"]
+    assert [item.event.kind for item in result] == ["user", "assistant"]
 
 
 def test_a_summary_too_long_is_shortened_and_the_newest_still_fit() -> None:
     result = within_budget([event("summary", 900), event("user", 20), event("assistant", 20)], 120)
-    assert [one.event.kind for one in result] == ["summary", "user", "assistant"]
-    assert sum(one.tokens for one in result) <= 120
+    assert [item.event.kind for item in result] == ["summary", "user", "assistant"]
+    assert sum(item.tokens for item in result) <= 120
 
 
 @given(
@@ -92,8 +92,8 @@ def test_a_summary_too_long_is_shortened_and_the_newest_still_fit() -> None:
 def test_a_history_is_the_newest_end_of_what_was_said(tokens: list[tuple[str, int]], summary: int, limit: int) -> None:
     events = [event(kind, count) for kind, count in tokens]
     result = within_budget([event("summary", summary), *events], limit)
-    assert sum(one.tokens for one in result) <= limit
-    spoken = [one.event for one in result if one.event.kind != "summary"]
+    assert sum(item.tokens for item in result) <= limit
+    spoken = [item.event for item in result if item.event.kind != "summary"]
     assert spoken == (events[-len(spoken) :] if spoken else [])
 
 

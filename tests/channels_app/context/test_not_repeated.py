@@ -112,7 +112,7 @@ def test_what_the_budget_or_a_summary_cut_out_of_the_history_is_recalled(talk: T
     assert not [memory for memory in contents(result) for one in history_contents(result) if one in memory]
     whole = context(talk, "who is the harbour master?", token_budget=20_000)
     assert "the harbour master is called Rosa" in history_contents(whole) and not any(
-        "Rosa" in one for one in contents(whole)
+        "Rosa" in content for content in contents(whole)
     )
 
 

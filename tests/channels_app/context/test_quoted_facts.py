@@ -57,7 +57,7 @@ def test_a_verified_fact_is_told_without_its_words_and_answered_with_them(api: A
     fact_of_model(scope, "Sam is allergic to nuts.", NUTS, verification=Verification.VERIFIED)
     answer = recalled(api)
     assert NUTS not in answer["context"]
-    assert [one["quote"] for one in answer["memories"][0]["evidence"]] == [NUTS]
+    assert [row["quote"] for row in answer["memories"][0]["evidence"]] == [NUTS]
     assert answer["memories"][0]["verification"] == "verified"
 
 
@@ -73,7 +73,7 @@ def test_words_of_a_redacted_message_are_told_nowhere(api: Api, scope: Scope) ->
     entries.expire(turn, now=NOW, actor="user:alice")
     assert "swell" not in str(recalled(api))
     read = api.get(f"entries/{fact.uid}").json()
-    assert [one["quote"] for one in read["evidence"]] == ["and to shrimp, I think"]
+    assert [row["quote"] for row in read["evidence"]] == ["and to shrimp, I think"]
 
 
 def test_evidence_takes_one_statement_and_none_without_a_fact_of_a_model(api: Api, scope: Scope) -> None:
@@ -90,10 +90,10 @@ def test_an_entry_is_read_with_what_it_rests_on_alone_and_in_a_list(api: Api, sc
     fact = fact_of_model(scope, "Sam is allergic to nuts.", NUTS)
     api.post("entries", {"address": TELEGRAM, "content": "The bike is green"})
     read = api.get(f"entries/{fact.uid}").json()
-    assert (read["verification"], [one["quote"] for one in read["evidence"]]) == ("quoted", [NUTS])
+    assert (read["verification"], [row["quote"] for row in read["evidence"]]) == ("quoted", [NUTS])
     listed = {row["content"]: row["evidence"] for row in api.get("entries").json()["results"]}
     assert listed["The bike is green"] == []
-    assert [one["quote"] for one in listed["Sam is allergic to nuts."]] == [NUTS]
+    assert [row["quote"] for row in listed["Sam is allergic to nuts."]] == [NUTS]
 
 
 def test_the_evidence_of_a_page_is_read_at_once(api: Api, scope: Scope) -> None:
@@ -126,5 +126,5 @@ def test_evidence_of_another_workspace_is_nobodys(api: Api, scope: Scope, strang
     fact_of_model(make_scope(stranger), "Sam is allergic to nuts.", NUTS)
     mine = fact_of_model(scope, "Sam is allergic to cats.", "cats make me sneeze")
     read = api.get(f"entries/{mine.uid}").json()
-    assert [one["quote"] for one in read["evidence"]] == ["cats make me sneeze"]
+    assert [row["quote"] for row in read["evidence"]] == ["cats make me sneeze"]
     assert Entry.objects.count() == 2

@@ -48,7 +48,7 @@ def test_no_secret_of_a_tool_is_stored_anywhere(talk: Talk) -> None:
     task(talk, DEPLOY, CHECK, outcome="done, with password=hunter2")
     stored = [*Entry.objects.values_list("content", flat=True), *Slot.objects.values_list("value", flat=True)]
     stored += [json.dumps(event.data) for event in events()]
-    assert not [said for said in stored if "hunter2" in said]
+    assert not [item for item in stored if "hunter2" in item]
     assert events()[1].data["tool_calls"][0]["arguments"]["service"] == "billing"
 
 

@@ -122,7 +122,7 @@ def test_ambient_talk_stands_under_the_name_its_sender_had(talk: Talk) -> None:
     heard = ask(talk, "ann", "who?", call="context")
     lines = [line for line in heard["text"].splitlines() if line.endswith((": one", ": two", ": three", ": four"))]
     assert lines == ["- Kim: one", "- u9: two", "- Boss: three", "- ?: four"]
-    assert [one["sender_name"] for one in heard["recent_chat"]] == ["Kim: mine - you", "系统", "Boss", None]
+    assert [row["sender_name"] for row in heard["recent_chat"]] == ["Kim: mine - you", "系统", "Boss", None]
 
 
 def test_a_message_of_before_goes_by_the_name_of_today(talk: Talk) -> None:

@@ -66,7 +66,9 @@ def test_what_somebody_tells_the_bot_alone_is_not_in_the_prompt_of_another(
     arrive(connection, bot_api.write(BOB, "What is the door code of Ann, a walnut tree?"))
     arrive(connection, bot_api.write(BOB, "@mem_bot what is the door code?", group=GROUP))
     work_through()
-    of_bob = [asked for asked in model.requests if "door code" in asked.said[-1] and "Remember" not in asked.said[-1]]
+    of_bob = [
+        request for request in model.requests if "door code" in request.said[-1] and "Remember" not in request.said[-1]
+    ]
     assert len(of_bob) == 2 and not any("my door code" in text for asked in of_bob for text in asked.said[:-1])
 
 

@@ -115,7 +115,7 @@ def test_an_export_that_is_refused_leaves_no_file(person: Person, tmp_path: Path
     refused = person("export", "-o", str(file), "--key", key_for("read", "write"))
     assert refused.code == 3 and "Ask an operator" in refused.errors
     assert file.read_text() == "the last one\n"
-    assert [one.name for one in tmp_path.iterdir()] == ["memory.jsonl"]
+    assert [path.name for path in tmp_path.iterdir()] == ["memory.jsonl"]
 
 
 @pytest.mark.parametrize(

@@ -94,7 +94,9 @@ class TestLive:
         assert not shadow.wait(0.1) and shadow.waiting() == 3
         line.is_cut = False
         writes = noted(shadow, "write")
-        assert [(one["op"], one["outcome"]) for one in writes] == [("add", "mirrored")] * 2 + [("change", "mirrored")]
+        assert [(write["op"], write["outcome"]) for write in writes] == [("add", "mirrored")] * 2 + [
+            ("change", "mirrored")
+        ]
         assert writes[1]["tries"] > 1 and noted(shadow, "read")[0]["here"][0]["text"] == "Ann likes milk"
         assert set(Entry.objects.values_list("content", flat=True)) == {"Ann likes tea", "Ann likes coffee"}
 

@@ -57,8 +57,8 @@ def test_an_answer_is_compared_with_the_one_here_and_is_not_touched(
     listed = memory.get_all(filters=ANN)
     assert listed == mem0.get_all(filters=ANN) and len(listed["results"]) == 2
     search, whole = noted(shadow, "read")
-    assert [one["text"] for one in search["there"]] == ["Ann's boat is called Wren", "Ann likes tea"]
-    assert [one["text"] for one in search["here"]] == ["Ann's boat is called Wren"]
+    assert [row["text"] for row in search["there"]] == ["Ann's boat is called Wren", "Ann likes tea"]
+    assert [row["text"] for row in search["here"]] == ["Ann's boat is called Wren"]
     assert search["pairs"] == whole["pairs"][:1] == [[0, 0, "mirrored"]] or whole["pairs"] == [[1, 0, "mirrored"]]
     tea = search["there"][1]["id"]
     assert search["why_missed"] == whole["why_missed"] == {tea: "unknown"}
@@ -109,7 +109,7 @@ def test_a_memory_from_before_that_stands_here_is_not_told_as_missing(
     memory = (shadow := begin()).around(mem0)
     listed = memory.search("Who sails?", filters=ANN, top_k=2, threshold=0.0)["results"]
     (read,) = noted(shadow, "read")
-    missed = {one["memory"]: read["why_missed"].get(one["id"]) for one in listed}
+    missed = {row["memory"]: read["why_missed"].get(row["id"]) for row in listed}
     assert missed == {"Ann sails": None, "Lena paints boats": "held_back"} and len(read["here"]) == 1
     memory.delete(listed[1]["id"])
     assert outcomes(noted(shadow, "write")) == [("delete", "mirrored")] and len(live()) == 1

@@ -80,11 +80,11 @@ def test_the_figures_of_a_week_are_those_of_what_happened(week: Path, capsys: An
         "unknown",
         "Rice",
     )
-    assert [(one["op"], one["why"], one["text"][:9]) for one in report["never_arrived"]] == [
+    assert [(row["op"], row["why"], row["text"][:9]) for row in report["never_arrived"]] == [
         ("add", "invalid:content", "xxxxxxxxx"),
         ("add", "waiting", "Ann sails"),
     ]
-    tea = next(one for one in report["questions"] if one["query"] == "Who likes tea?")
+    tea = next(question for question in report["questions"] if question["query"] == "Who likes tea?")
     assert (tea["times"], tea["both"]) == (2, {"Ann likes tea": 2})
     assert {name: sides["there"]["of"] for name, sides in report["seconds"].items()} == {
         **{"add": 5, "search": 5, "get_all": 1, "update": 1, "delete": 1}

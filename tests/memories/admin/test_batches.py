@@ -72,7 +72,7 @@ def test_a_held_batch_says_why_and_shows_the_words_that_go_and_come(alice: Clien
         assert words in shown
     waiting = alice.get(reverse("admin:memories_batch_changelist")).content.decode()
     home = alice.get(reverse("admin:index")).content.decode()
-    assert all("1 batch waits for you" in said for said in (waiting, home))
+    assert all("1 batch waits for you" in item for item in (waiting, home))
     assert "The safety limit holds 1 of them." in home
 
 

@@ -43,7 +43,7 @@ def test_the_page_that_asks_says_what_they_are_in_numbers(alice: Client, mine: H
 def test_type_term_and_check_are_set_in_batches_that_can_be_undone(
     alice: Client, mine: House, several: list[Entry]
 ) -> None:
-    before = list(Entry.objects.filter(pk__in=[one.pk for one in several]).order_by("pk").values())
+    before = list(Entry.objects.filter(pk__in=[item.pk for item in several]).order_by("pk").values())
     for action, data in (
         ("retype_chosen", {"type": "fact1"}),
         ("term_chosen", {"term": "30"}),
@@ -52,14 +52,14 @@ def test_type_term_and_check_are_set_in_batches_that_can_be_undone(
         done = act(alice, action, several, **SURE, **data)
         assert (done.status_code, done.headers["Location"]) == (302, LIST)
     now = timezone.now()
-    for entry in Entry.objects.filter(pk__in=[one.pk for one in several]):
+    for entry in Entry.objects.filter(pk__in=[item.pk for item in several]):
         assert (entry.type, entry.tier, entry.verified_by) == ("fact", 1, "user:alice")
         assert entry.expires_at and timedelta(days=29) < entry.expires_at - now < timedelta(days=31)
         assert entry.review_at and entry.verified_at and entry.review_at > now + timedelta(days=89)
     body = alice.get(f"/admin/memories/batch/{Batch.objects.filter(actor='user:alice').latest('pk').pk}/change/")
     assert "tidying" in body.content.decode()
     undo_all()
-    after = list(Entry.objects.filter(pk__in=[one.pk for one in several]).order_by("pk").values())
+    after = list(Entry.objects.filter(pk__in=[item.pk for item in several]).order_by("pk").values())
     counted = ("version", "updated_at")
     assert [{k: v for k, v in row.items() if k not in counted} for row in after] == [
         {k: v for k, v in row.items() if k not in counted} for row in before

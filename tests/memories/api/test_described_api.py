@@ -173,7 +173,7 @@ def test_every_call_describes_its_key_its_errors_and_its_headers() -> None:
             for code in set(call["responses"]) - {"200", "201", "202"}:
                 shape = call["responses"][code]["content"]["application/json"]["schema"]
                 assert shape == {"$ref": "#/components/schemas/ErrorAnswer"}
-            headers = {given["name"] for given in call.get("parameters", []) if given["in"] == "header"}
+            headers = {row["name"] for row in call.get("parameters", []) if row["in"] == "header"}
             writes = method != "get" and path.strip("/") not in ASKING
             assert ("Idempotency-Key" in headers) == writes
             assert ("If-Match" in headers) == ("412" in call["responses"])

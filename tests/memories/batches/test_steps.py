@@ -98,7 +98,7 @@ def test_what_is_read_is_what_was_planned(scope: Scope) -> None:
     ]
     plan = planned(scope, rows)
     read = [steps.step_of(change) for change in plan.changes.order_by("position")]
-    assert [one.as_json() for one in read] == [row.step.as_json() for row in rows]
+    assert [item.as_json() for item in read] == [row.step.as_json() for row in rows]
     made, merged, edited, restored, told = read
     assert isinstance(made, CreateStep)
     assert made.draft.in_scope(scope) == make_draft(scope, SUBJECTS[1], slots={"env": "prod"}, origins=("m1",))

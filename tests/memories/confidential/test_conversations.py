@@ -135,7 +135,7 @@ def test_reported_messages_are_stored_without_it_and_a_history_with_it_is_the_sa
     ]
     path = f"sessions/{session['id']}/events"
     reported = api.post(
-        path, {"history": said[:2], "events": [{"kind": one["role"], "content": one["content"]} for one in said[2:]]}
+        path, {"history": said[:2], "events": [{"kind": row["role"], "content": row["content"]} for row in said[2:]]}
     )
     assert reported.status_code == 201, reported.json()
     assert not SessionEvent.objects.filter(content__contains=SECRET).exists()

@@ -37,7 +37,7 @@ def answer(asked: Asked) -> Any:
     if "messages" in shown:
         said = {message["content"]: message["id"] for message in shown["messages"] if message["content"] != "Noted."}
         facts = [_fact(text, quote={"message": place, "text": text}) for text, place in said.items()]
-        return {"facts": [{**one, "replaces": []} for one in facts], "summary": " ".join(said)}
+        return {"facts": [{**fact, "replaces": []} for fact in facts], "summary": " ".join(said)}
     if "days" in shown:
         days = shown["days"]
         return {
@@ -46,8 +46,8 @@ def answer(asked: Asked) -> Any:
     if "notes" in shown:
         return {"summary": " ".join(note["said"] for note in shown["notes"])}
     if "profile" in shown:
-        lines = [{"ids": [one["id"]], "content": one["content"], "category": "identity"} for one in shown["facts"]]
-        return {"keep": [one["id"] for one in shown["profile"]], "write": lines, "drop": []}
+        lines = [{"ids": [fact["id"]], "content": fact["content"], "category": "identity"} for fact in shown["facts"]]
+        return {"keep": [row["id"] for row in shown["profile"]], "write": lines, "drop": []}
     pairs = list(zip(shown["facts"][::2], shown["facts"][1::2], strict=False))
     merged = [{"ids": [a["id"], b["id"]], "content": f"{a['content']} {b['content']}"} for a, b in pairs]
     return {"keep": [], "merge": merged, "drop": []}
@@ -95,16 +95,16 @@ def undone(made: Batch, **how: Any) -> Batch:
 def places_of(word: str, api: Api, files: Path) -> list[str]:
     """Where a word stands, beside the conversation in which it was said."""
     facts = Entry.objects.live().exclude(type=EntryType.CHAT_TURN).filter(content__contains=word)
-    places = [f"{one.type} {one.tier} {one.source}" for one in facts]
-    places += [f"day {one.source}" for one in DailyEvent.objects.in_use().filter(content__contains=word)]
+    places = [f"{fact.type} {fact.tier} {fact.source}" for fact in facts]
+    places += [f"day {event.source}" for event in DailyEvent.objects.in_use().filter(content__contains=word)]
     notes = (path for path in files.rglob("*.md") if "transcripts" not in path.parts)
     places += [path.name for path in notes if word in path.read_text()]
     asked = {"address": TELEGRAM | {"chat": "another"}, "message": f"Do you remember {word}? 还记得{word}吗"}
     recalled = api.post("recall", asked, **{"X-Memplatform-Now": AFTER.isoformat()}).json()
-    served = [one for one in recalled["memories"] if one["type"] != EntryType.CHAT_TURN]
-    days = [one for one in recalled["events"] if one["path"].startswith("daily_events/")]
+    served = [memory for memory in recalled["memories"] if memory["type"] != EntryType.CHAT_TURN]
+    days = [event for event in recalled["events"] if event["path"].startswith("daily_events/")]
     listed = api.get("events").json()["results"]
-    return places + ["served" for one in (*served, *days, *listed) if word in one["content"]]
+    return places + ["served" for row in (*served, *days, *listed) if word in row["content"]]
 
 
 def state() -> list[tuple[Any, ...]]:

@@ -80,7 +80,7 @@ def test_decoys_look_like_the_claims_they_are_among(read: Any, model: FakeModel)
     made = [claim for claim in claims if claim["statement"] not in STATED]
     assert len(made) == 3 and len({claim["statement"] for claim in made}) == 3
     assert [claim["id"] for claim in claims] == [f"c{n}" for n in range(1, 9)]
-    assert all(claim["quotes"] in [one["quotes"] for one in claims if one not in made] for claim in made)
+    assert all(claim["quotes"] in [claim["quotes"] for claim in claims if claim not in made] for claim in made)
 
 
 def test_there_are_more_decoys_among_more_claims(read: Any, model: FakeModel) -> None:
@@ -94,7 +94,7 @@ def test_a_summary_is_turned_round_only_where_there_is_nothing_else(read: Any, m
     mistaken = Claim("Sam does not like tea.")
     for _turn in range(5):
         read(*CLAIMS, mistaken)
-        assert not any("like tea" in said and said != mistaken.statement for said in asked_about(model.readings[-1]))
+        assert not any("like tea" in item and item != mistaken.statement for item in asked_about(model.readings[-1]))
     assert read(mistaken).counts["decoys"] > 0
 
 
@@ -116,7 +116,7 @@ def test_a_reader_that_believes_everything_is_not_believed(read: Any, model: Fak
 
 def test_one_decoy_it_falls_for_is_enough(read: Any, model: FakeModel) -> None:
     def nearly_honest(asked: Asked) -> Any:
-        decoy = next(one for one in asked_about(asked) if one not in STATED)
+        decoy = next(item for item in asked_about(asked) if item not in STATED)
         return verdicts(asked, lambda said: "entailed" if said in STATED or said == decoy else "not_stated")
 
     model.reader = nearly_honest
@@ -135,8 +135,8 @@ def test_whoever_offers_a_statement_with_its_opposites_leaves_room_for_a_decoy(r
 def test_a_claim_it_does_not_name_stays_unsure(read: Any, model: FakeModel) -> None:
     def silent(asked: Asked) -> Any:
         answer = verdicts(asked, lambda said: "entailed" if said in STATED else "not_stated")
-        silenced = {one["id"] for one in asked.data["claims"] if "cats" in one["statement"]}
-        return {"verdicts": [one for one in answer["verdicts"] if one["id"] not in silenced]}
+        silenced = {claim["id"] for claim in asked.data["claims"] if "cats" in claim["statement"]}
+        return {"verdicts": [verdict for verdict in answer["verdicts"] if verdict["id"] not in silenced]}
 
     model.reader = silent
     result = read()

@@ -144,8 +144,8 @@ def test_of_two_saved_identities_that_exclude_each_other_the_older_is_disputed_a
         for content in (older, newer, "王梅会游泳")
     ]
     shown = [api.get(f"entries/{entry['id']}").json() for entry in saved]
-    assert [one["contradicted_by"] for one in shown] == [saved[1]["id"], None, None]
-    assert {one["state"] for one in shown} == {"live"}
+    assert [row["contradicted_by"] for row in shown] == [saved[1]["id"], None, None]
+    assert {row["state"] for row in shown} == {"live"}
     client.force_login(User.objects.create_superuser("ann"))
     rows = client.get("/admin/memories/entry/?view=disputed").content.decode()
     assert older in rows and newer not in rows

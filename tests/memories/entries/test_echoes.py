@@ -62,7 +62,7 @@ def test_an_echo_counts_for_nothing_among_the_words_of_its_scope(scope: Scope) -
 def test_an_echo_lends_its_neighbours_no_words(scope: Scope) -> None:
     draft = {"slots": {"session_id": "s1"}}
     told = entries.remember_many(
-        [make_draft(scope, one, **draft) for one in (FACT, UNKNOWN, "We went to the lake.")], now=NOW, actor="test"
+        [make_draft(scope, item, **draft) for item in (FACT, UNKNOWN, "We went to the lake.")], now=NOW, actor="test"
     )
     first, echo, last = (result.entry.pk for result in told)
     assert search_rows.neighbours([first, echo, last]) == {first: [last], echo: [], last: [first]}
@@ -170,10 +170,10 @@ def test_counting_a_use_takes_one_statement_and_none_without_a_use(scope: Scope)
     def statements(content: str) -> int:
         with CaptureQueriesContext(connection) as captured:
             write(scope, content)
-        return sum("memories_entryaccess" in one["sql"] for one in captured)
+        return sum("memories_entryaccess" in row["sql"] for row in captured)
 
     write(scope, FACT)
-    assert [statements(one) for one in (UNKNOWN, PARROT, "Nora likes tea.")] == [0, 1, 0]
+    assert [statements(item) for item in (UNKNOWN, PARROT, "Nora likes tea.")] == [0, 1, 0]
 
 
 def test_old_turns_that_are_marked_count_no_use(scope: Scope) -> None:

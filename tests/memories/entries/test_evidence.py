@@ -31,7 +31,7 @@ def drafted(batch: Any) -> list[str]:
 
 def test_a_fact_keeps_the_words_it_rests_on_in_the_order_they_were_said(scope: Scope) -> None:
     fact = fact_of_model(scope, "用户对花生过敏。", "我一吃花生就起疹子", "所以别放花生")
-    assert [one.quote for one in evidence.evidence_of([fact.pk], scope.workspace_id)[fact.pk]] == [
+    assert [item.quote for item in evidence.evidence_of([fact.pk], scope.workspace_id)[fact.pk]] == [
         "我一吃花生就起疹子",
         "所以别放花生",
     ]
@@ -41,7 +41,7 @@ def test_the_words_of_a_message_that_goes_are_forgotten_and_others_stay(scope: S
     fact_of_model(scope, "Sam is allergic to nuts.", quoted_words("nuts make me ill", event=1))
     fact_of_model(scope, "Sam plays go.", quoted_words("I play go", event=2))
     assert evidence.forget(scope.workspace_id, [f"{SESSION}/event-1", f"{SESSION}/event-11"]) == 1
-    assert [one.quote for one in Evidence.objects.all()] == ["I play go"]
+    assert [evidence.quote for evidence in Evidence.objects.all()] == ["I play go"]
     assert Entry.objects.live().count() == 2
 
 
@@ -87,7 +87,7 @@ def test_a_fact_said_again_gains_the_new_words(scope: Scope) -> None:
     fact = fact_of_model(scope, "Sam plays go.", quoted_words("I play go", event=1))
     fact_of_model(scope, "Sam plays go.", quoted_words("go is my game", event=5))
     found = evidence.evidence_of([fact.pk], scope.workspace_id)[fact.pk]
-    assert [one.quote for one in found] == ["I play go", "go is my game"]
+    assert [item.quote for item in found] == ["I play go", "go is my game"]
 
 
 def test_a_person_who_writes_the_same_adds_no_words(scope: Scope) -> None:

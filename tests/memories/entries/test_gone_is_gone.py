@@ -169,9 +169,9 @@ def test_a_fact_drawn_from_it_goes_too_wherever_it_is_kept(api: Api, workspace: 
     copy = Entry.objects.get(uid=result[CHAT])
     Entry.objects.filter(pk=copy.pk).update(type="fact", tier=2, content="the locker is in hall 7741", sender_id="")
     answer = delete(api, str(turn.uid))
-    assert [(one["id"], one["state"]) for one in answer["copies"]] == [(str(copy.uid), "expired")]
+    assert [(copy["id"], copy["state"]) for copy in answer["copies"]] == [(str(copy.uid), "expired")]
     answer = restore(api, str(turn.uid))
-    assert [(one["id"], one["state"]) for one in answer["copies"]] == [(str(copy.uid), "live")]
+    assert [(copy["id"], copy["state"]) for copy in answer["copies"]] == [(str(copy.uid), "live")]
 
 
 @pytest.mark.thorough

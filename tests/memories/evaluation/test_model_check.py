@@ -54,8 +54,8 @@ def test_one_that_answers_nothing_usable_will_not_do(model: FakeModel) -> None:
 def test_another_reader_is_asked_by_its_name(model: FakeModel) -> None:
     model.reader = careful
     check("--reader", "large")
-    assert {asked.body["model"] for asked in model.readings} == {"large"}
-    assert {asked.body["model"] for asked in model.requests} == {"small"}
+    assert {reading.body["model"] for reading in model.readings} == {"large"}
+    assert {request.body["model"] for request in model.requests} == {"small"}
 
 
 def test_nothing_is_left_behind(model: FakeModel) -> None:

@@ -140,7 +140,7 @@ def test_a_rewrite_keeps_bom_line_ends_and_mode(main: ScopeFolder) -> None:
     disk.rewrite(main, NOTE, lambda text: text.replace("- b", "- b\n- c"))
     assert content(main) == BOM + b"- a\r\n- b\r\n- c\r\n"
     assert place.stat().st_mode & 0o777 == 0o640
-    assert [one.name for one in place.parent.iterdir()] == ["2026-11-23.md"]
+    assert [path.name for path in place.parent.iterdir()] == ["2026-11-23.md"]
 
 
 def test_mixed_line_ends_stay_as_they_are(main: ScopeFolder) -> None:
@@ -177,7 +177,7 @@ def test_a_change_that_fails_leaves_the_file_as_it_was(main: ScopeFolder) -> Non
         disk.rewrite(main, NOTE, refuse)
     assert content(main) == b"- a\n"
     assert disk.append(main, NOTE, "- b") == 2
-    assert [one.name for one in place.parent.iterdir()] == ["2026-11-23.md"]
+    assert [path.name for path in place.parent.iterdir()] == ["2026-11-23.md"]
 
 
 def test_what_a_killed_rewrite_left_is_removed_by_the_next(main: ScopeFolder) -> None:
@@ -283,4 +283,4 @@ def test_a_full_disk_leaves_no_half_line(main: ScopeFolder, monkeypatch: pytest.
     with pytest.raises(FileUnwritable):
         disk.rewrite(main, NOTE, str.upper)
     assert content(main) == b"- a\n"
-    assert [one.name for one in (main.workspace / "memory").iterdir()] == ["2026-11-23.md"]
+    assert [path.name for path in (main.workspace / "memory").iterdir()] == ["2026-11-23.md"]

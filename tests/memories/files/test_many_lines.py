@@ -112,7 +112,7 @@ def test_one_that_cannot_be_struck_keeps_no_other_from_it() -> None:
     text = "- a\n\n" + "very long " * 1_000 + "\n\n- b\n"
     changed, refused = markdown.struck_all(text, blocks(text), AT)
     assert changed.count("<!-- expired") == 2 and texts(changed) == [b.text for b in blocks(text)[1:-1]]
-    assert ["longer text" in str(one) for one in refused] == [True, True]
+    assert ["longer text" in str(item) for item in refused] == [True, True]
 
 
 def test_nothing_is_left_of_struck_lines_that_are_purged() -> None:

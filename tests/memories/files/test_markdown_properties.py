@@ -135,7 +135,7 @@ def test_plain_words_take_the_place_of_others_or_are_refused(text: str, pick: in
         changed = replaced(text, block, "端口改为 9091")
     except InvalidDraft:  # a place made of signs of markdown: nothing is written, and people change it in the file
         return
-    assert "端口改为 9091" in [one.text for one in blocks(changed)]
+    assert "端口改为 9091" in [block.text for block in blocks(changed)]
 
 
 @pytest.mark.thorough
@@ -146,5 +146,5 @@ def test_a_struck_block_is_gone_alone_and_comes_back_byte_for_byte(text: str, pi
     assume(result)
     block = result[pick % len(result)]
     gone = struck(text, block, AT)
-    assert facts_of(blocks(gone)) == facts_of([one for one in result if one is not block])
+    assert facts_of(blocks(gone)) == facts_of([item for item in result if item is not block])
     assert unstruck(gone, block.text) == text

@@ -159,7 +159,7 @@ def test_filters_hold_and_what_they_leave_few_of_is_searched_whole(large: Scope)
 def test_two_scopes_are_asked_together(large: Scope, workspace: Workspace) -> None:
     large_scopes.carry_out()
     chat = fill(make_scope(workspace, "telegram:group_g1", "chat"), 3)
-    places = [SearchScope(one, ScopeRef(key=one.key, kind=one.kind)) for one in (large, chat)]
+    places = [SearchScope(item, ScopeRef(key=item.key, kind=item.kind)) for item in (large, chat)]
     query = Query(workspace_id=workspace.pk, places=places, message=QUESTIONS[0], limit=10, need="off")
     ranked = recall(query, now=NOW, recorded=False).ranked
     with override_settings(MEMORY_LARGE_SCOPE_ENTRIES=0):

@@ -25,7 +25,7 @@ def test_it_works(model: FakeModel, workspace: Workspace, now: datetime) -> None
     answer = extract(workspace, now)
     (fact,) = answer.value.facts
     assert (fact.content, fact.category, fact.subject) == ("米娅的猫叫年糕。", Category.IDENTITY, "speaker")
-    assert [(one.message, one.text) for one in fact.quote] == [("m1", "我的猫叫年糕")]
+    assert [(item.message, item.text) for item in fact.quote] == [("m1", "我的猫叫年糕")]
     assert answer.value.summary == "米娅说起她的猫。"
     assert (answer.calls, answer.model, answer.tokens) == (1, "small", model.tokens)
     (request,) = model.requests

@@ -107,7 +107,7 @@ def test_wherever_it_stands_it_is_a_sentence_somebody_said(
     assert set(value.model_dump()) == {"facts", "summary"}
     kept = {"content", "project", "topic", "category", "importance", "quote", "subject", "replaces"}
     assert set(value.facts[0].model_dump()) == kept
-    assert ([one.message for one in value.facts[0].quote], value.facts[0].replaces) == (["m1"], [])
+    assert ([item.message for item in value.facts[0].quote], value.facts[0].replaces) == (["m1"], [])
     assert Entry.objects.count() == 0
 
 

@@ -65,10 +65,10 @@ def test_a_client_reads_each_entry_in_the_list_of_its_state_alone(
     api = Api(make_key(workspace))
     for state in State.values:
         results = api.get(f"entries?state={state}&limit=100").json()["results"]
-        assert {one["state"] for one in results} == ({state} - {State.QUARANTINED})
+        assert {result["state"] for result in results} == ({state} - {State.QUARANTINED})
         there = {carried: entry for carried, entry in marked.items() if expected(carried) == state}
         seen = {str(entry.uid) for entry in there.values() if not entry.quarantined_at}  # by bots, in any list
-        assert seen == {one["id"] for one in results} & {str(entry.uid) for entry in there.values()}
+        assert seen == {result["id"] for result in results} & {str(entry.uid) for entry in there.values()}
 
 
 def test_a_trace_gives_the_state_as_the_reason(workspace: Workspace, marked: dict[tuple[bool, ...], Entry]) -> None:

@@ -91,7 +91,7 @@ def test_what_people_changed_since_stays_as_it_is(folder: Path, scope: Scope, ap
     left = facts(scope)
     again = imported(folder)
     assert again["batch"] is None and facts(scope) == left and "The staging port is 9090" in left
-    assert [(one["path"], one["line"], one["reason"]) for one in again["left_out"]] == [("MEMORY.md", 3, "suppressed")]
+    assert [(row["path"], row["line"], row["reason"]) for row in again["left_out"]] == [("MEMORY.md", 3, "suppressed")]
 
 
 def test_all_of_it_is_one_batch_that_is_undone_and_can_then_be_imported_again(

@@ -36,7 +36,7 @@ def test_whatever_lies_in_a_folder_the_lines_are_read(
 ) -> None:
     counts = imported(write(tmp_path, files))
     assert facts(scope) == ["one", "two"]
-    assert [(one["path"], one["reason"]) for one in counts["left_out"]] == left_out
+    assert [(row["path"], row["reason"]) for row in counts["left_out"]] == left_out
 
 
 def test_links_are_not_followed(tmp_path: Path, scope: Scope) -> None:
@@ -45,7 +45,7 @@ def test_links_are_not_followed(tmp_path: Path, scope: Scope) -> None:
     (folder / "MEMORY.md").symlink_to(tmp_path / "secret/MEMORY.md")
     (folder / "memory").symlink_to(tmp_path / "secret")
     counts = imported(folder)
-    assert {(one["path"], one["reason"]) for one in counts["left_out"]} == {("MEMORY.md", "link"), ("memory", "link")}
+    assert {(row["path"], row["reason"]) for row in counts["left_out"]} == {("MEMORY.md", "link"), ("memory", "link")}
     assert (facts(scope), days(scope)) == ([], [("2026-01-02", "seen")])
 
 
@@ -64,7 +64,7 @@ def test_a_huge_or_unreadable_file_or_a_pipe_is_left_out(tmp_path: Path, scope: 
     os.truncate(folder / "2026-01-01.md", 10_000_001)
     os.mkfifo(folder / "2026-01-02.md")
     counts = imported(folder)
-    assert [one["reason"] for one in counts["left_out"]] == ["no_file", "too_large"]
+    assert [row["reason"] for row in counts["left_out"]] == ["no_file", "too_large"]
     assert facts(scope) == ["one"]
 
 
@@ -82,7 +82,7 @@ def test_a_file_that_vanishes_or_may_not_be_read_is_left_out(
 
     monkeypatch.setattr(os, "open", refuse)
     counts = imported(folder)
-    assert [one["reason"] for one in counts["left_out"]] == ["unreadable", "unreadable"]
+    assert [row["reason"] for row in counts["left_out"]] == ["unreadable", "unreadable"]
     assert (counts["facts"], counts["events"]) == (3, 1)
 
 

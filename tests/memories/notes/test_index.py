@@ -180,7 +180,9 @@ def test_a_file_of_another_scope_is_not_looked_at(files: Path, scope: Scope) -> 
 def test_a_folder_of_before_is_indexed_and_keeps_its_memories_under_its_new_name(files: Path, scope: Scope) -> None:
     before = DAY.replace("telegram+", "telegram:")
     write(files, before, "- one\n- 买了新的显示器\n")
-    assert sync(scope).created == 2 and [one.key for one in scopes_with_files(scope.workspace)] == [scope.key]
+    assert sync(scope).created == 2 and [
+        scopes_with_file.key for scopes_with_file in scopes_with_files(scope.workspace)
+    ] == [scope.key]
     was = set(Entry.objects.values_list("uid", flat=True))
     (files / before).parent.rename((files / DAY).parent)
     sync(scope)

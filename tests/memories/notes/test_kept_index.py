@@ -56,7 +56,9 @@ def answers(scope: Scope, questions: list[str]) -> list[list[tuple[object, ...]]
             workspace_id=scope.workspace_id, bot_id=None, places=places, message=question, need="off", limit=10
         )
         served = recall(query, now=NOW).served
-        found.append([(one.entry.path, one.entry.line_from, one.entry.content, round(one.score, 6)) for one in served])
+        found.append(
+            [(item.entry.path, item.entry.line_from, item.entry.content, round(item.score, 6)) for item in served]
+        )
     return found
 
 

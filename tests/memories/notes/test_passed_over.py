@@ -15,7 +15,7 @@ from tests.memories.notes.test_index import DAY, write
 
 
 def reasons(scope: Scope) -> dict[str, str]:
-    return {one.path: one.reason.value for one in passed_over(scope.workspace)}
+    return {item.path: item.reason.value for item in passed_over(scope.workspace)}
 
 
 def test_what_is_remembered_is_not_listed_nor_what_is_hidden_or_no_text(files: Path, scope: Scope) -> None:

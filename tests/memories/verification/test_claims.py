@@ -20,9 +20,9 @@ def fault(
     content: str, *said: Message, quote: str = "", subject: str = "speaker", known: tuple[str, ...] = ()
 ) -> Refusal | None:
     """What is wrong with a statement that quotes these words, or all of them, of a conversation."""
-    own = [one.speaker for one in said if not one.is_answer]
+    own = [item.speaker for item in said if not item.is_answer]
     conversation = Conversation(said, People.of(own[:1], own[1:]), known)
-    parts = [(one, quote or one.content) for one in said if not quote or quote in one.content]
+    parts = [(item, quote or item.content) for item in said if not quote or quote in item.content]
     return verification.fault(content, subject, verification.locate(parts), conversation)
 
 

@@ -32,7 +32,7 @@ def test_the_opposite_of_what_was_said_is_false(statement: str, turned: str) -> 
 def test_another_number_is_one_that_nobody_said() -> None:
     told = "the port was 8080, then 8082, and 8083 is next"
     made = {other_number("The port is 8080.", told, CHANCE) for _turn in range(20)}
-    assert made and all(one.startswith("The port is 80") for one in made)
+    assert made and all(item.startswith("The port is 80") for item in made)
     assert not made.intersection(f"The port is {n}." for n in (8080, 8082, 8083))
     assert other_number("Sam likes tea.", told, CHANCE) == ""
 
@@ -70,7 +70,7 @@ def test_what_was_said_elsewhere_is_no_decoy() -> None:
 def test_every_quote_can_be_denied_and_told_by_somebody_who_was_not_there(quote: str) -> None:
     made = list(decoys(f"{quote}!", quote, quote, [], CHANCE))
     assert len(made) >= 2 and f"{quote}!" not in made
-    assert sum(one.startswith(("It is not true that: ", "并非如此：")) for one in made) >= 1
+    assert sum(item.startswith(("It is not true that: ", "并非如此：")) for item in made) >= 1
     assert made[-1].endswith((f" said: {quote}", f"说：{quote}"))
 
 

@@ -60,23 +60,23 @@ CASES = list(cases())
 
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_good_summaries_stand_whole(language: str) -> None:
-    good = [one for one in CASES if one.language == language and not one.wrong]
-    refused = [one.summary for one in good if one.is_noticed]
+    good = [case for case in CASES if case.language == language and not case.wrong]
+    refused = [item.summary for item in good if item.is_noticed]
     assert len(good) == 30 and len(refused) <= 1, refused
 
 
-@pytest.mark.parametrize("case", [one for one in CASES if one.wrong in SEEN], ids=lambda one: one.summary[:60])
+@pytest.mark.parametrize("case", [case for case in CASES if case.wrong in SEEN], ids=lambda one: one.summary[:60])
 def test_one_that_tells_nothing_of_the_turn_is_refused(case: Case) -> None:
     assert case.turn.fault(case.left.text) is not None
 
 
 @pytest.mark.parametrize(("wrong", "share"), [("lost", 0.7), ("invented", 0.5)])
 def test_most_that_leave_out_or_invent_what_can_be_checked_are_noticed(wrong: str, share: float) -> None:
-    bad = [one for one in CASES if one.wrong == wrong]
-    assert len(bad) >= 20 and sum(one.is_noticed for one in bad) >= len(bad) * share
+    bad = [case for case in CASES if case.wrong == wrong]
+    assert len(bad) >= 20 and sum(item.is_noticed for item in bad) >= len(bad) * share
 
 
 def test_what_is_turned_round_is_for_the_reader() -> None:
     """Its sentences are all asked about, so that a reader may leave them out."""
-    turned = [one for one in CASES if one.wrong == "turned" and not one.is_noticed]
+    turned = [case for case in CASES if case.wrong == "turned" and not case.is_noticed]
     assert turned and all(claim.statement for one in turned for claim in one.left.claims())

@@ -36,7 +36,7 @@ def stated(wanted: str) -> Iterator[Case]:
     for section, line in lines("grounding.txt"):
         if section.rsplit(" ", 1)[0] == wanted:
             told, said = line.rsplit(" = ", 1)
-            spoken = [one.split(": ", 1) for one in told.split(" | ")]
+            spoken = [item.split(": ", 1) for item in told.split(" | ")]
             messages = [
                 Message(f"m{n}", content, speaker, SAID_ON, speaker == "Assistant")
                 for n, (speaker, content) in enumerate(spoken, start=1)

@@ -47,7 +47,7 @@ class Receiver:
 
     @property
     def events(self) -> list[str]:
-        return [one.event for one in self.got]
+        return [item.event for item in self.got]
 
 
 @pytest.fixture

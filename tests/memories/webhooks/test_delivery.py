@@ -44,7 +44,7 @@ def test_it_works(scope: Scope, workspace: Workspace, receiver: Receiver) -> Non
     entries.expire(entry, now=timezone.now(), actor="user:ann", suppress=True)
     assert deliver() == {"sent": 3}
     assert receiver.events == ["memory.created", "memory.updated", "memory.expired"]
-    created, _updated, expired = (StandardWebhook(secret).verify(one.raw, one.headers) for one in receiver.got)
+    created, _updated, expired = (StandardWebhook(secret).verify(item.raw, item.headers) for item in receiver.got)
     assert created["data"]["id"] == str(entry.uid)
     assert (created["actor"], created["data"]["scope"], created["data"]["version"]) == ("bot:b", scope.key, 1)
     assert (expired["actor"], expired["data"]["version"], expired["data"]["state"]) == ("user:ann", 3, "expired")
@@ -90,10 +90,10 @@ def test_a_receiver_that_was_down_gets_all_once_and_in_order(
     assert deliver() == {}  # it rests
     Webhook.objects.update(url=receiver.url)
     assert deliver(later=HOUR) == {"sent": 3}
-    assert [(one.event, one.body["data"]["version"]) for one in receiver.got] == [
+    assert [(item.event, item.body["data"]["version"]) for item in receiver.got] == [
         ("memory.created", 1), ("memory.created", 1), ("memory.updated", 2),
     ]  # fmt: skip
-    assert len({one.headers["webhook-id"] for one in receiver.got}) == 3
+    assert len({item.headers["webhook-id"] for item in receiver.got}) == 3
     webhook.refresh_from_db()
     assert webhook.failures == 0
 
@@ -107,7 +107,7 @@ def test_what_a_receiver_does_not_take_holds_up_only_the_same_memory(
     edit(first, importance=0.9)
     remember(scope, "a bicycle stands in the hall")
     assert deliver() == {"came_back": 1, "sent": 3}  # what comes back is waited for, as it is due so soon
-    told = [(one.body["data"]["id"] == str(first.uid), one.event) for one in receiver.got]
+    told = [(item.body["data"]["id"] == str(first.uid), item.event) for item in receiver.got]
     assert told == [
         (True, "memory.created"), (False, "memory.created"), (True, "memory.created"), (True, "memory.updated"),
     ]  # fmt: skip
@@ -169,8 +169,8 @@ def test_words_leave_only_where_they_are_asked_for_and_may_be_told(
     gone = remember(scope, "a thing that was erased")
     Entry.objects.filter(pk=gone.pk).delete()
     deliver()
-    assert [one.body["data"].get("content") for one in receiver.got] == [None] * 4 + ["tea", None, None, None]
-    assert {one.error for one in WebhookDelivery.objects.filter(row_id=gone.pk)} == {"gone"}
+    assert [item.body["data"].get("content") for item in receiver.got] == [None] * 4 + ["tea", None, None, None]
+    assert {delivery.error for delivery in WebhookDelivery.objects.filter(row_id=gone.pk)} == {"gone"}
 
 
 def test_one_slow_queue_does_not_starve_another(
@@ -182,7 +182,7 @@ def test_one_slow_queue_does_not_starve_another(
         for text in ("the port is 8080", "a bicycle stands in the hall", "我家的猫叫年糕"):
             remember(place, text)
     assert deliver() == {"sent": 6}
-    owners = [one.body["workspace"] for one in receiver.got]
+    owners = [item.body["workspace"] for item in receiver.got]
     assert owners[:4] == [str(workspace.uid), str(stranger.uid)] * 2
 
 

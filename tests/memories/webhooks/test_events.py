@@ -114,7 +114,7 @@ def test_a_part_that_falls_silent_is_told_and_that_it_is_back(
         monkeypatch.setattr("memplatform.tasks.health.examine", lambda now, condition=condition: condition)
         tasks.tell_condition()
     assert deliver() == {"sent": 2}
-    assert [one.body["data"] for one in receiver.got] == [
+    assert [item.body["data"] for item in receiver.got] == [
         {"degraded": True, "parts": ["embedder", "queue"]},
         {"degraded": False, "parts": []},
     ]

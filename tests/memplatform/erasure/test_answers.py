@@ -21,11 +21,11 @@ ROWS: dict[str, Callable[[], list[dict[str, Any]]]] = {
     "batches": lambda: [{"<uuid:uid>": uid} for uid in Batch.objects.values_list("uid", flat=True)],
     "sessions": lambda: [{"<str:key>": key} for key in Session.objects.values_list("key", flat=True)],
     "session_events": lambda: [
-        {"<uuid:session>": one.session.uid, "<int:conversation>": one.conversation, "<int:event>": one.position}
-        for one in SessionEvent.objects.select_related("session")
+        {"<uuid:session>": event.session.uid, "<int:conversation>": event.conversation, "<int:event>": event.position}
+        for event in SessionEvent.objects.select_related("session")
     ],
     "channels": lambda: [
-        {"<str:platform>": one.platform, "<path:account>": one.account} for one in Channel.objects.all()
+        {"<str:platform>": channel.platform, "<path:account>": channel.account} for channel in Channel.objects.all()
     ],
 }
 
@@ -46,7 +46,7 @@ def addresses() -> Iterator[str]:
 
 def tellers(api: Api, asked: set[str]) -> list[str]:
     """The calls whose answers tell of Ann; those of MCP's tools are among them, since MCP asks the API."""
-    told = [one for one in sorted(asked) if _tells(api.get(one), one)]
+    told = [item for item in sorted(asked) if _tells(api.get(item), item)]
     for place in (direct(PEER), group(PEER), group(BEN), direct(BEN)):
         question = {"address": place, "message": "what stood in the shed behind the house?"}
         search = {"address": place, "query": "what stood in the shed behind the house?"}

@@ -27,7 +27,7 @@ def test_an_export_of_before_brings_back_nothing_and_says_what_it_left_out(town:
     export(town.workspace, None, tmp_path / "export", now=NOW)
     erase(town)
     done = import_export(town.workspace, None, tmp_path / "export" / "memory.jsonl", now=LATER, actor="user:op")
-    assert sum(one.reason == LeftOutReason.ERASED for one in done.left_out) > 5
+    assert sum(item.reason == LeftOutReason.ERASED for item in done.left_out) > 5
     assert not {"memories_entry", "memories_dailyevent"} & set(tables_with(CANARY))
 
 

@@ -69,7 +69,7 @@ def test_a_run_shows_the_batches_of_all_of_its_parts_and_no_others(alice: Client
     ]
     assert not names[2].startswith(name)  # too long to be spelt out
     shown = alice.get(reverse("admin:memories_jobrun_change", args=[run.pk])).content.decode()
-    links = [reverse("admin:memories_batch_change", args=[one.pk]) in shown for one in made]
+    links = [reverse("admin:memories_batch_change", args=[item.pk]) in shown for item in made]
     assert links == [True, True, True, False]
 
 

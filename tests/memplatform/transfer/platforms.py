@@ -218,7 +218,7 @@ def tie(scope: Scope, entries: list[Entry], quoted: list[str], draw: Any) -> Non
 def records(folder: Path) -> list[dict[str, Any]]:
     """The records of an export, without what says when it was made."""
     read = [json.loads(line) for line in (folder / "memory.jsonl").read_text().split("\n") if line]
-    return [{name: value for name, value in one.items() if name != "number"} for one in read[1:]]
+    return [{name: value for name, value in item.items() if name != "number"} for item in read[1:]]
 
 
 def derived() -> dict[Any, Any]:

@@ -111,7 +111,7 @@ def test_what_was_taken_out_is_not_brought_back_by_an_import(
     command_answer("export", tmp_path / "out", "--scope", scope.key)
     entries.expire(Entry.objects.get(scope=other), now=NOW, actor="ann", suppress=True)
     done = command_answer("import", tmp_path / "out", "--into", other.key)
-    assert [one["reason"] for one in done["left_out"] if one["reason"] == "suppressed"] == ["suppressed"]
+    assert [row["reason"] for row in done["left_out"] if row["reason"] == "suppressed"] == ["suppressed"]
     assert sorted(Entry.objects.in_scope(other).live().values_list("content", flat=True)) == [
         "The staging port is 8080"
     ]
@@ -137,7 +137,7 @@ def test_with_its_history_every_version_can_be_read_again(scope: Scope, stranger
     command_answer("import", tmp_path / "out", "--workspace", stranger.name, "--actor", "eve")
     brought = Entry.objects.get(workspace=stranger, content__contains="9090")
     ours, theirs = (
-        [(step.version, step.actor, step.wording, step.slots) for step in history_of(one)] for one in (entry, brought)
+        [(step.version, step.actor, step.wording, step.slots) for step in history_of(item)] for item in (entry, brought)
     )
     assert [step for step in theirs if step[1] != "command:eve"] == ours
     assert (
@@ -267,14 +267,14 @@ def test_a_conversation_goes_on_elsewhere_and_one_that_goes_on_here_is_left_alon
     went_on = other.post("turns", {**turn, "user": "And now to Suzhou"}).json()["session"]
     assert (went_on["key"], went_on["conversation"]) == (session["key"], 1) and went_on["id"] != session["id"]
     history = other.post("context", {"address": address, "message": "where do I live?"}).json()["history"]
-    assert [one["content"] for one in history] == ["I moved to Hangzhou", "Noted.", "And now to Suzhou", "Noted."]
+    assert [row["content"] for row in history] == ["I moved to Hangzhou", "Noted.", "And now to Suzhou", "Noted."]
     third = Workspace.objects.create(name="Dora's")
     busy = Api(make_key(third))
     busy.post("turns", {**turn, "user": "I am Dora"})
     done = command_answer("import", tmp_path / "out", "--workspace", third.name)
     assert (done["left_out"], done["created"]["session"], done["created"]["message"]) == ([], 1, 2)
     history = busy.post("context", {"address": address, "message": "who am I?"}).json()["history"]
-    assert [one["content"] for one in history] == ["I am Dora", "Noted."]
+    assert [row["content"] for row in history] == ["I am Dora", "Noted."]
     turns = Entry.objects.filter(workspace=third, content__contains="Hangzhou")
     assert turns.count() == 1  # what was remembered of it came all the same
 
@@ -298,7 +298,7 @@ def test_a_file_reaches_no_memory_of_a_scope_it_does_not_hold(
     file.write_text(
         "\n".join([*lines, json.dumps(forged), json.dumps({"record": "end", "counts": {**counts, "successor": 1}})])
     )
-    assert [one["reason"] for one in command_answer("import", file, "--workspace", workspace.name)["left_out"]] == [
+    assert [row["reason"] for row in command_answer("import", file, "--workspace", workspace.name)["left_out"]] == [
         "no_entry"
     ]
     other.refresh_from_db()

@@ -100,7 +100,7 @@ def test_from_where_two_conversations_part_what_was_said_there_stands_beside_the
     again = command_answer("import", tmp_path / "out", "--workspace", stranger.name)
     assert (sum(again["created"].values()), again["batches"], again["left_out"]) == (0, [], [])
     context = other_bot.post("context", {"address": ADDRESS, "message": "Which car do I drive?"}).json()
-    assert [one["content"] for one in context["history"]][-2:] == ["I drive a green Lada", "Noted."]
+    assert [row["content"] for row in context["history"]][-2:] == ["I drive a green Lada", "Noted."]
     answer = other_bot.post("recall", {"address": ADDRESS, "message": "When does my cello teacher come?"}).json()
     assert "cello" in answer["memories"][0]["content"]
 

@@ -70,8 +70,8 @@ def test_each_message_stands_under_the_name_its_sender_had(talk: Talk, alice: Cl
     for name in ("Ben", "Boss", "assistant"):
         talk.say("lunch?", address={**GROUP, "peer": "u77"}, sender_name=name)
     response = page(alice, Session.objects.get())
-    said = [one for one in response.context["talk"].days[0].bubbles if one.event.kind == "user"]
-    assert [(one.name, one.initial, one.is_first) for one in said] == [
+    said = [bubble for bubble in response.context["talk"].days[0].bubbles if bubble.event.kind == "user"]
+    assert [(item.name, item.initial, item.is_first) for item in said] == [
         ("Ben", "B", True),
         ("Boss", "B", True),
         ("", "U", True),
@@ -119,8 +119,8 @@ def test_a_turn_shows_which_memories_were_served_for_it(talk: Talk, alice: Clien
     answer = talk.post("recall", {"address": TELEGRAM, "message": "what is my cat called?"}).json()
     talk.say("what is my cat called?", "Mochi.", recall_id=answer["recall_id"])
     shown = page(alice, Session.objects.get())
-    served = [one.served for one in shown.context["talk"].days[0].bubbles]
-    assert [len(one) for one in served] == [0, 0, 1, 0]
+    served = [bubble.served for bubble in shown.context["talk"].days[0].bubbles]
+    assert [len(item) for item in served] == [0, 0, 1, 0]
     assert (
         [str(entry.uid) for entry, _then in served[2][0].entries]
         == [memory["id"] for memory in answer["memories"]]
@@ -152,11 +152,11 @@ def test_what_people_took_out_is_shown_as_left_out(talk: Talk, alice: Client) ->
     assert talk.request("DELETE", f"entries/{entry.uid}").status_code == 200
     shown = page(alice, session)
     told = shown.context["talk"].days[0].bubbles
-    assert [one.is_redacted for one in told] == [False, False, True, True, False, False]
+    assert [item.is_redacted for item in told] == [False, False, True, True, False, False]
     assert "thing number 1" in shown.content.decode() and "tells of what people took out" in shown.content.decode()
     assert talk.post(f"entries/{entry.uid}/restore").status_code == 200
     again = page(alice, session)
-    assert not any(one.is_redacted for one in again.context["talk"].days[0].bubbles)
+    assert not any(bubble.is_redacted for bubble in again.context["talk"].days[0].bubbles)
     assert "tells of what people took out" not in again.content.decode()
 
 

@@ -49,6 +49,6 @@ def test_a_summary_says_who_wrote_it(who: tuple[str, str], language: str, sessio
         reverse("admin:sessions_app_session_change", args=[session.pk]), headers={"Accept-Language": language}
     ).content.decode()
     assert "他们说起年糕。" in page
-    assert [said for said in BY[language].values() if said in page] == [BY[language][who]]
+    assert [item for item in BY[language].values() if item in page] == [BY[language][who]]
     assert ({"en": "with the model qwen", "zh-hans": "使用模型 qwen"}[language] in page) == bool(who[1])
     assert {"en": "said by nobody 2", "zh-hans": "没有人说过 2"}[language] in page

@@ -69,5 +69,5 @@ def test_a_rewrite_that_is_killed_leaves_the_old_file_or_the_new(main: ScopeFold
         assert [file.path for file in main.files()] == [NOTE]
     assert disk.append(main, NOTE, "- after") == 3  # nobody left a lock behind
     disk.rewrite(main, NOTE, str.upper)
-    assert [one.name for one in place.parent.iterdir()] == [place.name]
+    assert [path.name for path in place.parent.iterdir()] == [place.name]
     assert hashlib.sha256(place.read_bytes()).hexdigest() == getattr(disk.read(main, NOTE), "sha256", "")

@@ -48,7 +48,7 @@ def test_killed_between_sending_and_noting_each_arrives_under_one_id(
         assert said(too_early) == "{}\n"
     with worker(130) as last:
         assert said(last) == "{'sent': 3}\n"
-    ids = [one.headers["webhook-id"] for one in receiver.got]
+    ids = [item.headers["webhook-id"] for item in receiver.got]
     assert len(ids) == 5 and ids[1] == ids[2]
     assert sorted(Counter(ids).values()) == [1, 1, 1, 2]
     assert set(WebhookDelivery.objects.values_list("state", flat=True)) == {"sent"}

@@ -110,7 +110,7 @@ def twenty_streams_leave_the_api_its_threads(bots: list[OpenAI], upstream: Upstr
             assert httpx.post(recall, json=question, headers=bots[0].auth_headers, timeout=10).status_code == 200
         assert time.monotonic() - begun < 3
         go_on.set()
-        assert [one.result() for one in chats] == [f"You said message {number}" for number in range(20)]
+        assert [chat.result() for chat in chats] == [f"You said message {number}" for number in range(20)]
     assert eventually(lambda: len(spoken()) == 40, 15)
     assert Session.objects.count() == 20
 

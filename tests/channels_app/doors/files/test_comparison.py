@@ -77,7 +77,7 @@ def test_it_is_for_those_who_administer_the_whole_workspace(
     both.post("recall", ASKED)
     reader = Api(make_key(workspace, name="reader", permissions=["read", "write"]))
     bound = Api(make_key(workspace, name="bound", scope_patterns=["telegram:*"]))
-    assert [one.get("recalls/comparison").status_code for one in (reader, bound)] == [403, 404]
+    assert [item.get("recalls/comparison").status_code for item in (reader, bound)] == [403, 404]
     theirs = Api(make_key(stranger)).get("recalls/comparison").json()
     assert theirs["recalls"] == 0 and theirs["examples"] == []
 
@@ -85,8 +85,8 @@ def test_it_is_for_those_who_administer_the_whole_workspace(
 def test_it_is_narrowed_by_time_and_channel(both: Api) -> None:
     both.post("recall", ASKED)
     counts = [
-        both.get("recalls/comparison", **asked).json()["recalls"]
-        for asked in (
+        both.get("recalls/comparison", **item).json()["recalls"]
+        for item in (
             {"since": "2100-01-01T00:00:00Z"},
             {"platform": "telegram"},
             {"platform": "lark"},

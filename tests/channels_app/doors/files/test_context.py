@@ -31,7 +31,7 @@ def test_a_context_holds_the_long_term_file_and_the_last_days(bot: Api, workspac
     with database_away():
         result = context(bot)
     assert "年糕" in result["text"] and "Family" in result["text"]
-    assert [one["date"] for one in result["notes"]] == [(today - timedelta(days=n)).isoformat() for n in (0, 3, 6)]
+    assert [note["date"] for note in result["notes"]] == [(today - timedelta(days=n)).isoformat() for n in (0, 3, 6)]
     assert "noted 6 days ago" in result["text"] and "noted 8 days ago" not in result["text"]
     assert result["degraded"] == ["database"]
     assert (result["memories"], result["history"], result["recall_id"]) == ([], [], None)

@@ -110,9 +110,11 @@ def test_a_search_gives_the_best_in_order_down_to_a_threshold(mem0: Any, api: Ap
     for text in ("The boat is blue", "The boat lies in the harbour", "Lena paints"):
         add(mem0, text, user_id="alice")
     results = mem0.search("blue boat", filters={"user_id": "alice"})["results"]
-    assert [one["memory"] for one in results][:2] == ["The boat is blue", "The boat lies in the harbour"]
+    assert [result["memory"] for result in results][:2] == ["The boat is blue", "The boat lies in the harbour"]
     ours = {"scope": "mem0:direct_alice", "message": "blue boat", "need": "off", "quotas": False, "limit": 10}
-    assert [one["id"] for one in results] == [one["id"] for one in api.post("recall", ours).json()["memories"]]
+    assert [result["id"] for result in results] == [
+        memory["id"] for memory in api.post("recall", ours).json()["memories"]
+    ]
     assert words(mem0.search("blue boat", filters={"user_id": "alice"}, top_k=1)) == ["The boat is blue"]
     assert words(mem0.search("blue boat", filters={"user_id": "alice"}, threshold=results[0]["score"])) == [
         "The boat is blue"

@@ -103,7 +103,7 @@ def test_a_refresh_token_is_used_once_and_each_brings_the_next(program: Program,
     second = program.refresh(tokens["refresh_token"], resource=MCP).json()
     assert search(tokens["access_token"], ALICE) == 401  # the key was made anew
     third = program.refresh(second["refresh_token"]).json()
-    assert len({one["refresh_token"] for one in (tokens, second, third)}) == 3
+    assert len({row["refresh_token"] for row in (tokens, second, third)}) == 3
     assert BotKey.objects.count() == 1
     assert refusal(program.refresh(tokens["refresh_token"])) == "invalid_grant"  # stolen, or sent twice: all ends
     assert refusal(program.refresh(third["refresh_token"])) == "invalid_grant"

@@ -11,7 +11,7 @@ MORE = {"index": 0, "function": {"arguments": '"prod"}'}}
 TOLD = [
     b": waits\n\n",
     *(event(delta) for delta in ({"content": "你好, "}, {"content": "Lena"}, {"content": None}, {"refusal": "no"})),
-    *(event({"tool_calls": [one]}) for one in (BEGUN, MORE)),
+    *(event({"tool_calls": [item]}) for item in (BEGUN, MORE)),
     b'data: {"choices": [], "usage": {"total_tokens": 3}}\n\n',
     b"data: [DONE]\n\n",
 ]
@@ -19,7 +19,7 @@ TOLD = [
 
 @pytest.mark.parametrize("end", [b"\n", b"\r\n"])
 def test_wherever_a_stream_is_cut_the_same_is_read(end: bytes) -> None:
-    told = [one.replace(b"\n", end) for one in TOLD]
+    told = [item.replace(b"\n", end) for item in TOLD]
     stream = b"".join(told)
     for at in range(len(stream)):
         events, answer = Events(), Answer()

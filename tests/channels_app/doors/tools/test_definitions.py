@@ -45,7 +45,7 @@ def test_each_form_is_the_providers(api: Api) -> None:
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_every_tool_is_told_with_a_schema_that_holds(api: Api, form: str, language: str) -> None:
     told = [function_of(form, tool) for tool in definitions(api, form, language)]
-    assert [one["name"] for one in told] == list(TOOLS)
+    assert [row["name"] for row in told] == list(TOOLS)
     for one in told:
         jsonschema.Draft202012Validator.check_schema(one["schema"])
         assert one["schema"]["additionalProperties"] is False

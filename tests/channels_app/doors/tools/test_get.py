@@ -105,7 +105,7 @@ def test_files_of_other_editors_can_be_read(talk: Talk, folder: ScopeFolder) -> 
 @pytest.mark.usefixtures("own_scope")
 def test_every_path_of_a_search_can_be_read(talk: Talk) -> None:
     results = tool(talk, "memory_search", query="boat violin noon", min_score=0)["results"]
-    assert {one["source"] for one in results} >= {"entries", "daily_events"}
+    assert {result["source"] for result in results} >= {"entries", "daily_events"}
     for one in results:
         for path in [f"{one['path']}:{one['line']}", f"[{one['path']}]", *one["evidence"]]:
             assert get(talk, path)["found"], path

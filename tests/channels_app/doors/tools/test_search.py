@@ -60,19 +60,19 @@ def test_it_works(talk: Talk) -> None:
 @pytest.mark.usefixtures("own_scope")
 def test_a_search_that_asks_nothing_about_the_past_finds_messages_and_days_all_the_same(talk: Talk) -> None:
     result = results(talk, "violin")
-    assert {one["source"] for one in result} >= {"entries", "daily_events"}
-    day = next(one for one in result if one["source"] == "daily_events")
+    assert {row["source"] for row in result} >= {"entries", "daily_events"}
+    day = next(row for row in result if row["source"] == "daily_events")
     assert re.fullmatch(r"daily_events/[0-9a-f-]{36}", day["path"])
     assert (day["snippet"], day["kind"]) == ("The violin was repaired in Leipzig", "summary")
-    scores = [one["score"] for one in result]
+    scores = [row["score"] for row in result]
     assert scores == sorted(scores, reverse=True)
 
 
 @pytest.mark.usefixtures("own_scope")
 def test_a_message_whose_memory_is_found_is_its_evidence_and_no_result_beside_it(talk: Talk) -> None:
     result = results(talk, "部署窗口")
-    turn = next(one for one in result if one["kind"] == "chat_turn")
-    assert [one for one in result if one["source"] == "session_events" and "部署窗口" in one["snippet"]] == []
+    turn = next(row for row in result if row["kind"] == "chat_turn")
+    assert [row for row in result if row["source"] == "session_events" and "部署窗口" in row["snippet"]] == []
     assert any(re.fullmatch(r"session_events/[0-9a-f-]{36}/1/event-\d+", path) for path in turn["evidence"])
 
 
@@ -114,19 +114,19 @@ def test_what_is_perhaps_not_enough_says_so(talk: Talk) -> None:
 def test_it_finds_no_more_than_it_is_asked_for_and_nothing_below_the_score(talk: Talk) -> None:
     many = results(talk, "violin window cat", min_score=0)
     assert len(many) > 2
-    assert [one["path"] for one in results(talk, "violin window cat", max_results=2, min_score=0)] == [
-        one["path"] for one in many[:2]
+    assert [result["path"] for result in results(talk, "violin window cat", max_results=2, min_score=0)] == [
+        row["path"] for row in many[:2]
     ]
     least = many[0]["score"]
-    assert all(one["score"] >= least for one in results(talk, "violin window cat", min_score=least))
+    assert all(result["score"] >= least for result in results(talk, "violin window cat", min_score=least))
     assert results(talk, "violin window cat", min_score=9) == []
 
 
 @pytest.mark.usefixtures("own_scope")
 def test_events_can_be_left_out(talk: Talk) -> None:
     result = results(talk, "violin", include_session_events=False)
-    assert result and {one["source"] for one in result} <= {"notes", "entries"}
-    assert all(one["evidence"] == [] for one in result)
+    assert result and {row["source"] for row in result} <= {"notes", "entries"}
+    assert all(row["evidence"] == [] for row in result)
 
 
 def test_the_numbers_are_settings(talk: Talk, own_scope: Scope, settings: Any) -> None:
@@ -168,7 +168,7 @@ def test_a_trace_asks_again_as_it_asked(talk: Talk, own_scope: Scope) -> None:
 def test_what_a_group_may_not_hear_is_not_found_there(talk: Talk, own_scope: Scope) -> None:
     talk.say("the group meets at the harbour", "see you", address=GROUP)
     result = results(talk, "deployment window harbour violin salmon 部署窗口", at=GROUP, min_score=0)
-    assert result and all("harbour" in one["snippet"] or one["snippet"] == "see you" for one in result)
+    assert result and all("harbour" in row["snippet"] or row["snippet"] == "see you" for row in result)
 
 
 def test_a_scope_is_searched_alone(talk: Talk, own_scope: Scope) -> None:

@@ -37,7 +37,7 @@ def test_a_line_is_corrected_where_it_stands_and_found_by_its_new_words(talk: Ta
     text = text_at(folder, DAILY)
     assert "- The boat is green <!-- ^" in text and "blue" not in text
     results = tool(talk, "memory_search", query="which colour has the boat?")["results"]
-    assert [one["snippet"] for one in results] == ["The boat is green"]
+    assert [result["snippet"] for result in results] == ["The boat is green"]
     history = talk.get(f"entries/{saved['entry']}/history").json()["results"]
     assert "The boat is blue" in str(history)
 

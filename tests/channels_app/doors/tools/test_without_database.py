@@ -47,7 +47,7 @@ def test_it_works(seen: Talk, folder: ScopeFolder) -> None:
     assert read["text"] == "- The boat is painted on Saturday"
     assert (saved["path"], saved["line"], saved["entry"], saved["outcome"]) == (DAILY, 4, None, "pending")
     assert added["line"] == 6  # below the line that names the session
-    assert {tuple(one["degraded"]) for one in (result, read, saved, added)} == {("database",)}
+    assert {tuple(row["degraded"]) for row in (result, read, saved, added)} == {("database",)}
     assert Entry.objects.filter(type="note", content__contains="Lena").count() == 0
     sync_scope(Scope.objects.get(key=OWN), now=NOW)
     assert Entry.objects.filter(type="note", content="Lena brings the brushes").count() == 1
@@ -104,7 +104,7 @@ def test_the_walls_hold(talk: Talk, workspace: Workspace) -> None:
         assert tool(talk, "memory_get", path=DAILY, at=GROUP, status=403)["errors"] == [REFUSED]
         assert "hers" not in str(tool(talk, "memory_search", query="boat"))
         in_group = tool(talk, "memory_search", query="boat", at=GROUP)["results"]
-        assert [one["snippet"] for one in in_group] == ["The group's boat"]
+        assert [row["snippet"] for row in in_group] == ["The group's boat"]
         tool(narrow, "memory_search", query="boat", at=OWN, status=404)
         tool(narrow, "memory_save", content="x", target="daily", at=OWN, status=404)
         tool(talk, "memory_save", content="x", target="daily", at="../other", status=404)

@@ -88,7 +88,7 @@ def test_a_folder_that_is_no_scope_s_is_named(alice: Client, mine: House) -> Non
     above = folder_of(mine.scope).workspace / "memory" / "scopes"
     for name in ("telegram:direct_new", "Notes of Bob"):
         (above / name).mkdir(parents=True)
-    strange = {one.name: one.may_become for one in alice.get(overview()).context["overview"].strange}
+    strange = {item.name: item.may_become for item in alice.get(overview()).context["overview"].strange}
     assert strange == {"telegram:direct_new": True, "Notes of Bob": False}
 
 

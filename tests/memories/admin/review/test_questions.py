@@ -25,7 +25,7 @@ def test_a_question_shows_both_statements_with_the_words_they_rest_on(alice: Cli
                   "Something said at another time contradicts 1 memories"):  # fmt: skip
         assert words in shown
     (pair,) = alice.get(REVIEW).context["pairs"]
-    text = ["".join(words for _sign, words in one.words) for one in (*pair.before, pair.after)]
+    text = ["".join(words for _sign, words in item.words) for item in (*pair.before, pair.after)]
     assert text == ["Mia likes tea.", "Mia does not like tea."]
     assert "第 1 个问题" in alice.get(REVIEW, headers={"Accept-Language": "zh-CN"}).content.decode()
 
@@ -55,18 +55,18 @@ def test_a_merge_is_one_pair_of_all_its_sources(alice: Client, mine: House) -> N
     resting = fact(mine.scope, "Mia feeds a cat at six.", "the cat eats at six")
     made = make_draft(mine.scope, "Mia has a cat called 年糕.", type="fact", tier=2, source="compression")
     steps = [PlanRow(step=CreateStep(draft=made, sources=(resting.pk,)))]
-    steps += [PlanRow(step=MergeStep(into=Successor(position=1)), entry_id=one.pk, version=1) for one in sources]
+    steps += [PlanRow(step=MergeStep(into=Successor(position=1)), entry_id=source.pk, version=1) for source in sources]
     batch = ask(mine.scope, steps, "cat")
     (pair,) = alice.get(REVIEW).context["pairs"]
-    assert {one.entry for one in pair.before} == set(sources)
-    assert [one.quotes[0].quote.quote for one in pair.before] == [
-        one.content for one in (two.entry for two in pair.before)
+    assert {item.entry for item in pair.before} == set(sources)
+    assert [item.quotes[0].quote.quote for item in pair.before] == [
+        item.content for item in (two.entry for two in pair.before)
     ]
-    assert [one.entry for one in pair.after.rests_on] == [resting]
+    assert [item.entry for item in pair.after.rests_on] == [resting]
     assert "the cat eats at six" in alice.get(REVIEW).content.decode()
     assert alice.get(REVIEW).context["may_remove"] is False
     answer(alice, batch, "approve")
-    assert "Mia has a cat called 年糕." in in_use(mine.scope) and not {one.content for one in sources} & in_use(
+    assert "Mia has a cat called 年糕." in in_use(mine.scope) and not {source.content for source in sources} & in_use(
         mine.scope
     )
 

@@ -113,11 +113,11 @@ def test_what_a_reader_does_not_find_there_is_refused(scope: Scope, model: FakeM
     lies = {"Mia does not like green tea.": "contradicted", "Mia moved to Oslo.": "not_stated"}
     said = ("Mia likes green tea.", "Mia wants to move to Oslo.")
     model.verdicts = lies
-    model.otherwise = lambda asked: {"facts": [_fact(one, words) for one in (*lies, *said)]}
+    model.otherwise = lambda asked: {"facts": [_fact(item, words) for item in (*lies, *said)]}
     counts = compress(scope)
     assert (counts["refused"], counts["facts"], counts["verified"]) == (2, 2, 2)
     assert set(RefusedFact.objects.values_list("content", "reason")) == set(lies.items())
-    assert set(Entry.objects.values_list("content", "verification")) == {(one, "verified") for one in said}
+    assert set(Entry.objects.values_list("content", "verification")) == {(item, "verified") for item in said}
 
 
 @pytest.mark.parametrize("off", ["no reader", "a reader that believes everything"])

@@ -83,7 +83,7 @@ def test_a_model_whose_work_is_taken_back_acts_no_more(scope: Scope, model: Fake
         run = f"compress:1:2026-03-{n + 2:02}"
         pair = facts(scope, f"Lamp {n} hangs in the hall.", f"The lamp with number {n} is made of brass.", days_ago=-1)
         into = f"Lamp {n} is of brass and hangs in the hall."
-        model.otherwise = merging(*(one.content for one in pair), into=into)
+        model.otherwise = merging(*(item.content for item in pair), into=into)
         assert compress(scope, run=run)["merged"] == 2
         undo = batches.plan_undo(Batch.objects.get(name="compress", run=run), actor="user:ann", now=LATER)
         batches.apply_batch(undo, now=LATER)

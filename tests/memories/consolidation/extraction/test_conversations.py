@@ -39,9 +39,13 @@ def hold(workspace: Workspace, conversation: Conversation) -> datetime:
         buffer.add(
             [
                 buffer.Message(
-                    id=f"{conversation.id}/{one.id}", role=one.role, content=one.content, at=one.at, sender=one.speaker
+                    id=f"{conversation.id}/{item.id}",
+                    role=item.role,
+                    content=item.content,
+                    at=item.at,
+                    sender=item.speaker,
                 )
-                for one in both
+                for item in both
             ],
             session_uid=session,
             conversation=1,
@@ -72,7 +76,7 @@ def offer(one: Conversation, facts: Sequence[Fact], summary: str = "") -> Callab
             {
                 **{name: getattr(fact, name) for name in ("content", "subject", "project", "topic", "importance")},
                 "category": fact.category,
-                "quote": [{"message": ids[contents[said.message]], "text": said.text} for said in fact.quote],
+                "quote": [{"message": ids[contents[item.message]], "text": item.text} for item in fact.quote],
                 "replaces": [],
             }
             for fact in facts
@@ -118,7 +122,7 @@ def test_good_facts_are_kept_and_verified(run: Any, conversations: Sequence[Conv
 def test_good_summaries_are_told_whole(run: Any, conversations: Sequence[Conversation]) -> None:
     run(lambda one: ())
     told = set(DailyEvent.objects.values_list("content", flat=True))
-    assert sum(one.summary.good in told for one in conversations) >= 0.9 * len(conversations)
+    assert sum(conversation.summary.good in told for conversation in conversations) >= 0.9 * len(conversations)
 
 
 def test_without_a_reader_good_facts_are_kept_as_quoted(run: Any, settings: Any) -> None:
@@ -129,7 +133,9 @@ def test_without_a_reader_good_facts_are_kept_as_quoted(run: Any, settings: Any)
 
 def test_lies_are_not_kept_where_the_reader_is_honest(run: Any, conversations: Sequence[Conversation]) -> None:
     run(lambda one: [*one.lies, *one.swaps])
-    assert states().total() <= 0.03 * sum(len(one.lies) + len(one.swaps) for one in conversations)
+    assert states().total() <= 0.03 * sum(
+        len(conversation.lies) + len(conversation.swaps) for conversation in conversations
+    )
     assert RefusedFact.objects.exclude(reason="").count() >= 280
 
 

@@ -33,8 +33,8 @@ def obeying(order: str) -> Any:
     def answer(asked: Asked) -> dict[str, Any]:
         data = asked.data
         assert order not in asked.said[0]
-        ids = [one["id"] for one in data["known_facts"]]
-        quote = [{"message": one["id"], "text": one["content"]} for one in data["messages"]]
+        ids = [known_fact["id"] for known_fact in data["known_facts"]]
+        quote = [{"message": message["id"], "text": message["content"]} for message in data["messages"]]
         wiping = {
             "content": order,
             "project": "_global",

@@ -29,7 +29,7 @@ def down(api: Api, model: FakeModel) -> FakeModel:
 
 def item(client: Client) -> Any:
     items = client.get(reverse("admin:index")).context["items"]
-    return next((one for one in items if one.text == GONE), None)
+    return next((item for item in items if item.text == GONE), None)
 
 
 def owner() -> Client:

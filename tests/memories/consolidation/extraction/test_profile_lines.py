@@ -26,8 +26,8 @@ OLD, NEW = "蒋涛单身。", "蒋涛2026年6月6日和林可领了结婚证。"
 
 def knowing(request: Asked) -> dict[str, Any]:
     """A reader that knows which line is outdated by which fact."""
-    contradicted = {(one.line, one.fact) for one in OUTDATED}
-    news = {one.fact for one in (*OUTDATED, *COMPATIBLE)}
+    contradicted = {(item.line, item.fact) for item in OUTDATED}
+    news = {item.fact for item in (*OUTDATED, *COMPATIBLE)}
 
     def verdict(claim: dict[str, Any]) -> str:
         quoted = {quote["text"].rstrip(".。") for quote in claim["quotes"]}
@@ -68,12 +68,12 @@ def profile(scope: Scope) -> set[str]:
     place = SearchScope(scope, ScopeRef(key=scope.key, kind=scope.kind))
     query = Query(workspace_id=scope.workspace_id, places=[place], message="?", limit=8)
     policies = Policy.objects.of(scope.workspace_id)
-    return {one.content for one in profile_of(query, policies, now=LATER + timedelta(days=40))}
+    return {item.content for item in profile_of(query, policies, now=LATER + timedelta(days=40))}
 
 
 def prompt_lines(scope: Scope, api: Api, model: FakeModel, pairs: tuple[ProfileLine, ...], *, named: bool) -> set[str]:
     """What the prompt still holds of these lines when their facts were said."""
-    lines = {write(scope, one.line).content for one in pairs}
+    lines = {write(scope, pair.line).content for pair in pairs}
     model.reader = knowing
     for n, one in enumerate(pairs, start=1):
         at = LATER + n * timedelta(hours=1)

@@ -204,7 +204,7 @@ def test_of_what_was_corrected_at_once_only_the_correction_is_kept(
                 return "not_stated"
             return "entailed" if port in quoted else reading
 
-        return {"verdicts": [{"id": one["id"], "verdict": verdict(one)} for one in asked.data["claims"]]}
+        return {"verdicts": [{"id": claim["id"], "verdict": verdict(claim)} for claim in asked.data["claims"]]}
 
     model.reader = read
     assert extract(NOW + QUIET * 2)["corrected"] == 2 - len(kept)
