@@ -64,8 +64,8 @@ def talking(house: House, addresses: list[dict[str, Any]], turns: int, name: str
         running = [pool.submit(talk, house, address, turns, calls) for address in addresses]
         try:
             yield
-            for one in running:
-                one.result()
+            for item in running:
+                item.result()
         finally:
             calls.is_over = True
     calls.report(name, time.monotonic() - began)

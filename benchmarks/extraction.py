@@ -105,9 +105,9 @@ def work_off(url: str, options: argparse.Namespace) -> Counter[str]:
     workers = [worker(url, options) for _ in range(options.workers)]
     while workers:
         time.sleep(0.5)
-        for one in [worker for worker in workers if worker.poll() is not None]:
-            workers.remove(one)
-            counts.update(counted(one))
+        for item in [worker for worker in workers if worker.poll() is not None]:
+            workers.remove(item)
+            counts.update(counted(item))
             if ExtractionBatch.objects.exclude(state="parked").exists():
                 time.sleep(0.5)
                 workers.append(worker(url, options))

@@ -30,10 +30,10 @@ def measure(post: Post, entries: int, calls: int) -> None:
     """Print recall and writes before an index is there, while it is built, and after."""
     scope = Scope.objects.get(key="telegram:direct_c0")
     pick = random.Random(2)
-    asked = [f"when were the {pick.choice(WORDS)} and the {pick.choice(WORDS)} painted? {n}" for n in range(calls)]
+    results = [f"when were the {pick.choice(WORDS)} and the {pick.choice(WORDS)} painted? {n}" for n in range(calls)]
     post("recall", {"address": {**ADDRESS, "peer": "c0"}, "message": "is anybody there?"})
     with override_settings(MEMORY_LARGE_SCOPE_ENTRIES=0):
-        whole = {question: served(scope, question) for question in asked}
+        whole = {question: served(scope, question) for question in results}
     print(f"one scope of {entries:,}: searched whole p50 {median(whole):.1f} ms", flush=True)
     before = [write(post) for _ in range(100)]
     if not large_scopes.plan().build:
@@ -48,8 +48,8 @@ def measure(post: Post, entries: int, calls: int) -> None:
     print(f"its index was built in {took:.0f} s and takes {size / entries:,.0f} bytes a memory; writes before", end="")
     print(f" p50 {percentile(before, 50)}, p95 {percentile(before, 95)} ms, meanwhile", end="")
     print(f" p50 {percentile(during, 50)}, p95 {percentile(during, 95)} ms")
-    narrowed = {question: served(scope, question) for question in asked}
-    alike = [as_good(narrowed[question][1], whole[question][1]) for question in asked]
+    narrowed = {question: served(scope, question) for question in results}
+    alike = [as_good(narrowed[question][1], whole[question][1]) for question in results]
     print(
         f"with it p50 {median(narrowed):.1f} ms, as good as the ten of all: {sum(alike) / len(alike):.3f}", flush=True
     )

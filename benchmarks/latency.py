@@ -122,8 +122,8 @@ def wait_for_vectors(caller: Caller) -> None:
     def is_there() -> bool:
         time.sleep(0.5)
         answer, _took = caller.post("recall", {"address": ADDRESS, "message": PROBE, "limit": 50, "explain": True})
-        found = [*answer["memories"], *answer["left_out"]]
-        return bool(found) and not answer["degraded"] and all(item["why"]["vector"] is not None for item in found)
+        results = [*answer["memories"], *answer["left_out"]]
+        return bool(results) and not answer["degraded"] and all(item["why"]["vector"] is not None for item in results)
 
     caller.post("turns", {"address": ADDRESS, "user": "The blue boat left harbour seven.", "assistant": "Noted."})
     until(is_there, EMBED_SECONDS)

@@ -102,9 +102,9 @@ def alone(n: int) -> dict[str, Any]:
 def first_word(client: OpenAI, message: str, headers: dict[str, str] | None = None) -> float:
     """Milliseconds until it is there."""
     begun = time.perf_counter()
-    asked: Any = [{"role": "user", "content": message}]
+    messages: Any = [{"role": "user", "content": message}]
     who = {**WHO, **(headers or {})}
-    stream = client.chat.completions.create(model="m", messages=asked, stream=True, extra_headers=who)
+    stream = client.chat.completions.create(model="m", messages=messages, stream=True, extra_headers=who)
     with stream:
         next(stream)
         took = (time.perf_counter() - begun) * 1000

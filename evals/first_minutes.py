@@ -117,8 +117,8 @@ def _first_minutes(language: str, size: int, serve: str | float, folder: Path) -
         for fact, memory in zip(facts, memories, strict=True):
             for kind, question in zip(KINDS, fact["questions"], strict=True):
                 result, served = memory.ask(question, serve)
-                found = {"first": served[:1] == [fact["id"]], "served": fact["id"] in served}
-                seen[kind].append(found | _plain_figures(result, served))
+                data = {"first": served[:1] == [fact["id"]], "served": fact["id"] in served}
+                seen[kind].append(data | _plain_figures(result, served))
         for row, memory in zip(read(f"unanswerable.{language}.jsonl", folder), memories, strict=False):
             seen[UNANSWERABLE].append(_plain_figures(*memory.ask(row["question"], serve)))
     return [(kind, {name: fmean(row[name] for row in rows) for name in rows[0]}) for kind, rows in seen.items()]

@@ -287,14 +287,14 @@ def report(of: Sequence[Example], relevance: Sequence[Array], *, likely: float, 
             kind: [(one, p) for one, p in zip(of, relevance, strict=True) if one.entries == size and one.kind == kind]
             for kind in ("first", "unanswerable", "near")
         }
-        asked = [(p[one.relevant > 0].max(initial=0.0), p[one.relevant == 0]) for one, p in rows["first"]]
+        results = [(p[one.relevant > 0].max(initial=0.0), p[one.relevant == 0]) for one, p in rows["first"]]
         none = [p.max() for _, p in rows["unanswerable"]]
         near = [p.max() for _, p in rows["near"]]
         shares = (
-            np.mean([best >= others.max(initial=0.0) and best > 0 for best, others in asked]),
-            np.mean([best >= likely for best, _ in asked]),
-            np.mean([max(best, others.max(initial=0.0)) >= found for best, others in asked]),
-            np.mean([(others >= likely).sum() for _, others in asked]),
+            np.mean([best >= others.max(initial=0.0) and best > 0 for best, others in results]),
+            np.mean([best >= likely for best, _ in results]),
+            np.mean([max(best, others.max(initial=0.0)) >= found for best, others in results]),
+            np.mean([(others >= likely).sum() for _, others in results]),
             np.mean(np.array(none) >= found),
             np.mean(np.array(near) >= found),
             np.mean(np.array(none) >= likely),

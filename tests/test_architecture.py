@@ -229,9 +229,11 @@ def back_doors(source: Source) -> list[str]:
     """Inserting or changing an Entry anywhere but in memories.entries."""
     if source.package == "memories" and source.unit == "entries":
         return []
-    found = [f"line {call.lineno}: {'.'.join(chain)}" for call, chain in _calls(source) if _writes_entry(source, chain)]
+    results = [
+        f"line {call.lineno}: {'.'.join(chain)}" for call, chain in _calls(source) if _writes_entry(source, chain)
+    ]
     texts = [node.value for node in source.nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)]
-    return found + [f"SQL: {match.group()}" for text in texts if (match := ENTRY_SQL.search(text))]
+    return results + [f"SQL: {match.group()}" for text in texts if (match := ENTRY_SQL.search(text))]
 
 
 def _calls(source: Source) -> Iterator[tuple[ast.Call, list[str]]]:

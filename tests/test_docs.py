@@ -51,8 +51,8 @@ def rows(text: str) -> Iterator[list[str]]:
 
 def coded(cell: str) -> str:
     """What stands in backticks first in a cell; nothing when there are none."""
-    found = re.match(r"`([^`]+)`", cell)
-    return found.group(1) if found else ""
+    result = re.match(r"`([^`]+)`", cell)
+    return result.group(1) if result else ""
 
 
 # settings
@@ -85,13 +85,13 @@ def test_every_number_is_documented_with_its_default() -> None:
 
 def variables_in_code() -> dict[str, str | None]:
     """Every environment variable of the settings with its default; None where it is computed."""
-    found = {}
+    data = {}
     for node in ast.walk(ast.parse((ROOT / "memplatform" / "settings.py").read_text())):
         if not (isinstance(node, ast.Call) and ast.unparse(node.func).split(".")[0] == "env"):
             continue
         if isinstance(name := node.args[0], ast.Constant):
-            found[str(name.value)] = default_of(node)
-    return found
+            data[str(name.value)] = default_of(node)
+    return data
 
 
 def default_of(call: ast.Call) -> str | None:

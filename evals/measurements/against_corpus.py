@@ -81,11 +81,11 @@ def made_up(size: int) -> Corpus:
 
 def of_folder(folder: Path) -> Corpus:
     """A set as `manage.py evaluate` reads it."""
-    found = dataset.load(folder)
-    documents = [Document(row.doc_id, scope, row.text) for scope, rows in found.scopes.items() for row in rows]
+    result = dataset.load(folder)
+    documents = [Document(row.doc_id, scope, row.text) for scope, rows in result.scopes.items() for row in rows]
     questions = [
         Question(question.scope, question.query, question.gold)
-        for question in found.questions
-        if question.scope in found.scopes
+        for question in result.questions
+        if question.scope in result.scopes
     ]
-    return Corpus(found.name, documents, questions)
+    return Corpus(result.name, documents, questions)

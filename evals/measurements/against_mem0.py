@@ -106,13 +106,13 @@ def by_platform(house: House, corpus: Corpus, name: str) -> tuple[Measured, floa
     seconds = time.perf_counter() - begun
     until(lambda: house.ask("SELECT count(*) FROM memories_indexqueueitem") == [0], EMBED_SECONDS)
     complete = time.perf_counter() - begun
-    searches, found = [], []
+    searches, results = [], []
     for question in corpus.questions:
         body = {"address": address(name, question.scope), "message": question.text, "limit": TOP}
         answer, took = caller.post("recall", body)
         searches.append(took)
-        found.append([one for memory in answer["memories"] for one in sorted(documents[str(memory["id"])])])
-    return Measured("memplatform, over HTTP", seconds, searches, found), complete
+        results.append([item for memory in answer["memories"] for item in sorted(documents[str(memory["id"])])])
+    return Measured("memplatform, over HTTP", seconds, searches, results), complete
 
 
 def address(name: str, scope: str) -> dict[str, str]:

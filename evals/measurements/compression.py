@@ -199,9 +199,9 @@ def a_week(fake: Any, turns: int) -> None:
 
 
 def sizes(scope: Any) -> str:
-    kept = Entry.objects.in_scope(scope).live()
-    tiers = [kept.filter(tier=tier).count() for tier in (1, 2)]
-    turns = kept.filter(type="chat_turn").count()
+    result = Entry.objects.in_scope(scope).live()
+    tiers = [result.filter(tier=tier).count() for tier in (1, 2)]
+    turns = result.filter(type="chat_turn").count()
     return (
         f"tier 1 {tiers[0]}, tier 2 {tiers[1]}, tier 3 {DailyEvent.objects.filter(scope=scope).count()}, turns {turns}"
     )

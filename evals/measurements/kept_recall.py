@@ -129,7 +129,7 @@ def ask(data: Any, memory: Memory) -> tuple[float, float, list[list[int]]]:
     """Recall@10 of all questions, of those about a pair, and what each was answered with."""
     every, paired, served = [], [], []
     gold = {doc for question in data.questions for doc in question.gold}
-    living = {doc: {one for entry in memory.holders[doc] for one in successors(entry)} for doc in gold}
+    living = {doc: {successor for entry in memory.holders[doc] for successor in successors(entry)} for doc in gold}
     for question in (question for question in data.questions if question.gold):
         scope = memory.scopes[question.scope]
         query = Query(

@@ -34,13 +34,13 @@ def main() -> None:
         added = memory.add(text, user_id=scope, infer=False)
         ids.update({row["id"]: document for row in added["results"]})
     seconds = time.perf_counter() - begun
-    searches, found = [], []
+    searches, results = [], []
     for scope, text in task["questions"]:
         begun = time.perf_counter()
         answer = memory.search(text, filters={"user_id": scope}, top_k=task["top"])
         searches.append((time.perf_counter() - begun) * 1000)
-        found.append([ids[row["id"]] for row in answer["results"] if row["id"] in ids])
-    figures = {"seconds": seconds, "searches": searches, "found": found, "version": version("mem0ai")}
+        results.append([ids[row["id"]] for row in answer["results"] if row["id"] in ids])
+    figures = {"seconds": seconds, "searches": searches, "found": results, "version": version("mem0ai")}
     print(json.dumps(figures | {"has_model": find_spec("en_core_web_sm") is not None}))
 
 

@@ -74,9 +74,9 @@ def test_a_wish_about_what_was_taken_out_brings_nothing_back(api: Api) -> None:
 
 
 def test_a_long_message_that_asks_to_be_kept_is_kept_whole(api: Api) -> None:
-    told = " ".join(f"Step {n} of the recipe takes {n} grams of flour." for n in range(1, 20))
-    answer = say(api, f"Please remember this: {told}")
-    assert told in Entry.objects.get(uid=answer["id"]).content
+    result = " ".join(f"Step {n} of the recipe takes {n} grams of flour." for n in range(1, 20))
+    answer = say(api, f"Please remember this: {result}")
+    assert result in Entry.objects.get(uid=answer["id"]).content
 
 
 def test_what_is_kept_can_be_expired_and_restored_like_any_other(api: Api) -> None:

@@ -32,8 +32,8 @@ def example(live_server: Any, workspace: Workspace, monkeypatch: pytest.MonkeyPa
     """A program of examples/, imported anew with these variables."""
 
     def load(name: str, **variables: str) -> Any:
-        known = {"MEMORY_URL": live_server.url, "MEMORY_KEY": make_key(workspace), "MODEL_URL": ""}
-        for variable, value in (known | variables).items():
+        data = {"MEMORY_URL": live_server.url, "MEMORY_KEY": make_key(workspace), "MODEL_URL": ""}
+        for variable, value in (data | variables).items():
             monkeypatch.setenv(variable, value)
         return importlib.import_module(name)
 
@@ -71,8 +71,8 @@ def test_the_terminal_bot_gives_its_model_what_memory_knows(
 
 
 def message(number: int, text: str, chat: dict[str, Any] | None = None, **more: Any) -> dict[str, Any]:
-    said = {"message_id": 100 + number, "from": MEI, "chat": chat or {"id": 42, "type": "private"}, "text": text}
-    return {"update_id": number, "message": said | more}
+    data = {"message_id": 100 + number, "from": MEI, "chat": chat or {"id": 42, "type": "private"}, "text": text}
+    return {"update_id": number, "message": data | more}
 
 
 class Telegram:
@@ -106,8 +106,8 @@ class Telegram:
 
     @staticmethod
     def _refused(code: int, words: str) -> Response:
-        told = {"ok": False, "error_code": code, "description": words}
-        return Response(json.dumps(told), status=code, content_type="application/json")
+        data = {"ok": False, "error_code": code, "description": words}
+        return Response(json.dumps(data), status=code, content_type="application/json")
 
 
 @pytest.mark.thorough
@@ -141,10 +141,10 @@ def test_the_telegram_bot_answers_who_speaks_to_it_and_hears_the_rest(
 def lark(example: Any, httpserver: HTTPServer) -> Iterator[str]:
     """The bot's own address, where Lark sends its events."""
     token = {"code": 0, "msg": "ok", "tenant_access_token": "t-1", "expire": 7200}
-    asked = {"app_id": "cli_1", "app_secret": "s"}
-    httpserver.expect_request("/open-apis/auth/v3/tenant_access_token/internal", json=asked).respond_with_json(token)
-    known = {"LARK_APP_ID": "cli_1", "LARK_APP_SECRET": "s", "LARK_VERIFICATION_TOKEN": "v", "LARK_PORT": "0"}
-    bot = example("lark_bot", LARK_API_URL=httpserver.url_for("").rstrip("/"), **known)
+    data = {"app_id": "cli_1", "app_secret": "s"}
+    httpserver.expect_request("/open-apis/auth/v3/tenant_access_token/internal", json=data).respond_with_json(token)
+    body = {"LARK_APP_ID": "cli_1", "LARK_APP_SECRET": "s", "LARK_VERIFICATION_TOKEN": "v", "LARK_PORT": "0"}
+    bot = example("lark_bot", LARK_API_URL=httpserver.url_for("").rstrip("/"), **body)
     with bot.memory_of_environment() as memory, bot.server(memory) as server:
         listening = threading.Thread(target=server.serve_forever, args=(0.02,))
         listening.start()
@@ -155,11 +155,11 @@ def lark(example: Any, httpserver: HTTPServer) -> Iterator[str]:
 
 def event(number: int, text: str, *, signed: str = "v", chat: str = "p2p", **more: Any) -> dict[str, Any]:
     """As Lark sends it, in version 2.0."""
-    said = {"message_id": f"om_{number}", "chat_id": f"oc_{chat}", "chat_type": chat, "message_type": "text"}
-    said |= {"content": json.dumps({"text": text}), **more}
+    data = {"message_id": f"om_{number}", "chat_id": f"oc_{chat}", "chat_type": chat, "message_type": "text"}
+    data |= {"content": json.dumps({"text": text}), **more}
     sender = {"sender_id": {"open_id": "ou_42", "union_id": "on_42"}, "sender_type": "user", "tenant_key": "k"}
     header = {"event_id": f"e{number}", "token": signed, "event_type": "im.message.receive_v1", "app_id": "cli_1"}
-    return {"schema": "2.0", "header": header, "event": {"sender": sender, "message": said}}
+    return {"schema": "2.0", "header": header, "event": {"sender": sender, "message": data}}
 
 
 @pytest.mark.thorough
@@ -179,8 +179,8 @@ def test_the_lark_bot_answers_each_message_once_and_remembers(lark: str, httpser
     assert httpx.post(lark, json=challenge).json() == {"challenge": "c-1"}
     assert httpx.post(lark, json=event(1, CLOSED, signed="forged")).status_code == 403
     mentions = [{"key": "@_user_1", "id": {"open_id": "ou_7"}, "name": "Bot"}]
-    asked = [event(1, CLOSED), event(1, CLOSED), event(2, WHEN)]
-    for one in [*asked, event(3, "@_user_1 what do we do?", chat="group", mentions=mentions)]:
+    results = [event(1, CLOSED), event(1, CLOSED), event(2, WHEN)]
+    for one in [*results, event(3, "@_user_1 what do we do?", chat="group", mentions=mentions)]:
         assert httpx.post(lark, json=one).status_code == 200
         assert done.acquire(timeout=10)
     assert (

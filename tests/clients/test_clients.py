@@ -22,8 +22,8 @@ pytestmark = pytest.mark.django_db(transaction=True)
 @pytest.mark.thorough
 def test_a_turn_is_reported_and_recalled(memory: Any) -> None:
     taken = memory.take_turn(address=TELEGRAM, user="My bakery is closed on Mondays", assistant="Noted.")
-    found = memory.recall(address=TELEGRAM, message="On which day is my bakery closed?", quotas=False, until=None)
-    assert [memory["id"] for memory in found["memories"]] == [entry["id"] for entry in taken["entries"]]
+    result = memory.recall(address=TELEGRAM, message="On which day is my bakery closed?", quotas=False, until=None)
+    assert [memory["id"] for memory in result["memories"]] == [entry["id"] for entry in taken["entries"]]
     context = memory.context(address=TELEGRAM, message="On which day is my bakery closed?")
     assert [row["content"] for row in context["history"]] == ["My bakery is closed on Mondays", "Noted."]
     assert memory.read_session(context["session"]["key"])["last_position"] == 2
@@ -42,8 +42,8 @@ def test_a_list_is_one_run_of_rows_however_many_pages_it_has(memory: Any) -> Non
 @pytest.mark.thorough
 def test_messages_of_a_session_are_read_over_its_pages(memory: Any) -> None:
     key = memory.meet_session(address=TELEGRAM)["key"]
-    said = [{"kind": "user", "content": f"Line {n}", "sender": "u42"} for n in range(5)]
-    memory.append_session_events(key, events=said, platform="telegram")
+    events = [{"kind": "user", "content": f"Line {n}", "sender": "u42"} for n in range(5)]
+    memory.append_session_events(key, events=events, platform="telegram")
     assert [list_session_event["content"] for list_session_event in memory.list_session_events(key, limit=2)] == [
         f"Line {n}" for n in range(5)
     ]

@@ -37,11 +37,11 @@ def scripted(connect: Any) -> Callable[..., tuple[Any, list[httpx.Request]]]:
     """A client whose platform answers by a script, the last of it for ever; and what it was asked."""
 
     def make(*script: Any, **kwargs: Any) -> tuple[Any, list[httpx.Request]]:
-        asked: list[httpx.Request] = []
+        results: list[httpx.Request] = []
         answers = itertools.chain(script, itertools.repeat(script[-1]))
 
         def answer(request: httpx.Request) -> httpx.Response:
-            asked.append(request)
+            results.append(request)
             result = next(answers)
             if isinstance(result, Exception):
                 raise result
@@ -49,7 +49,7 @@ def scripted(connect: Any) -> Callable[..., tuple[Any, list[httpx.Request]]]:
             sent = {"content": body} if isinstance(body, bytes) else {"json": body}
             return httpx.Response(code, headers=headers, **sent)
 
-        return connect("mp_key", transport=httpx.MockTransport(answer), **kwargs), asked
+        return connect("mp_key", transport=httpx.MockTransport(answer), **kwargs), results
 
     return make
 

@@ -68,10 +68,10 @@ def test_a_bot_that_was_wrong_told_another_memory_of_the_scope(set_of: SetOf) ->
     _, turns = echoed(set_of(), "wrong", times=5)
     texts = {str(row["doc_id"]): str(row["text"]) for row in CORPUS}
     gold = {str(query["query"]): texts[query["gold"][0]] for query in QUERIES}  # type: ignore[index]
-    told = {(question, answer.partition(": ")[2] or answer.partition("：")[2]) for question, answer in turns}
-    assert all(text != gold[question] and text in texts.values() for question, text in told)
-    assert all(re.search("[a-z]", text) is None for question, text in told if not question.isascii())
-    assert len(told) > len(gold), "not always the same one"
+    results = {(question, answer.partition(": ")[2] or answer.partition("：")[2]) for question, answer in turns}
+    assert all(text != gold[question] and text in texts.values() for question, text in results)
+    assert all(re.search("[a-z]", text) is None for question, text in results if not question.isascii())
+    assert len(results) > len(gold), "not always the same one"
 
 
 @pytest.mark.parametrize("reply", ["parrot", "wrong"])

@@ -114,8 +114,8 @@ def test_what_was_said_later_is_hidden(tmp_path: Path) -> None:
         for seq in (3, 4, 5, 6)
     ]  # fmt: skip
     categories = evaluate(write(tmp_path, CORPUS, queries))["categories"]
-    found = {name: row["recall@10"] for name, row in categories.items()}
-    assert found == {"before 3": 0.0, "before 4": 0.5, "before 5": 0.5, "before 6": 1.0}
+    data = {name: row["recall@10"] for name, row in categories.items()}
+    assert data == {"before 3": 0.0, "before 4": 0.5, "before 5": 0.5, "before 6": 1.0}
 
 
 def test_a_text_merged_later_does_not_hide_what_was_said_between(tmp_path: Path) -> None:
@@ -150,17 +150,17 @@ def test_a_bare_month_is_its_last_instant(text: str, read: str) -> None:
 
 
 def test_a_question_is_asked_at_its_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[str] = []
+    results: list[str] = []
     plain = run.recall
 
     def noted(query: Any, *, now: Any, **kwargs: Any) -> Any:
-        asked.append(now.isoformat())
+        results.append(now.isoformat())
         return plain(query, now=now, **kwargs)
 
     monkeypatch.setattr(run, "recall", noted)
     query = {"query_id": "q", "scope": "A", "query": "what is the cat called?", "gold": ["d1"]}
     evaluate(write(tmp_path, CORPUS, [{**query, "asked_at": "2026-01"}, query]))
-    assert asked == ["2026-01-31T23:59:59.999999+00:00", "2025-12-24T00:00:01+00:00"]
+    assert results == ["2026-01-31T23:59:59.999999+00:00", "2025-12-24T00:00:01+00:00"]
 
 
 def test_people_read_a_table(tiny: Path) -> None:

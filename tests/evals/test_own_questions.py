@@ -21,8 +21,8 @@ SAID = ("my cat is called Mochi", "the train to Lisbon leaves at noon", "我家�
 @pytest.fixture
 def asked(api: Api, workspace: Workspace, now: datetime) -> Api:
     """A bot remembered a few things, asked two questions, and told what it used for one."""
-    for said in SAID:
-        assert api.post("entries", {"scope": "main", "content": said}).status_code == 201
+    for row in SAID:
+        assert api.post("entries", {"scope": "main", "content": row}).status_code == 201
     drain(now=now)
     first = api.post("recall", {"scope": "main", "message": "do you remember what my cat is called?"}).json()
     used = [item["id"] for item in first["memories"] if "Mochi" in item["content"]]

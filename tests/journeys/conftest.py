@@ -22,13 +22,13 @@ def page(live_server: Any) -> Iterator[Page]:
     if program is None:
         # A machine without a browser is promised every other test; .ci/run installs one first.
         pytest.skip("This test needs Chromium: `make browser` installs it from the system's packages.")
-    asked: list[str] = []
+    results: list[str] = []
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=program, args=_ARGUMENTS)
         tab = browser.new_page(base_url=live_server.url, locale="en-US")
-        tab.on("request", lambda request: asked.append(request.url))
+        tab.on("request", lambda request: results.append(request.url))
         tab.set_default_timeout(30_000)
         yield tab
         browser.close()
-    elsewhere = [url for url in asked if not url.startswith((live_server.url, "data:", "blob:"))]
+    elsewhere = [url for url in results if not url.startswith((live_server.url, "data:", "blob:"))]
     assert elsewhere == []

@@ -40,19 +40,19 @@ def house(transactional_db: Any, admin_client: Client) -> str:
 def problems(page: Page, *, only: list[str] | None = None) -> list[str]:
     """What axe-core finds serious on the page that is open, a line each."""
     rules = {"type": "rule", "values": only} if only else {"type": "tag", "values": _RULES}
-    found = page.evaluate(_RUN, {"runOnly": rules, "resultTypes": ["violations"]})
-    return [f"{page.url} {row['id']}: {row['nodes'][0]['html'][:160]}" for row in found if row["impact"] in _SERIOUS]
+    result = page.evaluate(_RUN, {"runOnly": rules, "resultTypes": ["violations"]})
+    return [f"{page.url} {row['id']}: {row['nodes'][0]['html'][:160]}" for row in result if row["impact"] in _SERIOUS]
 
 
 def pages_of(page: Page) -> list[str]:
     """Where the sidebar and the home page lead."""
-    found = page.eval_on_selector_all("a[href^='/admin/']", _LINKS)
-    return sorted({address for address in found if not re.search(r"[?#]|logout|/jsi18n", address)})
+    result = page.eval_on_selector_all("a[href^='/admin/']", _LINKS)
+    return sorted({address for address in result if not re.search(r"[?#]|logout|/jsi18n", address)})
 
 
 def first_row(page: Page) -> list[str]:
-    found = page.eval_on_selector_all("#result_list a[href*='/change/']", _LINKS)
-    return [address.split("?")[0] for address in found[:1]]
+    result = page.eval_on_selector_all("#result_list a[href*='/change/']", _LINKS)
+    return [address.split("?")[0] for address in result[:1]]
 
 
 @pytest.mark.thorough

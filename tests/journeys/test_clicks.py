@@ -49,9 +49,9 @@ def bakery(transactional_db: Any, turns_are_read: None) -> None:
 def answered(bakery: None) -> None:
     """A question about one of them, answered from memory."""
     api = Api(make_key(Workspace.objects.get(name="Bakery"), name="second bot"))
-    asked = {"address": TELEGRAM, "message": "Which bread do I like?"}
-    recalled = api.post("recall", asked).json()
-    turn = {"address": TELEGRAM, "user": asked["message"], "assistant": "You like rye bread."}
+    data = {"address": TELEGRAM, "message": "Which bread do I like?"}
+    recalled = api.post("recall", data).json()
+    turn = {"address": TELEGRAM, "user": data["message"], "assistant": "You like rye bread."}
     turn |= {"recall_id": recalled["recall_id"], "used": [recalled["memories"][0]["id"]]}
     assert api.post("turns", turn).status_code == 201
 

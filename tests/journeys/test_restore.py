@@ -18,8 +18,8 @@ QUESTION = "which day is the bakery closed?"
 
 def heard(page: Page, token: str) -> str:
     """What the bot is told, over the wire."""
-    asked = {"address": TELEGRAM, "message": QUESTION}
-    answer = page.request.post("/api/v1/recall", data=asked, headers={"Authorization": f"Bearer {token}"})
+    data = {"address": TELEGRAM, "message": QUESTION}
+    answer = page.request.post("/api/v1/recall", data=data, headers={"Authorization": f"Bearer {token}"})
     assert answer.ok, answer.text()
     return str(answer.json()["context"])
 

@@ -74,8 +74,8 @@ def test_no_control_is_outside_the_screen_and_no_field_too_narrow(language: str,
         page.goto(address)
         for size in (SCREEN, PHONE):
             page.set_viewport_size(size)
-            found = page.evaluate(_OUT_OF_REACH)
-            wrong += [f"{address} at {size['width']}: {control}" for control in found]
+            result = page.evaluate(_OUT_OF_REACH)
+            wrong += [f"{address} at {size['width']}: {control}" for control in result]
         rows = page.eval_on_selector_all("#result_list a[href*='/change/']", _MORE)[:1]
         forms = page.eval_on_selector_all("a[href*='/add/'], a[href*='/set/']", _MORE)[:1]
         waiting += [more for more in {*rows, *forms} if more not in seen and more not in waiting]

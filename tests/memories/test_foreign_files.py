@@ -192,8 +192,8 @@ def test_what_people_took_out_of_an_imported_history_its_day_does_not_tell_eithe
     imported(written(tmp_path, "conversations.json", CHATGPT))
     first = Entry.objects.get(content__contains="Longjing")
     assert api.request("DELETE", f"entries/{first.uid}").status_code == 200
-    asked = {"scope": scope.key, "message": "What did I say about Longjing in January?"}
-    assert "Longjing" not in str(api.post("recall", asked, **clock(NOW)).json()["context"])
+    data = {"scope": scope.key, "message": "What did I say about Longjing in January?"}
+    assert "Longjing" not in str(api.post("recall", data, **clock(NOW)).json()["context"])
 
 
 def test_into_a_scope_nobody_has_written_to_yet_begins_it_and_a_dry_run_does_not(

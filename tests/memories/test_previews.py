@@ -96,7 +96,7 @@ def run(job: str, workspace: Workspace, *, is_dry: bool) -> dict[str, int]:
 
 def everything() -> dict[str, Any]:
     """Whatever a job may change, as it stands."""
-    found = {}
+    data = {}
     for model in (
         Entry,
         Evidence,
@@ -110,8 +110,8 @@ def everything() -> dict[str, Any]:
     ):
         with connection.cursor() as cursor:
             cursor.execute(f"SELECT to_jsonb(t)::text FROM {model._meta.db_table} t ORDER BY 1")
-            found[model.__name__] = cursor.fetchall()
-    return found
+            data[model.__name__] = cursor.fetchall()
+    return data
 
 
 #: Of these others tell: what plans instead of counting, asks a model, or needs another life than this.

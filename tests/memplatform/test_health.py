@@ -101,8 +101,8 @@ def test_what_is_only_blended_anew_or_out_of_use_is_not_behind(running: None, sc
     assert incidents.found_in(health.examine(timezone.now()), now=timezone.now()) == {}
     EntryVector.objects.filter(entry=entry).delete()
     assert ready(**AFAR)[1]["behind"] == ["embedding"]
-    found = incidents.found_in(health.examine(timezone.now()), now=timezone.now())
-    assert set(found) == {("embedding", IncidentKind.LATE)}
+    result = incidents.found_in(health.examine(timezone.now()), now=timezone.now())
+    assert set(result) == {("embedding", IncidentKind.LATE)}
     Entry.objects.filter(pk=entry.pk).update(expired_at=NOW)
     assert ready(**AFAR) == (200, {"status": "ok"})
 

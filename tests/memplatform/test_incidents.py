@@ -41,8 +41,8 @@ def condition(behind: list[str], missing: list[str], **figures: Any) -> Conditio
 def test_what_is_found_every_minute_is_one_incident_from_its_beginning_to_its_end() -> None:
     late = condition(["queue", "model"], ["embedder"], queue_age=150.0, model_failed_ago=30.0, silence={"embedder": 45})
     for minute in range(3):
-        found = incidents.found_in(late, now=NOW)
-        incidents.observe(found, now=NOW + minute * MINUTE)
+        result = incidents.found_in(late, now=NOW)
+        incidents.observe(result, now=NOW + minute * MINUTE)
     incidents.observe({}, now=NOW + 3 * MINUTE)
     incidents.observe({}, now=NOW + 4 * MINUTE)
     assert incident_times() == [

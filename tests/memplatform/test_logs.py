@@ -27,9 +27,9 @@ WORDS = "swordfish under the bridge"
 def written(request: pytest.FixtureRequest) -> Iterator[io.StringIO]:
     """What the platform writes, as JSON unless the test asks for plain lines."""
     stream = io.StringIO()
-    told = logs.configuration(getattr(request, "param", "json"), "DEBUG")
-    told["handlers"]["stderr"]["stream"] = stream
-    logging.config.dictConfig(told)
+    result = logs.configuration(getattr(request, "param", "json"), "DEBUG")
+    result["handlers"]["stderr"]["stream"] = stream
+    logging.config.dictConfig(result)
     yield stream
     logging.config.dictConfig(django_settings.LOGGING)
     logs.configuration(django_settings.LOG_FORMAT, django_settings.LOG_LEVEL)
@@ -40,8 +40,8 @@ def lines(written: io.StringIO) -> list[dict[str, Any]]:
 
 
 def line(written: io.StringIO, event: str) -> dict[str, Any]:
-    (found,) = [line for line in lines(written) if line["event"] == event]
-    return found
+    (item,) = [line for line in lines(written) if line["event"] == event]
+    return item
 
 
 @pytest.mark.django_db
@@ -138,9 +138,9 @@ def test_words_are_logged_when_the_owner_wants_them(written: io.StringIO, api: A
 @pytest.mark.parametrize("written", ["plain"], indirect=True)
 def test_plain_lines_hold_the_same_fields(written: io.StringIO, api: Api) -> None:
     api.post("turns", {"address": TELEGRAM, "user": "tea", "assistant": ""}, **{"X-Request-ID": "r1"})
-    (told,) = [line for line in written.getvalue().splitlines() if " memory_capture " in line]
-    assert " INFO memories.entries.write memory_capture user_id=u42 " in told
-    assert "dedup_skipped=False" in told and told.endswith("request_id=r1")
+    (item,) = [line for line in written.getvalue().splitlines() if " memory_capture " in line]
+    assert " INFO memories.entries.write memory_capture user_id=u42 " in item
+    assert "dedup_skipped=False" in item and item.endswith("request_id=r1")
 
 
 def test_lines_of_libraries_have_the_same_shape(written: io.StringIO) -> None:

@@ -64,8 +64,8 @@ def writing(summary: str) -> dict[str, str]:
 
 def candidate(content: str, *rests_on: Any, quote: str = "", **labels: Any) -> dict[str, Any]:
     """One of a flush; without words of its own it quotes what it states."""
-    known = {"category": "identity", "importance": 0.8, "project": "_global", "topic": "_general"}
-    return {"content": content, **known, **labels, "rests_on": list(rests_on), "quote": [quote or content]}
+    data = {"category": "identity", "importance": 0.8, "project": "_global", "topic": "_general"}
+    return {"content": content, **data, **labels, "rests_on": list(rests_on), "quote": [quote or content]}
 
 
 def drawing(*candidates: dict[str, Any], goes_on_with: str = "They spoke of Mochi and of Hangzhou.") -> dict[str, Any]:

@@ -185,9 +185,9 @@ def test_a_summary_says_what_recurs_and_who_said_it(talk: Talk) -> None:
     talk.say("我决定用蓝绿部署，端口改成 9090。", "好的，记住了。", address={**GROUP, "peer": "ann"})
     talk.say("嗯。", "嗯。", address={**GROUP, "peer": "ben"})
     events = list(SessionEvent.objects.order_by("position"))
-    told = summaries.summarise(summaries.turns_of(events), 40, names=True)
-    assert "ann: 我决定用蓝绿部署，端口改成 9090。" in told
-    assert count_tokens(told) <= 40
+    result = summaries.summarise(summaries.turns_of(events), 40, names=True)
+    assert "ann: 我决定用蓝绿部署，端口改成 9090。" in result
+    assert count_tokens(result) <= 40
 
 
 def test_on_a_stop_what_is_unflushed_is_flushed_once(talk: Talk) -> None:
@@ -241,5 +241,5 @@ def test_a_long_conversation_is_compacted_part_by_part_and_no_part_is_lost_or_do
     assert covered == sorted(set(covered)) and covered[-1] == session.compacted_to == 22
     assert talk.history(session)[0] == ("summary", summary_of(session).content)
     assert len(talk.history(session)) == 3 and not OrmQ.objects.exists()
-    told = Entry.objects.filter(subtype="session_flush").order_by("pk").values_list("content", flat=True)
-    assert session.flushed_to >= 22 and len(told) == len(set(told)) > 2
+    result = Entry.objects.filter(subtype="session_flush").order_by("pk").values_list("content", flat=True)
+    assert session.flushed_to >= 22 and len(result) == len(set(result)) > 2

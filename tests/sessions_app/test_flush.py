@@ -49,15 +49,15 @@ def test_a_candidate_becomes_a_fact_of_the_peer(talk: Talk, direct: Session) -> 
 
 
 def test_what_a_bot_reports_stands_beside_its_words_or_the_whole_messages(talk: Talk, direct: Session) -> None:
-    said = [
+    results = [
         {"content": "The user's cat is Mochi.", "rests_on": [1, 2], "quote": ["cat is called Mochi"]},
         {"content": "用户养了一只叫 Mochi 的猫。", "rests_on": [1]},
     ]
-    talk.do(direct, "flush", flush(*said))
-    found = {entry.content: entry for entry in Entry.objects.filter(type="fact")}
-    quotes = [[words.quote for words in found[row["content"]].evidence.all()] for row in said]
+    talk.do(direct, "flush", flush(*results))
+    data = {entry.content: entry for entry in Entry.objects.filter(type="fact")}
+    quotes = [[words.quote for words in data[row["content"]].evidence.all()] for row in results]
     assert quotes == [["cat is called Mochi"], ["my cat is called Mochi"]]
-    assert {entry.verification for entry in found.values()} == {"quoted"}
+    assert {entry.verification for entry in data.values()} == {"quoted"}
 
 
 @pytest.mark.parametrize(
@@ -99,13 +99,13 @@ def test_sent_twice_it_is_stored_once(talk: Talk, direct: Session) -> None:
 
 
 def test_in_a_group_a_candidate_goes_to_the_one_speaker_it_rests_on(talk: Talk, group: Session) -> None:
-    said = [
+    results = [
         {"content": "Ann brings the cake.", "rests_on": [1, 2]},
         {"content": "Ben 带酒。", "rests_on": [3]},
         {"content": "They meet at noon, with cake and wine.", "rests_on": [3, 5]},
         {"content": "It is a party."},
     ]
-    answer = talk.do(group, "flush", flush(*said))
+    answer = talk.do(group, "flush", flush(*results))
     chat = "telegram:mybot:group_g1"
     assert [candidate["scope"] for candidate in answer["candidates"]] == [
         "telegram:direct_ann",
@@ -122,16 +122,16 @@ def test_a_group_that_is_not_remembered_loses_what_is_nobodys_and_counts_it(
 ) -> None:
     workspace.channels.update(capture_group_memory=False)
     talk.say("one more", address={**GROUP, "peer": "ann"})
-    said = [{"content": "Ann brings the cake.", "rests_on": [1]}, {"content": "It is a party.", "rests_on": [1, 3]}]
-    answer = talk.do(group, "flush", flush(*said))
+    results = [{"content": "Ann brings the cake.", "rests_on": [1]}, {"content": "It is a party.", "rests_on": [1, 3]}]
+    answer = talk.do(group, "flush", flush(*results))
     assert [candidate["reason"] for candidate in answer["candidates"]] == [None, "no_scope"]
     assert answer["counts"] == Flush.objects.get().counts == {"created": 1, "no_scope": 1}
 
 
 def test_a_key_writes_into_no_scope_it_does_not_reach(talk: Talk, group: Session, workspace: Workspace) -> None:
     narrow = Talk(make_key(workspace, scope_patterns=["telegram:mybot:group_*"]))
-    said = [{"content": "Ann brings the cake.", "rests_on": [1]}, {"content": "It is a party."}]
-    answer = narrow.do(group, "flush", flush(*said))
+    results = [{"content": "Ann brings the cake.", "rests_on": [1]}, {"content": "It is a party."}]
+    answer = narrow.do(group, "flush", flush(*results))
     assert [candidate["reason"] for candidate in answer["candidates"]] == ["out_of_reach", None]
     assert not Entry.objects.filter(content="Ann brings the cake.").exists()
 

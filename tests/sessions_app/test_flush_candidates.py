@@ -90,10 +90,10 @@ def test_without_a_reader_what_passes_the_checks_is_quoted(direct: Session, mode
 def test_a_fact_stands_beside_the_words_it_rests_on(direct: Session, model: FakeModel) -> None:
     model.otherwise = drawing(MOCHI, PORT)
     flush(direct)
-    said = {event.position: event.content for event in direct.events.all()}
+    data = {event.position: event.content for event in direct.events.all()}
     for fact, position in ((MOCHI, 1), (PORT, 3)):
         (words,) = Entry.objects.get(content=fact["content"]).evidence.all()
-        assert said[position][words.start : words.end] == words.quote == fact["quote"][0]
+        assert data[position][words.start : words.end] == words.quote == fact["quote"][0]
         assert words.origin == direct.origin_of(direct.events.get(position=position))
 
 
@@ -119,9 +119,9 @@ def test_what_is_said_of_another_person_is_not_the_speakers(talk: Talk, model: F
 def test_what_an_honest_model_reports_is_kept_and_verified(language: str, talk: Talk, model: FakeModel) -> None:
     """Nine of ten at least, of conversations that were written before the checks."""
     offered = kept = verified = 0
-    for told in (item for item in load("flush") if item.language == language):
-        counts = _reported(talk, model, told)
-        offered += len(told.candidates)
+    for row in (item for item in load("flush") if item.language == language):
+        counts = _reported(talk, model, row)
+        offered += len(row.candidates)
         kept += counts["created"]
         verified += counts["verified"]
     assert kept >= offered * 0.9 and verified >= kept * 0.85, (offered, kept, verified)
@@ -139,11 +139,11 @@ def _reported(talk: Talk, model: FakeModel, told: Reported) -> dict[str, int]:
     ]
     talk.do(session, "events", {"events": later}, at=told.messages[-1].at, status=201)
     model.verdicts |= {candidate.content: "entailed" for candidate in told.candidates}
-    found = [
+    results = [
         candidate(row.content, *row.rests_on, quote=row.quote, category=row.category, importance=row.importance)
         for row in told.candidates
     ]
-    model.otherwise = drawing(*found, goes_on_with=first.content)
+    model.otherwise = drawing(*results, goes_on_with=first.content)
     recorded = flush(session)
     assert recorded is not None
     return {"created": 0, "verified": 0, **recorded.counts}

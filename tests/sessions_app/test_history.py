@@ -243,8 +243,8 @@ def test_a_direct_chat_is_never_shared_by_two_peers(talk: Talk, workspace: Works
 @pytest.mark.parametrize("kind", ["user", "ambient"])
 def test_nor_by_messages_that_are_logged(talk: Talk, kind: str) -> None:
     session = talk.say("my secret is a pony")["session"]["key"]
-    told = [{"kind": "user", "content": "mine", "sender": "u42"}, {"kind": kind, "content": "hers", "sender": "u43"}]
-    answer = talk.post(f"sessions/{session}/events", {"events": told})
+    events = [{"kind": "user", "content": "mine", "sender": "u42"}, {"kind": kind, "content": "hers", "sender": "u43"}]
+    answer = talk.post(f"sessions/{session}/events", {"events": events})
     assert (answer.status_code, answer.json()["errors"][0]["attr"]) == (400, "events.1.sender")
     assert SessionEvent.objects.count() == 2
 
@@ -260,8 +260,8 @@ def test_a_direct_chat_may_be_called_by_the_key_of_its_session(talk: Talk) -> No
 def test_a_group_without_a_sender_has_no_speaker_whatever_its_session_knows(talk: Talk) -> None:
     group = {**TELEGRAM, "chat": "g1", "is_group": True}
     talk.say("I am u42", address=group)
-    told = talk.say("and I like tea", address={**group, "peer": None})
-    assert [entry["scope"] for entry in told["entries"]] == ["telegram:mybot:group_g1"]
+    result = talk.say("and I like tea", address={**group, "peer": None})
+    assert [entry["scope"] for entry in result["entries"]] == ["telegram:mybot:group_g1"]
 
 
 def test_sessions_are_listed_by_scope_channel_and_whether_something_was_said(talk: Talk, session: Session) -> None:

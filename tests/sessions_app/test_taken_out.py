@@ -81,15 +81,15 @@ def flush_on_a_stop(secret: Secret) -> None:
 def test_a_flush_keeps_what_else_was_said(secret: Secret, flush: Callable[[Secret], None]) -> None:
     secret.delete()
     flush(secret)
-    kept = secret.kept("session_flush")
-    assert secret.other in kept and secret.word not in kept
+    result = secret.kept("session_flush")
+    assert secret.other in result and secret.word not in result
 
 
 def test_a_conversation_that_is_closed_keeps_what_else_was_said(secret: Secret) -> None:
     secret.delete()
     secret.talk.say("a new day", at=LATER)
-    kept = secret.kept("session_expired")
-    assert secret.other in kept and secret.word not in kept
+    result = secret.kept("session_expired")
+    assert secret.other in result and secret.word not in result
     assert secret.session.events.filter(content=secret.said).exists()  # what was said stays as it was said
 
 
@@ -253,13 +253,13 @@ def test_in_a_group_each_may_take_out_their_own_and_the_others_stay(talk: Talk, 
     own = Entry.objects.get(scope__key="telegram:direct_ben", type="chat_turn")
     assert talk.request("DELETE", f"entries/{own.uid}").status_code == 200
     session = Session.objects.get()
-    said = ["I bring the cake", "ok ann", "we meet at noon", "ok ann"]
-    assert [content for _role, content in talk.history(session)] == said
-    asked = {"address": {**GROUP, "peer": "ann"}, "message": "when do we meet?"}
-    assert [message["content"] for message in talk.post("context", asked).json()["history"]] == said
+    results = ["I bring the cake", "ok ann", "we meet at noon", "ok ann"]
+    assert [content for _role, content in talk.history(session)] == results
+    data = {"address": {**GROUP, "peer": "ann"}, "message": "when do we meet?"}
+    assert [message["content"] for message in talk.post("context", data).json()["history"]] == results
     conversations.sweep(now=LATER)
-    kept = {entry.scope.key: entry.content for entry in Entry.objects.live().filter(subtype="session_expired")}
-    assert "cake" in kept["telegram:direct_ann"] and "齐柏林" not in str(kept)
+    body = {entry.scope.key: entry.content for entry in Entry.objects.live().filter(subtype="session_expired")}
+    assert "cake" in body["telegram:direct_ann"] and "齐柏林" not in str(body)
 
 
 def test_it_costs_a_history_one_statement_and_another_however_much_was_taken_out(secret: Secret) -> None:

@@ -73,9 +73,9 @@ class House:
     def post(self, path: str, body: Any, **headers: str) -> Answer:
         """As the bot of the first start."""
         key = (self.data / "credentials" / "bot-key").read_text()
-        told = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"}
+        data = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"}
         request = urllib.request.Request(
-            f"http://127.0.0.1:{self.port}/api/v1/{path}", json.dumps(body).encode(), {**told, **headers}
+            f"http://127.0.0.1:{self.port}/api/v1/{path}", json.dumps(body).encode(), {**data, **headers}
         )
         return self.fetch(request, seconds=30)
 

@@ -28,9 +28,9 @@ def pattern(data: Path) -> str:
     with (data / "pattern.lock").open("a") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # whoever comes second finds it made
         with psycopg.connect(postgres.url(data), autocommit=True) as connection:
-            known = {row[0] for row in connection.execute("SELECT datname FROM pg_database")}
-            if name not in known:
-                _make(connection, name, [old for old in known if old.startswith("pattern_")], postgres.url(data))
+            results = {row[0] for row in connection.execute("SELECT datname FROM pg_database")}
+            if name not in results:
+                _make(connection, name, [old for old in results if old.startswith("pattern_")], postgres.url(data))
     return name
 
 
@@ -83,8 +83,8 @@ def _migrate(url: str) -> None:
 
 def _make(connection: "psycopg.Connection[tuple[str]]", name: str, old: list[str], url: str) -> None:
     draft = "pattern_draft"
-    for one in {draft, *old}:
-        connection.execute(sql.SQL("DROP DATABASE IF EXISTS {}").format(sql.Identifier(one)))
+    for item in {draft, *old}:
+        connection.execute(sql.SQL("DROP DATABASE IF EXISTS {}").format(sql.Identifier(item)))
     connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(draft)))
     _migrate(url.replace("/postgres?", f"/{draft}?"))
     renamed = sql.SQL("ALTER DATABASE {} RENAME TO {}").format(sql.Identifier(draft), sql.Identifier(name))

@@ -66,8 +66,8 @@ class HouseApart(House):
 
     def post_with(self, key: str, path: str, body: Any, **headers: str) -> Answer:
         """As the bot of a key."""
-        told = {"Authorization": f"Bearer {key}", "Content-Type": "application/json", **headers}
-        request = urllib.request.Request(f"http://127.0.0.1:{self.port}/api/v1/{path}", json.dumps(body).encode(), told)
+        data = {"Authorization": f"Bearer {key}", "Content-Type": "application/json", **headers}
+        request = urllib.request.Request(f"http://127.0.0.1:{self.port}/api/v1/{path}", json.dumps(body).encode(), data)
         return self.fetch(request, seconds=30)
 
     def new_key(self, name: str) -> str:
@@ -127,8 +127,8 @@ class Clients:
     def _talk(self, peer: str, turns: int, is_patient: bool) -> None:
         mine = random.Random(f"{self.seed} {peer}")
         for number in range(turns):
-            said = f"{number:05} {words(mine)}"
-            while not self._say(peer, said, is_patient) and is_patient:
+            text = f"{number:05} {words(mine)}"
+            while not self._say(peer, text, is_patient) and is_patient:
                 time.sleep(0.05)
 
     def _say(self, peer: str, statement: str, is_patient: bool) -> bool:
@@ -176,17 +176,17 @@ def tally(clients: Clients, *, replayed_after: float = 0.0) -> Tally:
     stored = Counter(row.split("|", 1)[1] for row in rows)
     contents = clients.house.ask("SELECT content FROM memories_entry WHERE content LIKE 'User: %%'")
     entries = Counter(content.split("\n")[0].removeprefix("User: ") for content in contents)
-    said = [call.said for call in clients.acknowledged]
+    results = [call.said for call in clients.acknowledged]
     order: dict[str, list[str]] = {}
     for row in rows:
         peer, text = row.split("|", 1)
         order.setdefault(peer, []).append(text)
     return Tally(
-        acknowledged=len(said),
+        acknowledged=len(results),
         degraded=len(clients.degraded),
-        refused=len(clients.calls) - len(said),
+        refused=len(clients.calls) - len(results),
         stored=stored.total(),
-        lost=[text for text in said if not stored[text] or not entries[text]],
+        lost=[text for text in results if not stored[text] or not entries[text]],
         twice=[text for text, count in (stored | entries).items() if count > 1],
         out_of_order=[peer for peer, texts in order.items() if texts != sorted(texts)],
         slowest=max(call.seconds for call in clients.calls),

@@ -60,7 +60,7 @@ class Used:
 @cache
 def patterns() -> list[Used]:
     """Every pattern, compiled in a module or written where it is used."""
-    found: dict[tuple[int, str], Used] = {}
+    data: dict[tuple[int, str], Used] = {}
     every = list(modules())
     calls = {module.__name__: _calls(Path(module.__file__ or "").read_text()) for module in every}
     uses = _uses(chain.from_iterable(calls.values()))
@@ -68,13 +68,13 @@ def patterns() -> list[Used]:
         for name, value in list(vars(module).items()):
             for place, pattern in _held(value, name, set()):
                 anchored = place == name and bool(uses[name]) and uses[name] <= _ANCHORED
-                _keep(found, Used(f"{module.__name__}.{place}", pattern, anchored))
+                _keep(data, Used(f"{module.__name__}.{place}", pattern, anchored))
     for module in every:
         for line, pattern, call in _inline(module, calls[module.__name__]):
-            if call == "compile" and (pattern.flags, pattern.pattern) in found:
+            if call == "compile" and (pattern.flags, pattern.pattern) in data:
                 continue  # it has a name
-            _keep(found, Used(f"{module.__name__}:{line}", pattern, call in _ANCHORED))
-    return sorted(found.values(), key=lambda one: one.name)
+            _keep(data, Used(f"{module.__name__}:{line}", pattern, call in _ANCHORED))
+    return sorted(data.values(), key=lambda one: one.name)
 
 
 def _keep(found: dict[tuple[int, str], Used], one: Used) -> None:
@@ -145,8 +145,8 @@ def _evaluated(node: ast.expr, names: dict[str, Any]) -> str | None:
 
 
 def _flags(node: ast.Call) -> int:
-    given = [*node.args[1:], *(word.value for word in node.keywords)]
-    named = re.findall(r"re\.([A-Z]+)\b", " ".join(map(ast.unparse, given)))
+    results = [*node.args[1:], *(word.value for word in node.keywords)]
+    named = re.findall(r"re\.([A-Z]+)\b", " ".join(map(ast.unparse, results)))
     return reduce(or_, (int(getattr(re, name)) for name in named), 0)
 
 
@@ -164,19 +164,19 @@ def _openings(pieces: list[str]) -> Iterator[tuple[str, str]]:
     """What a pattern begins with, and a piece of it that may follow without end."""
     again = [fromkey for fromkey in dict.fromkeys(pieces) if 0 < len(fromkey) <= 3][:8]
     for begin in dict.fromkeys(piece for piece in pieces if piece):
-        for one in again:
-            yield begin, one
+        for item in again:
+            yield begin, item
 
 
 def _pieces(parsed: Any) -> list[str]:
     """What each part of a pattern takes, and what each of its beginnings takes."""
-    found: list[str] = []
+    results: list[str] = []
     for nodes in _sequences(parsed):
         for begin in range(len(nodes)):
             for end in range(begin + 1, min(len(nodes), begin + 8) + 1):
-                found += _samples(nodes[begin:end])[:2]
-        found += _samples(nodes)
-    return found
+                results += _samples(nodes[begin:end])[:2]
+        results += _samples(nodes)
+    return results
 
 
 def _sequences(parsed: Any) -> Iterator[list[Any]]:
@@ -223,7 +223,7 @@ def _ways(op: Any, arg: Any) -> list[str]:
         least, most, inner = arg
         once = _samples(list(inner))[:2]
         times = {max(least, 1), min(int(most), least + 3)}
-        return [one * count for one in once for count in sorted(times) if count <= 64] + ([""] if least == 0 else [])
+        return [item * count for item in once for count in sorted(times) if count <= 64] + ([""] if least == 0 else [])
     if op is sre.BRANCH:
         return [way for branch in arg[1] for way in _samples(list(branch))[:1]][:12]
     inside = _inside(op, arg)

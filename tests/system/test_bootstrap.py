@@ -62,8 +62,8 @@ def first_starts() -> Iterator[FirstStarts]:
         )
         for _ in range(2)
     ]
-    told = [process.communicate(timeout=60)[0] for process in both]
-    yield FirstStarts(top, [process.returncode for process in both], told)
+    results = [process.communicate(timeout=60)[0] for process in both]
+    yield FirstStarts(top, [process.returncode for process in both], results)
     shutil.rmtree(top)
 
 
@@ -211,16 +211,16 @@ def test_a_folder_that_cannot_be_written_is_told_plainly(clone: Path) -> None:
     clone.chmod(0o555)
     somebody = {"user": "nobody", "group": "nogroup"} if os.geteuid() == 0 else {}
     program = shutil.which("python3", path="/usr/bin:/usr/local/bin") or sys.executable
-    told = subprocess.run(
+    result = subprocess.run(
         [program, "-B", str(clone / "bootstrap.py"), "run"],
         capture_output=True,
         text=True,
         cwd="/",
         **somebody,
     )
-    assert told.returncode == 1
-    assert is_one_sentence(told.stderr)
-    assert "not writable" in told.stderr
+    assert result.returncode == 1
+    assert is_one_sentence(result.stderr)
+    assert "not writable" in result.stderr
 
 
 def test_a_full_disk_is_told_before_anything_is_begun(clone: Path) -> None:
@@ -256,9 +256,9 @@ def test_the_processor_is_judged_by_what_it_says(
     tmp_path: Path, machine: str, features: str, lacking: str | None
 ) -> None:
     (tmp_path / "cpuinfo").write_text(f"processor : 0\n{features}\n")
-    told = processor.unsupported_reason(machine, tmp_path / "cpuinfo")
-    assert (told is None) == (lacking is None)
-    assert lacking is None or f"lacks {lacking}" in str(told)
+    result = processor.unsupported_reason(machine, tmp_path / "cpuinfo")
+    assert (result is None) == (lacking is None)
+    assert lacking is None or f"lacks {lacking}" in str(result)
 
 
 def test_a_system_without_cpuinfo_is_believed(tmp_path: Path) -> None:

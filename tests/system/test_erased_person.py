@@ -146,30 +146,33 @@ class Walk:
 
         Of logs, which the certificate does not reach, those that hold her words.
         """
-        found = []
+        results = []
         for path in self.data.rglob("*"):
             name, content = str(path.relative_to(self.data)), path.read_bytes() if path.is_file() else b""
             text = content.decode(errors="replace").casefold()
             if not name.startswith("postgres") and (CANARY in text if name.startswith("logs") else tells(name + text)):
-                found.append(name)
-        return found
+                results.append(name)
+        return results
 
     def answers(self) -> list[str]:
         """The calls whose answers tell of her, whoever asks; what is kept of the questions is forgotten again."""
         last = self.house.ask("SELECT coalesce(max(id), 0) FROM memories_recalltrace")[0]
-        asked: list[tuple[str, Any]] = [(f"api/v1/{path}", None) for path in ("entries", "events", "sessions")]
+        results: list[tuple[str, Any]] = [(f"api/v1/{path}", None) for path in ("entries", "events", "sessions")]
         filters = {"filters": {"user_id": "*"}}
         question = f"what {SAID}?"
         for one in (address(PEER), address(BEN, **GROUP), {"platform": "web", "peer": PEER}):
-            asked += [(f"api/v1/{path}", {"address": one, "message": question}) for path in ("recall", "context")]
-            asked.append(("api/v1/tools/memory_search", {"address": one, "query": question}))
-        asked += [("api/mem0/v3/memories/", filters), ("api/mem0/v3/memories/search/", {"query": question, **filters})]
-        asked.append(("api/mem0/v1/entities/", None))
+            results += [(f"api/v1/{path}", {"address": one, "message": question}) for path in ("recall", "context")]
+            results.append(("api/v1/tools/memory_search", {"address": one, "query": question}))
+        results += [
+            ("api/mem0/v3/memories/", filters),
+            ("api/mem0/v3/memories/search/", {"query": question, **filters}),
+        ]
+        results.append(("api/mem0/v1/entities/", None))
         for one in self.call("api/v1/sessions")["results"]:
-            asked += [(f"api/v1/sessions/{one['id']}/{part}", None) for part in ("events", "history")]
-        found = [path for path, body in asked if tells(json.dumps(self.call(path, body)))]
+            results += [(f"api/v1/sessions/{one['id']}/{part}", None) for part in ("events", "history")]
+        rows = [path for path, body in results if tells(json.dumps(self.call(path, body)))]
         self.house.ask("DELETE FROM memories_recalltrace WHERE id > %s RETURNING 1", last)
-        return found
+        return rows
 
     def traces(self) -> tuple[list[str], list[str], list[str]]:
         """Tables, files and answers that tell of her."""
@@ -217,8 +220,8 @@ def speak_everywhere(walk: Walk) -> None:
     walk.call(
         "api/mem0/v3/memories/add/", {"messages": [{"role": "user", "content": sentence_by("mem0")}], "user_id": PEER}
     )
-    kept = {"messages": [{"role": "user", "content": sentence_by("kept")}], "user_id": PEER, "infer": False}
-    walk.call("api/mem0/v3/memories/add/", {**kept, "agent_id": "waiter"})
+    data = {"messages": [{"role": "user", "content": sentence_by("kept")}], "user_id": PEER, "infer": False}
+    walk.call("api/mem0/v3/memories/add/", {**data, "agent_id": "waiter"})
     for who in ({}, {"X-Memplatform-Platform": "telegram", "X-Memplatform-Chat": f"chat-{PEER}"}):
         chat = {"model": "m", "user": PEER, "messages": [{"role": "user", "content": sentence_by("proxy")}]}
         walk.call("v1/chat/completions", chat, **who)

@@ -22,11 +22,11 @@ from tests import ROOT
 
 
 def manage(data: Path, *words: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    kept = {name: text for name, text in os.environ.items() if name != "DATABASE_URL"}
+    body = {name: text for name, text in os.environ.items() if name != "DATABASE_URL"}
     return subprocess.run(
         [sys.executable, "manage.py", *words],
         cwd=ROOT,
-        env={**kept, "MEMPLATFORM_DATA": str(data), **environment},
+        env={**body, "MEMPLATFORM_DATA": str(data), **environment},
         capture_output=True,
         text=True,
         timeout=60,

@@ -31,8 +31,8 @@ def test_a_program_that_starts_it_with_a_file_of_a_key_has_memory(
     addresses.write(tmp_path / "data", live_server.url)  # as the platform does when it is ready
     options = {"--key-file": str(file), "--platform": "telegram", "--sender": "alice"}
     command = ["manage.py", "mcp_stdio", *(part for option in options.items() for part in option)]
-    kept = {name: value for name, value in os.environ.items() if name != "MEMPLATFORM_PORT"}
-    environment = {**kept, "MEMPLATFORM_DATA": str(tmp_path / "data")}
+    data = {name: value for name, value in os.environ.items() if name != "MEMPLATFORM_PORT"}
+    environment = {**data, "MEMPLATFORM_DATA": str(tmp_path / "data")}
     program = StdioServerParameters(command=sys.executable, args=command, cwd=ROOT, env=environment)
 
     async def talk() -> list[str]:

@@ -51,14 +51,14 @@ class Server:
     def psql(self, script: str) -> None:
         """As its administrator, word for word."""
         where = place.locate(self.data)
-        told = subprocess.run(
+        result = subprocess.run(
             [programs.folder(where) / "psql", "-X", "-v", "ON_ERROR_STOP=1", "-U", "postgres", "-h", where.sockets],
             input=script,
             capture_output=True,
             text=True,
             check=False,
         )
-        assert told.returncode == 0, told.stderr
+        assert result.returncode == 0, result.stderr
 
     def address(self, url: str) -> str:
         """An address of the how-to, on this server."""
@@ -67,8 +67,8 @@ class Server:
     def who(self, database: str = "memplatform") -> set[str]:
         """Who is logged in to this database."""
         with psycopg.connect(postgres.url(self.data)) as connection:
-            found = connection.execute("SELECT usename FROM pg_stat_activity WHERE datname = %s", [database])
-            return {row[0] for row in found}
+            result = connection.execute("SELECT usename FROM pg_stat_activity WHERE datname = %s", [database])
+            return {row[0] for row in result}
 
 
 @pytest.fixture

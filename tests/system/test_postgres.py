@@ -42,9 +42,9 @@ def write_three_rows(url: str) -> None:
 
 def rows_at(url: str) -> int:
     with psycopg.connect(url) as connection:
-        found = connection.execute("SELECT count(*) FROM said").fetchone()
-    assert found
-    return int(found[0])
+        result = connection.execute("SELECT count(*) FROM said").fetchone()
+    assert result
+    return int(result[0])
 
 
 START = """

@@ -57,13 +57,13 @@ class Command(BaseCommand):
     def _measure(self, **options: Any) -> None:
         serve = options["serve"] if options["serve"] in ("likely", "wide") else float(options["serve"])
         languages = options["language"] or LANGUAGES
-        found = {
+        data = {
             language: first_minutes.measure(language, serve=serve, folder=options["data"]) for language in languages
         }
         if options["json"]:
-            self.stdout.write(json.dumps(found))
+            self.stdout.write(json.dumps(data))
             return
-        for language, figures in found.items():
+        for language, figures in data.items():
             self.stdout.write("\n".join([language, *first_minutes.table(figures), ""]))
 
     def _fit(self, folder: Path) -> None:
@@ -98,12 +98,12 @@ def _embed(texts: Iterable[str], is_question: bool) -> Mapping[str, Array]:
     """Vectors by text, each embedded once."""
     wanted = list(dict.fromkeys(texts))
     new = [item for item in wanted if (is_question, item) not in _vectors]
-    for one in new:
+    for row in new:
         if is_question:
-            embedded = embeddings.embed_query(one, seconds=EMBED_SECONDS)
+            embedded = embeddings.embed_query(row, seconds=EMBED_SECONDS)
         else:
-            embedded = embeddings.embed_passages([one], seconds=EMBED_SECONDS)
+            embedded = embeddings.embed_passages([row], seconds=EMBED_SECONDS)
         if embedded is None:
             raise CommandError("The embedder gave no answer in time.")
-        _vectors[is_question, one] = np.array(embedded.vectors[0], np.float32)
+        _vectors[is_question, row] = np.array(embedded.vectors[0], np.float32)
     return {item: _vectors[is_question, item] for item in wanted}

@@ -105,8 +105,8 @@ def test_nothing_was_said_in_the_future(api: Api) -> None:
     assert errors(say(api, TELEGRAM, at=far)) == [("future", "at")]
     assert errors(api.post("entries", {"scope": "main", "content": "tea", "at": far})) == [("future", "at")]
     session = say(api, TELEGRAM, at=soon).json()["session"]["key"]
-    said = {"events": [{"kind": "user", "content": "hi", "at": far}]}
-    assert errors(api.post(f"sessions/{session}/events", said)) == [("future", "events.0.at")]
+    data = {"events": [{"kind": "user", "content": "hi", "at": far}]}
+    assert errors(api.post(f"sessions/{session}/events", data)) == [("future", "events.0.at")]
 
 
 def test_nothing_ends_in_the_past(api: Api) -> None:
@@ -120,5 +120,5 @@ def test_nothing_ends_in_the_past(api: Api) -> None:
 
 
 def test_until_is_not_before_since(api: Api) -> None:
-    asked = {"message": "tea?", "since": "2026-03-02T00:00:00Z", "until": "2026-03-01T00:00:00Z"}
-    assert errors(api.post("recall", {"address": TELEGRAM, **asked})) == [("invalid", "until")]
+    data = {"message": "tea?", "since": "2026-03-02T00:00:00Z", "until": "2026-03-01T00:00:00Z"}
+    assert errors(api.post("recall", {"address": TELEGRAM, **data})) == [("invalid", "until")]

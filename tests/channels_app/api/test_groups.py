@@ -135,8 +135,8 @@ def test_a_credential_is_not_saved_for_a_group_that_would_never_hear_it(api: Api
 
 def in_the_group(api: Api, **kwargs: Any) -> str:
     """All a bot is told in the group of a question about its password, as one text."""
-    asked = {"address": {**GROUP, "peer": "ann"}, "need": "off", "include_session_events": True, **kwargs}
-    recalled = api.post("recall", {"message": "what did we say the vault password was?", **asked}).json()
+    data = {"address": {**GROUP, "peer": "ann"}, "need": "off", "include_session_events": True, **kwargs}
+    recalled = api.post("recall", {"message": "what did we say the vault password was?", **data}).json()
     return str([recalled["memories"], recalled.get("events"), recalled["context"]])
 
 

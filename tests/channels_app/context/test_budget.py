@@ -46,8 +46,8 @@ def test_it_never_exceeds_its_budget(talk: Talk, busy: None, budget: int, later:
     answer = context(talk, "what did we say yesterday about the harbour?", GROUP, at=at, token_budget=budget)
     history = sum(text.count_tokens(row["content"]) + MESSAGE_TOKENS for row in answer["history"])
     assert text.count_tokens(answer["text"]) + history <= answer["tokens"] <= budget
-    told = [*answer["profile"], *answer["notes"]]
-    for item in told:
+    results = [*answer["profile"], *answer["notes"]]
+    for item in results:
         assert item["content"].split("\n")[0] in answer["text"]
 
 

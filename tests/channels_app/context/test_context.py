@@ -189,8 +189,8 @@ def test_a_chat_is_a_group_or_it_is_not_and_neither_reads_the_other(talk: Talk, 
         {**TELEGRAM, "chat": "g1", "is_group": is_group} for is_group in (first_is_group, not first_is_group)
     )
     talk.say("我的工资是三万 my salary is a secret", address=first)
-    asked = {"address": second, "user": "hello", "assistant": "ok"}
-    refused = talk.post("turns", asked)
+    data = {"address": second, "user": "hello", "assistant": "ok"}
+    refused = talk.post("turns", data)
     assert (refused.status_code, refused.json()["errors"][0]["attr"]) == (400, "address")
     assert context(talk, address=second)["history"] == []
     assert context(talk, address=first)["history"] != []

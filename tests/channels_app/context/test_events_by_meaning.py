@@ -162,8 +162,8 @@ def test_the_trace_tells_why(talk: Talk) -> None:
     answer = asked(talk, SALARY)
     result = talk.get(f"recalls/{answer['recall_id']}").json()
     (event,) = result["events"]
-    kept = {name: answer["events"][0][name] for name in ("path", "score", "memory", "words", "similarity")}
-    assert event == {**kept, "version": None}
+    data = {name: answer["events"][0][name] for name in ("path", "score", "memory", "words", "similarity")}
+    assert event == {**data, "version": None}
     assert event["words"] == 0 and event["similarity"] > 0.9 and "events" not in result["evidence"]
 
 

@@ -109,7 +109,12 @@ def test_what_the_budget_or_a_summary_cut_out_of_the_history_is_recalled(talk: T
     result = context(talk, "who is the harbour master?", token_budget=1_200)
     assert "the harbour master is called Rosa" not in history_contents(result)
     assert any("Rosa" in memory for memory in contents(result))
-    assert not [memory for memory in contents(result) for one in history_contents(result) if one in memory]
+    assert not [
+        memory
+        for memory in contents(result)
+        for history_content in history_contents(result)
+        if history_content in memory
+    ]
     whole = context(talk, "who is the harbour master?", token_budget=20_000)
     assert "the harbour master is called Rosa" in history_contents(whole) and not any(
         "Rosa" in content for content in contents(whole)
@@ -218,11 +223,11 @@ def test_no_text_names_a_tool_that_is_not_there(talk: Talk, workspace: Workspace
 def test_what_the_bot_keeps_and_sends_itself_is_not_told_and_what_it_does_not_is(talk: Talk) -> None:
     talk.say("my locker at the pool is number 4471", "Noted.", at=LATELY)
     talk.say("my locker at work is number 12", "Fine.", at=LATELY + timedelta(minutes=1))
-    kept = [
+    messages = [
         {"role": "user", "content": "my locker at work is number 12"},
         {"role": "assistant", "content": "Fine."},
     ]
-    result = context(talk, "what is the number of my locker?", client_history=kept, max_tokens=1_000)
+    result = context(talk, "what is the number of my locker?", client_history=messages, max_tokens=1_000)
     assert result["history"] == [] and "4471" in result["text"] and "number 12" not in result["text"]
     alone = context(talk, "what is the number of my locker?", client_history=[])
     assert alone["history"] == [] and "4471" in alone["text"] and "number 12" in alone["text"]

@@ -143,13 +143,13 @@ def test_of_a_long_file_the_newest_lines_are_told_within_both_limits(talk: Talk,
     lines = [f"第{n}件事 went to place number {n} " + "词" * 50 for n in range(100)]
     for on in (TODAY, YESTERDAY):
         file(mine, on, "".join(f"- {on.day} {line}\n" for line in lines))
-    asked = {"address": TELEGRAM, "message": "good morning", "token_budget": 32_000}
-    notes = talk.post("context", asked).json()["notes"]
+    data = {"address": TELEGRAM, "message": "good morning", "token_budget": 32_000}
+    notes = talk.post("context", data).json()["notes"]
     lengths = [len(note["content"]) for note in notes]
     assert len(lengths) == 2 and max(lengths) <= 2_000 and sum(lengths) <= 4_000 and min(lengths) > 1_800
     for note, on in zip(notes, (TODAY, YESTERDAY), strict=True):
-        told = note["content"].split("\n")
-        assert told == [f"{on.day} {line}" for line in lines[-len(told) :]] and note["cut"]
+        result = note["content"].split("\n")
+        assert result == [f"{on.day} {line}" for line in lines[-len(result) :]] and note["cut"]
 
 
 def test_only_the_first_turn_of_a_conversation_begins_with_them(talk: Talk, mine: Scope) -> None:

@@ -20,13 +20,13 @@ ASKED = "what did I say about the boat?"
 def boat_mentions(talk: Talk, days: float, address: Any = TELEGRAM, message: str = ASKED) -> list[str]:
     """What events, memories and texts tell of the boat so many days later, by /recall and by /context."""
     later = NOW + timedelta(days=days)
-    found: list[str] = []
+    results: list[str] = []
     for call in ("recall", "context"):
         answer = talk.post(call, {"address": address, "message": message}, **clock(later)).json()
-        found += [event["content"] for event in answer["events"] if "boat" in event["content"]]
-        found += [memory["content"] for memory in answer["memories"] if "boat" in memory["content"]]
-        found += [text for text in (answer.get("context", ""), answer.get("text", "")) if "boat" in text]
-    return found
+        results += [event["content"] for event in answer["events"] if "boat" in event["content"]]
+        results += [memory["content"] for memory in answer["memories"] if "boat" in memory["content"]]
+        results += [text for text in (answer.get("context", ""), answer.get("text", "")) if "boat" in text]
+    return results
 
 
 @pytest.mark.thorough

@@ -108,10 +108,10 @@ def _talk(world: World, turns: int) -> None:
     for n in range(turns):
         peer = MEMBERS[n % 3] if n < 9 else world.pick.choice(MEMBERS)
         place = ("dm", *GROUPS)[n // 3 % 3] if n < 9 else world.pick.choice(("dm", *GROUPS))
-        said = world.word(peer, {place}, {place} - {"dm"})
+        result = world.word(peer, {place}, {place} - {"dm"})
         topic = world.pick.choice(TOPICS)
         world.talk.say(
-            f"my {topic} is {said}, {world.pick.choice(TOPICS)} {n}",
+            f"my {topic} is {result}, {world.pick.choice(TOPICS)} {n}",
             f"noted the {topic}",
             at=YESTERDAY + timedelta(minutes=n),
             address=address(peer, place),
@@ -132,8 +132,8 @@ def _facts(world: World, scope: Scope, peer: str) -> None:
         for place in ("g1", "dm"):  # said twice: one memory of two chats
             _remember(scope, f"{peer}'s {topic} twice {at_door}", _chats(peer, {place}))
         for merge in (_merge, _merge_in_a_batch):
-            kept = world.word(peer, {"dm", "g1"})
-            keeper = _remember(scope, f"{peer}'s {topic} kept {kept}", _chats(peer, {"g1"}))
+            result = world.word(peer, {"dm", "g1"})
+            keeper = _remember(scope, f"{peer}'s {topic} kept {result}", _chats(peer, {"g1"}))
             gone = _remember(scope, f"{peer}'s {topic} gone {world.word(peer, {'dm'})}", _chats(peer, {"dm"}))
             merge(scope, keeper, gone)
 
@@ -156,7 +156,7 @@ def _merge_in_a_batch(scope: Scope, keeper: Entry, gone: Entry) -> None:
 def _days(world: World, workspace: Workspace, peer: str) -> None:
     """What happened, by the person and by the group."""
     own = Scope.objects.get(workspace=workspace, key=user(peer))
-    told = [
+    results = [
         daily_events.EventDraft(
             scope=own,
             local_date=YESTERDAY.date(),
@@ -167,9 +167,9 @@ def _days(world: World, workspace: Workspace, peer: str) -> None:
     ]
     for group in GROUPS:
         where = Scope.objects.get(workspace=workspace, key=chat(group))
-        said = f"the group's day {world.word(peer, {group}, {group})}"
-        told.append(daily_events.EventDraft(scope=where, local_date=YESTERDAY.date(), content=said))
-    daily_events.write(told, now=NOW, actor="test")
+        text = f"the group's day {world.word(peer, {group}, {group})}"
+        results.append(daily_events.EventDraft(scope=where, local_date=YESTERDAY.date(), content=text))
+    daily_events.write(results, now=NOW, actor="test")
 
 
 def _tasks(world: World) -> None:

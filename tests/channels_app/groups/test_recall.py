@@ -14,25 +14,25 @@ pytestmark = pytest.mark.django_db
 
 def leaks(world: World, rule: str, *, call: str = "recall", **more: Any) -> tuple[list[tuple[str, ...]], set[str]]:
     """What was told to somebody who may not hear it, and all that was told."""
-    found, result = [], set()
+    results, result = [], set()
     for peer, place in everyone():
         for question in questions():
             words = words_in(asked(world, call, peer, place, question, **more))
             result |= words
-            found += [(word, peer, place) for word in words if not world.may_hear(word, peer, place, rule)]
-    return found, result
+            results += [(word, peer, place) for word in words if not world.may_hear(word, peer, place, rule)]
+    return results, result
 
 
 @pytest.mark.thorough
 def test_nobody_hears_what_is_not_theirs(world: World, workspace: Workspace) -> None:
-    told: dict[str, set[str]] = {}
+    data: dict[str, set[str]] = {}
     for rule in ("none", "same_chat", "all"):
         workspace.channels.update(group_user_recall=rule)
-        found, told[rule] = leaks(world, rule, limit=50, quotas=False, token_budget=20_000)
+        found, data[rule] = leaks(world, rule, limit=50, quotas=False, token_budget=20_000)
         assert found == []
-    assert len(told["all"]) > len(world.told) / 3  # and they do hear much of what is
+    assert len(data["all"]) > len(world.told) / 3  # and they do hear much of what is
     own = {word for word, it in world.told.items() if it.places == {"g1"} and not it.copies}
-    assert own & told["same_chat"]
+    assert own & data["same_chat"]
 
 
 @pytest.mark.thorough

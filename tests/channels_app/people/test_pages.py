@@ -28,8 +28,8 @@ def owner(workspace: Workspace) -> Client:
 
 
 def page(name: str, workspace: Workspace, *peers: Any, **more: str) -> str:
-    asked = [("of", workspace.pk), *(("person", str(peer)) for peer in peers), *more.items()]
-    return f"{reverse(f'admin:channels_app_person_{name}')}?{urlencode(asked)}"
+    results = [("of", workspace.pk), *(("person", str(peer)) for peer in peers), *more.items()]
+    return f"{reverse(f'admin:channels_app_person_{name}')}?{urlencode(results)}"
 
 
 def test_an_operator_links_two_identities_after_seeing_what_it_does(
@@ -48,8 +48,8 @@ def test_an_operator_links_two_identities_after_seeing_what_it_does(
         5, ["lark", "telegram"], []
     )  # fmt: skip
     assert preview.same == 1
-    told = {"confirmed": "yes", "name": "Ann Li", "reason": "she said so"}
-    done = owner.post(question, told, follow=True).content.decode()
+    data = {"confirmed": "yes", "name": "Ann Li", "reason": "she said so"}
+    done = owner.post(question, data, follow=True).content.decode()
     assert "Ann Li" in done and "lark:ou_9" in done
     assert live_in("direct_lark%3aou_9") == set()
     shared = f"direct_{identity(ANN_TG).person.key}"

@@ -72,9 +72,9 @@ def put_in() -> Quarantined:
 def answers(talk: Talk, known: list[Entry], folder: Path) -> Iterator[tuple[str, str]]:
     """Every door, by name, with what it gives out."""
     scope, event = Scope.objects.get(), message()
-    asked = {"address": TELEGRAM, "message": "who gets the invoices at the harbour, as I said today?", "need": "off"}
-    yield "recall", talk.post("recall", {**asked, "explain": True}).content.decode()
-    yield "context", talk.post("context", asked).content.decode()
+    data = {"address": TELEGRAM, "message": "who gets the invoices at the harbour, as I said today?", "need": "off"}
+    yield "recall", talk.post("recall", {**data, "explain": True}).content.decode()
+    yield "context", talk.post("context", data).content.decode()
     for state in ("", "live", "expired", "archived", "superseded", "suppressed", "quarantined"):
         yield f"entries {state}", talk.get("entries", scope=scope.key, **({"state": state} if state else {})).text
     for entry in known:
@@ -125,8 +125,8 @@ def test_the_export_says_what_is_in_quarantine(talk: Talk, poisoned: list[Entry]
     put_in()
     export(poisoned[0].workspace, None, tmp_path / "export", now=LATER)
     records = [json.loads(line) for line in (tmp_path / "export" / "memory.jsonl").read_text().splitlines()]
-    told = {record["uid"]: record["quarantined_at"] for record in records if record["record"] == "entry"}
-    assert all(told[str(entry.uid)] == LATER.isoformat() for entry in poisoned) and None in told.values()
+    data = {record["uid"]: record["quarantined_at"] for record in records if record["record"] == "entry"}
+    assert all(data[str(entry.uid)] == LATER.isoformat() for entry in poisoned) and None in data.values()
 
 
 def test_what_the_message_is_made_into_again_stays_out_and_what_is_said_elsewhere_is_heard(
@@ -179,7 +179,7 @@ def test_what_a_bot_wrote_in_a_time_is_found_and_no_more(talk: Talk, workspace: 
     other = Talk(make_key(workspace, name="other"))
     other.say(f"the other heard of the {POISON}", "ok")
     bot, soon = Bot.objects.get(name="bot"), timedelta(seconds=1)
-    found = quarantine.affected_by(quarantine.suspect_bot(bot, first - soon, first + soon, "bot"))
-    assert [entry.content.count("invoices") for entry in found.entries] == [1]
+    result = quarantine.affected_by(quarantine.suspect_bot(bot, first - soon, first + soon, "bot"))
+    assert [entry.content.count("invoices") for entry in result.entries] == [1]
     before = quarantine.affected_by(quarantine.suspect_bot(bot, first - 2 * soon, first - soon, "bot"))
     assert before.entries == []

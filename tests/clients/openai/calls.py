@@ -91,8 +91,8 @@ def _openai_chat(client):
 
     @tried("chat completions, a stream")
     def _():
-        told = [{"role": "user", "content": QUESTION}]
-        parts = client.chat.completions.create(model=MODEL, messages=told, stream=True)
+        messages = [{"role": "user", "content": QUESTION}]
+        parts = client.chat.completions.create(model=MODEL, messages=messages, stream=True)
         return "Wren" in "".join(part.choices[0].delta.content or "" for part in parts if part.choices)
 
     @tried("embeddings")
@@ -208,10 +208,10 @@ def langchain_openai():
         def _(model=model):
             from langchain_core.messages import HumanMessage, ToolMessage
 
-            bound, told = model.bind_tools([deploy]), [HumanMessage(ORDER)]
-            told.append(bound.invoke(told))
-            told.append(ToolMessage("ok", tool_call_id=told[-1].tool_calls[0]["id"]))
-            return "Deployed." in str(bound.invoke(told).content)
+            bound, results = model.bind_tools([deploy]), [HumanMessage(ORDER)]
+            results.append(bound.invoke(results))
+            results.append(ToolMessage("ok", tool_call_id=results[-1].tool_calls[0]["id"]))
+            return "Deployed." in str(bound.invoke(results).content)
 
     @tried("embeddings")
     def _():

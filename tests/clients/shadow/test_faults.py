@@ -30,8 +30,8 @@ class Notes:
         return len(self.rows)
 
     def find(self, who: str, words: str, *, most: int = 3) -> list[tuple[int, str]]:
-        found = [(n, text) for n, (owner, text) in self.rows.items() if owner == who and words in text]
-        return found[:most]
+        results = [(n, text) for n, (owner, text) in self.rows.items() if owner == who and words in text]
+        return results[:most]
 
     def forget(self, number: int) -> None:
         del self.rows[number]
@@ -112,9 +112,9 @@ class TestLive:
         with pytest.raises(RuntimeError) as raised:
             memory.add("Ann likes tea", user_id="ann", infer=False)
         assert raised.value is error and not hasattr(memory, "no_such_method")
-        (told,) = noted(shadow)
-        assert (told["kind"], told["call"], told["error"], line.passed) == ("error", "add", "RuntimeError", [])
-        assert "full" not in json.dumps(told)
+        (item,) = noted(shadow)
+        assert (item["kind"], item["call"], item["error"], line.passed) == ("error", "add", "RuntimeError", [])
+        assert "full" not in json.dumps(item)
 
     def test_a_shadow_that_was_killed_goes_on_and_does_nothing_twice(
         self, mem0: Any, begin: Any, noted: Callable[..., Any], line: Line, tmp_path: Path

@@ -52,8 +52,8 @@ def test_an_answer_is_compared_with_the_one_here_and_is_not_touched(
     memory = (shadow := begin()).around(mem0)
     mem0.add("Ann likes tea", **ANN, infer=False)  # before the shadow
     memory.add("Ann's boat is called Wren", **ANN, infer=False)
-    found = memory.search("Ann's boat called Wren", filters=ANN, top_k=5)
-    assert found == mem0.search("Ann's boat called Wren", filters=ANN, top_k=5)
+    result = memory.search("Ann's boat called Wren", filters=ANN, top_k=5)
+    assert result == mem0.search("Ann's boat called Wren", filters=ANN, top_k=5)
     listed = memory.get_all(filters=ANN)
     assert listed == mem0.get_all(filters=ANN) and len(listed["results"]) == 2
     search, whole = noted(shadow, "read")

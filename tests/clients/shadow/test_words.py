@@ -25,8 +25,8 @@ PENDING = {"message": "queued", "status": "PENDING", "event_id": "e1"}
     ],
 )
 def test_an_added_memory_is_what_the_answer_tells_of_it(answer: Any, facts: Any) -> None:
-    given = {"messages": "I moved", "user_id": 42, "prompt": "x", "version": "v2", "metadata": {"a": 1}}
-    event = Mem0().add(Answered(given, answer))
+    data = {"messages": "I moved", "user_id": 42, "prompt": "x", "version": "v2", "metadata": {"a": 1}}
+    event = Mem0().add(Answered(data, answer))
     assert isinstance(event, Added)
     assert (event.facts, event.whose, event.messages) == (facts, {"user_id": "42"}, [MESSAGE])
     assert (event.left_out, event.metadata, event.infer) == (["prompt"], {"a": 1}, True)
@@ -59,8 +59,8 @@ def test_calls_are_read_in_the_words_of_every_version() -> None:
 
 
 def test_a_filter_of_the_library_is_one_of_its_client() -> None:
-    told = {"user_id": 42, "colour": "red", "OR": [{"size": {"gt": 3}}, {"created_at": {"gte": "2026-01-01"}}]}
-    assert translated(told) == {
+    data = {"user_id": 42, "colour": "red", "OR": [{"size": {"gt": 3}}, {"created_at": {"gte": "2026-01-01"}}]}
+    assert translated(data) == {
         "user_id": "42",
         "metadata": {"colour": "red"},
         "OR": [{"metadata": {"size": {"gt": 3}}}, {"created_at": {"gte": "2026-01-01"}}],

@@ -17,9 +17,9 @@ NO_REGISTRY = re.compile("ENOTFOUND|ECONNREFUSED|EAI_AGAIN|ETIMEDOUT|ENETUNREACH
 
 def output_of(*command: str, cwd: Path, **environment: str) -> str:
     """What a program prints; a failure with its words."""
-    asked = subprocess.run(command, cwd=cwd, env={**os.environ, **environment}, capture_output=True, text=True)
-    assert asked.returncode == 0, asked.stdout + asked.stderr
-    return asked.stdout
+    result = subprocess.run(command, cwd=cwd, env={**os.environ, **environment}, capture_output=True, text=True)
+    assert result.returncode == 0, result.stdout + result.stderr
+    return result.stdout
 
 
 @pytest.fixture(scope="session")

@@ -43,8 +43,8 @@ def test_what_an_owner_does_is_written_down_and_the_token_is_not(alice: Client, 
     member = mine.workspace.members.get(user__username="audrey")
     alice.post(reverse("admin:memories_member_change", args=[member.pk]), {"role": "viewer"})
     alice.post(reverse("admin:memories_member_change", args=[member.pk]), {"role": "auditor"})
-    told = ["key_issued", "key_revoked", "setting", "role", "role"]
-    assert events() == [(event, "user:alice") for event in told]
+    results = ["key_issued", "key_revoked", "setting", "role", "role"]
+    assert events() == [(event, "user:alice") for event in results]
     page = auditor.get(reverse(LIST)).content.decode()
     assert "Issued a key" in page and "alice" in page and issued not in page
     assert not AuditRecord.objects.filter(details__icontains=issued).exists()
@@ -54,9 +54,9 @@ def test_what_leaves_by_command_is_written_down(mine: House, tmp_path: Path) -> 
     call_command("export", str(tmp_path / "whole"), workspace=mine.workspace.name)
     call_command("export", str(tmp_path / "one"), workspace=mine.workspace.name, scope=mine.scope.key)
     records = AuditRecord.objects.filter(event="exported", workspace=mine.workspace).order_by("at", "id")
-    told = [(row.actor.partition(":")[0], row.about) for row in records]
+    results = [(row.actor.partition(":")[0], row.about) for row in records]
     whole = mine.workspace.name
-    assert told == [("command", whole), ("command", f"scope {mine.scope.pk}")]
+    assert results == [("command", whole), ("command", f"scope {mine.scope.pk}")]
 
 
 def test_the_count_below_the_list_reads_as_one_says_it(auditor: Client, mine: House) -> None:

@@ -17,9 +17,9 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture
 def line(mine: House) -> Entry:
     """Pam's employer of last year, and beside it the news."""
-    kept = {"actor": "test", "now": timezone.now()}
+    data = {"actor": "test", "now": timezone.now()}
     draft = make_draft(mine.scope, "Pam works at Acme", type=EntryType.FACT, tier=1, category="identity")
-    line = entries.remember(draft, **kept).entry
+    line = entries.remember(draft, **data).entry
     newer = "Pam no longer works at Acme, she works at Globex now"
     entries.remember(make_draft(mine.scope, newer, type=EntryType.USER_EXPLICIT), actor="test", now=timezone.now())
     return line

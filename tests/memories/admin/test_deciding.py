@@ -100,9 +100,9 @@ def test_what_a_run_planned_is_one_plan_over_its_scopes(alice: Client, waiting: 
     assert len(shown.context["rows"]) == 3 and "would retire 3" in shown.content.decode()
     assert "see them together" in alice.get(f"{LIST}{waiting[0].pk}/change/").content.decode()
     decide = reverse("admin:memories_batch_decide", args=[waiting[1].pk])
-    one = {"what": "refuse", "batch": [waiting[2].pk]}
-    assert "Refuse 1 batch" in alice.post(decide, one).content.decode()
-    alice.post(decide, one | WHY)
+    data = {"what": "refuse", "batch": [waiting[2].pk]}
+    assert "Refuse 1 batch" in alice.post(decide, data).content.decode()
+    alice.post(decide, data | WHY)
     assert states() == ["proposed", "proposed", "refused", "proposed"]
     assert alice.post(decide, {"what": "approve"} | WHY).headers["Location"] == page
     assert states() == ["applied", "applied", "refused", "proposed"]  # another run is another plan

@@ -82,8 +82,8 @@ def test_refused_facts_are_listed_filtered_and_searched(alice: Client, workspace
     refuse(workspace, "山姆住在上海", quote="我住在杭州", model="glm4", purpose="flush", at=timezone.now())
     listed = page(alice, "refusedfact_changelist")
     text = listed.content.decode()
-    for told in ("Sam plays chess", "I play go", "The words speak of somebody else.", "山姆住在上海"):
-        assert told in text
+    for content in ("Sam plays chess", "I play go", "The words speak of somebody else.", "山姆住在上海"):
+        assert content in text
     for asked, found in (
         ({"model": "glm4"}, "山姆住在上海"),
         ({"reason__exact": "subject"}, "Sam plays chess"),
@@ -117,8 +117,8 @@ def test_the_page_of_a_batch_tells_what_its_run_did_not_keep_and_how_it_was_read
     refuse(workspace, "Sam plays chess", quote="I play go", reason=Refusal.NOT_STATED)
     refuse(workspace, "of another run", run="extract:2")
     text = page(alice, "batch_change", batch.pk).content.decode()
-    for told in ("Sam plays chess", "I play go", "The second reading says that the words do not state it."):
-        assert told in text
+    for content in ("Sam plays chess", "I play go", "The second reading says that the words do not state it."):
+        assert content in text
     for name in (
         "verified facts",
         "statements read a second time",

@@ -105,8 +105,8 @@ def test_a_frozen_scope_takes_nothing_in(alice: Client, mine: House) -> None:
     assert (scope.label, scope.frozen, scope.entry_count) == ("Mei", True, mine.scope.entry_count)
     token = alice.post(reverse("admin:memories_bot_issue_key", args=[mine.bot.pk]), KEY | {"permissions": ["write"]})
     address = {**TELEGRAM, "account": mine.word, "peer": f"peer-{mine.word}"}
-    said = Api(token.context["token"]).post("turns", {"address": address, "user": "hello there", "assistant": "hi"})
-    assert said.json()["errors"][0]["code"] == "scope_frozen"
+    result = Api(token.context["token"]).post("turns", {"address": address, "user": "hello there", "assistant": "hi"})
+    assert result.json()["errors"][0]["code"] == "scope_frozen"
 
 
 def test_the_rules_of_a_channel_are_changed_by_name(alice: Client, mine: House) -> None:

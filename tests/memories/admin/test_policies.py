@@ -83,8 +83,8 @@ def test_asking_again_writes_nothing_and_opens_no_transaction(aged: House) -> No
     before, after = Policies([]), Policies.of_values({TTL: 7.0})
     zone = aged.workspace.zone()
     with CaptureQueriesContext(connection) as queries:
-        found = what_if.ask_again(aged.workspace.pk, before, after, now=timezone.now(), zone=zone)
-    assert (found.found, found.asked, found.changed, found.lost) == (1, 1, 1, 1)
+        result = what_if.ask_again(aged.workspace.pk, before, after, now=timezone.now(), zone=zone)
+    assert (result.found, result.asked, result.changed, result.lost) == (1, 1, 1, 1)
     words = {query["sql"].split()[0] for query in queries}
     assert words == {"SET", "SELECT", "WITH"} or words == {"SET", "SELECT"}
     assert RecallTrace.objects.filter(workspace=aged.workspace).count() == 1
@@ -92,15 +92,15 @@ def test_asking_again_writes_nothing_and_opens_no_transaction(aged: House) -> No
 
 def test_asking_again_stops_when_its_time_is_up(aged: House) -> None:
     now, zone = timezone.now(), aged.workspace.zone()
-    found = what_if.ask_again(aged.workspace.pk, Policies([]), Policies([]), now=now, zone=zone, seconds=-1)
-    assert (found.found, found.asked) == (1, 0)
+    result = what_if.ask_again(aged.workspace.pk, Policies([]), Policies([]), now=now, zone=zone, seconds=-1)
+    assert (result.found, result.asked) == (1, 0)
 
 
 def test_more_memories_of_a_recall_answer_those_who_named_no_number(aged: House) -> None:
     fewer = Policies.of_values({("weight", "", "", "max_recalls"): 1.0})
     zone = aged.workspace.zone()
-    found = what_if.ask_again(aged.workspace.pk, Policies([]), fewer, now=timezone.now(), zone=zone)
-    (other,) = found.others
+    result = what_if.ask_again(aged.workspace.pk, Policies([]), fewer, now=timezone.now(), zone=zone)
+    (other,) = result.others
     assert (len(other.before), len(other.after)) == (2, 1) and other.came == []
 
 

@@ -18,10 +18,10 @@ LOG = "admin:memories_recalltrace_changelist"
 
 def ask(house: House, message: str, **values: Any) -> RecallTrace:
     """A trace as a recall leaves it."""
-    given = {"evidence": {"verdict": "found"}, "query": {"limit": 8}, "timings": {"total": 12.0}, **values}
+    data = {"evidence": {"verdict": "found"}, "query": {"limit": 8}, "timings": {"total": 12.0}, **values}
     return RecallTrace.objects.create(
         workspace=house.workspace, bot=house.bot, scopes=[house.scope.pk], message=message,
-        terms=question_terms(message), served=given.pop("served", []), created_at=timezone.now(), **given,
+        terms=question_terms(message), served=data.pop("served", []), created_at=timezone.now(), **data,
     )  # fmt: skip
 
 

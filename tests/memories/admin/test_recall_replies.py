@@ -25,8 +25,8 @@ def tell(house: House, answer: str, **more: Any) -> None:
     """A turn with the question of the trace, at the time of the trace."""
     address = {**TELEGRAM, "account": house.word, "peer": f"peer-{house.word}", "chat": f"chat-{house.word}"}
     turn = {"user": house.trace.message, "assistant": answer, "at": house.trace.created_at.isoformat(), **more}
-    said = Api(make_key(house.workspace)).post("turns", {"address": address, **turn})
-    assert said.status_code == 201, said.json()
+    result = Api(make_key(house.workspace)).post("turns", {"address": address, **turn})
+    assert result.status_code == 201, result.json()
 
 
 def test_the_answer_the_bot_named_the_recall_with_stands_on_its_page(alice: Client, mine: House) -> None:

@@ -105,13 +105,13 @@ def test_no_address_fails_for_those_who_see_least_and_most(letter: str, furnishe
     failed = []
     for name, address in addresses(furnished):
         missing = re.sub(r"/\d+/", "/987654321/", address)
-        for asked in {address, missing}:
+        for item in {address, missing}:
             for method in ("get", "post"):
                 with transaction.atomic():
-                    status = getattr(client, method)(asked).status_code
+                    status = getattr(client, method)(item).status_code
                     transaction.set_rollback(True)
                 if status >= 500:
-                    failed.append(f"{method} {name} {asked}: {status}")
+                    failed.append(f"{method} {name} {item}: {status}")
                 if name == "logout" and letter:  # the walk is made by somebody logged in
                     client = person(letter, furnished.workspace, again=True)
                     client.raise_request_exception = False

@@ -63,8 +63,8 @@ def test_what_is_gone_is_said_to_be(alice: Client, mine: House) -> None:
 
 def test_traces_of_before_tell_what_they_know(alice: Client, mine: House) -> None:
     trace = ask(mine)
-    told = [row[:3] for row in trace.evidence["events"]]
-    RecallTrace.objects.filter(pk=trace.pk).update(evidence=trace.evidence | {"events": told})
+    results = [row[:3] for row in trace.evidence["events"]]
+    RecallTrace.objects.filter(pk=trace.pk).update(evidence=trace.evidence | {"events": results})
     shown = page(alice, trace)
     assert shown.status_code == 200 and {line.event.words for line in shown.context["event_lines"]} == {None}
 

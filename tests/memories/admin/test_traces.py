@@ -106,10 +106,10 @@ def test_the_conversation_shows_what_was_served_then(alice: Client, mine: House)
     (first, *_rest) = mine.trace.served
     entry = Entry.objects.get(pk=first)
     was = entry.content
-    asked = {"user": mine.trace.message, "assistant": "Tea.", "recall_id": str(mine.trace.uid)}
+    data = {"user": mine.trace.message, "assistant": "Tea.", "recall_id": str(mine.trace.uid)}
     address = {**TELEGRAM, "account": mine.word, "peer": f"peer-{mine.word}", "chat": f"chat-{mine.word}"}
-    said = Api(make_key(mine.workspace)).post("turns", {"address": address, **asked})
-    assert said.status_code == 201
+    result = Api(make_key(mine.workspace)).post("turns", {"address": address, **data})
+    assert result.status_code == 201
     reword(entry, "I like tea without anything")
     shown = alice.get(reverse("admin:sessions_app_session_change", args=[mine.session.pk])).content.decode()
     assert "reworded since" in shown and was.splitlines()[0] in shown

@@ -48,13 +48,13 @@ def patterns() -> Iterator[tuple[str, URLPattern]]:
 
 def rows_of(house: House) -> dict[str, list[Any]]:
     """The rows of a workspace by the name their addresses begin with."""
-    found: dict[str, list[Any]] = {}
+    data: dict[str, list[Any]] = {}
     for model, model_admin in admin.site._registry.items():
         field = getattr(model_admin, "workspace_field", None)
         if field:
             rows = model._default_manager.filter(**{field: house.workspace.pk})
-            found[model._meta.label_lower.replace(".", "_")] = list(rows.order_by(*model._meta.ordering, "pk"))
-    return found
+            data[model._meta.label_lower.replace(".", "_")] = list(rows.order_by(*model._meta.ordering, "pk"))
+    return data
 
 
 def addresses(house: House) -> Iterator[str]:

@@ -263,11 +263,11 @@ def test_an_undo_is_taken_back_too(make: Make, entries: list[str], api: Api) -> 
 def test_what_is_large_is_left_to_the_worker(
     waiting_batch: Batch, api: Api, monkeypatch: pytest.MonkeyPatch, django_capture_on_commit_callbacks: Any
 ) -> None:
-    asked: list[Any] = []
+    results: list[Any] = []
     monkeypatch.setattr(tasks, "INLINE_ROWS", 1)
-    monkeypatch.setattr(tasks, "async_task", lambda *what, **_group: asked.append(what))
+    monkeypatch.setattr(tasks, "async_task", lambda *what, **_group: results.append(what))
     with django_capture_on_commit_callbacks(execute=True):
         answer = api.post(f"batches/{waiting_batch.uid}/approve")
     assert (answer.status_code, answer.json()["state"]) == (202, "applying")
-    tasks.carry_out(*asked[0][1:])
+    tasks.carry_out(*results[0][1:])
     assert api.get(f"batches/{waiting_batch.uid}").json()["state"] == "applied"

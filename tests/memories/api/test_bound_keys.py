@@ -132,11 +132,11 @@ def test_in_a_group_a_key_speaks_only_for_those_whose_memory_it_reaches(api: Api
     api.post("turns", {"address": GROUP, "user": "hello all", "assistant": "hello"})
     session = Session.objects.get()
     of_the_chat = Api(make_key(workspace, scope_patterns=["telegram:mybot:*"]))
-    said = {"events": [{"kind": "user", "sender": "u42", "content": "I am the king"}]}
-    assert of_the_chat.post(f"sessions/{session.key}/events", said).status_code == 404
+    data = {"events": [{"kind": "user", "sender": "u42", "content": "I am the king"}]}
+    assert of_the_chat.post(f"sessions/{session.key}/events", data).status_code == 404
     overheard = {"events": [{"kind": "ambient", "sender": "u42", "content": "what a day"}]}
     assert of_the_chat.post(f"sessions/{session.key}/events", overheard).status_code == 201
-    assert api.post(f"sessions/{session.key}/events", said).status_code == 201
+    assert api.post(f"sessions/{session.key}/events", data).status_code == 201
 
 
 KEY = {"Idempotency-Key": "a1"}

@@ -24,14 +24,14 @@ def without_room(execute: Callable[..., Any], sql: Any, params: Any, many: bool,
 
 def test_a_recall_goes_on_and_leaves_no_trace(api: Api) -> None:
     assert api.post("turns", {"address": TELEGRAM, "user": "我家的猫叫年糕", "assistant": "ok"}).status_code == 201
-    asked = {"address": TELEGRAM, "message": "我家的猫叫什么？"}
+    data = {"address": TELEGRAM, "message": "我家的猫叫什么？"}
     with connection.execute_wrapper(without_room):
         for _ in range(3):
-            answer = api.post("recall", asked).json()
+            answer = api.post("recall", data).json()
             assert answer["degraded"] == ["disk_full"] and "年糕" in answer["memories"][0]["content"]
             result = api.post("tools/memory_search", {"address": TELEGRAM, "query": "年糕"}).json()
             assert result["degraded"] == ["disk_full"] and result["results"] and result["recall_id"] is None
-    assert api.post("recall", asked).json()["degraded"] == []
+    assert api.post("recall", data).json()["degraded"] == []
 
 
 def test_a_write_is_refused_with_its_reason(api: Api) -> None:

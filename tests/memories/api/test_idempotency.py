@@ -171,7 +171,7 @@ def test_a_call_whose_twin_failed_is_done() -> None:
     workspace = Workspace.objects.create(name="Alice's")
     bot = Bot.objects.create(workspace=workspace, name="bot")
     _key, token = BotKey.issue(bot, permissions=["read", "write"])
-    held, let_go = threading.Event(), threading.Event()
+    result, let_go = threading.Event(), threading.Event()
 
     def fail() -> None:
         try:
@@ -182,7 +182,7 @@ def test_a_call_whose_twin_failed_is_done() -> None:
                     " VALUES (%s, %s, 'a1', 'x', now())",
                     [workspace.pk, bot.pk],
                 )
-                held.set()
+                result.set()
                 let_go.wait(10)
                 cursor.execute("ROLLBACK")
         finally:
@@ -190,7 +190,7 @@ def test_a_call_whose_twin_failed_is_done() -> None:
 
     first = threading.Thread(target=fail)
     first.start()
-    held.wait(10)
+    result.wait(10)
     threading.Timer(0.3, let_go.set).start()
     answer = Api(token).post("turns", TURN, **KEY)
     first.join()

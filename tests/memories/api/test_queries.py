@@ -185,8 +185,8 @@ def test_a_batch_shows_its_changes_in_pages(api: Api, batches: list[Batch], entr
     positions = [change["position"] for change in first["changes"]["results"] + second["changes"]["results"]]
     assert positions == [1, 2, 3, 4, 5]
     row = first["changes"]["results"][0]
-    told = {name: row[name] for name in ("position", "verb", "entry", "expected_version", "state", "note", "content")}
-    assert told == {
+    data = {name: row[name] for name in ("position", "verb", "entry", "expected_version", "state", "note", "content")}
+    assert data == {
         "position": 1,
         "verb": "expire",
         "entry": str(entry.uid),

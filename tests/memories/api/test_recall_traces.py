@@ -50,8 +50,8 @@ def test_of_what_a_group_may_not_hear_only_that_there_is_something(api: Api) -> 
     (hidden,) = answer["left_out"]
     assert hidden == dict.fromkeys(hidden) | {"reason": "other_scope"}
     response = api.get(f"recalls/{answer['recall_id']}")
-    (kept,) = response.json()["left_out"]
-    assert kept == dict.fromkeys(kept) | {"reason": "other_scope"} and "Mochi" not in response.content.decode()
+    (item,) = response.json()["left_out"]
+    assert item == dict.fromkeys(item) | {"reason": "other_scope"} and "Mochi" not in response.content.decode()
 
 
 def test_what_the_answer_rested_on_is_told_too(api: Api, asked: dict[str, Any]) -> None:

@@ -71,11 +71,11 @@ _STATE = {
 def state_of_everything() -> dict[str, dict[int, str]]:
     """Every row of what an undo puts back, as text."""
     with connection.cursor() as cursor:
-        found = {}
+        data = {}
         for table, columns in _STATE.items():
             cursor.execute(f"SELECT id, ({columns})::text FROM {table} t")
-            found[table] = dict(cursor.fetchall())
-    return found
+            data[table] = dict(cursor.fetchall())
+    return data
 
 
 def differences(one: dict[str, dict[int, str]], other: dict[str, dict[int, str]]) -> dict[str, Any]:

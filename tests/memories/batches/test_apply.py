@@ -50,30 +50,30 @@ def test_every_verb_does_what_it_says_and_is_told_as_done_by_the_batch(scope: Sc
 
 
 def test_what_a_person_expires_in_a_batch_stays_out(scope: Scope) -> None:
-    (one,) = remember(scope, SUBJECTS[0], origins=("m1",))
+    (item,) = remember(scope, SUBJECTS[0], origins=("m1",))
     (other,) = remember(scope, SUBJECTS[1], origins=("m1",))
-    applied(scope, [step(BatchVerb.EXPIRE, one, suppress=True)])
+    applied(scope, [step(BatchVerb.EXPIRE, item, suppress=True)])
     other.refresh_from_db()
     assert other.suppressed_at == LATER
-    applied(scope, [step(BatchVerb.RESTORE, one, term_seconds=86_400)], run="test:2")
+    applied(scope, [step(BatchVerb.RESTORE, item, term_seconds=86_400)], run="test:2")
     assert live(scope) == set(SUBJECTS[:2])
     assert not Suppression.objects.exists()
 
 
 def test_what_was_merged_counts_for_what_stays(scope: Scope) -> None:
-    (kept,) = remember(scope, SUBJECTS[0], chats=("c1",), origins=("m1",), importance=0.2)
+    (item,) = remember(scope, SUBJECTS[0], chats=("c1",), origins=("m1",), importance=0.2)
     (going,) = remember(scope, SUBJECTS[1], chats=("c2",), origins=("m2",), importance=0.9)
-    applied(scope, [step(BatchVerb.MERGE, going, into={"entry": kept.pk})])
-    kept.refresh_from_db()
-    assert (kept.chats, kept.origins, kept.importance) == (["c1", "c2"], ["m1", "m2"], 0.9)
+    applied(scope, [step(BatchVerb.MERGE, going, into={"entry": item.pk})])
+    item.refresh_from_db()
+    assert (item.chats, item.origins, item.importance) == (["c1", "c2"], ["m1", "m2"], 0.9)
 
 
 def test_where_one_source_came_from_nobody_knows_no_chat_is_told(scope: Scope) -> None:
-    (kept,) = remember(scope, SUBJECTS[0], chats=("c1",))
+    (item,) = remember(scope, SUBJECTS[0], chats=("c1",))
     (going,) = remember(scope, SUBJECTS[1])
-    applied(scope, [step(BatchVerb.MERGE, going, into={"entry": kept.pk})])
-    kept.refresh_from_db()
-    assert kept.chats == []
+    applied(scope, [step(BatchVerb.MERGE, going, into={"entry": item.pk})])
+    item.refresh_from_db()
+    assert item.chats == []
 
 
 def test_rows_changed_since_the_plan_are_left_alone_and_say_so(scope: Scope) -> None:
@@ -88,9 +88,9 @@ def test_rows_changed_since_the_plan_are_left_alone_and_say_so(scope: Scope) -> 
 
 
 def test_what_is_so_already_is_left_alone(scope: Scope) -> None:
-    (one,) = remember(scope, SUBJECTS[0])
-    store.expire(one, now=NOW, actor="user:ann")
-    assert states(applied(scope, [step(BatchVerb.EXPIRE, one)])) == [("expire", "left", "already")]
+    (item,) = remember(scope, SUBJECTS[0])
+    store.expire(item, now=NOW, actor="user:ann")
+    assert states(applied(scope, [step(BatchVerb.EXPIRE, item)])) == [("expire", "left", "already")]
 
 
 def test_words_that_cannot_be_stored_hold_nothing_else_up(scope: Scope) -> None:
@@ -100,23 +100,23 @@ def test_words_that_cannot_be_stored_hold_nothing_else_up(scope: Scope) -> None:
 
 
 def test_a_row_whose_successor_was_never_made_is_left_alone(scope: Scope) -> None:
-    (one,) = remember(scope, SUBJECTS[0])
-    done = applied(scope, [create(scope, ""), step(BatchVerb.MERGE, one, into={"position": 1})])
+    (item,) = remember(scope, SUBJECTS[0])
+    done = applied(scope, [create(scope, ""), step(BatchVerb.MERGE, item, into={"position": 1})])
     assert states(done)[1] == ("merge", "left", "no_successor")
     assert live(scope) == {SUBJECTS[0]}
 
 
 def test_what_people_took_out_a_plan_does_not_bring_back(scope: Scope) -> None:
-    (one,) = remember(scope, SUBJECTS[0])
-    store.expire(one, now=NOW, actor="user:ann")
+    (item,) = remember(scope, SUBJECTS[0])
+    store.expire(item, now=NOW, actor="user:ann")
     done = applied(scope, [create(scope, SUBJECTS[0], source="compression")])
     assert states(done) == [("create", "left", "suppressed")]
     assert live(scope) == set()
 
 
 def test_a_run_plans_once_and_is_applied_once(scope: Scope) -> None:
-    (one,) = remember(scope, SUBJECTS[0])
-    first = applied(scope, [step(BatchVerb.EXPIRE, one)])
+    (item,) = remember(scope, SUBJECTS[0])
+    first = applied(scope, [step(BatchVerb.EXPIRE, item)])
     again = applied(scope, [create(scope, "something else")])
     assert again.pk == first.pk and BatchChange.objects.count() == 1
     assert live(scope) == set()

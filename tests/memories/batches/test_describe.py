@@ -34,9 +34,9 @@ def descriptions_of(done: Batch) -> list[Description]:
 
 
 def rewording(scope: Scope) -> list[batches.PlanRow]:
-    (one,) = remember(scope, SUBJECTS[1], slots={"env": "prod", "mood": "fine"})
+    (item,) = remember(scope, SUBJECTS[1], slots={"env": "prod", "mood": "fine"})
     changes = {"columns": {"content": NEW, "category": "identity"}, "slots": {"env": "test", "mood": None}}
-    return [step(BatchVerb.CHANGE, one, **changes)]
+    return [step(BatchVerb.CHANGE, item, **changes)]
 
 
 def test_a_change_is_told_the_same_before_and_after_it_is_made(scope: Scope) -> None:
@@ -72,8 +72,8 @@ def test_what_becomes_one_is_told_with_its_sources(scope: Scope) -> None:
 
 
 def test_what_became_of_a_row_is_a_word_and_a_sentence(scope: Scope) -> None:
-    (one,) = remember(scope, SUBJECTS[0])
-    done = applied(scope, [create(scope, " "), create(scope, SUBJECTS[0]), step(BatchVerb.EXPIRE, one)])
+    (item,) = remember(scope, SUBJECTS[0])
+    done = applied(scope, [create(scope, " "), create(scope, SUBJECTS[0]), step(BatchVerb.EXPIRE, item)])
     with translation.override("zh-hans"):
         unstorable, again, _taken = [row.note for row in descriptions_of(done)]
     assert unstorable and again
@@ -100,8 +100,8 @@ def test_many_rows_cost_no_more_queries_than_few(scope: Scope) -> None:
 def test_a_small_batch_is_carried_out_at_once_and_a_large_one_by_the_worker(
     scope: Scope, monkeypatch: pytest.MonkeyPatch, django_capture_on_commit_callbacks: Any
 ) -> None:
-    asked: list[Any] = []
-    monkeypatch.setattr(tasks, "async_task", lambda *what, **_group: asked.append(what))
+    results: list[Any] = []
+    monkeypatch.setattr(tasks, "async_task", lambda *what, **_group: results.append(what))
     monkeypatch.setattr(tasks, "INLINE_ROWS", 2)
     entries = remember(scope, *SUBJECTS[:5])
     with django_capture_on_commit_callbacks(execute=True):
@@ -109,7 +109,7 @@ def test_a_small_batch_is_carried_out_at_once_and_a_large_one_by_the_worker(
         assert tasks.apply_or_queue(small, now=LATER)
         large = planned(scope, [step(BatchVerb.EXPIRE, entry) for entry in entries[2:]], "large")
         assert not tasks.apply_or_queue(large, now=LATER)
-    assert asked == [("memories.tasks.carry_out", large.pk)]
+    assert results == [("memories.tasks.carry_out", large.pk)]
     large.refresh_from_db()
     assert (large.state, len(live(scope))) == (BatchState.APPLYING, 3)
     tasks.carry_out(large.pk)

@@ -26,9 +26,9 @@ def one(scope: Scope, content: str, **kwargs: Any) -> Entry:
 
 def order(*workspaces: Workspace) -> list[str]:
     """The runs of the questions, the first first."""
-    found = batches.open_questions([workspace.pk for workspace in workspaces] if workspaces else None)
+    result = batches.open_questions([workspace.pk for workspace in workspaces] if workspaces else None)
     runs = dict(Batch.objects.values_list("pk", "run"))
-    return [runs[question.batch] for question in found]
+    return [runs[question.batch] for question in result]
 
 
 def test_the_most_harmful_comes_first(scope: Scope) -> None:

@@ -107,20 +107,20 @@ def test_what_was_changed_since_is_named_and_left_alone(scope: Scope) -> None:
 
 
 def test_what_was_changed_since_can_be_taken_back_on_request(scope: Scope) -> None:
-    (one,) = remember(scope, SUBJECTS[0])
-    done = applied(scope, [step(BatchVerb.CHANGE, one, columns={"category": "event"})])
-    entries.update(one, Edit(columns={"topic": "ports"}), now=NOW, actor="user:ann")
+    (item,) = remember(scope, SUBJECTS[0])
+    done = applied(scope, [step(BatchVerb.CHANGE, item, columns={"category": "event"})])
+    entries.update(item, Edit(columns={"topic": "ports"}), now=NOW, actor="user:ann")
     undone(done, force=True)
-    one.refresh_from_db()
-    assert (one.category, one.topic) == ("", "ports")  # what others changed beside it stays
+    item.refresh_from_db()
+    assert (item.category, item.topic) == ("", "ports")  # what others changed beside it stays
     done.refresh_from_db()
     assert done.state == BatchState.UNDONE
 
 
 def test_raw_sql_since_counts_as_changed(scope: Scope) -> None:
-    (one,) = remember(scope, SUBJECTS[0])
-    done = applied(scope, [step(BatchVerb.CHANGE, one, columns={"category": "event"})])
-    Entry.objects.filter(pk=one.pk).update(importance=0.9)
+    (item,) = remember(scope, SUBJECTS[0])
+    done = applied(scope, [step(BatchVerb.CHANGE, item, columns={"category": "event"})])
+    Entry.objects.filter(pk=item.pk).update(importance=0.9)
     assert states(undone(done)) == [("undo", "left", "changed")]
 
 
@@ -167,8 +167,8 @@ def test_an_entry_freed_by_a_partial_undo_may_be_used_again(scope: Scope) -> Non
 
 
 def test_only_what_was_applied_can_be_undone_and_only_once_at_a_time(scope: Scope) -> None:
-    (one,) = remember(scope, SUBJECTS[0])
-    plan = planned(scope, [step(BatchVerb.EXPIRE, one)])
+    (item,) = remember(scope, SUBJECTS[0])
+    plan = planned(scope, [step(BatchVerb.EXPIRE, item)])
     with pytest.raises(BatchSettled):
         batches.plan_undo(plan, actor="user:ann", now=LATER)
     batches.apply_batch(plan, now=LATER)
@@ -178,27 +178,27 @@ def test_only_what_was_applied_can_be_undone_and_only_once_at_a_time(scope: Scop
 
 
 def test_who_took_it_back_is_in_the_history(scope: Scope) -> None:
-    (one,) = remember(scope, SUBJECTS[0])
-    undo = undone(applied(scope, [step(BatchVerb.EXPIRE, one)]))
-    change = Change.objects.filter(row_id=one.pk, table_name="memories_entry").latest("id")
+    (item,) = remember(scope, SUBJECTS[0])
+    undo = undone(applied(scope, [step(BatchVerb.EXPIRE, item)]))
+    change = Change.objects.filter(row_id=item.pk, table_name="memories_entry").latest("id")
     assert (change.actor, change.batch_id) == ("user:ann", undo.pk)
 
 
 def test_no_text_is_embedded_again(scope: Scope) -> None:
-    (one,) = remember(scope, SUBJECTS[0])
+    (item,) = remember(scope, SUBJECTS[0])
     worker.drain(now=NOW)
-    done = applied(scope, [step(BatchVerb.CHANGE, one, columns={"content": "something else entirely"})])
+    done = applied(scope, [step(BatchVerb.CHANGE, item, columns={"content": "something else entirely"})])
     worker.drain(now=NOW)
     count = EmbeddingCache.objects.count()
     undone(done)
     worker.drain(now=NOW)
     assert EmbeddingCache.objects.count() == count
-    assert EntryVector.objects.get(entry=one).fingerprint == Entry.objects.get(pk=one.pk).fingerprint
+    assert EntryVector.objects.get(entry=item).fingerprint == Entry.objects.get(pk=item.pk).fingerprint
 
 
 def test_words_that_came_back_are_found_at_once(scope: Scope) -> None:
-    (one,) = remember(scope, "我家的猫叫年糕")
-    done = applied(scope, [step(BatchVerb.CHANGE, one, columns={"content": "我家的狗叫豆腐"})])
+    (row,) = remember(scope, "我家的猫叫年糕")
+    done = applied(scope, [step(BatchVerb.CHANGE, row, columns={"content": "我家的狗叫豆腐"})])
     undone(done)
     scope.refresh_from_db()
     place = SearchScope(scope, ScopeRef(key=scope.key, kind=scope.kind))
@@ -207,7 +207,7 @@ def test_words_that_came_back_are_found_at_once(scope: Scope) -> None:
 
 
 def test_a_batch_that_said_something_again_is_taken_back(scope: Scope) -> None:
-    (one,) = remember(scope, SUBJECTS[0], importance=0.2)
+    (item,) = remember(scope, SUBJECTS[0], importance=0.2)
     before = state_of_everything()
     done = applied(scope, [create(scope, SUBJECTS[0], importance=0.9, at=LATER)])
     assert states(done) == [("create", "applied", "skipped")]

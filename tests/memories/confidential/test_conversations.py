@@ -127,7 +127,7 @@ def test_a_memory_that_gets_a_secret_becomes_a_credential(api: Api) -> None:
 def test_reported_messages_are_stored_without_it_and_a_history_with_it_is_the_same(api: Api) -> None:
     say(api, "hello there, how are you?")
     session = api.post("context", {"address": TELEGRAM, "message": "hi"}).json()["session"]
-    said = [
+    messages = [
         {"role": "user", "content": "hello there, how are you?"},
         {"role": "assistant", "content": "Noted."},
         {"role": "user", "content": "My card PIN is 4711."},
@@ -135,11 +135,12 @@ def test_reported_messages_are_stored_without_it_and_a_history_with_it_is_the_sa
     ]
     path = f"sessions/{session['id']}/events"
     reported = api.post(
-        path, {"history": said[:2], "events": [{"kind": row["role"], "content": row["content"]} for row in said[2:]]}
+        path,
+        {"history": messages[:2], "events": [{"kind": row["role"], "content": row["content"]} for row in messages[2:]]},
     )
     assert reported.status_code == 201, reported.json()
     assert not SessionEvent.objects.filter(content__contains=SECRET).exists()
-    again = api.post(path, {"history": said, "events": [{"kind": "user", "content": "thanks"}]})
+    again = api.post(path, {"history": messages, "events": [{"kind": "user", "content": "thanks"}]})
     assert again.status_code == 201, again.json()
     assert SECRET in ask(api, "what is my card PIN?")
 

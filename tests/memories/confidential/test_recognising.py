@@ -106,5 +106,5 @@ def test_a_text_full_of_words_for_secrets_is_read_in_a_moment(repeated: str) -> 
 
 
 def test_code_between_two_texts_in_quotes_is_no_secret() -> None:
-    said = 'assert told["entry_key"] == answer["entries"][0]["id"]'
-    assert mask(said) == said
+    text = 'assert told["entry_key"] == answer["entries"][0]["id"]'
+    assert mask(text) == text

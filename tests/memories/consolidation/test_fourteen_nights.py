@@ -35,9 +35,9 @@ def answer(asked: Asked) -> Any:
     """A model that keeps every sentence, makes a fact of every day, merges what it can and writes a long profile."""
     shown = asked.data
     if "messages" in shown:
-        said = {message["content"]: message["id"] for message in shown["messages"] if message["content"] != "Noted."}
-        facts = [_fact(text, quote={"message": place, "text": text}) for text, place in said.items()]
-        return {"facts": [{**fact, "replaces": []} for fact in facts], "summary": " ".join(said)}
+        data = {message["content"]: message["id"] for message in shown["messages"] if message["content"] != "Noted."}
+        facts = [_fact(text, quote={"message": place, "text": text}) for text, place in data.items()]
+        return {"facts": [{**fact, "replaces": []} for fact in facts], "summary": " ".join(data)}
     if "days" in shown:
         days = shown["days"]
         return {
@@ -99,8 +99,8 @@ def places_of(word: str, api: Api, files: Path) -> list[str]:
     places += [f"day {event.source}" for event in DailyEvent.objects.in_use().filter(content__contains=word)]
     notes = (path for path in files.rglob("*.md") if "transcripts" not in path.parts)
     places += [path.name for path in notes if word in path.read_text()]
-    asked = {"address": TELEGRAM | {"chat": "another"}, "message": f"Do you remember {word}? 还记得{word}吗"}
-    recalled = api.post("recall", asked, **{"X-Memplatform-Now": AFTER.isoformat()}).json()
+    data = {"address": TELEGRAM | {"chat": "another"}, "message": f"Do you remember {word}? 还记得{word}吗"}
+    recalled = api.post("recall", data, **{"X-Memplatform-Now": AFTER.isoformat()}).json()
     served = [memory for memory in recalled["memories"] if memory["type"] != EntryType.CHAT_TURN]
     days = [event for event in recalled["events"] if event["path"].startswith("daily_events/")]
     listed = api.get("events").json()["results"]

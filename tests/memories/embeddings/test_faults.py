@@ -244,8 +244,8 @@ def test_any_endpoint_that_speaks_the_openai_api_can_embed(api: Api, endpoint: H
     worker.drain(now=timezone.now())
     answer = ask(api)
     assert answer["degraded"] == [] and answer["memories"][0]["why"]["vector"] > 0
-    asked = [request.get_json() for request, _response in endpoint.log]
-    assert asked[0]["model"] == "some-model" and len(asked[0]["input"]) == 2
+    results = [request.get_json() for request, _response in endpoint.log]
+    assert results[0]["model"] == "some-model" and len(results[0]["input"]) == 2
     assert {request.headers["Authorization"] for request, _response in endpoint.log} == {"Bearer sk-test"}
 
 

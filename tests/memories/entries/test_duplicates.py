@@ -78,14 +78,14 @@ def test_what_differs_in_substance_is_kept_and_linked(scope: Scope, words: str, 
 
 
 def test_turns_within_an_hour_are_merged_sooner_than_others(scope: Scope) -> None:
-    one = "User: is the coffee machine of the office working again\nAssistant: yes it seems so"
+    text = "User: is the coffee machine of the office working again\nAssistant: yes it seems so"
     other = (
         "User: is the coffee machine of the office working again now quite really\nAssistant: yes it seems so indeed"
     )
-    turn(scope, one)
+    turn(scope, text)
     assert turn(scope, other, at=NOW + timedelta(minutes=59)).outcome is Outcome.MERGED
     elsewhere = {"chat_id": "c8"}
-    turn(scope, one, slots=elsewhere)
+    turn(scope, text, slots=elsewhere)
     assert turn(scope, other, slots=elsewhere, at=NOW + timedelta(minutes=61)).outcome is Outcome.CREATED
 
 
@@ -245,11 +245,11 @@ def test_the_counts_of_words_are_those_of_the_entries(scope: Scope, workspace: W
     put(scope, WORDS + " as they say")
     with connection.cursor() as cursor:
         cursor.execute("SELECT scope_id, term, entries FROM memories_scopeterm WHERE entries <> 0 ORDER BY 1, 2")
-        kept = cursor.fetchall()
+        result = cursor.fetchall()
         cursor.execute(
             "SELECT scope_id, term, count(*) FROM memories_entry, unnest(terms) term GROUP BY 1, 2 ORDER BY 1, 2"
         )
-        assert kept == cursor.fetchall()
+        assert result == cursor.fetchall()
     for counted in Scope.objects.all():
         lengths = list(counted.entries.values_list("length", flat=True))
         assert counted.entry_count == len(lengths)

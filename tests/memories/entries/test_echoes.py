@@ -61,10 +61,10 @@ def test_an_echo_counts_for_nothing_among_the_words_of_its_scope(scope: Scope) -
 
 def test_an_echo_lends_its_neighbours_no_words(scope: Scope) -> None:
     draft = {"slots": {"session_id": "s1"}}
-    told = entries.remember_many(
+    answer = entries.remember_many(
         [make_draft(scope, item, **draft) for item in (FACT, UNKNOWN, "We went to the lake.")], now=NOW, actor="test"
     )
-    first, echo, last = (result.entry.pk for result in told)
+    first, echo, last = (result.entry.pk for result in answer)
     assert search_rows.neighbours([first, echo, last]) == {first: [last], echo: [], last: [first]}
 
 

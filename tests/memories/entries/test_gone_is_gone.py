@@ -34,8 +34,8 @@ def restore(api: Api, entry: str, **body: Any) -> dict[str, Any]:
 
 
 def served(api: Api, address: dict[str, Any]) -> str:
-    asked = {"message": "what was my locker code, yesterday or today?", "need": "off", "cache": False}
-    answer = api.post("recall", {"address": address, **asked})
+    data = {"message": "what was my locker code, yesterday or today?", "need": "off", "cache": False}
+    answer = api.post("recall", {"address": address, **data})
     return json.dumps([answer.json()["memories"], answer.json()["events"], answer.json()["context"]])
 
 
@@ -155,10 +155,10 @@ def test_told_otherwise_only_one_goes_and_the_answer_names_what_stays(api: Api, 
 
 
 def test_copies_are_all_or_none(api: Api) -> None:
-    (said,) = say(api, TELEGRAM)
-    answer = api.request("DELETE", f"entries/{said['id']}?copies=some")
+    (item,) = say(api, TELEGRAM)
+    answer = api.request("DELETE", f"entries/{item['id']}?copies=some")
     assert (answer.status_code, answer.json()["errors"][0]["attr"]) == (400, "copies")
-    twice = api.request("DELETE", f"entries/{said['id']}?copies=all", json.dumps({"copies": "none"}))
+    twice = api.request("DELETE", f"entries/{item['id']}?copies=all", json.dumps({"copies": "none"}))
     assert (twice.status_code, twice.json()["errors"][0]["attr"]) == (400, "copies")
 
 

@@ -88,8 +88,8 @@ def test_a_file_is_read_without_its_bom_and_with_its_line_ends(main: ScopeFolder
     read = disk.read(main, NOTE)
     assert read is not None
     assert read.text == "- 甲\r\n- b\n"
-    found = place.stat()
-    assert (read.size, read.changed_ns) == (found.st_size, max(found.st_mtime_ns, found.st_ctime_ns))
+    result = place.stat()
+    assert (read.size, read.changed_ns) == (result.st_size, max(result.st_mtime_ns, result.st_ctime_ns))
     assert read.sha256 == hashlib.sha256(place.read_bytes()).hexdigest()
 
 

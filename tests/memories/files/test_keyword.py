@@ -24,9 +24,9 @@ def texts(folder: ScopeFolder, query: str, limit: int = 10) -> list[str]:
 
 def test_what_holds_most_of_the_words_comes_first(main: ScopeFolder) -> None:
     write(main, "MEMORY.md", "- The server is called web1\n- The port of the server is 9090\n- Alice likes tea\n")
-    found = keyword.search([main], "Which port has the server?", limit=5, zone=UTC)
-    assert [(match.line_from, match.score) for match in found] == [(2, 1.0), (1, 0.5)]
-    assert found[0].path == "MEMORY.md"
+    result = keyword.search([main], "Which port has the server?", limit=5, zone=UTC)
+    assert [(match.line_from, match.score) for match in result] == [(2, 1.0), (1, 0.5)]
+    assert result[0].path == "MEMORY.md"
 
 
 def test_chinese_is_found_by_its_words(main: ScopeFolder) -> None:

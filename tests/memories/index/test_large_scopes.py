@@ -171,11 +171,11 @@ def test_two_scopes_are_asked_together(large: Scope, workspace: Workspace) -> No
 def test_the_wall_holds_for_what_is_found_by_words(large: Scope, stranger: Workspace) -> None:
     large_scopes.carry_out()
     term = Entry.objects.filter(scope=large).first().terms[0]  # type: ignore[union-attr]
-    asked = [large.workspace_id, large.pk, [term], [[], []], 5]
+    results = [large.workspace_id, large.pk, [term], [[], []], 5]
     with connection.cursor() as cursor:
 
         def holding() -> list[int]:
-            cursor.execute(candidates._HOLDING, asked)
+            cursor.execute(candidates._HOLDING, results)
             return list(cursor.fetchone()[0])
 
         assert holding()

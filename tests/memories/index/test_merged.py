@@ -114,5 +114,5 @@ def test_words_of_a_source_count_once_among_the_terms_of_its_scope(scope: Scope)
     count_scope(scope)
     with_sources = dict(ScopeTerm.objects.filter(scope=scope).values_list("term", "entries"))
     assert set(with_sources.values()) == {1}
-    held = {term for entry in Entry.objects.filter(scope=scope) for term in entry.terms}
-    assert set(with_sources) == held
+    results = {term for entry in Entry.objects.filter(scope=scope) for term in entry.terms}
+    assert set(with_sources) == results

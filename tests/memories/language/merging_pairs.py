@@ -10,12 +10,12 @@ _FILE = Path(__file__).with_suffix(".txt")
 
 def pairs(name: str) -> list[tuple[str, str]]:
     """The pairs of a list."""
-    found: list[tuple[str, str]] = []
+    results: list[tuple[str, str]] = []
     current = ""
     for line in _FILE.read_text(encoding="utf-8").splitlines():
         if line.startswith("# "):
             current = line[2:]
         elif current == name:
             old, new = line.split(" = ")
-            found.append((old, new))
-    return found
+            results.append((old, new))
+    return results

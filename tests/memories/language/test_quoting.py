@@ -61,9 +61,9 @@ def context_lines(entry: Entry, sender: Sender) -> list[str]:
 
 def speakers_in(line: str) -> list[str]:
     """Who speaks in a line, read as it is written, with nothing left over."""
-    found = ITEM.fullmatch(line)
-    assert found, line
-    rest, speakers = found["words"], []
+    result = ITEM.fullmatch(line)
+    assert result, line
+    rest, speakers = result["words"], []
     while rest:
         side = SIDE.match(rest)
         assert side, rest

@@ -72,8 +72,8 @@ def test_other_texts_stay_as_they_are(content: str) -> None:
 
 
 def test_secrets_are_found_however_deep_they_lie() -> None:
-    given = {"env": "prod", "db": {"host": "a", "password": "hunter2"}, "steps": [{"token": "hunter2"}, "pwd=hunter2"]}
-    result = redact_value(given)
+    data = {"env": "prod", "db": {"host": "a", "password": "hunter2"}, "steps": [{"token": "hunter2"}, "pwd=hunter2"]}
+    result = redact_value(data)
     assert "hunter2" not in json.dumps(result)
     assert (result["env"], result["db"]["host"]) == ("prod", "a")
 

@@ -39,7 +39,7 @@ def test_width_case_punctuation_and_spacing_do_not_make_another_text(written: st
 
 
 @pytest.mark.parametrize(
-    ("one", "other"),
+    ("content", "other"),
     [
         ("port 8080", "port 9090"),
         ("it is 5 degrees", "it is -5 degrees"),
@@ -56,8 +56,8 @@ def test_width_case_punctuation_and_spacing_do_not_make_another_text(written: st
         ("没有", "有"),
     ],
 )
-def test_what_carries_meaning_makes_another_text(one: str, other: str) -> None:
-    assert text.fingerprint(one) != text.fingerprint(other)
+def test_what_carries_meaning_makes_another_text(content: str, other: str) -> None:
+    assert text.fingerprint(content) != text.fingerprint(other)
 
 
 @given(TEXTS)

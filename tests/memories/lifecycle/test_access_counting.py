@@ -125,18 +125,18 @@ def test_a_row_somebody_holds_is_waited_for_shortly_and_counted_the_next_minute(
     (tea,) = facts(scope, "Mia likes tea.")
     EntryAccess.objects.create(entry=tea, workspace=workspace)
     trace(workspace, tea)
-    held, done = threading.Event(), threading.Event()
+    result, done = threading.Event(), threading.Event()
 
     def hold() -> None:
         with transaction.atomic():
             EntryAccess.objects.select_for_update().get(pk=tea.pk)
-            held.set()
+            result.set()
             done.wait(10)
         connection.close()
 
     thread = threading.Thread(target=hold)
     thread.start()
-    held.wait(10)
+    result.wait(10)
     assert count()["traces"] == 0
     done.set()
     thread.join()

@@ -43,14 +43,14 @@ def approve(done: Batch) -> Batch:
 
 def everywhere(word: str) -> dict[str, int]:
     """The rows of every table, the session's own messages aside, in which a word still stands."""
-    found = {}
+    data = {}
     with connection.cursor() as cursor:
         for table in connection.introspection.table_names(cursor):
             if table.startswith("memories_"):
                 cursor.execute(f"SELECT count(*) FROM {table} t WHERE t::text LIKE %s", [f"%{word}%"])
                 if count := cursor.fetchone()[0]:
-                    found[table] = count
-    return found
+                    data[table] = count
+    return data
 
 
 def furnish(scope: Scope) -> Entry:

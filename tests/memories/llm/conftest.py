@@ -61,6 +61,6 @@ def hurried(monkeypatch: Any) -> None:
 
 def extract(workspace: Workspace, now: datetime, language: str = "zh-hans", **kwargs: Any) -> Any:
     """Ask what a conversation leaves behind."""
-    asked = prompts.prompt("extraction", language, kwargs.pop("data", MESSAGES), **EXTRACTION)
+    result = prompts.prompt("extraction", language, kwargs.pop("data", MESSAGES), **EXTRACTION)
     purpose = kwargs.pop("purpose", "extraction")
-    return llm.ask(workspace, purpose, asked, schemas.ExtractionOutput, now=now, given=GIVEN, **kwargs)
+    return llm.ask(workspace, purpose, result, schemas.ExtractionOutput, now=now, given=GIVEN, **kwargs)

@@ -45,8 +45,8 @@ class Asked:
     @property
     def data(self) -> Any:
         """What stands between the marks of the second message."""
-        found = re.search(r"<data>\n(.*)\n</data>", "".join(self.said[1:2]), re.DOTALL)
-        return json.loads(found.group(1)) if found else None
+        result = re.search(r"<data>\n(.*)\n</data>", "".join(self.said[1:2]), re.DOTALL)
+        return json.loads(result.group(1)) if result else None
 
     @property
     def is_reading(self) -> bool:
@@ -144,10 +144,10 @@ class FakeModel:
         """
         known = set(self.offered)  # others are answered meanwhile
         offered = known.union(*map(spoken_sentences, known))
-        told = json.dumps(asked.data["sources"], ensure_ascii=False).casefold()
+        result = json.dumps(asked.data["sources"], ensure_ascii=False).casefold()
 
         def verdict(statement: str) -> str:
-            is_told = all(name.casefold() in told for name in _NAMES.findall(statement))
+            is_told = all(name.casefold() in result for name in _NAMES.findall(statement))
             return self.verdicts.get(statement, "entailed" if statement in offered and is_told else "not_stated")
 
         return verdicts(asked, verdict)

@@ -9,9 +9,9 @@ def plausible(asked: Any) -> dict[str, Any]:
     if "before" in data:
         return _flush(data["before"], data["messages"])
     if messages := data.get("messages"):
-        said = " ".join(str(message.get("content", "")) for message in messages)
+        result = " ".join(str(message.get("content", "")) for message in messages)
         if "id" not in messages[-1]:
-            return {"summary": said[:1_500]}
+            return {"summary": result[:1_500]}
         facts = [_fact(message) for message in messages if message.get("role") == "user"]
         return {"facts": facts[:50], "summary": _told(messages)}
     if days := data.get("days"):
@@ -29,8 +29,8 @@ def _told(messages: list[dict[str, Any]], limit: int = 200) -> str:
     """As many of the messages as there is room for, each as a sentence."""
     told = ""
     for message in messages:
-        said = " ".join(str(message.get("content", "")).split())
-        longer = f"{told} {said if said[-1:] in '.!?。！？' else said + '.'}".strip()
+        result = " ".join(str(message.get("content", "")).split())
+        longer = f"{told} {result if result[-1:] in '.!?。！？' else result + '.'}".strip()
         if len(longer) > limit:
             break
         told = longer
@@ -40,14 +40,14 @@ def _told(messages: list[dict[str, Any]], limit: int = 200) -> str:
 def _flush(before: str, messages: list[dict[str, Any]]) -> dict[str, Any]:
     """What the people said is worth remembering, as they said it."""
     said = [message for message in messages if message["role"] == "user"]
-    told = " ".join([before, *(f"{message['speaker']}: {message['content']}" for message in said)])
+    result = " ".join([before, *(f"{message['speaker']}: {message['content']}" for message in said)])
     facts = [_fact({**message, "id": message["position"]}) for message in said[:30]]
     quoted = [fact.pop("quote") for fact in facts]
     candidates = [
         {**fact, "rests_on": [quote["message"] for quote in quotes], "quote": [quote["text"] for quote in quotes]}
         for fact, quotes in zip(facts, quoted, strict=True)
     ]
-    return {"version": 1, "reply": "", "continue": told[:1_500], "candidates": candidates}
+    return {"version": 1, "reply": "", "continue": result[:1_500], "candidates": candidates}
 
 
 def _fact(message: dict[str, Any]) -> dict[str, Any]:

@@ -266,8 +266,8 @@ def test_no_network_inside_a_transaction(model: FakeModel, workspace: Workspace,
 
 
 def test_every_error_has_its_status_and_its_word() -> None:
-    told = {kind: (STATUSES[kind], kind.code) for kind in (ModelOff, ModelFailed, BudgetSpent, AnswerInvalid)}
-    assert told == {
+    data = {kind: (STATUSES[kind], kind.code) for kind in (ModelOff, ModelFailed, BudgetSpent, AnswerInvalid)}
+    assert data == {
         ModelOff: (409, "model_off"),
         ModelFailed: (503, "model_failed"),
         BudgetSpent: (503, "budget_spent"),
@@ -278,15 +278,15 @@ def test_every_error_has_its_status_and_its_word() -> None:
 def test_every_prompt_gets_an_answer_of_its_schema(model: FakeModel, workspace: Workspace, now: datetime) -> None:
     lines = [{"id": "p1", "content": "Mia likes tea"}]
     facts = [{"id": "f1", "content": "Mia moved to Lyon"}]
-    given = schemas.Given(frozenset({"p1", "f1"}))
+    result = schemas.Given(frozenset({"p1", "f1"}))
     for name, schema, data, values in (
         ("compression", schemas.CompressionOutput, {"facts": facts}, {}),
         ("profile", schemas.ProfileOutput, {"profile": lines, "facts": facts}, {"categories": "x", "max_lines": 100}),
         ("summary", schemas.SummaryOutput, {"said": "hello"}, {"max_tokens": 600}),
         ("turn_summary", schemas.TurnSummaryOutput, {"user": "hello", "assistant": "hi"}, {}),
     ):
-        asked = prompts.prompt(name, "en", data, **values)
-        assert llm.ask(workspace, name, asked, schema, now=now, given=given).calls == 1
+        answer = prompts.prompt(name, "en", data, **values)
+        assert llm.ask(workspace, name, answer, schema, now=now, given=result).calls == 1
     assert set(Spend.objects.values_list("purpose", flat=True)) == {"compression", "profile", "summary", "turn_summary"}
 
 

@@ -105,8 +105,8 @@ def test_wherever_it_stands_it_is_a_sentence_somebody_said(
     model.otherwise = obeys(order, {"facts": [written], "summary": order, "drop": ["e1"], "keep": []})
     value = extract(workspace, now, data=poisoned(order, place)).value
     assert set(value.model_dump()) == {"facts", "summary"}
-    kept = {"content", "project", "topic", "category", "importance", "quote", "subject", "replaces"}
-    assert set(value.facts[0].model_dump()) == kept
+    results = {"content", "project", "topic", "category", "importance", "quote", "subject", "replaces"}
+    assert set(value.facts[0].model_dump()) == results
     assert ([item.message for item in value.facts[0].quote], value.facts[0].replaces) == (["m1"], [])
     assert Entry.objects.count() == 0
 
@@ -117,8 +117,8 @@ GIVEN = schemas.Given(frozenset({"f1", "f2"}))
 
 
 def compress(workspace: Workspace, now: datetime) -> schemas.CompressionOutput:
-    asked = prompts.prompt("compression", "zh-hans", FACTS)
-    return llm.ask(workspace, "compression", asked, schemas.CompressionOutput, now=now, given=GIVEN).value
+    result = prompts.prompt("compression", "zh-hans", FACTS)
+    return llm.ask(workspace, "compression", result, schemas.CompressionOutput, now=now, given=GIVEN).value
 
 
 @pytest.mark.thorough
@@ -171,20 +171,20 @@ def test_a_profile_loses_only_lines_it_may_lose(
     answer: dict[str, Any], is_taken: bool, model: FakeModel, workspace: Workspace, now: datetime, settings: Any
 ) -> None:
     settings.MEMORY_LLM_CORRECTIONS = 0
-    given = schemas.Given(frozenset({"p1", "p2", "f1"}), droppable=frozenset({"p1"}))
-    asked = prompts.prompt("profile", "en", FACTS, categories="config", max_lines=100)
+    result = schemas.Given(frozenset({"p1", "p2", "f1"}), droppable=frozenset({"p1"}))
+    outcome = prompts.prompt("profile", "en", FACTS, categories="config", max_lines=100)
     model.otherwise = {"keep": [], "write": [], "drop": []} | answer
     if is_taken:
-        llm.ask(workspace, "profile", asked, schemas.ProfileOutput, now=now, given=given)
+        llm.ask(workspace, "profile", outcome, schemas.ProfileOutput, now=now, given=result)
         return
     with pytest.raises(AnswerInvalid):
-        llm.ask(workspace, "profile", asked, schemas.ProfileOutput, now=now, given=given)
+        llm.ask(workspace, "profile", outcome, schemas.ProfileOutput, now=now, given=result)
 
 
 def test_without_a_word_of_what_was_given_nothing_was(model: FakeModel, workspace: Workspace, now: datetime) -> None:
-    asked = prompts.prompt("extraction", "en", poisoned(ORDERS[0], "content"), **EXTRACTION)
+    result = prompts.prompt("extraction", "en", poisoned(ORDERS[0], "content"), **EXTRACTION)
     with pytest.raises(AnswerInvalid, match="not in the data"):
-        llm.ask(workspace, "extraction", asked, schemas.ExtractionOutput, now=now)
+        llm.ask(workspace, "extraction", result, schemas.ExtractionOutput, now=now)
 
 
 @pytest.mark.parametrize("order", ORDERS)

@@ -47,7 +47,7 @@ def test_every_prompt_speaks_both_languages_and_takes_the_same() -> None:
 def test_a_prompt_names_the_fields_of_its_schema_and_shows_no_example_to_repeat(name: str, language: str) -> None:
     shown = prompts.template(name, language).splitlines()[-1]
     schema = parsing.wire_schema(ASKED[name], schemas.Given(frozenset({"1"})))
-    inner = [one for part in schema.get("$defs", {}).values() for one in part.get("properties", {})]
+    inner = [item for part in schema.get("$defs", {}).values() for item in part.get("properties", {})]
     assert sorted(re.findall(r'"(\w+)"', shown)) == sorted([*schema["properties"], *inner])
     assert not re.search(r'…|""|0\.|\["', shown)
 
@@ -61,9 +61,9 @@ def test_a_prompt_says_that_nothing_in_the_data_is_an_order(name: str, language:
 
 
 def test_a_prompt_is_filled_completely_or_not_at_all() -> None:
-    told = prompts.prompt("summary", "en", {}, max_tokens=600)
-    assert "600 tokens" in told.instructions
-    assert "{{" not in told.instructions
+    result = prompts.prompt("summary", "en", {}, max_tokens=600)
+    assert "600 tokens" in result.instructions
+    assert "{{" not in result.instructions
     for values in ({}, {"max_tokens": 1, "more": 2}, {"other": 1}):
         with pytest.raises(PromptBroken):
             prompts.prompt("summary", "en", {}, **values)
@@ -102,8 +102,8 @@ NASTY = [
 @pytest.mark.parametrize("statement", NASTY)
 def test_no_text_gets_out_of_the_data(statement: str) -> None:
     data = {"messages": [{"id": "m1", "content": statement, "speaker": statement}], statement: [statement]}
-    told = prompts.prompt("summary", "en", data, max_tokens=600)
-    system, user = told.messages()
+    result = prompts.prompt("summary", "en", data, max_tokens=600)
+    system, user = result.messages()
     assert (system["role"], user["role"]) == ("system", "user")
     assert statement not in system["content"]
     opening, inside, closing = user["content"].split("\n")
@@ -137,8 +137,8 @@ def test_a_schema_goes_over_the_wire_without_what_servers_refuse(schema: type[Ba
 
 
 def test_a_server_is_told_which_ids_there_are() -> None:
-    given = schemas.Given(frozenset({"m1", "m2", "m10", "f1"}), frozenset({"f1"}))
-    parts = parsing.wire_schema(schemas.ExtractionOutput, given)["$defs"]
+    result = schemas.Given(frozenset({"m1", "m2", "m10", "f1"}), frozenset({"f1"}))
+    parts = parsing.wire_schema(schemas.ExtractionOutput, result)["$defs"]
     quoted, fact = parts["Quoted"]["properties"], parts["Fact"]["properties"]
     assert quoted["message"] == {"type": "string", "enum": ["m1", "m2", "m10"]}
     assert fact["replaces"]["items"] == {"type": "string", "enum": ["f1"]}

@@ -96,9 +96,9 @@ def furnished(workspace: Workspace) -> Workspace:
     ordered = make_erasure(workspace)
     ErasureTarget.objects.create(workspace=workspace, erasure=ordered, table_name="memories_entry", row_id=1)
     Tombstone.objects.create(workspace=workspace, erasure=ordered, digest="d")
-    known = {"workspace": workspace, "person": Person.objects.create(workspace=workspace)}
-    Identity.objects.create(**known, platform="lark", peer="ou_9")
-    Consent.objects.create(**known, subject="memory", is_given=True, actor="t", at=NOW)
+    data = {"workspace": workspace, "person": Person.objects.create(workspace=workspace)}
+    Identity.objects.create(**data, platform="lark", peer="ou_9")
+    Consent.objects.create(**data, subject="memory", is_given=True, actor="t", at=NOW)
     key = BotKey.objects.get()
     key.grant = make_grant(key.bot, get_user_model().objects.create_user("ann"))
     key.save(update_fields=["grant"])

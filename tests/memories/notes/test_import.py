@@ -186,10 +186,10 @@ def test_two_imports_at_once_bring_everything_once(folder: Path, scope: Scope) -
             connection.close()
 
     both = [Thread(target=run) for _ in range(2)]
-    for one in both:
-        one.start()
-    for one in both:
-        one.join(timeout=60)
+    for item in both:
+        item.start()
+    for item in both:
+        item.join(timeout=60)
     assert (len(facts(scope)), len(set(facts(scope))), len(days(scope))) == (300, 300, 3)
     assert not Batch.objects.exclude(state=BatchState.APPLIED).exists()
 

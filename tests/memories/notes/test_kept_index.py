@@ -50,16 +50,16 @@ def answers(scope: Scope, questions: list[str]) -> list[list[tuple[object, ...]]
     vector.forget_centroids()
     scope = Scope.objects.get(pk=scope.pk)
     places = [SearchScope(scope, ScopeRef(key=scope.key, kind=scope.kind))]
-    found = []
+    results = []
     for question in questions:
         query = Query(
             workspace_id=scope.workspace_id, bot_id=None, places=places, message=question, need="off", limit=10
         )
         served = recall(query, now=NOW).served
-        found.append(
+        results.append(
             [(item.entry.path, item.entry.line_from, item.entry.content, round(item.score, 6)) for item in served]
         )
-    return found
+    return results
 
 
 def edit(files: Path, scope: Scope, chance: random.Random, *, edits: int, gone: float, indexed: float = 1.0) -> None:

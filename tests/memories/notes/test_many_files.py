@@ -68,11 +68,11 @@ def test_a_search_says_when_files_of_what_it_asks_are_not_indexed(
     files: Path, scope: Scope, api: Api, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert api.post("turns", {"address": TELEGRAM, "user": "hello there", "assistant": "hi"}).status_code == 201
-    asked = {"address": TELEGRAM, "message": "which crate is order 7 in?", "need": "off"}
-    assert "index_pending" not in api.post("recall", asked).json()["degraded"]
+    data = {"address": TELEGRAM, "message": "which crate is order 7 in?", "need": "off"}
+    assert "index_pending" not in api.post("recall", data).json()["degraded"]
     monkeypatch.setattr(freshness, "SEARCH_SECONDS", 0.0)
     write_many(files, MINE, 250)  # since the look a moment ago
-    answers = [api.post("recall", asked).json()["degraded"] for _ in range(4)]
+    answers = [api.post("recall", data).json()["degraded"] for _ in range(4)]
     searched = api.post("tools/memory_search", {"address": TELEGRAM, "query": "crate7"}).json()
     assert [("index_pending" in degraded) for degraded in answers] == [True, True, False, False]
     assert "index_pending" not in searched["degraded"] and "crate7" in str(searched["results"][0])
@@ -103,8 +103,8 @@ def test_other_bytes_that_nothing_shows_are_noticed_by_and_by(files: Path, scope
     work: Any = FileIndexer()
     work(now=NOW)
     write(files, DAY, "- the port is 9090\n")
-    found = (files / DAY).stat()
-    FileState.objects.update(modified_ns=max(found.st_mtime_ns, found.st_ctime_ns))  # a disk that was put back
+    result = (files / DAY).stat()
+    FileState.objects.update(modified_ns=max(result.st_mtime_ns, result.st_ctime_ns))  # a disk that was put back
     sync_scope(scope, now=NOW)
     assert lines(scope) == [(1, "the port is 8080")]
     work._changes, work._compare_at = iter(()), 0.0

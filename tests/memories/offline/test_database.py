@@ -57,10 +57,10 @@ def test_a_statement_that_failed_does_not_put_the_database_away(error: Exception
 
 @pytest.mark.thorough
 def test_while_it_is_away_it_is_asked_once_a_second_by_one_thread(monkeypatch: Any) -> None:
-    asked: list[float] = []
+    results: list[float] = []
 
     def refuse(**_told: Any) -> Any:
-        asked.append(time.monotonic())
+        results.append(time.monotonic())
         time.sleep(0.1)
         raise psycopg.OperationalError("connection refused")
 
@@ -73,9 +73,9 @@ def test_while_it_is_away_it_is_asked_once_a_second_by_one_thread(monkeypatch: A
             thread.start()
         for thread in threads:
             thread.join()
-        assert len(asked) == 1 and time.monotonic() - begun < 0.5
-        until(lambda: database.is_away() and len(asked) == 2, 3)
-        assert asked[1] - asked[0] > 0.95
+        assert len(results) == 1 and time.monotonic() - begun < 0.5
+        until(lambda: database.is_away() and len(results) == 2, 3)
+        assert results[1] - results[0] > 0.95
     finally:
         forget()
 

@@ -36,10 +36,10 @@ def segments(stream: Stream = STREAM) -> list[Path]:
 
 
 def test_calls_are_read_in_the_order_they_were_accepted_in() -> None:
-    told = ["first", "第二句：我养了一只猫\n叫麻薯", "third"]
-    for text in told:
+    results = ["first", "第二句：我养了一只猫\n叫麻薯", "third"]
+    for text in results:
         assert journal.append(STREAM, record(text))
-    assert messages_in() == told
+    assert messages_in() == results
     assert journal.streams() == [STREAM] and journal.streams(8) == []
 
 
@@ -130,15 +130,15 @@ def test_what_was_drained_is_removed_and_what_came_meanwhile_stays() -> None:
 
 def test_a_long_stream_is_several_files_and_each_goes_when_it_is_drained(monkeypatch: Any) -> None:
     monkeypatch.setattr(journal, "SEGMENT_BYTES", 500)
-    told = [f"message {n}" for n in range(20)]
-    for text in told:
+    results = [f"message {n}" for n in range(20)]
+    for text in results:
         journal.append(STREAM, record(text))
-    assert messages_in() == told and len(segments()) > 3
+    assert messages_in() == results and len(segments()) > 3
     middle = list(journal.read(STREAM))[10]
     with journal.locked(STREAM):
         journal.remove_up_to(STREAM, middle.end)
     left = [line.record.body["user"] for line in journal.read(STREAM, middle.end) if line.record]
-    assert left == told[11:] and len(segments()) > 1
+    assert left == results[11:] and len(segments()) > 1
 
 
 def test_a_full_disk_accepts_nothing_and_leaves_nothing_behind(monkeypatch: Any) -> None:
@@ -159,8 +159,8 @@ def test_threads_and_processes_that_append_at_once_lose_nothing(place: Path) -> 
         "from memories.offline import journal\n"
         "for n in range(100): journal.append(STREAM, record(f'process {n}'))\n"
     )
-    told = {**os.environ, "DJANGO_SETTINGS_MODULE": "memplatform.settings", "MEMORY_OFFLINE_ROOT": str(place)}
-    other = subprocess.Popen([sys.executable, "-c", program], cwd=ROOT, env=told)
+    data = {**os.environ, "DJANGO_SETTINGS_MODULE": "memplatform.settings", "MEMORY_OFFLINE_ROOT": str(place)}
+    other = subprocess.Popen([sys.executable, "-c", program], cwd=ROOT, env=data)
 
     def write(thread: int) -> None:
         for n in range(50):

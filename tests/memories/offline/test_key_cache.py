@@ -123,10 +123,10 @@ def replaced(path: Path) -> None:
 
 def copied(path: Path) -> None:
     """As from a backup that was made before the key was revoked."""
-    kept = path.with_name("backup")
-    shutil.copy2(path, kept)
+    result = path.with_name("backup")
+    shutil.copy2(path, result)
     path.unlink()
-    os.rename(kept, path)
+    os.rename(result, path)
 
 
 @pytest.mark.parametrize("change", [altered, widened, emptied, replaced, copied])

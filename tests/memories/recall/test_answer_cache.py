@@ -147,8 +147,8 @@ def test_an_operator_may_switch_it_off(scope: Scope, cat: Entry, settings: Any) 
 
 def test_a_bot_is_told_and_may_decline(api: Api, workspace: Workspace) -> None:
     api.post("turns", {"address": TELEGRAM, "user": "my cat is called Mochi", "assistant": "ok"})
-    asked = {"address": TELEGRAM, "message": MESSAGE}
-    first, again, anew = (api.post("recall", {**asked, **more}).json() for more in ({}, {}, {"cache": False}))
+    data = {"address": TELEGRAM, "message": MESSAGE}
+    first, again, anew = (api.post("recall", {**data, **more}).json() for more in ({}, {}, {"cache": False}))
     assert [first["cached"], again["cached"], anew["cached"]] == [False, True, False]
     assert first["memories"] == again["memories"] and first["recall_id"] != again["recall_id"]
     assert api.get(f"recalls/{again['recall_id']}").json()["cached_from"] == first["recall_id"]
@@ -156,7 +156,7 @@ def test_a_bot_is_told_and_may_decline(api: Api, workspace: Workspace) -> None:
 
 def test_a_key_that_reaches_less_is_not_answered_from_what_another_saw(api: Api, workspace: Workspace) -> None:
     api.post("turns", {"address": TELEGRAM, "user": "my cat is called Mochi", "assistant": "ok"})
-    asked = {"scope": "telegram:direct_u42", "message": MESSAGE}
-    assert api.post("recall", asked).status_code == 200
+    data = {"scope": "telegram:direct_u42", "message": MESSAGE}
+    assert api.post("recall", data).status_code == 200
     narrow = Api(make_key(workspace, name="narrow", scope_patterns=["lark:*"]))
-    assert narrow.post("recall", asked).status_code == 404
+    assert narrow.post("recall", data).status_code == 404

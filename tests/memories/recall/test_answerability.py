@@ -126,8 +126,8 @@ def test_what_answers_nothing_is_noise_in_a_young_scope_alone(
 
 
 def test_a_trace_keeps_the_signs() -> None:
-    kept = assess_all([item(0.45)], [item(0.45)], ParsedQuery(asked("cat", named=["Ann"])), 100).as_json()
-    assert kept["verdict"] == "found" and kept["speaker"] is True and kept["words"] == 1.0
+    result = assess_all([item(0.45)], [item(0.45)], ParsedQuery(asked("cat", named=["Ann"])), 100).as_json()
+    assert result["verdict"] == "found" and result["speaker"] is True and result["words"] == 1.0
     signs = {"similarity", "words", "speaker", "lead", "others", "date", "entries", "about_asker"}
     signs |= {"relevance", "unknown_name"}
-    assert set(kept) == {"verdict", "strength"} | signs
+    assert set(result) == {"verdict", "strength"} | signs

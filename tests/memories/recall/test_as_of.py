@@ -60,9 +60,9 @@ def check_same(answer: Answer, first: Answer) -> None:
 
 def set_weights(scope: Scope, weights: list[tuple[str, float]]) -> None:
     for name, value in weights:
-        given = {"value": round(value * 8) if name == "max_recalls" else value}
+        data = {"value": round(value * 8) if name == "max_recalls" else value}
         about: dict[str, Any] = {"workspace_id": scope.workspace_id, "kind": PolicyKind.WEIGHT, "name": name}
-        Policy.objects.update_or_create(**about, defaults=given)
+        Policy.objects.update_or_create(**about, defaults=data)
 
 
 class TestAsOf(TestCase):

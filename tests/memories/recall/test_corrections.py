@@ -81,15 +81,15 @@ def ask_of_pair(scope: Scope, form: str, older: str, newer: str, question: str) 
 def test_of_sixty_corrections_nearly_all_come_first_and_of_twenty_others_none_is_marked(
     scope: Scope, form: str | None
 ) -> None:
-    found = {}
+    data = {}
     for name in ("corrections", "no_corrections"):
-        asked = []
+        results = []
         for n, (written_as, *pair) in enumerate(pairs(name)):
             apart = make_scope(scope.workspace, f"telegram:direct_{name}{n}")
-            asked.append(ask_of_pair(apart, "next" if written_as == "next" else form or written_as, *pair))
-        found[name] = asked
-    assert sum(first for first, _marked in found["corrections"]) >= NEWEST_FIRST
-    assert sum(marked for _first, marked in found["no_corrections"]) == MISTAKEN
+            results.append(ask_of_pair(apart, "next" if written_as == "next" else form or written_as, *pair))
+        data[name] = results
+    assert sum(first for first, _marked in data["corrections"]) >= NEWEST_FIRST
+    assert sum(marked for _first, marked in data["no_corrections"]) == MISTAKEN
 
 
 def tell(scope: Scope, *statements: str, minutes: int = 60, **given: object) -> None:

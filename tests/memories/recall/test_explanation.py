@@ -159,12 +159,12 @@ def test_every_step_is_timed(scope: Scope) -> None:
 def test_a_trace_can_be_asked_again_under_the_same_walls(scope: Scope) -> None:
     remember(scope, "my cat is called Mochi", slots={"env": "home"})
     ref = ScopeRef(key=scope.key, kind=scope.kind, only_chat="telegram:mybot:group_g1", in_group=True)
-    asked = {"filters": {"env": "home"}, "types": ["user_explicit"], "since": NOW, "mode": "keyword", "limit": 3}
-    first = ask(scope, "which cat?", places=[SearchScope(scope, ref)], **asked)
+    data = {"filters": {"env": "home"}, "types": ["user_explicit"], "since": NOW, "mode": "keyword", "limit": 3}
+    first = ask(scope, "which cat?", places=[SearchScope(scope, ref)], **data)
     assert first.trace is not None
     query = traces.query_of(RecallTrace.objects.get(pk=first.trace.pk))
     assert [place.ref for place in query.places] == [ref]
-    assert {name: getattr(query, name) for name in asked} == asked
+    assert {name: getattr(query, name) for name in data} == data
     assert (query.message, query.quotas, query.explain) == ("which cat?", False, True)
 
 

@@ -30,8 +30,8 @@ def test_a_question_about_the_new_is_answered_by_the_new_alone(api: Api, replace
 
 @pytest.mark.parametrize("message", ["Which database did the team use before?", "团队以前用什么 database？"])
 def test_a_question_about_before_finds_it_marked(api: Api, replaced: tuple[str, str], message: str) -> None:
-    found = {memory["id"]: memory["superseded_by_newer"] for memory in served(api, message)}
-    assert found == {replaced[1]: None, replaced[0]: replaced[1]}
+    data = {memory["id"]: memory["superseded_by_newer"] for memory in served(api, message)}
+    assert data == {replaced[1]: None, replaced[0]: replaced[1]}
 
 
 @pytest.mark.parametrize("column", ["suppressed_at", "expired_at", "archived_at"])

@@ -241,11 +241,11 @@ def answer(variant: Variant, scopes: dict[str, Scope], monkeypatch: pytest.Monke
 def test_the_statement_finds_the_same_by_the_same_plan(
     name: str, scopes: dict[str, Scope], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    given = json.loads(json.dumps(answer(VARIANTS[name], scopes, monkeypatch)))
+    result = json.loads(json.dumps(answer(VARIANTS[name], scopes, monkeypatch)))
     frozen = json.loads(FROZEN.read_text()) if FROZEN.exists() else {}
     if os.environ.get("WRITE_FROZEN_STATEMENT"):
-        frozen[name] = given
+        frozen[name] = result
         FROZEN.write_text(json.dumps(frozen, ensure_ascii=False, indent=1, sort_keys=True) + "\n")
-    assert given["rows"] == frozen[name]["rows"]
-    assert given["plans"] == frozen[name]["plans"]
-    assert given == frozen[name]
+    assert result["rows"] == frozen[name]["rows"]
+    assert result["plans"] == frozen[name]["plans"]
+    assert result == frozen[name]

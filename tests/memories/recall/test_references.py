@@ -177,8 +177,10 @@ def test_where_several_hear_nothing_is_known_of_relations(workspace: Workspace, 
     chat = make_scope(workspace, "telegram:group_g1", ScopeKind.CHAT)
     for place in (scope, chat):
         tell(place, "My sister is called Lena.", "Lena is allergic to peanuts.")
-    asked = ["What is my sister allergic to?", "What is Lena allergic to?"]
-    for result in [ask(one, *scopes, in_group=True) for one in asked for scopes in ([scope], [chat], [scope, chat])]:
+    results = ["What is my sister allergic to?", "What is Lena allergic to?"]
+    for result in [
+        ask(item, *scopes, in_group=True) for item in results for scopes in ([scope], [chat], [scope, chat])
+    ]:
         assert result.trace is not None and "relations" not in result.trace.query
 
 

@@ -19,10 +19,10 @@ def test_the_questions_are_half_of_them_unanswerable_in_both_halves() -> None:
 def test_young_scopes_tell_what_they_hold_from_what_they_do_not(bundled_model: None) -> None:
     youngs = [young for young in answerable.read() if young.half == "check" and len(young.texts) <= 12]
     answers = list(answerable.ask_all(youngs))
-    found: dict[bool, list[bool]] = {True: [], False: []}
+    data: dict[bool, list[bool]] = {True: [], False: []}
     for answer in answers:
-        found[answer["answerable"]].append(answer["verdict"] == "found")
-    assert sum(found[True]) / len(found[True]) >= 0.86, "what is there is found"
-    assert sum(found[False]) / len(found[False]) <= 0.02, "what is not there is not"
+        data[answer["answerable"]].append(answer["verdict"] == "found")
+    assert sum(data[True]) / len(data[True]) >= 0.86, "what is there is found"
+    assert sum(data[False]) / len(data[False]) <= 0.02, "what is not there is not"
     noise = [answer for answer in answers if answer["verdict"] == "none" and answer["words"] < 0.4]
     assert noise and not [answer for answer in noise if answer["served"]], "and nothing is served in its place"

@@ -88,12 +88,12 @@ def test_no_statement_leads_out_of_a_login(login: Login, way: str) -> None:
 @pytest.mark.parametrize("way", ["SET ROLE NONE", "RESET ROLE", "RESET SESSION AUTHORIZATION", "DISCARD ALL"])
 def test_what_undoes_a_role_leaves_the_login_itself(login: Login, way: str) -> None:
     login.execute(way)
-    found = login.execute(
+    result = login.execute(
         "SELECT current_user, rolsuper OR rolbypassrls OR rolcreaterole OR rolcreatedb OR rolreplication,"
         " (SELECT count(*) FROM pg_class WHERE relowner = r.oid), pg_has_role('pg_read_all_data', 'MEMBER')"
         " FROM pg_roles r WHERE rolname = current_user"
     ).fetchone()
-    assert found == (login.info.user, False, 0, False)
+    assert result == (login.info.user, False, 0, False)
 
 
 def test_row_security_cannot_be_switched_off_by_a_setting(web: Login) -> None:

@@ -129,8 +129,8 @@ def test_it_is_written_of_whom_it_was_said(statement: str, stated: str, subject:
 
 
 def test_a_summary_may_tell_of_everybody_and_invents_nothing() -> None:
-    said = [message("my roommate moves out on 5 March"), message("我在杭州等你", "Mia", "m2")]
-    conversation = Conversation(said, People.of(["Sam"], ["Mia"]))
+    results = [message("my roommate moves out on 5 March"), message("我在杭州等你", "Mia", "m2")]
+    conversation = Conversation(results, People.of(["Sam"], ["Mia"]))
     assert (
         verification.invention("Sam's roommate moves out on 5 March; Mia waits in Hangzhou.", conversation)
         is Refusal.NAME

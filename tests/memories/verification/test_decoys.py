@@ -30,11 +30,11 @@ def test_the_opposite_of_what_was_said_is_false(statement: str, turned: str) -> 
 
 
 def test_another_number_is_one_that_nobody_said() -> None:
-    told = "the port was 8080, then 8082, and 8083 is next"
-    made = {other_number("The port is 8080.", told, CHANCE) for _turn in range(20)}
+    text = "the port was 8080, then 8082, and 8083 is next"
+    made = {other_number("The port is 8080.", text, CHANCE) for _turn in range(20)}
     assert made and all(item.startswith("The port is 80") for item in made)
     assert not made.intersection(f"The port is {n}." for n in (8080, 8082, 8083))
-    assert other_number("Sam likes tea.", told, CHANCE) == ""
+    assert other_number("Sam likes tea.", text, CHANCE) == ""
 
 
 def test_a_number_in_words_counts_as_said() -> None:
@@ -62,8 +62,8 @@ def test_another_person_is_one_who_was_never_there(stated: str, people: list[str
 
 
 def test_what_was_said_elsewhere_is_no_decoy() -> None:
-    told = "I will move in May. No, wait: I will not move in May."
-    assert "I will not move in May" not in decoys("Sam moves in May.", "I will move in May", told, [], CHANCE)
+    text = "I will move in May. No, wait: I will not move in May."
+    assert "I will not move in May" not in decoys("Sam moves in May.", "I will move in May", text, [], CHANCE)
 
 
 @pytest.mark.parametrize("quote", ["tea is good", "茶不错", "bis morgen"])

@@ -79,4 +79,4 @@ def test_most_that_leave_out_or_invent_what_can_be_checked_are_noticed(wrong: st
 def test_what_is_turned_round_is_for_the_reader() -> None:
     """Its sentences are all asked about, so that a reader may leave them out."""
     turned = [case for case in CASES if case.wrong == "turned" and not case.is_noticed]
-    assert turned and all(claim.statement for one in turned for claim in one.left.claims())
+    assert turned and all(claim.statement for item in turned for claim in item.left.claims())

@@ -55,10 +55,10 @@ def test_it_works(scope: Scope, workspace: Workspace, receiver: Receiver) -> Non
 def snippet() -> dict[str, Any]:
     """The function the how-to page gives to receivers."""
     page = (ROOT / "docs" / "howto" / "webhooks.md").read_text()
-    found = re.search(r"```python\n(.*?)```", page, re.DOTALL)
-    assert found
+    result = re.search(r"```python\n(.*?)```", page, re.DOTALL)
+    assert result
     names: dict[str, Any] = {}
-    exec(found.group(1), names)  # noqa: S102
+    exec(result.group(1), names)  # noqa: S102
     return names
 
 
@@ -107,8 +107,8 @@ def test_what_a_receiver_does_not_take_holds_up_only_the_same_memory(
     edit(first, importance=0.9)
     remember(scope, "a bicycle stands in the hall")
     assert deliver() == {"came_back": 1, "sent": 3}  # what comes back is waited for, as it is due so soon
-    told = [(item.body["data"]["id"] == str(first.uid), item.event) for item in receiver.got]
-    assert told == [
+    results = [(item.body["data"]["id"] == str(first.uid), item.event) for item in receiver.got]
+    assert results == [
         (True, "memory.created"), (False, "memory.created"), (True, "memory.created"), (True, "memory.updated"),
     ]  # fmt: skip
     assert receiver.got[0].headers["webhook-id"] == receiver.got[2].headers["webhook-id"]

@@ -56,8 +56,8 @@ def test_many_changes_by_one_statement_are_told_one_by_one(scope: Scope, workspa
     Entry.objects.update(expired_at=None)
     Entry.objects.all().update(updated_at=timezone.now())  # which is no change of what is remembered
     pks = [row.pk for row in rows]
-    told = ["memory.updated", "memory.expired", "memory.updated"]
-    assert sorted(noted()) == sorted((event, pk) for event in told for pk in pks)
+    results = ["memory.updated", "memory.expired", "memory.updated"]
+    assert sorted(noted()) == sorted((event, pk) for event in results for pk in pks)
 
 
 def test_a_date_of_review_is_told_when_it_comes_and_once(
@@ -99,11 +99,11 @@ def test_a_job_that_failed_is_told_without_the_words_of_its_error(workspace: Wor
         runs.fail(JobRun.objects.filter(pk=run.pk), now=now)
         assert JobRun.objects.get(pk=run.pk).state == JobState.FAILED
     assert deliver() == {"sent": 1}
-    (told,) = receiver.got
-    assert told.body["data"] | {"local_date": ""} == {
+    (item,) = receiver.got
+    assert item.body["data"] | {"local_date": ""} == {
         "job": "expire", "local_date": "", "attempts": 1, "error": "ValueError",
     }  # fmt: skip
-    assert b"8080" not in told.raw
+    assert b"8080" not in item.raw
 
 
 def test_a_part_that_falls_silent_is_told_and_that_it_is_back(

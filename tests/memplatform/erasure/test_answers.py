@@ -46,15 +46,15 @@ def addresses() -> Iterator[str]:
 
 def tellers(api: Api, asked: set[str]) -> list[str]:
     """The calls whose answers tell of Ann; those of MCP's tools are among them, since MCP asks the API."""
-    told = [item for item in sorted(asked) if _tells(api.get(item), item)]
+    items = [item for item in sorted(asked) if _tells(api.get(item), item)]
     for place in (direct(PEER), group(PEER), group(BEN), direct(BEN)):
         question = {"address": place, "message": "what stood in the shed behind the house?"}
         search = {"address": place, "query": "what stood in the shed behind the house?"}
         bodies = {"recall": question, "context": question, "tools/memory_search": search}
         for path in ("MEMORY.md", f"memory/{NOW:%Y-%m-%d}.md", f"memory/scopes/telegram+direct_{PEER}/LONG_TERM.md"):
             bodies[f"tools/memory_get?{path}"] = {"address": place, "path": path}
-        told += [name for name, body in bodies.items() if _tells(api.post(name.partition("?")[0], body), name)]
-    return told
+        items += [name for name, body in bodies.items() if _tells(api.post(name.partition("?")[0], body), name)]
+    return items
 
 
 def _tells(answer: Any, question: str) -> bool:

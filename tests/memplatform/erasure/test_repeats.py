@@ -64,6 +64,6 @@ def test_a_turn_that_is_passed_over_stands_in_no_transcript(town: Town, settings
     settings.MEMORY_TRANSCRIPTS = True
     erase(town)
     drain_journal()
-    said = {"address": direct(PEER), "user": word("turn"), "assistant": "Noted."}
-    assert town.api.post("turns", said).json()["entries"][0]["reason"] == "erased"
+    data = {"address": direct(PEER), "user": word("turn"), "assistant": "Noted."}
+    assert town.api.post("turns", data).json()["entries"][0]["reason"] == "erased"
     assert files_with(CANARY) == files_with(PEER) == []

@@ -37,8 +37,8 @@ def test_a_restored_backup_of_before_is_erased_again(town: Town) -> None:
     Erasure.objects.all().delete()
     Secret.objects.filter(name="erasure").delete()
     drain_journal()
-    said = town.api.post("turns", {"address": direct(PEER), "user": word("turn"), "assistant": "Noted."})
-    assert said.status_code == 201, said.content
+    result = town.api.post("turns", {"address": direct(PEER), "user": word("turn"), "assistant": "Noted."})
+    assert result.status_code == 201, result.content
     assert "memories_entry" in tables_with(CANARY)
     assert run.order_missing(now=LATER) == 1
     assert run.erase_waiting(now=LATER) == {"erased": 1, "failed": 0}

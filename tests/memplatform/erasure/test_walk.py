@@ -58,13 +58,13 @@ def tables() -> list[str]:
 
 def tables_with(words: str) -> list[str]:
     """Every table in a row of which some words stand."""
-    found = []
+    results = []
     with connection.cursor() as cursor:
         for table in tables():
             cursor.execute(f"SELECT count(*) FROM {table} row WHERE row::text ILIKE %s", [f"%{words}%"])
             if cursor.fetchone()[0]:
-                found.append(table)
-    return found
+                results.append(table)
+    return results
 
 
 def erase(town: Town) -> dict[str, Any]:
@@ -182,13 +182,13 @@ def test_what_was_erased_is_refused_when_it_comes_again(town: Town) -> None:
     erase(town)
     drain_journal()
     count = Entry.objects.count()
-    said = {"address": direct(PEER), "user": word("turn"), "assistant": "Noted."}
-    answer = town.api.post("turns", said)
+    data = {"address": direct(PEER), "user": word("turn"), "assistant": "Noted."}
+    answer = town.api.post("turns", data)
     assert answer.status_code == 201  # the bot is not kept from its work
     assert {(entry["outcome"], entry["reason"]) for entry in answer.json()["entries"]} == {("suppressed", "erased")}
     assert tables_with(CANARY) == [], "nor in the history of the conversation, nor in the buffer"
     assert answer.json()["session"]["tokens"] == 0
-    anew = town.api.post("turns", {**said, "user": "I am back."}).json()
+    anew = town.api.post("turns", {**data, "user": "I am back."}).json()
     assert SessionEvent.objects.filter(session__uid=anew["session"]["id"]).count() == 2
     assert BufferedTurn.objects.filter(batch__session_uid=anew["session"]["id"]).count() == 1
     count += len(anew["entries"])
@@ -242,7 +242,7 @@ def test_twice_is_the_same(town: Town) -> None:
 @pytest.mark.thorough
 def test_a_preview_counts_what_goes_and_changes_nothing(town: Town) -> None:
     before = tables_with(CANARY)
-    found = run.preview(town.workspace, [ANN], now=NOW)
-    assert found.counts["memories_entry"] == Entry.objects.filter(content__contains=CANARY).count()
+    result = run.preview(town.workspace, [ANN], now=NOW)
+    assert result.counts["memories_entry"] == Entry.objects.filter(content__contains=CANARY).count()
     assert tables_with(CANARY) == before
-    assert any(CANARY in sample for sample in found.samples)
+    assert any(CANARY in sample for sample in result.samples)

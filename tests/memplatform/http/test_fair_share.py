@@ -69,10 +69,10 @@ def application(environ: dict[str, Any], start: Any) -> list[bytes]:
 
 
 def call(app: FairShare, key: str, path: str = "/api/v1/recall") -> tuple[str, bytes]:
-    said: list[str] = []
+    results: list[str] = []
     environ = {"PATH_INFO": path, "HTTP_AUTHORIZATION": key}
-    body = b"".join(app(environ, lambda status, headers, *_: said.append(status)))  # type: ignore[arg-type]
-    return said[0], body
+    body = b"".join(app(environ, lambda status, headers, *_: results.append(status)))  # type: ignore[arg-type]
+    return results[0], body
 
 
 def test_keys_of_one_workspace_share_its_turn_and_what_waits_too_long_in_line_gets_429() -> None:

@@ -54,9 +54,9 @@ def test_no_caller_is_shown_them_and_their_own_workspace_may_hold_them(
 ) -> None:
     api = Api(make_key(planted))
     api.post("turns", {"address": TELEGRAM, "user": "my name is Alice", "assistant": "hello"})
-    asked = {"address": TELEGRAM, "message": "name, address, password?", "need": "off"}
+    data = {"address": TELEGRAM, "message": "name, address, password?", "need": "off"}
     for answer in (
-        api.get("entries"), api.post("recall", asked), api.post("context", asked), api.get("entries", scope="canary"),
+        api.get("entries"), api.post("recall", data), api.post("context", data), api.get("entries", scope="canary"),
         api.get(f"entries/{Entry.objects.filter(subtype=SUBTYPE).first().uid}"), api.get("export"),
     ):  # fmt: skip
         body = b"".join(answer.streaming_content) if answer.streaming else answer.content
@@ -100,8 +100,8 @@ def test_the_switch_of_a_workspace_plants_them_once_and_takes_them_out(workspace
 
 def test_the_home_page_says_what_was_held_back(planted: Workspace, stranger: Workspace) -> None:
     passed(HttpResponse(token_of(planted.pk)), stranger.caller("bot:thief"))
-    said = {}
+    data = {}
     for workspace in (planted, stranger):
         person = enter(make_user(f"of {workspace.pk}", workspace=workspace, is_staff=True))
-        said[workspace] = "1 answer was held back" in person.get(reverse("admin:index")).content.decode()
-    assert said == {planted: True, stranger: False}
+        data[workspace] = "1 answer was held back" in person.get(reverse("admin:index")).content.decode()
+    assert data == {planted: True, stranger: False}

@@ -24,8 +24,8 @@ pytestmark = pytest.mark.django_db
 
 
 def run_page(job: str, workspace: Workspace | None = None, *, dry: bool = False) -> str:
-    asked = "&".join([*([f"of={workspace.pk}"] if workspace else []), *(["dry=1"] if dry else [])])
-    return reverse("admin:memories_jobrun_run", args=[job]) + (f"?{asked}" if asked else "")
+    result = "&".join([*([f"of={workspace.pk}"] if workspace else []), *(["dry=1"] if dry else [])])
+    return reverse("admin:memories_jobrun_run", args=[job]) + (f"?{result}" if result else "")
 
 
 def test_the_owner_sees_every_job_with_its_behaviour(owner: Client, mine: House) -> None:

@@ -43,8 +43,8 @@ def test_an_hour_is_counted_by_workspace_and_channel(workspace: Workspace, stran
     asked(stranger, "found", "telegram:direct_u1", HOUR)
     asked(workspace, "found", "telegram:direct_u1", HOUR + timedelta(hours=1))
     rollups.take_hour(HOUR, now=HOUR + timedelta(hours=1))
-    told = {"found": 1, "none": 1, "degraded": 1, "served": 4, "reported": 2, "used": 1, "tokens": 20}
-    assert counted(workspace=workspace, channel="telegram") == told
+    data = {"found": 1, "none": 1, "degraded": 1, "served": 4, "reported": 2, "used": 1, "tokens": 20}
+    assert counted(workspace=workspace, channel="telegram") == data
     assert counted(workspace=workspace, channel="my bot") == {"unneeded": 1, "served": 2, "tokens": 10}
     assert counted(workspace=workspace, channel="") == {"weak": 1, "served": 2, "tokens": 10}
     assert counted(workspace=stranger)["found"] == 1

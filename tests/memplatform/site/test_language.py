@@ -87,13 +87,13 @@ def test_what_the_admin_is_built_with_is_translated() -> None:
     """Unfold comes without translations, django-q2 with some."""
     catalogs = [*Path(django.__path__[0]).glob("**/locale/zh_Hans/LC_MESSAGES/django.mo")]
     catalogs += Path(django_q.__path__[0]).glob("locale/zh_Hans/LC_MESSAGES/django.mo")
-    known = translated(CATALOG).union(*map(translated, catalogs))
+    result = translated(CATALOG).union(*map(translated, catalogs))
     top = Path(unfold.__path__[0])
     parts = [part for part in [*top.iterdir(), *(top / "contrib").iterdir()] if part.name not in NOT_USED | {"contrib"}]
     shown = {text for part in parts if part.is_dir() for text in messages_in(part)}
     shown |= set(_in_code((Path(django_q.__path__[0]) / "models.py").read_text()))
     assert len(shown) > 50
-    assert shown - known == set()
+    assert shown - result == set()
 
 
 def test_no_translation_is_left_to_be_looked_over() -> None:

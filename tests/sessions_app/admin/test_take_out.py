@@ -96,8 +96,8 @@ def test_of_a_group_the_copies_go_and_what_rests_on_more_is_not_served_meanwhile
     goes = take_out(alice, event).context["goes"]
     assert {entry.scope.kind for entry in goes.entries} == {"user", "chat"} and goes.along == [wide]
     take_out(alice, event, reason="private")
-    kept = Entry.objects.live().values_list("content", flat=True)
-    assert len(kept) == 2 and all("the rye is done" in content for content in kept)
+    result = Entry.objects.live().values_list("content", flat=True)
+    assert len(result) == 2 and all("the rye is done" in content for content in result)
     assert other.pk not in retention.redacted_events(event.session)
 
 

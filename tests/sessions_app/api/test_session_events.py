@@ -52,8 +52,8 @@ def test_where_nothing_may_be_told_there_are_no_words(talk: Talk) -> None:
         path.replace("/1/event", "/2/event"),
         path_of("nobody asked"),
     ]
-    for one in unknown:
-        answer = read(talk, one)
+    for item in unknown:
+        answer = read(talk, item)
         assert (answer["found"], answer["content"], answer["role"]) == (False, "", None)
     assert read(talk, path, days=29)["content"] and read(talk, path, days=31)["content"] == ""
     talk.request("DELETE", f"entries/{Entry.objects.get().uid}")

@@ -190,8 +190,8 @@ def at(moment: datetime) -> dict[str, str]:
 
 
 def served(house: House, moment: datetime) -> list[str]:
-    asked = {"scope": "main", "message": "where does the ferry to Lantau leave?", "need": "off"}
-    answer = house.post("recall", asked, **at(moment))
+    data = {"scope": "main", "message": "where does the ferry to Lantau leave?", "need": "off"}
+    answer = house.post("recall", data, **at(moment))
     return [memory["content"] for memory in answer.json()["memories"] if "ferry" in memory["content"]]
 
 

@@ -39,6 +39,6 @@ def test_two_embedders_share_the_work(talk: Talk) -> None:
     talk.log(Session.objects.get(), *(f"user: 第{n}条" for n in range(62)))
     with worker(0.2) as one, worker(0.2) as other:
         assert one.stdout is not None and other.stdout is not None
-        told = [*one.stdout.read().split("\n"), *other.stdout.read().split("\n")]
-    assert sum(int(line.split()[1]) for line in told if line.startswith("embedding")) == 64
+        results = [*one.stdout.read().split("\n"), *other.stdout.read().split("\n")]
+    assert sum(int(line.split()[1]) for line in results if line.startswith("embedding")) == 64
     assert not EventIndex.objects.filter(model=None).exists()

@@ -53,8 +53,8 @@ def test_two_workers_share_many_conversations(workspace: Workspace, settings: An
     )
     assert min(count["extraction_batches"] for count in counts) > CONVERSATIONS // 10  # both had work to do
     assert not BufferedTurn.objects.exists() and not ExtractionBatch.objects.exists()
-    told = DailyEvent.objects.values_list("scope_id", "content")
-    assert sorted(told) == sorted((scope.pk, f"I moved to house number {n}") for n, scope in enumerate(scopes))
+    result = DailyEvent.objects.values_list("scope_id", "content")
+    assert sorted(result) == sorted((scope.pk, f"I moved to house number {n}") for n, scope in enumerate(scopes))
 
 
 def test_the_next_one_is_found_by_an_index(workspace: Workspace) -> None:
@@ -114,8 +114,8 @@ def test_what_is_said_while_an_extraction_batch_is_taken_is_never_lost(workspace
         return turns
 
     with ThreadPoolExecutor(3) as pool:
-        said = pool.submit(talk)
+        result = pool.submit(talk)
         worked = list(pool.map(work_all_along, range(2)))
     rest = extraction.extract_ready(timezone.now)["turns"]
-    assert sum(worked) + rest == said.result() == 150
+    assert sum(worked) + rest == result.result() == 150
     assert not ExtractionBatch.objects.exists()

@@ -57,24 +57,24 @@ def test_a_key_that_was_revoked_stays_out_and_the_files_answer(house: HouseApart
     until(lambda: house.post_with(good, "turns", {**TURN, "user": "我家的猫叫年糕"}).json()["degraded"], 10)
     for _ in range(6):
         assert house.post_with(revoked, "turns", TURN).status == 503
-    asked = {"address": {"platform": "cli"}, "message": "我家的猫叫什么？"}
-    answer = house.post_with(good, "recall", asked).json()
+    data = {"address": {"platform": "cli"}, "message": "我家的猫叫什么？"}
+    answer = house.post_with(good, "recall", data).json()
     assert answer["degraded"] == ["database"] and "年糕" in answer["memories"][0]["content"]
     assert house.post_with(good, "entries", {"scope": "main", "content": "x"}).status == 503
     assert house.status_of("/livez") == 200 and house.status_of("/readyz") == 503
     house.start_database()
-    until(lambda: house.post_with(good, "recall", asked).json()["degraded"] == [], 30)
+    until(lambda: house.post_with(good, "recall", data).json()["degraded"] == [], 30)
     until(lambda: house.waiting_calls() == 0, 90)
     assert house.ask("SELECT count(*) FROM sessions_app_sessionevent WHERE content LIKE '%%年糕%%'")[0] >= 1
 
 
 def test_a_database_that_hangs_is_away_and_the_files_answer(house: HouseApart) -> None:
     key = house.new_key("hanging")
-    asked = {"recall": RECALL, "tools/memory_search": SEARCH, "tools/memory_save": SAVE, "turns": TURN}
+    data = {"recall": RECALL, "tools/memory_search": SEARCH, "tools/memory_save": SAVE, "turns": TURN}
     for _ in range(4):  # both workers know the key and the channel
-        until(lambda: not any(house.post_with(key, path, body).json()["degraded"] for path, body in asked.items()), 20)
+        until(lambda: not any(house.post_with(key, path, body).json()["degraded"] for path, body in data.items()), 20)
     with ThreadPoolExecutor(8) as bots, house.hanging_database():
-        answers = list(bots.map(lambda path: house.post_with(key, path, asked[path]), 6 * list(asked)))
+        answers = list(bots.map(lambda path: house.post_with(key, path, data[path]), 6 * list(data)))
     assert {answer.status for answer in answers} == {200, 201}  # each within the time a client waits
     assert [answer.json()["degraded"] for answer in answers] == [["database"]] * 24
     until(lambda: house.post_with(key, "recall", RECALL).json()["degraded"] == [], 10)

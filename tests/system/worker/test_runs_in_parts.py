@@ -94,11 +94,11 @@ def test_days_that_several_tasks_have_made_into_facts_are_added_up(
     workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     parts = [{"days": 3, "facts": 2, "waiting": 4, "stopped_time": 1}, {"days": 4, "facts": 1, "waiting": 0}]
-    told: list[dict[str, int]] = []
+    results: list[dict[str, int]] = []
 
     def work(*_args: Any, report: Any, **_kwargs: Any) -> dict[str, int]:
         report({"days": 1, "facts": 1})
-        told.append(JobRun.objects.get().counts)
+        results.append(JobRun.objects.get().counts)
         return parts.pop(0)
 
     monkeypatch.setattr("memories.consolidation.compression.compress_days", work)
@@ -110,7 +110,7 @@ def test_days_that_several_tasks_have_made_into_facts_are_added_up(
     the_next_task()
     run = JobRun.objects.get()
     assert (run.state, run.counts) == (JobState.DONE, {"days": 7, "facts": 3, "waiting": 0})
-    assert told == [{"days": 1, "facts": 1}, {"days": 4, "facts": 3}]
+    assert results == [{"days": 1, "facts": 1}, {"days": 4, "facts": 3}]
 
 
 def worker(at: datetime) -> Process:

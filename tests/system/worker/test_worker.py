@@ -55,10 +55,10 @@ class Worker:
         workers = {*begun(f"{mark} 1"), *begun(f"{mark} 2")}
         assert len(workers) == 2
         (sentinel,) = self.leader().children()
-        found: dict[bool, list[psutil.Process]] = {True: [], False: []}
+        data: dict[bool, list[psutil.Process]] = {True: [], False: []}
         for process in sentinel.children():
-            found[process.pid in workers].append(process)
-        return found
+            data[process.pid in workers].append(process)
+        return data
 
     def end(self) -> int:
         if self.process.poll() is None:
@@ -182,11 +182,11 @@ def test_nothing_outlives_a_killed_watchdog(database: None) -> None:
 
 
 def _members(group: int) -> list[int]:
-    found = []
+    results = []
     for process in psutil.process_iter():
         try:
             if os.getpgid(process.pid) == group and process.status() != psutil.STATUS_ZOMBIE:
-                found.append(process.pid)
+                results.append(process.pid)
         except (ProcessLookupError, psutil.NoSuchProcess):
             continue
-    return found
+    return results

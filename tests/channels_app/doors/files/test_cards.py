@@ -60,8 +60,8 @@ def test_without_rules_of_the_last_day_nothing_is_guessed(bot: Api, workspace: W
 
 def test_two_sessions_under_one_key_are_told_apart_by_their_place(bot: Api, workspace: Workspace) -> None:
     session = Session.objects.get()
-    known = cards.known_session(workspace.pk, session.key, {}, now=timezone.now())
-    assert known.uid == str(session.uid) and known.channel == ("telegram", "mybot")
+    result = cards.known_session(workspace.pk, session.key, {}, now=timezone.now())
+    assert result.uid == str(session.uid) and result.channel == ("telegram", "mybot")
     with pytest.raises(NotKnown):
         cards.known_session(workspace.pk, session.key, {"account": "another"}, now=timezone.now())
 
@@ -95,8 +95,8 @@ def test_a_key_that_is_revoked_or_whose_bot_is_disabled_in_the_admin_is_forgotte
         for page, pk in pages:
             answer = admin_client.post(reverse(f"admin:{page}", args=[pk]), {"confirmed": "yes"})
             assert answer.status_code == 302, answer.content
-    known = [name for name, token in tokens.items() if key_cache.admit(token, timezone.now())]
-    assert known == ["three"]
+    results = [name for name, token in tokens.items() if key_cache.admit(token, timezone.now())]
+    assert results == ["three"]
 
 
 def test_records_of_replays_and_comparisons_are_kept_for_a_month(workspace: Workspace) -> None:

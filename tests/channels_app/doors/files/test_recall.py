@@ -84,12 +84,12 @@ def test_the_walls_hold(bot: Api, workspace: Workspace, stranger: Workspace) -> 
 
 def test_times_and_kinds_narrow_it(bot: Api, notes: None) -> None:
     with database_away():
-        asked = {"message": "which pier has the ferry?"}
-        assert recall(bot, **asked, since="2026-02-28T00:00:00Z", until="2026-03-03T00:00:00Z")["memories"]
-        assert recall(bot, **asked, until="2026-02-01T00:00:00Z")["memories"] == []
-        assert recall(bot, **asked, types=["fact"])["memories"] == []
-        assert recall(bot, **asked, filters={"env": "prod"})["memories"] == []
-        assert recall(bot, **asked, limit=1, token_budget=0)["context"] == ""
+        data = {"message": "which pier has the ferry?"}
+        assert recall(bot, **data, since="2026-02-28T00:00:00Z", until="2026-03-03T00:00:00Z")["memories"]
+        assert recall(bot, **data, until="2026-02-01T00:00:00Z")["memories"] == []
+        assert recall(bot, **data, types=["fact"])["memories"] == []
+        assert recall(bot, **data, filters={"env": "prod"})["memories"] == []
+        assert recall(bot, **data, limit=1, token_budget=0)["context"] == ""
 
 
 def test_one_scope_may_be_asked(bot: Api, notes: None) -> None:

@@ -102,17 +102,17 @@ def test_profile_notes_and_days_are_resources(mcp: str, workspace: Workspace, ke
         uris = [str(resource.uri) for resource in (await client.list_resources()).resources]
         note = f"memory://notes/{saved.structured_content['path']}"
         uris += [note, "memory://days/2026-02-27", "memory://days/2026-02-28"]
-        told = {uri: (await client.read_resource(uri)).contents[0].text for uri in uris}
+        data = {uri: (await client.read_resource(uri)).contents[0].text for uri in uris}
         with pytest.raises(MCPError):
             await client.read_resource(note.replace("alice", "bob"))
         (prompt,) = (await client.list_prompts()).prompts
-        return {**told, "prompt": (await client.get_prompt(prompt.name)).messages[0].content.text}
+        return {**data, "prompt": (await client.get_prompt(prompt.name)).messages[0].content.text}
 
     profile, notes, days, note, day_told, other_day, prompt = as_client(mcp, key, talk, at=ALICE).values()
-    said = f"{NOTICE['en']}\n\n"
-    assert profile == f"{said}- Alice is a luthier" and profile in prompt and "memory_search" in prompt
-    assert notes.startswith(said) and notes.endswith(".md\n- The boat is blue.") and note == "- The boat is blue."
-    assert days == day_told == f"{said}# 2026-02-27\n- The violin was repaired"
+    text = f"{NOTICE['en']}\n\n"
+    assert profile == f"{text}- Alice is a luthier" and profile in prompt and "memory_search" in prompt
+    assert notes.startswith(text) and notes.endswith(".md\n- The boat is blue.") and note == "- The boat is blue."
+    assert days == day_told == f"{text}# 2026-02-27\n- The violin was repaired"
     assert other_day == "Nothing is remembered here yet."
 
 

@@ -15,8 +15,8 @@ HEADERS = {"Accept": "application/json, text/event-stream"}
 
 
 def ask(url: str, key: str = "", method: str = "POST", **headers: str) -> httpx.Response:
-    told = {**HEADERS, **({"Authorization": f"Bearer {key}"} if key else {}), **headers}
-    return httpx.request(method, url, json=LIST, headers=told, trust_env=False)
+    data = {**HEADERS, **({"Authorization": f"Bearer {key}"} if key else {}), **headers}
+    return httpx.request(method, url, json=LIST, headers=data, trust_env=False)
 
 
 @pytest.mark.thorough

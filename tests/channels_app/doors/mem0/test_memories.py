@@ -132,9 +132,9 @@ def test_a_memory_is_changed_and_its_history_told(mem0: Any, package: Any) -> No
     assert (changed["expiration_date"], changed["user_id"]) == ("2190-01-01", "alice")
     assert mem0.update(uid, expiration_date=None)["expiration_date"] is None
     mem0.update(uid, metadata={"colour": "crimson"})
-    told = [(step["event"], step["old_memory"], step["new_memory"]) for step in mem0.history(uid)]
+    results = [(step["event"], step["old_memory"], step["new_memory"]) for step in mem0.history(uid)]
     blue, red = "The boat is blue", "The boat is red"
-    assert told[:2] == [("ADD", None, blue), ("UPDATE", blue, red)] and set(told[2:]) == {("UPDATE", red, red)}
+    assert results[:2] == [("ADD", None, blue), ("UPDATE", blue, red)] and set(results[2:]) == {("UPDATE", red, red)}
     other = add(mem0, "Lena paints", user_id="alice")
     many = [{"memory_id": uid, "text": "The boat is green"}, {"memory_id": other, "metadata": {"who": "Lena"}}]
     mem0.batch_update(many)

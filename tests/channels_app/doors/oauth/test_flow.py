@@ -66,8 +66,8 @@ class Person:
         self.led_to = answer.headers["Location"]
 
     async def answer(self) -> AuthorizationCodeResult:
-        told = {name: values[0] for name, values in parse_qs(urlsplit(self.led_to).query).items()}
-        return AuthorizationCodeResult(code=told["code"], state=told["state"], iss=told["iss"])
+        data = {name: values[0] for name, values in parse_qs(urlsplit(self.led_to).query).items()}
+        return AuthorizationCodeResult(code=data["code"], state=data["state"], iss=data["iss"])
 
 
 def test_the_end_of_a_token_is_told_at_once_and_where_to_ask(
@@ -80,8 +80,8 @@ def test_the_end_of_a_token_is_told_at_once_and_where_to_ask(
         answers = [ask(url, tokens["access_token"]), ask(url)]
         described = httpx.get(answers[0].headers["WWW-Authenticate"].split('"')[3], trust_env=False).json()
     assert result.status_code == 200 and [answer.status_code for answer in answers] == [401, 401]
-    told = [answer.headers["WWW-Authenticate"] for answer in answers]
-    assert told[0].startswith('Bearer error="invalid_token", resource_metadata="') and "error" not in told[1]
+    results = [answer.headers["WWW-Authenticate"] for answer in answers]
+    assert results[0].startswith('Bearer error="invalid_token", resource_metadata="') and "error" not in results[1]
     assert (described["resource"], described["authorization_servers"]) == (url, [live_server.url])
 
 
@@ -96,9 +96,9 @@ def test_whose_memory_it_is_no_header_says(
 
 
 def _csrf(page: httpx.Response) -> str:
-    found = re.search(r'name="csrfmiddlewaretoken" value="([^"]+)"', page.text)
-    assert found, page.text[:500]
-    return found[1]
+    result = re.search(r'name="csrfmiddlewaretoken" value="([^"]+)"', page.text)
+    assert result, page.text[:500]
+    return result[1]
 
 
 def test_a_client_without_a_key_is_let_in_by_a_person(

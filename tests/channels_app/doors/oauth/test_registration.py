@@ -92,11 +92,11 @@ def test_it_says_of_itself_what_it_does(db: None) -> None:
 
 def test_where_it_is_off_there_is_none_of_it(program: Program, alice: Client, settings: Any) -> None:
     settings.OAUTH_ISSUER = ""
-    asked = [
+    results = [
         Client().get(f"/.well-known/{name}") for name in ("oauth-authorization-server", "oauth-protected-resource")
     ]
     posted = [Client().post(f"/oauth/{name}") for name in ("register", "token", "revoke")]
-    assert {answer.status_code for answer in (*asked, *posted, alice.get(program.asking()))} == {404}
+    assert {answer.status_code for answer in (*results, *posted, alice.get(program.asking()))} == {404}
 
 
 @pytest.mark.parametrize(

@@ -178,7 +178,7 @@ def test_a_client_with_a_secret_shows_it_in_either_way(alice: Client, bot: Bot, 
         assert refusal(program.exchange(code, client_secret="wrong")) == "invalid_client"  # noqa: S106
         assert program.exchange(code, client_secret=secret).status_code == 200
     else:
-        asked = {"grant_type": "authorization_code", "code": code, "redirect_uri": REDIRECT, "code_verifier": "v" * 64}
+        data = {"grant_type": "authorization_code", "code": code, "redirect_uri": REDIRECT, "code_verifier": "v" * 64}
         word = base64.b64encode(f"{program.registered['client_id']}:{secret}".encode()).decode()
         headers = {"Authorization": f"Basic {word}"}
-        assert program.http.post(reverse("oauth_token"), asked, headers=headers).status_code == 200
+        assert program.http.post(reverse("oauth_token"), data, headers=headers).status_code == 200

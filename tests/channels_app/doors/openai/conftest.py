@@ -35,8 +35,8 @@ def said(content: str | None = None, **message: Any) -> dict[str, Any]:
 
 def event(delta: dict[str, Any], reason: str | None = None) -> bytes:
     choice = {"index": 0, "delta": delta, "finish_reason": reason, "logprobs": None}
-    told = {"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 1, "model": "m", "choices": [choice]}
-    return b"data: " + json.dumps(told, ensure_ascii=False).encode() + b"\n\n"
+    data = {"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 1, "model": "m", "choices": [choice]}
+    return b"data: " + json.dumps(data, ensure_ascii=False).encode() + b"\n\n"
 
 
 def streamed(*texts: str) -> list[bytes]:

@@ -19,14 +19,14 @@ TOLD = [
 
 @pytest.mark.parametrize("end", [b"\n", b"\r\n"])
 def test_wherever_a_stream_is_cut_the_same_is_read(end: bytes) -> None:
-    told = [item.replace(b"\n", end) for item in TOLD]
-    stream = b"".join(told)
+    results = [item.replace(b"\n", end) for item in TOLD]
+    stream = b"".join(results)
     for at in range(len(stream)):
         events, answer = Events(), Answer()
         cut = [*events.cut(stream[:at]), *events.cut(stream[at:])]
-        assert cut == told and events.rest == b""
-        for one in cut:
-            answer.add(data_of(one))
+        assert cut == results and events.rest == b""
+        for row in cut:
+            answer.add(data_of(row))
         assert answer.text == "你好, Lena" and answer.calls == [CALL]
 
 

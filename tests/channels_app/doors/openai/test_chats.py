@@ -58,10 +58,10 @@ def test_of_the_history_a_bot_sends_only_the_newest_turn_is_kept_and_none_of_it_
 
 def test_memory_stands_behind_the_bots_own_instructions_in_their_role() -> None:
     own = [{"role": "developer", "content": "a"}, {"role": "system", "content": "b"}]
-    asked = [{"role": "user", "content": "c"}, {"role": "system", "content": "d"}]
+    messages = [{"role": "user", "content": "c"}, {"role": "system", "content": "d"}]
     memory = {"role": "system", "content": "m"}
-    assert with_memory([*own, *asked], "m") == [*own, memory, *asked]
-    assert with_memory(asked, "m") == [memory, *asked]
+    assert with_memory([*own, *messages], "m") == [*own, memory, *messages]
+    assert with_memory(messages, "m") == [memory, *messages]
     assert with_memory(own[:1], "m") == [own[0], {**memory, "role": "developer"}]
 
 
@@ -98,8 +98,8 @@ def test_a_turn_that_goes_on_with_tools_of_the_bot_is_kept_when_it_ends(bot: Ope
 def test_calls_nobody_can_read_cost_no_turn() -> None:
     odd = [{"function": None}, {"function": {"name": "\0"}}, {"function": {"name": "x" * 300, "arguments": "{NaN"}}, 7]
     odd += [{"id": 1, "function": {"name": "look", "arguments": '{"at": NaN, "in": "a\\u0000b"}'}}]
-    said = [{"role": "assistant", "content": None, "tool_calls": odd}, {"role": "tool", "tool_call_id": 1}]
-    result = read_messages([*QUESTION, *said])
+    messages = [{"role": "assistant", "content": None, "tool_calls": odd}, {"role": "tool", "tool_call_id": 1}]
+    result = read_messages([*QUESTION, *messages])
     assert result is not None
     assert [call["name"] for call in result.calls] == ["x" * 100, "look"]
     assert result.calls[-1] == {"name": "look", "arguments": {"at": "NaN", "in": "ab"}, "result": None}

@@ -26,8 +26,8 @@ REFUSAL = {"error": {"message": "Slow down.", "type": "requests", "param": None,
 
 
 def degraded(bot: OpenAI, **more: Any) -> str:
-    asked: Any = {"model": "m", "messages": QUESTION, **more}
-    answer = bot.chat.completions.with_raw_response.create(**asked)
+    data: Any = {"model": "m", "messages": QUESTION, **more}
+    answer = bot.chat.completions.with_raw_response.create(**data)
     assert answer.parse().choices[0].message.content == "Hello."
     return str(answer.headers.get("X-Memplatform-Degraded"))
 
@@ -126,8 +126,8 @@ def test_models_are_those_the_owner_named_or_all(
     bot: OpenAI, upstream: Upstream, httpserver: HTTPServer, settings: Any
 ) -> None:
     upstream.say(said("Hello."))
-    told = {"object": "list", "data": [{"id": "a", "object": "model", "created": 1, "owned_by": "x"}]}
-    httpserver.expect_request("/v1/models", method="GET").respond_with_json(told)
+    data = {"object": "list", "data": [{"id": "a", "object": "model", "created": 1, "owned_by": "x"}]}
+    httpserver.expect_request("/v1/models", method="GET").respond_with_json(data)
     assert [model.id for model in bot.models.list()] == ["a"]
     settings.MEMORY_PROXY_MODELS = ["m", "n"]
     assert [model.id for model in bot.models.list()] == ["m", "n"]

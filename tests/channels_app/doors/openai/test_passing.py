@@ -27,23 +27,23 @@ def seen(httpserver: HTTPServer, upstream: Upstream) -> list[Request]:
         requests.append(request)
         path = request.path.removeprefix("/v1/")
         if path == "embeddings":
-            told: Any = {"object": "list", "model": "e", "usage": {"prompt_tokens": 1, "total_tokens": 1}}
-            told |= {"data": [{"object": "embedding", "index": 0, "embedding": [0.5, 0.25]}]}
+            data: Any = {"object": "list", "model": "e", "usage": {"prompt_tokens": 1, "total_tokens": 1}}
+            data |= {"data": [{"object": "embedding", "index": 0, "embedding": [0.5, 0.25]}]}
         elif path.startswith("audio/speech"):
             return Response(b"\x00\x01 sound", content_type="audio/mpeg", headers={"x-request-id": "req_7"})
         elif path.startswith("audio/"):
-            told = {"text": request.files["file"].filename}
+            data = {"text": request.files["file"].filename}
         elif path.startswith("models/"):
-            told = {"id": path.partition("/")[2], "object": "model", "created": 0, "owned_by": "x"}
+            data = {"id": path.partition("/")[2], "object": "model", "created": 0, "owned_by": "x"}
         else:
-            told = {
+            data = {
                 "object": "list",
                 "data": [],
                 "has_more": False,
                 "path": path,
                 "query": request.query_string.decode(),
             }
-        return Response(json.dumps(told), content_type="application/json", headers={"x-request-id": "req_7"})
+        return Response(json.dumps(data), content_type="application/json", headers={"x-request-id": "req_7"})
 
     httpserver.expect_request(re.compile(r"/v1/.*")).respond_with_handler(answer)
     return requests

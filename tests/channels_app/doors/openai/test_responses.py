@@ -30,8 +30,8 @@ def message(text: str) -> dict[str, Any]:
 
 
 def function(name: str, **arguments: Any) -> dict[str, Any]:
-    told = {"id": "fc_1", "type": "function_call", "call_id": "call_1", "name": name, "status": "completed"}
-    return {**told, "arguments": json.dumps(arguments)}
+    data = {"id": "fc_1", "type": "function_call", "call_id": "call_1", "name": name, "status": "completed"}
+    return {**data, "arguments": json.dumps(arguments)}
 
 
 def response(*items: dict[str, Any], name: str = "resp_1") -> dict[str, Any]:
@@ -43,22 +43,22 @@ def response(*items: dict[str, Any], name: str = "resp_1") -> dict[str, Any]:
 def streamed(*items: dict[str, Any], name: str = "resp_1") -> list[bytes]:
     """The same in events."""
     begun = {**response(name=name), "status": "in_progress"}
-    told: list[dict[str, Any]] = [{"type": "response.created", "response": begun}]
+    events: list[dict[str, Any]] = [{"type": "response.created", "response": begun}]
     for n, item in enumerate(items):
-        told.append({"type": "response.output_item.added", "output_index": n, "item": {**item, "content": []}})
+        events.append({"type": "response.output_item.added", "output_index": n, "item": {**item, "content": []}})
         for part in item.get("content", ()):
             half = len(part["text"]) // 2
             place = {"item_id": item["id"], "output_index": n, "content_index": 0}
-            told.append({"type": "response.content_part.added", **place, "part": {**part, "text": ""}})
-            told += [
+            events.append({"type": "response.content_part.added", **place, "part": {**part, "text": ""}})
+            events += [
                 {"type": "response.output_text.delta", **place, "delta": text, "logprobs": []}
                 for text in (part["text"][:half], part["text"][half:])
             ]
-        told.append({"type": "response.output_item.done", "output_index": n, "item": item})
-    told.append({"type": "response.completed", "response": response(*items, name=name)})
+        events.append({"type": "response.output_item.done", "output_index": n, "item": item})
+    events.append({"type": "response.completed", "response": response(*items, name=name)})
     return [
         f"event: {one['type']}\ndata: {json.dumps({**one, 'sequence_number': n})}\n\n".encode()
-        for n, one in enumerate(told)
+        for n, one in enumerate(events)
     ]
 
 
@@ -74,9 +74,9 @@ def test_what_is_remembered_stands_in_the_instructions_and_the_turn_is_kept(
     upstream.say(response(message("Wren, of course.")))
     answer = bot.responses.create(model="m", input="What is my boat called?", instructions="Be brief.")
     assert answer.output_text == "Wren, of course."
-    (asked,) = upstream.asked
-    assert asked["instructions"].startswith("Be brief.\n\n") and "called Wren" in asked["instructions"]
-    assert asked["input"] == "What is my boat called?"
+    (item,) = upstream.asked
+    assert item["instructions"].startswith("Be brief.\n\n") and "called Wren" in item["instructions"]
+    assert item["input"] == "What is my boat called?"
     assert spoken() == ["What is my boat called?", "Wren, of course."]
 
 
@@ -92,8 +92,8 @@ def test_items_are_read_as_a_conversation_and_passed_on_as_they_are(
         {"role": "user", "content": [{"type": "input_text", "text": "What is my boat called?"}]},
     ]
     bot.responses.create(model="m", input=items)
-    (asked,) = upstream.asked
-    assert asked["input"] == items and "called Wren" in asked["instructions"]
+    (item,) = upstream.asked
+    assert item["input"] == items and "called Wren" in item["instructions"]
     assert spoken() == ["What is my boat called?", "Wren."]
 
 
@@ -111,9 +111,9 @@ def test_the_question_of_a_response_it_goes_on_from_is_asked_of_the_upstream(
     bot: OpenAI, upstream: Upstream, httpserver: HTTPServer, is_known: bool
 ) -> None:
     question = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "Deploy the shop"}]}
-    kept = {"object": "list", "data": [question], "has_more": False}
-    asked = httpserver.expect_request("/v1/responses/resp_1/input_items")
-    asked.respond_with_json(kept)
+    data = {"object": "list", "data": [question], "has_more": False}
+    answer = httpserver.expect_request("/v1/responses/resp_1/input_items")
+    answer.respond_with_json(data)
     upstream.say(response(function("deploy", to="prod")), response(message("Deployed."), name="resp_2"))
     bot.responses.create(model="m", input="Deploy the shop", tools=[DEPLOY])
     if not is_known:
@@ -149,18 +149,18 @@ def test_the_tools_of_memory_are_answered_here_and_the_bot_sees_the_answer_alone
     save = function("memory_save", content="Lena brings the brushes.", target="daily")
     say = streamed if is_stream else response
     upstream.say(say(save), say(message("Done."), name="resp_2"))
-    asked: Any = {
+    data: Any = {
         "model": "m",
         "input": "Remember that Lena brings the brushes",
         "tools": [DEPLOY],
         "extra_headers": ON,
     }
     if is_stream:
-        with bot.responses.stream(**asked) as stream:
+        with bot.responses.stream(**data) as stream:
             assert not [event for event in stream if "function_call" in event.type]
             answer: Any = stream.get_final_response()
     else:
-        answer = bot.responses.create(**asked)
+        answer = bot.responses.create(**data)
     assert answer.output_text == "Done."
     first, second = upstream.asked
     assert [tool["name"] for tool in first["tools"]] == ["deploy", *TOOLS]

@@ -75,8 +75,8 @@ def test_of_a_stream_the_bot_leaves_what_was_said_is_kept_and_the_model_is_hung_
 @pytest.mark.thorough
 def test_answers_of_one_conversation_that_come_at_once_are_all_kept(bot: OpenAI, upstream: Upstream) -> None:
     def chat(number: int) -> str:
-        asked: Any = [{"role": "user", "content": f"message {number}"}]
-        answer = bot.chat.completions.with_raw_response.create(model="m", messages=asked)
+        messages: Any = [{"role": "user", "content": f"message {number}"}]
+        answer = bot.chat.completions.with_raw_response.create(model="m", messages=messages)
         return str(answer.headers.get("X-Memplatform-Degraded"))
 
     upstream.say(said("Noted."))

@@ -25,13 +25,13 @@ def names(asked: dict[str, Any]) -> list[str]:
 
 def in_events(*calls: dict[str, Any]) -> list[bytes]:
     """Calls as a stream tells them, their arguments in two pieces."""
-    told = []
+    results = []
     for n, one in enumerate(calls):
         arguments = one["function"]["arguments"]
         begun = {**one, "index": n, "function": {"name": one["function"]["name"], "arguments": arguments[:7]}}
-        told += [event({"tool_calls": [begun]})]
-        told += [event({"tool_calls": [{"index": n, "function": {"arguments": arguments[7:]}}]})]
-    return [*told, event({}, "tool_calls"), END[1]]
+        results += [event({"tool_calls": [begun]})]
+        results += [event({"tool_calls": [{"index": n, "function": {"arguments": arguments[7:]}}]})]
+    return [*results, event({}, "tool_calls"), END[1]]
 
 
 def saved() -> int:

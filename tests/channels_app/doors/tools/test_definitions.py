@@ -44,15 +44,15 @@ def test_each_form_is_the_providers(api: Api) -> None:
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_every_tool_is_told_with_a_schema_that_holds(api: Api, form: str, language: str) -> None:
-    told = [function_of(form, tool) for tool in definitions(api, form, language)]
-    assert [row["name"] for row in told] == list(TOOLS)
-    for one in told:
-        jsonschema.Draft202012Validator.check_schema(one["schema"])
-        assert one["schema"]["additionalProperties"] is False
-        texts = [one["description"], *(part["description"] for part in one["schema"]["properties"].values())]
+    results = [function_of(form, tool) for tool in definitions(api, form, language)]
+    assert [row["name"] for row in results] == list(TOOLS)
+    for item in results:
+        jsonschema.Draft202012Validator.check_schema(item["schema"])
+        assert item["schema"]["additionalProperties"] is False
+        texts = [item["description"], *(part["description"] for part in item["schema"]["properties"].values())]
         assert all(bool(re.search("[\u4e00-\u9fff]", text)) == (language == "zh-hans") for text in texts)
-        assert re.fullmatch(r"[a-zA-Z0-9_-]{1,64}", one["name"])
-        assert not {"scope", "address", "platform", "peer", "chat"} & set(one["schema"]["properties"])
+        assert re.fullmatch(r"[a-zA-Z0-9_-]{1,64}", item["name"])
+        assert not {"scope", "address", "platform", "peer", "chat"} & set(item["schema"]["properties"])
 
 
 @pytest.mark.parametrize("form", ["openai", "openai_responses"])
@@ -64,8 +64,8 @@ def test_a_strict_model_can_be_held_to_it(api: Api, form: str) -> None:
 
 
 def test_models_are_told_when_to_use_which(api: Api) -> None:
-    told = {definition["name"]: definition["description"] for definition in definitions(api, "anthropic")}
-    assert "BEFORE you answer" in told["memory_search"] and "guess" in told["memory_search"]
+    data = {definition["name"]: definition["description"] for definition in definitions(api, "anthropic")}
+    assert "BEFORE you answer" in data["memory_search"] and "guess" in data["memory_search"]
 
 
 def test_the_language_is_the_workspaces_unless_another_is_asked_for(workspace: Workspace) -> None:

@@ -97,10 +97,10 @@ def test_while_only_files_answer_it_is_said_and_nothing_forgotten(talk: Talk, se
 def test_only_mcp_offers_it(api: Api) -> None:
     offered = {form: str(api.get("tools", form=form).json()["tools"]) for form in ("openai", "anthropic", "mcp")}
     assert {form for form, tools in offered.items() if "memory_forget" in tools} == {"mcp"}
-    told = {tool["name"]: tool["annotations"] for tool in api.get("tools", form="mcp").json()["tools"]}
-    assert list(told) == list(SHAPES)
-    assert [name for name, hints in told.items() if hints["destructiveHint"]] == ["memory_update", "memory_forget"]
-    assert [name for name, hints in told.items() if not hints["readOnlyHint"]] == [
+    data = {tool["name"]: tool["annotations"] for tool in api.get("tools", form="mcp").json()["tools"]}
+    assert list(data) == list(SHAPES)
+    assert [name for name, hints in data.items() if hints["destructiveHint"]] == ["memory_update", "memory_forget"]
+    assert [name for name, hints in data.items() if not hints["readOnlyHint"]] == [
         "memory_save",
         "memory_append",
         "memory_update",

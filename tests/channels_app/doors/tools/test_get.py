@@ -67,10 +67,10 @@ def test_what_the_platform_wrote_for_itself_is_left_out_and_lines_keep_their_num
     disk.append(folder, DAILY, "<!-- mine, not the platform's -->\nThe last line")
     read = disk.read(folder, DAILY)
     assert read is not None
-    for said in ("The door code is 4711", "Rosa\n\nteaches the violin"):
+    for content in ("The door code is 4711", "Rosa\n\nteaches the violin"):
         text = disk.read(folder, DAILY)
         assert text is not None
-        block = next(block for block in markdown.blocks(text.text) if block.text == said)
+        block = next(block for block in markdown.blocks(text.text) if block.text == content)
         disk.rewrite(folder, DAILY, lambda text, block=block: markdown.struck(text, block, NOW))
     shown = get(talk, DAILY)["text"]
     assert shown.split("\n")[:3] == ["# Day", "", "- The boat is blue"]
@@ -106,8 +106,8 @@ def test_files_of_other_editors_can_be_read(talk: Talk, folder: ScopeFolder) -> 
 def test_every_path_of_a_search_can_be_read(talk: Talk) -> None:
     results = tool(talk, "memory_search", query="boat violin noon", min_score=0)["results"]
     assert {result["source"] for result in results} >= {"entries", "daily_events"}
-    for one in results:
-        for path in [f"{one['path']}:{one['line']}", f"[{one['path']}]", *one["evidence"]]:
+    for answer in results:
+        for path in [f"{answer['path']}:{answer['line']}", f"[{answer['path']}]", *answer["evidence"]]:
             assert get(talk, path)["found"], path
 
 

@@ -78,8 +78,8 @@ def test_a_message_whose_memory_is_found_is_its_evidence_and_no_result_beside_it
 
 def test_a_message_nothing_else_tells_of_is_found_by_itself(talk: Talk, own_scope: Scope) -> None:
     Entry.objects.filter(content__contains="Rosa").update(archived_at=NOW)
-    (found,) = [result for result in results(talk, "violin teacher") if "Rosa" in result["snippet"]]
-    assert (found["source"], found["kind"], found["line"]) == ("session_events", "user", 1)
+    (item,) = [result for result in results(talk, "violin teacher") if "Rosa" in result["snippet"]]
+    assert (item["source"], item["kind"], item["line"]) == ("session_events", "user", 1)
 
 
 @pytest.mark.usefixtures("own_scope")

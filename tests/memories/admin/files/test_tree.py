@@ -145,11 +145,11 @@ def test_index_now_takes_in_one_file_a_scope_or_a_workspace(alice: Client, mine:
 def test_much_work_is_left_to_the_worker(
     alice: Client, mine: House, write: Write, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked: list[tuple[object, ...]] = []
-    monkeypatch.setattr("memories.admin.files.async_task", lambda *args, **more: asked.append(args))
+    results: list[tuple[object, ...]] = []
+    monkeypatch.setattr("memories.admin.files.async_task", lambda *args, **more: results.append(args))
     write("plans/long.md", "- a line of a long file\n" * 10_000)
     assert "the worker indexes it" in index_now(alice, scope=mine.scope.pk)
-    assert asked == [("memories.tasks.index_files", mine.workspace.pk, [mine.scope.pk])]
+    assert results == [("memories.tasks.index_files", mine.workspace.pk, [mine.scope.pk])]
     assert not FileState.objects.exists()
 
 

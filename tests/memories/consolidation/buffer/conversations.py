@@ -36,10 +36,10 @@ def extract(at: datetime = NOW + QUIET, workspace: Workspace | None = None) -> d
 
 def events_by_scope() -> dict[str, list[str]]:
     """What is told of days, by scope."""
-    found: dict[str, list[str]] = {}
+    data: dict[str, list[str]] = {}
     for event in DailyEvent.objects.select_related("scope").order_by("scope__key", "local_date", "pk"):
-        found.setdefault(event.scope.key, []).append(event.content)
-    return found
+        data.setdefault(event.scope.key, []).append(event.content)
+    return data
 
 
 def held() -> list[list[str]]:

@@ -81,8 +81,8 @@ def test_a_number_no_day_holds_is_told_to_the_model_once_and_then_refused(
 ) -> None:
     settings.MEMORY_VERIFY = False  # else a reader is asked what it is
     past_event(scope, "The port is 8080.")
-    said = {"facts": [_fact("The port is 9090.", "The port is 8080."), _fact("The port is 8080.")]}
-    model.otherwise = lambda asked: said
+    data = {"facts": [_fact("The port is 9090.", "The port is 8080."), _fact("The port is 8080.")]}
+    model.otherwise = lambda asked: data
     assert compress(scope)["refused"] == 1
     assert live(scope) == {"The port is 8080."}
     assert model.calls == 2 and "Nobody said a number or date of it." in model.requests[1].said[-1]
@@ -178,10 +178,10 @@ def test_an_answer_nobody_can_read_is_asked_for_again_of_half_as_many_days(
         past_event(scope, content)
 
     def answer(asked: Asked) -> Any:
-        said = [day["said"] for day in asked.data["days"]]
-        if "poison" in said:
+        results = [day["said"] for day in asked.data["days"]]
+        if "poison" in results:
             return "I am sorry"
-        return {"facts": [_fact(one, day=f"d{n}") for n, one in enumerate(said, 1)]}
+        return {"facts": [_fact(one, day=f"d{n}") for n, one in enumerate(results, 1)]}
 
     model.otherwise = answer
     assert compress(scope)["days"] == 3

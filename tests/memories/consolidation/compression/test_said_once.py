@@ -41,12 +41,12 @@ def test_it_is_told_once(turns: Any, api: Api, settings: Any, tmp_path: Path) ->
         say(api, user, assistant, at=day)
     extract(day + QUIET)
     summaries.archive_day(Workspace.objects.get().pk, now=NOW)
-    told = DailyEvent.objects.exclude(source=Source.COMPRESSION).values_list("content", flat=True)
-    assert DailyEvent.objects.count() == 2 * len(told)
-    assert [event["content"] for event in api.get("events").json()["results"]] == list(told)
+    result = DailyEvent.objects.exclude(source=Source.COMPRESSION).values_list("content", flat=True)
+    assert DailyEvent.objects.count() == 2 * len(result)
+    assert [event["content"] for event in api.get("events").json()["results"]] == list(result)
     scope = Scope.objects.get(kind="user")
     (noted,) = notes_of(scope, Policies([]), now=NOW, zone=UTC)
-    assert text.normalise(noted.content) == text.normalise(told[0])
-    asked = {"address": {**TELEGRAM, "chat": "another"}, "message": "What did we talk about yesterday? 昨天聊了什么"}
-    recalled = api.post("recall", asked, **{"X-Memplatform-Now": NOW.isoformat()}).json()["events"]
-    assert sum(event["path"].startswith("daily_events/") for event in recalled) <= len(told)
+    assert text.normalise(noted.content) == text.normalise(result[0])
+    data = {"address": {**TELEGRAM, "chat": "another"}, "message": "What did we talk about yesterday? 昨天聊了什么"}
+    recalled = api.post("recall", data, **{"X-Memplatform-Now": NOW.isoformat()}).json()["events"]
+    assert sum(event["path"].startswith("daily_events/") for event in recalled) <= len(result)

@@ -167,11 +167,11 @@ def test_what_somebody_takes_out_meanwhile_is_not_said_again_by_a_merge(scope: S
     script = merging(*TWINS, into=ONE)
 
     def answer(asked: Any) -> Any:
-        if said := script(asked).get("merge"):
+        if result := script(asked).get("merge"):
             victim = Entry.objects.get(content=TWINS[0])
             entries.expire(victim, now=LATER, actor="user:ann", expected_version=None)
             connection.close()  # the thread's own
-            return {"keep": [], "merge": said, "drop": []}
+            return {"keep": [], "merge": result, "drop": []}
         return script(asked)
 
     model.otherwise = answer
@@ -208,7 +208,7 @@ def test_a_partition_too_large_for_one_run_is_gone_on_with(
     assert 0 < len(first) < len(FACTS)
     compress(scope, run="compress:1:2026-03-09", at=lambda: LATER + timedelta(days=7))
     asked = about_facts(model)
-    assert {fact["content"] for one in asked for fact in one.data["facts"]} == set(FACTS)
+    assert {fact["content"] for item in asked for fact in item.data["facts"]} == set(FACTS)
     assert len(asked) == 3
 
 

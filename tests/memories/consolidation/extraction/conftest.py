@@ -23,8 +23,8 @@ def model(settings: Any, monkeypatch: Any) -> Iterator[FakeModel]:
 
 def fact(content: str, *on: str, replaces: str = "", **labels: Any) -> dict[str, Any]:
     """A fact that rests on the messages which hold these words (its own, when none are given)."""
-    known = {"project": "_global", "topic": "_general", "category": "identity", "importance": 0.8}
-    return {"content": content, **known, **labels, "on": on or (content,), "replaced": replaces}
+    data = {"project": "_global", "topic": "_general", "category": "identity", "importance": 0.8}
+    return {"content": content, **data, **labels, "on": on or (content,), "replaced": replaces}
 
 
 def answering(*facts: dict[str, Any], summary: str = "") -> Callable[[Asked], dict[str, Any]]:

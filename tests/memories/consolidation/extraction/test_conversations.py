@@ -72,7 +72,7 @@ def offer(one: Conversation, facts: Sequence[Fact], summary: str = "") -> Callab
     def answer(asked: Asked) -> dict[str, Any]:
         ids = {shown["content"]: shown["id"] for shown in asked.data["messages"]}
         contents = {message.id: message.content for message in one.messages}
-        found = [
+        results = [
             {
                 **{name: getattr(fact, name) for name in ("content", "subject", "project", "topic", "importance")},
                 "category": fact.category,
@@ -81,7 +81,7 @@ def offer(one: Conversation, facts: Sequence[Fact], summary: str = "") -> Callab
             }
             for fact in facts
         ]
-        return {"facts": found, "summary": summary}
+        return {"facts": results, "summary": summary}
 
     return answer
 
@@ -92,8 +92,8 @@ def run(model: FakeModel, workspace: Workspace, conversations: Sequence[Conversa
 
     def ran(which: Callable[[Conversation], Sequence[Fact]], *, reader: Any = None) -> None:
         true = {fact.content for conversation in conversations for fact in conversation.facts}
-        told = "\n".join(conversation.summary.good for conversation in conversations)
-        honest = lambda said: "entailed" if said in true or said in told else "not_stated"  # noqa: E731
+        result = "\n".join(conversation.summary.good for conversation in conversations)
+        honest = lambda said: "entailed" if said in true or said in result else "not_stated"  # noqa: E731
         model.reader = reader or (lambda asked: verdicts(asked, honest))
         for conversation in conversations:
             Workspace.objects.update(

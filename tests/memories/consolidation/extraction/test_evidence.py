@@ -132,19 +132,19 @@ def test_a_quote_no_database_takes_is_refused_and_told(api: Api, model: FakeMode
 @pytest.mark.thorough
 def test_a_quoted_fact_never_rewords_a_verified_one(api: Api, model: FakeModel) -> None:
     sure = "The office coffee machine needs fresh filters and clean water every single morning"
-    told = "The office coffee machine needs fresh filters and clean water every single morning please"
+    text = "The office coffee machine needs fresh filters and clean water every single morning please"
     say(api, sure, "Noted.")
     model.script = [answering(fact(sure))]
     extract()
-    say(api, told, "Noted.", at=LATER)
+    say(api, text, "Noted.", at=LATER)
     model.reader = credulous
-    model.script = [answering(fact(told))]
+    model.script = [answering(fact(text))]
     extract(LATER + QUIET)
     kept = dict(Entry.objects.live().filter(type="fact").values_list("content", "verification"))
-    assert kept == {sure: Verification.VERIFIED, told: Verification.QUOTED}
+    assert kept == {sure: Verification.VERIFIED, text: Verification.QUOTED}
     model.reader = model.honest
-    say(api, told, "Noted.", at=LATER + timedelta(hours=1))
-    model.script = [answering(fact(told))]
+    say(api, text, "Noted.", at=LATER + timedelta(hours=1))
+    model.script = [answering(fact(text))]
     extract(LATER + timedelta(hours=2))
     kept = dict(Entry.objects.live().filter(type="fact").values_list("content", "verification"))
-    assert kept[told] == Verification.VERIFIED  # read now, and borne out
+    assert kept[text] == Verification.VERIFIED  # read now, and borne out

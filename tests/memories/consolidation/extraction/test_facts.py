@@ -20,10 +20,10 @@ GROUP_SCOPE = "telegram:mybot:group_g1"
 
 def facts() -> dict[str, list[str]]:
     """Facts in use, by scope."""
-    found: dict[str, list[str]] = {}
+    data: dict[str, list[str]] = {}
     for entry in Entry.objects.live().filter(type="fact").select_related("scope").order_by("scope__key", "pk"):
-        found.setdefault(entry.scope.key, []).append(entry.content)
-    return found
+        data.setdefault(entry.scope.key, []).append(entry.content)
+    return data
 
 
 def refused() -> dict[str, str]:

@@ -110,6 +110,6 @@ def test_an_operator_can_turn_it_off(api: Api, settings: Any) -> None:
 def test_a_month_later_the_bot_still_knows_it(api: Api) -> None:
     say(api, "Hm. My sister is called Ana. What was I saying?", "Your sister.")
     extract()
-    asked = {"address": {**TELEGRAM, "chat": "another"}, "message": "What is my sister called?"}
-    answer = api.post("recall", asked, **{"X-Memplatform-Now": (NOW + timedelta(days=400)).isoformat()}).json()
+    data = {"address": {**TELEGRAM, "chat": "another"}, "message": "What is my sister called?"}
+    answer = api.post("recall", data, **{"X-Memplatform-Now": (NOW + timedelta(days=400)).isoformat()}).json()
     assert [memory["content"] for memory in answer["memories"]][:1] == ["My sister is called Ana."]

@@ -47,11 +47,11 @@ def live() -> set[str]:
 def heard(api: Api) -> list[str]:
     """What bots are told of days: in the list, by recall, and in the context of a question about the past."""
     listed = [event["content"] for event in api.get("events").json()["results"]]
-    asked = {"address": TELEGRAM, "message": "昨天 what did I tell you yesterday about the bicycle?"}
+    data = {"address": TELEGRAM, "message": "昨天 what did I tell you yesterday about the bicycle?"}
     clock = {"X-Memplatform-Now": LATER.isoformat()}
-    events = api.post("recall", asked, **clock).json()["events"]
+    events = api.post("recall", data, **clock).json()["events"]
     assert [event["content"] for event in events if event["path"].startswith("daily_events/")] == listed
-    elsewhere = asked | {"address": {**TELEGRAM, "chat": "another"}}  # what the history says is not said again
+    elsewhere = data | {"address": {**TELEGRAM, "chat": "another"}}  # what the history says is not said again
     text = api.post("context", elsewhere, **clock).json()["text"]
     assert ("Notes of today and yesterday" in text) == bool(listed)  # the day, whose words stand there once
     return listed
@@ -65,14 +65,14 @@ def waiting_days(made: Batch) -> int:
 def test_its_day_is_out_of_use_everywhere_and_back_when_that_is_undone(talk: Any, api: Api) -> None:
     made = talk(fact("Mia bought a red bicycle."))
     assert made.counts == {"create": 1, "tell": 1}
-    told = ["Mia bought a red bicycle."]
-    assert (heard(api), waiting_days(made)) == (told, 1)
+    results = ["Mia bought a red bicycle."]
+    assert (heard(api), waiting_days(made)) == (results, 1)
     undo = undone(made)
     assert (heard(api), waiting_days(made), live()) == ([], 0, set())
     made.refresh_from_db()
     assert (made.state, undo.counts) == (BatchState.UNDONE, {"undo": 2})
     undone(undo)
-    assert (heard(api), waiting_days(made), live()) == (told, 1, {"Mia bought a red bicycle."})
+    assert (heard(api), waiting_days(made), live()) == (results, 1, {"Mia bought a red bicycle."})
     made.refresh_from_db()
     assert made.state == BatchState.APPLIED
     undone(made)
