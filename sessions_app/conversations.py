@@ -208,11 +208,11 @@ def ambient_events(session: Session) -> QuerySet[SessionEvent]:
     return ambient.filter(session__in=Session.objects.filter(is_group=True, **same).values("pk"))
 
 
-def recent_chat(session: Session, limit: int | None = None) -> list[SessionEvent]:
+def recent_chat(session: Session) -> list[SessionEvent]:
     """The latest ambient talk of a group, in order; none of a direct chat (B5)."""
     if not session.is_group:
         return []
-    return list(ambient_events(session).order_by("-id")[: conf.CHAT_CONTEXT if limit is None else limit])[::-1]
+    return list(ambient_events(session).order_by("-id")[: conf.CHAT_CONTEXT])[::-1]
 
 
 #: Advisory locks are told apart by their highest byte.

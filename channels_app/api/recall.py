@@ -95,9 +95,6 @@ def read_recent(messages: Sequence[Mapping[str, str]] | None) -> tuple[RecentMes
     return tuple(RecentMessage(message["role"], message["content"]) for message in messages or ())
 
 
-SERVE = "`likely` to help, as a prompt wants it; `wide`: all that may; or from this relevance on, 0 to 1."
-
-
 @extend_schema_field(
     {"oneOf": [{"type": "string", "enum": list(Serve)}, {"type": "number", "minimum": 0, "maximum": 1}]}
 )

@@ -17,7 +17,7 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 from unfold.admin import ModelAdmin, TabularInline
 
-from memories.admin.actions import CHOSEN_MOST, WithActions
+from memories.admin.actions import WithActions
 from memories.admin.auditing import Audited
 from memories.admin.pages import (
     RETURN_PARAMETER,
@@ -269,15 +269,6 @@ class RestrictedAdmin(WithActions, WorkspaceRestriction, Audited, ModelAdmin):
             if workspaces is not None and self.workspace_field:
                 queryset = queryset.filter(**{f"{self.workspace_field}__in": workspaces})
         return super().response_action(request, queryset)
-
-    def chosen(self, request: HttpRequest, chosen: Any, what: str = "change") -> QuerySet[Any]:
-        """The row of an id, given rows, or the first of those that were ticked, as a query that can be locked."""
-        rows = self.model._default_manager
-        if isinstance(chosen, list):
-            return rows.filter(pk__in=[row.pk for row in chosen])
-        if isinstance(chosen, str):
-            return rows.filter(pk=self.reach(request, chosen, what).pk)
-        return rows.filter(pk__in=list(chosen.order_by("pk").values_list("pk", flat=True)[:CHOSEN_MOST]))
 
 
 class RestrictedInline(WorkspaceRestriction, TabularInline):

@@ -183,11 +183,6 @@ def completing(batch: ExtractionBatch) -> Iterator[None]:
         ExtractionBatch.objects.filter(pk=batch.pk).delete()  # its turns go with it
 
 
-def give_back(batch: ExtractionBatch, *, now: datetime) -> None:
-    """Let somebody else have it at once, as if it had not been begun; for whoever is asked to stop."""
-    _of(batch.pk, batch.claim).update(state=BufferState.WAITING, due_at=now, claim=None, attempts=F("attempts") - 1)
-
-
 def fail(batch: ExtractionBatch, error: str, *, now: datetime, attempts: int | None = None) -> bool:
     """Say what went wrong: it is tried again, ever later, or parked when it was tried so often; whether parked."""
     if batch.attempts >= (attempts or conf.EXTRACTION_ATTEMPTS):

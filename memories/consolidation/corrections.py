@@ -24,9 +24,9 @@ def propose_outdated(scope: Scope, *, run: str, model: str, now: datetime) -> in
     return propose(scope, [(line, outdated[line.pk]) for line in lines], run=run, model=model, now=now)
 
 
-def propose(scope: Scope, pairs: Iterable[Pair], *, run: str, model: str, now: datetime, name: str = NAME) -> int:
+def propose(scope: Scope, pairs: Iterable[Pair], *, run: str, model: str, now: datetime) -> int:
     """Propose to a person what takes the place of what, unless it is proposed already; how many memories."""
-    waiting = proposed_in(scope, name)
+    waiting = proposed_in(scope, NAME)
     new = {outdated.pk: (outdated, holds) for outdated, holds in pairs if outdated.pk not in waiting}
     steps = [
         PlanRow.of(outdated, ArchiveStep() if holds is None else SupersedeStep(into=Successor(entry=holds.pk)))
@@ -34,7 +34,7 @@ def propose(scope: Scope, pairs: Iterable[Pair], *, run: str, model: str, now: d
     ]
     if steps:
         part = batches.run_part(run, "doubts")
-        batch = batches.plan(scope, steps, name=name, run=part, actor=ACTOR, now=now, judged=True)
+        batch = batches.plan(scope, steps, name=NAME, run=part, actor=ACTOR, now=now, judged=True)
         batch.cost = {"model": model} if model else {}
         batch.save(update_fields=["cost"])
         batches.require_approval(batch, HoldReason.CONTRADICTED, rows=len(steps))

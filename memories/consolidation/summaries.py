@@ -97,14 +97,14 @@ def sources_of(messages: Sequence[Message]) -> Sources:
 
 
 def checked(
-    written: str, conversation: Conversation, workspace: Workspace, *, now: datetime, seconds: float | None = None
+    written: str, conversation: Conversation, workspace: Workspace, *, now: datetime
 ) -> tuple[str, Counter[str]]:
     """What is left of a summary of these messages by the checks and a second reading; and counts of both.
 
     Asked outside any transaction. Without a reader, or where it fails, by the checks alone.
     """
     sound = CheckedSummary.of(written, conversation)
-    result = reading.read(sound.claims(), sources_of(conversation.messages), workspace, now=now, seconds=seconds)
+    result = reading.read(sound.claims(), sources_of(conversation.messages), workspace, now=now)
     left = sound.read(result)
     return left.text, Counter(left_out=left.left_out, **result.counts)
 

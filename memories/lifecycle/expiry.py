@@ -138,10 +138,10 @@ def is_job_batch(done: Batch) -> bool:
     return Batch.objects.filter(JOB_BATCHES, pk=done.pk).exists()
 
 
-def expiry_batches(*, since: datetime, until: datetime | None = None) -> QuerySet[Batch]:
-    """The batches in which the job expired something between two moments, newest first."""
+def expiry_batches(*, since: datetime) -> QuerySet[Batch]:
+    """The batches in which the job expired something from a moment on, newest first."""
     batches = Batch.objects.filter(JOB_BATCHES, state=BatchState.APPLIED, created_at__gte=since)
-    return (batches if until is None else batches.filter(created_at__lt=until)).order_by("-created_at", "-pk")
+    return batches.order_by("-created_at", "-pk")
 
 
 def is_expired_by(batches: Iterable[Batch] | QuerySet[Batch]) -> Q:

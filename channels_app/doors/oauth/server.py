@@ -140,7 +140,7 @@ def still_allowed(grant: OAuthGrant, now: datetime) -> bool:
     return needed <= rights_of(role or "")
 
 
-def revoke(grant: OAuthGrant, *, actor: str, user_id: int | None = None, text: str, now: datetime) -> None:
+def revoke(grant: OAuthGrant, *, actor: str, text: str, now: datetime) -> None:
     """End a grant and its key for good."""
     OAuthGrant.objects.filter(pk=grant.pk, revoked_at=None).update(revoked_at=now)
     keys = BotKey.objects.filter(grant=grant)
@@ -148,7 +148,7 @@ def revoke(grant: OAuthGrant, *, actor: str, user_id: int | None = None, text: s
     keys.filter(revoked_at=None).update(revoked_at=now)
     transaction.on_commit(partial(key_cache.forget_all, digests))
     AuditRecord.note(
-        AuditEvent.KEY_REVOKED, actor=actor, at=now, workspace_id=grant.workspace_id, user_id=user_id,
+        AuditEvent.KEY_REVOKED, actor=actor, at=now, workspace_id=grant.workspace_id,
         about=str(grant), details={"text": text},
     )  # fmt: skip
 

@@ -244,12 +244,12 @@ def may_act(fact: Entry) -> bool:
     return fact.verification != Verification.QUOTED
 
 
-def rivals_of(fact: Entry, kept: Iterable[Entry], most: int = 2) -> list[Entry]:
-    """The facts that may take the place of another: stated later, of the same place, nearest in words first."""
+def rivals_of(fact: Entry, others: Iterable[Entry]) -> list[Entry]:
+    """The facts, two at most, that may take the place of another: stated later, of the same place, nearest in words."""
     own = set(fact.terms)
     newer = [
         other
-        for other in kept
+        for other in others
         if other.pk != fact.pk
         and may_act(other)
         and other.stated_at >= fact.stated_at
@@ -257,7 +257,7 @@ def rivals_of(fact: Entry, kept: Iterable[Entry], most: int = 2) -> list[Entry]:
         and not _are_apart([other, fact])
     ]
     certain = [other for other in newer if outdates(other, fact)]
-    return certain or sorted(newer, key=lambda other: -len(own.intersection(other.terms)))[:most]
+    return certain or sorted(newer, key=lambda other: -len(own.intersection(other.terms)))[:2]
 
 
 def outdates(newer: Entry, fact: Entry) -> bool:

@@ -2,8 +2,6 @@
 
 from argparse import ArgumentParser
 from collections import Counter
-from collections.abc import Callable
-from datetime import datetime
 from typing import Any
 from uuid import uuid4
 
@@ -17,7 +15,6 @@ from memories.management import command_line
 DAYS, FACTS = "days", "facts"
 #: What the work is measured in.
 UNITS = {DAYS: "days", FACTS: "scopes"}
-Clock = Callable[[], datetime]
 
 
 class Command(BaseCommand):

@@ -86,12 +86,6 @@ def test_results_and_buffer_change_together(batch: ExtractionBatch) -> None:
     assert events_by_scope() == {} and len(held()) == 1
 
 
-def test_what_was_begun_in_vain_can_be_given_back(batch: ExtractionBatch) -> None:
-    buffer.give_back(claim(), now=READY)
-    again = claim()
-    assert again.attempts == 1
-
-
 def test_what_fails_is_tried_again_later_and_then_parked_for_all_to_see(
     batch: ExtractionBatch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
