@@ -44,7 +44,7 @@ def resolve_address(caller: Caller, address: Address) -> Resolution:
 
 
 def _person_of(caller: Caller, channel: Channel | None, asked: str, address: Address) -> str:
-    """The linked person of an address; of the peer that was asked for with the channel, it is known already."""
+    """The linked person of an address; of the peer that was asked for with the channel, it was read already."""
     if channel is not None and asked and address.peer == asked:
         return getattr(channel, "person", None) or ""
     return peers.person_of(caller.workspace_id, address)

@@ -1,4 +1,4 @@
-"""What is known of channels and sessions without the database, each in a signed file: rules, and who talks where.
+"""Channels and sessions without the database, each in a signed file: rules, and who talks where.
 
 The channels of a workspace are kept at most once a minute, a session when it is used and once an hour after that.
 """
@@ -125,7 +125,7 @@ def known_session(workspace_id: int, name: str, place: dict[str, str], *, now: d
 
 
 def known_session_id(caller: Caller, key: str, *, now: datetime) -> str | None:
-    """The id of the session with this key, where it is known."""
+    """The id of the session with this key, where there is a card of it."""
     try:
         return known_session(caller.workspace_id, key, {}, now=now).uid
     except NotKnown:

@@ -91,7 +91,7 @@ class Conversation:
         return within_budget(self._events, min(limit, self._max_tokens or self._session.max_tokens()))
 
     def within(self, limit: int, covered: Collection[str]) -> list[HistoryMessage]:
-        """As much of it as there is room for, as far back as it repeats nothing of what is told of covered messages."""
+        """As much of it as there is room for, as far back as it repeats nothing of the summary of covered messages."""
         if self._session is None:
             return []
         return without_repeats(self._session, self._fitting(limit), self._sure, covered)

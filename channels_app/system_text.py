@@ -20,7 +20,7 @@ HEADINGS = {
 
 #: Of fewer tokens the share of memories holds no line below its heading.
 SHORT_TEXT = 200
-#: What the platform itself asks of the model; all else is what people said.
+#: What the platform itself asks of the model; all else is what people wrote.
 OWN_PART = "directives"
 
 #: For a question about the past (C13), followed by how well memory answers it (C3).

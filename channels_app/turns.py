@@ -106,7 +106,7 @@ def take_turn(caller: Caller, turn: Turn, *, now: datetime, is_replay: bool = Fa
 
 
 def _with_what_it_keeps(turn: Turn, session: Session, speaker: str) -> Turn:
-    """A turn that asks to keep what was said before («please remember that») with the turn it speaks of."""
+    """A turn that asks to keep earlier words («please remember that») with the turn it speaks of."""
     if not asks_to_keep(turn.user) or names_what(turn.user):
         return turn
     earlier = replay.last_turn(session, speaker)

@@ -1,7 +1,7 @@
 """What is checked of every statement a model makes, and the lies that try its reader (A11, B3, D5, D6).
 
 Rules in every language alike, no grammar: quotes, amounts, names, persons. Whether a quote means what is stated is for
-the second reading; these checks refuse what no reader has to be asked about. Decoys are statements known to be false,
+the second reading; these checks refuse what no reader has to be asked about. Decoys are statements made to be false,
 made mechanically of statements that were offered; a reading that takes one of them for true is not believed.
 """
 
@@ -110,7 +110,7 @@ class Quote:
 
 @dataclass(frozen=True)
 class Conversation:
-    """What was said, and the names that are known besides."""
+    """The messages, and other names that may occur."""
 
     messages: Sequence[Message]
     people: People = People()
@@ -163,7 +163,7 @@ def fault(content: str, subject: str, quoted: Sequence[Quote], conversation: Con
 
 
 def invention(content: str, conversation: Conversation) -> Refusal | None:
-    """What a text names that nobody said: a number or date, a code, a name."""
+    """What a text names that no message has: a number or date, a code, a name."""
     own = amounts.amounts_in(content) - conversation.amounts
     digits = set(re.findall(r"\d+", unicodedata.normalize("NFKC", content)))
     wanted = (thing for thing in own if not thing.isdecimal() or thing in digits or int(thing) > _COUNTED)
@@ -180,7 +180,7 @@ def telling_marks(content: str) -> set[str]:
 
 
 def _may_be_meant(amount: str, conversation: Conversation) -> bool:
-    """Whether somebody said the day of a date, and meant this month or the next; or the hour, of half a day."""
+    """Whether a message has the day of a date, and means this month or the next; or the hour, of half a day."""
     if date := re.fullmatch(r"(\d+)-(\d+)", amount):
         months = {(message.on.month + ahead) % 12 + 1 for message in conversation.messages for ahead in (-1, 0)}
         is_month = int(date[1]) in months or f"month {date[1]}" in conversation.amounts
@@ -215,7 +215,7 @@ def _whose(content: str, subject: str, quoted: Sequence[Quote], people: People) 
     stated = people.named(content, writes_of_user=True)
     key = people.key(subject)
     if key not in ("", SPEAKER) and key not in stated and stated:
-        return Refusal.SUBJECT  # said to be about a relation, written of somebody else
+        return Refusal.SUBJECT  # about a relation by its subject, by its words about somebody else
     about = stated | ({key} if key else set())
     if not about:
         return None
@@ -258,7 +258,7 @@ _TURNS = (
 
 
 def decoys(statement: str, quote: str, messages: str, people: Sequence[str], chance: random.Random) -> Iterator[str]:
-    """False variants of a statement, in chance order; `messages` is all that was said, `people` the names in it.
+    """False variants of a statement, in chance order; `messages` are all there are, `people` the names in it.
 
     The quote is turned round, and not the statement: the opposite of a lie may be true.
     """
@@ -297,7 +297,7 @@ def opposite(statement: str) -> str:
 
 
 def other_person(statement: str, messages: str, people: Sequence[str], chance: random.Random) -> str:
-    """The statement told of somebody who was never mentioned; empty where it names nobody."""
+    """The statement, made about somebody who was never mentioned; empty where it names nobody."""
     named = [name for name in sorted(people, key=len, reverse=True) if name and name in statement]
     user = re.search(r"^(?:The user|User|用户)", statement)
     if not (named or user):
@@ -307,7 +307,7 @@ def other_person(statement: str, messages: str, people: Sequence[str], chance: r
 
 
 def denied(quote: str) -> str:
-    """The words, said not to be true."""
+    """The words, with a denial."""
     return f"{'并非如此：' if has_han(quote) else 'It is not true that: '}{quote}"
 
 
@@ -318,6 +318,6 @@ def attributed(quote: str, messages: str, chance: random.Random) -> str:
 
 
 def _stranger(words: str, messages: str, chance: random.Random) -> str:
-    """A name that occurs nowhere in what was said."""
+    """A name that occurs in none of the messages."""
     names = _NAMES[has_han(words)]
     return chance.choice([name for name in names if fold(name) not in fold(messages + words)] or names)

@@ -38,7 +38,7 @@ def remove(data: Path) -> None:
 
 
 def running(data: Path) -> str | None:
-    """Where the platform of a data folder was last said to run; None: nothing says so."""
+    """Where the platform of a data folder last noted that it runs; None: nothing says so."""
     try:
         return (data / _FILE).read_text().strip() or None
     except (OSError, UnicodeDecodeError):

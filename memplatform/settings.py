@@ -80,7 +80,7 @@ MCP_PORT = env.int("MEMPLATFORM_MCP_PORT", default=8002)
 OAUTH = env("MEMPLATFORM_OAUTH", default="auto").lower()
 #: As whom it is asked for that; empty where it is off.
 OAUTH_ISSUER = addresses.issuer(OAUTH, PUBLIC_URL, HOST, PORT) if MCP else ""
-if OAUTH == addresses.ON:  # the owner has said that nobody listens in
+if OAUTH == addresses.ON:  # the owner vouches that nobody listens in
     os.environ["AUTHLIB_INSECURE_TRANSPORT"] = "1"
 #: The addresses at which MCP is spoken, the public one first: what tokens are made for.
 MCP_URLS = addresses.mcp_urls(PUBLIC_URL, MCP_PORT)
@@ -269,7 +269,7 @@ LOG_FORMAT = env("LOG_FORMAT", default="plain")  # plain, or json: one object a 
 LOG_LEVEL = env("LOG_LEVEL", default="INFO").upper()
 LOGGING = logs.configuration(LOG_FORMAT, LOG_LEVEL)
 
-#: What goes on while the database is away: known keys, sessions and channels, and the journal of accepted calls.
+#: What goes on while the database is away: cached keys, sessions and channels, and the journal of accepted calls.
 MEMORY_OFFLINE_ROOT = Path(env("MEMORY_OFFLINE_ROOT", default=str(DATA_DIR / "offline"))).absolute()
 #: A file for each erasure of a person, by which they are erased again from a database of before it.
 ERASURES_ROOT = Path(env("MEMPLATFORM_ERASURES", default=str(DATA_DIR / "erasures"))).absolute()

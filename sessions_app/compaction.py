@@ -70,7 +70,7 @@ def compact(
     2. Make the summary without any lock: a model may take its time.
     3. Lock the session, check that it is where it was and nothing was redacted, and append the summary.
 
-    Of a long conversation one part, as long as a model is shown; `up_to` is where the whole ends, once that is known.
+    Of a long conversation one part, as long as a model is shown; `up_to` is where the whole ends, once that is clear.
     The next part is queued with the summary of this one, in one transaction. What was asked for, and what is left of a
     whole, goes on from wherever another compaction has come to.
     """

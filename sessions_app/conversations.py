@@ -215,7 +215,7 @@ def recent_chat(session: Session) -> list[SessionEvent]:
     return list(ambient_events(session).order_by("-id")[: conf.CHAT_CONTEXT])[::-1]
 
 
-#: Advisory locks are told apart by their highest byte.
+#: Advisory locks differ in their highest byte.
 SESSION_LOCK = 2 << 56
 _BITS = (1 << 56) - 1
 
@@ -303,7 +303,7 @@ _BY_PEOPLE = (EventKind.USER, EventKind.AMBIENT)
 
 
 def marks(session: Session, message: SessionEvent) -> tuple[str, str]:
-    """What a message of a session is known by: its words, and its words at its moment."""
+    """What identifies a message of a session: its words, and its words at its moment."""
     sender = (message.sender_id or session.peer) if message.kind in _BY_PEOPLE else ""
     place = (session.platform, session.account, session.key, sender)
     return suppression.of_message(session.workspace_id, place, message.content, message.at)
@@ -312,7 +312,7 @@ def marks(session: Session, message: SessionEvent) -> tuple[str, str]:
 def come_again(session: Session, messages: Sequence[SessionEvent]) -> list[bool]:
     """Of the messages of one call, in order, which were erased and come again.
 
-    A person's is known by its words and its answer's; without an answer by telling words, or words and moment. An
+    Its words and its answer's identify a person's; without an answer by telling words, or words and moment. An
     answer is known behind what it answers; in a group, where the bot may tell another the same, only there.
     """
     if not messages or not suppression.is_anybody_erased(session.workspace_id):

@@ -194,7 +194,7 @@ def flush_by_bot(
     """
     with acting(actor):
         conversations.lock_session(session)
-        # The candidates of a bot, checked against the open conversation as far as it may be told
+        # The candidates of a bot, checked against the open conversation as far as it may be used
         shown = (
             retention.redact((event.handed_out() for event in session.spoken()), retention.redacted_events(session))
             if candidates

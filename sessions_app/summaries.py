@@ -1,6 +1,6 @@
 """The turns of a conversation: their extractive summary, and the closing summary that makes them memory (B3, B4, C7).
 
-A closing summary is stored where neither bot nor model said what to keep. In a direct chat it becomes memory of the
+A closing summary is stored where neither bot nor model chose what to keep. In a direct chat it becomes memory of the
 peer. In a group the turns of each speaker become memory of that speaker, and all of them memory of the chat where its
 channel captures group memory.
 """

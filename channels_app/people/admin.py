@@ -109,7 +109,7 @@ UNLINK = Action(
 
 
 class PersonAdmin(RecordedHistory, RestrictedAdmin):
-    """A person is known by a peer's id: most have no row of their own, for nothing was ever noted of them.
+    """A person is identified by a peer's id: most have no row of their own, for nothing was ever noted of them.
 
     Registered with what only the whole platform can do, the export (memplatform.transfer.person).
     """

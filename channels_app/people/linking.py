@@ -143,7 +143,7 @@ log = structlog.get_logger(__name__)
 AT_ONCE = 500
 #: Names of the batches.
 LINK, UNLINK = "link", "unlink"
-#: For so long after it was unlinked, what a turn that began before said in its name is looked for.
+#: For so long after it was unlinked, what a turn that began before wrote in its name is looked for.
 LOOKED_FOR = timedelta(days=1)
 ACTOR = "job:unite-people"
 _LOCK = 14 << 56  # the highest byte of an advisory lock is its kind
@@ -256,7 +256,7 @@ def left_in(identity: Identity, scope: Scope) -> EntryQuerySet:
 
 
 def said_by(identity: Identity) -> Q:
-    """What an identity said itself."""
+    """What an identity wrote itself."""
     return Q(channel=identity.platform, sender_id=identity.peer, path="")
 
 
@@ -351,8 +351,8 @@ class UnlinkPreview:
 
     back: int  # memories that go back to where they were
     changed: int  # of those carried over, changed since: they stay with the person as they are, too
-    along: int  # what it said since
-    stays: int  # of the person: what others said, and what was drawn from all of them
+    along: int  # what it wrote since
+    stays: int  # of the person: what others wrote, and what was drawn from all of them
     is_last: bool  # then everything goes along
 
 

@@ -203,7 +203,7 @@ class OwnScope:
 
 @dataclass(frozen=True)
 class ConsentState:
-    """What a person last said of one thing they may agree to."""
+    """A person's latest word on one thing they may agree to."""
 
     subject: ConsentSubject
     last: Consent | None
@@ -250,7 +250,7 @@ def portrait_of(workspace_id: int, seen: Seen) -> Portrait:
     rows = Entry.objects.live().filter(scope__in=[scope.pk for scope in seen.scopes]).order_by()
     counts = dict(rows.values_list("scope").annotate(n=Count("*")))
     scopes = [OwnScope(scope, counts.get(scope.pk, 0), scope.key in unused) for scope in seen.scopes]
-    # The groups in which they said something that is remembered of them, with how many memories of the latest
+    # The groups in which they wrote something that is remembered of them, with how many memories of the latest
     from_groups = Entry.objects.filter(workspace_id=workspace_id, scope__in=ids).exclude(chats=[])
     latest = from_groups.order_by("-created_at", "-id").values_list("chats", flat=True)[:LOOKED_THROUGH]
     by_chat = Counter(chat for chats in latest for chat in chats)

@@ -60,7 +60,7 @@ class Question:
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """What became of an action: said on the next page, and noted where the action names an event."""
+    """What became of an action: shown on the next page, and noted where the action names an event."""
 
     text: str = ""
     more: Sequence[str] = ()  # that was done besides
@@ -150,7 +150,7 @@ class Action:
     name: str  # of the method; the address is named after it
     label: Any  # of the button
     right: str  # a right, or Django's word for one: `admits` of the admin reads it
-    act: Callable[[ActionCall], Answer]  # a text is said on the next page; an HttpResponse is shown
+    act: Callable[[ActionCall], Answer]  # a text stands on the next page; an HttpResponse is shown
     question: Question | Callable[[ActionCall], Question] | None = None  # None: done at once
     listed: Any = None  # its label in the menu of the list; None: not for ticked rows
     listed_name: str = ""  # else f"{name}_chosen"

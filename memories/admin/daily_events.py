@@ -25,7 +25,7 @@ from memories.models import DailyEvent, Suppression
 from memories.staff.rights import EDIT
 
 _IN_USE, _OUT, _TAKEN_OUT = _("In use"), _("Out of use"), _("Taken out")
-#: That people took out a memory of the event's scope that rests on one of its messages: it is told no more.
+#: That people took out a memory of the event's scope that rests on one of its messages: it is served no more.
 _IS_TAKEN_OUT = Exists(Suppression.objects.filter(scope_id=OuterRef("scope_id"), origins__overlap=OuterRef("origins")))
 #: Memories by which an event was taken out, as its page names them.
 SHOWN = 5

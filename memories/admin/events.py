@@ -29,9 +29,9 @@ class FoundEvent:
     words: str
     url: str
     at: datetime | None = None
-    on: date | None = None  # of what is told of a whole day
+    on: date | None = None  # of the note of a whole day
     row: DailyEvent | None = None  # of what can be reworded
-    then: int | None = None  # the version that was told; None: its words are those of today
+    then: int | None = None  # the version that was served; None: its words are those of today
     now: str = ""  # what it says today, where that is something else
 
     @property
@@ -124,7 +124,7 @@ class Sources:
 
 
 def source_lines(workspace_id: int, origins: Sequence[str]) -> Sources:
-    """The messages of these paths, in the order they were said."""
+    """The messages of these paths, in the order they were written."""
     first = list(origins[:SOURCES_SHOWN])
     events = found_events(workspace_id, first)
     lines = [events[path] for path in first if path in events]

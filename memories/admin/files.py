@@ -429,7 +429,7 @@ PASSED_OVER_SHOWN = 200
 
 @admin.register(FileState)
 class FileStateAdmin(RestrictedAdmin):
-    """Files are read on the disk; what is known of them from when they were indexed stands beside."""
+    """Files are read on the disk; what was indexed of them stands beside."""
 
     members_may = VIEW
     has_history = False

@@ -23,9 +23,9 @@ from memories.models import BufferedTurn, Change, Entry, Evidence
 from memories.staff.rights import workspaces_of
 
 MASK = "••••••"
-#: By how many of its first letters a text is known: it may be cut after them.
+#: By how many of its first letters a text is recognised: it may be cut after them.
 _BEGINNING = 24
-#: Bytes of a text that is known by itself; messages are longer, since «Noted.» is a whole one, and says nothing.
+#: Bytes of a text that is recognised by itself; messages are longer, since «Noted.» is a whole one, and says nothing.
 _SHORTEST, _SHORTEST_MESSAGE = 4, 12
 _MANY, _END = 200, 8
 #: Credentials that are looked for by their words on every page; a page takes half a second with 5,000.
@@ -115,7 +115,7 @@ def _waiting_messages(request: HttpRequest) -> list[str]:
 
 
 def _occurring(texts: Collection[str], page: str) -> list[str]:
-    """Those that stand in a page; many are told by their ends first, since each search reads all of the page."""
+    """Those that stand in a page; many are recognised by their ends first, since each search reads all of the page."""
     if len(texts) > _MANY:
         ends = {page[n : n + _END] for n in range(len(page))}
         texts = [text for text in texts if len(text) < _END or text[-_END:] in ends]

@@ -208,7 +208,7 @@ QUARANTINE = Action(
 
 
 def ask(request: HttpRequest, suspect: Suspect, back: str) -> HttpResponse:
-    """Ask about a suspect whose messages and scopes are known; once it is confirmed, do it.
+    """Ask about a suspect whose messages and scopes were found; once it is confirmed, do it.
 
     The caller has made sure that this person may curate its workspace.
     """

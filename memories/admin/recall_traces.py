@@ -1,4 +1,4 @@
-"""What the page of a recall trace tells: why the bot said that, candidate by candidate, none of it in codes (F5)."""
+"""The page of a recall trace: why the bot answered as it did, candidate by candidate, none of it in codes (F5)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -109,7 +109,7 @@ CHANGES = {
     "down": (_("lower"), "warning"),
     "stayed": (_("same place"), None),
 }
-#: What told that a message needs memory, or that it needs none.
+#: What showed that a message needs memory, or that it needs none.
 RULES = {
     "remember": _("asks to remember, or whether it is remembered"),
     "time": _("speaks of a time"),
@@ -241,7 +241,7 @@ class CandidateRow:
     state: State | None  # now
     is_served: bool
     boosts: dict[str, float]
-    is_named_used: bool = False  # the bot said that its answer used it
+    is_named_used: bool = False  # the bot reported that its answer used it
     is_in_answer: bool = False  # the words of the answer point to it
 
     @property

@@ -140,7 +140,7 @@ class RefusedFactAdmin(RestrictedAdmin):
 
     @display(description=_("content"))
     def text(self, fact: RefusedFact) -> str:
-        """What was stated, and below it the words it was said to rest on."""
+        """What was stated, and below it the words it claims to rest on."""
         quote = format_html('<q class="mp-quoted">{}</q>', _cut(fact.quote)) if fact.quote else ""
         return format_html('<span class="mp-clamp">{}</span>{}', _cut(fact.content), quote)
 

@@ -2,7 +2,7 @@
 
 What one memory holds is carried over to another that takes its place: a batch there, and one where it was. Both are
 found again by their run, and undone like any other. Killed at any moment, the next call carries over what is left: what
-stands there already is known as a duplicate.
+stands there already is recognised as a duplicate.
 """
 
 from collections import defaultdict
@@ -100,7 +100,7 @@ class Carrying:
     actor: str
     reason: str
     now: datetime
-    since: datetime  # days that people took out of use there since then are not told again
+    since: datetime  # days that people took out of use there since then are not written again
     run: str = ""
 
     def begin(self, scope: Scope, rows: Sequence[PlanRow]) -> Batch:
@@ -134,7 +134,7 @@ def carry_over(entries: Sequence[Entry], days: Sequence[DailyEvent], target: Sco
     if not rows:
         return 0
     batch = apply_batch(carrying.begin(target, rows), now=carrying.now)
-    there = {  # it was written, was known already, or may not be there
+    there = {  # it was written, was there already, or may not be there
         position
         for position, state, note in BatchChange.objects.filter(batch=batch).values_list("position", "state", "note")
         if state == ChangeState.APPLIED or note.partition(":")[0] in _GONE_THERE

@@ -1,6 +1,6 @@
 """Putting what rests on a source into quarantine: found by lineage, planned and applied as one run, a batch a scope.
 
-People order it, so no safety limit holds it: how much of the memory it takes is told beforehand.
+People order it, so no safety limit holds it: how much of the memory it takes is shown beforehand.
 """
 
 from collections import Counter, defaultdict
@@ -24,7 +24,7 @@ NAME = BatchVerb.QUARANTINE.value
 
 @dataclass(frozen=True, kw_only=True)
 class Suspect:
-    """What is in question: messages, entries, and the scopes where these messages may be told."""
+    """What is in question: messages, entries, and the scopes where these messages may be served."""
 
     workspace_id: int
     about: str  # in words, for the reason

@@ -1,7 +1,7 @@
 """Undo a batch: an undo is a batch itself, and can be undone (F3).
 
 What jobs made of its changes since goes along. Compression makes facts of days, one fact of several and lines of a
-profile, in batches of its own; and a note of each day. All of it says what the batch said, in other words.
+profile, in batches of its own; and a note of each day. All of it repeats the batch in other words.
 """
 
 from collections import defaultdict
@@ -48,7 +48,7 @@ class MadeOfIt:
 
 
 def made_of(batch: Batch, touched: Collection[int], events: Collection[int]) -> MadeOfIt:
-    """What jobs made, at whatever remove, of the entries a batch wrote or reworded, and of the days it told of."""
+    """What jobs made, at whatever remove, of the entries a batch wrote or reworded, and of the days it noted."""
     if batch.scope is None or batch.undoes_id:  # the undo of an undo puts back what went along
         return MadeOfIt([], [])
     scope, parts = batch.scope, dict[int, Part]()

@@ -46,13 +46,13 @@ class Quotable(Protocol):
 
 
 class MessageLog(Protocol):
-    """The messages that facts rest on, as whoever keeps them hands them out; each is known by its path."""
+    """The messages that facts rest on, as whoever keeps them hands them out; each has its path."""
 
     def has_message(self) -> BaseExpression:
         """Whether a message of a user is still there, of an entry."""
 
     def quotable(self, workspace_id: int, paths: Collection[str]) -> Mapping[str, Quotable]:
-        """What users said, kept until the transaction ends; nothing that was taken out."""
+        """What users wrote, kept until the transaction ends; nothing that was taken out."""
 
     def contents(self, workspace_id: int, paths: Collection[str]) -> Mapping[str, str]:
         """The words of all messages."""

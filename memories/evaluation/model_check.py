@@ -24,7 +24,7 @@ from memories.llm import client
 from memories.models import BufferedTurn, Scope, Workspace
 
 _CONVERSATIONS = Path(__file__).parent / "data" / "model_check.json"
-#: Shares from which on a model will do: answers that can be used, quotes found, true and false statements told apart.
+#: Shares from which on a model will do: answers that can be used, quotes found, true statements from false ones.
 USABLE, QUOTED, READ = 1.0, 0.9, 0.85
 
 

@@ -212,7 +212,7 @@ class LineInContext:
 def lines_with_context(content: str, subject: str = "") -> Iterator[LineInContext]:
     """The blocks of a file under their headings, a nested line with the lines it is nested in before it.
 
-    A line that ends with a colon and has lines nested in it is said by them. Code stays between its fences, under the
+    A line that ends with a colon and has lines nested in it is part of each. Code stays between its fences, under the
     line that introduces it.
     """
     lines = content.split("\n")

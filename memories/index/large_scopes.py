@@ -17,7 +17,7 @@ from memories.conf import conf
 log = structlog.get_logger(__name__)
 #: The worker asks for what is to be done by this channel, the owner's process listens.
 CHANNEL = "memplatform_large_scopes"
-#: Held by the session that builds; advisory locks are told apart by their highest byte.
+#: Held by the session that builds; advisory locks differ in their highest byte.
 _LOCK = 15 << 56
 _NAME = re.compile(r"memories_large_(\d+)_(\d+)_(\d+)")
 ROWS_A_LIST, LISTS_LEAST, LISTS_MOST = 1_000, 10, 1_000

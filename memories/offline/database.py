@@ -40,7 +40,7 @@ _LOST_CLASS, _LOST = "08", {"57P01", "57P02", "57P03"}
 _away = threading.Event()
 _asking = threading.Lock()
 _next_probe = 0.0
-_wake: int | None = None  # where the watch is told to look again; None: nothing watches
+_wake: int | None = None  # where the watch is woken to look again; None: nothing watches
 _transaction: ContextVar["Transaction | None"] = ContextVar("the transaction of this call", default=None)
 
 

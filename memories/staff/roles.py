@@ -56,7 +56,7 @@ KEY_NEEDS: Mapping[Permission, Right] = {
 
 
 def rights_of(role: str) -> frozenset[Right]:
-    """The rights of a role; of one that is not known, none."""
+    """The rights of a role; of an unknown role, none."""
     return ROLES.get(role, frozenset())
 
 

@@ -1,7 +1,7 @@
 """Canaries: tokens nobody can guess, planted where no answer should lead; in an answer to somebody else they sing.
 
-A token names its workspace and is signed with the secret of the platform, so that one is told from what somebody made
-up without asking the database.
+A token names its workspace and is signed with the secret of the platform, so that an invented one
+is recognised without the database.
 """
 
 import re

@@ -68,7 +68,7 @@ def _targets(erasure: Erasure, table: str) -> list[int]:
 
 
 def _texts(erasure: Erasure, scope: Scope) -> list[str]:
-    """What the person said, and what was made of it in a scope."""
+    """What the person wrote, and what was made of it in a scope."""
     entries = Entry.objects.filter(pk__in=_targets(erasure, Entry._meta.db_table), scope=scope)
     messages = SessionEvent.objects.filter(pk__in=_targets(erasure, SessionEvent._meta.db_table))
     return [*entries.values_list("content", flat=True), *messages.values_list("content", flat=True)]
@@ -111,7 +111,7 @@ def _rewrite(folder: ScopeFolder, path: str, texts: Collection[str], words: Coll
 
 
 def _says(text: str, words: Collection[str]) -> bool:
-    """A line of a note is what was said; one of a transcript names first who said it."""
+    """A line of a note is the words; one of a transcript names first whose they are."""
     _who, colon, spoken = text.partition(": ")
     return fingerprint(text) in words or (bool(colon) and fingerprint(spoken) in words)
 

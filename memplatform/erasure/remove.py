@@ -1,6 +1,6 @@
 """Removing what was found, a few hundred rows a transaction: after a kill the rest is still written down.
 
-Before anything goes, what others said is put back, and tombstones and phrases are kept of the rest.
+Before anything goes, what others wrote is put back, and tombstones and phrases are kept of the rest.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -105,7 +105,7 @@ def _content_marks(erasure: Erasure, keys: Iterable[str], content: str) -> list[
 
 
 def _spoken(content: str) -> str:
-    """Of a turn what the person said, of another text all of it."""
+    """Of a turn what the person wrote, of another text all of it."""
     sides = sides_of(content)
     return sides[0] if sides and sides[0] else content
 
@@ -138,7 +138,7 @@ def _rows(erasure: Erasure, table: str) -> Iterator[list[int]]:
 def in_order() -> list[type[Model]]:
     """The tables rows are removed from.
 
-    Entries go before messages: by the messages an erasure that goes on tells what others said too.
+    Entries go before messages: by the messages an erasure that goes on finds what others wrote too.
     """
     return children_first(model for model, table in tables() if table.fate in (Fate.REMOVED, Fate.CLEARED))
 

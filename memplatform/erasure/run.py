@@ -16,7 +16,7 @@ from memplatform.erasure import certificate, collect, outside, person, remove, s
 from memplatform.erasure.person import Identity
 
 log = structlog.get_logger(__name__)
-#: How often it is looked whether the person said something meanwhile.
+#: How often it is looked whether the person wrote something meanwhile.
 ROUNDS = 5
 #: Memories a preview shows, and characters of each.
 SAMPLES, SAMPLE_CHARS = 5, 160

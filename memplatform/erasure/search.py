@@ -1,6 +1,6 @@
 """Knowing an erased person again in texts: to remove what no id leads to, and to find what is left.
 
-What a person said is kept as keyed hashes of five words in a row: enough to find it again, and nothing to read.
+What a person wrote is kept as keyed hashes of five words in a row: enough to find it again, and nothing to read.
 """
 
 import hashlib
@@ -60,7 +60,7 @@ class Matcher:
         self._peers = re.compile(rf"(?<![\w-])(?:{names})(?![\w-])") if names else None
 
     def says(self, content: str) -> bool:
-        """Whether five words in a row stand in it that the person said."""
+        """Whether five words in a row stand in it that the person wrote."""
         return any(phrase in self._phrases for phrase in _phrases(content, self._key))
 
     def names(self, content: str) -> bool:
@@ -105,7 +105,7 @@ def _peers(erasure: Erasure) -> list[str]:
 
 
 def remove_loose(erasure: Erasure, matcher: Matcher, add: Callable[[str, int], None]) -> None:
-    """Remove the rows no id leads to that say something of the person; `add` is told the table and how many."""
+    """Remove the rows no id leads to that say something of the person; `add` gets the table and how many."""
     for model, table in tables():
         if table.is_searched or table.clears or table.fate is Fate.SEARCHED:
             for keys in _matching(model._meta.db_table, erasure.workspace_id, matcher):

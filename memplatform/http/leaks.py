@@ -1,4 +1,4 @@
-"""The last look at what leaves: an answer that holds a canary its caller may not see is held back, and told of.
+"""The last look at what leaves: an answer that holds a canary its caller may not see is held back, and reported.
 
 It asks nothing of the database unless a token is found. It stands inside the wall, so that what it notes is written.
 """

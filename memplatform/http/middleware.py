@@ -114,7 +114,7 @@ class _Budget:
 class WorkspaceWall(Middleware):
     """Row-level security for pages of the admin: staff see the workspaces they are members of, superusers all.
 
-    A bot's key opens its own workspace when it is known. Closed after every request.
+    A bot's key opens its own workspace when it is valid. Closed after every request.
     """
 
     def __call__(self, request: HttpRequest) -> HttpResponse:

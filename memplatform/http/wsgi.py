@@ -56,7 +56,7 @@ class Body:
 
 @dataclass
 class Head:
-    """Status and headers of an answer, kept back until it is known whether the connection stays."""
+    """Status and headers of an answer, kept back until it is decided whether the connection stays."""
 
     status: str = ""
     headers: list[tuple[str, str]] = field(default_factory=list)

@@ -108,7 +108,7 @@ SELECT hour, workspace_id, channel, step.key, {bucket_of("step.value::float8")},
 FROM ({_TRACES}) trace CROSS JOIN LATERAL jsonb_each_text(timings) step
 WHERE verdict <> '' GROUP BY 1, 2, 3, 4, 5
 """  # noqa: S608 (constants)
-#: That an entry was stated once more: later than before, or, told late, by another message.
+#: That an entry was stated once more: later than before, or, reported late, by another message.
 _AGAIN = "c.op = 'U' AND c.batch_id IS NULL AND c.old ?| ARRAY['stated_at', 'origins']"
 #: What came: a new entry, or one that was stated once more. What a batch does to entries did not come.
 _WRITES = f"""

@@ -40,7 +40,7 @@ def percent(value: float) -> str:
 
 @dataclass(frozen=True)
 class Series:
-    """One name with a value a day; None where nothing is known of the day. `color` is a class of admin.css."""
+    """One name with a value a day; None where there is no figure for the day. `color` is a class of admin.css."""
 
     name: str
     color: str
@@ -134,7 +134,7 @@ class Chart:
         return [[value or 0 for value in values] for values in by_day]
 
     def _line(self, values: Sequence[float | None]) -> str:
-        """Through the days that are known; a day without a value interrupts it, one between two such is a dash."""
+        """Through the days with a value; a day without a value interrupts it, one between two such is a dash."""
         place, top = WIDTH / len(self.days), self.top
         points = [
             None if value is None else (n * place + place / 2, HEIGHT - min(value / top, 1) * (HEIGHT - 2) - 1)

@@ -40,7 +40,7 @@ LATEST = 6
 INCIDENTS = 12
 #: The newest recalls that are looked through.
 LOOKED_AT = 2_000
-#: An incident of less than a minute; that a process ended is told however soon another took its place.
+#: An incident of less than a minute; that a process ended is shown however soon another took its place.
 _PASSED_AT_ONCE = Q(ended_at__lt=F("began_at") + timedelta(minutes=1)) & ~Q(kind=IncidentKind.STOPPED)
 
 

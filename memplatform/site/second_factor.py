@@ -224,7 +224,7 @@ def _change(request: HttpRequest, account: Any, factor: Factor) -> HttpResponse 
 
 
 def _check(request: HttpRequest, form: CodeForm, account: Any) -> Answer:
-    """What the code is; a wrong one is noted, and said on the form."""
+    """What the code is; a wrong one is noted, and shown on the form."""
     try:
         answer = check(account, form.cleaned_data["code"], now=timezone.now())
     except secrets.SecretUnreadable as problem:

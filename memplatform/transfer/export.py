@@ -65,7 +65,7 @@ _OWNERS = {
 
 @dataclass(frozen=True)
 class Section:
-    """One kind of record: its rows, in the order of what they belong to, and how a page of these is told."""
+    """One kind of record: its rows, in the order of what they belong to, and how a page of these is written."""
 
     kind: str
     rows: QuerySet[Any]

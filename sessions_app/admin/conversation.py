@@ -54,7 +54,7 @@ class TakenOut:
     turn: Sequence[SessionEvent]  # the message, and the answers to it
     entries: list[Entry] = field(default_factory=list)  # expired, and kept from being written again
     along: list[Entry] = field(default_factory=list)  # in the same scopes, resting on the same messages
-    days: list[DailyEvent] = field(default_factory=list)  # told no more
+    days: list[DailyEvent] = field(default_factory=list)  # served no more
     told_still: list[DailyEvent] = field(default_factory=list)  # of scopes where no memory in use rests on it
     messages: list[SessionEvent] = field(default_factory=list)  # others that are left out with it
 
@@ -91,7 +91,7 @@ def taken_out_with(session: Session, event: SessionEvent) -> TakenOut:
             by_scope[entry.scope_id].append(entry)
     chosen = {entry.pk: entry for group in by_scope.values() for entry in _narrowest(group, origins)}
     left_out = {(entry.scope_id, path) for entry in chosen.values() for path in entry.origins}
-    # The days that are told and rest on these messages
+    # The days that are served and rest on these messages
     in_use = DailyEvent.objects.in_use().filter(workspace_id=session.workspace_id, scope__in=_scopes(session, turn))
     resting_days = in_use.filter(origins__overlap=sorted({path for _scope, path in left_out} | origins))
     days = list(resting_days.select_related("scope").order_by("local_date", "pk"))

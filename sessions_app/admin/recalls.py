@@ -125,7 +125,7 @@ _COLORS = Colors(
 
 
 def used_by_answer(trace: RecallTrace) -> int | None:
-    """How many served memories the answer used: as the bot said, else by its words; None where nobody knows."""
+    """How many served memories the answer used: as the bot reported, else by its words; None where nobody knows."""
     used = trace.overlap if trace.used is None else trace.used
     return None if used is None else len(used)
 
@@ -279,7 +279,7 @@ _LOOKED_AT = 200
 
 @dataclass(frozen=True)
 class Reply:
-    """An answer of the bot, and how it is known to be the one."""
+    """An answer of the bot, and what identifies it."""
 
     event: SessionEvent
     url: str

@@ -44,7 +44,7 @@ from sessions_app.models import Session, SessionEvent
 
 
 def _has_begun(session: Session) -> bool:
-    """Whether anything has been said."""
+    """Whether there is any message."""
     return session.next_position > 1
 
 
@@ -239,14 +239,14 @@ def _rule_label(value: Any, words: Mapping[Any, Any]) -> str:
 
 
 class SaidBetween(DaysFilter):
-    """By the days its newest message was said on, as the list shows them."""
+    """By the days of its newest message, as the list shows them."""
 
     column = "newest_at"
 
 
 @admin.register(Session)
 class SessionAdmin(RecordedHistory, RestrictedAdmin):
-    """What was said cannot be changed; the open conversation can be flushed, closed and reset."""
+    """Messages cannot be changed; the open conversation can be flushed, closed and reset."""
 
     members_may = VIEW
     has_page_context = True
@@ -283,7 +283,7 @@ class SessionAdmin(RecordedHistory, RestrictedAdmin):
         return session.peer or session.chat_id or session.key
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Session]:
-        """With when the newest message was said, as a turn may be told long after; without messages, its last use."""
+        """With the time of the newest message, as a turn may be reported long after; without messages, its last use."""
         newest = SessionEvent.objects.filter(session=OuterRef("pk")).order_by("-conversation", "-position")
         rows: QuerySet[Session] = (
             super().get_queryset(request).annotate(newest_at=Coalesce(Subquery(newest.values("at")[:1]), F("last_at")))
@@ -301,7 +301,7 @@ class SessionAdmin(RecordedHistory, RestrictedAdmin):
 
     @display(description=_("last message"), ordering="newest_at")
     def said_at(self, session: Session) -> str:
-        """When it was said, on the reader's clock."""
+        """When it was written, on the reader's clock."""
         return str(localize(localtime(getattr(session, "newest_at", session.last_at))))
 
     @display(description=_("tokens"), ordering="tokens")

@@ -41,7 +41,7 @@ class ReplayedMessage(NamedTuple):
     position: int
     kind: str
     sender_id: str
-    sender_name: str  # at the time; empty where nobody said
+    sender_name: str  # at the time; empty where it was not reported
     content: str
     tokens: int
     at: datetime

@@ -118,12 +118,12 @@ def count_old(*, now: datetime) -> dict[str, int]:
 
 
 def mark_messages(scope: Scope) -> None:
-    """Note the secrets in the conversations of a scope; where a channel stores them as they are said, none."""
+    """Note the secrets in the conversations of a scope; where a channel stores them as they are written, none."""
     sessions = Session.objects.filter(Q(user_scope=scope) | Q(chat_scope=scope), workspace_id=scope.workspace_id)
     for session in sessions.order_by("pk"):
         if session.channel_rules().secrets != SecretsRule.OFF:
             for conversation in range(1, session.conversation + 1):
-                # Of one conversation: a bot often repeats what its user told it
+                # Of one conversation: a bot often repeats its user's words
                 messages = list(session.messages(conversation).only("pk", "content", "data"))
                 values = {secret.value for message in messages for secret in find_secrets(message.content)}
                 changed = []
@@ -158,7 +158,7 @@ _NO_END = 2**31 - 1
 
 
 class Identified(Protocol):
-    """A message known by its id."""
+    """A message by its id."""
 
     @property
     def pk(self) -> int: ...

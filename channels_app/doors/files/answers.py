@@ -67,7 +67,7 @@ def place_of(caller: Caller, address: Address, *, has_database: bool, now: datet
 
 
 def place_without_database(caller: Caller, address: Address, *, now: datetime) -> FilePlace:
-    """The place of a message by what is known without the database. Raises InvalidAddress, NotKnown."""
+    """The place of a message, found without the database. Raises InvalidAddress, NotKnown."""
     channels = {
         (channel.platform, channel.account): channel for channel in cards.known_channels(caller.workspace_id, now=now)
     }
@@ -76,7 +76,7 @@ def place_without_database(caller: Caller, address: Address, *, now: datetime) -
     channel = channels.get((platform, address.account))
 
     def direct_chat(platform: str, account: str, *keys: str) -> tuple[str, str]:
-        # With whom a direct chat is, as its session was last kept; empty where that is not known
+        # With whom a direct chat is, as its session was last kept; empty where nothing says so
         for key in keys:
             try:
                 card = cards.known_session(
@@ -207,7 +207,7 @@ def context_from_files(
 ) -> FileContext:
     """The long-term file and the notes of the last NOTES_DAYS days of every scope the message may be answered from.
 
-    With `tools` the model has those of memory, and is told when to use them.
+    With `tools` the model has those of memory, and instructions when to use them.
     Never more than the budget. What is too much of a long-term file is its end, of a day's notes their beginning; and
     the days longest ago go first. Raises ScopeNotFound.
     """

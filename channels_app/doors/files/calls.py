@@ -118,7 +118,7 @@ def turn_lines(user: str, assistant: str, *, speaker: str, at: datetime) -> list
 
 @dataclass(frozen=True)
 class KeptTurn:
-    """What can be told of a turn before the database has it."""
+    """What can be answered of a turn before the database has it."""
 
     session_key: str
     session_id: str | None  # None: nobody has met this session yet

@@ -73,7 +73,7 @@ log = structlog.get_logger(__name__)
 
 #: Calls that are read at once, and those that are applied while nobody else can add to the stream.
 CHUNK, FEW = 200, 20
-#: Advisory locks are told apart by their highest byte (sessions_app.conversations).
+#: Advisory locks differ in their highest byte (sessions_app.conversations).
 REPLAY_LOCK = 9 << 56
 Clock = Callable[[], datetime]
 

@@ -7,7 +7,7 @@ from typing import Any
 
 #: Where it is spoken over HTTP.
 PATH = "/mcp"
-#: Where a client without a key is told whom to ask (RFC 9728).
+#: Where a client without a key learns whom to ask (RFC 9728).
 WELL_KNOWN = "/.well-known/oauth-protected-resource"
 SCOPES = ("read", "write")
 

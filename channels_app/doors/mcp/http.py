@@ -18,7 +18,7 @@ from channels_app.doors.mcp.api import HOME, Api, Refused
 from channels_app.doors.mcp.server import Context, make_server
 from channels_app.doors.openai.speaker import address_of
 
-#: What is known of a key is asked again after so many seconds; each call of a tool is let in by the API itself.
+#: Whether a key is valid is asked again after so many seconds; each call of a tool is let in by the API itself.
 KNOWN_SECONDS, KNOWN_MOST = 60, 1_000
 _BODY_MAX = 1_048_576
 _API = "memplatform.api"
@@ -112,7 +112,7 @@ class Gate:
         """The API as this request may call it. Raises Refused."""
         if path != PATH:
             raise _refused(404, "not_found", f"MCP is spoken at {PATH}.")
-        if method != "POST":  # there are no sessions to end, and nothing is told unasked
+        if method != "POST":  # there are no sessions to end, and nothing is sent unasked
             raise _refused(405, "method_not_allowed", "Only POST is answered here.")
         if (origin := headers.get("origin")) and not validate_host(_host(origin), [h for h in self._hosts if h != "*"]):
             raise _refused(403, "wrong_origin", "Pages of another site may not ask here.")
@@ -123,7 +123,7 @@ class Gate:
         api = Api(self._http, key, address_of(headers, None) or HOME, self._known.get(key, {}))
         listed = await api.listing()
         if allowed := listed.get("address"):
-            # For one person's memory, whatever headers say. Asked each time: its end is told by a 401, which has the
+            # For one person's memory, whatever headers say. Asked each time: its end is a 401, which has the
             # client refresh it, and by no answer of a tool
             api.address = allowed
         else:

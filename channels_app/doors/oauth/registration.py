@@ -50,7 +50,7 @@ class Registration(ClientRegistrationEndpoint):  # type: ignore[misc]
     """Keeps a client as far as it means anything here; what it did not say has the value the standard gives it."""
 
     def get_server_metadata(self) -> dict[str, Any]:
-        """Scopes and grants that are not known here are no fault: the client learns what it has."""
+        """Scopes and grants that do not exist here are no fault: the client learns what it has."""
         return {
             "response_types_supported": ["code"],
             "token_endpoint_auth_methods_supported": list(AUTH_METHODS),

@@ -1,6 +1,6 @@
 """A model's tool call as it came, and its answer ready to be appended to the conversation, in three providers' forms.
 
-What the model got wrong is told to the model, in a sentence it can act on.
+What the model got wrong goes back to the model, in a sentence it can act on.
 """
 
 import json
@@ -75,5 +75,5 @@ def to_append(calls: Sequence[ModelCall], messages: Sequence[dict[str, Any]]) ->
 
 
 def problem_text(words: dict[str, str], language: str, name: str, **more: str) -> str:
-    """What went wrong, as the model is told."""
+    """What went wrong, as a text for the model."""
     return in_language(words, language).format(name=name[:NAME_CHARS], **more).rstrip()

@@ -52,8 +52,8 @@ class Excerpt:
     is_truncated: bool = False  # there is more after these lines
     at: datetime | None = None
     speaker: str = ""
-    language: str = "en"  # of what is said about it
-    note: str = ""  # why there is no text, where that is not known from `is_found`
+    language: str = "en"  # of the text for the model
+    note: str = ""  # why there is no text, where `is_found` does not say it
     degraded: list[str] = field(default_factory=list)
 
     @property
@@ -223,7 +223,7 @@ def _cut(
 
 
 def shown_excerpt(excerpt: Excerpt) -> str:
-    """What a model is told: where it stands, the words, each line as a quotation, and whether there is more."""
+    """The text for a model: where it stands, the words, each line as a quotation, and whether there is more."""
     if excerpt.note:
         return excerpt.note
     if not excerpt.lines:
@@ -269,7 +269,7 @@ class FileList:
     files: list[ListedFile]
     first: int
     total: int
-    language: str = "en"  # of what is said about it
+    language: str = "en"  # of the text for the model
     degraded: list[str] = field(default_factory=list)
 
     @property
@@ -306,7 +306,7 @@ def memory_list(place: Place, *, first: int | None = None) -> FileList:
 
 
 def shown_files(answer: FileList) -> str:
-    """What a model is told."""
+    """The text for a model."""
     if not answer.files:
         return in_language(NONE_THERE, answer.language)
     last = answer.first + len(answer.files) - 1

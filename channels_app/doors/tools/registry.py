@@ -19,7 +19,7 @@ from sessions_app.choices import in_language
 
 
 class Form(StrEnum):
-    """How a provider wants tools told, and tells calls; of MCP only how they are told."""
+    """How a provider wants tools described, and sends calls; of MCP only the descriptions."""
 
     OPENAI = "openai"
     OPENAI_RESPONSES = "openai_responses"
@@ -58,7 +58,7 @@ class Parameter:
 
 @dataclass(frozen=True, kw_only=True)
 class Definition:
-    """What a model is told of something it may call."""
+    """The description of something a model may call."""
 
     name: str
     needs: Permission
@@ -272,5 +272,5 @@ MCP_CALLS: dict[str, Definition] = {
 
 
 def definitions_for(form: Form) -> list[Definition]:
-    """What models are told of in this form."""
+    """The descriptions for models in this form."""
     return [*TOOLS.values(), *([*MCP_CALLS.values(), *MCP_TOOLS.values()] if form == Form.MCP else [])]

@@ -196,7 +196,7 @@ def as_line(result: SearchResult, words: str, zone: tzinfo) -> str:
 
 
 def shown(report: SearchReport) -> str:
-    """What a model is told: how good it is, then what was found, as words of people."""
+    """The text for a model: how good it is, then what was found, as words of people."""
     if not report.results:
         return report.note
     lines = [f"{number}. {result.shown}" for number, result in enumerate(report.results, start=1)]

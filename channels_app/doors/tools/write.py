@@ -65,7 +65,7 @@ class SavedLine:
     scope: str
     entry: UUID | None  # None: remembered as soon as that can be
     outcome: str
-    language: str = "en"  # of what is said about it
+    language: str = "en"  # of the text for the model
     degraded: list[str] = field(default_factory=list)
 
 
@@ -140,7 +140,7 @@ def saved_line(
 
 
 def mark_of(place: Place, content: str) -> str:
-    """By which a line is known to be the one that a call wrote, when the call is sent again; empty: it has no key.
+    """What identifies the line that a call wrote, when the call is sent again; empty: it has no key.
 
     The file tells of it, for what the database knew is gone when it was away.
     """
@@ -156,13 +156,13 @@ def scope_key_of(chat_scope: str | None, user_scope: str | None) -> str:
 
 
 def shown_saved(saved: SavedLine) -> str:
-    """What a model is told."""
+    """The text for a model."""
     return in_language(SAVE_TEXTS[saved.outcome], saved.language).format(path=saved.path, line=saved.line)
 
 
 UPDATED, UNCHANGED = "updated", "unchanged"
 UPDATE_OUTCOMES = (UPDATED, UNCHANGED)
-#: What a person or a bot wrote; the others are what was said.
+#: What a person or a bot wrote; the others are conversation.
 REWORDED = (EntryType.NOTE, EntryType.FACT, EntryType.USER_EXPLICIT)
 SHOWN = 200  # characters of a memory
 
@@ -187,7 +187,7 @@ class UpdatedMemory:
     content: str
     outcome: str
     batch: UUID | None  # by which it is undone
-    language: str = "en"  # of what is said about it
+    language: str = "en"  # of the text for the model
 
 
 def memory_update(place: Place, *, path: str, content: str, now: datetime) -> UpdatedMemory:
@@ -260,7 +260,7 @@ def _updated(place: Place, entry: Entry, before: str, outcome: str, batch: UUID 
 
 
 def shown_updated(updated: UpdatedMemory) -> str:
-    """What a model is told."""
+    """The text for a model."""
     words = {"before": updated.before, "content": updated.content}
     cut = {name: quoting.between_marks(value, SHOWN) for name, value in words.items()}
     path = f"{updated.path}:{updated.line}" if updated.line else updated.path
@@ -288,7 +288,7 @@ class ChangedMemory:
     scope: str
     outcome: str
     copies: int
-    language: str = "en"  # of what is said about it
+    language: str = "en"  # of the text for the model
 
 
 def memory_forget(place: Place, *, path: str, now: datetime) -> ChangedMemory:
@@ -371,7 +371,7 @@ def _day(place: Place, day: DailyEvent, outcome: str) -> ChangedMemory:
 
 
 def shown_forgotten(changed: ChangedMemory) -> str:
-    """What a model is told."""
+    """The text for a model."""
     cut = quoting.between_marks(changed.content, SHOWN)
     return in_language(FORGET_TEXTS[changed.outcome], changed.language).format(content=cut, path=changed.path)
 

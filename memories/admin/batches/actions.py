@@ -286,7 +286,7 @@ class Decided:
 def _each(rows: Sequence[Batch], decide: Callable[[Batch, Decided, int], int]) -> Outcome:
     """Decide on each batch by itself: what cannot be decided is left with the reason, and keeps no other back.
 
-    `decide` is told how many rows may still be carried out while the page is waited for, and says how many it did.
+    `decide` gets how many rows may still be carried out while the page is waited for, and says how many it did.
     """
     decided, room = Decided(), tasks.INLINE_ROWS
     for batch in rows:

@@ -63,7 +63,7 @@ def summary(batch: Batch) -> str:
 
 
 def summary_of(batches: Iterable[Batch]) -> str:
-    """What several batches do together; nothing is said to be done while any of them is a plan."""
+    """What several batches do together; nothing counts as done while any of them is a plan."""
     counts: Counter[str] = Counter()
     memories, are_plans = 0, False
     for batch in batches:
@@ -175,7 +175,7 @@ class ChangeRow:
 
     @property
     def about(self) -> list[str]:
-        """When it was said, what it is about, and who said it."""
+        """When it was written, what it is about, and by whom."""
         change = self.description.change
         if change.event:
             return [date_format(change.event.local_date)]

@@ -52,7 +52,7 @@ _CHANGED = ngettext_lazy("%(n)d entry was changed.", "%(n)d entries were changed
 
 
 def outcome_of(result: BulkResult, done: Any, *, nothing: str = "") -> Outcome:
-    """What a bulk action did, with a link to its batches: undo is two clicks away. `nothing` is said of no entries."""
+    """What a bulk action did, with a link to its batches: undo is two clicks away. `nothing` is for no entries."""
     skipped = ngettext(
         "%(n)d was so already, or was changed meanwhile.",
         "%(n)d were so already, or were changed meanwhile.",

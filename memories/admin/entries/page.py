@@ -126,7 +126,7 @@ class QuoteLine:
 
 
 def quote_lines(entries: Collection[int], workspace_id: int) -> dict[int, list[QuoteLine]]:
-    """The words entries rest on, in the order they were said."""
+    """The words entries rest on, in the order they were written."""
     quotes = evidence_of(entries, workspace_id)
     events = found_events(workspace_id, sorted({quote.origin for rows in quotes.values() for quote in rows}))
     return {

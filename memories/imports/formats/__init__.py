@@ -198,7 +198,7 @@ def format_of(path: Path) -> str:
 
 
 def not_understood(path: Path) -> str:
-    """The sentence about something of no format that is known, with all that are."""
+    """The sentence about something of an unknown format, with all there are."""
     message = _("“%(name)s” is of no format that is known; these are, and --from names one: %(known)s.")
     formats = "; ".join(f"{name} ({kind.title}: {kind.file})" for name, kind in FORMATS.items())
     return message % {"name": readable(path.name), "known": formats}

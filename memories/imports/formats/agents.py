@@ -15,7 +15,7 @@ from memories.imports.formats.chats import Message, profile_lines, turns_of
 
 
 def read_letta(bundle: Bundle) -> Reader:
-    """The blocks of memory, and what was said to each agent and by it. Raises FileRefused."""
+    """The blocks of memory, and the conversation with each agent. Raises FileRefused."""
     for member in bundle.named("*.af", "*.json"):
         for _number, file in items(bundle, member):
             agents = file.get("agents") or [file]
@@ -51,7 +51,7 @@ def _letta_block(member: Member, number: int, block: dict[str, Any]) -> Reader:
 
 
 def _letta_messages(member: Member, messages: Iterable[dict[str, Any]]) -> Iterator[Message | LeftOut]:
-    """What a person or the agent said; calls of tools, and what the program says to the agent, are left out."""
+    """What a person or the agent wrote; calls of tools, and what the program says to the agent, are left out."""
     for number, message in enumerate(messages, start=1):
         role, at = message.get("role"), message.get("created_at")
         words = _letta_text(message)
@@ -84,7 +84,7 @@ def _letta_sent(call: dict[str, Any]) -> str:
 
 
 def _letta_packed(words: str) -> str:
-    """What a person said, out of the JSON an older version packs it in; nothing where the program spoke."""
+    """What a person wrote, out of the JSON an older version packs it in; nothing where the program spoke."""
     if not words.startswith("{"):
         return words
     try:

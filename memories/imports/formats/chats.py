@@ -22,7 +22,7 @@ from memories.language.turns import turn_of
 
 @dataclass(frozen=True)
 class Message:
-    """What one side of a conversation said."""
+    """The messages of one side of a conversation."""
 
     is_users: bool
     words: str

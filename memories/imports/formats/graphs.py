@@ -1,4 +1,4 @@
-"""Graphs of what is known: nodes, and what connects them.
+"""Knowledge graphs: nodes, and what connects them.
 
 The memory server of the Model Context Protocol: `memory.jsonl`, an entity or a relation a line. Zep and Graphiti:
 episodes, which say what a day held, and edges, each a fact between two nodes.

@@ -189,7 +189,7 @@ class Command(BaseCommand):
         if (made.new_password or made.new_key) and self.stdout.isatty():
             lines.append(_("  Shown this once, and kept in %s.") % (Path(settings.DATA_DIR) / "credentials"))
         if (made.new_password or made.new_key) and not llm.is_on():
-            # How long what is said lives where no model makes facts of it, and what outlives it
+            # How long words live where no model makes facts of it, and what outlives it
             terms = type_rule(EntryType.CHAT_TURN).ttls
             days = {kind: terms[kind].days for kind in (ScopeKind.USER, ScopeKind.CHAT)}
             sentence = _(
