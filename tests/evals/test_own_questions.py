@@ -19,7 +19,7 @@ SAID = ("my cat is called Mochi", "the train to Lisbon leaves at noon", "我家�
 
 
 @pytest.fixture
-def asked(api: Api, workspace: Workspace, now: datetime) -> Api:
+def api_with_recalls(api: Api, workspace: Workspace, now: datetime) -> Api:
     """A bot remembered a few things, asked two questions, and told what it used for one."""
     for row in SAID:
         assert api.post("entries", {"scope": "main", "content": row}).status_code == 201
@@ -50,7 +50,7 @@ def export(workspace: Workspace, path: Path, *options: object) -> Path:
     return path
 
 
-def test_an_owner_measures_their_own_bot(asked: Api, workspace: Workspace, tmp_path: Path) -> None:
+def test_an_owner_measures_their_own_bot(api_with_recalls: Api, workspace: Workspace, tmp_path: Path) -> None:
     """Export, judge, measure: the example of the how-to."""
     path = export(workspace, tmp_path / "mine.jsonl")
     cat, dentist = lines(path)
@@ -70,7 +70,7 @@ def test_an_owner_measures_their_own_bot(asked: Api, workspace: Workspace, tmp_p
 
 
 @pytest.mark.thorough
-def test_measuring_reads_and_does_not_write(asked: Api, workspace: Workspace, tmp_path: Path) -> None:
+def test_measuring_reads_and_does_not_write(api_with_recalls: Api, workspace: Workspace, tmp_path: Path) -> None:
     path = export(workspace, tmp_path / "mine.jsonl")
     judge(path, ids("Mochi"), ids("牙医"))
     before, versions = rows_of_every_table(), list(Entry.objects.values_list("pk", "updated_at"))
@@ -80,14 +80,14 @@ def test_measuring_reads_and_does_not_write(asked: Api, workspace: Workspace, tm
     assert list(Entry.objects.values_list("pk", "updated_at")) == versions
 
 
-def test_without_a_judgement_what_was_used_counts(asked: Api, workspace: Workspace, tmp_path: Path) -> None:
+def test_without_a_judgement_what_was_used_counts(api_with_recalls: Api, workspace: Workspace, tmp_path: Path) -> None:
     report = measured(export(workspace, tmp_path / "mine.jsonl"), "--workspace", workspace.name)
     assert set(report["categories"]) == {"judged by use"} and report["unjudged"] == 1
     assert report["evidence"]["answerable"] == {}, "what a bot used does not tell what it lacked"
 
 
 def test_a_question_memory_cannot_answer_is_judged_by_its_verdict(
-    asked: Api, workspace: Workspace, tmp_path: Path
+    api_with_recalls: Api, workspace: Workspace, tmp_path: Path
 ) -> None:
     path = export(workspace, tmp_path / "mine.jsonl")
     judge(path, ids("Mochi"), [])
@@ -96,15 +96,17 @@ def test_a_question_memory_cannot_answer_is_judged_by_its_verdict(
     assert set(report["evidence"]["separation"]) == {"auc", "none", "none_or_weak"}
 
 
-def test_what_was_said_later_is_not_served(asked: Api, workspace: Workspace, tmp_path: Path, now: datetime) -> None:
+def test_what_was_said_later_is_not_served(
+    api_with_recalls: Api, workspace: Workspace, tmp_path: Path, now: datetime
+) -> None:
     path = export(workspace, tmp_path / "mine.jsonl")
-    asked.post("entries", {"scope": "main", "content": "my cat is called Mochi the second now"})
+    api_with_recalls.post("entries", {"scope": "main", "content": "my cat is called Mochi the second now"})
     drain(now=now)
     judge(path, ids("the second"), None)
     assert measured(path, "--workspace", workspace.name)["categories"]["judged by hand"]["recall@10"] == 0.0
 
 
-def test_what_is_gone_is_told(asked: Api, workspace: Workspace, tmp_path: Path, now: datetime) -> None:
+def test_what_is_gone_is_told(api_with_recalls: Api, workspace: Workspace, tmp_path: Path, now: datetime) -> None:
     path = export(workspace, tmp_path / "mine.jsonl")
     judge(path, ids("Mochi"), None)
     Entry.objects.filter(content__contains="Mochi").update(archived_at=now)
@@ -113,7 +115,9 @@ def test_what_is_gone_is_told(asked: Api, workspace: Workspace, tmp_path: Path, 
     assert "1 memories judged to help that are gone" in evaluate(path, "--workspace", workspace.name)
 
 
-def test_the_wall_stands(asked: Api, workspace: Workspace, stranger: Workspace, tmp_path: Path, now: datetime) -> None:
+def test_the_wall_stands(
+    api_with_recalls: Api, workspace: Workspace, stranger: Workspace, tmp_path: Path, now: datetime
+) -> None:
     other = Api(make_key(stranger))
     other.post("entries", {"scope": "main", "content": "my cat is called Tiger"})
     drain(now=now)
@@ -126,14 +130,16 @@ def test_the_wall_stands(asked: Api, workspace: Workspace, stranger: Workspace, 
     assert report["categories"]["judged by hand"]["recall@10"] == 0.0 and report["gone"] == 1
 
 
-def test_questions_are_not_asked_of_another_memory(asked: Api, workspace: Workspace, tmp_path: Path) -> None:
+def test_questions_are_not_asked_of_another_memory(api_with_recalls: Api, workspace: Workspace, tmp_path: Path) -> None:
     mine = export(workspace, tmp_path / "mine.jsonl")
     empty = Workspace.objects.create(name="Empty")
     report = measured(mine, "--workspace", empty.name)
     assert report["unasked"] == {"questions": 2, "scopes": ["main"]} and report["questions"] == 0
 
 
-def test_today_s_finds_are_put_beside_what_was_served(asked: Api, workspace: Workspace, tmp_path: Path) -> None:
+def test_today_s_finds_are_put_beside_what_was_served(
+    api_with_recalls: Api, workspace: Workspace, tmp_path: Path
+) -> None:
     path = export(workspace, tmp_path / "mine.jsonl")
     judge(path, ids("Mochi"), None)
     rows = [row | {"served": []} for row in lines(path)]
@@ -147,7 +153,7 @@ def test_today_s_finds_are_put_beside_what_was_served(asked: Api, workspace: Wor
 
 @pytest.mark.thorough
 def test_only_ingredients_that_leave_the_rows_alone_are_left_out(
-    asked: Api, workspace: Workspace, tmp_path: Path
+    api_with_recalls: Api, workspace: Workspace, tmp_path: Path
 ) -> None:
     path = export(workspace, tmp_path / "mine.jsonl")
     judge(path, ids("Mochi"), ids("牙医"))
@@ -156,22 +162,28 @@ def test_only_ingredients_that_leave_the_rows_alone_are_left_out(
     assert not any("neighbours" in name for name in ablation)
 
 
-def test_the_file_is_its_owner_s_and_is_not_written_over(asked: Api, workspace: Workspace, tmp_path: Path) -> None:
+def test_the_file_is_its_owner_s_and_is_not_written_over(
+    api_with_recalls: Api, workspace: Workspace, tmp_path: Path
+) -> None:
     path = export(workspace, tmp_path / "mine.jsonl")
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     with pytest.raises(CommandError, match="there already"):
         export(workspace, path)
 
 
-def test_an_export_is_of_the_days_asked_for_and_no_larger(asked: Api, workspace: Workspace, tmp_path: Path) -> None:
+def test_an_export_is_of_the_days_asked_for_and_no_larger(
+    api_with_recalls: Api, workspace: Workspace, tmp_path: Path
+) -> None:
     RecallTrace.objects.filter(message__contains="cat").update(created_at=datetime.fromisoformat("2025-01-01T00:00Z"))
     assert len(lines(export(workspace, tmp_path / "late.jsonl", "--since", "2025-06-01"))) == 1
     assert len(lines(export(workspace, tmp_path / "one.jsonl", "--most", 1))) == 1
     assert len(lines(export(workspace, tmp_path / "all.jsonl"))) == 2
 
 
-def test_a_question_that_needed_no_memory_is_not_exported(asked: Api, workspace: Workspace, tmp_path: Path) -> None:
-    asked.post("recall", {"scope": "main", "message": "hi"})
+def test_a_question_that_needed_no_memory_is_not_exported(
+    api_with_recalls: Api, workspace: Workspace, tmp_path: Path
+) -> None:
+    api_with_recalls.post("recall", {"scope": "main", "message": "hi"})
     assert len(lines(export(workspace, tmp_path / "mine.jsonl"))) == 2
 
 

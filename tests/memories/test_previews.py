@@ -37,7 +37,7 @@ SAME = {"batches": "resumed"}
 
 
 @pytest.fixture
-def furnished(workspace: Workspace, api: Api, settings: Any) -> Workspace:
+def furnished_workspace(workspace: Workspace, api: Api, settings: Any) -> Workspace:
     """Something to do for every job; and beside it what none of them is to touch."""
     settings.TEST_CLOCK = True
     turn = {"address": TELEGRAM, "user": "我家的猫叫年糕, and it sleeps all day", "assistant": "Noted."}
@@ -135,18 +135,18 @@ ELSEWHERE = {
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("job", sorted(JOBS.keys() - ELSEWHERE))
-def test_it_counts_what_is_done_then(job: str, furnished: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_counts_what_is_done_then(job: str, furnished_workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     for place in ("memories.tasks", "sessions_app.tasks"):
         monkeypatch.setattr(f"{place}.timezone.now", lambda: LATER)
     worker.drain(now=NOW)
     if job == "repair-index":
         EntryIndex.objects.all().delete()
         listed = Entry.objects.live().earliest("pk")
-        IndexQueueItem.objects.create(entry=listed, workspace=furnished, since=NOW)
+        IndexQueueItem.objects.create(entry=listed, workspace=furnished_workspace, since=NOW)
     before = everything()
-    counted = run(job, furnished, is_dry=True)
+    counted = run(job, furnished_workspace, is_dry=True)
     assert everything() == before
-    done = run(job, furnished, is_dry=False)
+    done = run(job, furnished_workspace, is_dry=False)
     assert any(counted.values())
     for name, count in counted.items():
         assert done.get(SAME.get(name, name), 0) == count, name

@@ -27,7 +27,7 @@ def other(data: Path) -> Iterator[Path]:
 
 
 @pytest.fixture
-def filled(used: Path) -> Path:
+def filled_folder(used: Path) -> Path:
     """A data folder with a table, a role that may read it, an extension and credentials."""
     with postgres.lease(used) as url, psycopg.connect(url) as connection:
         connection.execute("CREATE EXTENSION vector")
@@ -46,33 +46,33 @@ def rows(data: Path) -> list[tuple[str, str]]:
         return connection.execute("SELECT words, at::text FROM notes ORDER BY words").fetchall()
 
 
-def test_what_is_backed_up_stands_in_another_folder_after_restoring(filled: Path, other: Path) -> None:
-    before = rows(filled)
-    postgres.backup(filled, filled.parent / "a backup")
-    postgres.restore(other, filled.parent / "a backup")
+def test_what_is_backed_up_stands_in_another_folder_after_restoring(filled_folder: Path, other: Path) -> None:
+    before = rows(filled_folder)
+    postgres.backup(filled_folder, filled_folder.parent / "a backup")
+    postgres.restore(other, filled_folder.parent / "a backup")
     assert len(before) == 1000
     assert rows(other) == before
     assert (other / "credentials" / "secret-key").read_text() == "a key"
 
 
-def test_the_files_of_markdown_are_part_of_it(filled: Path, other: Path) -> None:
-    day = filled / "files" / "alice-s" / "memory" / "2026-11-23.md"
+def test_the_files_of_markdown_are_part_of_it(filled_folder: Path, other: Path) -> None:
+    day = filled_folder / "files" / "alice-s" / "memory" / "2026-11-23.md"
     day.parent.mkdir(parents=True)
     day.write_text("- 买牛奶\n")
     (day.parent / "link.md").symlink_to("/etc/passwd")
-    postgres.backup(filled, filled.parent / "backup")
-    postgres.restore(other, filled.parent / "backup")
-    copy = other / day.relative_to(filled)
+    postgres.backup(filled_folder, filled_folder.parent / "backup")
+    postgres.restore(other, filled_folder.parent / "backup")
+    copy = other / day.relative_to(filled_folder)
     assert (copy.read_text(), copy.stat().st_mtime_ns) == ("- 买牛奶\n", day.stat().st_mtime_ns)
     assert (copy.parent / "link.md").is_symlink()
 
 
 def test_a_file_that_vanishes_meanwhile_costs_no_backup(
-    filled: Path, other: Path, monkeypatch: pytest.MonkeyPatch
+    filled_folder: Path, other: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (filled / "files").mkdir()
+    (filled_folder / "files").mkdir()
     for name in ("MEMORY.md", "gone.md"):
-        (filled / "files" / name).write_text(name)
+        (filled_folder / "files" / name).write_text(name)
     copy = shutil.copy2
 
     def slow(source: str, target: str, **how: bool) -> None:
@@ -81,41 +81,41 @@ def test_a_file_that_vanishes_meanwhile_costs_no_backup(
         copy(source, target, **how)
 
     monkeypatch.setattr(shutil, "copy2", slow)
-    postgres.backup(filled, filled.parent / "backup")
-    assert [file.name for file in (filled.parent / "backup" / "files").iterdir()] == ["MEMORY.md"]
+    postgres.backup(filled_folder, filled_folder.parent / "backup")
+    assert [file.name for file in (filled_folder.parent / "backup" / "files").iterdir()] == ["MEMORY.md"]
 
 
-def test_a_backup_is_for_its_owner_alone(filled: Path) -> None:
-    postgres.backup(filled, filled.parent / "backup")
-    folder = filled.parent / "backup"
+def test_a_backup_is_for_its_owner_alone(filled_folder: Path) -> None:
+    postgres.backup(filled_folder, filled_folder.parent / "backup")
+    folder = filled_folder.parent / "backup"
     assert folder.stat().st_mode & 0o777 == 0o700
     assert {file.stat().st_mode & 0o777 for file in folder.iterdir() if file.is_file()} == {0o600}
 
 
-def test_a_backup_takes_no_place_that_is_taken(filled: Path) -> None:
-    (filled.parent / "backup").mkdir()
+def test_a_backup_takes_no_place_that_is_taken(filled_folder: Path) -> None:
+    (filled_folder.parent / "backup").mkdir()
     with pytest.raises(PostgresError, match="is there already"):
-        postgres.backup(filled, filled.parent / "backup")
+        postgres.backup(filled_folder, filled_folder.parent / "backup")
 
 
-def test_a_backup_that_fails_leaves_no_folder_of_its_name(filled: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_backup_that_fails_leaves_no_folder_of_its_name(filled_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(programs, "folder", lambda place: Path("/bin"))  # other programs: they fail
-    shutil.rmtree(filled.parent / "backup", ignore_errors=True)
+    shutil.rmtree(filled_folder.parent / "backup", ignore_errors=True)
     with pytest.raises((FileNotFoundError, postgres.PostgresError)):
-        postgres.backup(filled, filled.parent / "backup")
-    assert not (filled.parent / "backup").exists()
+        postgres.backup(filled_folder, filled_folder.parent / "backup")
+    assert not (filled_folder.parent / "backup").exists()
 
 
-def test_nothing_is_restored_over_a_database(filled: Path, other: Path) -> None:
-    postgres.backup(filled, filled.parent / "backup")
+def test_nothing_is_restored_over_a_database(filled_folder: Path, other: Path) -> None:
+    postgres.backup(filled_folder, filled_folder.parent / "backup")
     with pytest.raises(PostgresError, match="There is a database in"):
-        postgres.restore(filled, filled.parent / "backup")
-    assert len(rows(filled)) == 1000
+        postgres.restore(filled_folder, filled_folder.parent / "backup")
+    assert len(rows(filled_folder)) == 1000
 
 
-def test_half_a_backup_is_refused_and_a_damaged_one_leaves_nothing_behind(filled: Path, other: Path) -> None:
-    folder = filled.parent / "backup"
-    postgres.backup(filled, folder)
+def test_half_a_backup_is_refused_and_a_damaged_one_leaves_nothing_behind(filled_folder: Path, other: Path) -> None:
+    folder = filled_folder.parent / "backup"
+    postgres.backup(filled_folder, folder)
     dump = (folder / "database.dump").read_bytes()
     (folder / "database.dump").write_bytes(dump[: len(dump) // 2])
     with pytest.raises(PostgresError, match="could not be taken in"):
@@ -129,47 +129,47 @@ def test_half_a_backup_is_refused_and_a_damaged_one_leaves_nothing_behind(filled
 
 
 def test_by_hand_it_is_one_word_each_and_one_sentence_when_it_fails(
-    filled: Path, other: Path, capsys: pytest.CaptureFixture[str]
+    filled_folder: Path, other: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    target = str(filled.parent / "backup")
-    assert main(["backup", str(filled), target]) == 0
+    target = str(filled_folder.parent / "backup")
+    assert main(["backup", str(filled_folder), target]) == 0
     assert main(["restore", str(other), target]) == 0
-    assert main(["backup", str(filled), target]) == 1
+    assert main(["backup", str(filled_folder), target]) == 1
     assert capsys.readouterr().err == f"{target} is there already; name a folder that is not.\n"
-    assert main(["backup", str(filled)]) == 2
+    assert main(["backup", str(filled_folder)]) == 2
 
 
 def test_a_backup_is_tried_in_an_empty_folder_and_compared_table_by_table(
-    filled: Path, capsys: pytest.CaptureFixture[str]
+    filled_folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    folder = filled.parent / "backup"
-    postgres.backup(filled, folder)
-    with postgres.lease(filled) as url, psycopg.connect(url) as connection:
+    folder = filled_folder.parent / "backup"
+    postgres.backup(filled_folder, folder)
+    with postgres.lease(filled_folder) as url, psycopg.connect(url) as connection:
         connection.execute("DELETE FROM notes")  # what came later is not part of it
     assert main(["verify", str(folder)]) == 0
     assert capsys.readouterr().out == "1 tables with 1000 rows are as they were backed up.\n"
-    assert [path.name for path in filled.parent.iterdir() if "trial" in path.name] == []
+    assert [path.name for path in filled_folder.parent.iterdir() if "trial" in path.name] == []
     fingerprints = json.loads((folder / "tables.json").read_text())
     (folder / "tables.json").write_text(json.dumps({"public.notes": [fingerprints["public.notes"][0], "0"]}))
     assert main(["verify", str(folder)]) == 1
     assert "differs from what was backed up in: public.notes" in capsys.readouterr().err
-    assert [path.name for path in filled.parent.iterdir() if "trial" in path.name] == []
+    assert [path.name for path in filled_folder.parent.iterdir() if "trial" in path.name] == []
 
 
 @pytest.mark.django_db
 def test_manage_py_backs_up_tries_and_restores(
-    filled: Path, other: Path, settings: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    filled_folder: Path, other: Path, settings: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.delenv("DATABASE_URL", raising=False)
-    settings.DATA_DIR = filled
-    backup = str(filled.parent / "backup")
+    settings.DATA_DIR = filled_folder
+    backup = str(filled_folder.parent / "backup")
     call_command("backup", backup)
     call_command("verify_backup", backup)
     with pytest.raises(CommandError, match="already"):
         call_command("restore_backup", backup)
     settings.DATA_DIR = other
     call_command("restore_backup", backup)
-    assert rows(other) == rows(filled)
+    assert rows(other) == rows(filled_folder)
     assert AuditRecord.objects.filter(actor__startswith="command:").count() == 2
     assert "1 tables with 1000 rows are as they were backed up." in capsys.readouterr().out
     monkeypatch.setenv("DATABASE_URL", "postgres://elsewhere/mine")

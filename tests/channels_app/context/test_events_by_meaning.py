@@ -38,7 +38,7 @@ def embed() -> None:
 
 
 @pytest.fixture
-def chatted(talk: Talk) -> None:
+def conversation(talk: Talk) -> None:
     talk.say("the ferry leaves at noon", "see you there", at=LONG_AGO)
     talk.say("我的牙医很好", "记下了", at=YESTERDAY)
     talk.say("my salary is 5000", "well done", at=YESTERDAY + timedelta(minutes=9))
@@ -46,7 +46,7 @@ def chatted(talk: Talk) -> None:
     embed()
 
 
-@pytest.mark.usefixtures("chatted")
+@pytest.mark.usefixtures("conversation")
 @pytest.mark.parametrize(
     ("message", "content"),
     [
@@ -65,7 +65,7 @@ def test_it_works(talk: Talk, message: str, content: str) -> None:
     assert [event["content"] for event in answer["events"]] == [content]  # nothing else is near
 
 
-@pytest.mark.usefixtures("chatted")
+@pytest.mark.usefixtures("conversation")
 def test_a_message_of_hardly_a_word_is_found_by_its_words_alone(talk: Talk) -> None:
     talk.say("薪水", "ok", at=LONG_AGO)
     embed()
@@ -73,7 +73,7 @@ def test_a_message_of_hardly_a_word_is_found_by_its_words_alone(talk: Talk) -> N
     assert "薪水" in events(talk, "我说过薪水是多少吗？")
 
 
-@pytest.mark.usefixtures("chatted")
+@pytest.mark.usefixtures("conversation")
 def test_words_and_meaning_count_together(talk: Talk) -> None:
     talk.say("a boat has a keel", "yes", at=LONG_AGO)
     talk.say("the keel of a house is no keel", "no", at=LONG_AGO)
@@ -85,7 +85,7 @@ def test_words_and_meaning_count_together(talk: Talk) -> None:
     assert events[0]["score"] > events[1]["score"] > events[2]["score"] > 0
 
 
-@pytest.mark.usefixtures("chatted")
+@pytest.mark.usefixtures("conversation")
 def test_what_was_said_on_the_day_that_is_named_comes_first(talk: Talk) -> None:
     talk.say("the physician is away", "oh", at=LONG_AGO)
     embed()
@@ -93,7 +93,7 @@ def test_what_was_said_on_the_day_that_is_named_comes_first(talk: Talk) -> None:
     assert events(talk, "what did I say about my wages yesterday?")[0] == "my salary is 5000"
 
 
-@pytest.mark.usefixtures("chatted")
+@pytest.mark.usefixtures("conversation")
 def test_the_floor_is_that_of_memories(talk: Talk, settings: Any) -> None:
     assert events(talk, SALARY) == ["my salary is 5000"]
     settings.MEMORY_MIN_SIMILARITY = 2.5
@@ -101,7 +101,7 @@ def test_the_floor_is_that_of_memories(talk: Talk, settings: Any) -> None:
     assert events(talk, "did I tell you about my salary?") == ["my salary is 5000"]  # a word speaks for it
 
 
-@pytest.mark.usefixtures("chatted")
+@pytest.mark.usefixtures("conversation")
 def test_without_an_embedder_words_answer_alone(talk: Talk, settings: Any) -> None:
     use(settings, Down)
     answer = asked(talk, SALARY)
@@ -110,7 +110,7 @@ def test_without_an_embedder_words_answer_alone(talk: Talk, settings: Any) -> No
     assert [(event["content"], event["similarity"]) for event in events] == [("my salary is 5000", None)]
 
 
-@pytest.mark.usefixtures("chatted")
+@pytest.mark.usefixtures("conversation")
 def test_vectors_of_other_dimensions_are_passed_over_until_they_are_made_anew(talk: Talk, settings: Any) -> None:
     use(settings, Narrow)
     talk.say("one more", "and one")
@@ -120,7 +120,7 @@ def test_vectors_of_other_dimensions_are_passed_over_until_they_are_made_anew(ta
     assert events(talk, SALARY) == ["my salary is 5000"]
 
 
-@pytest.mark.usefixtures("chatted")
+@pytest.mark.usefixtures("conversation")
 def test_the_question_is_embedded_once(talk: Talk) -> None:
     Meaning.questions.clear()
     asked(talk, SALARY)
@@ -150,14 +150,14 @@ def test_a_group_hears_its_own_unless_it_remembers_nothing(talk: Talk, workspace
     assert events(talk, message, GROUP) == []
 
 
-@pytest.mark.usefixtures("chatted")
+@pytest.mark.usefixtures("conversation")
 def test_what_people_took_out_is_not_found_by_its_meaning(talk: Talk) -> None:
     entry = Entry.objects.get(content__contains="salary")
     assert talk.request("DELETE", f"entries/{entry.uid}").status_code in (200, 204)
     assert events(talk, SALARY) == []
 
 
-@pytest.mark.usefixtures("chatted")
+@pytest.mark.usefixtures("conversation")
 def test_the_trace_tells_why(talk: Talk) -> None:
     answer = asked(talk, SALARY)
     result = talk.get(f"recalls/{answer['recall_id']}").json()
@@ -175,7 +175,7 @@ def test_a_single_character_and_a_capital_letter_are_words(talk: Talk, settings:
     assert events(talk, "did I mention a harbour?") == ["the HARBOUR is closed"]
 
 
-@pytest.mark.usefixtures("chatted")
+@pytest.mark.usefixtures("conversation")
 def test_it_takes_the_same_statements_however_many_conversations(
     talk: Talk, django_assert_max_num_queries: Counter
 ) -> None:
@@ -205,7 +205,7 @@ def strangers_key(stranger: Workspace) -> str:
     return make_key(stranger)
 
 
-@pytest.mark.usefixtures("chatted", "strangers_key", "as_the_web")
+@pytest.mark.usefixtures("conversation", "strangers_key", "as_the_web")
 def test_it_works_behind_the_wall_and_shows_nothing_of_another_workspace(
     talk: Talk, stranger: Workspace, strangers_key: str
 ) -> None:

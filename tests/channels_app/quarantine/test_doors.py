@@ -47,7 +47,7 @@ def fact(scope: Scope, content: str, *origins: str, **more: Any) -> Entry:
 
 
 @pytest.fixture
-def poisoned(talk: Talk) -> list[Entry]:
+def poisoned_entries(talk: Talk) -> list[Entry]:
     """A poisoned turn, a fact of it, a line of the profile made of the fact, and a fact of the day it is told of."""
     talk.say(SAID, f"I will remember {POISON}")
     talk.say("we bake bread on Monday", "fine")
@@ -104,43 +104,45 @@ def leaking(talk: Talk, entries: list[Entry], folder: Path) -> set[str]:
 
 
 def test_nothing_that_rests_on_a_poisoned_message_leaves_by_any_door(
-    talk: Talk, poisoned: list[Entry], tmp_path: Path
+    talk: Talk, poisoned_entries: list[Entry], tmp_path: Path
 ) -> None:
-    before = leaking(talk, poisoned, tmp_path)
+    before = leaking(talk, poisoned_entries, tmp_path)
     assert {"recall", "context", "entries ", "entry", "days", "message", "memory_search"} <= before
     assert {"mem0", "markdown of an export"} <= before
     done = put_in()
-    assert (done.entries, done.refused) == (len(poisoned), [])
-    assert leaking(talk, poisoned, tmp_path) == set()
-    assert talk.post(f"entries/{poisoned[1].uid}/restore").status_code == 404
+    assert (done.entries, done.refused) == (len(poisoned_entries), [])
+    assert leaking(talk, poisoned_entries, tmp_path) == set()
+    assert talk.post(f"entries/{poisoned_entries[1].uid}/restore").status_code == 404
     assert talk.post(f"batches/{done.batches[0].uid}/undo").status_code == 404
     assert "bread" in talk.get("entries", scope=Scope.objects.get().key).text
-    assert {entry.pk for entry in Entry.objects.filter(quarantined_at=LATER)} == {entry.pk for entry in poisoned}
-    quarantine.let_back(poisoned[0].workspace_id, done.run, now=LATER, actor="user:alice", reason="it was true")
-    assert leaking(talk, poisoned, tmp_path) == before
+    assert {entry.pk for entry in Entry.objects.filter(quarantined_at=LATER)} == {
+        entry.pk for entry in poisoned_entries
+    }
+    quarantine.let_back(poisoned_entries[0].workspace_id, done.run, now=LATER, actor="user:alice", reason="it was true")
+    assert leaking(talk, poisoned_entries, tmp_path) == before
     assert not Suppression.objects.exists()
 
 
-def test_the_export_says_what_is_in_quarantine(talk: Talk, poisoned: list[Entry], tmp_path: Path) -> None:
+def test_the_export_says_what_is_in_quarantine(talk: Talk, poisoned_entries: list[Entry], tmp_path: Path) -> None:
     put_in()
-    export(poisoned[0].workspace, None, tmp_path / "export", now=LATER)
+    export(poisoned_entries[0].workspace, None, tmp_path / "export", now=LATER)
     records = [json.loads(line) for line in (tmp_path / "export" / "memory.jsonl").read_text().splitlines()]
     data = {record["uid"]: record["quarantined_at"] for record in records if record["record"] == "entry"}
-    assert all(data[str(entry.uid)] == LATER.isoformat() for entry in poisoned) and None in data.values()
+    assert all(data[str(entry.uid)] == LATER.isoformat() for entry in poisoned_entries) and None in data.values()
 
 
 def test_what_the_message_is_made_into_again_stays_out_and_what_is_said_elsewhere_is_heard(
-    talk: Talk, poisoned: list[Entry]
+    talk: Talk, poisoned_entries: list[Entry]
 ) -> None:
     done, scope = put_in(), Scope.objects.get()
-    for words in (poisoned[1].content, f"The {POISON} takes invoices"):
+    for words in (poisoned_entries[1].content, f"The {POISON} takes invoices"):
         for source in (Source.EXTRACTION, Source.TOOL):
             for origins in ((origin(),), (origin(), "session_events/y/1/event-8")):
                 draft = make_draft(scope, words, source=source, origins=origins)
                 again = entries.remember(draft, now=LATER, actor="extraction")
                 assert (again.outcome, again.reason, again.entry.pk) == (Outcome.SUPPRESSED, entries.QUARANTINED, None)
-    clean = fact(scope, poisoned[1].content, "session_events/x/1/event-9")
-    assert clean.pk != poisoned[1].pk and clean.is_live()
+    clean = fact(scope, poisoned_entries[1].content, "session_events/x/1/event-9")
+    assert clean.pk != poisoned_entries[1].pk and clean.is_live()
     told = EventDraft(scope=scope, local_date=NOW.date(), content="Of it again.", origins=(origin(),))
     assert daily_events.write([told], now=LATER, actor="extraction") == []
     assert retention.redacted_events(message().session) != {}
@@ -158,8 +160,10 @@ def test_a_message_nothing_was_made_of_is_kept_back_and_can_be_let_back(talk: Ta
     assert talk.get(origin()).json()["found"]
 
 
-def test_some_are_let_back_others_expired_and_no_other_undo_brings_them_in(talk: Talk, poisoned: list[Entry]) -> None:
-    turn, made, line, _of_day = poisoned
+def test_some_are_let_back_others_expired_and_no_other_undo_brings_them_in(
+    talk: Talk, poisoned_entries: list[Entry]
+) -> None:
+    turn, made, line, _of_day = poisoned_entries
     taken_out = bulk_actions.apply_action([line], bulk_actions.expire(), now=NOW, actor="user:alice", reason="old")
     done, workspace = put_in(), turn.workspace_id
     quarantine.let_back(workspace, done.run, only=[made.pk], now=LATER, actor="user:alice", reason="true")

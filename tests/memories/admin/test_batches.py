@@ -58,7 +58,7 @@ def waiting_batch(mine: House, entries: list[Entry]) -> Batch:
 
 
 @pytest.fixture
-def applied(entries: list[Entry]) -> Batch:
+def applied_batch(entries: list[Entry]) -> Batch:
     return batches.apply_batch(expiring(entries, "r"), now=timezone.now())
 
 
@@ -167,14 +167,16 @@ def test_what_is_large_is_left_to_the_worker(
 
 
 @pytest.mark.thorough
-def test_an_undo_asks_why_and_can_be_undone(alice: Client, mine: House, entries: list[Entry], applied: Batch) -> None:
+def test_an_undo_asks_why_and_can_be_undone(
+    alice: Client, mine: House, entries: list[Entry], applied_batch: Batch
+) -> None:
     before = in_use(mine.scope)
-    assert "Nothing of it was changed since." in alice.get(page_of(applied, "undo")).content.decode()
-    assert alice.post(page_of(applied, "undo"), {"confirmed": "yes", "reason": " "}).status_code == 200
+    assert "Nothing of it was changed since." in alice.get(page_of(applied_batch, "undo")).content.decode()
+    assert alice.post(page_of(applied_batch, "undo"), {"confirmed": "yes", "reason": " "}).status_code == 200
     assert in_use(mine.scope) == before
-    shown = alice.post(page_of(applied, "undo"), WHY, follow=True)
+    shown = alice.post(page_of(applied_batch, "undo"), WHY, follow=True)
     assert {entry.content for entry in entries} <= in_use(mine.scope)
-    undo = Batch.objects.get(undoes=applied)
+    undo = Batch.objects.get(undoes=applied_batch)
     assert shown.request["PATH_INFO"] == page_of(undo)
     page = shown.content.decode()
     assert "Undone: Put back: 4." in page and "Undo this undo" in page and "it was wrong" in page
@@ -182,24 +184,26 @@ def test_an_undo_asks_why_and_can_be_undone(alice: Client, mine: House, entries:
     assert in_use(mine.scope) == before
 
 
-def test_ticked_rows_alone_are_taken_back(alice: Client, mine: House, entries: list[Entry], applied: Batch) -> None:
-    page = alice.post(page_of(applied, "undo"), {"position": ["1", "2"]}).content.decode()
+def test_ticked_rows_alone_are_taken_back(
+    alice: Client, mine: House, entries: list[Entry], applied_batch: Batch
+) -> None:
+    page = alice.post(page_of(applied_batch, "undo"), {"position": ["1", "2"]}).content.decode()
     assert "Undo 2 rows" in page and 'name="position" value="2"' in page
-    alice.post(page_of(applied, "undo"), WHY | {"position": ["1", "2"]})
+    alice.post(page_of(applied_batch, "undo"), WHY | {"position": ["1", "2"]})
     assert in_use(mine.scope) & {e.content for e in entries} == {e.content for e in entries[:2]}
-    applied.refresh_from_db()
-    assert applied.state == BatchState.APPLIED
+    applied_batch.refresh_from_db()
+    assert applied_batch.state == BatchState.APPLIED
 
 
 @pytest.mark.thorough
 @pytest.mark.parametrize(("choice", "comes_back"), [("leave", False), ("take", True), ("", False)])
 def test_what_was_changed_since_is_named_and_left_or_taken(
-    choice: str, comes_back: bool, alice: Client, mine: House, entries: list[Entry], applied: Batch
+    choice: str, comes_back: bool, alice: Client, mine: House, entries: list[Entry], applied_batch: Batch
 ) -> None:
     store.update(entries[0], store.Edit(columns={"topic": "ports"}), now=timezone.now(), actor="user:bo")
-    page = alice.get(page_of(applied, "undo")).content.decode()
+    page = alice.get(page_of(applied_batch, "undo")).content.decode()
     assert "1 memory was changed since" in page and entries[0].content in page and entries[2].content not in page
-    shown = alice.post(page_of(applied, "undo"), WHY | {"changed": choice}, follow=True).content.decode()
+    shown = alice.post(page_of(applied_batch, "undo"), WHY | {"changed": choice}, follow=True).content.decode()
     assert (entries[0].content in in_use(mine.scope)) == comes_back
     assert ("1 row was left alone" in shown) != comes_back
     assert Entry.objects.get(pk=entries[0].pk).topic == "ports"

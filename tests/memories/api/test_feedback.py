@@ -14,7 +14,7 @@ UNKNOWN = "019a0000-0000-7000-8000-000000000000"
 
 
 @pytest.fixture
-def recalled(api: Api) -> dict[str, Any]:
+def recall_answer(api: Api) -> dict[str, Any]:
     for content in ("My cat is called Rice", "My dog is called Bone", "My parrot is called Jasmine"):
         api.post("entries", {"scope": SCOPE, "content": content})
     answer = api.post("recall", {"address": TELEGRAM, "message": "what are my pets called?"}).json()
@@ -22,94 +22,108 @@ def recalled(api: Api) -> dict[str, Any]:
     return answer
 
 
-def id_of(recalled: dict[str, Any], word: str) -> str:
-    return next(memory["id"] for memory in recalled["memories"] if word in memory["content"])
+def id_of(recall_answer: dict[str, Any], word: str) -> str:
+    return next(memory["id"] for memory in recall_answer["memories"] if word in memory["content"])
 
 
-def named(recalled: dict[str, Any], pks: list[int] | None) -> list[str] | None:
+def named(recall_answer: dict[str, Any], pks: list[int] | None) -> list[str] | None:
     """The ids clients know of the entries a trace names."""
-    served = RecallTrace.objects.get(uid=recalled["recall_id"]).served
-    return None if pks is None else [recalled["memories"][served.index(pk)]["id"] for pk in pks]
+    served = RecallTrace.objects.get(uid=recall_answer["recall_id"]).served
+    return None if pks is None else [recall_answer["memories"][served.index(pk)]["id"] for pk in pks]
 
 
-def trace_of(recalled: dict[str, Any]) -> RecallTrace:
-    return RecallTrace.objects.get(uid=recalled["recall_id"])
+def trace_of(recall_answer: dict[str, Any]) -> RecallTrace:
+    return RecallTrace.objects.get(uid=recall_answer["recall_id"])
 
 
-def test_it_works(api: Api, recalled: dict[str, Any]) -> None:
-    rice = id_of(recalled, "Rice")
-    answer = api.post(f"recalls/{recalled['recall_id']}/feedback", {"used": [rice], "note": "she smiled"})
+def test_it_works(api: Api, recall_answer: dict[str, Any]) -> None:
+    rice = id_of(recall_answer, "Rice")
+    answer = api.post(f"recalls/{recall_answer['recall_id']}/feedback", {"used": [rice], "note": "she smiled"})
     assert answer.status_code == 200
-    assert answer.json() == {"recall_id": recalled["recall_id"], "used": [rice], "note": "she smiled"}
-    assert named(recalled, trace_of(recalled).used) == [rice]
+    assert answer.json() == {"recall_id": recall_answer["recall_id"], "used": [rice], "note": "she smiled"}
+    assert named(recall_answer, trace_of(recall_answer).used) == [rice]
 
 
-def test_nobody_has_said_anything_until_they_do(recalled: dict[str, Any]) -> None:
-    assert (trace_of(recalled).used, trace_of(recalled).overlap) == (None, None)
+def test_nobody_has_said_anything_until_they_do(recall_answer: dict[str, Any]) -> None:
+    assert (trace_of(recall_answer).used, trace_of(recall_answer).overlap) == (None, None)
 
 
-def test_that_nothing_was_of_use_is_an_answer_too(api: Api, recalled: dict[str, Any]) -> None:
-    assert api.post(f"recalls/{recalled['recall_id']}/feedback", {"used": []}).status_code == 200
-    assert trace_of(recalled).used == []
+def test_that_nothing_was_of_use_is_an_answer_too(api: Api, recall_answer: dict[str, Any]) -> None:
+    assert api.post(f"recalls/{recall_answer['recall_id']}/feedback", {"used": []}).status_code == 200
+    assert trace_of(recall_answer).used == []
 
 
-def test_the_last_word_counts(api: Api, recalled: dict[str, Any]) -> None:
+def test_the_last_word_counts(api: Api, recall_answer: dict[str, Any]) -> None:
     for word in ("Rice", "Bone"):
-        api.post(f"recalls/{recalled['recall_id']}/feedback", {"used": [id_of(recalled, word)] * 2})
-    assert named(recalled, trace_of(recalled).used) == [id_of(recalled, "Bone")]
+        api.post(f"recalls/{recall_answer['recall_id']}/feedback", {"used": [id_of(recall_answer, word)] * 2})
+    assert named(recall_answer, trace_of(recall_answer).used) == [id_of(recall_answer, "Bone")]
 
 
-def test_what_was_not_served_cannot_have_been_used(api: Api, recalled: dict[str, Any]) -> None:
+def test_what_was_not_served_cannot_have_been_used(api: Api, recall_answer: dict[str, Any]) -> None:
     other = api.post("entries", {"scope": SCOPE, "content": "The extraction batch comes on Friday"}).json()["id"]
-    used = [id_of(recalled, "Rice"), other]
-    answer = api.post(f"recalls/{recalled['recall_id']}/feedback", {"used": used})
+    used = [id_of(recall_answer, "Rice"), other]
+    answer = api.post(f"recalls/{recall_answer['recall_id']}/feedback", {"used": used})
     assert (answer.status_code, answer.json()["errors"][0]["attr"]) == (400, "used.1")
-    assert trace_of(recalled).used is None
+    assert trace_of(recall_answer).used is None
 
 
 @pytest.mark.parametrize(
     "body", [{}, {"used": None}, {"used": ["x"]}, {"used": "x"}, {"used": [], "note": 3}, {"used": [UNKNOWN] * 51}]
 )
-def test_feedback_that_cannot_be_read_is_refused(api: Api, recalled: dict[str, Any], body: dict[str, Any]) -> None:
-    assert api.post(f"recalls/{recalled['recall_id']}/feedback", body).status_code == 400
+def test_feedback_that_cannot_be_read_is_refused(api: Api, recall_answer: dict[str, Any], body: dict[str, Any]) -> None:
+    assert api.post(f"recalls/{recall_answer['recall_id']}/feedback", body).status_code == 400
 
 
 def test_a_recall_of_a_stranger_does_not_exist(
-    stranger: Workspace, workspace: Workspace, recalled: dict[str, Any]
+    stranger: Workspace, workspace: Workspace, recall_answer: dict[str, Any]
 ) -> None:
-    path = f"recalls/{recalled['recall_id']}/feedback"
+    path = f"recalls/{recall_answer['recall_id']}/feedback"
     assert Api(make_key(stranger)).post(path, {"used": []}).status_code == 404
     assert Api(make_key(workspace, scope_patterns=["lark:*"])).post(path, {"used": []}).status_code == 404
     assert Api(make_key(workspace)).post(f"recalls/{UNKNOWN}/feedback", {"used": []}).status_code == 404
 
 
-def test_an_answer_points_to_the_memory_whose_words_it_took(api: Api, recalled: dict[str, Any]) -> None:
+def test_an_answer_points_to_the_memory_whose_words_it_took(api: Api, recall_answer: dict[str, Any]) -> None:
     turn = {
         "address": TELEGRAM,
         "user": "what are my pets called?",
         "assistant": "Your cat is Rice.",
-        "recall_id": recalled["recall_id"],
+        "recall_id": recall_answer["recall_id"],
     }
     assert api.post("turns", turn).status_code == 201
-    assert named(recalled, trace_of(recalled).overlap) == [id_of(recalled, "Rice")]
-    assert trace_of(recalled).used is None
+    assert named(recall_answer, trace_of(recall_answer).overlap) == [id_of(recall_answer, "Rice")]
+    assert trace_of(recall_answer).used is None
 
 
-def test_an_answer_from_elsewhere_points_to_nothing(api: Api, recalled: dict[str, Any]) -> None:
-    api.post("turns", {"address": TELEGRAM, "user": "hi", "assistant": "Hello!", "recall_id": recalled["recall_id"]})
-    assert trace_of(recalled).overlap == []
+def test_an_answer_from_elsewhere_points_to_nothing(api: Api, recall_answer: dict[str, Any]) -> None:
+    api.post(
+        "turns", {"address": TELEGRAM, "user": "hi", "assistant": "Hello!", "recall_id": recall_answer["recall_id"]}
+    )
+    assert trace_of(recall_answer).overlap == []
 
 
-def test_a_turn_may_name_what_its_answer_used(api: Api, recalled: dict[str, Any]) -> None:
-    bone = id_of(recalled, "Bone")
-    turn = {"address": TELEGRAM, "user": "?", "assistant": "Rice.", "recall_id": recalled["recall_id"], "used": [bone]}
+def test_a_turn_may_name_what_its_answer_used(api: Api, recall_answer: dict[str, Any]) -> None:
+    bone = id_of(recall_answer, "Bone")
+    turn = {
+        "address": TELEGRAM,
+        "user": "?",
+        "assistant": "Rice.",
+        "recall_id": recall_answer["recall_id"],
+        "used": [bone],
+    }
     assert api.post("turns", turn).status_code == 201
-    assert named(recalled, trace_of(recalled).used) == [bone]
-    assert named(recalled, trace_of(recalled).overlap) == [id_of(recalled, "Rice")]
+    assert named(recall_answer, trace_of(recall_answer).used) == [bone]
+    assert named(recall_answer, trace_of(recall_answer).overlap) == [id_of(recall_answer, "Rice")]
 
 
-def test_a_turn_that_names_what_was_not_served_is_not_stored(api: Api, recalled: dict[str, Any]) -> None:
-    turn = {"address": TELEGRAM, "user": "?", "assistant": "!", "recall_id": recalled["recall_id"], "used": [UNKNOWN]}
+def test_a_turn_that_names_what_was_not_served_is_not_stored(api: Api, recall_answer: dict[str, Any]) -> None:
+    turn = {
+        "address": TELEGRAM,
+        "user": "?",
+        "assistant": "!",
+        "recall_id": recall_answer["recall_id"],
+        "used": [UNKNOWN],
+    }
     assert api.post("turns", turn).status_code == 400
     assert api.get("entries", type="chat_turn").json()["results"] == []
 
@@ -119,7 +133,7 @@ def test_a_turn_cannot_use_memories_of_no_recall(api: Api) -> None:
     assert (answer.status_code, answer.json()["errors"][0]["attr"]) == (400, "recall_id")
 
 
-def test_a_turn_outlives_the_trace_of_its_recall(api: Api, recalled: dict[str, Any]) -> None:
+def test_a_turn_outlives_the_trace_of_its_recall(api: Api, recall_answer: dict[str, Any]) -> None:
     turn = {"address": TELEGRAM, "user": "I moved", "assistant": "Noted.", "recall_id": UNKNOWN, "used": [UNKNOWN]}
     assert api.post("turns", turn).status_code == 201
 

@@ -36,7 +36,7 @@ def waiting_batch(scope: Scope, entries: list[Entry]) -> Batch:
 
 
 @pytest.fixture
-def done(scope: Scope, entries: list[Entry]) -> Batch:
+def applied_batch(scope: Scope, entries: list[Entry]) -> Batch:
     return applied(scope, [step(BatchVerb.EXPIRE, entry) for entry in entries], "day")
 
 
@@ -81,21 +81,21 @@ def test_what_waits_is_refused(waiting_batch: Batch, scope: Scope) -> None:
     assert waiting_batch.state == BatchState.REFUSED and SUBJECTS[0] in live(scope)
 
 
-def test_a_batch_is_undone_in_part_then_whole_then_that_undone(done: Batch, scope: Scope) -> None:
-    output_of("undo", done.uid, rows="1,2", reason="not these")
+def test_a_batch_is_undone_in_part_then_whole_then_that_undone(applied_batch: Batch, scope: Scope) -> None:
+    output_of("undo", applied_batch.uid, rows="1,2", reason="not these")
     assert live(scope) == set(SUBJECTS[:2])
-    undo = json.loads(output_of("undo", done.uid, json=True))
-    assert (undo["undoes"], undo["by"]) == (str(done.uid), f"command:{getuser()}")
+    undo = json.loads(output_of("undo", applied_batch.uid, json=True))
+    assert (undo["undoes"], undo["by"]) == (str(applied_batch.uid), f"command:{getuser()}")
     assert live(scope) == set(SUBJECTS[:4])
     output_of("undo", undo["id"])
     assert live(scope) == set(SUBJECTS[:2])
 
 
-def test_what_was_changed_since_is_left_unless_forced(done: Batch, entries: list[Entry], scope: Scope) -> None:
+def test_what_was_changed_since_is_left_unless_forced(applied_batch: Batch, entries: list[Entry], scope: Scope) -> None:
     Entry.objects.filter(pk=entries[0].pk).update(topic="ports")
-    assert "It was changed meanwhile." in output_of("undo", done.uid)
+    assert "It was changed meanwhile." in output_of("undo", applied_batch.uid)
     assert SUBJECTS[0] not in live(scope)
-    output_of("undo", done.uid, force=True)
+    output_of("undo", applied_batch.uid, force=True)
     assert SUBJECTS[0] in live(scope)
 
 
@@ -114,9 +114,9 @@ def test_what_cannot_be_found_is_one_sentence(args: list[str], why: str, waiting
     assert refused.value.returncode == 1
 
 
-def test_rows_are_numbers(done: Batch) -> None:
+def test_rows_are_numbers(applied_batch: Batch) -> None:
     with pytest.raises(CommandError, match="such as 1,2"):
-        output_of("undo", done.uid, rows="1;2")
+        output_of("undo", applied_batch.uid, rows="1;2")
 
 
 def test_chinese_stands_in_columns_too() -> None:

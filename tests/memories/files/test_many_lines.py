@@ -46,7 +46,7 @@ def one_by_one(text: str, wanted: list[str]) -> str:
 
 
 @pytest.fixture
-def parsed(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+def parsed_counts(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The lengths of the long texts that are parsed."""
     lengths: list[int] = []
     pieces = markdown.pieces
@@ -74,16 +74,16 @@ def test_blocks_of_all_kinds_are_struck_together_as_one_by_one(step: int) -> Non
 
 
 @pytest.mark.thorough
-def test_a_file_is_read_a_few_times_however_many_of_its_lines_go_and_come_back(parsed: list[int]) -> None:
+def test_a_file_is_read_a_few_times_however_many_of_its_lines_go_and_come_back(parsed_counts: list[int]) -> None:
     text = "# 仓库\n\n" + "".join(f"- 第{n}号仓库 keeps {n * 31 % 97} boxes of tea\n" for n in range(1_000))
     gone = blocks(text)[::3]
-    parsed.clear()
+    parsed_counts.clear()
     changed, _refused = markdown.struck_all(text, gone, AT)
-    assert len(parsed) < 10
+    assert len(parsed_counts) < 10
     assert changed.count("<!-- expired") == len(gone) == 334
-    parsed.clear()
+    parsed_counts.clear()
     assert markdown.unstruck_all(changed, [block.text for block in gone]) == (text, [])
-    assert len(parsed) < 10
+    assert len(parsed_counts) < 10
 
 
 def test_words_that_no_struck_line_says_are_named() -> None:

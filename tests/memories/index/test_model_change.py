@@ -65,7 +65,7 @@ def newer_answers() -> None:
 
 
 @pytest.fixture
-def saved(api: Api) -> Api:
+def saved_api(api: Api) -> Api:
     """A workspace that is embedded by the deterministic model."""
     for line in LINES:
         save(api, line)
@@ -92,23 +92,23 @@ def places_of(answer: dict[str, Any]) -> list[tuple[str, float]]:
 QUESTION = "which box has the quince, note 14?"
 
 
-def test_recall_goes_on_by_the_old_model_and_is_switched_at_once(saved: Api, settings: Any) -> None:
-    before = places_of(ask(saved, QUESTION, cache=False))
+def test_recall_goes_on_by_the_old_model_and_is_switched_at_once(saved_api: Api, settings: Any) -> None:
+    before = places_of(ask(saved_api, QUESTION, cache=False))
     use(settings, Newer, Deterministic)
     changer, answers = model_change.ModelChanger(), 0
     while models_of_rows() == {"deterministic-64"}:
-        answer = ask(saved, QUESTION, cache=False)
+        answer = ask(saved_api, QUESTION, cache=False)
         assert answer["degraded"] == [] and places_of(answer) == before
         answers += 1
         assert changer(now=timezone.now()) == 0
     assert answers > 3 and models_of_rows() == {"newer-64"}
     assert Workspace.objects.get().index_model == EmbeddingModel.objects.get(name="newer-64")
-    answer = ask(saved, QUESTION, cache=False)
+    answer = ask(saved_api, QUESTION, cache=False)
     assert answer["degraded"] == [] and answer["memories"][0]["why"]["vector"] > 0
     assert [content for content, _ in places_of(answer)] == [content for content, _ in before]
 
 
-def test_the_switched_index_is_the_one_the_new_model_would_have_built(saved: Api, settings: Any) -> None:
+def test_the_switched_index_is_the_one_the_new_model_would_have_built(saved_api: Api, settings: Any) -> None:
     use(settings, Newer, Deterministic)
     steps()
     stored = {row.pk: row.embedding for row in EntryIndex.objects.all()}
@@ -117,7 +117,7 @@ def test_the_switched_index_is_the_one_the_new_model_would_have_built(saved: Api
         assert row.embedding == pytest.approx(stored[row.pk], abs=1e-3)
 
 
-def test_old_vectors_and_what_was_staged_are_removed_in_the_end(saved: Api, settings: Any) -> None:
+def test_old_vectors_and_what_was_staged_are_removed_in_the_end(saved_api: Api, settings: Any) -> None:
     use(settings, Newer, Deterministic)
     assert steps() > 0 and steps() == 0
     assert set(EntryVector.objects.values_list("model__name", flat=True)) == {"newer-64"}
@@ -125,14 +125,14 @@ def test_old_vectors_and_what_was_staged_are_removed_in_the_end(saved: Api, sett
     assert maintenance.count_unindexed() == {"entries": 0}
 
 
-def test_what_is_said_meanwhile_is_found_at_once_and_switched_with_the_rest(saved: Api, settings: Any) -> None:
+def test_what_is_said_meanwhile_is_found_at_once_and_switched_with_the_rest(saved_api: Api, settings: Any) -> None:
     use(settings, Newer, Deterministic)
     for n in range(40):
         if not steps(1):
             break
-        save(saved, f"meanwhile {n} the kettle whistles")
+        save(saved_api, f"meanwhile {n} the kettle whistles")
         worker.drain(now=timezone.now())
-        answer = ask(saved, f"meanwhile {n} the kettle?", cache=False)
+        answer = ask(saved_api, f"meanwhile {n} the kettle?", cache=False)
         assert answer["degraded"] == [] and answer["memories"][0]["why"]["vector"] is not None
     steps()
     worker.drain(now=timezone.now())
@@ -164,28 +164,30 @@ def test_what_is_reworded_meanwhile_is_not_found_by_its_older_wording(scope: Sco
 
 
 def test_without_the_old_model_words_find_what_is_not_embedded_anew_and_the_answer_says_so(
-    saved: Api, settings: Any
+    saved_api: Api, settings: Any
 ) -> None:
     use(settings, Newer)
-    answer = ask(saved, QUESTION, cache=False)
+    answer = ask(saved_api, QUESTION, cache=False)
     assert answer["degraded"] == ["reembedding"] and contents(answer)[0] == LINES[14]
     assert {memory["why"]["vector"] for memory in answer["memories"]} == {None}
     steps(1)
     assert models_of_rows() == {"deterministic-64", "newer-64"}
-    answer = ask(saved, QUESTION, cache=False)
+    answer = ask(saved_api, QUESTION, cache=False)
     assert answer["degraded"] == ["reembedding"]
     assert any(memory["why"]["vector"] for memory in answer["memories"])
     steps()
     assert models_of_rows() == {"newer-64"}
-    assert ask(saved, QUESTION, cache=False)["degraded"] == []
+    assert ask(saved_api, QUESTION, cache=False)["degraded"] == []
 
 
-def test_vectors_of_two_models_are_never_compared(saved: Api, settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_vectors_of_two_models_are_never_compared(
+    saved_api: Api, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """By the new model a text is the opposite of itself by the old one: a pair of them would show."""
     use(settings, Newer)
     steps(1)
     for _ in range(4):
-        answer = ask(saved, QUESTION, cache=False)
+        answer = ask(saved_api, QUESTION, cache=False)
         own = dict(EntryIndex.objects.values_list("entry__uid", "model__name"))
         for memory in answer["memories"]:
             compared = memory["why"]["vector"] is not None
@@ -193,24 +195,24 @@ def test_vectors_of_two_models_are_never_compared(saved: Api, settings: Any, mon
         steps(1)
 
 
-def test_an_old_model_that_does_not_answer_leaves_words(saved: Api, settings: Any) -> None:
+def test_an_old_model_that_does_not_answer_leaves_words(saved_api: Api, settings: Any) -> None:
     use(settings, Newer, Dead)
-    answer = ask(saved, QUESTION, cache=False)
+    answer = ask(saved_api, QUESTION, cache=False)
     assert answer["degraded"] == ["embedding"] and contents(answer)[0] == LINES[14]
 
 
-def test_a_new_model_that_does_not_answer_changes_nothing(saved: Api, settings: Any) -> None:
+def test_a_new_model_that_does_not_answer_changes_nothing(saved_api: Api, settings: Any) -> None:
     use(settings, Newer, Deterministic)
     Newer.down = True
     assert steps() == 0 and models_of_rows() == {"deterministic-64"}
-    assert ask(saved, QUESTION, cache=False)["degraded"] == []
+    assert ask(saved_api, QUESTION, cache=False)["degraded"] == []
     Newer.down = False
     embeddings.forget()
     steps()
     assert models_of_rows() == {"newer-64"}
 
 
-def test_a_text_the_new_model_refuses_does_not_hold_up_the_others(saved: Api, settings: Any) -> None:
+def test_a_text_the_new_model_refuses_does_not_hold_up_the_others(saved_api: Api, settings: Any) -> None:
     settings.MEMORY_BREAKER_FAILURES = 1_000
     use(settings, Newer, Deterministic)
     Newer.refused = "quince"
@@ -221,29 +223,29 @@ def test_a_text_the_new_model_refuses_does_not_hold_up_the_others(saved: Api, se
     assert IndexQueueItem.objects.count() == EntryIndex.objects.filter(model=None).count() == refused
 
 
-def test_another_dimension_of_a_model_is_changed_to_as_well(saved: Api, settings: Any) -> None:
-    before = places_of(ask(saved, QUESTION, cache=False))
+def test_another_dimension_of_a_model_is_changed_to_as_well(saved_api: Api, settings: Any) -> None:
+    before = places_of(ask(saved_api, QUESTION, cache=False))
     use(settings, Wide, Deterministic)
     steps(2)
-    assert places_of(ask(saved, QUESTION, cache=False)) == before
+    assert places_of(ask(saved_api, QUESTION, cache=False)) == before
     steps()
     assert {len(row.embedding) for row in EntryIndex.objects.all()} == {1536}
-    assert contents(ask(saved, QUESTION, cache=False))[0] == LINES[14]
+    assert contents(ask(saved_api, QUESTION, cache=False))[0] == LINES[14]
 
 
-def test_going_back_half_way_keeps_the_old_index(saved: Api, settings: Any) -> None:
-    before = places_of(ask(saved, QUESTION, cache=False))
+def test_going_back_half_way_keeps_the_old_index(saved_api: Api, settings: Any) -> None:
+    before = places_of(ask(saved_api, QUESTION, cache=False))
     use(settings, Newer, Deterministic)
     steps(4)
     assert EntryVector.objects.filter(model__name="newer-64").exists()
     use(settings, Deterministic)
     steps()
-    assert places_of(ask(saved, QUESTION, cache=False)) == before
+    assert places_of(ask(saved_api, QUESTION, cache=False)) == before
     assert set(EntryVector.objects.values_list("model__name", flat=True)) == {"deterministic-64"}
     assert not StagedVector.objects.exists()
 
 
-def test_each_workspace_is_switched_by_itself(saved: Api, stranger: Workspace, settings: Any) -> None:
+def test_each_workspace_is_switched_by_itself(saved_api: Api, stranger: Workspace, settings: Any) -> None:
     scope = make_scope(stranger, "telegram:direct_u7")
     for line in LINES:
         entries.remember(make_draft(scope, line), now=NOW, actor="bot:test")
@@ -254,12 +256,12 @@ def test_each_workspace_is_switched_by_itself(saved: Api, stranger: Workspace, s
     while len(models_in_use.changes()) == 2:
         changer(now=timezone.now())
     assert models_of_rows() == {"deterministic-64", "newer-64"}
-    answer = ask(saved, QUESTION, cache=False)
+    answer = ask(saved_api, QUESTION, cache=False)
     assert answer["degraded"] == [] and answer["memories"][0]["why"]["vector"] > 0
 
 
 @pytest.mark.django_db(transaction=True)
-def test_recall_never_sees_half_a_change(saved: Api, settings: Any) -> None:
+def test_recall_never_sees_half_a_change(saved_api: Api, settings: Any) -> None:
     """Questions are asked all the while: each is answered from the one index or from the other, never without."""
     use(settings, Newer, Deterministic)
     done = threading.Event()
@@ -273,7 +275,7 @@ def test_recall_never_sees_half_a_change(saved: Api, settings: Any) -> None:
     worker_thread.start()
     answers = []
     while not done.is_set():
-        answers.append(ask(saved, QUESTION, cache=False))
+        answers.append(ask(saved_api, QUESTION, cache=False))
     worker_thread.join()
     assert len(answers) > 1
     for answer in answers:
@@ -282,7 +284,7 @@ def test_recall_never_sees_half_a_change(saved: Api, settings: Any) -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_two_embedders_at_once_change_it_once(saved: Api, settings: Any) -> None:
+def test_two_embedders_at_once_change_it_once(saved_api: Api, settings: Any) -> None:
     use(settings, Newer, Deterministic)
 
     def change() -> None:

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def saved(api: Api) -> Api:
+def saved_api(api: Api) -> Api:
     for n in range(20):
         save(api, f"note {n}: {'x' * n}")
     worker.drain(now=timezone.now())
@@ -28,7 +28,7 @@ def printed(capsys: pytest.CaptureFixture[str]) -> str:
     return capsys.readouterr().out
 
 
-def test_how_far_it_has_come_is_told(saved: Api, settings: Any, capsys: pytest.CaptureFixture[str]) -> None:
+def test_how_far_it_has_come_is_told(saved_api: Api, settings: Any, capsys: pytest.CaptureFixture[str]) -> None:
     use(settings, Newer, Deterministic)
     changer = model_change.ModelChanger()
     changer(now=timezone.now())

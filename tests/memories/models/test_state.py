@@ -24,7 +24,7 @@ ALL = [
 
 
 @pytest.fixture
-def marked(workspace: Workspace) -> dict[tuple[bool, ...], Entry]:
+def entries_by_marks(workspace: Workspace) -> dict[tuple[bool, ...], Entry]:
     """An entry for every combination of marks."""
     scope, now = make_scope(workspace), timezone.now()
     newer = store.remember(make_draft(scope, "the newer one", at=now), now=now, actor="test").entry
@@ -47,41 +47,43 @@ def expected(carried: tuple[bool, ...]) -> str:
 
 
 def test_the_state_of_a_row_and_the_lists_of_all_states_agree(
-    workspace: Workspace, marked: dict[tuple[bool, ...], Entry]
+    workspace: Workspace, entries_by_marks: dict[tuple[bool, ...], Entry]
 ) -> None:
     now, policies = timezone.now(), Policy.objects.of(workspace.pk)
-    rows = Entry.objects.filter(pk__in=[entry.pk for entry in marked.values()])
+    rows = Entry.objects.filter(pk__in=[entry.pk for entry in entries_by_marks.values()])
     for over in (policies.over(now), Policy.objects.over(now)):  # as the API and as the admin ask
         lists = {state: [row.pk for row in rows.filter(in_state(state, over))] for state in State.values}
         listed = {pk: state for state, those in lists.items() for pk in those}
         assert sum(map(len, lists.values())) == len(listed) == len(ALL)
-        for carried, entry in marked.items():
+        for carried, entry in entries_by_marks.items():
             assert listed[entry.pk] == state_of(entry, policies.end_of(entry), now) == expected(carried)
 
 
 def test_a_client_reads_each_entry_in_the_list_of_its_state_alone(
-    workspace: Workspace, marked: dict[tuple[bool, ...], Entry]
+    workspace: Workspace, entries_by_marks: dict[tuple[bool, ...], Entry]
 ) -> None:
     api = Api(make_key(workspace))
     for state in State.values:
         results = api.get(f"entries?state={state}&limit=100").json()["results"]
         assert {result["state"] for result in results} == ({state} - {State.QUARANTINED})
-        there = {carried: entry for carried, entry in marked.items() if expected(carried) == state}
+        there = {carried: entry for carried, entry in entries_by_marks.items() if expected(carried) == state}
         seen = {str(entry.uid) for entry in there.values() if not entry.quarantined_at}  # by bots, in any list
         assert seen == {result["id"] for result in results} & {str(entry.uid) for entry in there.values()}
 
 
-def test_a_trace_gives_the_state_as_the_reason(workspace: Workspace, marked: dict[tuple[bool, ...], Entry]) -> None:
+def test_a_trace_gives_the_state_as_the_reason(
+    workspace: Workspace, entries_by_marks: dict[tuple[bool, ...], Entry]
+) -> None:
     policies = Policy.objects.of(workspace.pk)
     reasons = {"due": "expired", "live": "other_project"}
-    for carried, entry in marked.items():
+    for carried, entry in entries_by_marks.items():
         state = expected(carried)
         assert _reason(entry, policies, timezone.now()) == reasons.get(state, state)
 
 
-def test_live_is_the_same_in_sql_on_a_row_and_in_a_query(marked: dict[tuple[bool, ...], Entry]) -> None:
+def test_live_is_the_same_in_sql_on_a_row_and_in_a_query(entries_by_marks: dict[tuple[bool, ...], Entry]) -> None:
     with connection.cursor() as cursor:
         cursor.execute(f"SELECT x.id FROM memories_entry x WHERE {live_sql('x')}")
         live = {pk for (pk,) in cursor.fetchall()}
-    for entry in marked.values():
+    for entry in entries_by_marks.values():
         assert (entry.pk in live) == entry.is_live() == Entry.objects.live().filter(pk=entry.pk).exists()

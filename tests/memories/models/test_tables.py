@@ -59,7 +59,7 @@ def rows(statement: str, *parameters: object) -> list[Any]:
 
 
 @pytest.fixture
-def furnished(workspace: Workspace) -> Workspace:
+def furnished_workspace(workspace: Workspace) -> Workspace:
     """A workspace with a row in every table that can point somewhere."""
     turn = {"address": TELEGRAM, "user": "hello there", "assistant": "hi"}
     Api(make_key(workspace)).post("turns", turn, **{"Idempotency-Key": "once"})
@@ -162,21 +162,23 @@ def change(table: str, column: str, what: str, workspace: Workspace, value: int)
     assert result, f"nothing in {table} points by {column}"
 
 
-def test_no_row_can_be_made_to_point_into_another_workspace(furnished: Workspace, foreign: dict[str, int]) -> None:
+def test_no_row_can_be_made_to_point_into_another_workspace(
+    furnished_workspace: Workspace, foreign: dict[str, int]
+) -> None:
     walls = rows(WALLS)
     assert len(walls) >= 19
     for name, table, column, target in walls:
         with pytest.raises(IntegrityError) as refused, transaction.atomic():
-            change(table, column, f"{column} = %s", furnished, foreign[target])
+            change(table, column, f"{column} = %s", furnished_workspace, foreign[target])
         assert name in str(refused.value), (name, refused.value)
 
 
 def test_no_row_can_be_moved_into_another_workspace(
-    furnished: Workspace, stranger: Workspace, foreign: dict[str, int]
+    furnished_workspace: Workspace, stranger: Workspace, foreign: dict[str, int]
 ) -> None:
     for _name, table, column, _target in rows(WALLS):
         with pytest.raises(IntegrityError), transaction.atomic():
-            change(table, column, "workspace_id = %s", furnished, stranger.pk)
+            change(table, column, "workspace_id = %s", furnished_workspace, stranger.pk)
 
 
 def test_every_pointer_between_tables_of_a_workspace_has_its_wall() -> None:
@@ -245,7 +247,7 @@ def test_names_are_unique_where_they_name(scope: Scope, workspace: Workspace) ->
             make()
 
 
-def test_a_removed_entry_takes_along_what_hung_on_it(furnished: Workspace) -> None:
+def test_a_removed_entry_takes_along_what_hung_on_it(furnished_workspace: Workspace) -> None:
     entry = Entry.objects.get(content="the port is 8080")
     Entry.objects.update(superseded_by=None)
     BatchChange.objects.all().delete()
@@ -256,6 +258,6 @@ def test_a_removed_entry_takes_along_what_hung_on_it(furnished: Workspace) -> No
     assert not Link.objects.exists()
 
 
-def test_an_entry_something_rests_on_cannot_be_removed(furnished: Workspace) -> None:
+def test_an_entry_something_rests_on_cannot_be_removed(furnished_workspace: Workspace) -> None:
     with pytest.raises(IntegrityError), transaction.atomic():
         rows("DELETE FROM memories_entry WHERE content = 'the port is 8080'")

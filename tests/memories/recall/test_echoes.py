@@ -18,7 +18,7 @@ FACT = "Mel adopted a beagle, and the dog is called Biscuit."
 
 
 @pytest.fixture
-def used(scope: Scope) -> Scope:
+def used_scope(scope: Scope) -> Scope:
     """A memory and the same question asked of it three times."""
     answers = ["I don't know yet.", "I'm not sure, sorry.", f"As far as I remember: {FACT}"]
     drafts = [make_draft(scope, FACT), *(make_draft(scope, turn_of(QUESTION, answer)) for answer in answers)]
@@ -35,20 +35,20 @@ def ask(scope: Scope, message: str, **given: object) -> Recall:
 
 
 @pytest.mark.parametrize("mode", ["hybrid", "vector"])
-def test_what_was_asked_before_is_not_served_beside_the_memory(used: Scope, mode: str) -> None:
-    assert [item.entry.content for item in ask(used, QUESTION, mode=mode).served] == [FACT]
+def test_what_was_asked_before_is_not_served_beside_the_memory(used_scope: Scope, mode: str) -> None:
+    assert [item.entry.content for item in ask(used_scope, QUESTION, mode=mode).served] == [FACT]
 
 
 @pytest.mark.parametrize(
     "question", ["What did I ask you about Mel's dog?", "我问过你什么？ Mel dog", "have I asked you this before: Mel?"]
 )
-def test_what_was_asked_is_found_when_that_is_asked_for(used: Scope, question: str) -> None:
-    assert any("User:" in item.entry.content for item in ask(used, question).served)
+def test_what_was_asked_is_found_when_that_is_asked_for(used_scope: Scope, question: str) -> None:
+    assert any("User:" in item.entry.content for item in ask(used_scope, question).served)
 
 
 @pytest.mark.parametrize("mode", ["keyword", "fts"])
-def test_a_search_for_words_finds_them_wherever_they_stand(used: Scope, mode: str) -> None:
-    assert len(ask(used, "dog called", mode=mode, quotas=False, need="off").served) == 4
+def test_a_search_for_words_finds_them_wherever_they_stand(used_scope: Scope, mode: str) -> None:
+    assert len(ask(used_scope, "dog called", mode=mode, quotas=False, need="off").served) == 4
 
 
 def test_a_question_nobody_answered_is_no_evidence_that_the_answer_is_known(scope: Scope) -> None:
@@ -64,8 +64,10 @@ def test_a_question_nobody_answered_is_no_evidence_that_the_answer_is_known(scop
     assert (after.verdict, after.words) == (before.verdict, before.words)
 
 
-def test_an_explanation_names_what_was_left_out_for_it(used: Scope) -> None:
-    reasons = {item.entry.content.split("\n")[0]: item.reason for item in ask(used, QUESTION, explain=True).excluded}
+def test_an_explanation_names_what_was_left_out_for_it(used_scope: Scope) -> None:
+    reasons = {
+        item.entry.content.split("\n")[0]: item.reason for item in ask(used_scope, QUESTION, explain=True).excluded
+    }
     assert reasons == {f"User: {QUESTION}": "echo"}
 
 

@@ -22,7 +22,7 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def planted(workspace: Workspace) -> Workspace:
+def workspace_with_canary(workspace: Workspace) -> Workspace:
     plant_canaries(workspace.pk, now=NOW, actor="user:alice")
     return workspace
 
@@ -34,25 +34,25 @@ def leak(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_call_that_forgets_the_wall_of_scopes_is_held_back_and_told_of(
-    planted: Workspace, monkeypatch: pytest.MonkeyPatch
+    workspace_with_canary: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    make_webhook(planted, "https://example.test/hook", events=["degraded"])
-    bound = Api(make_key(planted, name="bound", scope_patterns=["telegram:*"]))
+    make_webhook(workspace_with_canary, "https://example.test/hook", events=["degraded"])
+    bound = Api(make_key(workspace_with_canary, name="bound", scope_patterns=["telegram:*"]))
     leak(monkeypatch)
     answer = bound.get("entries")
     assert (answer.status_code, answer.json()["errors"][0]["code"]) == (500, "answer_held_back")
     assert "mpcanary" not in answer.content.decode()
     noted = AuditRecord.objects.get(event=AuditEvent.LEAKED)
     assert (noted.workspace_id, noted.details, "entries" in noted.about) == (
-        planted.pk, {"same_workspace": True}, True,
+        workspace_with_canary.pk, {"same_workspace": True}, True,
     )  # fmt: skip
     assert WebhookDelivery.objects.get().details == {"degraded": True, "parts": ["canary"]}
 
 
 def test_no_caller_is_shown_them_and_their_own_workspace_may_hold_them(
-    planted: Workspace, stranger: Workspace, monkeypatch: pytest.MonkeyPatch
+    workspace_with_canary: Workspace, stranger: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    api = Api(make_key(planted))
+    api = Api(make_key(workspace_with_canary))
     api.post("turns", {"address": TELEGRAM, "user": "my name is Alice", "assistant": "hello"})
     data = {"address": TELEGRAM, "message": "name, address, password?", "need": "off"}
     for answer in (
@@ -62,7 +62,7 @@ def test_no_caller_is_shown_them_and_their_own_workspace_may_hold_them(
         body = b"".join(answer.streaming_content) if answer.streaming else answer.content
         assert b"canary-" not in body and answer.status_code in (200, 404)
     leak(monkeypatch)
-    assert token_of(planted.pk) in api.get("entries").content.decode()
+    assert token_of(workspace_with_canary.pk) in api.get("entries").content.decode()
     assert not AuditRecord.objects.filter(event=AuditEvent.LEAKED).exists()
 
 
@@ -72,11 +72,13 @@ def passed(response: HttpResponse | StreamingHttpResponse, user: Any) -> Any:
     return LeakGuard(lambda request: response)(request)
 
 
-def test_another_workspaces_token_leaves_neither_at_once_nor_in_pieces(planted: Workspace, stranger: Workspace) -> None:
-    token, thief = token_of(planted.pk), stranger.caller("bot:thief")
+def test_another_workspaces_token_leaves_neither_at_once_nor_in_pieces(
+    workspace_with_canary: Workspace, stranger: Workspace
+) -> None:
+    token, thief = token_of(workspace_with_canary.pk), stranger.caller("bot:thief")
     assert passed(HttpResponse(json.dumps({"text": f"so {token}!"})), thief).status_code == 500
-    assert passed(HttpResponse(token), planted.caller("bot:own")).status_code == 200
-    made_up = f"mpcanary-{planted.pk}-{'0' * 32}"
+    assert passed(HttpResponse(token), workspace_with_canary.caller("bot:own")).status_code == 200
+    made_up = f"mpcanary-{workspace_with_canary.pk}-{'0' * 32}"
     assert passed(HttpResponse(made_up), thief).status_code == 200
     for cut in (3, len(token) // 2, len(token) - 1):
         stream = passed(StreamingHttpResponse(iter([b"x" * 200, token[:cut].encode(), token[cut:].encode()])), thief)
@@ -84,7 +86,7 @@ def test_another_workspaces_token_leaves_neither_at_once_nor_in_pieces(planted: 
         with pytest.raises(LeakHeldBack):
             sent.extend(stream.streaming_content)
         assert not planted_in(b"".join(sent)) and len(token) <= LONGEST
-    assert AuditRecord.objects.filter(event=AuditEvent.LEAKED, workspace_id=planted.pk).count() == 4
+    assert AuditRecord.objects.filter(event=AuditEvent.LEAKED, workspace_id=workspace_with_canary.pk).count() == 4
 
 
 def test_the_switch_of_a_workspace_plants_them_once_and_takes_them_out(workspace: Workspace) -> None:
@@ -98,10 +100,10 @@ def test_the_switch_of_a_workspace_plants_them_once_and_takes_them_out(workspace
         assert Entry.objects.live().filter(subtype=SUBTYPE, workspace=workspace, pinned=True).count() == count
 
 
-def test_the_home_page_says_what_was_held_back(planted: Workspace, stranger: Workspace) -> None:
-    passed(HttpResponse(token_of(planted.pk)), stranger.caller("bot:thief"))
+def test_the_home_page_says_what_was_held_back(workspace_with_canary: Workspace, stranger: Workspace) -> None:
+    passed(HttpResponse(token_of(workspace_with_canary.pk)), stranger.caller("bot:thief"))
     data = {}
-    for workspace in (planted, stranger):
+    for workspace in (workspace_with_canary, stranger):
         person = enter(make_user(f"of {workspace.pk}", workspace=workspace, is_staff=True))
         data[workspace] = "1 answer was held back" in person.get(reverse("admin:index")).content.decode()
-    assert data == {planted: True, stranger: False}
+    assert data == {workspace_with_canary: True, stranger: False}

@@ -42,7 +42,7 @@ def recalled(workspace: Workspace, verdict: str | None, message: str = "?", **co
 
 
 @pytest.fixture
-def asked(mine: House) -> Workspace:
+def recalled_workspace(mine: House) -> Workspace:
     """Five recalls: two found, one weak, one none though something was served, one that needed no memory."""
     RecallTrace.objects.all().delete()
     for verdict in ("found", "found", "weak", "none", None):
@@ -50,18 +50,20 @@ def asked(mine: House) -> Workspace:
     return mine.workspace
 
 
-def test_a_hit_is_a_recall_whose_verdict_is_found(alice: Client, asked: Workspace) -> None:
+def test_a_hit_is_a_recall_whose_verdict_is_found(alice: Client, recalled_workspace: Workspace) -> None:
     value, hint = shown(alice)["Found"]
     assert value == "50%" and "2 of 4" in hint and "60%" in hint
 
 
-def test_questions_nothing_was_found_for_are_those_of_that_verdict(alice: Client, asked: Workspace) -> None:
+def test_questions_nothing_was_found_for_are_those_of_that_verdict(
+    alice: Client, recalled_workspace: Workspace
+) -> None:
     context = home(alice).context
     assert [trace.message for trace in context["unanswered"]] == ["the question that is none"]
     assert [trace.message for trace in context["doubtful"]] == ["the question that is weak"]
 
 
-def test_the_list_of_traces_goes_by_the_verdict_too(alice: Client, asked: Workspace) -> None:
+def test_the_list_of_traces_goes_by_the_verdict_too(alice: Client, recalled_workspace: Workspace) -> None:
     page = alice.get(reverse(RECEIPTS), {"answer": "none"})
     assert [trace.message for trace in page.context["cl"].result_list] == ["the question that is none"]
     words = page.content.decode()
@@ -111,7 +113,7 @@ def test_tokens_an_entry_are_counted_of_the_newest(alice: Client, mine: House) -
     assert 0 < float(value) < 200 and "200" in hint
 
 
-def test_nobody_elses_recalls_are_counted(alice: Client, asked: Workspace, theirs: House) -> None:
+def test_nobody_elses_recalls_are_counted(alice: Client, recalled_workspace: Workspace, theirs: House) -> None:
     recalled(theirs.workspace, "found", used=[1], served=[1])
     assert "2 of 4" in shown(alice)["Found"][1] and shown(alice)["Used in the answer"][0] == "—"
 
@@ -122,11 +124,11 @@ def test_a_figure_of_nothing_is_a_dash(owner: Client) -> None:
 
 
 def test_the_home_page_asks_as_often_for_many_recalls_as_for_few(
-    alice: Client, asked: Workspace, django_assert_max_num_queries: Any
+    alice: Client, recalled_workspace: Workspace, django_assert_max_num_queries: Any
 ) -> None:
     home(alice)
     for n in range(40):
-        recalled(asked, ("found", "weak", "none")[n % 3], uuid4().hex, used=[1])
+        recalled(recalled_workspace, ("found", "weak", "none")[n % 3], uuid4().hex, used=[1])
     with django_assert_max_num_queries(49):
         home(alice)
 
@@ -216,9 +218,9 @@ def test_what_ended_last_night_is_named_with_the_list_that_brings_it_back(alice:
     assert "the ladle is blue" in alice.get(line.address).content.decode()
 
 
-def test_degraded_answers_are_told_by_what_they_did_without(alice: Client, asked: Workspace) -> None:
+def test_degraded_answers_are_told_by_what_they_did_without(alice: Client, recalled_workspace: Workspace) -> None:
     for _n in range(3):
-        recalled(asked, "found", degraded=["embedding_pending"])
+        recalled(recalled_workspace, "found", degraded=["embedding_pending"])
     (line,) = [item for item in home(alice).context["items"] if item.key == "degraded"]
     assert line.hint == "They did without a part: the newest by words alone: 3."
 

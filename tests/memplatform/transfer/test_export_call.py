@@ -39,7 +39,7 @@ def as_the_web(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def filled(workspace: Workspace, stranger: Workspace) -> Workspace:
+def filled_workspace(workspace: Workspace, stranger: Workspace) -> Workspace:
     entries.remember_many([make_draft(make_scope(workspace, OWN), MINE)], now=NOW, actor="bot:ann")
     entries.remember_many([make_draft(make_scope(workspace, OTHERS), NEIGHBOUR)], now=NOW, actor="bot:ann")
     entries.remember_many([make_draft(make_scope(stranger, OWN), STRANGER)], now=NOW, actor="bot:ann")
@@ -52,11 +52,13 @@ def lines_of(answer: Any) -> list[Any]:
 
 
 @pytest.mark.django_db
-def test_only_an_administrator_s_key_exports_and_a_bound_one_only_a_scope_it_reaches(filled: Workspace) -> None:
+def test_only_an_administrator_s_key_exports_and_a_bound_one_only_a_scope_it_reaches(
+    filled_workspace: Workspace,
+) -> None:
     for permission in (Permission.READ, Permission.WRITE):
-        assert Api(make_key(filled, permissions=[permission])).get("export", scope=OWN).status_code == 403
+        assert Api(make_key(filled_workspace, permissions=[permission])).get("export", scope=OWN).status_code == 403
     assert Api(None).get("export").status_code == 401
-    bound = Api(make_key(filled, scope_patterns=[OWN]))
+    bound = Api(make_key(filled_workspace, scope_patterns=[OWN]))
     nameless = bound.get("export")
     assert (nameless.status_code, nameless.json()["errors"][0]["attr"]) == (400, "scope")
     out_of_reach, unknown = (bound.get("export", scope=key) for key in (OTHERS, "telegram:direct_nobody"))
@@ -68,13 +70,17 @@ def test_only_an_administrator_s_key_exports_and_a_bound_one_only_a_scope_it_rea
 @pytest.mark.thorough
 @pytest.mark.usefixtures("as_the_web")
 @pytest.mark.django_db(transaction=True)
-def test_what_is_streamed_is_what_the_command_writes(filled: Workspace, tmp_path: Path) -> None:
-    api = Api(make_key(filled))
+def test_what_is_streamed_is_what_the_command_writes(filled_workspace: Workspace, tmp_path: Path) -> None:
+    api = Api(make_key(filled_workspace))
     api.post("turns", {"address": TELEGRAM, "user": "My bakery is closed on Mondays", "assistant": "Noted."})
     result = lines_of(api.get("export", history="true"))
     noted = AuditRecord.objects.get(event="exported")
-    assert (noted.actor.partition(":")[0], noted.about, noted.workspace) == ("bot", filled.name, filled)
-    export(filled, None, tmp_path / "one", now=NOW, history=True)
+    assert (noted.actor.partition(":")[0], noted.about, noted.workspace) == (
+        "bot",
+        filled_workspace.name,
+        filled_workspace,
+    )
+    export(filled_workspace, None, tmp_path / "one", now=NOW, history=True)
     written = [json.loads(line) for line in (tmp_path / "one" / "memory.jsonl").read_text().splitlines()]
     assert [{**line, "at": ""} for line in result] == [{**line, "at": ""} for line in written]
     assert result[-1]["counts"]["message"] == 2
@@ -85,10 +91,12 @@ def test_what_is_streamed_is_what_the_command_writes(filled: Workspace, tmp_path
 @pytest.mark.thorough
 @pytest.mark.usefixtures("as_the_web")
 @pytest.mark.django_db(transaction=True)
-def test_a_bound_key_is_told_nothing_of_other_scopes_not_even_their_names(filled: Workspace) -> None:
-    api = Api(make_key(filled))
+def test_a_bound_key_is_told_nothing_of_other_scopes_not_even_their_names(filled_workspace: Workspace) -> None:
+    api = Api(make_key(filled_workspace))
     api.post("turns", {"address": {**GROUP, "chat": "hush"}, "user": "My cat is called Rice", "assistant": "Nice."})
-    result = lines_of(Api(make_key(filled, scope_patterns=["*direct_u42"])).get("export", scope=OWN, history="true"))
+    result = lines_of(
+        Api(make_key(filled_workspace, scope_patterns=["*direct_u42"])).get("export", scope=OWN, history="true")
+    )
     contents = {line["content"] for line in result if line["record"] == "entry"}
     assert MINE in contents and any("Rice" in content for content in contents)
     everything = json.dumps(result)
@@ -99,21 +107,21 @@ def test_a_bound_key_is_told_nothing_of_other_scopes_not_even_their_names(filled
 @pytest.mark.usefixtures("as_the_web")
 @pytest.mark.django_db(transaction=True)
 def test_the_database_shows_the_stream_no_other_workspace_even_if_nothing_were_asked_for(
-    filled: Workspace, monkeypatch: pytest.MonkeyPatch
+    filled_workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     everybodys = [Section("entry", Entry.objects.annotate(scope_uid=F("uid"), superseded_by_uid=F("uid")))]
     monkeypatch.setattr(stream, "sections", lambda *_args, **_kwargs: everybodys)
-    result = lines_of(Api(make_key(filled)).get("export"))
+    result = lines_of(Api(make_key(filled_workspace)).get("export"))
     assert {line["content"] for line in result if line["record"] == "entry"} == {MINE, NEIGHBOUR}
     assert not row_level_security.is_inside()
 
 
 @pytest.mark.django_db(transaction=True)
 def test_one_is_read_at_a_time_and_one_nobody_reads_gives_its_place_back(
-    filled: Workspace, monkeypatch: pytest.MonkeyPatch
+    filled_workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(stream, "PAGE", 1)
-    api = Api(make_key(filled))
+    api = Api(make_key(filled_workspace))
     first, second = api.get("export"), api.get("export")
     assert (second.status_code, second.json()["errors"][0]["code"]) == (503, "export_busy")
     assert int(second["Retry-After"]) > 0
@@ -125,12 +133,12 @@ def test_one_is_read_at_a_time_and_one_nobody_reads_gives_its_place_back(
 
 @pytest.mark.django_db(transaction=True)
 def test_one_that_fails_is_an_error_at_its_begin_and_without_its_last_line_on_its_way(
-    filled: Workspace, monkeypatch: pytest.MonkeyPatch
+    filled_workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fails(*_args: Any, **_kwargs: Any) -> Any:
         raise DatabaseError("gone")
 
-    api = Api(make_key(filled))
+    api = Api(make_key(filled_workspace))
     monkeypatch.setattr(stream, "sections", fails)
     assert [line["record"] for line in lines_of(api.get("export"))] == ["export"]
     monkeypatch.setattr(stream, "one_moment", fails)

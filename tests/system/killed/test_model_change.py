@@ -20,7 +20,7 @@ QUESTION = "which box has the fig, note 11?"
 
 
 @pytest.fixture
-def saved(api: Api) -> Api:
+def saved_api(api: Api) -> Api:
     for line in LINES:
         save(api, line)
     worker.drain(now=timezone.now())
@@ -50,7 +50,7 @@ def is_finished_by_another(api: Api) -> bool:
 
 
 @pytest.mark.parametrize("steps", [0, 1, 3, 4])
-def test_killed_at_any_step_another_takes_over(saved: Api, steps: int) -> None:
+def test_killed_at_any_step_another_takes_over(saved_api: Api, steps: int) -> None:
     """Of forty entries: three batches of vectors, one of staged ones, the switch."""
     with changing(0.2) as process:
         assert process.stdout is not None
@@ -61,11 +61,11 @@ def test_killed_at_any_step_another_takes_over(saved: Api, steps: int) -> None:
             assert process.stdout.readline() == "embedding 16\n"
         process.kill()
     assert models_of_rows() == {"deterministic-64"} or steps == 4
-    assert steps == 4 or recall_is_whole(saved)
-    assert is_finished_by_another(saved)
+    assert steps == 4 or recall_is_whole(saved_api)
+    assert is_finished_by_another(saved_api)
 
 
-def test_killed_in_the_switch_nothing_was_switched(saved: Api) -> None:
+def test_killed_in_the_switch_nothing_was_switched(saved_api: Api) -> None:
     locked, release = threading.Event(), threading.Event()
 
     def hold() -> None:
@@ -88,10 +88,10 @@ def test_killed_in_the_switch_nothing_was_switched(saved: Api) -> None:
             time.sleep(0.1)
         else:
             pytest.fail("the switch was never reached")
-        assert recall_is_whole(saved)  # readers wait for nobody
+        assert recall_is_whole(saved_api)  # readers wait for nobody
         process.kill()
     release.set()
     holder.join()
-    assert models_of_rows() == {"deterministic-64"} and recall_is_whole(saved)
+    assert models_of_rows() == {"deterministic-64"} and recall_is_whole(saved_api)
     assert Workspace.objects.get().index_model.name == "deterministic-64"
-    assert is_finished_by_another(saved)
+    assert is_finished_by_another(saved_api)

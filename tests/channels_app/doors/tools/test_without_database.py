@@ -26,7 +26,7 @@ def apart(root: Path, settings: Any) -> None:
 
 
 @pytest.fixture
-def seen(talk: Talk, folder: ScopeFolder) -> Talk:
+def channel_talk(talk: Talk, folder: ScopeFolder) -> Talk:
     """A bot of a channel the platform knows, and a note."""
     written(folder, DAILY, "# Boats", "", "- The boat is painted on Saturday")
     talk.say("hello", "hi")
@@ -35,12 +35,12 @@ def seen(talk: Talk, folder: ScopeFolder) -> Talk:
     return talk
 
 
-def test_it_works(seen: Talk, folder: ScopeFolder) -> None:
+def test_it_works(channel_talk: Talk, folder: ScopeFolder) -> None:
     with database_away():
-        result = tool(seen, "memory_search", query="when is the boat painted?")
-        read = tool(seen, "memory_get", path=f"{DAILY}:3")
-        saved = tool(seen, "memory_save", content="Lena brings the brushes", target="daily", status=201)
-        added = tool(seen, "memory_append", content="and the paint", path=DAILY, status=201)
+        result = tool(channel_talk, "memory_search", query="when is the boat painted?")
+        read = tool(channel_talk, "memory_get", path=f"{DAILY}:3")
+        saved = tool(channel_talk, "memory_save", content="Lena brings the brushes", target="daily", status=201)
+        added = tool(channel_talk, "memory_append", content="and the paint", path=DAILY, status=201)
     first = result["results"][0]
     assert (first["path"], first["line"], first["heading"]) == (DAILY, 3, "Boats")
     assert result["recall_id"] is None and "Only the notes in files" in result["note"]
@@ -53,10 +53,10 @@ def test_it_works(seen: Talk, folder: ScopeFolder) -> None:
     assert Entry.objects.filter(type="note", content="Lena brings the brushes").count() == 1
 
 
-def test_the_same_sentence_is_known_already(seen: Talk, folder: ScopeFolder) -> None:
+def test_the_same_sentence_is_known_already(channel_talk: Talk, folder: ScopeFolder) -> None:
     with database_away():
         saved, again = (
-            tool(seen, "memory_save", content="The boat is painted on Saturday.", target="daily", status=201)
+            tool(channel_talk, "memory_save", content="The boat is painted on Saturday.", target="daily", status=201)
             for _ in range(2)
         )
     assert (saved["outcome"], saved["line"]) == ("known", 3) == (again["outcome"], again["line"])
@@ -64,35 +64,37 @@ def test_the_same_sentence_is_known_already(seen: Talk, folder: ScopeFolder) -> 
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_a_model_is_told_what_cannot_be_done_now(seen: Talk, form: str) -> None:
+def test_a_model_is_told_what_cannot_be_done_now(channel_talk: Talk, form: str) -> None:
     with database_away():
-        nothing = by_model(seen, "memory_search", {"query": "the violin"}, form=form)
-        message = by_model(seen, "memory_get", {"path": f"session_events/{UID}/1/event-1"}, form=form)
-        saved = by_model(seen, "memory_save", {"content": "Lena brings the brushes", "target": "daily"}, form=form)
-        wrong = by_model(seen, "memory_get", {"path": "../MEMORY.md"}, form=form)
+        nothing = by_model(channel_talk, "memory_search", {"query": "the violin"}, form=form)
+        message = by_model(channel_talk, "memory_get", {"path": f"session_events/{UID}/1/event-1"}, form=form)
+        saved = by_model(
+            channel_talk, "memory_save", {"content": "Lena brings the brushes", "target": "daily"}, form=form
+        )
+        wrong = by_model(channel_talk, "memory_get", {"path": "../MEMORY.md"}, form=form)
     assert "nothing found" in text_of(nothing["message"]) and "Only the notes in files" in text_of(nothing["message"])
     assert "cannot be read at the moment" in text_of(message["message"]) and not message["is_error"]
     assert text_of(saved["message"]).startswith("Saved")
     assert wrong["is_error"] and wrong["errors"] == [REFUSED]
 
 
-def test_the_tools_are_told_all_the_same(seen: Talk) -> None:
+def test_the_tools_are_told_all_the_same(channel_talk: Talk) -> None:
     with database_away():
-        tools = seen.get("tools", form="anthropic").json()["tools"]
+        tools = channel_talk.get("tools", form="anthropic").json()["tools"]
     assert len(tools) == 6
 
 
-def test_the_context_of_files_tells_when_to_use_them(seen: Talk) -> None:
+def test_the_context_of_files_tells_when_to_use_them(channel_talk: Talk) -> None:
     with database_away():
-        answer = seen.post("context", {"address": TELEGRAM, "message": "good morning", "tools": True}).json()
-        without = seen.post("context", {"address": TELEGRAM, "message": "good morning"}).json()
+        answer = channel_talk.post("context", {"address": TELEGRAM, "message": "good morning", "tools": True}).json()
+        without = channel_talk.post("context", {"address": TELEGRAM, "message": "good morning"}).json()
     (directive,) = answer["directives"]
     assert directive["kind"] == "memory_tools" and directive["instruction"] in answer["text"]
     assert "painted on Saturday" in answer["text"]
     assert without["directives"] == [] and "memory_search" not in without["text"]
 
 
-@pytest.mark.usefixtures("seen")
+@pytest.mark.usefixtures("channel_talk")
 def test_the_walls_hold(talk: Talk, workspace: Workspace) -> None:
     others, chat = scope_folder(workspace.folder, OTHERS), scope_folder(workspace.folder, CHAT)
     written(others, others.long_term, "- The boat is hers")
@@ -112,7 +114,7 @@ def test_the_walls_hold(talk: Talk, workspace: Workspace) -> None:
     assert (saved["scope"], saved["path"]) == (CHAT, chat.long_term)
 
 
-@pytest.mark.usefixtures("seen")
+@pytest.mark.usefixtures("channel_talk")
 def test_a_channel_of_files_is_answered_from_them(talk: Talk, folder: ScopeFolder) -> None:
     Channel.objects.update(path_mode="legacy_only")
     result = tool(talk, "memory_search", query="when is the boat painted?")
@@ -126,7 +128,7 @@ def test_a_channel_of_files_is_answered_from_them(talk: Talk, folder: ScopeFolde
     assert tool(talk, "memory_save", content="x", target="daily", status=409)["errors"][0]["code"] == "scope_frozen"
 
 
-@pytest.mark.usefixtures("seen")
+@pytest.mark.usefixtures("channel_talk")
 def test_a_platform_that_is_switched_off_answers_from_files(talk: Talk, settings: Any) -> None:
     settings.MEMORY_ENABLED = False
     result = tool(talk, "memory_search", query="when is the boat painted?", at=OWN)
@@ -135,7 +137,7 @@ def test_a_platform_that_is_switched_off_answers_from_files(talk: Talk, settings
     assert tool(talk, "memory_search", query="when is the boat painted?", at=OWN)["degraded"] == []
 
 
-@pytest.mark.usefixtures("seen")
+@pytest.mark.usefixtures("channel_talk")
 def test_nothing_is_done_twice_where_the_connection_breaks_between_two_calls(
     talk: Talk, folder: ScopeFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -155,14 +157,16 @@ def test_nothing_is_done_twice_where_the_connection_breaks_between_two_calls(
 
 
 def test_what_is_sent_again_under_one_key_is_saved_once_in_an_outage_and_after_it(
-    seen: Talk, folder: ScopeFolder
+    channel_talk: Talk, folder: ScopeFolder
 ) -> None:
     body = {"address": TELEGRAM, "content": "Rosa has the key\n\nof the boathouse", "target": "daily"}
     other = body | {"content": "Milan has the other one"}
     with database_away():
-        first, again = (seen.post("tools/memory_save", body, **{"Idempotency-Key": "k1"}).json() for _ in range(2))
-        seen.post("tools/memory_save", other, **{"Idempotency-Key": "k2"})
-    later = seen.post("tools/memory_save", body, **{"Idempotency-Key": "k1"}).json()
+        first, again = (
+            channel_talk.post("tools/memory_save", body, **{"Idempotency-Key": "k1"}).json() for _ in range(2)
+        )
+        channel_talk.post("tools/memory_save", other, **{"Idempotency-Key": "k2"})
+    later = channel_talk.post("tools/memory_save", body, **{"Idempotency-Key": "k1"}).json()
     text = (folder.workspace / DAILY).read_text()
     assert first == again and (later["path"], later["line"]) == (first["path"], first["line"])
     assert (text.count("Rosa"), text.count("Milan")) == (1, 1)
