@@ -246,10 +246,10 @@ def context_for(
         context.recall = Recall(GateDecision(False, "reset"))
         context.directives = [conversations.BotDirective("reset", instruction)]
         return context
-    return _filled(context, caller, recent, now)
+    return _fill(context, caller, recent, now)
 
 
-def _filled(context: Context, caller: Caller, recent: tuple[RecentMessage, ...] | None, now: datetime) -> Context:
+def _fill(context: Context, caller: Caller, recent: tuple[RecentMessage, ...] | None, now: datetime) -> Context:
     query, zone, language = context.query, caller.zone, caller.language
     policies = opening_of(query, now=now).policies
     page = SystemText(query.token_budget, language)

@@ -77,14 +77,14 @@ def _old_messages() -> dict[str, QuerySet[Any]]:
 
 def clean_records() -> dict[str, int]:
     """Remove comparisons and records of replays that are a month old; what could not be applied stays."""
-    return {name: rows.delete()[0] for name, rows in _outdated().items()}
+    return {name: rows.delete()[0] for name, rows in _outdated_rows().items()}
 
 
 def count_outdated() -> dict[str, int]:
-    return {name: rows.count() for name, rows in _outdated().items()}
+    return {name: rows.count() for name, rows in _outdated_rows().items()}
 
 
-def _outdated() -> dict[str, QuerySet[Any]]:
+def _outdated_rows() -> dict[str, QuerySet[Any]]:
     """What a trace of the same time would not be kept either."""
     oldest = timezone.now() - conf.TRACE_TTL
     replayed = ReplayedRecord.objects.filter(replayed_at__lt=oldest).exclude(outcome=ReplayOutcome.PARKED)

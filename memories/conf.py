@@ -236,7 +236,7 @@ class SettingMistyped(ValueError):
 def typed(setting: str, value: Any, kind: type) -> Any:
     """The value as the type a setting is declared with. Raises SettingMistyped."""
     if isinstance(value, str) and kind is not str:
-        value = _parsed(setting, value.strip(), kind)
+        value = _value_of(setting, value.strip(), kind)
     if kind is float and type(value) is int:
         return float(value)
     if not isinstance(value, kind) or (kind is not bool and isinstance(value, bool)):
@@ -266,7 +266,7 @@ _UNITS = {"d": "days", "h": "hours", "m": "minutes", "s": "seconds"}
 _WORDS = {"yes": True, "true": True, "on": True, "1": True, "no": False, "false": False, "off": False, "0": False}
 
 
-def _parsed(setting: str, text: str, kind: type) -> Any:
+def _value_of(setting: str, text: str, kind: type) -> Any:
     try:
         if kind is bool:
             return _WORDS[text.lower()]

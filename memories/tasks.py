@@ -107,20 +107,20 @@ def compress_days(
             report(_sum(so_far, counts))
 
     counts = compression.compress_days(workspace_id, clock=clock_from(now), run=run, report=report_all)
-    return _sum(so_far, _continued(counts, "days"))
+    return _sum(so_far, _with_continuation(counts, "days"))
 
 
 def compress(
     workspace_id: int, *, now: datetime, run: str, so_far: Counts = NOTHING, report: Report | None = None
 ) -> dict[str, int]:
     """Judge facts, for COMPRESS_TIME a task; each task counts all anew, except what was planned."""
-    counts = _continued(
+    counts = _with_continuation(
         compression.compress_facts(workspace_id, clock=clock_from(now), run=run, report=report), "planned"
     )
     return counts | {"planned": counts["planned"] + so_far.get("planned", 0)}
 
 
-def _continued(counts: dict[str, int], done: str) -> dict[str, int]:
+def _with_continuation(counts: dict[str, int], done: str) -> dict[str, int]:
     """The counts, with GOES_ON where the time was up and something was done."""
     if not (counts.get("stopped_time") and counts[done]):
         return counts

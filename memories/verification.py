@@ -139,7 +139,7 @@ class Conversation:
 
     @cached_property
     def characters(self) -> str:
-        return _squeezed(self.text)
+        return _without_spaces(self.text)
 
 
 def locate(parts: Sequence[tuple[Message, str]]) -> list[Quote]:
@@ -169,14 +169,14 @@ def invention(content: str, conversation: Conversation) -> Refusal | None:
     wanted = (thing for thing in own if not thing.isdecimal() or thing in digits or int(thing) > _COUNTED)
     if {thing for thing in wanted if not _may_be_meant(thing, conversation)}:
         return Refusal.AMOUNT
-    if any(_squeezed(code) not in conversation.characters for code in _codes(content)):
+    if any(_without_spaces(code) not in conversation.characters for code in _codes(content)):
         return Refusal.CODE
     return Refusal.NAME if persons.unknown_names(content, conversation.text) else None
 
 
 def telling_marks(content: str) -> set[str]:
     """What tells most in a text, in whatever language: numbers and dates, codes, names."""
-    return amounts.amounts_in(content) | {_squeezed(code) for code in _codes(content)} | persons.names_in(content)
+    return amounts.amounts_in(content) | {_without_spaces(code) for code in _codes(content)} | persons.names_in(content)
 
 
 def _may_be_meant(amount: str, conversation: Conversation) -> bool:
@@ -202,7 +202,7 @@ def _codes(content: str) -> list[str]:
     ]
 
 
-def _squeezed(content: str) -> str:
+def _without_spaces(content: str) -> str:
     return "".join(unicodedata.normalize("NFKC", content).casefold().split())
 
 

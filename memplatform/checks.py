@@ -54,14 +54,14 @@ def settings_are_typed(app_configs: _Apps, **kwargs: Any) -> Iterator[CheckMessa
     for setting in sorted(name for name in dir(settings) if name.startswith("MEMORY_")):
         name = setting.removeprefix("MEMORY_")
         if name in settings_by_name:
-            yield from _typed(setting, *settings_by_name[name])
+            yield from _type_errors(setting, *settings_by_name[name])
         elif name not in OTHERS and not name.startswith(_FAMILIES):
             like = difflib.get_close_matches(name, settings_by_name, n=1)
             hint = _("Did you mean MEMORY_%s?") % like[0] if like else _("Take it away.")
             yield Warning(_("Nothing reads the setting %s.") % setting, hint, id="memplatform.W001")
 
 
-def _typed(setting: str, kind: type, default: Any) -> Iterator[CheckMessage]:
+def _type_errors(setting: str, kind: type, default: Any) -> Iterator[CheckMessage]:
     try:
         value = typed(setting, getattr(settings, setting), kind)
     except SettingMistyped as problem:

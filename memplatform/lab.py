@@ -290,11 +290,11 @@ def moves(now: LabAnswer, changed: LabAnswer) -> list[Move]:
 def tried(changes: Mapping[Subject, float | None], query: Query) -> Query:
     """The same query by other policies."""
     most = changes.get((PolicyKind.WEIGHT.value, "", "", "max_recalls"))
-    by_others = partial(_changed, changes=changes)
+    by_others = partial(_changed_policies, changes=changes)
     return replace(query, limit=int(most or query.limit), adjusted=by_others)
 
 
-def _changed(policies: Policies, changes: Mapping[Subject, float | None]) -> Policies:
+def _changed_policies(policies: Policies, changes: Mapping[Subject, float | None]) -> Policies:
     return Policies.of_values({**policies.values, **changes})
 
 
@@ -310,7 +310,7 @@ def pin(workspace: Workspace, actor: str, query: Query, form: LabForm, sent: Que
     # The answer that stood on the page, best first: each entry with the version that was read there
     parts = [row.partition(".") for row in sent.getlist(ANSWER)[:ANSWER_MOST]]
     rows = [(row_number(pk), row_number(version)) for pk, _dot, version in parts]
-    there = _there(query, [pk for pk, _version in rows if pk is not None])
+    there = _reachable_entries(query, [pk for pk, _version in rows if pk is not None])
     test = PinnedTest(
         workspace=workspace,
         message=query.message,
@@ -320,8 +320,8 @@ def pin(workspace: Workspace, actor: str, query: Query, form: LabForm, sent: Que
         whom=whom_of(query, form.asker()),
         asked=asked_of(query, workspace),
         answer=[[pk, version] for pk, version in rows if pk and version and version <= there.get(pk, 0)],
-        must_entries=_ticked(query, sent, MUST),
-        must_not_entries=_ticked(query, sent, MUST_NOT),
+        must_entries=_ticked_entries(query, sent, MUST),
+        must_not_entries=_ticked_entries(query, sent, MUST_NOT),
         must_words=_lines(sent.get("must_words", "")),
         must_not_words=_lines(sent.get("must_not_words", "")),
         created_by=actor,
@@ -334,13 +334,13 @@ def pin(workspace: Workspace, actor: str, query: Query, form: LabForm, sent: Que
     return test
 
 
-def _ticked(query: Query, sent: QueryDict, value: str) -> list[int]:
+def _ticked_entries(query: Query, sent: QueryDict, value: str) -> list[int]:
     """The entries that are ticked so, as far as they are of the scopes that are asked."""
     names = (name.removeprefix(_ROW) for name, ticked in sent.items() if name.startswith(_ROW) and ticked == value)
-    return sorted(_there(query, [pk for pk in map(row_number, names) if pk is not None]))
+    return sorted(_reachable_entries(query, [pk for pk in map(row_number, names) if pk is not None]))
 
 
-def _there(query: Query, ids: list[int]) -> dict[int, int]:
+def _reachable_entries(query: Query, ids: list[int]) -> dict[int, int]:
     """The entries of these that are of the scopes that are asked, each with its version."""
     there = Entry.objects.filter(workspace_id=query.workspace_id, scope__in=query.scope_ids, pk__in=ids)
     return dict(there.values_list("pk", "version"))

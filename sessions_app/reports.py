@@ -40,7 +40,7 @@ def missing_messages(
     lock.
     """
     claimed = [*history, *_client_messages(messages)]
-    stored = _stored(session, history, claimed)
+    stored = _stored_messages(session, history, claimed)
     if not stored and history:
         # An earlier conversation, which is not gone on with, may have its first message (B4, B6)
         ended = SessionEvent.objects.filter(session=session, conversation__lt=session.conversation)
@@ -66,7 +66,7 @@ def _differs(position: int, length: int) -> HistoryDiffers:
     return HistoryDiffers(problem % {"position": position}, field=field)
 
 
-def _stored(
+def _stored_messages(
     session: Session, history: Sequence[ClientMessage], claimed: Sequence[ClientMessage]
 ) -> list[ClientMessage]:
     """The open conversation from its beginning, or from the summary the client's history begins with.

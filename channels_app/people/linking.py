@@ -177,7 +177,7 @@ def count_waiting(*, now: datetime) -> dict[str, int]:
 
 def count_left(identity: Identity) -> int:
     """How many memories of an identity are still to be carried over."""
-    scope = _unused(identity)
+    scope = _unused_scope(identity)
     return 0 if scope is None else left_in(identity, scope).count()
 
 
@@ -192,7 +192,7 @@ def unite(identity: Identity, *, now: datetime, actor: str = ACTOR, reason: str 
 
 def _unite(identity: Identity, now: datetime, actor: str, reason: str) -> int:
     """Look after look until one finds nothing; what is written after its version was read is for another time."""
-    scope, count = _unused(identity), 0
+    scope, count = _unused_scope(identity), 0
     if scope is None:
         return 0
     # Whether there is something to carry over or to put back: memories, days, or what was taken out of use
@@ -288,7 +288,7 @@ def run_of(identity: Identity) -> str:
     return f"person:{identity.pk}:"
 
 
-def _unused(identity: Identity) -> Scope | None:
+def _unused_scope(identity: Identity) -> Scope | None:
     return Scope.objects.filter(workspace_id=identity.workspace_id, key=identity.unused_key).first()
 
 

@@ -76,12 +76,12 @@ def spoken_last(workspace_id: int, after: str = "") -> SeenPage:
     place = ""
     for at, pk, key in rows:
         if len(shown) == PAGE:
-            return SeenPage(_counted(shown), place)
+            return SeenPage(_with_counts(shown), place)
         seen = people.get(key)
         if seen is not None and seen.last_at == at and seen not in shown:
             shown.append(seen)
         place = f"{at.isoformat()}_{pk}"
-    return SeenPage(_counted(shown), place if len(rows) == READ else "")
+    return SeenPage(_with_counts(shown), place if len(rows) == READ else "")
 
 
 def met_last(workspace_id: int, after: str = "") -> SeenPage:
@@ -102,7 +102,7 @@ def met_last(workspace_id: int, after: str = "") -> SeenPage:
     else:
         last = last if len(rows) == READ else ""
     _fill_last(shown)
-    return SeenPage(_counted(shown), last)
+    return SeenPage(_with_counts(shown), last)
 
 
 def search(workspace_id: int, words: str) -> list[Seen]:
@@ -119,14 +119,14 @@ def search(workspace_id: int, words: str) -> list[Seen]:
     people = grouped(workspace_id, keys, [Peer(identity.platform, identity.peer) for identity in noted])
     shown = list(dict.fromkeys(people.values()))[:PAGE]
     _fill_last(shown)
-    return _counted(shown)
+    return _with_counts(shown)
 
 
 def one_of(workspace_id: int, peer: Peer) -> Seen:
     """The person a peer is, with everybody linked to them."""
     seen = grouped(workspace_id, [], [peer])[str(peer)]
     _fill_last([seen])
-    return _counted([seen])[0]
+    return _with_counts([seen])[0]
 
 
 def grouped(workspace_id: int, keys: Iterable[str], peers: Iterable[Peer] = ()) -> dict[str, Seen]:
@@ -176,7 +176,7 @@ def _fill_last(people: Iterable[Seen]) -> None:
         mine[scope].last_at = max(filter(None, [mine[scope].last_at, last]))
 
 
-def _counted(people: list[Seen]) -> list[Seen]:
+def _with_counts(people: list[Seen]) -> list[Seen]:
     """With how many memories are in use."""
     mine = {scope.pk: seen for seen in people for scope in seen.scopes}
     rows = Entry.objects.live().filter(scope__in=list(mine)).order_by()

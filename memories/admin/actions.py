@@ -178,7 +178,7 @@ def run(call: ActionCall) -> HttpResponse:
         if action.refuses and (refused := action.refuses(call)):
             if isinstance(refused, HttpResponse):
                 return refused
-            return _finished(call, Outcome(errors=[refused]) if isinstance(refused, str) else refused)
+            return _next_page(call, Outcome(errors=[refused]) if isinstance(refused, str) else refused)
         if action.question:
             call.form = action.form(call) if action.form else None
             if not call.is_confirmed or (call.form is not None and not call.form.is_valid()):
@@ -193,9 +193,9 @@ def run(call: ActionCall) -> HttpResponse:
                 call.admin.log_as(call.request, action.audit, about, outcome.noted)
             else:
                 note(call.request, action.audit, about, details=outcome.details)
-        return _finished(call, outcome.later() if outcome.later else outcome)
+        return _next_page(call, outcome.later() if outcome.later else outcome)
     except PlatformError as refusal:
-        return _finished(call, Outcome(errors=[str(refusal)]))
+        return _next_page(call, Outcome(errors=[str(refusal)]))
 
 
 def question_page(call: ActionCall, question: Question) -> HttpResponse:
@@ -217,7 +217,7 @@ def question_page(call: ActionCall, question: Question) -> HttpResponse:
     return own_page(call.request, question.template, context, call.admin)
 
 
-def _finished(call: ActionCall, outcome: Outcome) -> HttpResponse:
+def _next_page(call: ActionCall, outcome: Outcome) -> HttpResponse:
     """On to the next page, which says what became of it."""
     say(call.request, outcome)
     return HttpResponseRedirect(outcome.address or call.back)
@@ -300,7 +300,7 @@ def _view(action: Action) -> Callable[..., HttpResponse]:
         return run(ActionCall(action, self, request, row=row, arguments=arguments))
 
     view.__name__ = action.name
-    return _marked(view, action, short_description=action.label, needs=action.right)
+    return _with_attributes(view, action, short_description=action.label, needs=action.right)
 
 
 def _of_ticked(action: Action, name: str) -> Callable[..., HttpResponse]:
@@ -310,10 +310,10 @@ def _of_ticked(action: Action, name: str) -> Callable[..., HttpResponse]:
         return run(ActionCall(action, self, request, ticked=queryset))
 
     of_ticked.__name__ = name
-    return _marked(of_ticked, action, short_description=action.listed)
+    return _with_attributes(of_ticked, action, short_description=action.listed)
 
 
-def _marked(method: Any, action: Action, **more: Any) -> Any:
+def _with_attributes(method: Any, action: Action, **more: Any) -> Any:
     """With what Django, unfold and the guard of the site read of it."""
     marks = {
         "allowed_permissions": [action.right],

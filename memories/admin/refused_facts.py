@@ -141,8 +141,8 @@ class RefusedFactAdmin(RestrictedAdmin):
     @display(description=_("content"))
     def text(self, fact: RefusedFact) -> str:
         """What was stated, and below it the words it claims to rest on."""
-        quote = format_html('<q class="mp-quoted">{}</q>', _cut(fact.quote)) if fact.quote else ""
-        return format_html('<span class="mp-clamp">{}</span>{}', _cut(fact.content), quote)
+        quote = format_html('<q class="mp-quoted">{}</q>', _excerpt(fact.quote)) if fact.quote else ""
+        return format_html('<span class="mp-clamp">{}</span>{}', _excerpt(fact.content), quote)
 
     @display(description=_("reason"), ordering="reason")
     def why(self, fact: RefusedFact) -> str:
@@ -161,5 +161,5 @@ class RefusedFactAdmin(RestrictedAdmin):
         return {"models": figures_of_models(workspaces_of(request), timezone.now())}
 
 
-def _cut(words: str) -> str:
+def _excerpt(words: str) -> str:
     return words if len(words) <= SHOWN_CHARS else f"{words[: SHOWN_CHARS - 1]}…"

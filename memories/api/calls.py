@@ -64,7 +64,7 @@ class Method:
     def read_body(self, call: "Call", request: Request) -> None:
         """Give a call its body, where it has one."""
         if self.body is not None:
-            call.body = _validated(self.body, request.data)
+            call.body = _validated_data(self.body, request.data)
 
 
 class Call(APIView):
@@ -97,7 +97,7 @@ class Call(APIView):
             detail = ErrorDetail(str(_("This is given twice.")), code="twice")
             raise ValidationError({name: [detail] for name in twice})
         parameters = {name: values if name in self.lists else values[0] for name, values in lists.items()}
-        self.query = _validated(method.query if method else StrictSerializer, parameters)
+        self.query = _validated_data(method.query if method else StrictSerializer, parameters)
 
     def perform_authentication(self, request: Request) -> None:
         """Whoever has a key is told of a body that is too large by every call, also by those that read none."""
@@ -117,7 +117,7 @@ class Call(APIView):
         return now_of(self.request)
 
 
-def _validated(kind: type[StrictSerializer], data: Any) -> dict[str, Any]:
+def _validated_data(kind: type[StrictSerializer], data: Any) -> dict[str, Any]:
     """What a request says, read by one serializer for all requests; what is wrong with it is told by one of its own."""
     validated: dict[str, Any]
     try:

@@ -83,7 +83,7 @@ def check_values(
         raise too_deep(place)
     if isinstance(value, str):
         if refused.search(value):
-            raise _refused(place, gettext("This holds NUL or a lone surrogate."))
+            raise _error_at(place, gettext("This holds NUL or a lone surrogate."))
     elif isinstance(value, dict):
         for name, inner in value.items():
             check_values(name, (*place, name[:40]), deepest=deepest, refused=refused)
@@ -92,17 +92,17 @@ def check_values(
         for n, inner in enumerate(value):
             check_values(inner, (*place, str(n)), deepest=deepest, refused=refused)
     elif isinstance(value, int | float) and not is_storable_number(value):
-        raise _refused(place, gettext("This is no number, or one that is too large."))
+        raise _error_at(place, gettext("This is no number, or one that is too large."))
 
 
 def too_deep(place: tuple[str, ...] = ()) -> APIException:
     """An error about the field in which the nesting begins; about the body where nobody read that far."""
-    return _refused(
+    return _error_at(
         place[:1], gettext("This is nested too deeply.") if place else gettext("The body is nested too deeply.")
     )
 
 
-def _refused(place: tuple[str, ...], detail: str) -> APIException:
+def _error_at(place: tuple[str, ...], detail: str) -> APIException:
     """An error at this place of a body, whose names may hold what no answer can."""
     named: Any = [ErrorDetail(detail, code="invalid")]
     for name in reversed(place):

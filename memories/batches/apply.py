@@ -183,14 +183,16 @@ def _edit(work: _Work, rows: list[_PlannedRow[steps.EditStep]]) -> None:
             change.state = ChangeState.APPLIED
     for group in together.values():
         changes = [row.change for row in group]
-        _mark(changes, entries.update_many(work.scope, group[0].step.values, _expected(changes), now=work.now))
+        _mark(changes, entries.update_many(work.scope, group[0].step.values, _expected_versions(changes), now=work.now))
 
 
 def _quarantine(work: _Work, rows: list[_PlannedRow[steps.QuarantineStep]]) -> None:
     changes = [row.change for row in rows]
     poisoned = {row.change.entry_id: row.step.origins for row in rows if row.change.entry_id is not None}
     run, actor = work.batch.run, work.batch.actor
-    outcome = entries.quarantine_many(work.scope, _expected(changes), poisoned, run=run, now=work.now, actor=actor)
+    outcome = entries.quarantine_many(
+        work.scope, _expected_versions(changes), poisoned, run=run, now=work.now, actor=actor
+    )
     _mark(changes, outcome)
 
 
@@ -227,7 +229,7 @@ def _apply_alike(work: _Work, rows: Iterable[_PlannedRow[steps.Step]]) -> None:
         groups[row.step].append(row.change)
     for step, changes in groups.items():
         if not isinstance(step, steps.UndoStep):
-            _mark(changes, _outcome(work, step, _expected(changes)))
+            _mark(changes, _outcome(work, step, _expected_versions(changes)))
             continue
         of, by = step.of or work.batch.undoes_id or 0, work.batch.pk
         for rollback, column in ((entries.rollback, "entry_id"), (daily_events.rollback, "event_id")):
@@ -260,7 +262,7 @@ def _outcome(work: _Work, step: steps.Step, expected: dict[int, int | None]) -> 
             return BulkOutcome(skipped=dict.fromkeys(expected, SkipReason.GONE))
 
 
-def _expected(changes: Iterable[BatchChange]) -> dict[int, int | None]:
+def _expected_versions(changes: Iterable[BatchChange]) -> dict[int, int | None]:
     return {change.entry_id: change.expected_version for change in changes if change.entry_id is not None}
 
 

@@ -134,7 +134,7 @@ def plan_undo(
             raise BatchBusy
         if locked.changes.filter(verb=BatchVerb.PURGE).exists():
             raise NothingToUndo
-        touched = _still_applied(locked) if positions is None else _named(locked, positions)
+        touched = _still_applied(locked) if positions is None else _entries_of_rows(locked, positions)
         events = _events(locked, positions)
         if not (touched or events):
             raise NothingToUndo
@@ -214,7 +214,7 @@ def _still_applied(batch: Batch) -> list[int]:
         return [row[0] for row in cursor.fetchall()]
 
 
-def _named(batch: Batch, positions: Collection[int]) -> list[int]:
+def _entries_of_rows(batch: Batch, positions: Collection[int]) -> list[int]:
     """The entries of these rows, and those replaced by what these rows created."""
     changes = BatchChange.objects.filter(batch=batch, state=ChangeState.APPLIED, entry__isnull=False)
     chosen = changes.filter(position__in=list(positions)) | replaced_by_rows(changes, positions)

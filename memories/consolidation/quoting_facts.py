@@ -67,7 +67,9 @@ def find_evidence(workspace_id: int, messages: MessageLog, *, now: datetime, sec
     quoted, last = 0, 0
     while time.monotonic() < ends:
         with transaction.atomic():
-            facts = list(_without(workspace_id, messages).filter(pk__gt=last).select_related("scope")[:CHUNK])
+            facts = list(
+                _facts_without_evidence(workspace_id, messages).filter(pk__gt=last).select_related("scope")[:CHUNK]
+            )
             if not facts:
                 break
             last = facts[-1].pk
@@ -82,15 +84,15 @@ def find_evidence(workspace_id: int, messages: MessageLog, *, now: datetime, sec
 
 def count_without(workspace_id: int, messages: MessageLog) -> dict[str, int]:
     """How many facts have no words yet though a message of theirs is still there."""
-    return {"entries": _without(workspace_id, messages).count()}
+    return {"entries": _facts_without_evidence(workspace_id, messages).count()}
 
 
-def _quoted(workspace_id: int) -> QuerySet[Entry]:
+def _quoted_facts(workspace_id: int) -> QuerySet[Entry]:
     return Entry.objects.live().filter(workspace_id=workspace_id, verification=Verification.QUOTED)
 
 
-def _without(workspace_id: int, messages: MessageLog) -> QuerySet[Entry]:
-    return _quoted(workspace_id).filter(messages.has_message(), evidence__isnull=True).order_by("pk")
+def _facts_without_evidence(workspace_id: int, messages: MessageLog) -> QuerySet[Entry]:
+    return _quoted_facts(workspace_id).filter(messages.has_message(), evidence__isnull=True).order_by("pk")
 
 
 def _words_of(fact: Entry, heard: Mapping[str, Quotable], messages: MessageLog) -> list[QuotedWords]:
@@ -131,7 +133,7 @@ def _read(workspace: Workspace, messages: MessageLog, now: datetime, ends: float
         # Quoted facts with words nobody has read, the newest first
         unread = Evidence.objects.filter(workspace_id=workspace.pk, read_at=None).values("entry")
         facts = list(
-            _quoted(workspace.pk)
+            _quoted_facts(workspace.pk)
             .filter(pk__in=unread, scope__frozen=False)
             .select_related("scope")
             .order_by("-pk")[:READ_TOGETHER]

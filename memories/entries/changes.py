@@ -449,7 +449,7 @@ def expire_with_copies(
         expired = expire(entry, now=now, actor=actor, expected_version=expected_version)
         for copy in copies:
             expire(copy, now=now, actor=actor)
-        return expired, _reloaded(live)
+        return expired, _current_entries(live)
 
 
 def restore_with_copies(
@@ -473,10 +473,10 @@ def restore_with_copies(
         restored = restore(entry, now=now, actor=actor, term=term, expected_version=expected_version)
         for copy in copies:
             restore(copy, now=now, actor=actor, term=term)
-        return restored, _reloaded(expired)
+        return restored, _current_entries(expired)
 
 
-def _reloaded(entries: Sequence[Entry]) -> list[Entry]:
+def _current_entries(entries: Sequence[Entry]) -> list[Entry]:
     rows = Entry.objects.filter(workspace_id__in={entry.workspace_id for entry in entries})
     current = rows.select_related("scope").in_bulk([entry.pk for entry in entries])
     return [current[entry.pk] for entry in entries if entry.pk in current]

@@ -80,7 +80,7 @@ def write_each(drafts: Sequence[EventDraft], *, now: datetime, actor: str) -> li
         check_content(draft.content)
     with acting(actor):
         suppressed = SuppressedContent(scopes.values())
-        erased = _erased(drafts)
+        erased = _are_erased(drafts)
         events = [
             None if gone or suppressed.covers(draft.scope, draft.content, draft.origins) else _new_event(draft, now)
             for draft, gone in zip(drafts, erased, strict=True)
@@ -89,7 +89,7 @@ def write_each(drafts: Sequence[EventDraft], *, now: datetime, actor: str) -> li
         return events
 
 
-def _erased(drafts: Sequence[EventDraft]) -> list[bool]:
+def _are_erased(drafts: Sequence[EventDraft]) -> list[bool]:
     """Of events, which repeat what was erased with a person."""
     tombstones = Tombstones.of_workspace(drafts[0].scope.workspace_id)
     return tombstones.covering([(draft.content, draft.scope.key, draft.origins) for draft in drafts], everywhere=False)
@@ -159,7 +159,7 @@ def grow(
             for pk, event in events.items()
         ]
         suppressed = SuppressedContent([locked])
-        for pk, draft, is_erased in zip(events, drafts, _erased(drafts) if drafts else [], strict=True):
+        for pk, draft, is_erased in zip(events, drafts, _are_erased(drafts) if drafts else [], strict=True):
             if is_erased or suppressed.covers(locked, draft.content, draft.origins):
                 outcome.skip({pk}, SkipReason.SUPPRESSED)
         outcome.applied = sorted(events.keys() - outcome.skipped.keys())

@@ -190,7 +190,7 @@ def read(folder: ScopeFolder, path: str) -> FileText | None:
             data, status = _steady(folder_fd, name)
     except FileNotFoundError:
         return None
-    text = _decoded(data)
+    text = _text_of(data)
     return FileText(text, changed_ns(status), status.st_size, hashlib.sha256(data).hexdigest())
 
 
@@ -255,7 +255,7 @@ def rewrite(folder: ScopeFolder, path: str, change: Callable[[str], str]) -> Non
         try:
             with locked(folder, path, os.O_RDWR, create=False) as (folder_fd, name, _fd):
                 data, before = _steady(folder_fd, name)
-                text = _decoded(data)
+                text = _text_of(data)
                 changed = change(text)
                 if changed == text:
                     return
@@ -302,7 +302,7 @@ def _too_large(size: int) -> str:
     }
 
 
-def _decoded(data: bytes) -> str:
+def _text_of(data: bytes) -> str:
     try:
         return data.removeprefix(BOM_UTF8).decode()
     except UnicodeDecodeError as error:

@@ -132,7 +132,7 @@ def search(
         path = _folded(text.path)
         for block, content, heading in text.blocks:
             if score := _score(wanted, content, f"{heading} {path}"):
-                best.append(_ranked(text, block, score, zone))
+                best.append(_match_with_rank(text, block, score, zone))
         best = sorted(best, key=itemgetter(0))[:limit]
     return [match for _place, match in best]
 
@@ -143,12 +143,14 @@ def newest(folders: Sequence[ScopeFolder], *, limit: int, zone: tzinfo) -> list[
     for text in sorted(_texts(folders, transcripts=True), key=lambda text: -text.newest):
         if limit < 1 or (len(latest) == limit and -text.newest > latest[-1][0][1]):
             break  # neither this file nor one of those after it holds anything newer
-        latest += [_ranked(text, block, 1.0, zone) for block, _content, _heading in text.blocks]
+        latest += [_match_with_rank(text, block, 1.0, zone) for block, _content, _heading in text.blocks]
         latest = sorted(latest, key=itemgetter(0))[:limit]
     return [match for _place, match in latest]
 
 
-def _ranked(text: _Text, block: Block, score: float, zone: tzinfo) -> tuple[tuple[float, float, str, int], FileMatch]:
+def _match_with_rank(
+    text: _Text, block: Block, score: float, zone: tzinfo
+) -> tuple[tuple[float, float, str, int], FileMatch]:
     """A block as a match, and what it is sorted by."""
     at = time_of(text.path, block, zone)
     match = FileMatch(text.path, block.line_from, block.line_to, block.text, block.heading, at, score)

@@ -111,7 +111,9 @@ class ScopeFolder:
         Asked again of the same by `folder_changes`.
         """
         above = {"", _ROOT} if not self.base else {self.base}
-        return self.folder_changes(above | {inside for inside, *_rest in _visited(self.workspace, self.base or _ROOT)})
+        return self.folder_changes(
+            above | {inside for inside, *_rest in _folders_below(self.workspace, self.base or _ROOT)}
+        )
 
     def folder_changes(self, folders: Iterable[str]) -> dict[str, int]:
         """When a name in some of its folders was changed last."""
@@ -285,13 +287,13 @@ def changed_ns(status: os.stat_result) -> int:
 
 def _walk(workspace: Path, top: str) -> Iterator[FoundFile]:
     """The regular files below a folder; no link is followed, and no hidden folder entered."""
-    for inside, names, fd in _visited(workspace, top):
+    for inside, names, fd in _folders_below(workspace, top):
         for name in names:
             with suppress(FileNotFoundError):
                 yield from _as_file(f"{inside}/{name}", os.stat(name, dir_fd=fd, follow_symlinks=False))
 
 
-def _visited(workspace: Path, top: str) -> Iterator[tuple[str, list[str], int]]:
+def _folders_below(workspace: Path, top: str) -> Iterator[tuple[str, list[str], int]]:
     """A folder and those below it, each with the names of the files in it and a descriptor."""
     if not _is_there(workspace, top):
         return

@@ -182,7 +182,7 @@ def replaced(text: str, block: Block, content: str) -> str:
     Raises LineChanged where the block is not there, InvalidDraft where its place cannot hold these words.
     """
     bom, text = _without_bom(text)
-    piece, here = _located(text, block)
+    piece, here = _piece_of(text, block)
     wanted = content.replace("\r\n", "\n").replace("\r", "\n")
     wanted = wanted.strip("\n").rstrip() if piece.kind in (FENCE, CODE) else wanted.strip()
     before = blocks(text)
@@ -201,7 +201,7 @@ def struck(text: str, block: Block, at: datetime) -> str:
     Raises LineChanged where the block is not there.
     """
     bom, text = _without_bom(text)
-    piece, here = _located(text, block)
+    piece, here = _piece_of(text, block)
     before = blocks(text)
     before.remove(here)
     expected = [_words_of(each) for each in before]
@@ -267,7 +267,7 @@ def _words_of(block: Block) -> tuple[str, str, datetime | None, str, str]:
     return (block.text, block.heading, block.at, block.session, block.scope_key)
 
 
-def _located(text: str, block: Block) -> tuple[Piece, Block]:
+def _piece_of(text: str, block: Block) -> tuple[Piece, Block]:
     """The piece that says what a block says, where it was or nearest to it. Raises LineChanged."""
     pairs = list(_pieces_with_blocks(text))
     same = [pair for pair in pairs if pair[1].text == block.text]

@@ -97,7 +97,7 @@ def find_files(folder: Path) -> tuple[list[FoundFile], list[LeftOut]]:
     """
     files: list[FoundFile] = []
     left_out: list[LeftOut] = []
-    for path, kind in sorted(_listed(folder)):
+    for path, kind in sorted(_markdown_files(folder)):
         name, reason = os.path.basename(path), None
         if kind != stat.S_IFREG:
             reason = LeftOutReason.LINK if kind == stat.S_IFLNK else LeftOutReason.NO_FILE
@@ -119,7 +119,7 @@ def find_files(folder: Path) -> tuple[list[FoundFile], list[LeftOut]]:
     return sorted(files, key=lambda file: (file.on or date.min, file.path)), left_out
 
 
-def _listed(folder: Path) -> Iterator[tuple[str, int]]:
+def _markdown_files(folder: Path) -> Iterator[tuple[str, int]]:
     """Path and kind of all that is named as markdown, at the root and anywhere in memory/. Raises FolderRefused."""
     places = ["", NOTES]
     while places:
@@ -355,12 +355,12 @@ class _AlreadyThere:
         self._grown: set[int] = set()
         for content, on in imported(scope).iterator(chunk_size=2_000):
             if content and on:
-                self._lines[on] += b"".join(_hashed(_lines(content)))
+                self._lines[on] += b"".join(_line_hashes(_lines(content)))
             elif content:
                 self._facts.add(text.fingerprint(content))
         days = DailyEvent.objects.in_use().filter(scope=scope, workspace_id=scope.workspace_id, source=Source.MIGRATION)
         for day, content in days.values_list("local_date", "content").iterator(chunk_size=2_000):
-            self._lines[day.isoformat()] += b"".join(_hashed(_lines(content)))
+            self._lines[day.isoformat()] += b"".join(_line_hashes(_lines(content)))
 
     def is_suppressed(self, content: str) -> bool:
         return self._suppressed.covers(self._scope, content, ())
@@ -376,7 +376,7 @@ class _AlreadyThere:
         if self._day != day.isoformat():  # files of one day come one after another
             self._day, there = day.isoformat(), bytes(self._lines.pop(day.isoformat(), b""))
             self._of_day = {there[start : start + _DIGEST] for start in range(0, len(there), _DIGEST)}
-        hashed = _hashed(lines)
+        hashed = _line_hashes(lines)
         news = {line.strip() for digest, line in zip(hashed, lines, strict=True) if digest not in self._of_day}
         self._of_day.update(hashed)
         return news
@@ -400,6 +400,6 @@ def _stripped(content: str) -> set[str]:
     return {line.strip() for line in content.splitlines()}
 
 
-def _hashed(lines: Iterable[str]) -> list[bytes]:
+def _line_hashes(lines: Iterable[str]) -> list[bytes]:
     """A hash of each line of the notes of a day, on which spaces around it do not count."""
     return [hashlib.blake2b(line.strip().encode(), digest_size=_DIGEST).digest() for line in lines]

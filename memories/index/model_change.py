@@ -192,12 +192,12 @@ class ModelChanger:
 
     def _embed(self, batch: Sequence[_Text], change: ModelChange, sweep: _Sweep) -> bool:
         """Embed these texts by the new model, one by one if it must be; False when it does not answer at all."""
-        groups = [batch] if _embedded(batch, change) else [[text] for text in batch]
+        groups = [batch] if _embed_entries(batch, change) else [[text] for text in batch]
         seconds, space = conf.EMBED_WRITE_SECONDS, space_of(change.new)
         if len(groups) > 1 and not embeddings.embed_passages([PROBE], seconds=seconds, use_cache=False, space=space):
             return False
         for text in batch if len(groups) > 1 else ():
-            sweep.refused += not _embedded([text], change)
+            sweep.refused += not _embed_entries([text], change)
         sweep.embedded_to = batch[-1][0]
         return True
 
@@ -243,7 +243,7 @@ def _rows(statement: str, change: ModelChange, *, after: int, limit: int) -> lis
         return list(cursor.fetchall())
 
 
-def _embedded(texts: Sequence[_Text], change: ModelChange) -> bool:
+def _embed_entries(texts: Sequence[_Text], change: ModelChange) -> bool:
     """Store the raw vectors of these entries by the new model; False when it gave none."""
     answer = embeddings.embed_passages(
         [indexed_text(content, echo, path, heading) for _entry, _fingerprint, content, echo, path, heading in texts],

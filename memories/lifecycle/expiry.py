@@ -249,7 +249,7 @@ def enforce_capacity(workspace_id: int, *, now: datetime, run: str) -> dict[str,
     counts: Counter[str] = Counter(scopes=0, faded=0, crowded_out=0, held=0, above_aim=0)
     for scope in _scopes(workspace_id):
         try:
-            counts.update(_archive(scope, _faded(scope, now), FADED, now=now, run=run))
+            counts.update(_archive(scope, _faded_entries(scope, now), FADED, now=now, run=run))
             counts.update(_make_room(scope, now=now, run=run))
             counts["scopes"] += 1
         except ScopeFrozen:
@@ -261,7 +261,7 @@ def count_surplus(workspace_id: int, *, now: datetime) -> dict[str, int]:
     """The number of facts a run would find faded, and surplus."""
     counts: Counter[str] = Counter(faded=0, surplus=0)
     for scope in _scopes(workspace_id):
-        faded = _faded(scope, now).count()
+        faded = _faded_entries(scope, now).count()
         counts["faded"] += faded
         counts["surplus"] += max(_facts(scope).count() - faded - conf.FACTS_MOST, 0)
     return dict(counts)
@@ -290,7 +290,7 @@ def relevance(category: str, now: datetime) -> Combinable:
     return ExpressionWrapper(F("importance") * decay, output_field=FloatField())
 
 
-def _faded(scope: Scope, now: datetime) -> EntryQuerySet:
+def _faded_entries(scope: Scope, now: datetime) -> EntryQuerySet:
     passing = _facts(scope).filter(category__in=PASSING[0], pinned=False)
     weighed = passing.annotate(relevance=relevance(PASSING[0][0], now))
     return weighed.filter(relevance__lt=conf.FADED)

@@ -80,7 +80,7 @@ def clean_up(*, now: datetime) -> dict[str, int]:
     """Remove outdated records in short transactions; the number of each kind. Locked ones wait for the next run."""
     removed: Counter[str] = Counter()
     with connection.cursor() as cursor:
-        for name, (table, column, before) in _outdated(now).items():
+        for name, (table, column, before) in _outdated_rows(now).items():
             removed[name], last = 0, CHUNK
             while last == CHUNK:
                 cursor.execute(
@@ -97,13 +97,13 @@ def count_outdated(*, now: datetime) -> dict[str, int]:
     """The number of outdated records of each kind."""
     counts = {}
     with connection.cursor() as cursor:
-        for name, (table, column, before) in _outdated(now).items():
+        for name, (table, column, before) in _outdated_rows(now).items():
             cursor.execute(f"SELECT count(*) FROM {table} WHERE {column} < %s", [before])  # noqa: S608 (constants)
             counts[name] = int(cursor.fetchone()[0])
     return counts | {"audit": AuditRecord.objects.filter(at__lt=now - conf.AUDIT_TTL).count()}
 
 
-def _outdated(now: datetime) -> dict[str, tuple[str, str, datetime]]:
+def _outdated_rows(now: datetime) -> dict[str, tuple[str, str, datetime]]:
     """By kind, the table, its column of time, and the moment before which a record is outdated."""
     return {
         "traces": ("memories_recalltrace", "created_at", now - conf.TRACE_TTL),

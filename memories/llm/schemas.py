@@ -140,7 +140,7 @@ def _position(value: Any, info: ValidationInfo) -> int:
     return int(written)
 
 
-def _listed(value: Any) -> Any:
+def _as_list(value: Any) -> Any:
     """Small models write one of a list by itself."""
     return [value] if isinstance(value, str) else value
 
@@ -327,7 +327,7 @@ class CandidateFact(_Output):
     project: Annotated[str, name(NO_PROJECT)] = NO_PROJECT
     topic: Annotated[str, name(NO_TOPIC)] = NO_TOPIC
     rests_on: list[GivenPosition] = Field(min_length=1)
-    quote: Annotated[list[str], BeforeValidator(_listed)] = Field(default=[], max_length=MAX_QUOTES)
+    quote: Annotated[list[str], BeforeValidator(_as_list)] = Field(default=[], max_length=MAX_QUOTES)
     subject: Annotated[str, name(SPEAKER)] = SPEAKER
 
 

@@ -59,7 +59,7 @@ def in_state(state: str, over: Q) -> Q:
         return LIVE & over
     marks = list(MARKS)
     before = marks[: marks.index(State(state))]
-    return _without(before) & ~_without([State(state)])
+    return _unless(before) & ~_unless([State(state)])
 
 
 def live_sql(entry: str) -> str:
@@ -72,9 +72,9 @@ def without_marks() -> dict[str, None]:
     return dict.fromkeys(column.removesuffix("_id") for column in MARKS.values())
 
 
-def _without(marks: list[State]) -> Q:
+def _unless(marks: list[State]) -> Q:
     return Q(**{f"{MARKS[state].removesuffix('_id')}__isnull": True for state in marks})
 
 
 #: Without a mark. Whether its time is over is a condition of its own.
-LIVE = _without(_TELLING)
+LIVE = _unless(_TELLING)

@@ -46,7 +46,7 @@ _synced = Condition(_lock)
 
 
 @cache
-def _looked(seconds: float) -> TTLCache[_Place, dict[str, int]]:
+def _folder_cache(seconds: float) -> TTLCache[_Place, dict[str, int]]:
     """The folders of scopes whose files were all in step when they were looked at, as these were then."""
     return TTLCache(_MOST_SCOPES, seconds, timer=monotonic)
 
@@ -63,7 +63,7 @@ def sync_before_search(caller: Caller, keys: Iterable[str], *, now: datetime) ->
 
 
 def _is_in_step(caller: Caller, key: str, now: datetime) -> bool:
-    looked, place = _looked(conf.SYNC_MIN_INTERVAL.total_seconds()), (caller.workspace_id, key)
+    looked, place = _folder_cache(conf.SYNC_MIN_INTERVAL.total_seconds()), (caller.workspace_id, key)
     folder = scope_folder(caller.folder, key)
     with _synced:
         if not _synced.wait_for(lambda: place not in _syncing, SEARCH_SECONDS):

@@ -154,7 +154,7 @@ def sync_scope(scope: Scope, *, now: datetime, seconds: float | None = None, for
     """
     folder = folder_of(scope)
     on_disk = {file.path: (file.changed_ns, file.size) for file in folder.files()}
-    indexed = _indexed(scope)
+    indexed = _indexed_files(scope)
     for place in places_of_scope(folder.workspace, scope.key):
         if place.base != folder.base and any(path.startswith(f"{place.base}/") for path in indexed):
             # Its files stand under the name its folder has now, and are read again; their lines stay the memories they
@@ -170,13 +170,13 @@ def sync_scope(scope: Scope, *, now: datetime, seconds: float | None = None, for
                 FileState.objects.bulk_create(
                     FileState(workspace_id=scope.workspace_id, scope=scope, path=path, **unread) for path in paths
                 )
-            indexed = _indexed(scope)
+            indexed = _indexed_files(scope)
     changed = [path for path in on_disk if force or indexed.get(path) != on_disk[path]]
     changed.sort(key=lambda path: on_disk[path], reverse=True)
     return sync_files(scope, [*(indexed.keys() - on_disk.keys()), *changed], now=now, seconds=seconds, force=force)
 
 
-def _indexed(scope: Scope) -> dict[str, tuple[int, int]]:
+def _indexed_files(scope: Scope) -> dict[str, tuple[int, int]]:
     """Time and size of its files as they were indexed last."""
     states = FileState.objects.filter(workspace_id=scope.workspace_id, scope=scope)
     rows = states.values_list("path", "modified_ns", "size").iterator()

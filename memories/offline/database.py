@@ -117,7 +117,7 @@ def transaction_of_call() -> Transaction | None:
 def watch(when_back: Callable[[], None]) -> None:
     """Watch the database until the process ends, from a thread of its own; `when_back` is called when it was away."""
     global _wake  # noqa: PLW0603 (one watch a process)
-    if (own := _connected()) is None:
+    if (own := _own_connection()) is None:
         _lose()  # before the first call asks for it
     ear, _wake = os.pipe()
     threading.Thread(target=_watch_for_ever, args=(ear, own, when_back), name="database watch", daemon=True).start()
@@ -132,7 +132,7 @@ def _watch_for_ever(ear: int, own: psycopg.Connection | None, when_back: Callabl
             with contextlib.closing(own):
                 if not _watch_while_it_answers(own, ear, when_back):
                     return
-        own = _connected()
+        own = _own_connection()
 
 
 def _lose() -> None:
@@ -184,12 +184,12 @@ def _ask_again() -> None:
         if time.monotonic() < _next_probe:
             return
         _next_probe = time.monotonic() + PROBE_SECONDS
-    if own := _connected():
+    if own := _own_connection():
         own.close()
         _mark_answering()
 
 
-def _connected() -> psycopg.Connection | None:
+def _own_connection() -> psycopg.Connection | None:
     """A connection of one's own, past the pool; None when there is none to be had."""
     try:
         parameters = connections["default"].get_connection_params()

@@ -150,7 +150,7 @@ def _peer_by_chat(address: Address, rules: ChannelRules) -> str:
     sessions = tuple(f"{prefix}-" for prefix in (address.platform, rules.session_prefix) if prefix)
     if chat.startswith(sessions) and chat not in sessions and not is_local:
         return chat
-    rest = _without(address.account, _without(address.platform, chat))
+    rest = _without_place(address.account, _without_place(address.platform, chat))
     if rest == chat or ":" in rest or _HASHED.fullmatch(rest.rpartition("~")[2]):
         return ""
     if rest.startswith(DIRECT):
@@ -160,7 +160,7 @@ def _peer_by_chat(address: Address, rules: ChannelRules) -> str:
     return "" if is_group or is_local else rest
 
 
-def _without(place: str, name: str) -> str:
+def _without_place(place: str, name: str) -> str:
     """A name without the place it begins with, as platforms or as keys write it."""
     return name.removeprefix(f"{place}:") if name.startswith(f"{place}:") else name.removeprefix(f"{escape(place)}:")
 

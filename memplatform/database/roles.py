@@ -227,14 +227,14 @@ def problems() -> Iterator[CheckMessage]:
             missing.append(f"POLICY every_workspace ON {', '.join(closed[:_SHOWN])}")
         if missing:
             yield checks.Error(
-                _("The database role %(role)s lacks %(right)s.") % {"role": role, "right": _shown(missing)},
+                _("The database role %(role)s lacks %(right)s.") % {"role": role, "right": _list_text(missing)},
                 _("Run manage.py migrate as the owner of these tables, or let their owner grant it."),
                 id="memplatform.E012",
             )
         if excess := rights.excess_rights(role):
             yield checks.Warning(
                 _("The database role %(role)s may do more than it should: %(right)s.")
-                % {"role": role, "right": _shown(excess)},
+                % {"role": role, "right": _list_text(excess)},
                 _("Let whoever granted it revoke it; history is to be added to alone."),
                 id="memplatform.W007",
             )
@@ -255,7 +255,7 @@ def problems() -> Iterator[CheckMessage]:
         )
 
 
-def _shown(rights_: list[str]) -> str:
+def _list_text(rights_: list[str]) -> str:
     rest = len(rights_) - _SHOWN
     more = _(" and %d more") % rest if rest > 0 else ""
     return "; ".join(rights_[:_SHOWN]) + more

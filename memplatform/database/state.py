@@ -33,7 +33,7 @@ def has_pending_migrations() -> bool:
 
     Where every file's name is among those applied nothing is pending, and no migration has to be imported to know it.
     """
-    if _named() <= _applied():
+    if _migration_files() <= _applied_migrations():
         return False
     executor = MigrationExecutor(connection)
     return bool(executor.migration_plan(executor.loader.graph.leaf_nodes()))
@@ -43,7 +43,7 @@ def unknown_migrations() -> list[str]:
     """The migrations of ours that were applied and that this version does not have. Raises django.db.Error."""
     packages = {folder.name for folder in settings.BASE_DIR.iterdir()}
     ours = {app.label for app in apps.get_app_configs() if app.name.partition(".")[0] in packages}
-    return sorted(f"{label}.{name}" for label, name in _applied() - _named() if label in ours)
+    return sorted(f"{label}.{name}" for label, name in _applied_migrations() - _migration_files() if label in ours)
 
 
 def refused() -> str | None:
@@ -65,7 +65,7 @@ def refused() -> str | None:
 
 
 @cache
-def _named() -> set[tuple[str, str]]:
+def _migration_files() -> set[tuple[str, str]]:
     """Every migration there is: its app and the name of its file."""
     labels = (app.label for app in apps.get_app_configs())
     return {(label, file.stem) for label in labels for folder in _folders(label) for file in folder.glob("[!_]*.py")}
@@ -77,7 +77,7 @@ def _folders(label: str) -> list[Path]:
     return list(map(Path, spec.submodule_search_locations or ())) if spec else []
 
 
-def _applied() -> set[tuple[str, str]]:
+def _applied_migrations() -> set[tuple[str, str]]:
     return set(MigrationRecorder(connection).applied_migrations())
 
 

@@ -193,7 +193,7 @@ class ErasureAdmin(RestrictedAdmin):
     @needs("view")
     def certificate(self, request: HttpRequest, pk: int) -> HttpResponse:
         """The certificate to read and print."""
-        issued = self._issued(request, pk)
+        issued = self._certificate(request, pk)
         context = {
             "title": gettext("Certificate of erasure"),
             "certificate": issued,
@@ -209,11 +209,11 @@ class ErasureAdmin(RestrictedAdmin):
     @needs("view")
     def certificate_json(self, request: HttpRequest, pk: int) -> HttpResponse:
         """The same for machines, signed."""
-        response = JsonResponse(self._issued(request, pk), json_dumps_params={"indent": 1, "ensure_ascii": False})
+        response = JsonResponse(self._certificate(request, pk), json_dumps_params={"indent": 1, "ensure_ascii": False})
         response["Content-Disposition"] = f'attachment; filename="erasure-{pk}.json"'
         return response
 
-    def _issued(self, request: HttpRequest, pk: int) -> dict[str, Any]:
+    def _certificate(self, request: HttpRequest, pk: int) -> dict[str, Any]:
         issued: dict[str, Any] | None = self.reach(request, str(pk), "view").certificate
         if issued is None:
             raise Http404

@@ -114,12 +114,14 @@ def search(workspace: Workspace, words: str) -> list[Found]:
         names_by_identity.setdefault(Identity(platform, peer), set()).update([speaker] if speaker else [])
     return [
         shown
-        for shown in (_shown(workspace, identity, names) for identity, names in sorted(names_by_identity.items()))
+        for shown in (
+            _found_person(workspace, identity, names) for identity, names in sorted(names_by_identity.items())
+        )
         if shown
     ]
 
 
-def _shown(workspace: Workspace, identity: Identity, names: Iterable[str]) -> Found | None:
+def _found_person(workspace: Workspace, identity: Identity, names: Iterable[str]) -> Found | None:
     by_sender = Entry.objects.filter(workspace=workspace, channel=identity.platform, sender_id=identity.peer)
     own = Scope.objects.filter(workspace=workspace, key__in=own_keys(workspace, [identity]), kind=ScopeKind.USER)
     memories = Entry.objects.filter(Q(pk__in=by_sender) | Q(scope__in=own), workspace=workspace).count()

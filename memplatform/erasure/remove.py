@@ -75,7 +75,7 @@ def mark(erasure: Erasure) -> None:
     phrases = set(erasure.phrases)
     for entries in _target_entries(erasure):
         texts = [(entry.scope.key, entry.content) for entry in entries]
-        phrases |= search.phrases_of(_spoken(entry.content) for entry in entries)
+        phrases |= search.phrases_of(_own_words(entry.content) for entry in entries)
         _bury(erasure, [mark for key, content in texts for mark in _content_marks(erasure, {key}, content)])
         _forget_embeddings([content for _key, content in texts])
         _forget_embeddings([indexed_text(row.content, row.echo, row.path, row.heading) for row in entries])
@@ -99,12 +99,12 @@ def mark(erasure: Erasure) -> None:
 def _content_marks(erasure: Erasure, keys: Iterable[str], content: str) -> list[str]:
     return [
         mark
-        for words in {content, _spoken(content)}
+        for words in {content, _own_words(content)}
         for mark in suppression.of_content(erasure.workspace_id, sorted(keys), words)
     ]
 
 
-def _spoken(content: str) -> str:
+def _own_words(content: str) -> str:
     """Of a turn what the person wrote, of another text all of it."""
     sides = sides_of(content)
     return sides[0] if sides and sides[0] else content

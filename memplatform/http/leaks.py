@@ -33,27 +33,27 @@ class LeakGuard(Middleware):
         response = self._get_response(request)
         if response.streaming:
             stream: Iterable[bytes] = response.streaming_content  # type: ignore[attr-defined]
-            response.streaming_content = _watched(request, stream)  # type: ignore[attr-defined]
+            response.streaming_content = _checked_pieces(request, stream)  # type: ignore[attr-defined]
             return response
-        if escaped := _escaped(request, response.content):
+        if escaped := _leaks(request, response.content):
             _tell(request, escaped)
             return answer_held_back(request)
         return response
 
 
-def _watched(request: HttpRequest, stream: Iterable[bytes]) -> Iterator[bytes]:
+def _checked_pieces(request: HttpRequest, stream: Iterable[bytes]) -> Iterator[bytes]:
     """The pieces of a stream up to the one in which a canary ends."""
     before = b""
     for piece in stream:
         window = before + piece
-        if escaped := _escaped(request, window):
+        if escaped := _leaks(request, window):
             _tell(request, escaped)
             raise LeakHeldBack
         yield piece
         before = window[-canaries.LONGEST :]
 
 
-def _escaped(request: HttpRequest, body: bytes) -> set[int]:
+def _leaks(request: HttpRequest, body: bytes) -> set[int]:
     """The workspaces whose canaries are in a body and may not be."""
     planted = set(canaries.planted_in(body))
     return {workspace for workspace in planted if not _may_see(request, workspace)} if planted else planted

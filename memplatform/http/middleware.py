@@ -181,7 +181,7 @@ class TrustedProxies(Middleware):
 
 def is_trusted(address: str) -> bool:
     """Whether an address is that of a proxy among the owner's TRUSTED_PROXIES: addresses and networks."""
-    ip = _parsed(address)
+    ip = _ip_address(address)
     named = (text.strip() for text in settings.TRUSTED_PROXIES if text.strip())
     return ip is not None and any(ip in ipaddress.ip_network(network, strict=False) for network in named)
 
@@ -190,7 +190,7 @@ def _first_caller(forwarded: dict[str, str], proxy: str) -> str:
     """The last address in the chain that is no proxy of ours: what stands before it anybody may have written."""
     chain = forwarded.get("HTTP_X_FORWARDED_FOR") or forwarded.get("HTTP_X_REAL_IP") or ""
     for part in reversed(chain.split(",")):
-        ip = _parsed(part.strip())
+        ip = _ip_address(part.strip())
         if ip is None:
             return proxy
         if not is_trusted(str(ip)):
@@ -198,7 +198,7 @@ def _first_caller(forwarded: dict[str, str], proxy: str) -> str:
     return proxy
 
 
-def _parsed(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+def _ip_address(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
     try:
         ip = ipaddress.ip_address(text)
     except ValueError:

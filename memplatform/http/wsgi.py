@@ -37,10 +37,10 @@ class Body:
         self.has_ended = length == 0
 
     def read(self, size: int = -1) -> bytes:
-        return self._counted(self._stream.read(size) if size >= 0 else self._stream.read(), size)
+        return self._with_count(self._stream.read(size) if size >= 0 else self._stream.read(), size)
 
     def readline(self, *size: int) -> bytes:
-        return self._counted(self._stream.readline(*size))
+        return self._with_count(self._stream.readline(*size))
 
     def discard(self) -> None:
         """Read to the end, within the bounds."""
@@ -48,7 +48,7 @@ class Body:
         while not self.has_ended and self.count < most and time.monotonic() < give_up:
             self.read(_CHUNK)
 
-    def _counted(self, data: bytes, size: int = -1) -> bytes:
+    def _with_count(self, data: bytes, size: int = -1) -> bytes:
         self.count += len(data)
         self.has_ended = self.has_ended or (not data and size != 0) or self.count == self.length
         return data

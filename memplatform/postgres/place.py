@@ -102,10 +102,10 @@ def locate(data: Path) -> Place:
     data = Path(os.path.realpath(data))
     if os.geteuid():
         return Place(data, data, None)
-    home = _noted(data) or (data if (data / "postgres").exists() else None)
+    home = _noted_folder(data) or (data if (data / "postgres").exists() else None)
     if home:
-        return Place(data, home, _owner(home / "postgres") or _unprivileged())
-    account = _unprivileged()
+        return Place(data, home, _owner(home / "postgres") or _unprivileged_account())
+    account = _unprivileged_account()
     elsewhere = ELSEWHERE / hashlib.sha256(os.fsencode(data)).hexdigest()[:16]
     return Place(data, data if can_enter(account, data) else elsewhere, account)
 
@@ -160,7 +160,7 @@ def _searchable(account: Account, about: os.stat_result) -> bool:
     return bool(about.st_mode & stat.S_IXOTH)
 
 
-def _noted(data: Path) -> Path | None:
+def _noted_folder(data: Path) -> Path | None:
     try:
         home = Path((data / "LOCATION").read_text().strip())
     except FileNotFoundError:
@@ -179,7 +179,7 @@ def _owner(cluster: Path) -> Account | None:
     return Account(about.st_uid, about.st_gid) if about.st_uid else None
 
 
-def _unprivileged() -> Account:
+def _unprivileged_account() -> Account:
     for name in ("postgres", "_postgres", "nobody"):
         try:
             entry = pwd.getpwnam(name)

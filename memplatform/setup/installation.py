@@ -163,23 +163,23 @@ class Venv:
                 flush=True,
             )
         digest = self._digest(file)
-        self._write({**self._noted(), file: digest if is_installed else f"failed:{digest}"})
+        self._write({**self._noted_versions(), file: digest if is_installed else f"failed:{digest}"})
         self.unfinished.unlink(missing_ok=True)
 
     def forget_failures(self) -> None:
-        if noted := self._noted():
+        if noted := self._noted_versions():
             self._write({name: text for name, text in noted.items() if not text.startswith("failed:")})
 
     def _is_ours(self) -> bool:
-        return self._noted().get("python") == os.path.realpath(self.python)
+        return self._noted_versions().get("python") == os.path.realpath(self.python)
 
     def _is_noted(self, file: str) -> bool:
-        return self._noted().get(file, "").removeprefix("failed:") == self._digest(file)
+        return self._noted_versions().get(file, "").removeprefix("failed:") == self._digest(file)
 
     def _digest(self, file: str) -> str:
         return hashlib.sha256((self.root / file).read_bytes()).hexdigest()
 
-    def _noted(self) -> dict[str, str]:
+    def _noted_versions(self) -> dict[str, str]:
         try:
             noted: dict[str, str] = json.loads(self.note.read_text())
         except (FileNotFoundError, ValueError):

@@ -156,7 +156,7 @@ def ask(request: HttpRequest, site: Any) -> HttpResponse:
     if form.is_valid():
         answer = _check(request, form, account)
         if answer is Answer.LOCKED:
-            return _locked(request)
+            return _locked_page(request)
         if answer in (Answer.RIGHT, Answer.RECOVERY):
             request.session[PASSED] = factor.pk
             request.session.cycle_key()
@@ -183,7 +183,7 @@ def own(request: HttpRequest, site: Any) -> HttpResponse:
         secret = _draft(request)
         drawing = segno.make(uri(secret, account.get_username()), error="m")
         svg = drawing.svg_inline(scale=4, border=2, dark="#18181b", light="#fff", omitsize=True, svgclass="mp-qr")
-        context |= {"svg": mark_safe(svg), "secret": _grouped(secret)}  # noqa: S308 (drawn by segno: paths alone)
+        context |= {"svg": mark_safe(svg), "secret": _in_groups(secret)}  # noqa: S308 (drawn by segno: paths alone)
     return TemplateResponse(request, "admin/second_factor.html", context)
 
 
@@ -202,7 +202,7 @@ def _set_up(request: HttpRequest, account: Any) -> HttpResponse | dict[str, Any]
     del request.session[_DRAFT]
     request.session[PASSED] = Factor.objects.values_list("pk", flat=True).get(user=account)
     note_account(request, AuditEvent.FACTOR_ON, account)
-    return {"codes": list(map(_grouped, codes))}
+    return {"codes": list(map(_in_groups, codes))}
 
 
 def _change(request: HttpRequest, account: Any, factor: Factor) -> HttpResponse | dict[str, Any]:
@@ -211,7 +211,7 @@ def _change(request: HttpRequest, account: Any, factor: Factor) -> HttpResponse 
         return {"form": form}
     answer = _check(request, form, account)
     if answer is Answer.LOCKED:
-        return _locked(request)
+        return _locked_page(request)
     if answer is Answer.WRONG:
         return {"form": form}
     if "remove" in request.POST:
@@ -220,7 +220,7 @@ def _change(request: HttpRequest, account: Any, factor: Factor) -> HttpResponse 
         return HttpResponseRedirect(reverse("admin:second_factor"))
     codes = renew_recovery(factor)
     note_account(request, AuditEvent.FACTOR_ON, account, details={"what": "recovery codes"})
-    return {"codes": list(map(_grouped, codes))}
+    return {"codes": list(map(_in_groups, codes))}
 
 
 def _check(request: HttpRequest, form: CodeForm, account: Any) -> Answer:
@@ -246,11 +246,11 @@ def _draft(request: HttpRequest) -> str:
         return secret
 
 
-def _grouped(code: str) -> str:
+def _in_groups(code: str) -> str:
     return " ".join(code[n : n + 4] for n in range(0, len(code), 4))
 
 
-def _locked(request: HttpRequest) -> HttpResponse:
+def _locked_page(request: HttpRequest) -> HttpResponse:
     return render(request, "admin/locked.html", {"is_code": True}, status=429)
 
 

@@ -140,7 +140,7 @@ def _days(page: Sequence[DailyEvent | Suppression]) -> Iterator[Record]:
 
 def _entries(page: Sequence[Entry], *, history: bool) -> Iterator[Record]:
     pks = [entry.pk for entry in page]
-    slots, evidence = _grouped(Slot, pks), _grouped(Evidence, pks)
+    slots, evidence = _by_owner(Slot, pks), _by_owner(Evidence, pks)
     accesses = EntryAccess.objects.in_bulk(pks)
     past = _history(page, slots) if history else {}
     origins = {origin for entry in page for origin in entry.origins}
@@ -161,7 +161,7 @@ def _entries(page: Sequence[Entry], *, history: bool) -> Iterator[Record]:
         yield record
 
 
-def _grouped(model: type[Slot | Evidence], entries: Sequence[int]) -> defaultdict[int, list[Any]]:
+def _by_owner(model: type[Slot | Evidence], entries: Sequence[int]) -> defaultdict[int, list[Any]]:
     rows: defaultdict[int, list[Any]] = defaultdict(list)
     for row in model.objects.filter(entry__in=entries).order_by("pk"):
         rows[row.entry_id].append(row)

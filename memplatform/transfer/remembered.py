@@ -150,7 +150,7 @@ def _entries(run: Import, page: Sequence[Line]) -> None:
         named = (change["old"].get("superseded_by_id") for row in rows for change in row[1].get("history") or ())
         later = run.ids.here(_target(run, Entry), {UUID(uid) for uid in named if uid})
         successors = {str(uid): entry.pk for uid, entry in later.items()}
-        exported_entries = [_exported(run, scope, row, evidence[row[0]], successors) for row in rows]
+        exported_entries = [_exported_entry(run, scope, row, evidence[row[0]], successors) for row in rows]
         batch = run.batch(scope)
         with acting(run.actor, batch=batch.pk, run=batch.run):
             entries = exported.bring_in(scope, exported_entries)
@@ -166,7 +166,7 @@ def _entries(run: Import, page: Sequence[Line]) -> None:
         _count(run, "entry", rows, entries)
 
 
-def _exported(
+def _exported_entry(
     run: Import, scope: Scope, row: Row, evidence: list[dict[str, Any]], successors: Mapping[str, int]
 ) -> ExportedEntry:
     _number, record, columns = row

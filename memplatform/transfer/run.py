@@ -66,9 +66,9 @@ class ImportedFiles:
         """
         key = scope.pk, path
         if key not in self._kept:
-            folder, there = folder_of(scope), self._there(scope)
+            folder, there = folder_of(scope), self._folder_there(scope)
             source = _file(there, path) if there else None
-            here = _moved(path, there, folder) if there and source else ""
+            here = _path_here(path, there, folder) if there and source else ""
             target = folder.workspace / here
             is_same = source is not None and target.is_file() and target.read_bytes() == source.read_bytes()
             self._kept[key] = here if source and (is_same or not target.exists()) else ""
@@ -78,11 +78,11 @@ class ImportedFiles:
         """Copy the files of these scopes that are not here; how many."""
         copied = 0
         for scope in scopes:
-            folder, there = folder_of(scope), self._there(scope)
+            folder, there = folder_of(scope), self._folder_there(scope)
             if there is None:
                 break
             for file in [*there.files(), *there.transcripts()]:
-                source, path = _file(there, file.path), _moved(file.path, there, folder)
+                source, path = _file(there, file.path), _path_here(file.path, there, folder)
                 target = resolve_path([folder], path)[1]
                 if source and not target.exists():
                     target.parent.mkdir(parents=True, exist_ok=True)
@@ -90,11 +90,11 @@ class ImportedFiles:
                     copied += 1
         return copied
 
-    def _there(self, scope: Scope) -> ScopeFolder | None:
+    def _folder_there(self, scope: Scope) -> ScopeFolder | None:
         return folder_in(self.export / FILES, scope.key) if self.export else None
 
 
-def _moved(path: str, there: ScopeFolder, here: ScopeFolder) -> str:
+def _path_here(path: str, there: ScopeFolder, here: ScopeFolder) -> str:
     """The path here of a file of an export."""
     return here.base + path.removeprefix(there.base)
 

@@ -100,7 +100,7 @@ class EventEmbedder:
         claims = _claims(rows)
         while claims:
             some, claims = _split(claims)
-            _embedded([claim.content for claim in some], change.new)
+            _vectors_of([claim.content for claim in some], change.new)
         self._prepared[place] = rows[-1].pk
         return False
 
@@ -113,13 +113,13 @@ class EventEmbedder:
         alone = self._is_doubted
         claims, others, model = _claim_of_one_model(models, now, 1 if alone else conf.SESSION_EVENT_EMBED_BATCH)
         is_all = len(claims) + len(others) < (1 if alone else conf.SESSION_EVENT_EMBED_BATCH)
-        if model is None or (alone and _embedded([PROBE], model, use_cache=False) is None):
+        if model is None or (alone and _vectors_of([PROBE], model, use_cache=False) is None):
             _release([*claims, *others])
             return False
         self._is_doubted = False
         while claims and not self._is_doubted:
             some, claims = _split(claims)
-            vectors = _embedded([claim.content for claim in some], model)
+            vectors = _vectors_of([claim.content for claim in some], model)
             if vectors is not None:
                 # Store the vectors of messages that still exist
                 with connection.cursor() as cursor:
@@ -173,7 +173,7 @@ def _split(claims: Sequence[EventClaim]) -> tuple[Sequence[EventClaim], Sequence
     return claims, ()
 
 
-def _embedded(texts: list[str], model: EmbeddingModel, *, use_cache: bool = True) -> list[list[float]] | None:
+def _vectors_of(texts: list[str], model: EmbeddingModel, *, use_cache: bool = True) -> list[list[float]] | None:
     seconds, space = conf.EMBED_WRITE_SECONDS * len(texts), models_in_use.space_of(model)
     answer = embeddings.embed_passages(texts, seconds=seconds, use_cache=use_cache, space=space)
     return answer.vectors if answer else None

@@ -220,13 +220,13 @@ def context_from_files(
     # The notes of the last days, the newest first; of a day those of the own scope first
     today = now.astimezone(place.caller.zone).date()
     days = [today - timedelta(days=ago) for ago in range(conf.NOTES_DAYS)]
-    read = ((day, folder, _read(folder, folder.daily(day))) for day in days for folder in folders)
+    read = ((day, folder, _file_text(folder, folder.daily(day))) for day in days for folder in folders)
     notes = [DayNote(day, folder.scope_key, content, False) for day, folder, content in read if content]
-    needed = sum(text.count_tokens(_shown(note)) + 2 for note in notes)
+    needed = sum(text.count_tokens(_note_text(note)) + 2 for note in notes)
     # The long-term files as far as there is room; they may have their share, and what nobody else needs
     room = page.room("files", max(page.share(LONG_TERM_SHARE), page.left - needed))
     files: list[str] = []
-    for content in filter(None, (_read(folder, folder.long_term) for folder in folders)):
+    for content in filter(None, (_file_text(folder, folder.long_term) for folder in folders)):
         begun = text.first_tokens(content, room - 2)
         if room <= 2 or not begun:
             break
@@ -234,7 +234,7 @@ def context_from_files(
         room -= text.count_tokens(begun) + 2
     page.put("files", files)
     fitting = _fitting(page, notes)
-    page.put("days", list(map(_shown, fitting)))
+    page.put("days", list(map(_note_text, fitting)))
     return FileContext(str(page), page.used, fitting, directives=directives)
 
 
@@ -243,7 +243,7 @@ def _fitting(page: SystemText, notes: Sequence[DayNote]) -> list[DayNote]:
     fitting: list[DayNote] = []
     room = page.room("days", page.left)
     for note in notes:
-        head = text.count_tokens(_shown(DayNote(note.on, note.scope, "", False))) + 3
+        head = text.count_tokens(_note_text(DayNote(note.on, note.scope, "", False))) + 3
         content = text.last_tokens(note.content, room - head)
         # From where one of its items begins; of a single one its end, as an item of its own
         if content and not content.startswith("- "):
@@ -252,15 +252,15 @@ def _fitting(page: SystemText, notes: Sequence[DayNote]) -> list[DayNote]:
         if room <= head or not content:
             break
         fitting.append(DayNote(note.on, note.scope, content, content != note.content))
-        room -= text.count_tokens(_shown(fitting[-1])) + 2
+        room -= text.count_tokens(_note_text(fitting[-1])) + 2
     return fitting
 
 
-def _shown(note: DayNote) -> str:
+def _note_text(note: DayNote) -> str:
     return f"{note.on.isoformat()}:\n{note.content}"
 
 
-def _read(folder: ScopeFolder, path: str) -> str:
+def _file_text(folder: ScopeFolder, path: str) -> str:
     """A file as a model reads it: its lines under their headings, without marks; one that cannot be read is empty."""
     try:
         read = disk.read(folder, path)

@@ -90,17 +90,17 @@ def save(place: Place, *, content: str, target: str, now: datetime) -> SavedLine
     path = path_of(folder, Target(target), now=now, zone=place.caller.zone)
     if (line := line_of_same_in_file(folder, path, content)) is not None:
         return saved_line(place, AppendedLine(path, line), folder.scope_key, KNOWN, degraded=list(place.degraded))
-    return _saved(place, folder, path, content, session, now)
+    return _saved_line(place, folder, path, content, session, now)
 
 
 def append(place: Place, *, content: str, path: str | None = None, now: datetime) -> SavedLine:
     """Add lines to the end of a note. Raises what `save` does."""
     folder, session = _folder(place)
     today = path_of(folder, Target.DAILY, now=now, zone=place.caller.zone)
-    return _saved(place, folder, today if path is None else note_path(folder, path), content, session, now)
+    return _saved_line(place, folder, today if path is None else note_path(folder, path), content, session, now)
 
 
-def _saved(place: Place, folder: ScopeFolder, path: str, content: str, session: str, now: datetime) -> SavedLine:
+def _saved_line(place: Place, folder: ScopeFolder, path: str, content: str, session: str, now: datetime) -> SavedLine:
     line = append_line(
         folder, path, content, now=now, zone=place.caller.zone, session=session, call=mark_of(place, content)
     )

@@ -75,7 +75,9 @@ def memory_save(place: Place, *, content: str, target: str, now: datetime) -> Sa
     Raises InvalidAddress, ScopeNotFound, ScopeFrozen, InvalidDraft; then nothing is written.
     """
     zone = place.caller.zone
-    return _saved(place, content, lambda folder: path_of(folder, Target(target), now=now, zone=zone), now, once=True)
+    return _saved_line(
+        place, content, lambda folder: path_of(folder, Target(target), now=now, zone=zone), now, once=True
+    )
 
 
 def memory_append(place: Place, *, content: str, path: str | None = None, now: datetime) -> SavedLine:
@@ -85,8 +87,8 @@ def memory_append(place: Place, *, content: str, path: str | None = None, now: d
     """
     if path is None:
         zone = place.caller.zone
-        return _saved(place, content, lambda folder: path_of(folder, Target.DAILY, now=now, zone=zone), now)
-    return _saved(place, content, lambda folder: note_path(folder, path), now)
+        return _saved_line(place, content, lambda folder: path_of(folder, Target.DAILY, now=now, zone=zone), now)
+    return _saved_line(place, content, lambda folder: note_path(folder, path), now)
 
 
 def note_path(folder: ScopeFolder, path: str) -> str:
@@ -98,7 +100,7 @@ def note_path(folder: ScopeFolder, path: str) -> str:
     return named
 
 
-def _saved(
+def _saved_line(
     place: Place, content: str, path_in: Callable[[ScopeFolder], str], now: datetime, *, once: bool = False
 ) -> SavedLine:
     # The scope it is written to, begun where needed, and the session that is its source
@@ -202,7 +204,7 @@ def memory_update(place: Place, *, path: str, content: str, now: datetime) -> Up
         raise InvalidDraft(message, field="path")
     before, content = entry.content, content.strip()
     if before == content:
-        return _updated(place, entry, before, UNCHANGED)
+        return _updated_memory(place, entry, before, UNCHANGED)
     # Change the words as a batch
     step = EditStep(columns={"content": content})
     actor, run = place.caller.actor, f"{step.verb}:{uuid4()}"
@@ -216,7 +218,7 @@ def memory_update(place: Place, *, path: str, content: str, now: datetime) -> Up
     if entry.path:
         sync_file(entry.scope, entry.path, now=now)
     entry = Entry.objects.select_related("scope").get(pk=entry.pk, workspace_id=place.caller.workspace_id)
-    return _updated(place, entry, before, UPDATED, batch.uid)
+    return _updated_memory(place, entry, before, UPDATED, batch.uid)
 
 
 def _entry(place: Place, path: str, now: datetime) -> Entry:
@@ -245,7 +247,7 @@ def _entry(place: Place, path: str, now: datetime) -> Entry:
     return entry
 
 
-def _updated(place: Place, entry: Entry, before: str, outcome: str, batch: UUID | None = None) -> UpdatedMemory:
+def _updated_memory(place: Place, entry: Entry, before: str, outcome: str, batch: UUID | None = None) -> UpdatedMemory:
     return UpdatedMemory(
         path=entry.path or f"{ENTRIES}/{entry.uid}",
         line=entry.line_from if entry.path else None,
@@ -318,7 +320,7 @@ def memory_forget(place: Place, *, path: str, now: datetime) -> ChangedMemory:
         now=now,
         actor=place.caller.actor,
     )
-    return _changed(place, gone, FORGOTTEN, sum(not copy.is_live() for copy in copies))
+    return _changed_memory(place, gone, FORGOTTEN, sum(not copy.is_live() for copy in copies))
 
 
 def memory_restore(place: Place, *, path: str, now: datetime) -> ChangedMemory:
@@ -341,14 +343,14 @@ def memory_restore(place: Place, *, path: str, now: datetime) -> ChangedMemory:
     back, copies = entries.restore_with_copies(
         entry, along=True, reach=place.caller.may_reach, now=now, actor=place.caller.actor
     )
-    return _changed(place, back, RESTORED, sum(copy.is_live() for copy in copies))
+    return _changed_memory(place, back, RESTORED, sum(copy.is_live() for copy in copies))
 
 
 def _no_memory() -> PathNotAllowed:
     return PathNotAllowed(_("This path leads to no memory here; find it with memory_search."))
 
 
-def _changed(place: Place, entry: Entry, outcome: str, copies: int) -> ChangedMemory:
+def _changed_memory(place: Place, entry: Entry, outcome: str, copies: int) -> ChangedMemory:
     return ChangedMemory(
         path=f"{ENTRIES}/{entry.uid}",
         content=entry.content,

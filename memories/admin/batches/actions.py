@@ -325,7 +325,7 @@ def _nothing_waits(call: ActionCall) -> Outcome | str:
     return "" if call.rows else Outcome(info=gettext("None of them waits for a decision."))
 
 
-def _named(rows: Sequence[Batch]) -> list[str]:
+def _summaries(rows: Sequence[Batch]) -> list[str]:
     return [f"{batch.scope or '—'}: {summary(batch)}" for batch in rows]
 
 
@@ -350,7 +350,7 @@ def _decision_question(call: ActionCall) -> Question:
         title=title % {"n": number},
         text=" ".join(texts),
         button=gettext("Refuse all") if refuses else gettext("Approve all"),
-        rows=_named(call.rows),
+        rows=_summaries(call.rows),
         is_grave=refuses,
         hidden=[("what", REFUSE_WORD if refuses else APPROVE_WORD), *(("batch", pk) for pk in ticked)],
     )
@@ -413,7 +413,7 @@ def _nothing_in_effect(call: ActionCall) -> Outcome | str:
 def _undo_run_question(call: ActionCall) -> Question:
     changed = [words for batch in call.rows for words in _changed_since(batch)]
     title = gettext("Undo this run: %(what)s") % {"what": summary_of(call.rows)}
-    return Question(title=title, text=_undo_text(call, len(changed)), rows=changed or _named(call.rows))
+    return Question(title=title, text=_undo_text(call, len(changed)), rows=changed or _summaries(call.rows))
 
 
 def _undo_run(call: ActionCall) -> Outcome:

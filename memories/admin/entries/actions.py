@@ -107,7 +107,7 @@ def _too_many(call: ActionCall) -> str:
     )
 
 
-def _counted(call: ActionCall) -> str:
+def _count_text(call: ActionCall) -> str:
     return ngettext("%(n)d entry", "%(n)d entries", len(call.rows)) % {"n": len(call.rows)}
 
 
@@ -153,7 +153,7 @@ def _carry_out(call: ActionCall) -> Outcome:
 
 def _change_question(call: ActionCall) -> Question:
     action: Any = call.action
-    return Question(title=f"{action.label}: {_counted(call)}", text=action.text, counts=counts_of(call.rows))
+    return Question(title=f"{action.label}: {_count_text(call)}", text=action.text, counts=counts_of(call.rows))
 
 
 def _use_question(title: Any, text: Any, *, is_grave: bool = False) -> Callable[[ActionCall], Question]:
@@ -242,7 +242,7 @@ MERGE = BatchAction(
     refuses=_unmergeable,
     form=lambda call: MergeForm(call.request.POST if call.is_confirmed else None, entries=call.rows),
     question=lambda call: Question(
-        title=f"{gettext('Merge')}: {_counted(call)}",
+        title=f"{gettext('Merge')}: {_count_text(call)}",
         text=gettext("The others are archived, and the one that stays names them as its sources."),
         counts=counts_of(call.rows),
         rows=[],  # they are the choices of the form
@@ -350,7 +350,7 @@ MOVE = Action(
     listed=_("Move the chosen entries to another scope …"),
     rows=_entries, refuses=_unmovable, form=_move_form,
     question=lambda call: Question(
-        title=f"{gettext('Move')}: {_counted(call)}",
+        title=f"{gettext('Move')}: {_count_text(call)}",
         text=gettext(
             "They are remembered in the other scope, with their words, slots and sources, and archived where they are. "
             "Whoever is served that scope is served them from then on. Lines of files, and what is out of use, stay."

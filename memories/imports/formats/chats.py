@@ -116,7 +116,7 @@ def _chatgpt_message(message: dict[str, Any], number: int, member: Member) -> It
     elif kind == "model_editable_context":
         yield from _kept_by_model(str(content.get("model_set_context") or ""), where)
     elif message.get("recipient") == "bio":  # the tool that saves a memory
-        for line in _saved(_words_of(content)[0]):
+        for line in _saved_texts(_words_of(content)[0]):
             at = time_of(message.get("create_time"))
             yield FileItem(content=line, at=at, fields=fact(), **where)
     elif (
@@ -179,7 +179,7 @@ def _kept_by_model(context: str, where: dict[str, Any]) -> Reader:
         )
 
 
-def _saved(words: str) -> list[str]:
+def _saved_texts(words: str) -> list[str]:
     """What was given to the tool that saves: plain words, or JSON with its `content`."""
     try:
         value = json.loads(words)

@@ -23,24 +23,24 @@ def read_memory_graph(bundle: Bundle) -> Reader:
 def _memory_graph_item(member: Member, number: int, item: dict[str, Any]) -> Reader:
     where: dict[str, Any] = {"number": number, "path": member.path}
     if "relationType" in item:
-        start, end = _named(item.get("from")), _named(item.get("to"))
-        words = f"{start} {_named(item['relationType'])} {end}"
+        start, end = _readable_name(item.get("from")), _readable_name(item.get("to"))
+        words = f"{start} {_readable_name(item['relationType'])} {end}"
         yield FileItem(content=words, fields=fact() | {"names": _names(start, end)}, **where)
     elif "observations" in item:
-        name, kind = _named(item.get("name")), str(item.get("entityType") or "")
+        name, kind = _readable_name(item.get("name")), str(item.get("entityType") or "")
         observations = item.get("observations") or ()
         if not observations:
             yield LeftOut(member.path, LeftOutReason.EMPTY, number, name)
         for observation in observations:
             content = str(observation).strip()
-            if content and name.casefold() not in _named(content).casefold():
+            if content and name.casefold() not in _readable_name(content).casefold():
                 content = f"{name}: {content}"
             yield FileItem(content=content, fields=fact([kind]) | {"names": _names(name)}, **where)
     else:
         yield LeftOut(member.path, LeftOutReason.NO_MEMORY, number, str(item.get("type") or ""))
 
 
-def _named(name: Any) -> str:
+def _readable_name(name: Any) -> str:
     """A name as people write it: in graphs they stand as John_Smith and works_at."""
     return " ".join(str(name or "").replace("_", " ").split())
 

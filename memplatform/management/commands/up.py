@@ -183,8 +183,8 @@ class Command(BaseCommand):
             ),
             _("  Admin:    %s") % f"{base}/admin/",
             _("  Login:    %(name)s, password: %(word)s")
-            % {"name": OPERATOR, "word": self._shown(made.new_password, made.password_file)},
-            _("  Bot key:  %s") % self._shown(made.new_key, made.key_file),
+            % {"name": OPERATOR, "word": self._secret_line(made.new_password, made.password_file)},
+            _("  Bot key:  %s") % self._secret_line(made.new_key, made.key_file),
         ]
         if (made.new_password or made.new_key) and self.stdout.isatty():
             lines.append(_("  Shown this once, and kept in %s.") % (Path(settings.DATA_DIR) / "credentials"))
@@ -204,7 +204,7 @@ class Command(BaseCommand):
             lines += [_("Ask it something:"), f"  {call} -d {shlex.quote(first_run.DEMO_QUESTION)}"]
         self.say("\n".join([*lines, _("Ctrl-C stops everything.")]))
 
-    def _shown(self, secret: str | None, file: Path | None) -> str:
+    def _secret_line(self, secret: str | None, file: Path | None) -> str:
         """A new secret on a terminal alone: what a journal or a file keeps, more people read."""
         if secret and self.stdout.isatty():
             return secret

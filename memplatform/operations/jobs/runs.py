@@ -79,7 +79,7 @@ def _zone(name: str) -> ZoneInfo:
 def due(job: str, *, now: datetime) -> list[tuple[int, date]]:
     """Workspaces, with their newest date of a job, where no process has begun it or the one that did is gone."""
     dates = _newest_dates(job, now)
-    ran = JobRun.objects.filter(job=job, asked="", local_date__in=set(dates.values())).exclude(_abandoned(now))
+    ran = JobRun.objects.filter(job=job, asked="", local_date__in=set(dates.values())).exclude(_is_abandoned(now))
     settled = set(ran.values_list("workspace_id", "local_date"))
     return [(pk, day) for pk, day in sorted(dates.items()) if (pk, day) not in settled]
 
@@ -94,7 +94,7 @@ def claim_next(job: str, *, now: datetime) -> JobRun | None:
             row = JobRun(**key, state=JobState.QUEUED, started_at=now, taken_at=now)
             JobRun.objects.bulk_create([row], ignore_conflicts=True)
             runs = JobRun.objects.filter(**key)
-            if run := begin(runs, now=now) or take_over(runs.filter(_abandoned(now)), now=now):
+            if run := begin(runs, now=now) or take_over(runs.filter(_is_abandoned(now)), now=now):
                 return run
     return None
 
@@ -155,13 +155,13 @@ def abandoned_after() -> timedelta:
     return timedelta(seconds=settings.TASK_SECONDS + 60)
 
 
-def _abandoned(now: datetime) -> Q:
+def _is_abandoned(now: datetime) -> Q:
     return Q(state=JobState.RUNNING, taken_at__lt=now - abandoned_after())
 
 
 def fail_abandoned(job: str, *, now: datetime) -> None:
     """Mark runs as failed that lost their process ATTEMPTS times, or that a newer date has overtaken."""
-    newest, abandoned = _newest_dates(job, now), JobRun.objects.filter(_abandoned(now))
+    newest, abandoned = _newest_dates(job, now), JobRun.objects.filter(_is_abandoned(now))
     for run in abandoned.filter(job=job, asked=""):
         is_overtaken = run.workspace_id in newest and run.local_date < newest[run.workspace_id]
         if run.attempts >= ATTEMPTS or is_overtaken:
