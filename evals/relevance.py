@@ -141,13 +141,7 @@ def cases(folder: Path = DATA, *, seed: int = 1) -> Iterator[Case]:
                     pool += lot.sample(extra, min(max(size - len(pool), 0), len(extra)))
                     form = STATEMENT if (n + size) % 3 == 0 else TURN
                     yield Case(
-                        fact["id"],
-                        "first",
-                        language,
-                        question,
-                        [(item, nameless) for item in pool],
-                        frozenset([0]),
-                        form,
+                        fact["id"], "first", language, question, [(one, nameless) for one in pool], frozenset([0]), form
                     )
         near = {fact["id"]: fact["fact"] for fact in facts}
         for row in read(f"unanswerable.{language}.jsonl", folder):
@@ -157,14 +151,14 @@ def cases(folder: Path = DATA, *, seed: int = 1) -> Iterator[Case]:
                     pool = [near[row["near"]]] * with_near + lot.sample(rest, min(size - with_near, len(rest)))
                     pool += lot.sample(extra, min(max(size - len(pool), 0), len(extra)))
                     kind = "near" if with_near else "unanswerable"
-                    memories = [(item, nameless) for item in pool]
+                    memories = [(one, nameless) for one in pool]
                     yield Case(row["id"], kind, language, row["question"], memories, frozenset(), TURN)
         for memory in read(f"named.{language}.jsonl", folder):
             named = [(fact["text"], frozenset(map(bare_name, fact["about"]))) for fact in memory["facts"]]
             places = {fact["id"]: n for n, fact in enumerate(memory["facts"])}
             group = f"named {language} {memory['memory']}"
             for row in memory["questions"]:
-                right = frozenset(places[item] for item in row["relevant"])
+                right = frozenset(places[one] for one in row["relevant"])
                 yield Case(group, "named", language, row["question"], named, right, STATEMENT)
                 bare = [(content, nameless) for content, _ in named]
                 yield Case(group, "nameless", language, row["question"], bare, right, TURN)
@@ -177,7 +171,7 @@ def _answerable_cases() -> Iterator[Case]:
         for question, is_answerable in young.questions if young.half == "fit" else ():
             for form in (TURN, STATEMENT):
                 kind = "answerable" if is_answerable else "not answerable"
-                texts = [(text, nameless) for text in young.texts]
+                texts = [(one, nameless) for one in young.texts]
                 yield Case(f"answerable {n}", kind, _language_of(question), question, texts, frozenset(), form)
 
 
@@ -229,9 +223,9 @@ def _example(
 def fit(of: Sequence[Example]) -> Weights:
     """Logistic regression by Newton's method; every question counts by the square root of its memories."""
     names = of[0].seen.names
-    rows = np.concatenate([item.seen.values for item in of]).astype(np.float64)
-    right = np.concatenate([item.relevant for item in of]).astype(np.float64)
-    counts = np.concatenate([np.full(len(item.relevant), 1 / math.sqrt(len(item.relevant))) for item in of])
+    rows = np.concatenate([one.seen.values for one in of]).astype(np.float64)
+    right = np.concatenate([one.relevant for one in of]).astype(np.float64)
+    counts = np.concatenate([np.full(len(one.relevant), 1 / math.sqrt(len(one.relevant))) for one in of])
     mean, spread = rows.mean(axis=0), rows.std(axis=0)
     spread[spread < 1e-6] = np.inf  # what never differs tells nothing
     inputs = np.c_[(rows - mean) / spread, np.ones(len(rows))]
@@ -258,19 +252,19 @@ def write_weights(weights: Mapping[str, Weights], path: Path = WEIGHTS) -> None:
 
 def checked(of: Sequence[Example], *, parts: int = 4) -> list[Array]:
     """The relevance of each example by weights that were fitted on other groups than its own."""
-    part_of = [sum(map(ord, item.group)) % parts for item in of]
-    arrays: list[Array] = [np.zeros(0, np.float32)] * len(of)
+    part_of = [sum(map(ord, one.group)) % parts for one in of]
+    found: list[Array] = [np.zeros(0, np.float32)] * len(of)
     for part in range(parts):
         weights = fit([one for one, at in zip(of, part_of, strict=True) if at != part])
         for n, (one, at) in enumerate(zip(of, part_of, strict=True)):
             if at == part:
-                arrays[n] = weights.relevance(one.seen)
-    return arrays
+                found[n] = weights.relevance(one.seen)
+    return found
 
 
 def reliability(of: Sequence[Example], relevance: Sequence[Array]) -> list[tuple[float, float, int]]:
     """By tenths: the relevance that was claimed, the share that was right, and of how many memories."""
-    claimed, right = np.concatenate(relevance), np.concatenate([item.relevant for item in of])
+    claimed, right = np.concatenate(relevance), np.concatenate([one.relevant for one in of])
     rows = []
     for tenth in range(10):
         among = (claimed >= tenth / 10) & (claimed < (tenth + 1) / 10 + (tenth == 9))
@@ -282,19 +276,19 @@ def reliability(of: Sequence[Example], relevance: Sequence[Array]) -> list[tuple
 def report(of: Sequence[Example], relevance: Sequence[Array], *, likely: float, found: float) -> list[str]:
     """A table for people: by size what is first, served, and called found; of named memories precision and recall."""
     lines = ["memories  first  likely  found  others | no answer: found  near  likely"]
-    for size in sorted({item.entries for item in of if item.kind == "first"}):
+    for size in sorted({one.entries for one in of if one.kind == "first"}):
         rows = {
             kind: [(one, p) for one, p in zip(of, relevance, strict=True) if one.entries == size and one.kind == kind]
             for kind in ("first", "unanswerable", "near")
         }
-        results = [(p[one.relevant > 0].max(initial=0.0), p[one.relevant == 0]) for one, p in rows["first"]]
+        asked = [(p[one.relevant > 0].max(initial=0.0), p[one.relevant == 0]) for one, p in rows["first"]]
         none = [p.max() for _, p in rows["unanswerable"]]
         near = [p.max() for _, p in rows["near"]]
         shares = (
-            np.mean([best >= others.max(initial=0.0) and best > 0 for best, others in results]),
-            np.mean([best >= likely for best, _ in results]),
-            np.mean([max(best, others.max(initial=0.0)) >= found for best, others in results]),
-            np.mean([(others >= likely).sum() for _, others in results]),
+            np.mean([best >= others.max(initial=0.0) and best > 0 for best, others in asked]),
+            np.mean([best >= likely for best, _ in asked]),
+            np.mean([max(best, others.max(initial=0.0)) >= found for best, others in asked]),
+            np.mean([(others >= likely).sum() for _, others in asked]),
             np.mean(np.array(none) >= found),
             np.mean(np.array(near) >= found),
             np.mean(np.array(none) >= likely),
