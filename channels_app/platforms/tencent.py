@@ -8,28 +8,24 @@ import base64
 import hashlib
 import hmac
 import secrets
-import ssl
 import time
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from functools import cache
 from typing import Any
 from xml.etree.ElementTree import ParseError
 
-import httpx
 import structlog
-import truststore
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from defusedxml import DefusedXmlException
 from defusedxml.ElementTree import fromstring
 
+from channels_app.platforms import rest
 from channels_app.platforms.wire import Call, Incoming, KeyRefused, NotDeliverable, NotGenuine, NotReadable, TryLater
 
 log = structlog.get_logger(__name__)
 #: A call is refused that was signed longer ago, or so far ahead.
 AGE_SECONDS = 300
-SECONDS = 20.0
 _PLACEHOLDERS = {
     "image": "[photo]", "voice": "[voice message]", "video": "[video]", "shortvideo": "[video]",
     "location": "[location]", "link": "[link]", "file": "[file]",
@@ -149,7 +145,7 @@ class Login:
     secrets: Mapping[str, str]  # what the token is given for
     codes: Codes
 
-    def ask(self, path: str, method: str = "POST", **request: Any) -> dict[str, Any]:
+    def ask(self, path: str, method: str = "POST", **request: Any) -> Mapping[str, Any]:
         """Ask with a token. Raises KeyRefused, NotDeliverable, TryLater."""
         for is_again in (False, True):
             token = self.token(is_fresh=is_again)
@@ -174,7 +170,7 @@ class Login:
             raise KeyRefused(str(code))
         raise NotDeliverable(f"{code} {str(answer.get('errmsg', ''))[:100]}")
 
-    def post(self, path: str, **request: Any) -> dict[str, Any]:
+    def post(self, path: str, **request: Any) -> Mapping[str, Any]:
         """Ask without a token. Raises KeyRefused, NotDeliverable, TryLater."""
         answer = self._answer("POST", path, request)
         self.check(answer)
@@ -200,15 +196,11 @@ class Login:
             _tokens[place] = (token, until)
         return token
 
-    def _answer(self, method: str, path: str, request: Mapping[str, Any]) -> dict[str, Any]:
-        try:
-            response = _http().request(method, f"{self.url}{path}", **request)
-            answer = response.json()
-        except (httpx.HTTPError, httpx.InvalidURL, ValueError) as failure:  # its words name the address with the token
-            raise TryLater(type(failure).__name__) from None
-        if response.status_code != 200 or not isinstance(answer, dict):
-            raise TryLater(f"status {response.status_code}")
-        return answer
+    def _answer(self, method: str, path: str, request: Mapping[str, Any]) -> Mapping[str, Any]:
+        answer = rest.ask(f"{self.url}{path}", method=method, **request)
+        if answer.status != 200 or not answer.body:
+            raise TryLater(f"status {answer.status}")
+        return answer.body
 
 
 #: Tokens with the moment until which they are used, by who asks.
@@ -218,12 +210,4 @@ _tokens: dict[tuple[str, ...], tuple[str, float]] = {}
 def close() -> None:
     """Close the connections of this process and forget its tokens."""
     _tokens.clear()
-    if _http.cache_info().currsize:
-        _http().close()
-        _http.cache_clear()
-
-
-@cache
-def _http() -> httpx.Client:
-    """The connections of this process, with the certificates of the machine."""
-    return httpx.Client(timeout=SECONDS, verify=truststore.SSLContext(ssl.PROTOCOL_TLS_CLIENT))
+    rest.close()
