@@ -35,13 +35,13 @@ IF NOT EXISTS (SELECT FROM memories_webhook WHERE is_enabled) THEN
     RETURN NULL;
 END IF;
 {_INTO}
-SELECT gen_random_uuid(), w.workspace_id, w.id, happening.event, c.row_id, c.version, c.actor, '{{}}', 'waiting', 0, '',
+SELECT gen_random_uuid(), w.workspace_id, w.id, told.event, c.row_id, c.version, c.actor, '{{}}', 'waiting', 0, '',
     c.at, c.at
 FROM new_rows c
 JOIN memories_webhook w ON w.workspace_id = c.workspace_id AND w.is_enabled
 CROSS JOIN LATERAL (SELECT CASE WHEN c.op = 'I' THEN 'memory.created'
-    WHEN c.old -> 'expired_at' = 'null' THEN 'memory.expired' ELSE 'memory.updated' END AS event) happening
-WHERE c.table_name = 'memories_entry' AND c.op <> 'D' AND c.at >= now() AND happening.event = ANY (w.events)
+    WHEN c.old -> 'expired_at' = 'null' THEN 'memory.expired' ELSE 'memory.updated' END AS event) told
+WHERE c.table_name = 'memories_entry' AND c.op <> 'D' AND c.at >= now() AND told.event = ANY (w.events)
 ORDER BY c.id;
 RETURN NULL;
 """  # noqa: S608 (constants)
