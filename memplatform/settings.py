@@ -301,6 +301,9 @@ TELEGRAM_API_URL = env("MEMPLATFORM_TELEGRAM_API_URL", default="https://api.tele
 SLACK_API_URL = env("MEMPLATFORM_SLACK_API_URL", default="https://slack.com/api").rstrip("/")
 WECHAT_API_URL = env("MEMPLATFORM_WECHAT_API_URL", default="https://api.weixin.qq.com").rstrip("/")
 WECOM_API_URL = env("MEMPLATFORM_WECOM_API_URL", default="https://qyapi.weixin.qq.com").rstrip("/")
+DINGTALK_API_URL = env("MEMPLATFORM_DINGTALK_API_URL", default="https://api.dingtalk.com").rstrip("/")
+#: The addresses DingTalk names for answers within an hour and a half are believed where they begin so.
+DINGTALK_SESSION_URL = env("MEMPLATFORM_DINGTALK_SESSION_URL", default="https://oapi.dingtalk.com").rstrip("/")
 FEISHU_API_URL = env("MEMPLATFORM_FEISHU_API_URL", default="https://open.feishu.cn").rstrip("/")
 LARK_API_URL = env("MEMPLATFORM_LARK_API_URL", default="https://open.larksuite.com").rstrip("/")
 #: For the OpenAI-compatible `endpoint`; those of `endpoint2` and on are MEMORY_EMBEDDING2_… and on, read when used.

@@ -11,6 +11,7 @@ from channels_app.platforms.wire import Platform
 
 #: By name, where its class is: each is imported when it is first used, with the library of its vendor.
 CONNECTABLE = {
+    "dingtalk": "channels_app.platforms.dingtalk.DingTalk",
     "lark": "channels_app.platforms.lark.platform.Lark",
     "slack": "channels_app.platforms.slack.Slack",
     "telegram": "channels_app.platforms.telegram.Telegram",

@@ -4,7 +4,6 @@ import json
 import time
 from collections.abc import Iterator
 from datetime import timedelta
-from threading import Thread
 from typing import Any
 
 import pytest
@@ -26,12 +25,13 @@ from channels_app.models import (
 from channels_app.platforms import platform_named, rest
 from channels_app.platforms.lark import api
 from channels_app.platforms.lark.events import read
-from channels_app.platforms.wire import Account, Conflicting, Incoming, KeyRefused, NotReadable, TryLater
+from channels_app.platforms.wire import Account, Incoming, KeyRefused, NotReadable, TryLater
 from memories import secrets
 from memories.models import Entry, Workspace
 from tests.channels_app.platforms.conftest import work_through
 from tests.memories.llm.fake_server import FakeModel
 from tests.support.fake_lark import APP, BOT, KEY, SECRET, TOKEN, FakeLark, encrypted, fake_lark, refusal, signed, words
+from tests.support.pulling import Pulling, until
 
 ANN, BOB, GROUP = "ou_ann", "ou_bob", "oc_walkers"
 ACCOUNT = Account({"app_id": APP, "app_secret": SECRET}, name="Mem", id="ou_bot")
@@ -386,41 +386,12 @@ def test_the_server_is_the_one_that_is_named(settings: Any) -> None:
 # the long connection
 
 
-class Pulling:
-    """A thread that pulls, as the process of channels does."""
-
-    def __init__(self, account: Account = ACCOUNT) -> None:
-        self.kept: list[Incoming] = []
-        self.keeps = 0
-        self.failure: Exception | None = None
-        self.is_over = False
-        self._account = account
-        self.thread = Thread(target=self._run, daemon=True)
-        self.thread.start()
-
-    def _keep(self, messages: Any, cursor: Any) -> None:
-        self.keeps += 1
-        self.kept += messages
-
-    def _run(self) -> None:
-        try:
-            platform_named("lark").pull(self._account, {}, self._keep, lambda: self.is_over)
-        except (KeyRefused, Conflicting, TryLater) as failure:
-            self.failure = failure
-
-    def until(self, condition: Any, seconds: float = 60) -> None:
-        end = time.monotonic() + seconds
-        while not condition():
-            assert time.monotonic() < end, self.failure
-            time.sleep(0.02)
-
-
 def test_over_the_long_connection_an_event_is_stored_then_acknowledged_and_a_loss_is_noticed(server: FakeLark) -> None:
-    pulling = Pulling()
-    pulling.until(lambda: pulling.keeps)
+    pulling = Pulling("lark", ACCOUNT)
+    until(lambda: pulling.keeps)
     server.deliver(server.write(ANN, "hello"))
     server.deliver(server.event("im.chat.updated_v1", {}))
-    pulling.until(lambda: len(server.acknowledged) == 2)
+    until(lambda: len(server.acknowledged) == 2)
     assert [message.text for message in pulling.kept] == ["hello"]
     assert [answer["code"] for answer in server.acknowledged] == [200, 200]
     server.connections[-1].close()
@@ -429,6 +400,6 @@ def test_over_the_long_connection_an_event_is_stored_then_acknowledged_and_a_los
 
 
 def test_a_secret_that_is_refused_ends_the_long_connection(server: FakeLark) -> None:
-    pulling = Pulling(Account({"app_id": APP, "app_secret": "wrong"}))
+    pulling = Pulling("lark", Account({"app_id": APP, "app_secret": "wrong"}))
     pulling.thread.join(60)
     assert isinstance(pulling.failure, KeyRefused)

@@ -1,0 +1,289 @@
+"""DingTalk: robots of a company's own apps, by Stream mode or by signed callback (open.dingtalk.com/document/orgapp).
+
+Pages: «Receive messages by a robot», «Protocol of Stream mode», «The robot sends a group message», «Send one-on-one
+messages in batches», «Get the access token of an app». It reports neither edits nor recalls nor members.
+
+A callback's signature is of its time alone, not of its body: what a body says is believed within the connection's own
+company, and an address in it is used only where DingTalk is.
+"""
+
+import base64
+import hashlib
+import hmac
+import json
+import ssl
+import time
+from collections.abc import Callable, Mapping
+from contextlib import closing
+from datetime import UTC, datetime, timedelta
+from typing import Any, ClassVar
+
+import truststore
+from django.conf import settings
+from django.utils.translation import gettext_lazy as _
+from websockets.exceptions import WebSocketException
+from websockets.sync.client import ClientConnection, connect
+
+from channels_app.models import Receiving
+from channels_app.platforms.rest import Answer, ask
+from channels_app.platforms.wire import (
+    CALL_MAX,
+    NAME_MAX,
+    Account,
+    Call,
+    Incoming,
+    Introduced,
+    Keep,
+    KeyRefused,
+    NotDeliverable,
+    NotGenuine,
+    NotReadable,
+    Option,
+    Outgoing,
+    Platform,
+    PlatformFailure,
+    Received,
+    TryLater,
+)
+
+OLDEST, NEWEST = timedelta(hours=1), timedelta(minutes=5)
+#: Between looks whether to stop, and before a connection that was lost is opened again.
+LOOK_SECONDS, AGAIN_SECONDS = 2.0, 3.0
+TOPIC = "/v1.0/im/bot/messages/get"
+_BUSY_SECONDS, _EARLY_SECONDS = 30.0, 300
+_BUSY_ERRORS = frozenset({130101, 410100, 90018, -1})  # of a session's address: too fast, limited, busy
+_USER = "user:"  # how the key of a direct chat begins: it is written to by its person
+_OUTSIDE = "$:"  # how the id of somebody begins who is not of the company
+_PLACEHOLDERS = {
+    "picture": "[photo]", "audio": "[voice message]", "video": "[video]", "file": "[file]", "location": "[location]",
+    "unknownMsgType": "[message]",
+}  # fmt: skip
+
+#: Tokens with the time they are good until, by server, app and its secret.
+_tokens: dict[tuple[str, str, str], tuple[str, float]] = {}
+
+
+class DingTalk(Platform):
+    """The robot of a company's own app."""
+
+    name = "dingtalk"
+    label = _("DingTalk")
+    options: ClassVar = (
+        Option(
+            name="client_id",
+            label=_("Client ID"),
+            help=_("At open-dev.dingtalk.com, your app, Credentials and Basic Information: the Client ID, or AppKey."),
+        ),
+        Option(
+            name="client_secret",
+            label=_("Client Secret"),
+            help=_("Beside it, also called AppSecret. Calls of DingTalk are signed with it."),
+            is_secret=True,
+        ),
+        Option(
+            name="robot_code",
+            label=_("robot code"),
+            help=_("On the page of the robot; empty where it is the same as the Client ID."),
+            is_needed=False,
+        ),
+    )
+    receiving = (Receiving.PULL, Receiving.WEBHOOK)
+    text_chars = 4_000  # of 15,000 bytes
+
+    def introduce(self, account: Account) -> Introduced:
+        _token(account)
+        return Introduced(account=account["client_id"], id=_robot(account))
+
+    def receive(self, call: Call, account: Account) -> Received:
+        stamp, secret = call.headers.get("timestamp", ""), account["client_secret"]
+        expected = base64.b64encode(hmac.digest(secret.encode(), f"{stamp}\n{secret}".encode(), hashlib.sha256))
+        if not secret or not hmac.compare_digest(expected, call.headers.get("sign", "").encode()):
+            raise NotGenuine
+        try:
+            age = call.now.timestamp() - int(stamp) / 1000
+        except (ValueError, OverflowError):
+            raise NotGenuine from None
+        if not -NEWEST.total_seconds() <= age <= OLDEST.total_seconds():
+            raise NotGenuine
+        try:
+            body = json.loads(call.body)
+        except (ValueError, RecursionError):
+            raise NotReadable from None
+        return Received(messages=read(body, account))
+
+    def send(self, message: Outgoing, account: Account) -> str:
+        is_for_all = not message.peer
+        if is_for_all and message.token and _send_to_session(message.token, message.text):
+            return ""
+        content = json.dumps({"content": message.text}, ensure_ascii=False)
+        body: dict[str, Any] = {"robotCode": _robot(account), "msgKey": "sampleText", "msgParam": content}
+        if is_for_all and not message.chat.startswith(_USER):
+            sent = _call(account, "/v1.0/robot/groupMessages/send", {**body, "openConversationId": message.chat})
+            return str(sent.get("processQueryKey", ""))
+        person = message.peer or message.chat.removeprefix(_USER)
+        if person.startswith(_OUTSIDE):
+            raise NotDeliverable("not of the company")
+        sent = _call(account, "/v1.0/robot/oToMessages/batchSend", {**body, "userIds": [person]})
+        if person in (sent.get("flowControlledStaffIdList") or ()):
+            raise TryLater("rate", _BUSY_SECONDS)
+        if person in (sent.get("invalidStaffIdList") or ()):
+            raise NotDeliverable("invalidStaffId")
+        return str(sent.get("processQueryKey", ""))
+
+    def pull(self, account: Account, cursor: Mapping[str, Any], keep: Keep, stop: Callable[[], bool]) -> None:
+        with closing(_open_stream(account)) as stream:
+            keep((), {})
+            try:
+                while not stop():
+                    try:
+                        raw = stream.recv(timeout=LOOK_SECONDS)
+                    except TimeoutError:
+                        continue
+                    _take(stream, raw, account, keep)
+            except (WebSocketException, OSError) as failure:
+                raise TryLater(type(failure).__name__, AGAIN_SECONDS) from None
+
+
+def _open_stream(account: Account) -> ClientConnection:
+    """Raises KeyRefused, TryLater."""
+    asked = {
+        "clientId": account["client_id"],
+        "clientSecret": account["client_secret"],
+        "subscriptions": [{"type": "CALLBACK", "topic": TOPIC}],
+        "ua": "memplatform",
+    }
+    answer = ask(f"{settings.DINGTALK_API_URL}/v1.0/gateway/connections/open", asked)
+    endpoint, ticket = answer.body.get("endpoint"), answer.body.get("ticket")
+    if not (isinstance(endpoint, str) and isinstance(ticket, str)):
+        failure = _failure(answer)
+        raise failure if isinstance(failure, TryLater) else KeyRefused(str(failure))
+    is_secure = endpoint.startswith("wss:")
+    certificates = truststore.SSLContext(ssl.PROTOCOL_TLS_CLIENT) if is_secure else None
+    try:
+        return connect(f"{endpoint}?ticket={ticket}", ssl=certificates, max_size=CALL_MAX, close_timeout=1)
+    except (WebSocketException, OSError, ValueError) as failure:
+        raise TryLater(type(failure).__name__, AGAIN_SECONDS) from None
+
+
+def _take(stream: ClientConnection, raw: str | bytes, account: Account, keep: Keep) -> None:
+    """Keep what a frame holds, and acknowledge it once it is stored. Raises TryLater when another connection is due."""
+    try:
+        frame = json.loads(raw)
+        headers, data = frame["headers"], frame.get("data") or ""
+        kind, topic, message_id = frame["type"], headers.get("topic"), headers["messageId"]
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        return
+    if kind == "SYSTEM" and topic == "disconnect":
+        raise TryLater("disconnect", AGAIN_SECONDS)
+    answer = data
+    if kind == "CALLBACK":
+        answer = json.dumps({"response": "OK"})
+        try:
+            messages = read(json.loads(data), account)
+        except (ValueError, TypeError, RecursionError, NotReadable):  # it will not be better next time
+            messages = []
+        keep(messages, {})
+    ack = {"contentType": "application/json", "messageId": message_id}
+    stream.send(json.dumps({"code": 200, "headers": ack, "message": "OK", "data": answer}))
+
+
+def read(body: Any, account: Account) -> list[Incoming]:
+    """What somebody wrote to the robot. Raises NotReadable; NotGenuine where it is another's."""
+    try:
+        if body.get("robotCode") not in (None, "", "normal", _robot(account)):
+            raise NotGenuine
+        text = _text(body)
+        person, is_group = body.get("senderStaffId") or body["senderId"], body["conversationType"] == "2"
+        address = body.get("sessionWebhook") or ""
+        is_theirs = address.startswith(f"{settings.DINGTALK_SESSION_URL}/") and len(address) <= NAME_MAX
+        replied = (body.get("text") or {}).get("repliedMsg") or {}
+        message = Incoming(
+            key=f"message:{body['msgId']}",
+            chat=body["conversationId"] if is_group else f"{_USER}{person}",
+            is_group=is_group,
+            title=body.get("conversationTitle") or "" if is_group else "",
+            peer=person,
+            name=body.get("senderNick") or "",
+            message=body["msgId"],
+            text=text,
+            reply_to=replied.get("msgId") or "",
+            is_for_bot=not is_group or body.get("isInAtList") is not False,
+            sent_at=datetime.fromtimestamp(int(body["createAt"]) / 1000, tz=UTC),
+            token=address if is_theirs else "",
+        )
+    except (TypeError, ValueError, KeyError, AttributeError, OverflowError, OSError):
+        raise NotReadable from None
+    if any(not isinstance(value, str) for value in (message.chat, message.peer, message.message, message.name)):
+        raise NotReadable
+    return [message] if text else []
+
+
+def _text(body: Mapping[str, Any]) -> str:
+    """The words; what is no text as a placeholder. The mention of the robot is taken out by DingTalk."""
+    kind = body["msgtype"]
+    if kind == "text":
+        return str(body["text"]["content"]).strip()
+    content = body.get("content") or {}
+    if kind == "richText":
+        parts = content.get("richText") or []
+        return "".join(str(part["text"]) if "text" in part else _PLACEHOLDERS["picture"] for part in parts).strip()
+    caption = content.get("recognition") or content.get("fileName") or ""
+    return f"{_PLACEHOLDERS.get(kind, '[message]')} {caption}".strip()
+
+
+def _robot(account: Account) -> str:
+    return account["robot_code"].strip() or account["client_id"]
+
+
+def _send_to_session(address: str, text: str) -> bool:
+    """Whether a text was taken at the address of a message; it is not when its time is over. Raises TryLater."""
+    answer = ask(address, {"msgtype": "text", "text": {"content": text}})
+    code = answer.body.get("errcode")
+    if code in _BUSY_ERRORS or answer.status == 429:
+        raise TryLater(f"{code or answer.status}", _BUSY_SECONDS)
+    return code == 0
+
+
+def _call(account: Account, path: str, payload: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What a call answers. Raises KeyRefused, NotDeliverable, TryLater."""
+    for is_last in (False, True):
+        headers = {"x-acs-dingtalk-access-token": _token(account)}
+        answer = ask(f"{settings.DINGTALK_API_URL}{path}", payload, headers=headers)
+        if answer.status < 400 and "code" not in answer.body:
+            return answer.body
+        if is_last or answer.body.get("code") != "InvalidAuthentication":
+            raise _failure(answer)
+        _tokens.pop(_place(account), None)
+    raise AssertionError
+
+
+def _place(account: Account) -> tuple[str, str, str]:
+    secret = hashlib.sha256(account["client_secret"].encode()).hexdigest()
+    return str(settings.DINGTALK_API_URL), account["client_id"], secret
+
+
+def _token(account: Account) -> str:
+    """The app's token. Raises KeyRefused, TryLater."""
+    token, until = _tokens.get(_place(account), ("", 0.0))
+    if time.monotonic() < until:
+        return token
+    asked = {"appKey": account["client_id"], "appSecret": account["client_secret"]}
+    answer = ask(f"{settings.DINGTALK_API_URL}/v1.0/oauth2/accessToken", asked)
+    token = answer.body.get("accessToken") or ""
+    if not token:
+        failure = _failure(answer)
+        raise failure if isinstance(failure, TryLater) else KeyRefused(str(failure))
+    seconds = float(answer.body.get("expireIn") or 0)
+    _tokens[_place(account)] = (token, time.monotonic() + seconds - _EARLY_SECONDS)
+    return token
+
+
+def _failure(answer: Answer) -> PlatformFailure:
+    """By the codes of the API, which are words."""
+    code = str(answer.body.get("code") or f"status {answer.status}")
+    words = f"{code} {answer.body.get('message', '')}"[:150].strip()
+    if answer.status == 429 or "QpsLimit" in code or code.startswith("Throttling"):
+        return TryLater(words, 1.0)
+    if code.startswith(("InvalidAuthentication", "Forbidden", "invalidClient", "invalidParameter.robotCode")):
+        return KeyRefused(words)
+    return NotDeliverable(words)
