@@ -21,6 +21,11 @@ HEAD = """# Clients that are not ours
 Other people's packages, as they are installed, against a running platform: each makes every call it has that means
 something here. Written by `make clients`, which installs them below `.clients/` and runs them; not by hand.
 
+The 45 integration tests mem0 has for version 3 of its JavaScript client, their calls and expectations run by hand with
+3.3.1, another address, a key that may do everything, and `memoryExportId` where 3.3.1 itself refuses the former name:
+42 pass. Not: instructions of a project, which are the operator's here (501); an id that is no UUID, which is not found
+here (404) in place of invalid (400); feedback on a memory that no search has handed out.
+
 | client | version | calls | pass | what does not |
 |---|---|---|---|---|
 """

@@ -117,6 +117,7 @@ INTEGRATIONS = (
     Client("mem0-strands", "0.1.1", _INTEGRATIONS, mem0="2.2.1"),
     Client("mem0-haystack", "1.0.0", _INTEGRATIONS, mem0="2.2.1"),
     Client("nvidia-nat-mem0ai", "1.9.0", _INTEGRATIONS, mem0="0.1.118"),
+    Client("hermes-agent", "0.19.0", _INTEGRATIONS),
     Client("@mastra/mem0", "0.1.4", _OF_NODE, npm=True, more=("@mastra/core@0.10.8",), mem0="2.4.6"),
 )
 OPENAI = (

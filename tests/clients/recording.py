@@ -20,6 +20,8 @@ FOLDER = Path(__file__).parent / "recorded"
 DOOR = "/api/mem0/"
 #: Values shorter than this are no ids; they are left as they are.
 _SHORTEST_ID = 20
+#: Names the scripts make up anew in every run; one recording is as good as the next.
+_CHANCE = re.compile(r"\b([a-z]+)-[0-9a-f]{8}\b")
 _PLACE = re.compile(r"\{\{(\d+):([^}]*)\}\}")
 
 
@@ -84,6 +86,7 @@ class Recording:
         """Keep it, a request a line."""
         FOLDER.mkdir(exist_ok=True)
         lines = ",\n".join(json.dumps(one, ensure_ascii=False) for one in self.requests)
+        lines = _CHANCE.sub(r"\1-1", lines)
         (FOLDER / f"{name}.json").write_text(f"[\n{lines}\n]\n", encoding="utf-8")
 
 

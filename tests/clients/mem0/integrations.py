@@ -410,5 +410,47 @@ def nvidia_nat_mem0ai():
         return not every_memory()
 
 
+def hermes_agent():
+    os.environ |= {"MEM0_HOST": HOST, "MEM0_API_KEY": KEY, "HERMES_HOME": os.environ["MEM0_DIR"]}
+    os.environ["HERMES_DISABLE_LAZY_INSTALLS"] = "1"  # its host mode needs no package of mem0's
+    from plugins.memory import load_memory_provider
+
+    def provider():
+        made = load_memory_provider("mem0")
+        made.initialize("s1", user_id=USER, platform="telegram")
+        return made
+
+    def tool(name, **arguments):
+        return json.loads(provider().handle_tool_call(f"mem0_{name}", arguments))
+
+    def found(question):
+        return tool("search", query=question)["results"]
+
+    @tried("a turn is kept")
+    def _():
+        made = provider()
+        made.sync_turn(SAID, "Noted.")
+        made.shutdown()
+        return any(SAID in row["memory"] and row["metadata"] == {"channel": "telegram"} for row in every_memory())
+
+    @tried("another conversation has it before its model")
+    def _():
+        return ANSWER in provider().prefetch(QUESTION)
+
+    @tried("mem0_add and mem0_search")
+    def _():
+        return tool("add", content="Figs are the best fruit")["result"] and "Figs" in found("fruit")[0]["memory"]
+
+    @tried("mem0_update")
+    def _():
+        tool("update", memory_id=found("fruit")[0]["id"], text="Dates are the best fruit")
+        return "Dates are the best fruit" in [row["memory"] for row in every_memory()]
+
+    @tried("mem0_delete")
+    def _():
+        tool("delete", memory_id=found("Dates are the best fruit")[0]["id"])
+        return "Dates are the best fruit" not in [row["memory"] for row in every_memory()]
+
+
 globals()[NAME.replace("-", "_")]()
 print(json.dumps({"client": NAME, "version": importlib.metadata.version(NAME), "calls": calls}))
