@@ -26,6 +26,7 @@ MEASUREMENTS = {
     "new_files": (DATABASE, HASHED),
     "conversations": (PLATFORM, BUNDLED),
     "proxy": (PLATFORM, BUNDLED),
+    "channels": (PLATFORM, BUNDLED),
     "load": (PLATFORM, BUNDLED),
     "starting": (APART, BUNDLED),
 }

@@ -250,6 +250,7 @@ class ConnectionAdmin(RestrictedAdmin):
             name = obj.secret_name(answering.CALLBACK_SECRET)
             if secrets.read(name, workspace=obj.workspace) is None:
                 answering.new_callback_secret(obj)
+        intake.forget_accounts()
         transaction.on_commit(partial(self._connect, request, obj, platform))
 
     def _connect(self, request: HttpRequest, row: Connection, platform: Platform) -> None:

@@ -1,25 +1,53 @@
 """What platforms report, stored once: a redelivery finds its row and changes nothing."""
 
+import json
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from datetime import datetime, timedelta
+from threading import Lock
 from typing import Any
 from uuid import UUID
 
+from cachetools import TTLCache
 from django.db import connection as database
 from django.db import transaction
 
-from channels_app.models import AT_PLATFORM, Chat, Connection, Contact, IncomingMessage, MessageKind
+from channels_app.models import AT_PLATFORM, Connection, MessageKind
 from channels_app.platforms import platform_named
 from channels_app.platforms.wire import NAME_MAX, TEXT_MAX, TOKEN_MAX, Account, Call, Incoming, Received
-from memories import secrets
+from memories import prepared, secrets
 from memories.language.text import is_storable
+from memories.models.ids import uuid7
 
 #: The process that works listens here.
 CHANNEL = "memplatform_channels"
 #: Deliveries of one moment may come in any order: a message waits so long for those before it.
 SETTLING = timedelta(seconds=0.3)
 _LONGER = {"text": TEXT_MAX, "token": TOKEN_MAX}
+
+
+#: What platforms call with again and again: a new secret holds after seconds.
+_accounts: TTLCache[tuple[int, int], Account] = TTLCache(maxsize=256, ttl=3)
+_reading = Lock()
+
+
+def known_account(connection: Connection) -> Account:
+    """The same as `account_of`, of a few seconds ago: reading secrets takes longer than all else of a call."""
+    key = (connection.pk, connection.version)
+    with _reading:
+        account = _accounts.get(key)
+    if account is None:
+        account = account_of(connection)
+        with _reading:
+            _accounts[key] = account
+    return account
+
+
+def forget_accounts() -> None:
+    """Read the secrets of connections anew; other processes do so within seconds."""
+    with _reading:
+        _accounts.clear()
 
 
 def account_of(connection: Connection) -> Account:
@@ -40,7 +68,7 @@ def connection_with(uid: UUID) -> Connection | None:
 
 def receive(connection: Connection, call: Call) -> Received:
     """Store what a call of the platform holds. Raises NotGenuine, NotReadable, SecretUnreadable: nothing is stored."""
-    received = platform_named(connection.channel.platform).receive(call, account_of(connection))
+    received = platform_named(connection.channel.platform).receive(call, known_account(connection))
     keep(connection, received.messages, now=call.now)
     return received
 
@@ -49,65 +77,70 @@ def keep(
     connection: Connection, messages: Sequence[Incoming], *, now: datetime, cursor: Mapping[str, Any] | None = None
 ) -> int:
     """Store messages, each once, with the cursor behind them; how many were new. The process that works is woken."""
-    messages = [cleaned(message) for message in messages]
-    mine = Connection.objects.filter(pk=connection.pk)
-    with transaction.atomic():
-        kept = _store(connection, messages, now) if messages else 0
-        if kept:
-            mine.update(received_at=now)
-            wake()
+    kept = 0
+    with transaction.atomic() if cursor is not None else nullcontext():
+        if messages:
+            rows = [_row(cleaned(message), now) for message in messages]
+            place = {"workspace": connection.workspace_id, "connection": connection.pk}
+            values = {**place, "rows": json.dumps(rows), "now": now, "channel": CHANNEL}
+            kept = int(prepared.rows(_STORE, values)[0][0])
         if cursor is not None:
-            mine.update(cursor=dict(cursor))
-        mine.clear_problem(AT_PLATFORM)
+            Connection.objects.filter(pk=connection.pk).update(cursor=dict(cursor))
+    if connection.problem in AT_PLATFORM:
+        Connection.objects.filter(pk=connection.pk).clear_problem(AT_PLATFORM)
     return kept
 
 
-def _store(connection: Connection, messages: Sequence[Incoming], now: datetime) -> int:
-    """The chats, the people and the messages that are new; how many messages were."""
-    place = {"workspace_id": connection.workspace_id, "connection": connection}
-    by_chat = {message.chat: message for message in messages}
-    chats = [
-        Chat(**place, key=key, place=key, title=message.title, is_group=message.is_group)
-        for key, message in sorted(by_chat.items())
-    ]
-    Chat.objects.bulk_create(chats, ignore_conflicts=True)
-    rows = {chat.key: chat for chat in Chat.objects.filter(connection=connection, key__in=by_chat)}
-    groups = [rows[message.chat].pk for message in messages if message.is_group and not rows[message.chat].is_group]
-    if groups:  # some reports do not say that their chat is one
-        Chat.objects.filter(pk__in=groups).update(is_group=True)
-    people = {message.peer: message for message in messages if message.peer}
-    contacts = [
-        Contact(**place, peer=peer, name=message.name, language=message.language)
-        for peer, message in sorted(people.items())
-    ]
-    Contact.objects.bulk_create(
-        [contact for contact in contacts if contact.name],
-        update_conflicts=True,
-        unique_fields=["connection", "peer"],
-        update_fields=["name", "language"],
+def _row(message: Incoming, now: datetime) -> dict[str, Any]:
+    """A message as `_STORE` reads it."""
+    names = ("key", "chat", "title", "is_group", "peer", "name", "language", "message", "sequence")
+    due_at = now if message.kind == MessageKind.BUTTON else now + SETTLING
+    return {
+        **{name: getattr(message, name) for name in names},
+        "uid": str(uuid7()),
+        "kind": str(message.kind),
+        "body": message.as_json(),
+        "sent_at": message.sent_at.isoformat(),
+        "due_at": due_at.isoformat(),
+    }
+
+
+#: The chats, the people and the messages that are new, in one statement: a platform waits for it.
+_STORE = """
+    WITH given AS (
+        SELECT * FROM jsonb_to_recordset(%(rows)s::jsonb) AS row (uid uuid, key text, kind text, chat text, title text,
+            is_group boolean, peer text, name text, language text, message text, body jsonb, sent_at timestamptz,
+            sequence bigint, due_at timestamptz)
+    ), chats AS (
+        INSERT INTO channels_app_chat AS stored (workspace_id, connection_id, key, place, title, is_group, failures)
+        SELECT %(workspace)s::bigint, %(connection)s::bigint, chat, chat, max(title), bool_or(is_group), 0
+        FROM given GROUP BY chat ORDER BY chat
+        ON CONFLICT (connection_id, key) DO UPDATE SET -- some reports do not say that their chat is a group
+            is_group = stored.is_group OR EXCLUDED.is_group,
+            title = CASE WHEN EXCLUDED.title = '' THEN stored.title ELSE EXCLUDED.title END
+        RETURNING id, key
+    ), people AS (
+        INSERT INTO channels_app_contact AS stored (workspace_id, connection_id, peer, name, language, listed)
+        SELECT DISTINCT ON (peer) %(workspace)s::bigint, %(connection)s::bigint, peer, name, language, '[]'::jsonb
+        FROM given WHERE peer <> '' ORDER BY peer, name = ''
+        ON CONFLICT (connection_id, peer) DO UPDATE SET name = EXCLUDED.name, language = EXCLUDED.language
+        WHERE EXCLUDED.name <> ''
+            AND (stored.name, stored.language) IS DISTINCT FROM (EXCLUDED.name, EXCLUDED.language)
+    ), new AS (
+        INSERT INTO channels_app_incomingmessage (uid, workspace_id, connection_id, chat_id, key, kind, message, peer,
+            body, sent_at, sequence, received_at, due_at, state, attempts, error, events)
+        SELECT DISTINCT ON (given.key) uid, %(workspace)s::bigint, %(connection)s::bigint, chats.id, given.key, kind,
+            message, peer, body, sent_at, sequence, %(now)s::timestamptz, due_at, 'waiting', 0, '', '{}'
+        FROM given JOIN chats ON chats.key = given.chat ORDER BY given.key
+        ON CONFLICT (connection_id, key) DO NOTHING
+        RETURNING id
+    ), noted AS (
+        UPDATE channels_app_connection SET received_at = %(now)s::timestamptz
+        WHERE id = %(connection)s::bigint AND EXISTS (SELECT FROM new)
+            AND (received_at IS NULL OR received_at < %(now)s::timestamptz - interval '1 second')
     )
-    Contact.objects.bulk_create([contact for contact in contacts if not contact.name], ignore_conflicts=True)
-    stored = IncomingMessage.objects.filter(connection=connection, key__in=[message.key for message in messages])
-    seen = set(stored.values_list("key", flat=True))
-    new = [
-        IncomingMessage(
-            **place,
-            chat=rows[message.chat],
-            key=message.key,
-            kind=message.kind,
-            message=message.message,
-            peer=message.peer,
-            body=message.as_json(),
-            sent_at=message.sent_at,
-            sequence=message.sequence,
-            received_at=now,
-            due_at=now if message.kind == MessageKind.BUTTON else now + SETTLING,
-        )
-        for message in {message.key: message for message in messages}.values()
-        if message.key not in seen
-    ]
-    IncomingMessage.objects.bulk_create(new, ignore_conflicts=True)
-    return len(new)
+    SELECT (SELECT count(*) FROM new), CASE WHEN EXISTS (SELECT FROM new) THEN pg_notify(%(channel)s::text, '') END
+"""
 
 
 def wake() -> None:

@@ -77,7 +77,7 @@ def test_a_call_asks_the_database_a_fixed_number_of_questions(
     connection: Connection, bot_api: FakeTelegram, django_assert_max_num_queries: object
 ) -> None:
     call(connection, bot_api.write(42, "hello"))
-    with django_assert_max_num_queries(17):  # type: ignore[operator]
+    with django_assert_max_num_queries(6):  # type: ignore[operator]
         call(connection, bot_api.write(42, "again"))
 
 

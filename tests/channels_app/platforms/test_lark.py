@@ -22,7 +22,7 @@ from channels_app.models import (
     OutgoingMessage,
     Receiving,
 )
-from channels_app.platforms import platform_named, rest
+from channels_app.platforms import intake, platform_named, rest
 from channels_app.platforms.lark import api
 from channels_app.platforms.lark.events import read
 from channels_app.platforms.wire import Account, Incoming, KeyRefused, NotReadable, TryLater
@@ -138,6 +138,7 @@ def test_without_a_key_the_token_the_app_and_the_age_are_what_counts(lark: Conne
     assert not IncomingMessage.objects.exists()
     assert call(lark, json.dumps(event).encode()).status_code == 200
     keep_secrets(lark, verification_token="")  # nothing it could be told by
+    intake.forget_accounts()
     assert call(lark, json.dumps(server.write(ANN, "again")).encode()).status_code == 401
     assert IncomingMessage.objects.count() == 1
 
