@@ -42,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 class Model(BaseHTTPRequestHandler):
-    """Says ten words in a stream, at once."""
+    """Says ten words in a stream, at once: as chat completions, or as a response."""
 
     protocol_version = "HTTP/1.1"
 
@@ -52,7 +52,8 @@ class Model(BaseHTTPRequestHandler):
         self.send_header("Content-Type", "text/event-stream")
         self.send_header("Transfer-Encoding", "chunked")
         self.end_headers()
-        for event in (*(_event(f"word{n} ") for n in range(10)), b"data: [DONE]\n\n"):
+        events = _RESPONSE if self.path.endswith("/responses") else _CHAT
+        for event in events:
             self.wfile.write(b"%x\r\n%s\r\n" % (len(event), event))
         self.wfile.write(b"0\r\n\r\n")
 
@@ -64,6 +65,32 @@ def _event(content: str) -> bytes:
     choice = {"index": 0, "delta": {"content": content}, "finish_reason": None}
     chunk = {"id": "1", "object": "chat.completion.chunk", "created": 1, "model": "m", "choices": [choice]}
     return b"data: " + json.dumps(chunk).encode() + b"\n\n"
+
+
+def _sent(body: dict[str, Any]) -> bytes:
+    return f"event: {body['type']}\ndata: {json.dumps(body)}\n\n".encode()
+
+
+def _response_events() -> list[bytes]:
+    words = [f"word{n} " for n in range(10)]
+    content = {"type": "output_text", "text": "".join(words), "annotations": []}
+    message = {"type": "message", "id": "m1", "role": "assistant", "status": "completed", "content": [content]}
+    response = {"id": "r1", "object": "response", "created_at": 1, "model": "m", "status": "in_progress", "output": []}
+    place = {"item_id": "m1", "output_index": 0, "content_index": 0, "logprobs": []}
+    kind = "response.output_text.delta"
+    deltas = [{"type": kind, "sequence_number": n + 2, "delta": word, **place} for n, word in enumerate(words)]
+    added = {"type": "response.output_item.added", "sequence_number": 1, "output_index": 0}
+    ended = {**response, "status": "completed", "output": [message]}
+    return [
+        _sent({"type": "response.created", "sequence_number": 0, "response": response}),
+        _sent({**added, "item": {**message, "status": "in_progress", "content": []}}),
+        *map(_sent, deltas),
+        _sent({"type": "response.completed", "sequence_number": 12, "response": ended}),
+    ]
+
+
+_CHAT = [*(_event(f"word{n} ") for n in range(10)), b"data: [DONE]\n\n"]
+_RESPONSE = _response_events()
 
 
 def main(house: House, options: argparse.Namespace) -> None:
@@ -82,6 +109,9 @@ def main(house: House, options: argparse.Namespace) -> None:
             "the least call of the API, GET /tools": lambda _n: caller.least(),
             "a message that needs no memory": lambda _n: first_word(proxied, "Thank you!"),
             "a question": lambda n: first_word(proxied, question(n)["message"]),
+            "a response, directly": lambda n: first_word_of_response(direct, question(n)["message"]),
+            "a response, without memory": lambda n: first_word_of_response(proxied, question(n)["message"], OFF),
+            "a response to a question": lambda n: first_word_of_response(proxied, question(n + 2_000)["message"]),
             "/context alone, the same questions": lambda n: caller.post("context", alone(n))[1],
         }
         took: dict[str, list[float]] = {kind: [] for kind in kinds}
@@ -107,6 +137,17 @@ def first_word(client: OpenAI, message: str, headers: dict[str, str] | None = No
     stream = client.chat.completions.create(model="m", messages=messages, stream=True, extra_headers=who)
     with stream:
         next(stream)
+        took = (time.perf_counter() - begun) * 1000
+        list(stream)
+    return took
+
+
+def first_word_of_response(client: OpenAI, message: str, headers: dict[str, str] | None = None) -> float:
+    """The same of a response."""
+    begun = time.perf_counter()
+    who = {**WHO, **(headers or {})}
+    with client.responses.create(model="m", input=message, stream=True, extra_headers=who) as stream:
+        next(event for event in stream if event.type == "response.output_text.delta")
         took = (time.perf_counter() - begun) * 1000
         list(stream)
     return took

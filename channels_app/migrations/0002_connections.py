@@ -84,6 +84,8 @@ class Migration(migrations.Migration):
                 ('language', models.CharField(blank=True, default='', max_length=10, verbose_name='language')),
                 ('listed', models.JSONField(default=list, help_text='Ids of memories, in their order.', verbose_name='numbers last shown')),
                 ('asked_to_forget_at', models.DateTimeField(null=True)),
+                ('link_code', models.CharField(blank=True, default='', help_text='Hash of the code by which another account is linked.', max_length=64)),
+                ('link_code_at', models.DateTimeField(null=True)),
                 ('connection', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.DO_NOTHING, related_name='contacts', to='channels_app.connection')),
                 ('workspace', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', to='memories.workspace')),
             ],

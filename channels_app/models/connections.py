@@ -223,6 +223,10 @@ class Contact(models.Model):
     language = models.CharField(_("language"), max_length=10, blank=True, default="")
     listed = models.JSONField(_("numbers last shown"), default=list, help_text=_("Ids of memories, in their order."))
     asked_to_forget_at = models.DateTimeField(null=True)
+    link_code = models.CharField(
+        max_length=64, blank=True, default="", help_text=_("Hash of the code by which another account is linked.")
+    )
+    link_code_at = models.DateTimeField(null=True)
 
     class Meta:
         verbose_name = _("contact")

@@ -339,12 +339,12 @@ def status_of(row: Connection) -> dict[str, Any]:
     platform = platform_named(row.channel.platform)
     incoming = list(row.incoming.select_related("chat").order_by("-pk")[:_SHOWN])
     outgoing = list(row.outgoing.select_related("chat").order_by("-pk")[:_SHOWN])
-    told = Notice.objects.filter(connection=row).aggregate(
+    counts = Notice.objects.filter(connection=row).aggregate(
         all=Count("pk"), undone=Count("pk", filter=Q(undone_at__isnull=False))
     )
     name = row.options.get("bot_name") or row.channel.account
-    known = gettext("%(platform)s knows it as %(name)s.") % {"platform": platform.label, "name": name}
-    steps = [Step(gettext("The key"), known, not row.problem)]
+    identity = gettext("%(platform)s knows it as %(name)s.") % {"platform": platform.label, "name": name}
+    steps = [Step(gettext("The key"), identity, not row.problem)]
     if row.receiving == Receiving.WEBHOOK:
         text = gettext("Where the platform calls. Telegram was told; elsewhere paste it at the platform.")
         steps.append(Step(gettext("The address"), text, row.received_at is not None, call_url(row)))
@@ -364,7 +364,7 @@ def status_of(row: Connection) -> dict[str, Any]:
         "problem": ConnectionProblem(row.problem).label if row.problem else "",
         "incoming": incoming,
         "outgoing": outgoing,
-        "notices": told,
+        "notices": counts,
         "reports": [(kind.label, kind in platform.reports) for kind in reports],
     }
 

@@ -7,6 +7,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from hashlib import sha256
+from secrets import token_hex
 from uuid import UUID
 
 from django.db.models import QuerySet
@@ -17,16 +19,18 @@ from django.utils.translation import ngettext
 from channels_app import addresses
 from channels_app.entries import save
 from channels_app.models import Connection, Contact, IncomingMessage
+from channels_app.people import linking
+from channels_app.people.peers import Peer
 from channels_app.platforms.answering import Written, send
 from channels_app.platforms.notices import BACK, RUN, actor_of, note, plain_words, shown_words, undo_notice
 from channels_app.platforms.wire import Button
 from memories import batches, entries
 from memories.batches import PlanRow, bulk_actions
 from memories.batches.steps import EditStep
-from memories.choices import EntryType, Source
+from memories.choices import DmScope, EntryType, Source
 from memories.entries import Edit
 from memories.entries.evidence import evidence_of
-from memories.exceptions import InvalidDraft
+from memories.exceptions import InvalidDraft, PlatformError
 from memories.language.confidential import mask
 from memories.language.text import PLAIN_HAN, smart_truncate, words
 from memories.models import Batch, Entry, Policy
@@ -44,6 +48,7 @@ _NAMES = {
     "why": ("why", "为什么"),
     "privacy": ("privacy", "隐私"),
     "undo": ("undo", "撤销"),
+    "link": ("link", "关联", "绑定"),
     "help": ("help", "start", "帮助", "开始"),
 }
 _BY_NAME = {name: command for command, names in _NAMES.items() for name in names}
@@ -55,7 +60,7 @@ _WRONG = re.compile(
 )
 _EVERYTHING = frozenset({"everything", "all", "全部", "所有", "一切"})
 _YES = frozenset({"yes", "yes, everything", "yes everything", "是", "是的", "确定", "确认"})
-_ASKED_FOR = timedelta(minutes=5)
+_ASKED_FOR, _LINKED_WITHIN = timedelta(minutes=5), timedelta(minutes=10)
 _LISTED, _CHARS = 30, 300
 #: Of the memories of a person what they are shown first; turns of the conversation are counted.
 _SHOWN = (EntryType.FACT, EntryType.USER_EXPLICIT, EntryType.NOTE)
@@ -135,6 +140,8 @@ def carry_out(written: Written, command: Command, *, now: datetime) -> None:
                 _answer(written, _privacy(written), now)
             case "undo":
                 undo_notice(written, None, now=now)
+            case "link":
+                _answer(written, _link(written, command.argument, now), now)
             case "help":
                 _answer(written, _help(), now)
     except InvalidDraft as refusal:
@@ -162,8 +169,8 @@ def own_entries(written: Written, *, of_groups: bool) -> QuerySet[Entry]:
     if not of_groups:
         return own
     channel = written.connection.channel
-    told = in_use.filter(channel=channel.platform, sender_id=written.incoming.peer, scope__kind="chat")
-    return own | told
+    in_groups = in_use.filter(channel=channel.platform, sender_id=written.incoming.peer, scope__kind="chat")
+    return own | in_groups
 
 
 def _in_use(written: Written, now: datetime, *, of_groups: bool = False) -> list[Entry]:
@@ -237,8 +244,10 @@ def _correct_last(written: Written, text: str, now: datetime) -> None:
     rested_on = _last_served(written)
     own = {entry.pk for entry in own_entries(written, of_groups=True).filter(pk__in=[e.pk for e in rested_on])}
     candidates = [entry for entry in rested_on if entry.pk in own][:5]
-    told = set(words(text))
-    likeness = sorted(((len(told & set(words(entry.content))), -n) for n, entry in enumerate(candidates)), reverse=True)
+    corrected = set(words(text))
+    likeness = sorted(
+        ((len(corrected & set(words(entry.content))), -n) for n, entry in enumerate(candidates)), reverse=True
+    )
     is_clear = len(candidates) == 1 or (len(likeness) > 1 and likeness[0][0] > likeness[1][0])
     if candidates and is_clear:
         _correct(written, candidates[-likeness[0][1]], text, now)
@@ -376,6 +385,41 @@ def _why(written: Written, now: datetime) -> None:
     _answer(written, "\n".join(lines), now)
 
 
+def _link(written: Written, code: str, now: datetime) -> str:
+    """Make two accounts one person's: one gives a code, the other takes it. What to say of it."""
+    contact, workspace = _contact(written), written.workspace
+    if written.connection.channel.dm_scope != DmScope.PER_PEER:
+        return _("Whoever runs this bot keeps each account's memory apart, so there is nothing to link.")
+    if not code:
+        new = token_hex(5)
+        Contact.objects.filter(pk=contact.pk).update(link_code=_digest(new), link_code_at=now)
+        words = _("Write to me from your other account within ten minutes: /link %(code)s")
+        return words % {"code": new}
+    fresh = Contact.objects.filter(
+        workspace_id=workspace.pk, link_code=_digest(code.strip().lower()), link_code_at__gt=now - _LINKED_WITHIN
+    )
+    other = fresh.exclude(pk=contact.pk).select_related("connection__channel").first()
+    if other is None or other.connection.channel.dm_scope != DmScope.PER_PEER:
+        return _("This code is not known, or its time is over.")
+    if not Contact.objects.filter(pk=other.pk, link_code=other.link_code).update(link_code="", link_code_at=None):
+        return _("This code is not known, or its time is over.")
+    peers = [
+        Peer(other.connection.channel.platform, other.peer),
+        Peer(written.connection.channel.platform, written.incoming.peer),
+    ]
+    actor = actor_of(written.connection.channel.platform, written.incoming.peer)
+    try:
+        linking.link(workspace, peers, actor=actor, now=now)
+    except PlatformError as refusal:
+        return str(refusal)
+    note(written, actor, {"linked": 1}, now=now)
+    return _("Linked: your two accounts share one memory. Whoever runs this bot can take that back.")
+
+
+def _digest(code: str) -> str:
+    return sha256(code.encode()).hexdigest()
+
+
 def _privacy(written: Written) -> str:
     return _(
         "I remember what you write to me and what you say about yourself, so that I can answer better. In groups I use"
@@ -389,5 +433,6 @@ def _help() -> str:
         "Write to me as to anybody. Of what I remember:\n"
         "/memory: what I know about you\n/memory 1: where that is from\n"
         "/correct 1 …: how it really is\n/forget 1, /forget everything\n/why: what my last answer rested on\n"
-        "/export: all of it\n/privacy: who sees it\n/reset: a new conversation"
+        "/export: all of it\n/link: the same memory from another account\n"
+        "/privacy: who sees it\n/reset: a new conversation"
     )

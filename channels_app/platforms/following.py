@@ -130,10 +130,10 @@ def take_out(written: Written, original: IncomingMessage, *, reason: str, now: d
 def _retire(written: Written, now: datetime) -> None:
     """What somebody told a group before leaving it is out of the group's memory, until they return."""
     resolved = addresses.resolve_address(written.caller, written.address)
-    told = (
+    statements = (
         visible_entries(written.caller).filter(LIVE).filter(scope__key=resolved.chat_scope, scope__kind=ScopeKind.CHAT)
     )
-    chosen = list(told.filter(sender_id=written.incoming.peer).select_related("scope"))
+    chosen = list(statements.filter(sender_id=written.incoming.peer).select_related("scope"))
     if not chosen:
         return
     with transaction.atomic():

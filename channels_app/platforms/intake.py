@@ -120,8 +120,10 @@ _STORE = """
             title = CASE WHEN EXCLUDED.title = '' THEN stored.title ELSE EXCLUDED.title END
         RETURNING id, key
     ), people AS (
-        INSERT INTO channels_app_contact AS stored (workspace_id, connection_id, peer, name, language, listed)
-        SELECT DISTINCT ON (peer) %(workspace)s::bigint, %(connection)s::bigint, peer, name, language, '[]'::jsonb
+        INSERT INTO channels_app_contact AS stored (workspace_id, connection_id, peer, name, language, listed,
+            link_code)
+        SELECT DISTINCT ON (peer) %(workspace)s::bigint, %(connection)s::bigint, peer, name, language, '[]'::jsonb,
+            ''
         FROM given WHERE peer <> '' ORDER BY peer, name = ''
         ON CONFLICT (connection_id, peer) DO UPDATE SET name = EXCLUDED.name, language = EXCLUDED.language
         WHERE EXCLUDED.name <> ''

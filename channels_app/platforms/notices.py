@@ -54,7 +54,7 @@ def announce_turn(written: Written, result: TurnResult, *, now: datetime) -> Non
     if not asked:
         return
     with transaction.atomic():
-        _tell(written.connection, written.incoming.peer, written.row.chat, asked, is_asked=True, now=now)
+        _announce(written.connection, written.incoming.peer, written.row.chat, asked, is_asked=True, now=now)
 
 
 def announce_learnt(connection: Connection, *, now: datetime) -> int:
@@ -65,7 +65,7 @@ def announce_learnt(connection: Connection, *, now: datetime) -> int:
         return 0
     settled = Entry.objects.filter(workspace_id=connection.workspace_id, created_at__lte=now - _UNSETTLED)
     newest = settled.order_by("-pk").values_list("pk", flat=True).first() or 0
-    since, told = connection.noticed_entry, 0
+    since, people = connection.noticed_entry, 0
     with transaction.atomic():
         mine = Connection.objects.filter(pk=connection.pk, noticed_entry=since)
         if not mine.update(noticed_entry=max(newest, since or 0), noticed_at=now) or since is None or newest <= since:
@@ -77,18 +77,18 @@ def announce_learnt(connection: Connection, *, now: datetime) -> int:
         by_peer: defaultdict[str, list[Entry]] = defaultdict(list)
         for entry in new.exclude(sender_id="").order_by("pk"):
             by_peer[entry.sender_id].append(entry)
-        told_already = _told(connection, [entry.uid for rows in by_peer.values() for entry in rows])
+        announced = _announced(connection, [entry.uid for rows in by_peer.values() for entry in rows])
         contacts = Contact.objects.filter(connection=connection, peer__in=by_peer)
         chats = {chat.key: chat for chat in Chat.objects.filter(connection=connection, is_group=False)}
         latest = _direct_chats(connection, list(by_peer))
         for contact in contacts:
             chat = chats.get(latest.get(contact.peer, contact.peer))
-            rows = [entry for entry in by_peer[contact.peer] if entry.uid not in told_already]
+            rows = [entry for entry in by_peer[contact.peer] if entry.uid not in announced]
             if chat is not None and rows:
                 with translation.override(contact.language or connection.workspace.language):
-                    _tell(connection, contact.peer, chat, rows, is_asked=False, now=now)
-                told += 1
-    return told
+                    _announce(connection, contact.peer, chat, rows, is_asked=False, now=now)
+                people += 1
+    return people
 
 
 def _direct_chats(connection: Connection, peers: Sequence[str]) -> dict[str, str]:
@@ -97,13 +97,13 @@ def _direct_chats(connection: Connection, peers: Sequence[str]) -> dict[str, str
     return dict(rows.values_list("peer", "chat__key"))
 
 
-def _told(connection: Connection, uids: Iterable[UUID]) -> set[UUID]:
+def _announced(connection: Connection, uids: Iterable[UUID]) -> set[UUID]:
     asked = list(uids)
     rows = Notice.objects.filter(connection=connection, entries__overlap=asked) if asked else Notice.objects.none()
     return {uid for row in rows for uid in row.entries}
 
 
-def _tell(
+def _announce(
     connection: Connection, peer: str, chat: Chat, rows: Sequence[Entry], *, is_asked: bool, now: datetime
 ) -> None:
     """Put one message with what was kept, and a way to undo it, among what is to be sent to somebody."""

@@ -38,7 +38,7 @@ CODES = tencent.Codes(
 #: Bytes of the one answer of a smart bot.
 BOT_BYTES = 20_480
 _PLACEHOLDERS = {"image": "[photo]", "file": "[file]", "video": "[video]", "voice": "[voice message]"}
-_MENTION = re.compile(r"@\S+\s+")
+_MENTION = re.compile(r"@\S{1,64}\s{1,8}")
 #: Names of people, by company and id: asked for once an hour.
 _names: TTLCache[tuple[str, str], str] = TTLCache(maxsize=10_000, ttl=3600)
 

@@ -129,6 +129,7 @@ ELSEWHERE = {
     "replay-journal",
     "forget-keys",
     "clean-replays",
+    "clean-messages",
     "unite-people",
 }
 

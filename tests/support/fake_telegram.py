@@ -10,6 +10,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from email import message_from_bytes
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qsl
@@ -170,9 +171,7 @@ def fake_telegram(port: int = 0) -> Iterator[FakeTelegram]:
 
 def multipart(raw: bytes, kind: str) -> dict[str, Any]:
     """The fields of a form with a file."""
-    from email import message_from_bytes
-
-    form = message_from_bytes(b"Content-Type: " + kind.encode() + b"\r\n\r\n" + raw)
+    form: Any = message_from_bytes(b"Content-Type: " + kind.encode() + b"\r\n\r\n" + raw)
     fields: dict[str, Any] = {}
     for part in form.get_payload():
         name = part.get_param("name", header="content-disposition")

@@ -206,8 +206,9 @@ def walk() -> Iterator[Walk]:
 
 def speak_everywhere(walk: Walk) -> None:
     """Through every door there is; the receiver of webhooks stops in between, so that something waits for it."""
-    walk.page("/admin/memories/webhook/add/", workspace="1", url=f"{walk.outside.url}/hook", with_content="on",
-              is_enabled="on", events=["memory.created", "memory.updated", "memory.expired"])  # fmt: skip
+    events = ["memory.created", "memory.updated", "memory.expired"]
+    hook = {"url": f"{walk.outside.url}/hook", "with_content": "on", "is_enabled": "on", "format": "memplatform"}
+    walk.page("/admin/memories/webhook/add/", workspace="1", events=events, **hook)
     for place_ in ({}, GROUP):
         for peer, name, said in ((PEER, f"{CANARY} name", sentence_by("turn")), (BEN, "Ben", KEPT)):
             turn = {"address": address(peer, **place_), "user": said, "assistant": "Noted.", "sender_name": name}

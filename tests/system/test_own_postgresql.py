@@ -131,7 +131,7 @@ def test_set_up_as_the_how_to_says_it_becomes_ready(server: Server, houses: list
 def test_with_roles_an_administrator_made_it_becomes_ready(server: Server, houses: list[House], tmp_path: Path) -> None:
     server.psql(blocks("sql")[1])
     told = dict(re.findall(r"export (MEMPLATFORM_\w+_DATABASE_URL)='(.*)'", HOW_TO))
-    assert len(told) == 3
+    assert len(told) == 4
     urls = {name: server.address(url) for name, url in told.items()}
     house = begin(houses, tmp_path / "data", DATABASE_URL=server.address(told_url()), **urls)
     remembers(house)
@@ -147,7 +147,7 @@ def test_set_up_as_it_was_told_before_it_becomes_ready_and_says_what_is_missing(
     remembers(house)
     lines = [line for line in house.said if "database role" in line]
     assert lines[0].startswith("The web takes on the database role memplatform_web with the owner's login")
-    assert lines[1].startswith("No database role of its own lets in: worker, embedder;")
+    assert lines[1].startswith("No database role of its own lets in: worker, embedder, channels;")
 
 
 def test_a_user_who_may_make_no_roles_works_without_the_second_wall_and_is_told(
@@ -156,7 +156,9 @@ def test_a_user_who_may_make_no_roles_works_without_the_second_wall_and_is_told(
     server.psql(WITHOUT_ROLES)
     house = begin(houses, tmp_path / "data", DATABASE_URL=server.address(told_url()))
     remembers(house)
-    assert any(line.startswith("No database role of its own lets in: web, worker, embedder;") for line in house.said)
+    assert any(
+        line.startswith("No database role of its own lets in: web, worker, embedder, channels;") for line in house.said
+    )
     checked = manage(tmp_path / "data", "check", "--database", "default", DATABASE_URL=server.address(told_url()))
     assert (checked.returncode, "memplatform.W009" in checked.stderr) == (0, True), checked.stderr
 

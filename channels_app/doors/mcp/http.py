@@ -19,7 +19,7 @@ from channels_app.doors.mcp.server import Context, make_server
 from channels_app.doors.openai.speaker import address_of
 
 #: Whether a key is valid is asked again after so many seconds; each call of a tool is let in by the API itself.
-KNOWN_SECONDS, KNOWN_MOST = 60, 1_000
+KNOWN_SECONDS, KNOWN_MOST = 2, 1_000
 _BODY_MAX = 1_048_576
 _API = "memplatform.api"
 

@@ -38,14 +38,14 @@ def pull(account: Account, server: str, keep: Keep, stop: Callable[[], bool]) ->
         lines: SimpleQueue[str] = SimpleQueue()
         threading.Thread(target=_collect, args=(process.stdout, lines), daemon=True).start()
         try:
-            _tell(process.stdin, settings)
+            _write(process.stdin, settings)
             while not stop():
                 try:
                     line = lines.get(timeout=LOOK_SECONDS)
                 except Empty:
                     continue
                 _take(line, account, keep)
-                _tell(process.stdin, {"stored": True})
+                _write(process.stdin, {"stored": True})
         except BrokenPipeError:
             raise TryLater("lost", AGAIN_SECONDS) from None
         finally:
@@ -58,7 +58,7 @@ def _collect(output: IO[str], lines: SimpleQueue[str]) -> None:
     lines.put("")  # it has ended
 
 
-def _tell(input: IO[str], words: Mapping[str, object]) -> None:
+def _write(input: IO[str], words: Mapping[str, object]) -> None:
     input.write(json.dumps(words) + "\n")
     input.flush()
 

@@ -1,12 +1,15 @@
 """People see, correct and take back in the chat itself what is remembered of them."""
 
+from datetime import timedelta
+
 import pytest
 from django.utils import timezone
 
-from channels_app.models import Connection, Notice, NoticeMode
+from channels_app.models import Channel, Connection, Contact, Identity, Notice, NoticeMode
+from channels_app.people import linking
 from channels_app.platforms import commands, notices
 from memories.audit.models import AuditRecord
-from memories.choices import BatchVerb, EntryType, Source
+from memories.choices import BatchVerb, DmScope, EntryType, Source
 from memories.models import Batch, Entry
 from tests.channels_app.platforms.conftest import arrive, later, work_through
 from tests.conftest import make_draft
@@ -176,3 +179,29 @@ def test_what_is_learnt_later_is_told_once_and_once_a_day_to_who_wants_it_so(
 def test_commands_are_read_by_their_names_in_both_languages(text: str, command: tuple[str, str] | None) -> None:
     read = commands.read(text)
     assert (read and (read.name, read.argument)) == command
+
+
+def test_two_accounts_become_one_person_by_a_code_of_one_that_the_other_sends(
+    connection: Connection, bot_api: FakeTelegram, facts: list[Entry]
+) -> None:
+    assert "keeps each account's memory apart" in say(connection, bot_api, "/link")
+    Channel.objects.update(dm_scope=DmScope.PER_PEER)
+    connection = Connection.objects.select_related("channel", "workspace").get()
+    say(connection, bot_api, "Remember that I sail a dinghy.")
+    code = say(connection, bot_api, "/link").split()[-1]
+    assert "not known" in say(connection, bot_api, "/link 0000000000", user=BOB)
+    assert "not known" in say(connection, bot_api, f"/link {code}")  # nobody links themselves
+    assert "share one memory" in say(connection, bot_api, f"/link {code}", user=BOB)
+    assert "not known" in say(connection, bot_api, f"/link {code}", user=BOB)
+    linking.unite_waiting(now=timezone.now())
+    assert "dinghy" in say(connection, bot_api, "/memory", user=BOB)
+    assert Identity.objects.values("person").distinct().count() == 1
+    assert AuditRecord.objects.filter(actor="person:telegram:77", details={"linked": 1}).count() == 1
+
+
+def test_a_code_is_good_for_ten_minutes(connection: Connection, bot_api: FakeTelegram, facts: list[Entry]) -> None:
+    Channel.objects.update(dm_scope=DmScope.PER_PEER)
+    connection = Connection.objects.select_related("channel", "workspace").get()
+    code = say(connection, bot_api, "/link").split()[-1]
+    Contact.objects.update(link_code_at=timezone.now() - timedelta(minutes=11))
+    assert "not known" in say(connection, bot_api, f"/link {code}", user=BOB)

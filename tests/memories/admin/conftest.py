@@ -136,11 +136,11 @@ def furnish(workspace: Workspace, word: str) -> House:
     )
 
 
-def connected(workspace: Workspace, word: str, *, at: datetime) -> Connection:
+def connected(workspace: Workspace, word: str, *, at: datetime, channel: Channel | None = None) -> Connection:
     """A connection to a chat platform, with a message that was not answered and an answer that was not taken."""
     row = Connection.objects.create(
         workspace=workspace,
-        channel=Channel.objects.filter(workspace=workspace, platform="telegram").first(),
+        channel=channel or Channel.objects.filter(workspace=workspace, platform="telegram").first(),
         answerer=Answerer.CALLBACK,
         callback_url=f"https://bot.{word}.example/",
     )

@@ -39,7 +39,7 @@ from memories.webhooks import announce_test
 from memplatform.operations.models import Heartbeat
 from sessions_app.models import Session
 from tests.conftest import make_draft, make_grant
-from tests.memories.admin.conftest import House, make_user, replayed
+from tests.memories.admin.conftest import House, connected, make_user, replayed
 from tests.memories.quoting import refuse
 from tests.memories.webhooks.conftest import make_webhook
 
@@ -89,7 +89,8 @@ def multiply(house: House) -> None:
         Member.objects.create(workspace=other, user=make_user(f"user{n}", is_staff=True))
         bot = Bot.objects.create(workspace=other, name=f"bot {n}")
         BotKey.issue(bot, permissions=["read"])
-        Channel.objects.create(workspace=other, platform="telegram", account=str(n))
+        channel = Channel.objects.create(workspace=other, platform="telegram", account=str(n))
+        connected(other, str(n), at=now, channel=channel)
         Policy.objects.create(
             workspace=other, kind=PolicyKind.TTL, entry_type=EntryType.FACT, scope_kind="user", value=n
         )

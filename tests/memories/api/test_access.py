@@ -21,6 +21,7 @@ from tests.memories.api.routes import (
     CONTENT,
     EITHER,
     LOCAL,
+    NOBODY,
     OPEN,
     calls,
     described,
@@ -54,7 +55,7 @@ def workspace(alices: tuple[Workspace, dict[str, Any]], db: None) -> Workspace:
 
 @pytest.fixture
 def rows(alices: tuple[Workspace, dict[str, Any]], db: None) -> dict[str, Any]:
-    return dict(alices[1])
+    return {**alices[1], "messages": NOBODY}  # which waits for nobody
 
 
 def call(token: str | None, route: str, method: str, rows: dict[str, Any], body: Any = None) -> Any:

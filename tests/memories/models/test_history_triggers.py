@@ -10,7 +10,7 @@ from django.contrib.auth import get_user_model
 from django.db import connection
 from django.db.models import Model
 
-from channels_app.models import Channel, Consent, Identity, Person
+from channels_app.models import Channel, Connection, Consent, Identity, Person
 from memories import entries
 from memories.choices import Source
 from memories.models import Change, DailyEvent, Entry, Link, PinnedTest, Policy, Scope, Slot, Suppression
@@ -47,6 +47,18 @@ CASES: dict[type[Model], Case] = {
         "value",
         "测试",
         lambda a, b: {"name": "other"},
+    ),
+    Connection: Case(
+        lambda a, b: Connection.objects.create(
+            workspace_id=a.workspace_id,
+            channel=Channel.objects.create(workspace_id=a.workspace_id, platform="lark", account="of a connection"),
+        ),
+        "instructions",
+        "简短回答",
+        lambda a, b: {
+            "uid": "019a0000-0000-7000-8000-000000000002",
+            "channel_id": Channel.objects.create(workspace_id=a.workspace_id, platform="slack").pk,
+        },
     ),
     Link: Case(
         lambda a, b: Link.objects.create(

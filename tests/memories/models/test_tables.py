@@ -6,7 +6,18 @@ import pytest
 from django.contrib.auth import get_user_model
 from django.db import IntegrityError, connection, transaction
 
-from channels_app.models import Channel, Consent, Identity, Person
+from channels_app.models import (
+    Channel,
+    Chat,
+    Connection,
+    Consent,
+    Contact,
+    Identity,
+    IncomingMessage,
+    Notice,
+    OutgoingMessage,
+    Person,
+)
 from memories import entries
 from memories.index import worker
 from memories.models import (
@@ -99,12 +110,25 @@ def furnished_workspace(workspace: Workspace) -> Workspace:
     data = {"workspace": workspace, "person": Person.objects.create(workspace=workspace)}
     Identity.objects.create(**data, platform="lark", peer="ou_9")
     Consent.objects.create(**data, subject="memory", is_given=True, actor="t", at=NOW)
+    connect_channel(workspace)
     key = BotKey.objects.get()
     key.grant = make_grant(key.bot, get_user_model().objects.create_user("ann"))
     key.save(update_fields=["grant"])
     result = make_event(scope)
     BatchChange.objects.create(workspace=workspace, batch=batch, position=2, verb="tell", event=result)
     return workspace
+
+
+def connect_channel(workspace: Workspace) -> None:
+    """A connection to a chat platform, with a row of all that hangs on one."""
+    connected = Connection.objects.create(workspace=workspace, channel=Channel.objects.get())
+    place = {"workspace": workspace, "connection": connected}
+    talk = Chat.objects.create(**place, key="c7", place="c7")
+    Contact.objects.create(**place, peer="u42")
+    at = {"sent_at": NOW, "received_at": NOW, "due_at": NOW}
+    IncomingMessage.objects.create(**place, chat=talk, key="1", kind="message", **at)
+    OutgoingMessage.objects.create(**place, chat=talk, created_at=NOW)
+    Notice.objects.create(**place, peer="u42", at=NOW)
 
 
 def make_erasure(workspace: Workspace) -> Erasure:
@@ -129,6 +153,8 @@ def foreign(stranger: Workspace) -> dict[str, int]:
     batch = Batch.objects.create(workspace=stranger, name="n", run="r", actor="t", created_at=NOW)
     session = Session.objects.create(workspace=stranger, key="k", started_at=NOW, last_at=NOW)
     bot = Bot.objects.create(workspace=stranger, name="theirs")
+    channel = Channel.objects.create(workspace=stranger, platform="lark")
+    connected = Connection.objects.create(workspace=stranger, channel=channel)
     return {
         "memories_scope": make_scope(stranger, "direct_nobody").pk,
         "memories_entry": entry.pk,
@@ -142,6 +168,9 @@ def foreign(stranger: Workspace) -> dict[str, int]:
         ).pk,
         "sessions_app_session": session.pk,
         "channels_app_person": Person.objects.create(workspace=stranger).pk,
+        "channels_app_channel": Channel.objects.create(workspace=stranger, platform="slack").pk,
+        "channels_app_connection": connected.pk,
+        "channels_app_chat": Chat.objects.create(workspace=stranger, connection=connected, key="c", place="c").pk,
         "sessions_app_sessionevent": SessionEvent.objects.create(
             workspace=stranger, session=session, conversation=9, position=1, kind="user", content="theirs", at=NOW
         ).pk,

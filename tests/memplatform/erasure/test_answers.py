@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from channels_app.models import Channel
-from memories.models import Batch, Entry, RecallTrace
+from channels_app.models import Channel, IncomingMessage
+from memories.models import Batch, Entry, RecallTrace, Webhook
 from memplatform.erasure import run
 from sessions_app.models import Session, SessionEvent
 from tests.conftest import NOW, Api, make_key
@@ -24,6 +24,10 @@ ROWS: dict[str, Callable[[], list[dict[str, Any]]]] = {
         {"<uuid:session>": event.session.uid, "<int:conversation>": event.conversation, "<int:event>": event.position}
         for event in SessionEvent.objects.select_related("session")
     ],
+    "webhooks": lambda: [
+        {"<uuid:uid>": uid, "<uuid:delivery>": uid} for uid in Webhook.objects.values_list("uid", flat=True)
+    ],
+    "messages": lambda: [{"<uuid:uid>": uid} for uid in IncomingMessage.objects.values_list("uid", flat=True)],
     "channels": lambda: [
         {"<str:platform>": channel.platform, "<path:account>": channel.account} for channel in Channel.objects.all()
     ],

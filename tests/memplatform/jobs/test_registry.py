@@ -18,7 +18,8 @@ from memplatform.operations.jobs.registry import JOBS, Job
 pytestmark = pytest.mark.django_db
 NOW = datetime(2026, 3, 1, 9, 5, tzinfo=UTC)
 NAMES = [
-    "mem:clean-events", "mem:clean-replays", "mem:clean-up", "mem:deliver-webhooks", "mem:erase", "mem:extract",
+    "mem:clean-events", "mem:clean-messages", "mem:clean-replays", "mem:clean-up", "mem:deliver-webhooks", "mem:erase",
+    "mem:extract",
     "mem:find-secrets", "mem:forget-keys", "mem:index-large-scopes", "mem:mark-echoes", "mem:rehearse",
     "mem:repair-index",
     "mem:replay-journal",

@@ -129,7 +129,7 @@ def test_the_home_page_asks_as_often_for_many_recalls_as_for_few(
     home(alice)
     for n in range(40):
         recalled(recalled_workspace, ("found", "weak", "none")[n % 3], uuid4().hex, used=[1])
-    with django_assert_max_num_queries(49):
+    with django_assert_max_num_queries(50):
         home(alice)
 
 

@@ -74,7 +74,7 @@ def test_files_of_the_owners_account_are_not_shown_to_another_workspace(
 
 @pytest.mark.parametrize(
     "path",
-    ["organization/users", "fine_tuning/jobs", "embeddings/../organization/users", "unknown", "//elsewhere/x"],
+    ["", "organization/users", "fine_tuning/jobs", "embeddings/../organization/users", "unknown", "//elsewhere/x"],
 )
 def test_other_calls_are_refused_in_json_and_never_leave(
     live_server: Any, workspace: Workspace, seen: list[Request], path: str
