@@ -13,6 +13,7 @@ from memories.api import fields
 from memories.api.answers import Answer
 from memories.api.calls import Call, Method
 from memories.choices import Permission
+from memories.exceptions import MessageNotFound
 
 
 class NextMessage(fields.StrictSerializer):
@@ -104,6 +105,9 @@ class MessageReplyView(Call):
     @Method("answer_message", Permission.WRITE, {201: TurnAnswer}, body=MessageReply)
     def post(self, uid: UUID) -> Response:
         written = answering.offered_message(self.caller, uid)
-        result: Any = answering.store_turn(written, self.body["text"], recall=written.row.recall, now=self.now)
+        try:
+            result: Any = answering.store_turn(written, self.body["text"], recall=written.row.recall, now=self.now)
+        except answering.AlreadyAnswered:
+            raise MessageNotFound from None
         intake.wake()
         return Response(turn_answer(result), status=201)

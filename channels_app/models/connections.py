@@ -188,6 +188,7 @@ class Chat(models.Model):
     title = models.CharField(_("title"), max_length=200, blank=True, default="")
     is_group = models.BooleanField(_("group"), default=False)
     retry_at = models.DateTimeField(null=True, editable=False)
+    lease = models.UUIDField(null=True, editable=False, help_text=_("Of the process that works on it."))
     failures = models.PositiveIntegerField(default=0, editable=False)
 
     objects = ChatQuerySet.as_manager()

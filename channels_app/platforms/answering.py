@@ -38,6 +38,7 @@ from memories.tenancy.resolver import Address
 from memories.webhooks.delivery import NotSent, Receiver, make_secret, signed_headers
 
 Clock = Callable[[], datetime]
+UNANSWERED = (MessageState.WAITING, MessageState.OFFERED)
 OFFERED_MOST = 100  # messages a bot that asks is offered the first of
 CALLBACK_SECRET = "callback_secret"  # noqa: S105 (a name)
 
@@ -55,6 +56,10 @@ class NoAnswer(Exception):
     def __init__(self, problem: ConnectionProblem, reason: str, *, is_final: bool = False) -> None:
         super().__init__(reason)
         self.problem, self.is_final = problem, is_final
+
+
+class AlreadyAnswered(Exception):
+    """Another process has answered this message meanwhile."""
 
 
 @dataclass(frozen=True)
@@ -240,8 +245,18 @@ def read_stored(row: IncomingMessage) -> Written:
     return Written(row, Incoming(**{**body, **own}), row.connection, platform_named(row.connection.channel.platform))
 
 
+def lock_unanswered(written: Written) -> None:
+    """Keep others from answering a message until the transaction ends. Raises AlreadyAnswered."""
+    unanswered = IncomingMessage.objects.filter(pk=written.row.pk, state__in=UNANSWERED)
+    if unanswered.select_for_update().values_list("pk").first() is None:
+        raise AlreadyAnswered
+
+
 def store_turn(written: Written, text: str, *, recall: UUID | None, now: datetime) -> TurnResult:
-    """Take the turn in, mark its message as done, and put its answer among what is to be sent: all of it or nothing."""
+    """Take the turn in, mark its message as done, and put its answer among what is to be sent: all of it or nothing.
+
+    Raises AlreadyAnswered.
+    """
     incoming = written.incoming
     turn = Turn(
         address=written.address,
@@ -252,6 +267,7 @@ def store_turn(written: Written, text: str, *, recall: UUID | None, now: datetim
         recall_id=str(recall or ""),
     )
     with transaction.atomic():
+        lock_unanswered(written)
         result = report_turn(written.caller, turn, used=None, now=now)
         events = [event.pk for event in result.events]
         done = {"state": MessageState.DONE, "error": "", "events": events, "recall": recall}

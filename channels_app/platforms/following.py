@@ -11,7 +11,7 @@ from django.db.models import Q
 
 from channels_app import addresses
 from channels_app.models import Chat, IncomingMessage, MessageKind, MessageState
-from channels_app.platforms.answering import Written
+from channels_app.platforms.answering import Written, lock_unanswered
 from channels_app.turns import report_turn
 from memories import batches, entries
 from memories.batches import bulk_actions
@@ -39,6 +39,7 @@ def overhear(written: Written, *, now: datetime) -> None:
         at=min(incoming.sent_at, now),
     )
     with transaction.atomic():
+        lock_unanswered(written)
         session, _resolved, _scopes = addresses.open_session(written.caller, written.address, now=now)
         events, _directives = append_report(written.caller, session, [message], history=None, max_tokens=None, now=now)
         ids = [event.pk for event in events]

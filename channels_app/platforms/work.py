@@ -1,12 +1,14 @@
 """The work of connections: a chat at a time, its messages in their order, each answered and each answer sent once.
 
-The row of a chat is the lease: any number of processes work side by side, and what one leaves behind when it is killed
-another takes up when the lease is over.
+The row of a chat is the lease: any number of processes work side by side, and what a killed one leaves behind
+another takes up when the lease is over. A process that was away for longer than its lease finds another id in the
+row, and leaves the chat to it.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection
 from dataclasses import replace
 from datetime import datetime, timedelta
+from uuid import uuid4
 
 import structlog
 from django.db import transaction
@@ -59,14 +61,14 @@ def claim_chat(*, now: datetime) -> Chat | None:
     It is this process's until LEASE is over; `renew` prolongs that.
     """
     due = Chat.objects.due(now=now).order_by("retry_at", "pk")
-    claimed = due.claim(1, retry_at=now + LEASE)
+    claimed = due.claim(1, retry_at=now + LEASE, lease=uuid4())
     chats = Chat.objects.select_related("connection__channel", "connection__workspace")
     return chats.get(pk=claimed[0].pk) if claimed else None
 
 
-def renew(chats: Iterable[Chat], *, now: datetime) -> None:
+def renew(chats: Collection[Chat], *, now: datetime) -> None:
     """Keep chats that are being worked on."""
-    mine = Chat.objects.filter(pk__in=[chat.pk for chat in chats], retry_at__isnull=False)
+    mine = Chat.objects.filter(pk__in=[chat.pk for chat in chats], lease__in=[chat.lease for chat in chats])
     mine.update(retry_at=Greatest("retry_at", now + LEASE))
 
 
@@ -83,6 +85,10 @@ def work_chat(clock: Clock) -> bool:
     return chat is not None
 
 
+class LeaseLost(Exception):
+    """Another process works on this chat now."""
+
+
 class _Work:
     """What is done in one chat under one lease."""
 
@@ -90,15 +96,19 @@ class _Work:
         self._chat, self._clock = chat, clock
         self._connection: Connection = chat.connection
         self._platform: Platform = platform_named(self._connection.channel.platform)
-        self._mine = Chat.objects.filter(pk=chat.pk)
+        self._mine = Chat.objects.filter(pk=chat.pk, lease=chat.lease)
 
     def until_nothing_waits(self) -> None:
         """Send and answer until nothing is due, or until the platform or the answerer fails."""
         try:
             account = account_of(self._connection)
             until = self._clock() + TURN
+            self._keep_lease()
             while self._clock() < until and (self._send_next(account) or self._answer_next(account)):
-                self._mine.update(retry_at=self._clock() + LEASE)
+                self._keep_lease()
+        except (LeaseLost, answering.AlreadyAnswered):
+            log.warning("channel.lease_lost", chat=self._chat.pk)
+            return
         except SecretUnreadable:
             self._stop(ConnectionProblem.SECRET)
         except KeyRefused:
@@ -110,7 +120,12 @@ class _Work:
         except NoAnswer as failure:
             self._pause(failure.problem, None)
             return
-        self._mine.update(retry_at=None, failures=0)
+        self._mine.update(retry_at=None, lease=None, failures=0)
+
+    def _keep_lease(self) -> None:
+        """Go on for another while. Raises LeaseLost."""
+        if not self._mine.update(retry_at=self._clock() + LEASE):
+            raise LeaseLost
 
     def _send_next(self, account: Account) -> bool:
         """Send what waits longest; whether there was something. Raises KeyRefused, TryLater."""
@@ -171,11 +186,12 @@ class _Work:
         return True
 
     def _handle(self, written: Written, account: Account) -> None:
-        """Do what a message asks for. Raises NoAnswer, TryLater, PlatformError."""
+        """Do what a message asks for. Raises AlreadyAnswered, NoAnswer, TryLater, PlatformError."""
         incoming, now = written.incoming, self._clock()
         match incoming.kind:
             case MessageKind.BUTTON:
                 with transaction.atomic():
+                    answering.lock_unanswered(written)
                     notices.pressed(written, now=now)
                     self._done(written)
             case MessageKind.MOVED:
@@ -188,6 +204,7 @@ class _Work:
                 self._done(written, error="nobody")
             case _ if self._connection.has_commands and (command := commands.asked(written, now)):
                 with transaction.atomic():
+                    answering.lock_unanswered(written)
                     commands.carry_out(written, command, now=now)
                     self._done(written)
             case _ if not incoming.is_for_bot:
@@ -223,7 +240,7 @@ class _Work:
         """Keep what was written without an answer, and say that there is none."""
         now = self._clock()
         self._note(failure.problem)
-        with translation.override(commands.language_of(written)):
+        with translation.override(commands.language_of(written)), transaction.atomic():
             answering.store_turn(written, "", recall=None, now=now)
             self._done(written, state=MessageState.FAILED, error=str(failure)[:200])
             answering.send(written, commands.no_answer(), now=now)
@@ -245,9 +262,10 @@ class _Work:
         if problem:
             self._note(problem)
         if pause is not None:
-            self._mine.update(retry_at=self._clock() + pause)
+            self._mine.update(retry_at=self._clock() + pause, lease=None)
             return
-        Chat.objects.postpone([self._chat.pk], now=self._clock(), first=RETRY_FIRST, longest=RETRY_LONGEST)
+        self._mine.postpone([self._chat.pk], now=self._clock(), first=RETRY_FIRST, longest=RETRY_LONGEST)
+        self._mine.update(lease=None)
 
 
 def put_back_offered(*, now: datetime) -> int:

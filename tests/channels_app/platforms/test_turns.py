@@ -6,11 +6,11 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from channels_app.models import Connection, ConnectionProblem, IncomingMessage, MessageState, OutgoingMessage
-from channels_app.platforms import answering
+from channels_app.models import Chat, Connection, ConnectionProblem, IncomingMessage, MessageState, OutgoingMessage
+from channels_app.platforms import answering, work
 from memories.models import Entry
 from sessions_app.models import SessionEvent
-from tests.channels_app.platforms.conftest import arrive, work_through
+from tests.channels_app.platforms.conftest import arrive, later, work_through
 from tests.memories.llm.fake_server import FakeModel, Reply
 from tests.support.fake_telegram import FakeTelegram, failed
 
@@ -146,3 +146,32 @@ def test_a_process_that_was_killed_leaves_its_chat_to_the_next_when_the_lease_is
     assert bot_api.texts() == []
     work_through(seconds=30)
     assert bot_api.texts() == ["You wrote: hello"]
+
+
+def test_a_process_that_was_away_for_longer_than_its_lease_leaves_the_chat_to_the_one_that_has_it(
+    connection: Connection, bot_api: FakeTelegram, model: FakeModel
+) -> None:
+    arrive(connection, bot_api.write(ANN, "hello"))
+    stalled = work.claim_chat(now=later(1)())
+    assert stalled and work.claim_chat(now=later(2)()) is None
+    other = work.claim_chat(now=later(1)() + work.LEASE)
+    assert other and other.pk == stalled.pk and other.lease != stalled.lease
+    work.work_on(stalled, later(30))
+    work.renew([stalled], now=later(90)())
+    assert Chat.objects.get().lease == other.lease and Chat.objects.get().retry_at == other.retry_at
+    assert bot_api.texts(ANN) == [] and not OutgoingMessage.objects.exists()
+    work.work_on(other, later(31))
+    assert bot_api.texts(ANN) == ["You wrote: hello"] and Chat.objects.get().lease is None
+
+
+def test_an_answer_that_comes_when_another_process_has_answered_is_neither_stored_nor_sent(
+    connection: Connection, bot_api: FakeTelegram, model: FakeModel
+) -> None:
+    arrive(connection, bot_api.write(ANN, "hello"))
+    late = answering.read_stored(IncomingMessage.objects.select_related("chat", "connection__channel").get())
+    work_through()
+    with pytest.raises(answering.AlreadyAnswered):
+        answering.store_turn(late, "Too late.", recall=None, now=later(2)())
+    work_through()
+    assert bot_api.texts(ANN) == ["You wrote: hello"]
+    assert list(SessionEvent.objects.values_list("kind", flat=True)) == ["user", "assistant"]
