@@ -49,7 +49,7 @@ from memories.admin.actions import Action, ActionCall, Question, to_row
 from memories.admin.lists import DaysFilter, ReachableFilter
 from memories.admin.pages import own_page
 from memories.audit.models import AuditEvent
-from memories.models import Entry
+from memories.models import Entry, Secret
 from memories.secrets import SecretUnreadable
 from memories.staff.rights import CONFIGURE, VIEW, needs
 from memories.staff.roles import Right
@@ -83,11 +83,16 @@ class ConnectionForm(forms.ModelForm[Connection]):
         if data.get("receiving") == Receiving.WEBHOOK and not settings.PUBLIC_URL:
             text = _("The platform cannot call this server: set MEMPLATFORM_PUBLIC_URL to its address first.")
             self.add_error("receiving", text)
+        kept = _kept(self.platform, self.instance if self.instance.pk else None)
+        for option in self.platform.options:
+            name, is_asked = f"{_OPTION}{option.name}", option.receiving == (data.get("receiving") or None)
+            if option.receiving and is_asked and option.name not in kept and not data.get(name):
+                self.add_error(name, _("This way of receiving needs it."))
         first = next(
             (option.name for option in self.platform.options if option.is_secret), self.platform.options[0].name
         )
         if isinstance(self.introduction, KeyRefused):
-            self.add_error(f"{_OPTION}{first}", _("The platform refuses it."))
+            self.add_error(f"{_OPTION}{self.introduction.option or first}", _("The platform refuses it."))
         elif isinstance(self.introduction, PlatformFailure):
             self.add_error(None, _("The platform cannot be reached at the moment: nothing was saved."))
         elif isinstance(self.introduction, Introduced) and self.instance.pk is None and data.get("workspace"):
@@ -211,7 +216,11 @@ class ConnectionAdmin(RestrictedAdmin):
         }
         kwargs["form"] = type("Form", (ConnectionForm,), columns)
         kwargs["fields"] = [name for name in self.get_fields(request, obj) if not name.startswith(_OPTION)]
-        return super().get_form(request, obj, change=change, **kwargs)
+        form: Any = super().get_form(request, obj, change=change, **kwargs)
+        if receiving := form.base_fields.get("receiving"):  # absent for who may only look
+            receiving.choices = [(mode.value, mode.label) for mode in platform.receiving]
+            receiving.initial = platform.receiving[0]
+        return form
 
     def get_fields(self, request: HttpRequest, obj: Any = None) -> list[Any]:
         platform = self.platform_of(request, obj)
@@ -219,14 +228,6 @@ class ConnectionAdmin(RestrictedAdmin):
         first = [] if obj else ["workspace"]
         own = ["receiving", "answerer", "callback_url", "instructions", "notices", "has_commands", "retires_leavers"]
         return [*first, *options, *own, "is_enabled"]
-
-    def formfield_for_choice_field(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
-        field = super().formfield_for_choice_field(db_field, request, **kwargs)
-        platform = self.platform_of(request, None)
-        if db_field.name == "receiving" and platform and field:
-            field.choices = [(mode.value, mode.label) for mode in platform.receiving]
-            field.initial = platform.receiving[0]
-        return field
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
         platform, introduced = form.platform, form.introduction
@@ -237,7 +238,7 @@ class ConnectionAdmin(RestrictedAdmin):
         given = {option: form.cleaned_data.get(f"{_OPTION}{option.name}", "") for option in platform.options}
         options = {option.name: value.strip() for option, value in given.items() if not option.is_secret}
         if introduced:
-            options |= {"bot_name": introduced.name, "bot_id": introduced.id}
+            options |= {"bot_name": introduced.name, "bot_id": introduced.id, "bot_app": introduced.app}
         obj.options = {**obj.options, **options}
         obj.retry_at, obj.problem, obj.problem_at, obj.pulled_until = None, "", None, None
         super().save_model(request, obj, form, change)
@@ -297,15 +298,25 @@ def call_url(connection: Connection) -> str:
     return f"{settings.PUBLIC_URL}{reverse('platform_call', args=[connection.channel.platform, connection.uid])}"
 
 
+def _kept(platform: Platform, row: Connection | None) -> set[str]:
+    """The options of a connection of which a secret is kept."""
+    if row is None:
+        return set()
+    names = {row.secret_name(option.name): option.name for option in platform.options if option.is_secret}
+    kept = Secret.objects.filter(workspace=row.workspace, name__in=names)
+    return {names[name] for name in kept.values_list("name", flat=True)}
+
+
 def _option_fields(platform: Platform, row: Connection | None) -> Iterator[tuple[str, forms.Field]]:
+    kept = _kept(platform, row)
     for option in platform.options:
-        is_kept = option.is_secret and row is not None
+        is_kept = option.name in kept
         help_text = _("Kept. Leave empty to keep it.") if is_kept else option.help
         widget = UnfoldAdminPasswordWidget(attrs={"autocomplete": "off"}) if option.is_secret else None
         field = forms.CharField(
             label=str(option.label).capitalize(),
             help_text=str(help_text),
-            required=option.is_needed and not is_kept,
+            required=option.is_needed and option.receiving is None and not is_kept,
             max_length=2_000,
             initial="" if option.is_secret or row is None else row.options.get(option.name, ""),
             widget=widget or UnfoldAdminTextInputWidget(),
@@ -325,7 +336,8 @@ def _introduced(
                 value = secrets.read(row.secret_name(option.name), workspace=row.workspace) or ""
             except SecretUnreadable:
                 value = ""
-        if not value and option.is_needed:
+        is_needed = option.is_needed and option.receiving in (None, request.POST.get("receiving"))
+        if not value and is_needed:
             return None
         options[option.name] = value
     try:

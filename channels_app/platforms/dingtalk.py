@@ -11,26 +11,24 @@ import base64
 import hashlib
 import hmac
 import json
-import ssl
 import time
 from collections.abc import Callable, Mapping
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from typing import Any, ClassVar
 
-import truststore
 from django.conf import settings
 from django.utils.translation import gettext_lazy as _
-from websockets.exceptions import WebSocketException
-from websockets.sync.client import ClientConnection, connect
+from websockets.sync.client import ClientConnection
 
 from channels_app.models import Receiving
+from channels_app.platforms import sockets
 from channels_app.platforms.rest import Answer, ask
 from channels_app.platforms.wire import (
-    CALL_MAX,
     NAME_MAX,
     Account,
     Call,
+    Clock,
     Incoming,
     Introduced,
     Keep,
@@ -47,8 +45,6 @@ from channels_app.platforms.wire import (
 )
 
 OLDEST, NEWEST = timedelta(hours=1), timedelta(minutes=5)
-#: Between looks whether to stop, and before a connection that was lost is opened again.
-LOOK_SECONDS, AGAIN_SECONDS = 2.0, 3.0
 TOPIC = "/v1.0/im/bot/messages/get"
 _BUSY_SECONDS, _EARLY_SECONDS = 30.0, 300
 _BUSY_ERRORS = frozenset({130101, 410100, 90018, -1})  # of a session's address: too fast, limited, busy
@@ -130,18 +126,13 @@ class DingTalk(Platform):
             raise NotDeliverable("invalidStaffId")
         return str(sent.get("processQueryKey", ""))
 
-    def pull(self, account: Account, cursor: Mapping[str, Any], keep: Keep, stop: Callable[[], bool]) -> None:
+    def pull(
+        self, account: Account, cursor: Mapping[str, Any], keep: Keep, stop: Callable[[], bool], clock: Clock
+    ) -> None:
         with closing(_open_stream(account)) as stream:
             keep((), {})
-            try:
-                while not stop():
-                    try:
-                        raw = stream.recv(timeout=LOOK_SECONDS)
-                    except TimeoutError:
-                        continue
-                    _take(stream, raw, account, keep)
-            except (WebSocketException, OSError) as failure:
-                raise TryLater(type(failure).__name__, AGAIN_SECONDS) from None
+            for raw in sockets.frames(stream, stop):
+                _take(stream, raw, account, keep)
 
 
 def _open_stream(account: Account) -> ClientConnection:
@@ -157,12 +148,7 @@ def _open_stream(account: Account) -> ClientConnection:
     if not (isinstance(endpoint, str) and isinstance(ticket, str)):
         failure = _failure(answer)
         raise failure if isinstance(failure, TryLater) else KeyRefused(str(failure))
-    is_secure = endpoint.startswith("wss:")
-    certificates = truststore.SSLContext(ssl.PROTOCOL_TLS_CLIENT) if is_secure else None
-    try:
-        return connect(f"{endpoint}?ticket={ticket}", ssl=certificates, max_size=CALL_MAX, close_timeout=1)
-    except (WebSocketException, OSError, ValueError) as failure:
-        raise TryLater(type(failure).__name__, AGAIN_SECONDS) from None
+    return sockets.open_socket(f"{endpoint}?ticket={ticket}")
 
 
 def _take(stream: ClientConnection, raw: str | bytes, account: Account, keep: Keep) -> None:
@@ -174,7 +160,7 @@ def _take(stream: ClientConnection, raw: str | bytes, account: Account, keep: Ke
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         return
     if kind == "SYSTEM" and topic == "disconnect":
-        raise TryLater("disconnect", AGAIN_SECONDS)
+        raise TryLater("disconnect", sockets.AGAIN_SECONDS)
     answer = data
     if kind == "CALLBACK":
         answer = json.dumps({"response": "OK"})
@@ -184,7 +170,7 @@ def _take(stream: ClientConnection, raw: str | bytes, account: Account, keep: Ke
             messages = []
         keep(messages, {})
     ack = {"contentType": "application/json", "messageId": message_id}
-    stream.send(json.dumps({"code": 200, "headers": ack, "message": "OK", "data": answer}))
+    sockets.send(stream, json.dumps({"code": 200, "headers": ack, "message": "OK", "data": answer}))
 
 
 def read(body: Any, account: Account) -> list[Incoming]:

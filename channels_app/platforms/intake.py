@@ -57,7 +57,8 @@ def account_of(connection: Connection) -> Account:
     hidden = [option.name for option in platform.options if option.is_secret]
     for name in (*hidden, "webhook_secret"):
         options[name] = secrets.read(connection.secret_name(name), workspace=connection.workspace) or ""
-    return Account(options, name=connection.options.get("bot_name", ""), id=connection.options.get("bot_id", ""))
+    bot = {name: connection.options.get(f"bot_{name}", "") for name in ("name", "id", "app")}
+    return Account(options, channel=connection.channel.account, **bot)
 
 
 def connection_with(uid: UUID) -> Connection | None:

@@ -1,29 +1,39 @@
-"""Slack: the Events API, slash commands and buttons, all called at one address (docs.slack.dev/apis/events-api).
+"""Slack: the Events API, slash commands and buttons, by calls or in Socket Mode (docs.slack.dev/apis/events-api).
+
+Calls come to one address; in Socket Mode the same arrive over a WebSocket that is opened from here, each in an
+envelope that is acknowledged once it is stored (docs.slack.dev/apis/events-api/using-socket-mode).
 
 It reports edits, deletions and members. What is sent, and the check of signatures, is slack-sdk's; its dispatcher
 is not used. A message that names the bot comes as two events, and is one by its channel and time.
 """
 
+import json
 import re
-from collections.abc import Callable, Mapping
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from typing import Any, ClassVar, TypeVar
 from urllib.parse import parse_qsl
 
+import structlog
 from cachetools import TTLCache
 from django.conf import settings
 from django.utils.html import escape
 from django.utils.translation import gettext_lazy as _
-from slack_sdk import WebClient
+from slack_sdk import WebClient, signature
 from slack_sdk.errors import SlackApiError, SlackClientError
-from slack_sdk.signature import Clock, SignatureVerifier
+from websockets.sync.client import ClientConnection
 
 from channels_app.models import MessageKind, Receiving
+from channels_app.platforms import sockets
 from channels_app.platforms.wire import (
     Account,
     Call,
+    Clock,
     Incoming,
     Introduced,
+    Keep,
     KeyRefused,
     NotDeliverable,
     NotGenuine,
@@ -36,6 +46,7 @@ from channels_app.platforms.wire import (
     read_json,
 )
 
+log = structlog.get_logger(__name__)
 T = TypeVar("T")
 SECONDS = 20
 #: Errors by which Slack refuses the bot altogether (docs.slack.dev/reference/methods/chat.postMessage).
@@ -72,13 +83,24 @@ class Slack(Platform):
             is_secret=True,
         ),
         Option(
+            name="app_token",
+            label=_("app-level token"),
+            help=_(
+                "Under Basic Information, App-Level Tokens, with the scope connections:write; it begins with xapp-."
+                " Needed where this server asks Slack (Socket Mode)."
+            ),
+            is_secret=True,
+            receiving=Receiving.PULL,
+        ),
+        Option(
             name="signing_secret",
             label=_("signing secret"),
-            help=_("On the same pages, under Basic Information, App Credentials."),
+            help=_("Under Basic Information, App Credentials. Needed where Slack calls this server."),
             is_secret=True,
+            receiving=Receiving.WEBHOOK,
         ),
     )
-    receiving = (Receiving.WEBHOOK,)
+    receiving = (Receiving.PULL, Receiving.WEBHOOK)
     text_chars = 3000  # of one section beside a button; a message without buttons may have 4,000
     reports = frozenset({MessageKind.EDITED, MessageKind.RECALLED, MessageKind.LEFT, MessageKind.JOINED})
     has_buttons = has_files = True
@@ -86,16 +108,31 @@ class Slack(Platform):
     def introduce(self, account: Account) -> Introduced:
         bot = _ask(lambda client: client.auth_test(), account)
         user, team = str(bot.get("user_id") or ""), str(bot.get("team_id") or "")
-        return Introduced(account=f"{team}-{user}", name=str(bot.get("user") or ""), id=user)
+        if account["app_token"]:
+            _socket_url(account)
+        app = _app_of(str(bot.get("bot_id") or ""), account)
+        return Introduced(account=f"{team}-{user}", name=str(bot.get("user") or ""), id=user, app=app)
 
     def receive(self, call: Call, account: Account) -> Received:
         _verify(call, account)
         if call.headers.get("content-type", "").startswith("application/x-www-form-urlencoded"):
-            return Received(messages=_of_form(call), answer="", content_type="text/plain")
+            return Received(messages=_of_form(call, account), answer="", content_type="text/plain")
         body = read_json(call.body)
         if body.get("type") == "url_verification":
             return Received(answer={"challenge": _text(body, "challenge")})
         return Received(messages=read(body, account))
+
+    def pull(
+        self, account: Account, cursor: Mapping[str, Any], keep: Keep, stop: Callable[[], bool], clock: Clock
+    ) -> None:
+        while not stop():
+            opened_at = time.monotonic()
+            with closing(sockets.open_socket(_socket_url(account))) as socket:
+                for raw in sockets.frames(socket, stop):
+                    if not _take(socket, raw, account, keep, clock()):
+                        break
+            while time.monotonic() < opened_at + sockets.AGAIN_SECONDS and not stop():  # a new one each time it asks
+                time.sleep(0.2)
 
     def send(self, message: Outgoing, account: Account) -> str:
         return _ask(lambda client: _sent(client, message), account)
@@ -116,13 +153,13 @@ class Slack(Platform):
 def _verify(call: Call, account: Account) -> None:
     """Raises NotGenuine: for another signature, and for one older than five minutes."""
 
-    class CallClock(Clock):
+    class CallClock(signature.Clock):
         def now(self) -> float:
             return call.now.timestamp()
 
     try:
-        verifier = SignatureVerifier(account["signing_secret"], CallClock())
-        is_genuine = verifier.is_valid_request(call.body, call.headers)
+        verifier = signature.SignatureVerifier(account["signing_secret"], CallClock())
+        is_genuine = bool(account["signing_secret"]) and verifier.is_valid_request(call.body, call.headers)
     except (
         ValueError,
         TypeError,
@@ -133,10 +170,79 @@ def _verify(call: Call, account: Account) -> None:
         raise NotGenuine
 
 
+def _socket_url(account: Account) -> str:
+    """Where the next socket is opened; it is good for one. Raises KeyRefused, TryLater."""
+    try:
+        url = _ask(lambda client: client.apps_connections_open(app_token=account["app_token"]), account).get("url")
+    except (KeyRefused, NotDeliverable) as refusal:
+        raise KeyRefused(str(refusal), "app_token") from None
+    if not isinstance(url, str):
+        raise TryLater("no url")
+    return url
+
+
+def _app_of(bot: str, account: Account) -> str:
+    """The app of a bot; empty where it may not ask for it."""
+    try:
+        answer: Any = _ask(lambda client: client.bots_info(bot=bot), account) if bot else {}
+    except (KeyRefused, NotDeliverable):
+        return ""
+    return str((answer.get("bot") or {}).get("app_id") or "")
+
+
+def _take(socket: ClientConnection, raw: str | bytes, account: Account, keep: Keep, now: datetime) -> bool:
+    """Keep what an envelope holds, and acknowledge it once it is stored; False: another connection is due.
+
+    Raises KeyRefused, TryLater.
+    """
+    try:
+        envelope = read_json(raw)
+    except NotReadable:
+        return True
+    kind, payload = _text(envelope, "type"), envelope.get("payload")
+    if kind == "hello":
+        info = envelope.get("connection_info")
+        if account.app and isinstance(info, dict) and _text(info, "app_id") != account.app:
+            raise KeyRefused("a token of another app", "app_token")
+        keep((), {})
+    if kind == "disconnect":
+        if _text(envelope, "reason") == "link_disabled":  # somebody has switched Socket Mode off
+            raise KeyRefused("link_disabled", "app_token")
+        return False
+    if envelope_id := _text(envelope, "envelope_id"):
+        reader = _READERS.get(kind)
+        messages: list[Incoming] = []
+        try:
+            if reader and isinstance(payload, dict):
+                messages = reader(payload, account, now)
+        except (NotReadable, NotGenuine) as refusal:  # acknowledged all the same: it will not be better next time
+            log.warning("channel.not_taken", platform="slack", reason=type(refusal).__name__)
+        keep(messages, {})
+        sockets.send(socket, json.dumps({"envelope_id": envelope_id}))
+    return True
+
+
+def _check_owner(app: str, teams: Iterable[str], account: Account) -> None:
+    """Raises NotGenuine for what another app or another workspace was meant to have, NotReadable for nobody's."""
+    named = {team for team in teams if team}
+    if not named:
+        raise NotReadable
+    if account.channel.partition("-")[0] not in named or (account.app and app != account.app):
+        raise NotGenuine
+
+
+def _teams(body: Mapping[str, Any]) -> Iterator[str]:
+    """The workspaces an event is of: where it happened, and for which it was sent; two where they share a channel."""
+    yield from (_text(body, "team_id"), _text(body, "context_team_id"))
+    granted = body.get("authorizations")
+    yield from (_text(row, "team_id") for row in granted if isinstance(row, dict)) if isinstance(granted, list) else ()
+
+
 def read(body: Mapping[str, Any], account: Account) -> list[Incoming]:
-    """What an event reports; nothing of what is none of ours to know. Raises NotReadable."""
+    """What an event reports; nothing of what is none of ours to know. Raises NotGenuine, NotReadable."""
     if body.get("type") != "event_callback":
         return []
+    _check_owner(_text(body, "api_app_id"), _teams(body), account)
     event = body.get("event")
     if not isinstance(event, dict):
         raise NotReadable
@@ -229,34 +335,41 @@ def plain(text: str, bot: str) -> tuple[str, bool]:
     return " ".join(shown.split(" ")).strip(), is_named
 
 
-def _of_form(call: Call) -> list[Incoming]:
-    """A button that was pressed, or a slash command: both come as forms. Raises NotReadable."""
+def _of_form(call: Call, account: Account) -> list[Incoming]:
+    """A button that was pressed, or a slash command: both come as forms. Raises NotGenuine, NotReadable."""
     try:
         form = dict(parse_qsl(call.body.decode(), keep_blank_values=True, max_num_fields=100))
     except ValueError:
         raise NotReadable from None
     if "payload" in form:
-        return _pressed(read_json(form["payload"]), call.now)
-    command, user, channel = (form.get(name, "") for name in ("command", "user_id", "channel_id"))
+        return _pressed(read_json(form["payload"]), account, call.now)
+    return _commanded(form, account, call.now)
+
+
+def _commanded(form: Mapping[str, Any], account: Account, now: datetime) -> list[Incoming]:
+    """Raises NotGenuine, NotReadable."""
+    command, user, channel = (_text(form, name) for name in ("command", "user_id", "channel_id"))
     if form.get("ssl_check") or not command:
         return []
     if not user or not channel:
         raise NotReadable
+    _check_owner(_text(form, "api_app_id"), [_text(form, "team_id")], account)
     is_group = not channel.startswith("D")
     return [
         Incoming(
-            key=f"command:{form.get('trigger_id', '')}",
+            key=f"command:{_text(form, 'trigger_id')}",
             chat=channel if is_group else user,  # it may have been typed in a direct chat the bot is not in
             is_group=is_group,
-            title=form.get("channel_name", "") if is_group else "",
+            title=_text(form, "channel_name") if is_group else "",
             peer=user,
-            text=f"{command} {form.get('text', '')}".strip(),
-            sent_at=call.now,
+            text=f"{command} {_text(form, 'text')}".strip(),
+            sent_at=now,
         )
     ]
 
 
-def _pressed(body: Mapping[str, Any], now: datetime) -> list[Incoming]:
+def _pressed(body: Mapping[str, Any], account: Account, now: datetime) -> list[Incoming]:
+    """Raises NotGenuine, NotReadable."""
     user, channel, container, actions = (body.get(name) for name in ("user", "channel", "container", "actions"))
     if body.get("type") != "block_actions" or not isinstance(actions, list):
         return []
@@ -268,6 +381,8 @@ def _pressed(body: Mapping[str, Any], now: datetime) -> list[Incoming]:
     chat, at = _text(channel, "id"), _time(_text(pressed, "action_ts"))
     if not chat or not _text(user, "id"):
         raise NotReadable
+    team = body.get("team")
+    _check_owner(_text(body, "api_app_id"), [_text(team, "id") if isinstance(team, dict) else ""], account)
     return [
         Incoming(
             key=f"button:{_text(body, 'trigger_id') or _text(pressed, 'action_ts')}",
@@ -280,6 +395,14 @@ def _pressed(body: Mapping[str, Any], now: datetime) -> list[Incoming]:
             sent_at=at or now,
         )
     ]
+
+
+#: What a kind of envelope holds, as a call has it.
+_READERS: dict[str, Callable[[Mapping[str, Any], Account, datetime], list[Incoming]]] = {
+    "events_api": lambda payload, account, now: read(payload, account),
+    "interactive": _pressed,
+    "slash_commands": _commanded,
+}
 
 
 def _sent(client: WebClient, message: Outgoing) -> str:

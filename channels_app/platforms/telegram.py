@@ -35,6 +35,7 @@ from channels_app.platforms.wire import (
     Account,
     Call,
     ChatMoved,
+    Clock,
     Conflicting,
     Incoming,
     Introduced,
@@ -123,7 +124,9 @@ class Telegram(Platform):
     def show_typing(self, chat: str, account: Account) -> None:
         _ask(lambda bot: bot.send_chat_action(chat, "typing"), account)
 
-    def pull(self, account: Account, cursor: Mapping[str, Any], keep: Keep, stop: Callable[[], bool]) -> None:
+    def pull(
+        self, account: Account, cursor: Mapping[str, Any], keep: Keep, stop: Callable[[], bool], clock: Clock
+    ) -> None:
         offset = cursor.get("offset")
         _ask(lambda bot: bot.delete_webhook(), account)
         while not stop():

@@ -32,6 +32,10 @@ class NotReadable(PlatformFailure):
 class KeyRefused(PlatformFailure):
     """The platform does not let this bot in, or no longer."""
 
+    def __init__(self, reason: str = "", option: str = "") -> None:
+        super().__init__(reason)
+        self.option = option  # which of what its owner gave; empty: the first secret
+
 
 class Conflicting(PlatformFailure):
     """Another program receives this bot's messages."""
@@ -127,6 +131,7 @@ class Option:
     help: str | Promise = ""
     is_secret: bool = False
     is_needed: bool = True
+    receiving: Receiving | None = None  # the one way of receiving that needs it; None: all do
 
 
 @dataclass(frozen=True)
@@ -136,6 +141,8 @@ class Account:
     options: Mapping[str, str]
     name: str = ""  # by which it is mentioned
     id: str = ""
+    channel: str = ""  # the channel's account
+    app: str = ""  # the app it belongs to, where a platform has those
 
     def __getitem__(self, option: str) -> str:
         return self.options.get(option, "")
@@ -168,6 +175,7 @@ class Introduced:
     account: str  # the channel's account
     name: str = ""
     id: str = ""
+    app: str = ""
 
 
 def read_json(raw: str | bytes) -> dict[str, Any]:
@@ -182,6 +190,7 @@ def read_json(raw: str | bytes) -> dict[str, Any]:
 
 
 Keep = Callable[[Sequence[Incoming], Mapping[str, Any]], None]
+Clock = Callable[[], datetime]
 
 
 class Platform(ABC):
@@ -227,7 +236,9 @@ class Platform(ABC):
     def show_typing(self, chat: str, account: Account) -> None:  # noqa: B027 (not all can)
         """Show that an answer is being written, where the platform can."""
 
-    def pull(self, account: Account, cursor: Mapping[str, Any], keep: Keep, stop: Callable[[], bool]) -> None:
+    def pull(
+        self, account: Account, cursor: Mapping[str, Any], keep: Keep, stop: Callable[[], bool], clock: Clock
+    ) -> None:
         """Fetch messages until told to stop, and have each lot kept with the cursor behind it.
 
         Raises KeyRefused, Conflicting, TryLater.

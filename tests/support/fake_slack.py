@@ -2,7 +2,8 @@
 
 Shapes and errors as docs.slack.dev describes them: apis/events-api, reference/events/message and its subtypes,
 authentication/verifying-requests-from-slack, interactivity/implementing-slash-commands,
-reference/interaction-payloads/block_actions-payload, apis/web-api/rate-limits, reference/methods/chat.postMessage.
+reference/interaction-payloads/block_actions-payload, apis/web-api/rate-limits, reference/methods/chat.postMessage,
+apis/events-api/using-socket-mode (envelopes), reference/methods/apps.connections.open and bots.info.
 """
 
 import hashlib
@@ -18,8 +19,11 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
+from websockets.sync.server import ServerConnection, serve
+
 TOKEN, SIGNING_SECRET = "xoxb-fake-token", "8f742231b10e8888abcd99yyyzzz85a5"  # noqa: S105 (of nobody)
-TEAM, BOT = "T0001", "U0BOT"
+APP_TOKEN = "xapp-fake-token"  # noqa: S105 (of nobody)
+TEAM, BOT, APP = "T0001", "U0BOT", "A1"
 _numbers = itertools.count(1)
 
 
@@ -33,6 +37,12 @@ class FakeSlack:
     failures: list[tuple[int, str, dict[str, str]]] = field(default_factory=list)  # status, error, headers
     outsiders: set[str] = field(default_factory=set)  # people who are not in the channel
     token_error: str = ""
+    socket: str = ""
+    app: str = APP  # of the app-level token
+    app_token_error: str = ""
+    may_ask_for_bots: bool = True
+    connections: list[ServerConnection] = field(default_factory=list)
+    acknowledged: list[str] = field(default_factory=list)  # ids of envelopes
     _upload: dict[str, str] = field(default_factory=dict)
 
     def texts(self, chat: str | None = None) -> list[str]:
@@ -45,10 +55,18 @@ class FakeSlack:
         if method == "upload":
             self._upload["text"] = asked["raw"]
             return 200, {"ok": True}, {}
+        if method == "apps.connections.open":
+            error = self.app_token_error or ("" if asked["token"] == APP_TOKEN else "not_allowed_token_type")
+            ticket = f"{self.socket}?ticket={next(_numbers)}&app_id={APP}"
+            return 200, {"ok": False, "error": error} if error else {"ok": True, "url": ticket}, {}
         if self.token_error:
             return 200, {"ok": False, "error": self.token_error}, {}
         if method == "auth.test":
             return 200, {"ok": True, "user_id": BOT, "user": "mem", "team_id": TEAM, "team": "Acme", "bot_id": "B1"}, {}
+        if method == "bots.info":
+            if not self.may_ask_for_bots:
+                return 200, {"ok": False, "error": "missing_scope", "needed": "users:read"}, {}
+            return 200, {"ok": True, "bot": {"id": asked["bot"], "app_id": APP, "user_id": BOT, "name": "mem"}}, {}
         if method == "users.info":
             profile = {"display_name": "", "real_name": f"Person {asked['user']}"}
             return 200, {"ok": True, "user": {"id": asked["user"], "name": "person", "profile": profile}}, {}
@@ -67,6 +85,20 @@ class FakeSlack:
             return 200, {"ok": False, "error": "user_not_in_channel"}, {}
         self.sent.append({**asked, "method": method})
         return 200, {"ok": True, "ts": stamp(), "message_ts": stamp(), "channel": asked["channel"]}, {}
+
+    def deliver(self, kind: str, payload: Any = None, **more: Any) -> str:
+        """Send an envelope over the newest connection; its id."""
+        envelope_id = f"envelope-{next(_numbers)}" if payload is not None else ""
+        envelope = {"type": kind, **({"payload": payload, "envelope_id": envelope_id} if envelope_id else {}), **more}
+        self.connections[-1].send(json.dumps({**envelope, "accepts_response_payload": kind != "events_api"}))
+        return envelope_id
+
+    def _hold(self, connection: ServerConnection) -> None:
+        info = {"num_connections": 1, "connection_info": {"app_id": self.app}, "debug_info": {"host": "applink-1"}}
+        connection.send(json.dumps({"type": "hello", **info}))
+        self.connections.append(connection)
+        for raw in connection:
+            self.acknowledged.append(json.loads(raw)["envelope_id"])
 
 
 def stamp() -> str:
@@ -100,7 +132,7 @@ def deleted(event: dict[str, Any]) -> dict[str, Any]:
 def wrapped(event: dict[str, Any], event_id: str = "") -> dict[str, Any]:
     """An event as the Events API calls with it."""
     return {
-        "token": "XXYYZZ", "team_id": TEAM, "api_app_id": "A1", "type": "event_callback", "event": event,
+        "token": "XXYYZZ", "team_id": TEAM, "api_app_id": APP, "type": "event_callback", "event": event,
         "event_id": event_id or f"Ev{next(_numbers)}", "event_time": int(time.time()),
         "authorizations": [{"team_id": TEAM, "user_id": BOT, "is_bot": True}],
     }  # fmt: skip
@@ -113,7 +145,7 @@ def pressed(user: str, shown: dict[str, Any], *, chat: str) -> bytes:
     payload = {
         "type": "block_actions", "user": {"id": user, "username": "person"}, "channel": {"id": chat, "name": "walkers"},
         "container": {"type": "message", "message_ts": stamp(), "channel_id": chat, "is_ephemeral": True},
-        "trigger_id": f"1.2.{next(_numbers)}", "team": {"id": TEAM}, "actions": [action],
+        "trigger_id": f"1.2.{next(_numbers)}", "team": {"id": TEAM}, "api_app_id": APP, "actions": [action],
         "response_url": "https://hooks.slack.com/actions/T0001/1/2",
     }  # fmt: skip
     return urlencode({"payload": json.dumps(payload)}).encode()
@@ -123,7 +155,7 @@ def slash(user: str, command: str, text: str, *, channel: str) -> bytes:
     """The form of a slash command."""
     return urlencode({
         "token": "XXYYZZ", "team_id": TEAM, "channel_id": channel, "channel_name": "walkers", "user_id": user,
-        "user_name": "person", "command": command, "text": text, "api_app_id": "A1",
+        "user_name": "person", "command": command, "text": text, "api_app_id": APP,
         "response_url": "https://hooks.slack.com/commands/T0001/1/2", "trigger_id": f"1.2.{next(_numbers)}",
     }).encode()  # fmt: skip
 
@@ -153,6 +185,7 @@ def fake_slack() -> Iterator[FakeSlack]:
                 asked = json.loads(raw)
             else:
                 asked = dict(parse_qsl(raw.decode(), keep_blank_values=True))
+            asked.setdefault("token", self.headers.get("Authorization", "").removeprefix("Bearer "))
             status, body, headers = fake.answer(method, asked)
             content = json.dumps(body).encode()
             self.send_response(status)
@@ -165,9 +198,12 @@ def fake_slack() -> Iterator[FakeSlack]:
         def log_message(self, *_: Any) -> None:
             pass
 
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server, serve(fake._hold, "127.0.0.1", 0) as sockets:
         server.daemon_threads = True
         threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
         fake.url = f"http://127.0.0.1:{server.server_address[1]}"
+        fake.socket = f"ws://127.0.0.1:{sockets.socket.getsockname()[1]}/link/"
+        threading.Thread(target=sockets.serve_forever, daemon=True).start()
         yield fake
+        sockets.shutdown()
         server.shutdown()

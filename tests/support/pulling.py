@@ -5,6 +5,8 @@ from collections.abc import Callable
 from threading import Thread
 from typing import Any
 
+from django.utils import timezone
+
 from channels_app.platforms import platform_named
 from channels_app.platforms.wire import Account, Incoming, PlatformFailure
 
@@ -15,18 +17,21 @@ class Pulling:
     def __init__(self, platform: str, account: Account) -> None:
         self.kept: list[Incoming] = []
         self.keeps, self.is_over = 0, False
-        self.failure: PlatformFailure | None = None
+        self.failure: Exception | None = None
+        self.storing: Exception | None = None  # why nothing can be stored
         self.thread = Thread(target=self._run, args=(platform, account), daemon=True)
         self.thread.start()
 
     def _keep(self, messages: Any, cursor: Any) -> None:
+        if self.storing and messages:
+            raise self.storing
         self.keeps += 1
         self.kept += messages
 
     def _run(self, platform: str, account: Account) -> None:
         try:
-            platform_named(platform).pull(account, {}, self._keep, lambda: self.is_over)
-        except PlatformFailure as failure:
+            platform_named(platform).pull(account, {}, self._keep, lambda: self.is_over, timezone.now)
+        except (PlatformFailure, OSError) as failure:
             self.failure = failure
 
 

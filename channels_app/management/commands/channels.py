@@ -105,7 +105,8 @@ class Command(BaseCommand):
 
         problem, pause = ConnectionProblem.NONE, PULL_PAUSE
         try:
-            platform_named(row.channel.platform).pull(intake.account_of(row), row.cursor, keep, is_over)
+            platform = platform_named(row.channel.platform)
+            platform.pull(intake.account_of(row), row.cursor, keep, is_over, timezone.now)
             pause = timedelta(0)
         except KeyRefused:
             problem = ConnectionProblem.REFUSED

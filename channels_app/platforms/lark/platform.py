@@ -28,6 +28,7 @@ from channels_app.platforms.lark.events import read
 from channels_app.platforms.wire import (
     Account,
     Call,
+    Clock,
     Introduced,
     Keep,
     KeyRefused,
@@ -148,7 +149,9 @@ class Lark(Platform):
                 _names[place] = name
         return name
 
-    def pull(self, account: Account, cursor: Mapping[str, Any], keep: Keep, stop: Callable[[], bool]) -> None:
+    def pull(
+        self, account: Account, cursor: Mapping[str, Any], keep: Keep, stop: Callable[[], bool], clock: Clock
+    ) -> None:
         connection.pull(account, server_of(account), keep, stop)
 
 

@@ -19,7 +19,7 @@ from channels_app.models import (
     OutgoingMessage,
     Receiving,
 )
-from channels_app.platforms import dingtalk, intake, platform_named, rest
+from channels_app.platforms import dingtalk, intake, platform_named, rest, sockets
 from channels_app.platforms.wire import Account, KeyRefused, NotReadable, TryLater
 from memories import secrets
 from memories.models import Entry, Workspace
@@ -262,7 +262,7 @@ def test_a_connection_that_ends_is_opened_again_after_a_pause(server: FakeDingTa
     else:
         server.connections[-1].close()
     pulling.thread.join(10)
-    assert isinstance(pulling.failure, TryLater) and pulling.failure.seconds == dingtalk.AGAIN_SECONDS
+    assert isinstance(pulling.failure, TryLater) and pulling.failure.seconds == sockets.AGAIN_SECONDS
     assert len(server.connections) == 1
 
 

@@ -5,7 +5,7 @@ import random
 import time
 from collections.abc import Iterator
 from typing import Any
-from urllib.parse import urlencode
+from urllib.parse import parse_qsl, urlencode
 
 import pytest
 from django.http import HttpResponse
@@ -25,16 +25,18 @@ from channels_app.models import (
     OutgoingMessage,
     Receiving,
 )
-from channels_app.platforms import intake, platform_named, slack
+from channels_app.platforms import intake, platform_named, slack, sockets
 from channels_app.platforms.wire import Account, KeyRefused, Outgoing, TryLater
 from memories import secrets
 from memories.choices import EntryType
 from memories.models import Entry, Workspace
 from sessions_app.models import SessionEvent
 from tests.channels_app.platforms.conftest import work_through
+from tests.memories.admin.conftest import enter, make_user
 from tests.memories.llm.fake_server import FakeModel
 from tests.support import fake_slack as fake
-from tests.support.fake_slack import BOT, SIGNING_SECRET, TEAM, TOKEN, FakeSlack, fake_slack
+from tests.support.fake_slack import APP, APP_TOKEN, BOT, SIGNING_SECRET, TEAM, TOKEN, FakeSlack, fake_slack
+from tests.support.pulling import Pulling, until
 
 ANN, BOB, GROUP = "U0ANN", "U0BOB", "C0WALK"
 
@@ -53,7 +55,7 @@ def connection(workspace: Workspace, web_api: FakeSlack) -> Connection:
     row = Connection.objects.create(
         workspace=workspace,
         channel=channel,
-        options={"bot_name": "mem", "bot_id": BOT},
+        options={"bot_name": "mem", "bot_id": BOT, "bot_app": APP},
         receiving=Receiving.WEBHOOK,
         answerer=Answerer.MODEL,
         notices=NoticeMode.OFF,
@@ -96,6 +98,9 @@ def test_the_address_is_verified_by_its_challenge(connection: Connection) -> Non
 def test_a_bot_is_known_by_its_workspace_and_its_user(web_api: FakeSlack) -> None:
     introduced = platform_named("slack").introduce(Account({"token": TOKEN}))
     assert (introduced.account, introduced.name, introduced.id) == ("T0001-U0BOT", "mem", BOT)
+    assert introduced.app == APP
+    web_api.may_ask_for_bots = False
+    assert platform_named("slack").introduce(Account({"token": TOKEN})).app == ""
     web_api.token_error = "invalid_auth"
     with pytest.raises(KeyRefused):
         platform_named("slack").introduce(Account({"token": TOKEN}))
@@ -311,6 +316,30 @@ def test_a_call_that_is_not_slacks_is_turned_away_and_nothing_is_stored(connecti
     assert not IncomingMessage.objects.exists()
 
 
+def test_what_another_workspace_or_another_app_was_meant_to_have_is_turned_away(connection: Connection) -> None:
+    event, shown = fake.message(ANN, "hello"), {"blocks": [{"elements": [{"action_id": "a", "value": "undo:1"}]}]}
+    body = fake.wrapped(event)
+    forms = [fake.slash(ANN, "/memory", "", channel=GROUP), fake.pressed(ANN, shown, chat=GROUP)]
+    others = [
+        {**body, "team_id": "T9", "authorizations": [{"team_id": "T9", "user_id": BOT}]},
+        {**body, "api_app_id": "A9"},
+        {name: value for name, value in body.items() if name != "api_app_id"},
+        *(form.replace(TEAM.encode(), b"T9") for form in forms),
+        *(form.replace(b"A1", b"A9") for form in forms),
+    ]
+    assert {post(connection, other).status_code for other in others} == {401}
+    assert not IncomingMessage.objects.exists()
+    shared = {**body, "team_id": "T9"}  # written in another workspace, in a channel it shares with this one
+    assert {post(connection, own).status_code for own in (shared, *forms)} == {200}
+    assert IncomingMessage.objects.count() == 3
+
+
+def test_a_connection_without_a_signing_secret_takes_no_calls(connection: Connection) -> None:
+    secrets.forget(connection.secret_name("signing_secret"), workspace=connection.workspace)
+    body = fake.wrapped(fake.message(ANN, "hello"))
+    assert post(connection, body, **fake.signed(json.dumps(body).encode(), secret="")).status_code == 401
+
+
 def test_a_replay_within_five_minutes_changes_nothing(connection: Connection) -> None:
     body = fake.wrapped(fake.message(ANN, "hello"))
     headers = fake.signed(json.dumps(body).encode(), at=time.time() - 200)
@@ -320,10 +349,10 @@ def test_a_replay_within_five_minutes_changes_nothing(connection: Connection) ->
 
 @pytest.mark.parametrize(
     "body",
-    [b"{", b"[]", b"[" * 100_000, b'{"type": "event_callback"}', b'{"type": "event_callback", "event": [1]}',
-     json.dumps({"type": "event_callback", "event": {"type": "message", "channel": "C1", "user": "U1", "ts": "x"}}),
-     json.dumps({"type": "event_callback", "event": {"type": "message", "channel": {"id": 1}, "ts": "1.000001"}}),
-     json.dumps({"type": "event_callback", "event": {"type": "message", "subtype": "message_deleted", "channel": "C"}}),
+    [b"{", b"[]", b"[" * 100_000, b'{"type": "event_callback"}', json.dumps(fake.wrapped([1])),  # type: ignore[arg-type]
+     json.dumps(fake.wrapped({"type": "message", "channel": "C1", "user": "U1", "ts": "x"})),
+     json.dumps(fake.wrapped({"type": "message", "channel": {"id": 1}, "ts": "1.000001"})),
+     json.dumps(fake.wrapped({"type": "message", "subtype": "message_deleted", "channel": "C"})),
      urlencode({"payload": "{"}), urlencode({"payload": "[" * 100_000}), urlencode({"command": "/memory"}),
      "&".join(f"a{n}=1" for n in range(1000)),
      urlencode({"payload": '{"type": "block_actions", "actions": [{"value": "x"}]}'})],
@@ -341,3 +370,120 @@ def test_a_call_that_is_too_long_is_refused(connection: Connection) -> None:
 
 def test_the_name_of_the_platform_leads_to_it() -> None:
     assert intake.platform_named("slack").name == "slack"
+
+
+# Socket Mode
+
+ACCOUNT = Account({"token": TOKEN, "app_token": APP_TOKEN}, id=BOT, channel=f"{TEAM}-{BOT}", app=APP)
+
+
+@pytest.fixture
+def pulling(web_api: FakeSlack, monkeypatch: pytest.MonkeyPatch) -> Iterator[Pulling]:
+    monkeypatch.setattr(sockets, "AGAIN_SECONDS", 0.3)
+    monkeypatch.setattr(sockets, "LOOK_SECONDS", 0.1)
+    pulling = Pulling("slack", ACCOUNT)
+    until(lambda: web_api.connections and pulling.keeps)
+    yield pulling
+    pulling.is_over = True
+    pulling.thread.join(10)
+    assert not pulling.thread.is_alive()
+
+
+def test_in_socket_mode_events_commands_and_buttons_are_stored_then_acknowledged(
+    web_api: FakeSlack, pulling: Pulling
+) -> None:
+    shown = {"blocks": [{"elements": [{"action_id": "a", "value": "undo:1"}]}]}
+    command = dict(parse_qsl(fake.slash(ANN, "/memory", "2", channel=GROUP).decode()))
+    button = json.loads(dict(parse_qsl(fake.pressed(ANN, shown, chat=GROUP).decode()))["payload"])
+    event = fake.wrapped(fake.message(ANN, "I have a cat."))
+    envelopes = [
+        web_api.deliver("events_api", event, retry_attempt=0, retry_reason=""),
+        web_api.deliver("slash_commands", command),
+        web_api.deliver("interactive", button),
+    ]
+    until(lambda: len(web_api.acknowledged) == 3)
+    assert web_api.acknowledged == envelopes
+    assert [message.text or message.target for message in pulling.kept] == ["I have a cat.", "/memory 2", "undo:1"]
+
+
+def test_in_socket_mode_what_is_another_workspaces_or_unreadable_is_acknowledged_and_not_kept(
+    web_api: FakeSlack, pulling: Pulling
+) -> None:
+    body = fake.wrapped(fake.message(ANN, "hello"))
+    web_api.connections[-1].send("[")
+    web_api.deliver("events_api", {**body, "team_id": "T9", "authorizations": []})
+    web_api.deliver("events_api", {**body, "api_app_id": "A9"})
+    web_api.deliver("events_api", {**body, "event": []})
+    web_api.deliver("something_new", {"a": 1})
+    until(lambda: len(web_api.acknowledged) == 4)
+    assert pulling.kept == []
+
+
+def test_a_message_is_not_acknowledged_that_could_not_be_stored(web_api: FakeSlack, pulling: Pulling) -> None:
+    pulling.storing = OSError("the database is away")
+    web_api.deliver("events_api", fake.wrapped(fake.message(ANN, "hello")))
+    pulling.thread.join(10)
+    assert isinstance(pulling.failure, OSError) and web_api.acknowledged == []
+
+
+def test_a_socket_that_asks_to_be_renewed_is_opened_anew_after_a_pause_and_goes_on(
+    web_api: FakeSlack, pulling: Pulling
+) -> None:
+    for n in (1, 2, 3):
+        began = time.monotonic()
+        web_api.deliver("disconnect", reason="refresh_requested")
+        until(lambda n=n: len(web_api.connections) == n + 1)  # type: ignore[misc]
+        assert time.monotonic() - began > 0.2
+    web_api.deliver("events_api", fake.wrapped(fake.message(ANN, "hello")))
+    until(lambda: pulling.kept)
+    assert pulling.failure is None
+
+
+def test_a_socket_that_is_lost_is_reported_and_opened_later(web_api: FakeSlack, pulling: Pulling) -> None:
+    web_api.connections[-1].close()
+    pulling.thread.join(10)
+    assert isinstance(pulling.failure, TryLater) and pulling.failure.seconds == sockets.AGAIN_SECONDS
+
+
+def test_socket_mode_that_was_switched_off_stops_the_connection(web_api: FakeSlack, pulling: Pulling) -> None:
+    web_api.deliver("disconnect", reason="link_disabled")
+    pulling.thread.join(10)
+    assert isinstance(pulling.failure, KeyRefused)
+
+
+def test_an_app_level_token_that_is_refused_or_another_apps_says_so(web_api: FakeSlack) -> None:
+    web_api.app = "A9"
+    pulling = Pulling("slack", ACCOUNT)
+    pulling.thread.join(10)
+    web_api.app_token_error = "invalid_auth"
+    with pytest.raises(KeyRefused) as refused:
+        platform_named("slack").introduce(ACCOUNT)
+    assert isinstance(pulling.failure, KeyRefused)
+    assert pulling.failure.option == refused.value.option == "app_token"
+
+
+def test_the_page_asks_for_what_the_chosen_way_of_receiving_needs(
+    web_api: FakeSlack, workspace: Workspace, settings: Any
+) -> None:
+    settings.PUBLIC_URL = "https://memory.example.org"
+    owner = enter(make_user("owner", is_staff=True, workspace=workspace))
+    form = {"workspace": workspace.pk, "option_token": TOKEN, "answerer": "model", "notices": "each",
+            "is_enabled": "on", "receiving": "pull", "option_signing_secret": SIGNING_SECRET}  # fmt: skip
+
+    def save(path: str = "add/?platform=slack", **more: str) -> str:
+        page = owner.post(f"/admin/channels_app/connection/{path}", {**form, **more}, follow=True)
+        return str(page.content.decode())
+
+    assert "This way of receiving needs it." in save() and not Connection.objects.exists()
+    web_api.app_token_error = "invalid_auth"
+    assert "The platform refuses it." in save(option_app_token=APP_TOKEN) and not Connection.objects.exists()
+    web_api.app_token_error = ""
+    assert "Slack knows it as mem." in save(option_app_token=APP_TOKEN)
+    connection = Connection.objects.get()
+    assert connection.options["bot_app"] == APP
+    for receiving in ("pull", "webhook"):
+        save(f"{connection.pk}/change/", receiving=receiving, option_token="", option_signing_secret="")
+        connection.refresh_from_db()
+        assert connection.receiving == receiving
+    secrets.forget(connection.secret_name("app_token"), workspace=workspace)
+    assert "This way of receiving needs it." in save(f"{connection.pk}/change/", option_token="")
