@@ -36,6 +36,7 @@ BY_HAND = {
     "soak": (PLATFORM, BUNDLED),
     "large": (DATABASE, HASHED),
     "database_away": (APART, HASHED),
+    "channel_day": (APART, HASHED),
 }
 
 

@@ -134,5 +134,9 @@ def report(
     in_order = sum(given == right for given, right in zip(of_chat, wanted, strict=True))
     sent_twice = len(bot_api.texts()) - len(set(bot_api.texts()))
     print(f"stored {len(stored)} of {options.messages}, twice {twice}; chats in order {in_order} of {options.chats}")
-    print(f"answers sent twice: {sent_twice}")
+    again = "SELECT uid::text || ' ' || attempts FROM channels_app_outgoingmessage WHERE attempts > 1"
+    print(f"answers sent twice: {sent_twice}; sends that were tried again: {house.ask(again)}")
+    for line in (house.data / "logs" / "channels.log").read_text().splitlines():
+        if " WARNING " in line or " ERROR " in line:
+            print(line)
     print(json.dumps({"lost": options.messages - len(stored), "twice": twice}))

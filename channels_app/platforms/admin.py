@@ -120,7 +120,7 @@ def _send_test(call: ActionCall) -> str:
         return gettext("Nobody has written to it yet: write to it first, so that there is a chat.")
     text = gettext("A test message from memplatform: this connection works.")
     answering.queue(call.row, chat.pk, Outgoing(chat=chat.key, text=text), now=call.now)
-    transaction.on_commit(intake.wake)
+    intake.wake()
     return gettext("It is sent to the chat that was written in last.")
 
 
@@ -385,7 +385,7 @@ def _again(call: ActionCall) -> str:
     count = call.rows.filter(state__in=(MessageState.FAILED, MessageState.DONE)).update(
         state=MessageState.WAITING, attempts=0, error=""
     )
-    transaction.on_commit(intake.wake)
+    intake.wake()
     return ngettext("%(n)d message is taken up again.", "%(n)d messages are taken up again.", count) % {"n": count}
 
 

@@ -10,7 +10,6 @@ from typing import Any
 from uuid import UUID
 
 from cachetools import TTLCache
-from django.db import connection as database
 from django.db import transaction
 
 from channels_app.models import AT_PLATFORM, Connection, MessageKind
@@ -19,6 +18,7 @@ from channels_app.platforms.wire import NAME_MAX, TEXT_MAX, TOKEN_MAX, Account, 
 from memories import prepared, secrets
 from memories.language.text import is_storable
 from memories.models.ids import uuid7
+from memories.models.lease import wake_on_commit
 
 #: The process that works listens here.
 CHANNEL = "memplatform_channels"
@@ -83,10 +83,11 @@ def keep(
         if messages:
             rows = [_row(cleaned(message), now) for message in messages]
             place = {"workspace": connection.workspace_id, "connection": connection.pk}
-            values = {**place, "rows": json.dumps(rows), "now": now, "channel": CHANNEL}
-            kept = int(prepared.rows(_STORE, values)[0][0])
+            kept = int(prepared.rows(_STORE, {**place, "rows": json.dumps(rows), "now": now})[0][0])
         if cursor is not None:
             Connection.objects.filter(pk=connection.pk).update(cursor=dict(cursor))
+    if kept:
+        wake()
     if connection.problem in AT_PLATFORM:
         Connection.objects.filter(pk=connection.pk).clear_problem(AT_PLATFORM)
     return kept
@@ -142,14 +143,13 @@ _STORE = """
         WHERE id = %(connection)s::bigint AND EXISTS (SELECT FROM new)
             AND (received_at IS NULL OR received_at < %(now)s::timestamptz - interval '1 second')
     )
-    SELECT (SELECT count(*) FROM new), CASE WHEN EXISTS (SELECT FROM new) THEN pg_notify(%(channel)s::text, '') END
+    SELECT count(*) FROM new
 """
 
 
 def wake() -> None:
     """Wake the process that works, once the transaction is committed."""
-    with database.cursor() as cursor:
-        cursor.execute("SELECT pg_notify(%s, '')", [CHANNEL])
+    wake_on_commit(CHANNEL)
 
 
 def cleaned(message: Incoming) -> Incoming:

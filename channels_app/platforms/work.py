@@ -150,6 +150,7 @@ class _Work:
             if row.created_at <= now - conf.CHANNEL_GIVE_UP_AFTER:
                 self._settle(row, state=MessageState.FAILED, error=str(refusal)[:200])
                 return True
+            log.warning("channel.send_postponed", message=str(row.uid), reason=str(refusal))
             self._settle(row, error=str(refusal)[:200])
             raise
         return True

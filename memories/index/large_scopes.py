@@ -13,6 +13,7 @@ import structlog
 from django.db import connection
 
 from memories.conf import conf
+from memories.models.lease import wake_on_commit
 
 log = structlog.get_logger(__name__)
 #: The worker asks for what is to be done by this channel, the owner's process listens.
@@ -119,8 +120,7 @@ def ask() -> dict[str, int]:
         return {"indexes_to_build": 0, "indexes_to_drop": 0}
     planned = plan()
     if planned.build or planned.drop:
-        with connection.cursor() as cursor:
-            cursor.execute("SELECT pg_notify(%s, '')", [CHANNEL])
+        wake_on_commit(CHANNEL)
     return planned.counts
 
 

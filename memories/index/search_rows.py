@@ -21,6 +21,7 @@ from memories.kinds import SECRET, EntryType
 from memories.language import text
 from memories.models import EmbeddingModel, Entry, EntryVector, Scope
 from memories.models.entry import LIVE_SQL
+from memories.models.lease import wake_on_commit
 from memories.models.state import live_sql
 
 #: Memories of messages whose vectors are compared, the latest; and facts they are compared with.
@@ -247,6 +248,7 @@ def enqueue(entries: Sequence[int], *, new: Sequence[int] = ()) -> None:
         return
     with connection.cursor() as cursor:
         cursor.execute(f"WITH {_ENQUEUE}", _marks(entries, new))
+    wake_on_commit(CHANNEL)
 
 
 def write_and_enqueue(rows: Sequence[KeywordRow], average: dict[int, float], *, new: Collection[int]) -> None:
@@ -256,6 +258,7 @@ def write_and_enqueue(rows: Sequence[KeywordRow], average: dict[int, float], *, 
     marks = _marks([row[0] for row in rows if row[0] not in new], new)
     with prepared.cursor() as cursor:
         cursor.execute(f"WITH written AS ({_WRITE}), {_ENQUEUE}", _columns(rows, average) | marks)
+    wake_on_commit(CHANNEL)
 
 
 def _marks(entries: Sequence[int], new: Collection[int]) -> dict[str, Any]:
@@ -269,14 +272,11 @@ _ENQUEUE = f"""
     marked AS (
         SELECT unnest(%(entries)s::bigint[]) AS id UNION SELECT neighbour_id FROM near
         UNION SELECT unnest(%(keepers)s::bigint[])
-    ),
-    queued AS (
-        INSERT INTO memories_indexqueueitem (entry_id, workspace_id, since, failures)
-        SELECT e.id, e.workspace_id, clock_timestamp(), 0 FROM marked JOIN memories_entry e ON e.id = marked.id
-        ORDER BY e.id
-        ON CONFLICT (entry_id) DO UPDATE SET since = excluded.since, failures = 0, retry_at = NULL
     )
-    SELECT pg_notify('{CHANNEL}', '')
+    INSERT INTO memories_indexqueueitem (entry_id, workspace_id, since, failures)
+    SELECT e.id, e.workspace_id, clock_timestamp(), 0 FROM marked JOIN memories_entry e ON e.id = marked.id
+    ORDER BY e.id
+    ON CONFLICT (entry_id) DO UPDATE SET since = excluded.since, failures = 0, retry_at = NULL
 """  # noqa: S608 (constants)
 
 
@@ -292,7 +292,7 @@ def enqueue_neighbours(entries: Sequence[int]) -> None:
                 " ON CONFLICT (entry_id) DO UPDATE SET since = excluded.since, failures = 0, retry_at = NULL",
                 [list(beside)],
             )
-            cursor.execute("SELECT pg_notify(%s, '')", [CHANNEL])
+        wake_on_commit(CHANNEL)
 
 
 def enqueue_scope(scope_id: int) -> None:
@@ -304,7 +304,7 @@ def enqueue_scope(scope_id: int) -> None:
             " ORDER BY entry_id ON CONFLICT (entry_id) DO UPDATE SET since = excluded.since",
             [scope_id],
         )
-        cursor.execute("SELECT pg_notify(%s, '')", [CHANNEL])
+    wake_on_commit(CHANNEL)
 
 
 def blend(entries: Iterable[int], *, model_id: int | None) -> int:

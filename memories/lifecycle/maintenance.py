@@ -14,6 +14,7 @@ from memories.index import models_in_use
 from memories.index.search_rows import CHANNEL
 from memories.models import Scope
 from memories.models.entry import LIVE_SQL
+from memories.models.lease import wake_on_commit
 
 CHUNK = 5_000
 
@@ -31,8 +32,8 @@ def find_unindexed(*, now: datetime) -> dict[str, int]:
             parameters | {"now": now},
         )
         queued = cursor.rowcount
-        if queued:
-            cursor.execute("SELECT pg_notify(%s, '')", [CHANNEL])
+    if queued:
+        wake_on_commit(CHANNEL)
     return {"entries": queued}
 
 

@@ -2,13 +2,18 @@
 
 Rows are claimed in one short transaction that stores the end of the lease in them; the work is done outside any
 transaction, and its results are stored in another. After a kill nothing needs repair: the lease runs out.
+
+Processes that wait for work (LISTEN) are woken once it is committed. A NOTIFY inside a transaction holds a lock of the
+whole server until its commit is on disk: the transactions of all bots are then written to it one after the other, never
+together. Where a NOTIFY is lost with a killed process, the listener looks by itself some seconds later.
 """
 
 from collections.abc import Iterable
 from datetime import datetime, timedelta
+from functools import cache, partial
 from typing import Any, Self, TypeVar
 
-from django.db import models, transaction
+from django.db import connection, models, transaction
 from django.db.models import DurationField, ExpressionWrapper, F, Q, Value
 from django.db.models.expressions import Combinable
 from django.db.models.functions import Least, Power
@@ -62,3 +67,22 @@ class RetryQuerySet(LeaseQuerySet[M]):
             rows = [row.pk for row in self.filter(pk__in=ids).lock()]
             pause = backoff(first, F("failures"), longest=longest)
             self.filter(pk__in=rows).update(failures=F("failures") + 1, retry_at=Value(now) + pause)
+
+
+def wake_on_commit(channel: str) -> None:
+    """Wake who listens on this channel, once the transaction is committed; at once where there is none."""
+    notify = _notifier(channel)
+    waiting = (set(connection.savepoint_ids), notify)
+    if not any((savepoints, function) == waiting for savepoints, function, _robust in connection.run_on_commit):
+        transaction.on_commit(notify, robust=True)
+
+
+@cache
+def _notifier(channel: str) -> "partial[None]":
+    """One for each channel, so that a transaction notices that it is to wake it already."""
+    return partial(_notify, channel)
+
+
+def _notify(channel: str) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_notify(%s, '')", [channel])

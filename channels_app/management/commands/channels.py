@@ -23,6 +23,7 @@ from memories.secrets import SecretUnreadable
 
 log = structlog.get_logger(__name__)
 PAUSE_SECONDS = 1.0  # between looks when nobody notifies: pauses and leases come due
+BUSY_SECONDS = 0.1  # between looks while something is at work, or was reported a moment ago
 NOTICES_SECONDS, RENEW_SECONDS = 5.0, 5.0
 PULL_LEASE, PULL_PAUSE = timedelta(seconds=45), timedelta(seconds=10)  # a fetch takes half a minute at most
 
@@ -54,7 +55,7 @@ class Command(BaseCommand):
         connection.ensure_connection()
         with connection.cursor() as cursor:
             cursor.execute(f"LISTEN {intake.CHANNEL}")
-        next_notices = next_renewal = 0.0
+        next_notices = next_renewal = next_pull = busy_until = 0.0
         while not self._stopping.is_set():
             for future in [future for future in self._running if future.done()]:
                 del self._running[future]
@@ -67,14 +68,21 @@ class Command(BaseCommand):
             if is_free and (chat := work.claim_chat(now=timezone.now())) is not None:
                 self._running[threads.submit(self._work_on, chat)] = chat
                 continue
-            self._pull_what_nobody_pulls()
+            if time.monotonic() >= next_pull:
+                self._pull_what_nobody_pulls()
+                next_pull = time.monotonic() + PAUSE_SECONDS
             if time.monotonic() >= next_notices:
                 for row in Connection.objects.filter(is_enabled=True).exclude(notices=NoticeMode.OFF):
                     notices.announce_learnt(row, now=timezone.now())
                 work.put_back_offered(now=timezone.now())
                 next_notices = time.monotonic() + NOTICES_SECONDS
-            for _notice in connection.connection.notifies(timeout=PAUSE_SECONDS, stop_after=1):
-                break
+            if self._running or time.monotonic() < busy_until:
+                self._stopping.wait(BUSY_SECONDS)  # and not for each of what comes by the hundred
+                notices_of_others = connection.connection.notifies(timeout=0)
+            else:
+                notices_of_others = connection.connection.notifies(timeout=PAUSE_SECONDS, stop_after=1)
+            if any(list(notices_of_others)):
+                busy_until = time.monotonic() + 2 * intake.SETTLING.total_seconds()
 
     def _work_on(self, chat: Chat) -> None:
         try:

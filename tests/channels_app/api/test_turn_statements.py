@@ -12,7 +12,7 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.thorough]
 
 
 class Statements:
-    """The statements that were sent; a transaction's BEGIN and COMMIT are none."""
+    """The statements that were sent; BEGIN and COMMIT of a transaction are none, the NOTIFY behind it is one."""
 
     def __init__(self) -> None:
         self.sent: list[str] = []
@@ -48,12 +48,12 @@ def test_the_first_turn_of_a_chat_makes_its_channel_its_scope_and_its_session(ap
 
 def test_a_turn_of_a_running_chat(met: Api) -> None:
     statements, outcome = sent_by(met, "We will fly to Lisbon with the blue suitcase")
-    assert (len(statements), outcome) == (10, "created"), "\n".join(statements)
+    assert (len(statements), outcome) == (11, "created"), "\n".join(statements)
 
 
 def test_a_turn_of_a_group_is_remembered_for_speaker_and_chat(met: Api) -> None:
     statements, outcome = sent_by(met, "The printer on the second floor is broken", GROUP)
-    assert (len(statements), outcome) == (11, "created"), "\n".join(statements)
+    assert (len(statements), outcome) == (12, "created"), "\n".join(statements)
 
 
 def test_a_turn_that_repeats_a_memory(met: Api) -> None:
@@ -64,6 +64,6 @@ def test_a_turn_that_repeats_a_memory(met: Api) -> None:
 def test_the_same_turn_again_under_its_key(met: Api) -> None:
     key = {"Idempotency-Key": "k1"}
     statements, outcome = sent_by(met, "My brother plays the violin", **key)
-    assert (len(statements), outcome) == (14, "created"), "\n".join(statements)
+    assert (len(statements), outcome) == (15, "created"), "\n".join(statements)
     statements, outcome = sent_by(met, "My brother plays the violin", **key)
     assert (len(statements), outcome) == (4, "created"), "\n".join(statements)
