@@ -301,6 +301,7 @@ TELEGRAM_API_URL = env("MEMPLATFORM_TELEGRAM_API_URL", default="https://api.tele
 SLACK_API_URL = env("MEMPLATFORM_SLACK_API_URL", default="https://slack.com/api").rstrip("/")
 WECHAT_API_URL = env("MEMPLATFORM_WECHAT_API_URL", default="https://api.weixin.qq.com").rstrip("/")
 WECOM_API_URL = env("MEMPLATFORM_WECOM_API_URL", default="https://qyapi.weixin.qq.com").rstrip("/")
+WECOM_SOCKET_URL = env("MEMPLATFORM_WECOM_SOCKET_URL", default="wss://openws.work.weixin.qq.com").rstrip("/")
 DINGTALK_API_URL = env("MEMPLATFORM_DINGTALK_API_URL", default="https://api.dingtalk.com").rstrip("/")
 #: The addresses DingTalk names for answers within an hour and a half are believed where they begin so.
 DINGTALK_SESSION_URL = env("MEMPLATFORM_DINGTALK_SESSION_URL", default="https://oapi.dingtalk.com").rstrip("/")

@@ -19,6 +19,10 @@ CONNECTABLE = {
     "wecom": "channels_app.platforms.wecom.WeCom",
 }
 
+#: Those whose messages are sent over the connection that receives them, where it is opened from here: by the one
+#: process that has it.
+SENT_WHERE_PULLED = frozenset({"wecom"})
+
 
 @cache
 def platform_named(name: str) -> Platform:

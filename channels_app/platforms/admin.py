@@ -341,7 +341,7 @@ def _introduced(
             return None
         options[option.name] = value
     try:
-        return platform.introduce(Account(options))
+        return platform.introduce(Account(options, receiving=request.POST.get("receiving", "")))
     except PlatformFailure as failure:
         return failure
 

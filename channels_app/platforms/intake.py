@@ -58,7 +58,7 @@ def account_of(connection: Connection) -> Account:
     for name in (*hidden, "webhook_secret"):
         options[name] = secrets.read(connection.secret_name(name), workspace=connection.workspace) or ""
     bot = {name: connection.options.get(f"bot_{name}", "") for name in ("name", "id", "app")}
-    return Account(options, channel=connection.channel.account, **bot)
+    return Account(options, channel=connection.channel.account, receiving=connection.receiving, **bot)
 
 
 def connection_with(uid: UUID) -> Connection | None:

@@ -30,6 +30,8 @@ _PLACEHOLDERS = {
     "image": "[photo]", "voice": "[voice message]", "video": "[video]", "shortvideo": "[video]",
     "location": "[location]", "link": "[link]", "file": "[file]",
 }  # fmt: skip
+#: Bytes of one message of a smart bot.
+BOT_BYTES = 20_480
 _BLOCK = 32  # of the padding; AES itself has blocks of 16
 
 
@@ -85,6 +87,17 @@ def encrypt(letters: str, text: bytes, receiver: str) -> str:
     padding = _BLOCK - len(plain) % _BLOCK
     encryptor = Cipher(algorithms.AES(key), modes.CBC(key[:16])).encryptor()
     return base64.b64encode(encryptor.update(plain + bytes([padding]) * padding) + encryptor.finalize()).decode()
+
+
+def parts(text: str, most: int) -> list[str]:
+    """A text in parts of at most so many bytes: cut behind a line where there is one."""
+    cut = []
+    while len(text.encode()) > most:
+        part = text.encode()[:most].decode(errors="ignore")
+        part = part[: part.rfind("\n") + 1 or len(part)]
+        cut.append(part)
+        text = text[len(part) :]
+    return [*cut, text]
 
 
 def read_xml(raw: bytes) -> dict[str, str]:

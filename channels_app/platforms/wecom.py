@@ -1,12 +1,15 @@
 """WeCom: an app of a company, called with XML, or a smart bot of its groups, called with JSON; all of it encrypted.
 
+A smart bot may also be reached over a connection that is opened from here (`wecom_connection`).
+
 Pages of developer.work.weixin.qq.com/document: path/90238 (calls of apps), 90236 (sending), 90313 (codes), 100719
 (calls of smart bots), 101138 (their one answer). Neither edits, nor messages that were taken back, nor members are
 reported.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from datetime import datetime
 from typing import Any, ClassVar
 
 from cachetools import TTLCache
@@ -14,12 +17,14 @@ from django.conf import settings
 from django.utils.translation import gettext_lazy as _
 
 from channels_app.models import Receiving
-from channels_app.platforms import tencent
+from channels_app.platforms import tencent, wecom_connection
 from channels_app.platforms.wire import (
     Account,
     Call,
+    Clock,
     Incoming,
     Introduced,
+    Keep,
     KeyRefused,
     NotDeliverable,
     NotReadable,
@@ -35,8 +40,6 @@ CODES = tencent.Codes(
     refused={40013, 40056, 40082, 41001, 41002, 41004, 48002, 60011, 60020, 301002},
     passing={-1: None, 45009: 60.0, 45033: 1.0},
 )
-#: Bytes of the one answer of a smart bot.
-BOT_BYTES = 20_480
 _PLACEHOLDERS = {"image": "[photo]", "file": "[file]", "video": "[video]", "voice": "[voice message]"}
 _MENTION = re.compile(r"@\S{1,64}\s{1,8}")
 #: Names of people, by company and id: asked for once an hour.
@@ -54,12 +57,27 @@ class WeCom(Platform):
             label=_("token of the calls"),
             help=_("Where the app or the bot is set up to receive messages: a random one is made there."),
             is_secret=True,
+            receiving=Receiving.WEBHOOK,
         ),
         Option(
             name="aes_key",
             label=_("EncodingAESKey"),
             help=_("43 letters, made in the same place."),
             is_secret=True,
+            receiving=Receiving.WEBHOOK,
+        ),
+        Option(
+            name="bot_id",
+            label=_("Bot ID"),
+            help=_("For a smart bot that this server asks: where its API mode is set to the long connection."),
+            receiving=Receiving.PULL,
+        ),
+        Option(
+            name="bot_secret",
+            label=_("secret of the smart bot"),
+            help=_("Made beside the Bot ID, for the long connection alone."),
+            is_secret=True,
+            receiving=Receiving.PULL,
         ),
         Option(
             name="corp_id",
@@ -87,11 +105,14 @@ class WeCom(Platform):
             is_needed=False,
         ),
     )
-    receiving = (Receiving.WEBHOOK,)
+    receiving = (Receiving.WEBHOOK, Receiving.PULL)
     text_chars = 600  # 2,048 bytes
     has_files = True
 
     def introduce(self, account: Account) -> Introduced:
+        if account.receiving == Receiving.PULL:
+            wecom_connection.introduce(account)
+            return Introduced(account=account["bot_id"], name=account["bot"], id=account["bot_id"])
         try:
             tencent.key_of(account["aes_key"])
         except ValueError:
@@ -115,13 +136,28 @@ class WeCom(Platform):
         else:
             outside = read_json(call.body).get("encrypt")
             encrypted = outside if isinstance(outside, str) else ""
-            messages = _of_bot(read_json(_opened(call, account, encrypted)), call, account)
+            body = read_json(_opened(call, account, encrypted))
+            address = body.get("response_url")
+            messages = _of_bot(body, account, address if isinstance(address, str) else "", call.now)
         return Received(messages=messages, answer="", content_type="text/plain")
 
     def chars_of(self, message: Incoming) -> int:
-        return BOT_BYTES // 4 if message.token else self.text_chars
+        return tencent.BOT_BYTES // 4 if message.token else self.text_chars
+
+    def pull(
+        self, account: Account, cursor: Mapping[str, Any], keep: Keep, stop: Callable[[], bool], clock: Clock
+    ) -> None:
+        def read(body: Mapping[str, Any], number: str) -> list[Incoming]:
+            if body.get("aibotid") not in (None, account["bot_id"]):
+                raise NotReadable
+            return _of_bot(body, account, number, clock())
+
+        wecom_connection.pull(account, read, keep, stop)
 
     def send(self, message: Outgoing, account: Account) -> str:
+        if account.receiving == Receiving.PULL:
+            wecom_connection.send(account, message.peer or message.chat, message.text)
+            return ""
         if not account["corp_id"]:
             return _answer_once(message, account)
         login = _login(account)
@@ -159,7 +195,7 @@ def _opened(call: Call, account: Account, encrypted: str) -> bytes:
     return tencent.decrypt(account["aes_key"], encrypted, account["corp_id"])
 
 
-def _of_bot(body: Mapping[str, Any], call: Call, account: Account) -> list[Incoming]:
+def _of_bot(body: Mapping[str, Any], account: Account, token: str, now: datetime) -> list[Incoming]:
     """What somebody wrote to a smart bot. Raises NotReadable."""
     kind, sender, number = body.get("msgtype"), body.get("from"), body.get("msgid")
     if kind in ("event", "stream"):  # a card that was pressed, the next part of an answer: not ours
@@ -167,7 +203,7 @@ def _of_bot(body: Mapping[str, Any], call: Call, account: Account) -> list[Incom
     user = sender.get("userid") if isinstance(sender, dict) else None
     if not isinstance(kind, str) or not isinstance(user, str) or not user or not isinstance(number, str) or not number:
         raise NotReadable
-    is_group, chat, token = body.get("chattype") == "group", body.get("chatid"), body.get("response_url")
+    is_group, chat = body.get("chattype") == "group", body.get("chatid")
     if is_group and not isinstance(chat, str):
         raise NotReadable
     text = _words(kind, body.get(kind))
@@ -182,8 +218,8 @@ def _of_bot(body: Mapping[str, Any], call: Call, account: Account) -> list[Incom
                 peer=user,
                 message=number,
                 text=text,
-                token=token if isinstance(token, str) else "",
-                sent_at=call.now,
+                token=token,
+                sent_at=now,
             )
         ]
         if text
@@ -223,7 +259,7 @@ def _answer_once(message: Outgoing, account: Account) -> str:
     url = str(settings.WECOM_API_URL)
     if not message.token.startswith(f"{url}/cgi-bin/aibot/"):
         raise NotDeliverable("no address to answer to")
-    content = message.text.encode()[:BOT_BYTES].decode(errors="ignore")
+    content = message.text.encode()[: tencent.BOT_BYTES].decode(errors="ignore")
     body = {"msgtype": "markdown", "markdown": {"content": content}}
     _login(account).post(message.token.removeprefix(url), json=body)
     return ""

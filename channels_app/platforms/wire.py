@@ -143,6 +143,7 @@ class Account:
     id: str = ""
     channel: str = ""  # the channel's account
     app: str = ""  # the app it belongs to, where a platform has those
+    receiving: str = ""  # how its messages get here
 
     def __getitem__(self, option: str) -> str:
         return self.options.get(option, "")

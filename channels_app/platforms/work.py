@@ -12,7 +12,7 @@ from uuid import uuid4
 
 import structlog
 from django.db import transaction
-from django.db.models import F
+from django.db.models import F, Q
 from django.db.models.functions import Greatest
 from django.utils import translation
 
@@ -26,8 +26,9 @@ from channels_app.models import (
     MessageKind,
     MessageState,
     OutgoingMessage,
+    Receiving,
 )
-from channels_app.platforms import answering, commands, following, notices, platform_named
+from channels_app.platforms import SENT_WHERE_PULLED, answering, commands, following, notices, platform_named
 from channels_app.platforms.answering import NoAnswer, Written
 from channels_app.platforms.intake import account_of, cleaned
 from channels_app.platforms.wire import (
@@ -55,12 +56,13 @@ REST = timedelta(minutes=10)
 _WRITTEN = (MessageKind.MESSAGE, MessageKind.EDITED)
 
 
-def claim_chat(*, now: datetime) -> Chat | None:
+def claim_chat(*, now: datetime, pulled: Collection[int] = ()) -> Chat | None:
     """Take up a chat in which something is to be done and nobody works; None where there is none.
 
-    It is this process's until LEASE is over; `renew` prolongs that.
+    It is this process's until LEASE is over; `renew` prolongs that. `pulled`: the connections it receives for.
     """
-    due = Chat.objects.due(now=now).order_by("retry_at", "pk")
+    bound = Q(connection__channel__platform__in=SENT_WHERE_PULLED, connection__receiving=Receiving.PULL)
+    due = Chat.objects.due(now=now).filter(~bound | Q(connection__in=list(pulled))).order_by("retry_at", "pk")
     claimed = due.claim(1, retry_at=now + LEASE, lease=uuid4())
     chats = Chat.objects.select_related("connection__channel", "connection__workspace")
     return chats.get(pk=claimed[0].pk) if claimed else None
@@ -77,9 +79,9 @@ def work_on(chat: Chat, clock: Clock) -> None:
     _Work(chat, clock).until_nothing_waits()
 
 
-def work_chat(clock: Clock) -> bool:
+def work_chat(clock: Clock, pulled: Collection[int] = ()) -> bool:
     """Take up a chat and do what is to be done in it; False when there is none."""
-    chat = claim_chat(now=clock())
+    chat = claim_chat(now=clock(), pulled=pulled)
     if chat is not None:
         work_on(chat, clock)
     return chat is not None

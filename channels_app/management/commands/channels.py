@@ -65,7 +65,7 @@ class Command(BaseCommand):
                 work.renew(self._running.values(), now=timezone.now())
                 next_renewal = time.monotonic() + RENEW_SECONDS
             is_free = len(self._running) < conf.CHANNEL_THREADS
-            if is_free and (chat := work.claim_chat(now=timezone.now())) is not None:
+            if is_free and (chat := work.claim_chat(now=timezone.now(), pulled=self._pulling)) is not None:
                 self._running[threads.submit(self._work_on, chat)] = chat
                 continue
             if time.monotonic() >= next_pull:

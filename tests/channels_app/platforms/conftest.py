@@ -1,6 +1,6 @@
 """A bot connected to a platform that is played on this machine, and a model that answers it."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -66,7 +66,7 @@ def arrive(connection: Connection, *updates: dict[str, Any]) -> int:
     return sum(intake.keep(connection, telegram.read(update, account), now=timezone.now()) for update in updates)
 
 
-def work_through(seconds: float = 1.0) -> None:
-    """Everything that waits is done, so many seconds later."""
-    while work.work_chat(later(seconds)):
+def work_through(seconds: float = 1.0, pulled: Collection[int] = ()) -> None:
+    """Everything that waits is done, so many seconds later, by a process that receives for these connections."""
+    while work.work_chat(later(seconds), pulled):
         continue

@@ -9,6 +9,7 @@ from urllib.parse import urlencode
 import pytest
 from django.http import HttpResponse
 from django.test import Client
+from django.utils import timezone
 
 from channels_app.models import (
     Answerer,
@@ -21,14 +22,18 @@ from channels_app.models import (
     OutgoingMessage,
     Receiving,
 )
-from channels_app.platforms import platform_named, wecom
-from channels_app.platforms.wire import Account, KeyRefused, Outgoing, TryLater
+from channels_app.platforms import intake, platform_named, sockets, wecom, wecom_connection
+from channels_app.platforms.wire import Account, Conflicting, KeyRefused, NotDeliverable, Outgoing, TryLater
 from memories import secrets
 from memories.models import Entry, Workspace
 from tests.channels_app.platforms.conftest import work_through
 from tests.memories.llm.fake_server import FakeModel
 from tests.support import fake_tencent as fake
 from tests.support.fake_tencent import AES_KEY, APP_SECRET, TOKEN, FakeTencent, failed, fake_tencent
+from tests.support.fake_wecom import BOT as BOT_ID
+from tests.support.fake_wecom import SECRET as BOT_SECRET
+from tests.support.fake_wecom import FakeWeCom, fake_wecom
+from tests.support.pulling import Pulling, until
 
 CORP, AGENT, ANN, BOB, GROUP = "wx5823bf96d3bd56c7", "218", "AnnLi", "BobWang", "wrkSFfCgAAgroup"
 APP = Account({"corp_id": CORP, "agent_id": AGENT, "secret": APP_SECRET, "token": TOKEN, "aes_key": AES_KEY})
@@ -53,7 +58,7 @@ def make_connection(workspace: Workspace, account: Account) -> Connection:
         workspace=workspace,
         channel=channel,
         options={**shown, "bot_name": introduced.name},
-        receiving=Receiving.WEBHOOK,
+        receiving=account.receiving or Receiving.WEBHOOK,
         answerer=Answerer.MODEL,
         notices=NoticeMode.OFF,
         noticed_entry=0,
@@ -287,3 +292,123 @@ def test_a_limit_of_calls_is_waited_for(api: FakeTencent) -> None:
     with pytest.raises(TryLater) as refusal:
         platform_named("wecom").send(Outgoing(chat=ANN, text="hello"), APP)
     assert refusal.value.seconds == 60.0
+
+
+# The long connection of a smart bot
+
+LONG = Account({"bot_id": BOT_ID, "bot_secret": BOT_SECRET, "bot": "小记"}, name="小记", receiving=Receiving.PULL)
+
+
+@pytest.fixture
+def server(settings: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeWeCom]:
+    monkeypatch.setattr(sockets, "LOOK_SECONDS", 0.1)
+    with fake_wecom() as fake_server:
+        settings.WECOM_SOCKET_URL = fake_server.url
+        yield fake_server
+
+
+@pytest.fixture
+def long_bot(workspace: Workspace, server: FakeWeCom) -> Connection:
+    return make_connection(workspace, LONG)
+
+
+@pytest.fixture
+def pulling(server: FakeWeCom) -> Iterator[Pulling]:
+    pulling = Pulling("wecom", LONG)
+    until(lambda: pulling.keeps)
+    yield pulling
+    pulling.is_over = True
+    pulling.thread.join(10)
+    assert not pulling.thread.is_alive() and not wecom_connection._links
+
+
+def take_in(connection: Connection, pulling: Pulling, messages: int) -> None:
+    """So many messages came over the connection, and are worked on where it is open."""
+    until(lambda: len(pulling.kept) == messages)
+    intake.keep(connection, pulling.kept, now=timezone.now())
+    work_through(pulled=[connection.pk])
+
+
+def test_over_the_long_connection_a_bot_remembers_and_answers_one_alone_in_their_own_chat(
+    long_bot: Connection, pulling: Pulling, server: FakeWeCom, model: FakeModel
+) -> None:
+    server.write(ANN, "Remember that I have a cat named Mochi.")
+    server.write(ANN, "when is the walk?", group=GROUP)
+    server.write(ANN, "/memory", group=GROUP)
+    take_in(long_bot, pulling, 3)
+    assert server.texts(GROUP) == ["You wrote: when is the walk?"]
+    assert "Mochi" in server.texts(ANN)[-1]
+    server.strangers = {BOB}
+    server.write(BOB, "/memory", group=GROUP)
+    take_in(long_bot, pulling, 4)
+    assert "direct chat first" in server.texts(GROUP)[-1]
+
+
+def test_what_is_sent_over_the_long_connection_waits_for_the_process_that_has_it(
+    long_bot: Connection, pulling: Pulling, server: FakeWeCom, model: FakeModel
+) -> None:
+    server.write(ANN, "hello")
+    until(lambda: pulling.kept)
+    intake.keep(long_bot, pulling.kept, now=timezone.now())
+    work_through()
+    assert not server.sent and not model.requests
+    work_through(pulled=[long_bot.pk])
+    assert server.texts() == ["You wrote: hello"]
+
+
+def test_a_long_text_goes_in_parts_and_what_is_refused_is_given_up_or_waits(
+    pulling: Pulling, server: FakeWeCom
+) -> None:
+    platform = platform_named("wecom")
+    text = "\n".join(["一" * 100] * 100)
+    platform.send(Outgoing(chat=ANN, text=text), LONG)
+    assert len(server.sent) == 2 and "".join(server.texts()) == text
+    assert all(len(part.encode()) <= 20_480 for part in server.texts())
+    server.failures = [(45009, "freq"), (86001, "no such chat")]
+    with pytest.raises(TryLater):
+        platform.send(Outgoing(chat=ANN, text="hello"), LONG)
+    with pytest.raises(NotDeliverable):
+        platform.send(Outgoing(chat=ANN, text="hello"), LONG)
+
+
+def test_without_a_connection_a_message_waits(server: FakeWeCom) -> None:
+    with pytest.raises(TryLater):
+        platform_named("wecom").send(Outgoing(chat=ANN, text="hello"), LONG)
+
+
+def test_what_cannot_be_read_or_is_another_bots_is_not_kept(pulling: Pulling, server: FakeWeCom) -> None:
+    server.connections[-1].send("[")
+    server.connections[-1].send('{"cmd": "aibot_msg_callback", "headers": 1, "body": [1]}')
+    server.write(ANN, "hello", aibotid="another")
+    server.write(ANN, "hello", msgid="")
+    server.deliver("aibot_event_callback", {"event": {"eventtype": "enter_chat"}})
+    server.write(ANN, "good morning")
+    until(lambda: pulling.kept)
+    assert [message.text for message in pulling.kept] == ["good morning"]
+
+
+def test_another_program_that_opens_the_connection_is_named(pulling: Pulling, server: FakeWeCom) -> None:
+    other = Pulling("wecom", LONG)
+    pulling.thread.join(10)
+    assert isinstance(pulling.failure, Conflicting)
+    other.is_over = True
+    other.thread.join(10)
+
+
+def test_a_connection_that_gives_no_sign_of_life_is_opened_again(
+    server: FakeWeCom, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(wecom_connection, "BEAT_SECONDS", 0.1)
+    pulling = Pulling("wecom", LONG)
+    until(lambda: server.beats > 5)
+    assert pulling.failure is None
+    server.is_silent = True
+    pulling.thread.join(10)
+    assert isinstance(pulling.failure, TryLater)
+
+
+def test_a_secret_that_is_refused_says_so(server: FakeWeCom) -> None:
+    wrong = Account({**LONG.options, "bot_secret": "wrong"}, receiving=Receiving.PULL)
+    with pytest.raises(KeyRefused) as refusal:
+        platform_named("wecom").introduce(wrong)
+    assert refusal.value.option == "bot_secret"
