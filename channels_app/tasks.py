@@ -71,7 +71,7 @@ def _old_messages() -> dict[str, QuerySet[Any]]:
     over = (MessageState.DONE, MessageState.FAILED)
     return {
         "received": IncomingMessage.objects.filter(received_at__lt=oldest, state__in=over),
-        "sent": OutgoingMessage.objects.filter(created_at__lt=oldest, state__in=over),
+        "sent": OutgoingMessage.objects.filter(created_at__lt=oldest, state__in=(*over, MessageState.HELD)),
     }
 
 

@@ -1,5 +1,9 @@
-"""Where platforms call: each connection has an address of its own. What a call holds is stored, and worked on after."""
+"""Where platforms call: each connection has an address of its own. What a call holds is stored, and worked on after.
 
+The calls of accounts that send nothing by themselves wait for what comes of it.
+"""
+
+import time
 from typing import Any
 from uuid import UUID
 
@@ -12,7 +16,7 @@ from django.utils import timezone
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods
 
-from channels_app.platforms import intake
+from channels_app.platforms import call_answers, intake
 from channels_app.platforms.wire import CALL_MAX, Call, NotGenuine, NotReadable
 from memories.secrets import SecretUnreadable
 from memories.tenancy import row_level_security
@@ -51,6 +55,9 @@ def called(request: HttpRequest, platform: str, uid: UUID) -> HttpResponse:
             now=timezone.now(),
         )
         received = intake.receive(connection, call)
+        if received.messages and intake.is_answered_in_call(connection):
+            text = call_answers.answer_to(connection, received, clock=timezone.now, sleep=time.sleep)
+            received = intake.reply(connection, text, call) if text else received
     except NotGenuine:
         log.warning("channel.not_genuine", platform=platform)
         return _refused(401, "This is not proven to be the platform's.")

@@ -156,6 +156,7 @@ class MessageState(TextChoices):
 
     WAITING = "waiting", _("Waiting")
     OFFERED = "offered", _("With your bot")
+    HELD = "held", _("Kept until they write again")
     DONE = "done", _("Done")
     FAILED = "failed", _("Failed")
 

@@ -20,7 +20,7 @@ from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import ChoicesDropdownFilter
 from unfold.decorators import display
-from unfold.widgets import UnfoldAdminPasswordWidget, UnfoldAdminTextInputWidget
+from unfold.widgets import UnfoldAdminPasswordWidget, UnfoldAdminTextInputWidget, UnfoldBooleanSwitchWidget
 
 from channels_app.models import (
     Answerer,
@@ -61,6 +61,7 @@ _COLORS = Colors(
     {
         MessageState.WAITING.label: "info",
         MessageState.OFFERED.label: "info",
+        MessageState.HELD.label: "info",
         MessageState.DONE.label: "success",
         MessageState.FAILED.label: "danger",
     }
@@ -235,7 +236,8 @@ class ConnectionAdmin(RestrictedAdmin):
             place = {"workspace": obj.workspace, "platform": platform.name, "account": introduced.account}
             obj.channel, _made = Channel.objects.get_or_create(**place)
             obj.noticed_entry = Entry.objects.order_by("-pk").values_list("pk", flat=True).first() or 0
-        given = {option: form.cleaned_data.get(f"{_OPTION}{option.name}", "") for option in platform.options}
+        fields = {option: form.cleaned_data.get(f"{_OPTION}{option.name}") for option in platform.options}
+        given = {option: "on" if value is True else value or "" for option, value in fields.items()}
         options = {option.name: value.strip() for option, value in given.items() if not option.is_secret}
         if introduced:
             options |= {"bot_name": introduced.name, "bot_id": introduced.id, "bot_app": introduced.app}
@@ -311,6 +313,18 @@ def _option_fields(platform: Platform, row: Connection | None) -> Iterator[tuple
     kept = _kept(platform, row)
     for option in platform.options:
         is_kept = option.name in kept
+        if option.is_switch:
+            yield (
+                f"{_OPTION}{option.name}",
+                forms.BooleanField(
+                    label=str(option.label).capitalize(),
+                    help_text=str(option.help),
+                    required=False,
+                    initial=bool(row and row.options.get(option.name)),
+                    widget=UnfoldBooleanSwitchWidget(),
+                ),
+            )
+            continue
         help_text = _("Kept. Leave empty to keep it.") if is_kept else option.help
         widget = UnfoldAdminPasswordWidget(attrs={"autocomplete": "off"}) if option.is_secret else None
         field = forms.CharField(

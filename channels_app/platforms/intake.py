@@ -74,6 +74,16 @@ def receive(connection: Connection, call: Call) -> Received:
     return received
 
 
+def is_answered_in_call(connection: Connection) -> bool:
+    """Whether its account sends nothing by itself."""
+    return platform_named(connection.channel.platform).is_answered_in_call(known_account(connection))
+
+
+def reply(connection: Connection, text: str, call: Call) -> Received:
+    """The answer to a call that holds a text."""
+    return platform_named(connection.channel.platform).reply(text, call, known_account(connection))
+
+
 def keep(
     connection: Connection, messages: Sequence[Incoming], *, now: datetime, cursor: Mapping[str, Any] | None = None
 ) -> int:

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 from xml.etree.ElementTree import ParseError
+from xml.sax.saxutils import escape
 
 import structlog
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
@@ -107,6 +108,16 @@ def read_xml(raw: bytes) -> dict[str, str]:
     except (ParseError, DefusedXmlException, ValueError, LookupError):  # also an encoding nobody knows
         raise NotReadable from None
     return {child.tag: child.text or "" for child in root}
+
+
+def write_xml(elements: Mapping[str, str]) -> str:
+    """A flat document."""
+    return "<xml>" + "".join(f"<{name}>{escape(_legal(text))}</{name}>" for name, text in elements.items()) + "</xml>"
+
+
+def _legal(text: str) -> str:
+    """A text without what no document may hold."""
+    return "".join(letter for letter in text if letter >= " " or letter in "\n\t")
 
 
 def messages_of(body: dict[str, str]) -> list[Incoming]:

@@ -1,9 +1,13 @@
 """WeChat official accounts: called with XML, plain or encrypted, answered by messages of customer service.
 
+An account that may not send those is answered in the call itself (`channels_app.platforms.call_answers`).
+
 Signature, encryption, kinds of messages and codes: developers.weixin.qq.com/doc/offiaccount. It reports neither edits
 nor messages that were taken back, and has no groups.
 """
 
+import secrets
+from dataclasses import replace
 from typing import ClassVar
 
 from django.conf import settings
@@ -16,6 +20,7 @@ from channels_app.platforms.wire import (
     Call,
     Introduced,
     KeyRefused,
+    OnlyInCall,
     Option,
     Outgoing,
     Platform,
@@ -48,6 +53,7 @@ class WeChat(Platform):
             label=_("AppSecret"),
             help=_("On the same page. The address of this server has to be among its IP addresses that may call."),
             is_secret=True,
+            is_needed=False,
         ),
         Option(
             name="token",
@@ -62,6 +68,16 @@ class WeChat(Platform):
             is_secret=True,
             is_needed=False,
         ),
+        Option(
+            name="in_call",
+            label=_("this account may not use the customer-service API"),
+            help=_(
+                "For an account that is not certified: it is answered within WeChat's five seconds, or at the next"
+                " message. It needs no AppSecret."
+            ),
+            is_needed=False,
+            is_switch=True,
+        ),
     )
     receiving = (Receiving.WEBHOOK,)
     text_chars = 600  # 2,048 bytes
@@ -72,23 +88,47 @@ class WeChat(Platform):
                 tencent.key_of(account["aes_key"])
             except ValueError:
                 raise KeyRefused("EncodingAESKey") from None
-        _login(account).token()
+        if not self.is_answered_in_call(account):
+            if not account["app_secret"]:
+                raise KeyRefused("AppSecret", "app_secret")
+            _login(account).token()
         return Introduced(account=account["app_id"])
 
     def receive(self, call: Call, account: Account) -> Received:
         if call.method == "GET":
             tencent.verify(call, account["token"], shown="signature")
             return Received(answer=call.query.get("echostr", ""), content_type="text/plain")
-        return Received(
-            messages=tencent.messages_of(_opened(call, account)), answer="success", content_type="text/plain"
-        )
+        messages = tencent.messages_of(_opened(call, account))
+        if self.is_answered_in_call(account):
+            messages = [replace(message, token=message.key) for message in messages]
+        return Received(messages=messages, answer="success", content_type="text/plain")
+
+    def is_answered_in_call(self, account: Account) -> bool:
+        return bool(account["in_call"])
+
+    def reply(self, text: str, call: Call, account: Account) -> Received:
+        asked, now = _opened(call, account), str(int(call.now.timestamp()))
+        answer = {
+            "ToUserName": asked["FromUserName"], "FromUserName": asked.get("ToUserName", ""), "CreateTime": now,
+            "MsgType": "text", "Content": text,
+        }  # fmt: skip
+        if account["aes_key"]:
+            encrypted = tencent.encrypt(account["aes_key"], tencent.write_xml(answer).encode(), account["app_id"])
+            nonce = secrets.token_hex(8)
+            signature = tencent.signature(account["token"], now, nonce, encrypted)
+            answer = {"Encrypt": encrypted, "MsgSignature": signature, "TimeStamp": now, "Nonce": nonce}
+        return Received(answer=tencent.write_xml(answer), content_type="application/xml")
 
     def send(self, message: Outgoing, account: Account) -> str:
+        if self.is_answered_in_call(account):
+            raise OnlyInCall
         body = {"touser": message.peer or message.chat, "msgtype": "text", "text": {"content": message.text}}
         _login(account).ask("/cgi-bin/message/custom/send", json=body)
         return ""
 
     def show_typing(self, chat: str, account: Account) -> None:
+        if self.is_answered_in_call(account):
+            return
         _login(account).ask("/cgi-bin/message/custom/typing", json={"touser": chat, "command": "Typing"})
 
 

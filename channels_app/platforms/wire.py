@@ -45,6 +45,10 @@ class NotDeliverable(PlatformFailure):
     """This message will never arrive: the person has blocked the bot, never wrote to it, or the chat is gone."""
 
 
+class OnlyInCall(PlatformFailure):
+    """This account sends nothing by itself: a message is handed out in the answer to a call."""
+
+
 class ChatMoved(PlatformFailure):
     """The chat has another id now."""
 
@@ -131,6 +135,7 @@ class Option:
     help: str | Promise = ""
     is_secret: bool = False
     is_needed: bool = True
+    is_switch: bool = False
     receiving: Receiving | None = None  # the one way of receiving that needs it; None: all do
 
 
@@ -218,7 +223,15 @@ class Platform(ABC):
 
     @abstractmethod
     def send(self, message: Outgoing, account: Account) -> str:
-        """Send a message; its id there. Raises KeyRefused, NotDeliverable, TryLater."""
+        """Send a message; its id there. Raises KeyRefused, NotDeliverable, OnlyInCall, TryLater."""
+
+    def is_answered_in_call(self, account: Account) -> bool:
+        """Whether this account sends nothing by itself (`OnlyInCall`), and answers calls by `reply`."""
+        return False
+
+    def reply(self, text: str, call: Call, account: Account) -> Received:
+        """The answer to a call that holds a text for who wrote."""
+        raise NotImplementedError
 
     def chars_of(self, message: Incoming) -> int:
         """Characters of one message that answers this one."""

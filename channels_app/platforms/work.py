@@ -37,6 +37,7 @@ from channels_app.platforms.wire import (
     Incoming,
     KeyRefused,
     NotDeliverable,
+    OnlyInCall,
     Outgoing,
     Platform,
     PlatformFailure,
@@ -140,6 +141,8 @@ class _Work:
             sent = self._platform.send(message, account)
             self._settle(row, state=MessageState.DONE, message=sent, sent_at=self._clock(), error="")
             Connection.objects.filter(pk=self._connection.pk).clear_problem(AT_PLATFORM)
+        except OnlyInCall:
+            self._settle(row, state=MessageState.HELD)
         except ChatMoved as moved:
             following.move_chat(self._chat, moved.chat)
         except NotDeliverable as refusal:

@@ -2,12 +2,16 @@
 
 import time
 from collections.abc import Iterator
+from datetime import datetime, timedelta
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from django.http import HttpResponse
 from django.test import Client
+from django.utils import timezone
 
+from channels_app.api import platforms as platforms_api
 from channels_app.models import (
     Answerer,
     Channel,
@@ -24,6 +28,7 @@ from channels_app.platforms.wire import Account, KeyRefused, NotGenuine, Outgoin
 from memories import secrets
 from memories.models import Entry, Workspace
 from tests.channels_app.platforms.conftest import work_through
+from tests.memories.admin.conftest import enter, make_user
 from tests.memories.llm.fake_server import FakeModel
 from tests.support import fake_tencent as fake
 from tests.support.fake_tencent import AES_KEY, APP_ID, APP_SECRET, TOKEN, FakeTencent, failed, fake_tencent
@@ -71,9 +76,10 @@ def post(connection: Connection, body: str | bytes, query: str = "") -> HttpResp
 
 def post_sealed(connection: Connection, body: str, receiver: str = APP_ID, **more: Any) -> HttpResponse:
     """The same, encrypted."""
+    at = more.setdefault("at", time.time())
     query, encrypted = fake.sealed(body, receiver, **more)
     outside = f"<xml><ToUserName>gh_1</ToUserName><Encrypt><![CDATA[{encrypted}]]></Encrypt></xml>"
-    return post(connection, outside, f"{query}&{fake.query()}&encrypt_type=aes".replace("nonce=263014780", "x=1"))
+    return post(connection, outside, f"{query}&{fake.query(at=at)}&encrypt_type=aes".replace("nonce=263014780", "x=1"))
 
 
 def test_the_address_is_verified_by_an_echo(connection: Connection) -> None:
@@ -250,3 +256,161 @@ def test_a_document_as_deep_as_a_call_may_be_breaks_nothing(connection: Connecti
 def test_a_call_that_is_too_long_is_refused(connection: Connection) -> None:
     assert post(connection, fake.message(ANN, "a" * 10_000_000)).status_code == 413
     assert not IncomingMessage.objects.exists()
+
+
+# An account that is not certified: it is answered in the call itself
+
+
+class Calls:
+    """WeChat's calls of an account that sends nothing by itself, on a clock of their own."""
+
+    def __init__(self, connection: Connection) -> None:
+        self.connection = connection
+        self.ahead = 0.0  # seconds the clock is ahead
+        self.thinking = 0.0  # seconds until what waits is worked on
+        self.is_safe = False
+
+    def now(self) -> datetime:
+        return timezone.now() + timedelta(seconds=self.ahead)
+
+    def sleep(self, seconds: float) -> None:
+        self.ahead += seconds
+        if self.ahead >= self.thinking:
+            work_through(self.ahead + 1)
+
+    def call(self, body: str) -> tuple[float, str]:
+        """After how long a call is answered, and with what text."""
+        began = self.ahead
+        if not self.is_safe:
+            query = fake.query(at=self.now().timestamp())
+            content = post(self.connection, body, query).content
+        else:
+            content = post_sealed(self.connection, body, at=self.now().timestamp()).content
+            if content != b"success":
+                outside = tencent.read_xml(content)
+                parts = (TOKEN, outside["TimeStamp"], outside["Nonce"], outside["Encrypt"])
+                assert tencent.signature(*parts) == outside["MsgSignature"]
+                content = tencent.decrypt(AES_KEY, outside["Encrypt"], APP_ID)
+        took = self.ahead - began
+        if content == b"success":
+            return took, ""
+        answer = tencent.read_xml(content)
+        sent = tencent.read_xml(body.encode())
+        assert (answer["ToUserName"], answer["FromUserName"]) == (sent["FromUserName"], sent["ToUserName"])
+        assert answer["MsgType"] == "text" and len(answer["Content"].encode()) <= 2048
+        return took, answer["Content"]
+
+    def deliver(self, body: str) -> list[str]:
+        """A message is delivered as often as WeChat does it; the texts it shows, or would show."""
+        shown = []
+        for _try in range(3):
+            took, text = self.call(body)
+            if took < 5:
+                return [*shown, text]
+            shown.append("cut")
+        return shown
+
+
+@pytest.fixture
+def calls(connection: Connection, monkeypatch: pytest.MonkeyPatch) -> Calls:
+    Connection.objects.update(options={"app_id": APP_ID, "in_call": "on"})
+    connection.refresh_from_db()
+    calls = Calls(connection)
+    monkeypatch.setattr(platforms_api, "time", SimpleNamespace(sleep=calls.sleep))
+    monkeypatch.setattr(platforms_api, "timezone", SimpleNamespace(now=calls.now))
+    return calls
+
+
+@pytest.mark.parametrize("is_safe", [False, True])
+def test_an_account_that_may_not_send_answers_in_the_call(
+    calls: Calls, api: FakeTencent, model: FakeModel, workspace: Workspace, is_safe: bool
+) -> None:
+    if is_safe:
+        secrets.keep(calls.connection.secret_name("aes_key"), AES_KEY, workspace=workspace)
+        calls.is_safe = True
+    assert calls.deliver(fake.message(ANN, "Remember that <my> cat is named Mochi & Co.")) == [
+        "You wrote: Remember that <my> cat is named Mochi & Co."
+    ]
+    assert "Mochi" in calls.deliver(fake.message(ANN, "/memory"))[0]
+    assert not api.sent and not api.calls
+    assert set(OutgoingMessage.objects.values_list("state", flat=True)) == {MessageState.DONE}
+
+
+def test_a_call_that_is_made_again_waits_for_the_same_answer(calls: Calls, model: FakeModel) -> None:
+    calls.thinking = 7
+    body = fake.message(ANN, "hello")
+    assert calls.deliver(body) == ["cut", "You wrote: hello"]
+    assert calls.call(body)[1] == "You wrote: hello"  # its answer was lost on the way
+    assert len(model.requests) == 1 and IncomingMessage.objects.count() == 1
+
+
+def test_an_answer_that_comes_too_late_is_handed_out_at_the_next_message_and_says_so(
+    calls: Calls, model: FakeModel
+) -> None:
+    calls.thinking = 16
+    assert calls.deliver(fake.message(ANN, "hello")) == ["cut", "cut", ""]
+    work_through(20)
+    calls.ahead = 60
+    assert calls.deliver(fake.message(BOB, "good morning")) == ["You wrote: good morning"]
+    assert calls.deliver(fake.message(ANN, "still there?")) == [
+        "To what you wrote earlier:\nYou wrote: hello\nTo your message:\nYou wrote: still there?"
+    ]
+    assert calls.deliver(fake.message(ANN, "and now?")) == ["You wrote: and now?"]
+
+
+def test_when_the_next_answer_is_late_as_well_the_earlier_one_is_handed_out(calls: Calls, model: FakeModel) -> None:
+    calls.thinking = 16
+    calls.deliver(fake.message(ANN, "你好"))
+    work_through(20)
+    calls.ahead, calls.thinking = 60, 100
+    assert calls.deliver(fake.message(ANN, "还在吗？"))[-1] == "回复您之前写的：\nYou wrote: 你好"
+
+
+def test_what_does_not_fit_is_handed_out_at_the_next_message(calls: Calls, model: FakeModel) -> None:
+    text = "一二三四五六七八九十" * 120
+    first = calls.deliver(fake.message(ANN, text))[0]
+    assert first.startswith("You wrote: 一二三") and first.endswith("（还有更多：请再写一条消息。）")
+    rest = calls.deliver(fake.message(ANN, "继续"))[0]
+    assert rest.startswith("回复您之前写的：")
+
+
+def test_messages_of_one_person_are_answered_in_order_and_each_once(calls: Calls, model: FakeModel) -> None:
+    bodies = [fake.message(ANN, f"message {n}") for n in range(3)]
+    calls.thinking = 1000
+    for body in bodies:
+        calls.call(body)
+    calls.thinking = 0
+    texts = [text for body in bodies for text in calls.deliver(body)]
+    assert [model.requests[n].body["messages"][-1]["content"] for n in range(3)] == [f"message {n}" for n in range(3)]
+    words = "\n".join(texts)
+    assert [words.count(f"You wrote: message {n}") for n in range(3)] == [1, 1, 1]
+
+
+def test_events_wait_for_nothing_and_forged_calls_neither(calls: Calls, model: FakeModel) -> None:
+    assert calls.call(fake.message(ANN, kind="event", Event="subscribe")) == (0, "")
+    assert post(calls.connection, fake.message(ANN, "hello"), fake.query(token="another")).status_code == 401
+    assert calls.ahead == 0
+
+
+def test_such_an_account_needs_no_secret_and_asks_the_api_nothing(api: FakeTencent) -> None:
+    platform = platform_named("wechat")
+    options = {"app_id": APP_ID, "token": TOKEN}
+    assert platform.introduce(Account({**options, "in_call": "on"})).account == APP_ID
+    with pytest.raises(KeyRefused):
+        platform.introduce(Account(options))
+    assert not api.calls
+
+
+def test_the_switch_is_set_and_taken_back_on_the_page(api: FakeTencent, workspace: Workspace, settings: Any) -> None:
+    settings.PUBLIC_URL = "https://memory.example.org"
+    owner = enter(make_user("owner", is_staff=True, workspace=workspace))
+    form = {"workspace": workspace.pk, "option_app_id": APP_ID, "option_token": TOKEN, "answerer": "model",
+            "notices": "each", "is_enabled": "on", "receiving": "webhook"}  # fmt: skip
+    owner.post("/admin/channels_app/connection/add/?platform=wechat", {**form, "option_in_call": "on"})
+    connection = Connection.objects.get()
+    assert connection.options["in_call"] == "on"
+    page = f"/admin/channels_app/connection/{connection.pk}/change/"
+    assert 'name="option_in_call"' in owner.get(page).content.decode()
+    owner.post(page, {**form, "option_token": "", "option_app_secret": APP_SECRET})
+    connection.refresh_from_db()
+    assert connection.options["in_call"] == ""
