@@ -1,7 +1,8 @@
 """DingTalk: robots of a company's own apps, by Stream mode or by signed callback (open.dingtalk.com/document/orgapp).
 
 Pages: «Receive messages by a robot», «Protocol of Stream mode», «The robot sends a group message», «Send one-on-one
-messages in batches», «Get the access token of an app». It reports neither edits nor recalls nor members.
+messages in batches», «Message types of robots», «Upload media files», «Get the access token of an app».
+It reports neither edits nor recalls nor members.
 
 A callback's signature is of its time alone, not of its body: what a body says is believed within the connection's own
 company, and an address in it is used only where DingTalk is.
@@ -15,7 +16,10 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
+from io import BytesIO
+from pathlib import PurePath
 from typing import Any, ClassVar
+from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 from django.conf import settings
 from django.utils.translation import gettext_lazy as _
@@ -85,6 +89,7 @@ class DingTalk(Platform):
     )
     receiving = (Receiving.PULL, Receiving.WEBHOOK)
     text_chars = 4_000  # of 15,000 bytes
+    has_files = True
 
     def introduce(self, account: Account) -> Introduced:
         _token(account)
@@ -109,10 +114,11 @@ class DingTalk(Platform):
 
     def send(self, message: Outgoing, account: Account) -> str:
         is_for_all = not message.peer
-        if is_for_all and message.token and _send_to_session(message.token, message.text):
+        if is_for_all and message.token and not message.file_name and _send_to_session(message.token, message.text):
             return ""
-        content = json.dumps({"content": message.text}, ensure_ascii=False)
-        body: dict[str, Any] = {"robotCode": _robot(account), "msgKey": "sampleText", "msgParam": content}
+        kind, content = _file(message, account) if message.file_name else ("sampleText", {"content": message.text})
+        param = json.dumps(content, ensure_ascii=False)
+        body: dict[str, Any] = {"robotCode": _robot(account), "msgKey": kind, "msgParam": param}
         if is_for_all and not message.chat.startswith(_USER):
             sent = _call(account, "/v1.0/robot/groupMessages/send", {**body, "openConversationId": message.chat})
             return str(sent.get("processQueryKey", ""))
@@ -228,6 +234,25 @@ def _send_to_session(address: str, text: str) -> bool:
     if code in _BUSY_ERRORS or answer.status == 429:
         raise TryLater(f"{code or answer.status}", _BUSY_SECONDS)
     return code == 0
+
+
+def _file(message: Outgoing, account: Account) -> tuple[str, dict[str, str]]:
+    """A file that is uploaded: of the kinds a robot may send none is text, so it is packed."""
+    packed = BytesIO()
+    with ZipFile(packed, "w", ZIP_DEFLATED) as archive:
+        archive.writestr(ZipInfo(message.file_name), message.text, ZIP_DEFLATED)
+    name = f"{PurePath(message.file_name).stem}.zip"
+    answer = ask(
+        f"{settings.DINGTALK_SESSION_URL}/media/upload",
+        params={"access_token": _token(account), "type": "file"},
+        files={"media": (name, packed.getvalue(), "application/zip")},
+    )
+    media, code = answer.body.get("media_id"), answer.body.get("errcode")
+    if code in _BUSY_ERRORS or answer.status == 429:
+        raise TryLater(f"{code or answer.status}", _BUSY_SECONDS)
+    if not isinstance(media, str):
+        raise NotDeliverable(f"upload {code or answer.status}")
+    return "sampleFile", {"mediaId": media, "fileName": name, "fileType": "zip"}
 
 
 def _call(account: Account, path: str, payload: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -174,7 +174,8 @@ class _Work:
             return False
         row.chat, row.connection = self._chat, self._connection
         stored = answering.read_stored(row)
-        written = replace(stored, incoming=self._with_name(stored.incoming, account))
+        incoming = self._with_name(stored.incoming, account)
+        written = replace(stored, incoming=replace(incoming, is_for_bot=self._is_for_bot(incoming)))
         IncomingMessage.objects.filter(pk=row.pk).update(attempts=F("attempts") + 1)
         try:
             with translation.override(commands.language_of(written)):
@@ -220,6 +221,11 @@ class _Work:
                 result = answering.answer(written, self._clock)
                 if result is not None:
                     notices.announce_turn(written, result, now=self._clock())
+
+    def _is_for_bot(self, incoming: Incoming) -> bool:
+        """Whether a message is meant for the bot: it says so, or answers what the bot sent here."""
+        sent = OutgoingMessage.objects.filter(chat=self._chat, state=MessageState.DONE, message=incoming.reply_to)
+        return incoming.is_for_bot or bool(incoming.reply_to and sent.exists())
 
     def _with_name(self, incoming: Incoming, account: Account) -> Incoming:
         """A message with the name of who wrote it, where the platform says that elsewhere."""

@@ -9,16 +9,16 @@ import base64
 import hashlib
 import hmac
 import json
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from websockets.sync.server import ServerConnection, serve
+from websockets.sync.server import ServerConnection
 
 from tests.support.fake_api import Answered, Asked, fake_api
+from tests.support.fake_socket import fake_socket
 
 APP, SECRET = "dingapp", "a-secret"
 
@@ -34,6 +34,7 @@ class FakeDingTalk:
     acknowledged: list[dict[str, Any]] = field(default_factory=list)
     invalid: set[str] = field(default_factory=set)  # people who are not of the company
     connections: list[ServerConnection] = field(default_factory=list)
+    uploads: list[bytes] = field(default_factory=list)
     tokens: int = 0
     is_revoked: bool = False
     is_session_over: bool = False  # the addresses that came with messages are no longer good
@@ -79,6 +80,13 @@ class FakeDingTalk:
                 return Answered({"code": "invalidClientIdOrSecret", "message": "invalid"}, 400)
             self.tokens += 1
             return Answered({"accessToken": f"t-{self.tokens}", "expireIn": 7200})
+        if asked.path == "/media/upload":
+            if self.failures:
+                return self.failures.pop(0)
+            if (asked.query["access_token"], asked.query["type"]) != (f"t-{self.tokens}", "file"):
+                return Answered({"errcode": 40014, "errmsg": "invalid access_token"})
+            self.uploads.append(asked.raw)
+            return Answered({"errcode": 0, "type": "file", "media_id": f"@media{len(self.uploads)}"})
         is_known = asked.headers.get("x-acs-dingtalk-access-token") == f"t-{self.tokens}"
         if not is_known and asked.path != "/robot/sendBySession":
             return Answered({"code": "InvalidAuthentication", "message": "invalid token"}, 400)
@@ -89,7 +97,9 @@ class FakeDingTalk:
                 return Answered({"errcode": 300001, "errmsg": "session is expired"})
             self.sent.append(("session", asked.query["session"], asked.body["text"]["content"]))
             return Answered({"errcode": 0, "errmsg": "ok"})
-        text = json.loads(asked.body["msgParam"])["content"]
+        param = json.loads(asked.body["msgParam"])
+        is_file = asked.body["msgKey"] == "sampleFile"
+        text = f"{param['fileName']} {param['mediaId']}" if is_file else param["content"]
         if asked.path == "/v1.0/robot/groupMessages/send":
             self.sent.append(("group", asked.body["openConversationId"], text))
             return Answered({"processQueryKey": "q1"})
@@ -121,9 +131,6 @@ def signed(secret: str = SECRET, *, at: float | None = None) -> dict[str, str]:
 def fake_dingtalk() -> Iterator[FakeDingTalk]:
     """A server, until the block ends."""
     fake = FakeDingTalk()
-    with fake_api(fake.answer) as url, serve(fake._hold, "127.0.0.1", 0) as sockets:
-        fake.url = url
-        fake.socket = f"ws://127.0.0.1:{sockets.socket.getsockname()[1]}/connect"
-        threading.Thread(target=sockets.serve_forever, daemon=True).start()
+    with fake_api(fake.answer) as fake.url, fake_socket(fake._hold) as address:
+        fake.socket = f"{address}/connect"
         yield fake
-        sockets.shutdown()

@@ -19,7 +19,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
-from websockets.sync.server import ServerConnection, serve
+from websockets.sync.server import ServerConnection
+
+from tests.support.fake_socket import fake_socket
 
 TOKEN, SIGNING_SECRET = "xoxb-fake-token", "8f742231b10e8888abcd99yyyzzz85a5"  # noqa: S105 (of nobody)
 APP_TOKEN = "xapp-fake-token"  # noqa: S105 (of nobody)
@@ -198,12 +200,10 @@ def fake_slack() -> Iterator[FakeSlack]:
         def log_message(self, *_: Any) -> None:
             pass
 
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server, serve(fake._hold, "127.0.0.1", 0) as sockets:
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server, fake_socket(fake._hold) as address:
         server.daemon_threads = True
         threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
         fake.url = f"http://127.0.0.1:{server.server_address[1]}"
-        fake.socket = f"ws://127.0.0.1:{sockets.socket.getsockname()[1]}/link/"
-        threading.Thread(target=sockets.serve_forever, daemon=True).start()
+        fake.socket = f"{address}/link/"
         yield fake
-        sockets.shutdown()
         server.shutdown()

@@ -5,14 +5,15 @@ Frames as developer.work.weixin.qq.com/document/path/101463 describes them.
 
 import itertools
 import json
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
 from websockets.exceptions import ConnectionClosed
-from websockets.sync.server import ServerConnection, serve
+from websockets.sync.server import ServerConnection
+
+from tests.support.fake_socket import fake_socket
 
 BOT, SECRET = "aibFAKE", "a-secret-of-the-long-connection"  # noqa: S105 (of nobody)
 _numbers = itertools.count(1)
@@ -80,8 +81,5 @@ class FakeWeCom:
 def fake_wecom() -> Iterator[FakeWeCom]:
     """A server, until the block ends."""
     fake = FakeWeCom()
-    with serve(fake._hold, "127.0.0.1", 0) as server:
-        fake.url = f"ws://127.0.0.1:{server.socket.getsockname()[1]}"
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+    with fake_socket(fake._hold) as fake.url:
         yield fake
-        server.shutdown()

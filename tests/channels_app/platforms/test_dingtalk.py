@@ -3,7 +3,9 @@
 import json
 import time
 from collections.abc import Iterator
+from io import BytesIO
 from typing import Any
+from zipfile import ZipFile
 
 import pytest
 from django.test import Client
@@ -233,6 +235,31 @@ def test_a_token_that_ran_out_is_renewed_and_a_secret_that_is_revoked_stops_the_
     assert robot.problem == ConnectionProblem.REFUSED
     with pytest.raises(KeyRefused):
         platform_named("dingtalk").introduce(Account({"client_id": APP, "client_secret": "wrong"}))
+
+
+def test_an_export_is_a_file_in_the_direct_chat(robot: Connection, server: FakeDingTalk, model: FakeModel) -> None:
+    arrive(robot, server.write(ANN, "I live in Porto."), server.write(ANN, "/export", group=GROUP))
+    work_through()
+    assert server.sent[-1] == ("direct", ANN, "memory.zip @media1")
+    (upload,) = server.uploads
+    with ZipFile(BytesIO(upload[upload.index(b"PK\3\4") :])) as archive:
+        assert archive.namelist() == ["memory.md"] and "Porto" in archive.read("memory.md").decode()
+
+
+@pytest.mark.parametrize(
+    ("failure", "state"),
+    [
+        (Answered({"errcode": 90018, "errmsg": "too fast"}), MessageState.WAITING),
+        (Answered({"errcode": 40004, "errmsg": "invalid media"}), MessageState.FAILED),
+    ],
+)
+def test_a_file_that_is_not_taken_waits_or_is_given_up(
+    robot: Connection, server: FakeDingTalk, model: FakeModel, failure: Answered, state: MessageState
+) -> None:
+    server.failures = [failure]
+    arrive(robot, server.write(ANN, "/export"))
+    work_through()
+    assert OutgoingMessage.objects.order_by("pk").first().state == state  # type: ignore[union-attr]
 
 
 # Stream mode

@@ -276,6 +276,20 @@ def test_in_a_group_the_question_is_replied_to_and_what_is_private_goes_to_its_p
     assert (private["to"], private["id_type"]) == (ANN, "open_id")
 
 
+def test_a_reply_to_what_the_bot_wrote_is_for_the_bot_without_naming_it(
+    lark: Connection, server: FakeLark, model: FakeModel
+) -> None:
+    first = server.write(ANN, "@bot when is the walk?", group=GROUP)
+    report(lark, first)
+    work_through()
+    (answer,) = server.sent
+    other = first["event"]["message"]["message_id"]
+    report(lark, server.write(BOB, "and where?", group=GROUP, parent_id=answer["message_id"]))
+    report(lark, server.write(BOB, "I know that", group=GROUP, parent_id=other))
+    work_through()
+    assert server.texts() == ["You wrote: when is the walk?", "You wrote: and where?"]
+
+
 def test_a_message_that_is_taken_back_is_out_of_memory(lark: Connection, server: FakeLark, model: FakeModel) -> None:
     event = server.write(ANN, "I live in Lisbon.")
     report(lark, event)
