@@ -103,6 +103,10 @@ FORMS: dict[str, Form] = {
     "MEMPLATFORM_PUBLIC_URL": Form(
         "the address people call, such as https://memory.example.org, without a path", _is_public_address
     ),
+    "MEMPLATFORM_CORS_ORIGINS": Form(
+        "addresses of sites such as https://app.example.org, without a path, with commas",
+        lambda text: all(_is_public_address(part.strip()) for part in text.split(",")),
+    ),
     "MEMPLATFORM_TRUSTED_PROXIES": Form(
         "addresses or networks such as 10.0.0.0/8, with commas",
         lambda text: [ipaddress.ip_network(part.strip(), strict=False) for part in text.split(",")],

@@ -2,6 +2,7 @@
 
 from datetime import timedelta
 
+from corsheaders.defaults import default_headers
 from csp.constants import NONE, SELF, UNSAFE_EVAL, UNSAFE_INLINE
 from django.templatetags.static import static
 from django.urls import reverse_lazy
@@ -38,6 +39,22 @@ CONTENT_SECURITY_POLICY = {
         "frame-ancestors": [NONE],
     }
 }
+
+#: Pages of sites in CORS_ALLOWED_ORIGINS reach what is called with a key; never the admin, whose cookie stays here.
+_STAINLESS = (
+    *("arch", "lang", "os", "package-version", "retry-count", "runtime", "runtime-version", "timeout"),
+    *("helper-method", "poll-helper", "custom-poll-interval"),
+)
+CORS_URLS_REGEX = r"^/(api/(?!docs)|v1/)"
+CORS_ALLOW_HEADERS = (
+    *default_headers,  # Authorization and Content-Type among them
+    *("idempotency-key", "if-match", "x-request-id", "mem0-user-id"),
+    *("openai-organization", "openai-project"),  # what OpenAI's client sends from a browser
+    *(f"x-stainless-{name}" for name in _STAINLESS),
+    *(f"x-memplatform-{name}" for name in ("platform", "account", "sender", "chat", "session", "group", "memory")),
+)
+CORS_EXPOSE_HEADERS = ("ETag", "Retry-After", "X-Request-ID")
+CORS_PREFLIGHT_MAX_AGE = 3_600
 
 #: How the description of the API is generated and shown.
 SPECTACULAR_SETTINGS = {

@@ -66,6 +66,8 @@ DEBUG = env.bool("DEBUG", default=False)
 LOOPBACK = ["localhost", "127.0.0.1", "[::1]"]
 #: The address people and bots call, where a proxy with TLS stands in front: https://memory.example.org
 PUBLIC_URL = env("MEMPLATFORM_PUBLIC_URL", default="").rstrip("/")
+#: Sites whose pages may call the API from a browser, with a key; every other page cannot read an answer.
+CORS_ALLOWED_ORIGINS = [site.strip().rstrip("/") for site in env.list("MEMPLATFORM_CORS_ORIGINS", default=[])]
 #: Addresses and networks of proxies that are believed about who calls; with a public address, those of this machine.
 TRUSTED_PROXIES = env.list("MEMPLATFORM_TRUSTED_PROXIES", default=[]) or (["127.0.0.0/8", "::1"] if PUBLIC_URL else [])
 _PUBLIC_HOST = [urlsplit(PUBLIC_URL).hostname] if PUBLIC_URL else []
@@ -118,6 +120,7 @@ INSTALLED_APPS = [
     "django.contrib.postgres",
     "axes",
     "csp",
+    "corsheaders",
 ]
 
 MIDDLEWARE = [
@@ -126,6 +129,7 @@ MIDDLEWARE = [
     "memplatform.http.middleware.NoStore",
     "django.middleware.security.SecurityMiddleware",
     "csp.middleware.CSPMiddleware",
+    "corsheaders.middleware.CorsMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.locale.LocaleMiddleware",

@@ -119,10 +119,7 @@ def server_error(request: HttpRequest) -> HttpResponse:
 def answer_held_back(request: HttpRequest) -> HttpResponse:
     """In place of an answer that held what is not the caller's to see."""
     detail = _now("This answer was held back: it held what is not yours to see. Whoever runs the platform knows.")
-    if not request.path.startswith(("/api/", "/v1/")):
-        return defaults.server_error(request)
-    errors = [{"code": "answer_held_back", "detail": detail, "attr": None}]
-    return JsonResponse({"type": "server_error", "errors": errors}, status=500)
+    return answer_outside(request, 500, "answer_held_back", detail) or defaults.server_error(request)
 
 
 def _has_key(request: HttpRequest) -> bool:
@@ -136,8 +133,10 @@ def _has_key(request: HttpRequest) -> bool:
 
 
 def answer_outside(request: HttpRequest, code: int, word: str, detail: Any) -> HttpResponse | None:
-    """An error before any call was reached, in the shape of all others; None outside the API."""
-    if not request.path.startswith(("/api/", "/v1/")):
-        return None
+    """An error that no call answers, in the shape of its door's others; None outside the API."""
     kind = "server_error" if code >= status.HTTP_500_INTERNAL_SERVER_ERROR else "client_error"
+    if request.path.startswith("/v1/"):  # OpenAI's
+        return JsonResponse({"error": {"message": str(detail), "type": kind, "param": None, "code": word}}, status=code)
+    if not request.path.startswith("/api/"):
+        return None
     return JsonResponse({"type": kind, "errors": [{"code": word, "detail": str(detail), "attr": None}]}, status=code)

@@ -8,6 +8,7 @@ from django.http import HttpResponse, StreamingHttpResponse
 from django.test import RequestFactory
 from django.urls import reverse
 
+from memories.api.errors import answer_held_back
 from memories.audit.models import AuditEvent, AuditRecord
 from memories.entries.exported import plant_canaries
 from memories.models import Entry, WebhookDelivery, Workspace
@@ -107,3 +108,10 @@ def test_the_home_page_says_what_was_held_back(workspace_with_canary: Workspace,
         person = enter(make_user(f"of {workspace.pk}", workspace=workspace, is_staff=True))
         data[workspace] = "1 answer was held back" in person.get(reverse("admin:index")).content.decode()
     assert data == {workspace_with_canary: True, stranger: False}
+
+
+def test_what_is_held_back_is_said_in_the_form_of_its_door() -> None:
+    calls = [answer_held_back(RequestFactory().get(path)) for path in ("/v1/models", "/api/v1/entries")]
+    openai, ours = (json.loads(answer.content) for answer in calls)
+    assert (openai["error"]["code"], openai["error"]["type"]) == ("answer_held_back", "server_error")
+    assert ours["errors"][0]["code"] == "answer_held_back" and {answer.status_code for answer in calls} == {500}
