@@ -20,7 +20,7 @@ from channels_app import addresses
 from channels_app.entries import save
 from channels_app.models import Connection, Contact, IncomingMessage
 from channels_app.people import linking
-from channels_app.people.peers import Peer
+from channels_app.people.peers import Peer, with_linked
 from channels_app.platforms.answering import Written, send
 from channels_app.platforms.notices import BACK, RUN, actor_of, note, plain_words, shown_words, undo_notice
 from channels_app.platforms.wire import Button
@@ -49,6 +49,7 @@ _NAMES = {
     "privacy": ("privacy", "隐私"),
     "undo": ("undo", "撤销"),
     "link": ("link", "关联", "绑定"),
+    "unlink": ("unlink", "取消关联", "解绑"),
     "help": ("help", "start", "帮助", "开始"),
 }
 _BY_NAME = {name: command for command, names in _NAMES.items() for name in names}
@@ -142,6 +143,8 @@ def carry_out(written: Written, command: Command, *, now: datetime) -> None:
                 undo_notice(written, None, now=now)
             case "link":
                 _answer(written, _link(written, command.argument, now), now)
+            case "unlink":
+                _answer(written, _unlink(written, now), now)
             case "help":
                 _answer(written, _help(), now)
     except InvalidDraft as refusal:
@@ -413,7 +416,27 @@ def _link(written: Written, code: str, now: datetime) -> str:
     except PlatformError as refusal:
         return str(refusal)
     note(written, actor, {"linked": 1}, now=now)
-    return _("Linked: your two accounts share one memory. Whoever runs this bot can take that back.")
+    return _("Linked: your two accounts share one memory. /unlink takes that back.")
+
+
+def _unlink(written: Written, now: datetime) -> str:
+    """Make an account a person of its own again: what each had, and wrote since, is theirs. What to say of it."""
+    contact, workspace = _contact(written), written.workspace
+    account = Peer(written.connection.channel.platform, written.incoming.peer)
+    identity = linking.identity_of(workspace.pk, account)
+    if identity is None or not linking.is_linked(identity) or len(with_linked(workspace.pk, [account])) < 2:
+        return _("This account is not linked to another.")
+    actor = actor_of(account.platform, account.peer)
+    try:
+        linking.separate(identity, actor=actor, now=now)
+    except PlatformError as refusal:
+        return str(refusal)
+    Contact.objects.filter(pk=contact.pk).update(listed=[], link_code="", link_code_at=None)
+    note(written, actor, {"unlinked": 1}, now=now)
+    return _(
+        "Unlinked: this account has a memory of its own again, within a few minutes with all it had before and what"
+        " you wrote from it since."
+    )
 
 
 def _digest(code: str) -> str:
@@ -433,6 +456,6 @@ def _help() -> str:
         "Write to me as to anybody. Of what I remember:\n"
         "/memory: what I know about you\n/memory 1: where that is from\n"
         "/correct 1 …: how it really is\n/forget 1, /forget everything\n/why: what my last answer rested on\n"
-        "/export: all of it\n/link: the same memory from another account\n"
+        "/export: all of it\n/link: the same memory from another account; /unlink: apart again\n"
         "/privacy: who sees it\n/reset: a new conversation"
     )
