@@ -140,8 +140,8 @@ def _platform_name(name: str, allowed: Collection[str], *, field: str, may_be_ne
         raise InvalidAddress(text % {"name": name, "meant": meant}, field=field)
     if may_be_new:
         return plain
-    text = _("The platform “%(name)s” is not known here. Known are %(known)s, and those of channels.")
-    raise InvalidAddress(text % {"name": name, "known": ", ".join(PLATFORMS)}, field=field)
+    text = _("The platform “%(name)s” is not known here. Known are %(platforms)s, and those of channels.")
+    raise InvalidAddress(text % {"name": name, "platforms": ", ".join(PLATFORMS)}, field=field)
 
 
 def _has_scopes(workspace_id: int, platform: str) -> bool:

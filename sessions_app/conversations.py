@@ -317,18 +317,18 @@ def come_again(session: Session, messages: Sequence[SessionEvent]) -> list[bool]
     """
     if not messages or not suppression.is_anybody_erased(session.workspace_id):
         return [False] * len(messages)
-    known_by = [marks(session, message) for message in messages]
-    erased = suppression.tombstones_among(session.workspace_id, [mark for pair in known_by for mark in pair])
+    marks_of = [marks(session, message) for message in messages]
+    erased = suppression.tombstones_among(session.workspace_id, [mark for pair in marks_of for mark in pair])
     again: list[bool] = []
-    for n, (message, (words, moment)) in enumerate(zip(messages, known_by, strict=True)):
+    for n, (message, (words, moment)) in enumerate(zip(messages, marks_of, strict=True)):
         is_alone = suppression.is_telling(message.content)
         if message.kind not in _BY_PEOPLE:
-            is_known = again[-1:] == [True] or (is_alone and not session.is_group)
+            may_match = again[-1:] == [True] or (is_alone and not session.is_group)
         elif n + 1 < len(messages) and messages[n + 1].kind not in _BY_PEOPLE:
-            is_known = known_by[n + 1][0] in erased
+            may_match = marks_of[n + 1][0] in erased
         else:
-            is_known = is_alone
-        again.append(moment in erased or (is_known and words in erased))
+            may_match = is_alone
+        again.append(moment in erased or (may_match and words in erased))
     return again
 
 

@@ -124,7 +124,7 @@ def carry_out(place: Place, asked: Sequence[ModelCall], now: datetime, done: lis
 def _carried_out(place: Place, call: ModelCall, now: datetime) -> CallAnswer:
     language, tool = place.caller.language, CALLABLE.get(call.name)
     if tool is None:
-        text = calls.problem_text(UNKNOWN_TOOL, language, call.name, known=", ".join(TOOLS))
+        text = calls.problem_text(UNKNOWN_TOOL, language, call.name, tools=", ".join(TOOLS))
         return CallAnswer(call, text, errors=[_error("unknown_tool", text)])
     if call.arguments is None:
         text = calls.problem_text(calls.NOT_AN_OBJECT, language, call.name)

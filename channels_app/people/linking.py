@@ -252,10 +252,10 @@ def left_in(identity: Identity, scope: Scope) -> EntryQuerySet:
     undone = BatchChange.objects.filter(entry=OuterRef("pk"), state=ChangeState.UNDONE)
     put_back = undone.filter(batch__name__in=[LINK, UNLINK], batch__created_at__gte=identity.since)
     left = Entry.objects.in_scope(scope).live().exclude(Exists(put_back))
-    return left.filter(said_by(identity)) if is_shared(identity) else left
+    return left.filter(own_words(identity)) if is_shared(identity) else left
 
 
-def said_by(identity: Identity) -> Q:
+def own_words(identity: Identity) -> Q:
     """What an identity wrote itself."""
     return Q(channel=identity.platform, sender_id=identity.peer, path="")
 
@@ -417,7 +417,7 @@ def preview_unlink(identity: Identity) -> UnlinkPreview:
     others = Entry.objects.live().filter(workspace_id=identity.workspace_id, scope__key=identity.used_key)
     others = others.exclude(pk__in=made.values("entry"))
     is_last = not Identity.objects.filter(person=identity.person_id).exclude(pk=identity.pk).exists()
-    along = others.count() if is_last else others.filter(said_by(identity)).count()
+    along = others.count() if is_last else others.filter(own_words(identity)).count()
     return UnlinkPreview(back, changed, along, others.count() - along, is_last)
 
 

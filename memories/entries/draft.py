@@ -130,8 +130,8 @@ def check(draft: Draft) -> None:
     """Raise InvalidDraft, naming the field, unless the draft can be stored."""
     for name, choices in _WORDS.items():
         if (value := getattr(draft, name)) not in choices:
-            message = _("“%(value)s” is not a %(name)s; it is one of %(known)s.")
-            words = {"value": value, "name": name, "known": ", ".join(filter(None, choices))}
+            message = _("“%(value)s” is not a %(name)s; it is one of %(choices)s.")
+            words = {"value": value, "name": name, "choices": ", ".join(filter(None, choices))}
             raise InvalidDraft(message % words, field=name)
     if (draft.type == EntryType.FACT) != (draft.tier in (1, 2)):
         raise InvalidDraft(_("A fact has tier 1 or 2; other entries have none."), field="tier")

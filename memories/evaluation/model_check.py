@@ -101,7 +101,7 @@ def check_model(*, now: datetime, reader: str = "") -> Iterator[ModelCheck]:
             check.decoys += result.counts.get("decoys", 0)
             check.decoys_passed += result.counts.get("decoys_passed", 0)
             check.tokens.update(reading=result.tokens)
-            for (kind, _said), verdict in zip(statements, result.verdicts, strict=True):
+            for (kind, _words), verdict in zip(statements, result.verdicts, strict=True):
                 check.asked[kind] += 1
                 check.right[kind] += (verdict == Reading.ENTAILED) == (kind == "true")
             check.seconds += time.monotonic() - began

@@ -50,9 +50,9 @@ def _english_groups() -> dict[str, str]:
 
 _ENGLISH_GROUPS = _english_groups()
 _CHINESE_GROUPS = {word: group[0] for group in reversed(groups("synonyms", "chinese")) for word in group}
-_SAID_AS = _ENGLISH_GROUPS | _CHINESE_GROUPS
+_GROUP_OF = _ENGLISH_GROUPS | _CHINESE_GROUPS
 _PAIRS = frozenset(
-    frozenset(_SAID_AS.get(word, word) for word in pair.split("/")) for pair in words("synonyms", "pairs")
+    frozenset(_GROUP_OF.get(word, word) for word in pair.split("/")) for pair in words("synonyms", "pairs")
 )
 #: Of how many words the longest word of several words is.
 _LONGEST = max(word.count("_") + 1 for word in _ENGLISH_GROUPS)
@@ -86,8 +86,8 @@ _STRESSED_BY = word_set("likeness", "intensifies")
 _WEEK = re.compile("星期|礼拜")
 _CUT_CHARS, _MOST_CUT = 3, 8
 _ALTERNATIVES = "|".join(sorted({*_CHINESE_GROUPS, *_LIGHT_CHINESE, *_STRESSED_BY}, key=len, reverse=True))
-_KNOWN = re.compile(_ALTERNATIVES)
-_MADE_OF_KNOWN = re.compile(f"(?:{_ALTERNATIVES})+")
+_LISTED_WORD = re.compile(_ALTERNATIVES)
+_LISTED_WORDS = re.compile(f"(?:{_ALTERNATIVES})+")
 _ASKING = word_set("likeness", "before_a_question")
 _MOST_ADDED = 2  # words of a fuller text
 _STRESSING = word_set("likeness", "stressing")
@@ -98,7 +98,7 @@ def _is_harmless(old: Sequence[str], new: Sequence[str], names: frozenset[str], 
 
     A part may stand elsewhere only where their clauses are the same.
     """
-    ours, theirs = _known(tuple(old), names), _known(tuple(new), names)
+    ours, theirs = _group_names(tuple(old), names), _group_names(tuple(new), names)
     if ours == theirs or "".join(ours) == "".join(theirs):
         return bool(ours)
     if sorted(ours) == sorted(theirs):
@@ -143,7 +143,7 @@ def _first_difference(ours: Sequence[str], theirs: Sequence[str]) -> int:
     return next((n for n, (one, two) in pairs if one != two), min(len(ours), len(theirs)))
 
 
-def _known(words: tuple[str, ...], names: frozenset[str]) -> list[str]:
+def _group_names(words: tuple[str, ...], names: frozenset[str]) -> list[str]:
     """The words by the names of their groups, without those that say nothing."""
     named: list[str] = []
     n = 0
@@ -180,9 +180,9 @@ def _cut(word: str) -> tuple[str, ...]:
     plain = _WEEK.sub("周", word)
     if plain in _CHINESE_GROUPS or not _CUT_CHARS <= len(plain) <= _MOST_CUT or not has_han(plain):
         return (_CHINESE_GROUPS.get(plain, plain),)
-    if not _MADE_OF_KNOWN.fullmatch(plain):
+    if not _LISTED_WORDS.fullmatch(plain):
         return (plain,)
-    return tuple(_CHINESE_GROUPS.get(part, part) for part in _KNOWN.findall(plain) if part not in _STRESSED_BY)
+    return tuple(_CHINESE_GROUPS.get(part, part) for part in _LISTED_WORD.findall(plain) if part not in _STRESSED_BY)
 
 
 def _says_nothing(word: str, before: str, follows: str) -> bool:

@@ -48,7 +48,7 @@ def workspaces(name: str | None) -> list[Workspace]:
     if named := list(rows.filter(name=name)):
         return named
     names = ", ".join(rows.values_list("name", flat=True))
-    raise CommandError(_("There is no workspace “%(name)s”; there are: %(known)s.") % {"name": name, "known": names})
+    raise CommandError(_("There is no workspace “%(name)s”; there are: %(names)s.") % {"name": name, "names": names})
 
 
 def actor() -> str:

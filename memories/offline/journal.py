@@ -77,14 +77,14 @@ class Line:
 
 
 @dataclass
-class _Known:
+class _ReadKeys:
     """What a process has read of a stream: the Idempotency-Keys in it, by segment."""
 
     keys: dict[int, dict[tuple[int | None, str], Record]] = field(default_factory=dict)
     offsets: dict[int, int] = field(default_factory=dict)
 
 
-_known: dict[Path, _Known] = {}
+_read_keys: dict[Path, _ReadKeys] = {}
 
 
 def append(stream: Stream, record: Record, *, only_if_pending: bool = False) -> Record | None:
@@ -222,7 +222,7 @@ def _same(stream: Stream, record: Record) -> Record | None:
     """The record under the same Idempotency-Key of the same bot. Raises KeyReused where it is of another request."""
     if not record.repeat_key:
         return None
-    seen = _known.setdefault(stream.folder, _Known())
+    seen = _read_keys.setdefault(stream.folder, _ReadKeys())
     here = _segments(stream)
     for number in set(seen.keys) - set(here):
         del seen.keys[number], seen.offsets[number]

@@ -41,7 +41,7 @@ def prefer_corrections(ranked: Sequence[Ranked]) -> list[Ranked]:
     corrections = list(_corrections(eligible))
     for newer, older in corrections:
         older.superseded_by = newer.entry.uid
-    for better, worse in [*corrections, *_known_better(eligible)]:
+    for better, worse in [*corrections, *_better_sources(eligible)]:
         if order.index(worse) < order.index(better):
             order.remove(better)
             order.insert(order.index(worse), better)
@@ -89,7 +89,7 @@ def _corrections(eligible: Sequence[Ranked]) -> Iterator[tuple[Ranked, Ranked]]:
                     yield newer, older
 
 
-def _known_better(eligible: Sequence[Ranked]) -> Iterator[tuple[Ranked, Ranked]]:
+def _better_sources(eligible: Sequence[Ranked]) -> Iterator[tuple[Ranked, Ranked]]:
     """Who knows better than whom: people of themselves than others do, and people than the bot."""
     heard = [
         (item, statement)

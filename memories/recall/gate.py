@@ -67,7 +67,7 @@ _POSSESSIVE = pattern("gate", "possessive", re.IGNORECASE)
 
 _COMMAND = pattern("gate", "command", re.IGNORECASE)
 _MANNER = pattern("gate", "manner", re.IGNORECASE)
-_SAID_ABROAD = pattern("gate", "said_abroad", re.IGNORECASE)
+_IN_OTHER_LANGUAGE = pattern("gate", "in_other_language", re.IGNORECASE)
 _TO_SOMEBODY = pattern("gate", "to_somebody", re.IGNORECASE)
 _MADE_TO_MEASURE = pattern("gate", "made_to_measure", re.IGNORECASE)
 _ALL_OF_US = pattern("gate", "all_of_us", re.IGNORECASE)
@@ -311,7 +311,7 @@ def _asked(text: str) -> str:
         parts = match.groupdict("")
         return f"{parts['before'] or parts['verb']} x{parts['after'] or parts['into']}"
 
-    return _SAID_ABROAD.sub(in_short, _QUOTED.sub(" x ", alone)) if len(alone) <= _MOST_CHARS else alone
+    return _IN_OTHER_LANGUAGE.sub(in_short, _QUOTED.sub(" x ", alone)) if len(alone) <= _MOST_CHARS else alone
 
 
 def _works_on_text(line: str) -> bool:

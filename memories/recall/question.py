@@ -47,7 +47,7 @@ def words_of(query: Query) -> Words:
     terms = set(in_message) - people.name_terms
 
     # what the terms count for that the message does not say; «my sister» and Lena are one, and count half each
-    meant_terms = (term for _said, meant in query.resolved for term in text.terms(" ".join(meant)))
+    meant_terms = (term for _phrase, meant in query.resolved for term in text.terms(" ".join(meant)))
     added = {term: ADDED_SHARE for term in meant_terms if term not in in_message}
     for phrase, meant in query.relations:
         added |= dict.fromkeys(text.terms(" ".join([phrase, *meant])), RELATION_SHARE)
@@ -288,7 +288,7 @@ _FORMER = pattern("questions", "former", re.IGNORECASE)
 _ANY_DAY = date(2000, 1, 1)
 _ASKING = word_set("questions", "only_asking")
 _NAMES_NOTHING = pattern("questions", "names_nothing", re.IGNORECASE)
-_SAID = pattern("questions", "said", re.IGNORECASE)
+_SPEECH = pattern("questions", "speech", re.IGNORECASE)
 
 
 def is_about_past(message: str) -> bool:
@@ -303,7 +303,7 @@ def is_about_past(message: str) -> bool:
 
 def asks_what_came_before(message: str) -> bool:
     """Whether a message asks for all of a conversation, and names nothing of it: «what did I tell you before?»."""
-    if len(message) > LOOK_CHARS or not is_about_past(message) or not _SAID.search(message):
+    if len(message) > LOOK_CHARS or not is_about_past(message) or not _SPEECH.search(message):
         return False
     return not any(map(str.isalnum, _NAMES_NOTHING.sub(" ", message.replace("’", "'"))))
 

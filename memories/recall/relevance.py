@@ -226,7 +226,7 @@ class Memory:
     names: frozenset[str] = frozenset()  # that it is about, folded, as they were given
 
     @cached_property
-    def names_said(self) -> frozenset[str]:
+    def names_in_text(self) -> frozenset[str]:
         return names_in(self.content)
 
     @cached_property
@@ -284,8 +284,8 @@ def features(asked: Asked, memories: Sequence[Memory], background: Background | 
     gap = np.clip(gap, -MOST_GAP, MOST_GAP)
 
     named, linked, other = _names_of(asked.message, memories)
-    said = names_asked(asked.message, {name for one in memories for name in one.names_said})
-    says_name = np.array([float(bool(said & one.names_said)) for one in memories], np.float32)
+    asked_names = names_asked(asked.message, {name for one in memories for name in one.names_in_text})
+    says_name = np.array([float(bool(asked_names & one.names_in_text)) for one in memories], np.float32)
     columns = {
         "meaning": meaning,
         "relation": relation,

@@ -212,13 +212,13 @@ class SecondFactor(Middleware):
     def __call__(self, request: HttpRequest) -> HttpResponse:
         account = request.user
         request.account = account  # type: ignore[attr-defined]
-        request.user = SimpleLazyObject(lambda: account if _is_known(request) else AnonymousUser())  # type: ignore[assignment]
+        request.user = SimpleLazyObject(lambda: account if _is_let_in(request) else AnonymousUser())  # type: ignore[assignment]
         if request.path.startswith(reverse("admin:index")) and _lacks_factor(request) and not _is_setting_up(request):
             return HttpResponseRedirect(reverse("admin:second_factor"))
         return self._get_response(request)
 
 
-def _is_known(request: HttpRequest) -> bool:
+def _is_let_in(request: HttpRequest) -> bool:
     factor = Factor.of(request.account)  # type: ignore[attr-defined]
     if factor is None:
         return not _lacks_factor(request) or _is_setting_up(request)

@@ -122,7 +122,7 @@ MOST_RUNNING = 4
 #: Calls of one workspace that may wait in one web process; one more is answered with 429.
 MOST_WAITING = 48
 WAIT_SECONDS = 30.0
-_KNOWN_KEYS = 10_000
+_MOST_KEYS = 10_000
 #: Machines ask these to learn whether the process lives; chats wait for their model and have a limit of their own.
 _PASSED = ("/livez", "/readyz", "/metrics", "/v1/")
 _STRANGERS = ""  # calls of keys not seen here before: together one workspace more
@@ -191,7 +191,7 @@ class FairShare:
     def __init__(self, application: WSGIApplication, queue: Queue | None = None) -> None:
         self._application = application
         self._queue = queue or Queue()
-        self._workspaces: LRUCache[bytes, Hashable] = LRUCache(_KNOWN_KEYS)
+        self._workspaces: LRUCache[bytes, Hashable] = LRUCache(_MOST_KEYS)
         self._lock = threading.Lock()
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:

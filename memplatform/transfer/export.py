@@ -209,7 +209,7 @@ def _people(page: Sequence[Person]) -> Iterator[dict[str, Any]]:
         yield {"record": "person", **KINDS["person"].written(person), **hanging}
 
 
-_FACTS, _SAID = "# Facts", "# What was said"
+_FACTS, _CONVERSATIONS = "# Facts", "# What was said"
 
 
 def write_markdown(workspace: Workspace, only: Scope | None, files: Path, markdown: Path) -> int:
@@ -229,7 +229,9 @@ def write_markdown(workspace: Workspace, only: Scope | None, files: Path, markdo
         live = live.order_by("type", "tier", "project", "pk")
         with (pages / "MEMORY.md").open("w", encoding="utf-8") as file:
             file.writelines(_markdown_lines(live.exclude(type=EntryType.CHAT_TURN).iterator(chunk_size=2_000), _FACTS))
-            file.writelines(_markdown_lines(live.filter(type=EntryType.CHAT_TURN).iterator(chunk_size=2_000), _SAID))
+            file.writelines(
+                _markdown_lines(live.filter(type=EntryType.CHAT_TURN).iterator(chunk_size=2_000), _CONVERSATIONS)
+            )
         events = DailyEvent.objects.in_use().filter(scope=scope, workspace_id=scope.workspace_id)
         rows = events.order_by("local_date", "pk").iterator(chunk_size=2_000)
         for day, of_day in groupby(rows, key=lambda event: event.local_date):

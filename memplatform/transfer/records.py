@@ -259,8 +259,8 @@ def _check_record(number: int, record: dict[str, Any], contents: Contents) -> No
         raise RecordRefused(_("This is no export, or two in one file."))
     if kind == HEAD:
         if record.get("format") != FORMAT:
-            message = _("This export has format %(format)s; this version reads %(known)d.")
-            raise RecordRefused(message % {"format": record.get("format"), "known": FORMAT})
+            message = _("This export has format %(format)s; this version reads %(supported)d.")
+            raise RecordRefused(message % {"format": record.get("format"), "supported": FORMAT})
     elif kind == END:
         contents.is_whole = True
         if record.get("counts") != dict(contents.counts):

@@ -55,7 +55,7 @@ class TakenOut:
     entries: list[Entry] = field(default_factory=list)  # expired, and kept from being written again
     along: list[Entry] = field(default_factory=list)  # in the same scopes, resting on the same messages
     days: list[DailyEvent] = field(default_factory=list)  # served no more
-    told_still: list[DailyEvent] = field(default_factory=list)  # of scopes where no memory in use rests on it
+    remaining_days: list[DailyEvent] = field(default_factory=list)  # of scopes where no memory in use rests on it
     messages: list[SessionEvent] = field(default_factory=list)  # others that are left out with it
 
 
@@ -103,7 +103,7 @@ def taken_out_with(session: Session, event: SessionEvent) -> TakenOut:
         entries=list(chosen.values()),
         along=[entry for entry in resting if entry.is_live() and entry.pk not in chosen],
         days=goes,
-        told_still=[day for day in days if day not in goes and origins.intersection(day.origins)],
+        remaining_days=[day for day in days if day not in goes and origins.intersection(day.origins)],
         messages=list(others.order_by("at", "pk")),
     )
 

@@ -19,7 +19,7 @@ from channels_app.doors.mcp.server import Context, make_server
 from channels_app.doors.openai.speaker import address_of
 
 #: Whether a key is valid is asked again after so many seconds; each call of a tool is let in by the API itself.
-KNOWN_SECONDS, KNOWN_MOST = 2, 1_000
+KEY_SECONDS, MOST_KEYS = 2, 1_000
 _BODY_MAX = 1_048_576
 _API = "memplatform.api"
 
@@ -66,7 +66,7 @@ class Gate:
 
     def __init__(self, inner: ASGIApp, http: httpx.AsyncClient, hosts: Sequence[str], letting_in: LettingIn) -> None:
         self._inner, self._http, self._hosts, self._letting_in = inner, http, hosts, letting_in
-        self._known: MutableMapping[str, dict[str, Any]] = TTLCache(KNOWN_MOST, KNOWN_SECONDS)
+        self._listings: MutableMapping[str, dict[str, Any]] = TTLCache(MOST_KEYS, KEY_SECONDS)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         answer = self._inner
@@ -120,14 +120,14 @@ class Gate:
         if scheme.lower() != "bearer" or not key.strip().isascii():
             raise _refused(401, "not_authenticated", "A bot key is needed: Authorization: Bearer <key>.")
         key = key.strip()
-        api = Api(self._http, key, address_of(headers, None) or HOME, self._known.get(key, {}))
+        api = Api(self._http, key, address_of(headers, None) or HOME, self._listings.get(key, {}))
         listed = await api.listing()
         if allowed := listed.get("address"):
             # For one person's memory, whatever headers say. Asked each time: its end is a 401, which has the
             # client refresh it, and by no answer of a tool
             api.address = allowed
         else:
-            self._known[key] = listed
+            self._listings[key] = listed
         return api
 
 

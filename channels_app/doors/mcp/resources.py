@@ -30,11 +30,11 @@ async def read(api: Api, uri: str) -> str | None:
         for entry in entries:
             lines.setdefault(entry["path"], []).append(f"- {quoting.as_item(entry['content'])}")
         notes = "\n\n".join("\n".join([f"# {path}", *of_file]) for path, of_file in lines.items())
-        text = await _said_by_people(api, notes)
+        text = await _with_notice(api, notes)
     elif uri == DAYS:
-        text = await _said_by_people(api, _days(await _rows(api, "events")))
+        text = await _with_notice(api, _days(await _rows(api, "events")))
     elif day := _DAY.fullmatch(uri):
-        text = await _said_by_people(api, _days(await _rows(api, "events", **{"from": day["day"], "to": day["day"]})))
+        text = await _with_notice(api, _days(await _rows(api, "events", **{"from": day["day"], "to": day["day"]})))
     elif note := _NOTE.fullmatch(uri):
         return await _whole_note(api, unquote(note["path"]))
     else:
@@ -50,10 +50,10 @@ async def profile(api: Api) -> str:
     """The lines of the profile."""
     context = await api.here("context", message="", token_budget=_TOKENS)
     facts = [f"- {quoting.as_item(fact['content'])}" for fact in context["profile"]]
-    return await _said_by_people(api, "\n".join(facts))
+    return await _with_notice(api, "\n".join(facts))
 
 
-async def _said_by_people(api: Api, text: str) -> str:
+async def _with_notice(api: Api, text: str) -> str:
     """A text under what says whose words it holds; nothing of nothing."""
     return "\n\n".join([quoting.notice_in((await api.listing())["language"]), text]) if text else ""
 

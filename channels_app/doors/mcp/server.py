@@ -125,7 +125,7 @@ async def _call(api: Api, name: str, arguments: dict[str, Any]) -> types.CallToo
     listing = await api.listing()
     tools = {tool["name"]: tool for tool in listing["tools"]}
     if name not in tools:
-        detail = UNKNOWN_TOOL[listing["language"]].format(name=name[:NAME_CHARS], known=", ".join(tools))
+        detail = UNKNOWN_TOOL[listing["language"]].format(name=name[:NAME_CHARS], tools=", ".join(tools))
         raise Refused(400, [{"code": "unknown_tool", "detail": detail, "attr": None}])
     if name not in CALLS:
         called = await api.here("tools/call", call={"type": "tool_use", "name": name, "input": arguments})

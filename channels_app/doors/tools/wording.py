@@ -17,8 +17,8 @@ TITLES: dict[str, Words] = {
 }
 
 UNKNOWN_TOOL: Words = {
-    "en": "There is no tool “{name}”. The tools are: {known}.",
-    "zh-hans": "没有名为“{name}”的工具。可用的工具有：{known}。",
+    "en": "There is no tool “{name}”. The tools are: {tools}.",
+    "zh-hans": "没有名为“{name}”的工具。可用的工具有：{tools}。",
 }
 NAME_CHARS = 100  # of what a model calls a tool, in an answer
 

@@ -199,6 +199,6 @@ def format_of(path: Path) -> str:
 
 def not_understood(path: Path) -> str:
     """The sentence about something of an unknown format, with all there are."""
-    message = _("“%(name)s” is of no format that is known; these are, and --from names one: %(known)s.")
+    message = _("“%(name)s” is of no format that is known; these are, and --from names one: %(formats)s.")
     formats = "; ".join(f"{name} ({kind.title}: {kind.file})" for name, kind in FORMATS.items())
-    return message % {"name": readable(path.name), "known": formats}
+    return message % {"name": readable(path.name), "formats": formats}

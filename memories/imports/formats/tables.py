@@ -55,8 +55,8 @@ def _csv_rows(bundle: Bundle, member: Member) -> Reader:
             unknown = [name for name in names if name not in _COLUMNS and not name.startswith(_SLOT)]
             if "content" not in names or unknown:
                 columns = ", ".join([*sorted(_COLUMNS - {"content"}), f"{_SLOT}NAME"])
-                message = _("The first line names the columns: content, and of the others only these: %(known)s.")
-                raise FileRefused(message % {"known": columns})
+                message = _("The first line names the columns: content, and of the others only these: %(columns)s.")
+                raise FileRefused(message % {"columns": columns})
             for row in rows:
                 heard(file.tell())
                 try:

@@ -26,8 +26,8 @@ BOUNDS = {
     "memories.recall.people._CHINESE": people.LOOK_CHARS,
     "memories.recall.question._SPOKEN": gate.LOOK_CHARS,
     "memories.language.statement._RELATIONS": compare.STATEMENT_CHARS,
-    "memories.language.likeness._KNOWN": 8,  # a run of signs is cut into known words only if it is as short
-    "memories.language.likeness._MADE_OF_KNOWN": 8,
+    "memories.language.likeness._LISTED_WORD": 8,  # a run of signs is cut into listed words only if it is as short
+    "memories.language.likeness._LISTED_WORDS": 8,
     "memories.language.amounts:": 100,  # an amount that was read before
     "memories.conf:": 1_000,  # what an operator sets
 }

@@ -100,7 +100,7 @@ def test_the_same_idempotency_key_is_the_same_call() -> None:
 
 def test_a_key_another_process_accepted_is_known_here() -> None:
     journal.append(STREAM, record("here", bot_id=1, repeat_key="here", fingerprint="f"))
-    journal._known.clear()  # as in a process that has read nothing yet
+    journal._read_keys.clear()  # as in a process that has read nothing yet
     first = journal.append(STREAM, record("here", bot_id=1, repeat_key="here", fingerprint="f"))
     assert messages_in() == ["here"] and first
 
