@@ -80,6 +80,8 @@ class MemorySettings:
     CHANNEL_ATTEMPTS: int = 3  # to have a message answered
     CHANNEL_GIVE_UP_AFTER: timedelta = timedelta(days=1)  # a message the platform does not take
     CHANNEL_THREADS: int = 4  # chats that are answered at once, of a process
+    CHANNEL_PAGE_RATE: int = 20  # messages a minute of one person on a chat page
+    CHANNEL_PAGE_RATE_ALL: int = 200  # and of all people on one chat page together
 
     # sessions (B3–B7, C6)
     SESSION_MAX_TOKENS: int = 32_000  # of the history handed out, where neither channel nor request says otherwise

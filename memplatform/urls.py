@@ -23,6 +23,7 @@ urlpatterns = [
     path("v1/", include("channels_app.doors.openai.urls")),
     path("", include("channels_app.api.oauth")),
     path("", include("channels_app.api.platforms")),
+    path("chat/<uuid:uid>/", include("channels_app.api.chat_page")),
     path("api/schema", front.Description.as_view(), name="schema"),
     path("api/docs", front.ApiPages.as_view(url_name="schema"), name="docs"),
     path("join/", joining.page, name="join"),

@@ -15,6 +15,7 @@ CONNECTABLE = {
     "lark": "channels_app.platforms.lark.platform.Lark",
     "slack": "channels_app.platforms.slack.Slack",
     "telegram": "channels_app.platforms.telegram.Telegram",
+    "web": "channels_app.platforms.web.Web",
     "wechat": "channels_app.platforms.wechat.WeChat",
     "wecom": "channels_app.platforms.wecom.WeCom",
 }

@@ -81,7 +81,8 @@ class ConnectionForm(forms.ModelForm[Connection]):
                 parsed(data.get("callback_url") or "")
             except NotSent as refusal:
                 self.add_error("callback_url", str(refusal.problem.label))
-        if data.get("receiving") == Receiving.WEBHOOK and not settings.PUBLIC_URL:
+        is_called = data.get("receiving") == Receiving.WEBHOOK and not self.platform.has_page
+        if is_called and not settings.PUBLIC_URL:
             text = _("The platform cannot call this server: set MEMPLATFORM_PUBLIC_URL to its address first.")
             self.add_error("receiving", text)
         kept = _kept(self.platform, self.instance if self.instance.pk else None)
@@ -113,6 +114,7 @@ class Step:
     text: str
     is_done: bool
     value: str = ""  # to be copied
+    link: str = ""  # to be opened
 
 
 def _send_test(call: ActionCall) -> str:
@@ -300,6 +302,11 @@ def call_url(connection: Connection) -> str:
     return f"{settings.PUBLIC_URL}{reverse('platform_call', args=[connection.channel.platform, connection.uid])}"
 
 
+def page_url(connection: Connection) -> str:
+    """Where people write to a bot that has a page here."""
+    return f"{settings.PUBLIC_URL}{reverse('chat_page', args=[connection.uid])}"
+
+
 def _kept(platform: Platform, row: Connection | None) -> set[str]:
     """The options of a connection of which a secret is kept."""
     if row is None:
@@ -371,7 +378,10 @@ def status_of(row: Connection) -> dict[str, Any]:
     name = row.options.get("bot_name") or row.channel.account
     identity = gettext("%(platform)s knows it as %(name)s.") % {"platform": platform.label, "name": name}
     steps = [Step(gettext("The key"), identity, not row.problem)]
-    if row.receiving == Receiving.WEBHOOK:
+    if platform.has_page:
+        text = gettext("Open it and write; whoever may open it is set below.")
+        steps = [Step(gettext("The page"), text, True, link=page_url(row))]
+    elif row.receiving == Receiving.WEBHOOK:
         text = gettext("Where the platform calls. Telegram was told; elsewhere paste it at the platform.")
         steps.append(Step(gettext("The address"), text, row.received_at is not None, call_url(row)))
     else:
@@ -381,6 +391,8 @@ def status_of(row: Connection) -> dict[str, Any]:
         text = gettext("No model is configured: set MEMORY_LLM_BASE_URL and MEMORY_LLM_MODEL, or choose who answers.")
         steps.append(Step(gettext("The answers"), text, False))
     text = gettext("Write to it at the platform; what arrives appears here by itself.")
+    if platform.has_page:
+        text = gettext("What is written there appears here by itself.")
     if row.received_at:
         text = gettext("It arrived.")
     steps.append(Step(gettext("The first message"), text, row.received_at is not None))

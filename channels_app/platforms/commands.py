@@ -36,6 +36,7 @@ from memories.language.text import PLAIN_HAN, smart_truncate, words
 from memories.models import Batch, Entry, Policy
 from memories.models.change import acting
 from memories.models.state import LIVE, State, state_of
+from memories.tenancy.access import Caller
 from memories.visibility import trace_for, visible_entries
 from sessions_app import conversations
 
@@ -369,12 +370,15 @@ def _last_served(written: Written) -> list[Entry]:
     """What the last answer to somebody in this chat rested on, best first."""
     rows = IncomingMessage.objects.filter(chat=written.row.chat, peer=written.incoming.peer, recall__isnull=False)
     last = rows.exclude(pk=written.row.pk).order_by("-pk").first()
-    trace = trace_for(written.caller, last.recall) if last and isinstance(last.recall, UUID) else None
+    return served_for(written.caller, last) if last else []
+
+
+def served_for(caller: Caller, message: IncomingMessage) -> list[Entry]:
+    """What the answer to a message rested on, best first."""
+    trace = trace_for(caller, message.recall) if isinstance(message.recall, UUID) else None
     if trace is None:
         return []
-    there = {
-        entry.pk: entry for entry in visible_entries(written.caller).filter(pk__in=trace.served).select_related("scope")
-    }
+    there = {entry.pk: entry for entry in visible_entries(caller).filter(pk__in=trace.served).select_related("scope")}
     return [there[pk] for pk in trace.served if pk in there]
 
 

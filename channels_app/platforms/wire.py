@@ -137,6 +137,7 @@ class Option:
     is_needed: bool = True
     is_switch: bool = False
     receiving: Receiving | None = None  # the one way of receiving that needs it; None: all do
+    choices: tuple[tuple[str, str | Promise], ...] = ()  # the only values it takes, the first by default
 
 
 @dataclass(frozen=True)
@@ -212,6 +213,8 @@ class Platform(ABC):
     reports: ClassVar[frozenset[MessageKind]] = frozenset()
     has_buttons: ClassVar[bool] = False
     has_files: ClassVar[bool] = False
+    #: Whether people write on a page of this server: there is no other server to reach.
+    has_page: ClassVar[bool] = False
 
     @abstractmethod
     def introduce(self, account: Account) -> Introduced:

@@ -1,0 +1,294 @@
+"""The chat page: people write to a bot in the browser, see what it remembers, and take it back.
+
+The script of the page asks for messages by itself. Staff are who they are here; where the page is open to anybody,
+each other visitor is a person of their own, by a signed cookie.
+"""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import wraps
+from hashlib import sha256
+from secrets import token_hex
+from typing import Any, Concatenate, ParamSpec
+from uuid import UUID
+
+from django.conf import settings
+from django.contrib.auth.views import redirect_to_login
+from django.core.exceptions import RequestDataTooBig
+from django.db import Error, connections
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import render
+from django.urls import path, reverse
+from django.utils import timezone
+from django.utils.translation import get_language
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_GET, require_POST
+
+from channels_app.models import (
+    Connection,
+    ConnectionProblem,
+    IncomingMessage,
+    MessageKind,
+    MessageState,
+    Notice,
+    OutgoingMessage,
+)
+from channels_app.platforms import answering, commands, intake, notices
+from channels_app.platforms.web import ANYBODY, TEXT_CHARS, Web
+from channels_app.platforms.wire import Incoming
+from memories.conf import conf
+from memories.staff.rights import holds
+from memories.staff.roles import Right
+from memories.tenancy import row_level_security
+from memories.visibility import visible_entries
+
+P = ParamSpec("P")
+COOKIE, COOKIE_AGE = "memplatform_visitor", timedelta(days=365)
+BODY_MAX = 64_000
+SHOWN, NOTICES_SHOWN, USED_SHOWN = 50, 5, 5
+MINUTE = timedelta(minutes=1)
+_OPEN = (MessageState.WAITING, MessageState.OFFERED)
+
+
+class Refused(Exception):
+    """A request is not taken; why, and which field of it is wrong."""
+
+    def __init__(self, status: int, detail: str, field: str = "", seconds: int = 0) -> None:
+        super().__init__(detail)
+        self.status, self.detail, self.field, self.seconds = status, detail, field, seconds
+
+    def as_response(self) -> JsonResponse:
+        headers = {"Retry-After": str(self.seconds)} if self.seconds else None
+        return JsonResponse({"detail": self.detail, "field": self.field}, status=self.status, headers=headers)
+
+
+@dataclass(frozen=True)
+class Visitor:
+    """Who has a page open."""
+
+    connection: Connection
+    peer: str
+    name: str = ""
+    is_staff: bool = False
+
+
+View = Callable[Concatenate[HttpRequest, Visitor | None, Connection, P], HttpResponse]
+
+
+def _of_a_page(view: View[P]) -> Callable[Concatenate[HttpRequest, UUID, P], HttpResponse]:
+    """Give a view the connection of a page, and who has it open; None: nobody who is known yet."""
+
+    @wraps(view)
+    def inner(request: HttpRequest, uid: UUID, *args: P.args, **kwargs: P.kwargs) -> HttpResponse:
+        try:
+            row_level_security.enter_by_connection(str(uid))
+            connection = intake.connection_with(uid)
+            if connection is None or connection.channel.platform != Web.name:
+                raise Http404
+            return view(request, _visitor(request, connection), connection, *args, **kwargs)
+        except Refused as refusal:
+            return refusal.as_response()
+        except Error:
+            connections["default"].close()
+            return Refused(503, _("The database is away."), seconds=5).as_response()
+
+    return inner  # type: ignore[return-value] # called with both by their places
+
+
+def _is_open(connection: Connection) -> bool:
+    return bool(connection.options.get("visitors") == ANYBODY)
+
+
+def _visitor(request: HttpRequest, connection: Connection) -> Visitor | None:
+    """Who asks: somebody of the staff, or whoever the cookie names where the page is open to anybody."""
+    if holds(request, Right.OPERATE, connection.workspace_id):
+        name = request.user.get_full_name() or request.user.get_username()  # type: ignore[union-attr]
+        return Visitor(connection, f"staff-{request.user.pk}", name, is_staff=True)
+    if not _is_open(connection):
+        return None
+    key = request.get_signed_cookie(COOKIE, default=None, salt=str(connection.uid))
+    return Visitor(connection, f"visitor-{key}") if key else None
+
+
+def _required(visitor: Visitor | None) -> Visitor:
+    """Raises Refused."""
+    if visitor is None:
+        raise Refused(403, _("You are no longer logged in, or were never here: load the page again."))
+    return visitor
+
+
+@require_GET
+@_of_a_page
+def page(request: HttpRequest, visitor: Visitor | None, connection: Connection) -> HttpResponse:
+    """The page itself. Who comes for the first time gets a cookie, or is asked to log in."""
+    key = ""
+    if visitor is None and not _is_open(connection):
+        if not request.user.is_authenticated:
+            return redirect_to_login(request.get_full_path(), reverse("admin:login"))
+        raise Http404
+    if visitor is None:
+        key = token_hex(16)
+    title = connection.options.get("bot_name") or connection.channel.account
+    here = reverse("chat_page", args=[connection.uid])
+    given = {
+        "urls": {name: f"{here}{name}" for name in ("messages", "write", "press")},
+        "words": {
+            "undo": _("Undo"), "undone": _("Undone"), "you": _("You"), "bot": title,
+            "away": _("The server cannot be reached. Trying again …"),
+            "not_sent": _("Not sent. Send it again?"), "again": _("Send again"), "download": _("Download %s"),
+        },
+    }  # fmt: skip
+    offered = [
+        ("/memory", _("What do you know of me?")), ("/why", _("Why did you say that?")), ("/export", _("Export")),
+        ("/privacy", _("Who sees it?")), ("/reset", _("New conversation")), ("/help", _("Help")),
+    ]  # fmt: skip
+    context = {
+        "title": title, "given": given, "commands": offered if connection.has_commands else [],
+        "max_length": TEXT_CHARS, "visitor": visitor, "connection": connection,
+    }  # fmt: skip
+    response = render(request, "chat_page.html", context)
+    if key:
+        response.set_signed_cookie(
+            COOKIE, key, salt=str(connection.uid), path=here, max_age=COOKIE_AGE, httponly=True, samesite="Lax",
+            secure=bool(settings.SESSION_COOKIE_SECURE),
+        )  # fmt: skip
+    return response
+
+
+@require_GET
+@_of_a_page
+def messages(request: HttpRequest, visitor: Visitor | None, connection: Connection) -> HttpResponse:
+    """What was written and answered, what the last answer rested on, and what was saved; 204 where nothing is new."""
+    visitor = _required(visitor)
+    here = {"connection": connection, "chat__key": visitor.peer}
+    received = list(IncomingMessage.objects.filter(**here, kind=MessageKind.MESSAGE).order_by("-pk")[:SHOWN])
+    sent = list(OutgoingMessage.objects.filter(**here, state=MessageState.DONE).order_by("-pk")[:SHOWN])
+    latest = list(Notice.objects.filter(connection=connection, peer=visitor.peer).order_by("-pk")[:NOTICES_SHOWN])
+    shown = [(row.received_at, _of_person(row)) for row in received] + [(row.created_at, _of_bot(row)) for row in sent]
+    body: dict[str, Any] = {
+        "messages": [message for _at, message in sorted(shown, key=lambda pair: pair[0])][-SHOWN:],
+        "is_waiting": any(row.state in _OPEN for row in received),
+        "problem": _problem(connection) if visitor.is_staff else "",
+    }
+    state = json.dumps([body, [[str(row.uid), row.undone_at is None] for row in latest]])
+    version = sha256(state.encode()).hexdigest()[:20]
+    if request.GET.get("version") == version:
+        return HttpResponse(status=204)
+    return JsonResponse(
+        {**body, "version": version, "used": _used(connection, received), "saved": _saved(connection, latest)}
+    )
+
+
+def _of_person(row: IncomingMessage) -> dict[str, Any]:
+    body = row.body
+    return {"id": row.message, "is_mine": True, "text": body.get("text", ""), "at": row.received_at.isoformat()}
+
+
+def _of_bot(row: OutgoingMessage) -> dict[str, Any]:
+    body = row.body
+    return {
+        "id": str(row.uid),
+        "is_mine": False,
+        "text": body.get("text", ""),
+        "at": row.created_at.isoformat(),
+        "buttons": body.get("buttons", []),
+        "file_name": body.get("file_name", ""),
+    }
+
+
+def _problem(connection: Connection) -> str:
+    return str(ConnectionProblem(connection.problem).label) if connection.problem else ""
+
+
+def _used(connection: Connection, received: list[IncomingMessage]) -> list[str]:
+    """What the last answer rested on, in short."""
+    last = next((row for row in received if row.recall is not None), None)
+    rows = commands.served_for(answering.caller_of(connection), last) if last else []
+    return [notices.plain_words(entry) for entry in rows[:USED_SHOWN]]
+
+
+def _saved(connection: Connection, latest: list[Notice]) -> list[dict[str, Any]]:
+    """What was saved of late, with what takes it back."""
+    caller = answering.caller_of(connection)
+    entries = visible_entries(caller).filter(uid__in=[uid for row in latest for uid in row.entries])
+    words = {entry.uid: notices.plain_words(entry) for entry in entries}
+    return [
+        {
+            "target": f"{notices.UNDO}{row.uid}",
+            "words": list(dict.fromkeys(words[uid] for uid in row.entries if uid in words)),
+            "is_undone": row.undone_at is not None,
+        }
+        for row in latest
+    ]
+
+
+@require_POST
+@_of_a_page
+def write(request: HttpRequest, visitor: Visitor | None, connection: Connection) -> HttpResponse:
+    """Store a message; the same id again changes nothing."""
+    visitor, now = _required(visitor), timezone.now()
+    body = _read(request, {"id": 64, "text": TEXT_CHARS})
+    _limit(visitor, now)
+    _keep(visitor, MessageKind.MESSAGE, body["id"], now, message=body["id"], text=body["text"])
+    return JsonResponse({"id": body["id"]}, status=202)
+
+
+@require_POST
+@_of_a_page
+def press(request: HttpRequest, visitor: Visitor | None, connection: Connection) -> HttpResponse:
+    """Store that a button was pressed."""
+    visitor, now = _required(visitor), timezone.now()
+    body = _read(request, {"id": 64, "target": 200})
+    _limit(visitor, now)
+    _keep(visitor, MessageKind.BUTTON, body["id"], now, target=body["target"])
+    return JsonResponse({"id": body["id"]}, status=202)
+
+
+def _read(request: HttpRequest, fields: dict[str, int]) -> dict[str, str]:
+    """The fields of a request, each with so many characters at most. Raises Refused."""
+    try:
+        raw = request.read(BODY_MAX + 1)
+    except RequestDataTooBig:
+        raw = b" " * (BODY_MAX + 1)
+    if len(raw) > BODY_MAX:
+        raise Refused(413, _("Too long."))
+    try:
+        body = json.loads(raw)
+    except (ValueError, RecursionError):
+        body = None
+    if not isinstance(body, dict):
+        raise Refused(400, _("A JSON object is needed."))
+    for name, most in fields.items():
+        value = body.get(name)
+        if not isinstance(value, str) or not value.strip():
+            raise Refused(400, _("This field is needed."), name)
+        if len(value) > most:
+            raise Refused(400, _("At most %(n)d characters.") % {"n": most}, name)
+    return {name: body[name] for name in fields}
+
+
+def _limit(visitor: Visitor, now: datetime) -> None:
+    """Raises Refused where too much was written within a minute, by this person or by all."""
+    lately = IncomingMessage.objects.filter(connection=visitor.connection, received_at__gt=now - MINUTE)
+    own = lately.filter(peer=visitor.peer)
+    if own.count() >= conf.CHANNEL_PAGE_RATE or lately.count() >= conf.CHANNEL_PAGE_RATE_ALL:
+        raise Refused(429, _("Too many messages within a minute: wait a little."), seconds=10)
+
+
+def _keep(visitor: Visitor, kind: MessageKind, key: str, now: datetime, **more: Any) -> None:
+    language = "zh-hans" if (get_language() or "").startswith("zh") else "en"
+    message = Incoming(
+        key=f"{visitor.peer}:{key}", kind=kind, chat=visitor.peer, title=visitor.name, peer=visitor.peer,
+        name=visitor.name, language=language, sent_at=now, **more,
+    )  # fmt: skip
+    intake.keep(visitor.connection, [message], now=now)
+
+
+urlpatterns = [
+    path("", page, name="chat_page"),
+    path("messages", messages, name="chat_page_messages"),
+    path("write", write, name="chat_page_write"),
+    path("press", press, name="chat_page_press"),
+]
