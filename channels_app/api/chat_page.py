@@ -286,6 +286,8 @@ def _keep(visitor: Visitor, kind: MessageKind, key: str, now: datetime, **more: 
     intake.keep(visitor.connection, [message], now=now)
 
 
+for _view, _methods in ((page, ("GET",)), (messages, ("GET",)), (write, ("POST",)), (press, ("POST",))):
+    _view.methods = _methods  # type: ignore[attr-defined]
 urlpatterns = [
     path("", page, name="chat_page"),
     path("messages", messages, name="chat_page_messages"),

@@ -229,8 +229,10 @@ class ConnectionAdmin(RestrictedAdmin):
         platform = self.platform_of(request, obj)
         options = [f"{_OPTION}{option.name}" for option in platform.options] if platform else []
         first = [] if obj else ["workspace"]
-        own = ["receiving", "answerer", "callback_url", "instructions", "notices", "has_commands", "retires_leavers"]
-        return [*first, *options, *own, "is_enabled"]
+        is_alone = bool(platform and platform.has_page)  # nothing is received from elsewhere, and there are no groups
+        receiving, groups = ([], []) if is_alone else (["receiving"], ["retires_leavers"])
+        own = ["answerer", "callback_url", "instructions", "notices", "has_commands"]
+        return [*first, *options, *receiving, *own, *groups, "is_enabled"]
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
         platform, introduced = form.platform, form.introduction
@@ -245,6 +247,8 @@ class ConnectionAdmin(RestrictedAdmin):
             options |= {"bot_name": introduced.name, "bot_id": introduced.id, "bot_app": introduced.app}
         obj.options = {**obj.options, **options}
         obj.retry_at, obj.problem, obj.problem_at, obj.pulled_until = None, "", None, None
+        if platform.has_page:
+            obj.receiving = platform.receiving[0]
         super().save_model(request, obj, form, change)
         for option, value in given.items():
             if option.is_secret and value.strip():
@@ -380,7 +384,8 @@ def status_of(row: Connection) -> dict[str, Any]:
     steps = [Step(gettext("The key"), identity, not row.problem)]
     if platform.has_page:
         text = gettext("Open it and write; whoever may open it is set below.")
-        steps = [Step(gettext("The page"), text, True, link=page_url(row))]
+        address = page_url(row)
+        steps = [Step(gettext("The page"), text, True, address if settings.PUBLIC_URL else "", address)]
     elif row.receiving == Receiving.WEBHOOK:
         text = gettext("Where the platform calls. Telegram was told; elsewhere paste it at the platform.")
         steps.append(Step(gettext("The address"), text, row.received_at is not None, call_url(row)))
@@ -403,7 +408,7 @@ def status_of(row: Connection) -> dict[str, Any]:
         "incoming": incoming,
         "outgoing": outgoing,
         "notices": counts,
-        "reports": [(kind.label, kind in platform.reports) for kind in reports],
+        "reports": [] if platform.has_page else [(kind.label, kind in platform.reports) for kind in reports],
     }
 
 

@@ -234,12 +234,12 @@ def test_the_page_speaks_the_language_of_its_reader_and_so_does_the_bot(
 def test_a_page_is_made_in_the_admin_without_a_public_address(workspace: Workspace) -> None:
     owner = enter(make_user("owner", is_staff=True, workspace=workspace))
     assert "platform=web" in owner.get(ADD.partition("?")[0]).content.decode()
-    form = {"workspace": workspace.pk, "option_title": "Ask Ada", "option_visitors": "staff", "receiving": "webhook",
-            "answerer": "model", "callback_url": "", "instructions": "", "notices": "each", "has_commands": "on",
-            "is_enabled": "on", "retires_leavers": "on"}  # fmt: skip
+    form = {"workspace": workspace.pk, "option_title": "Ask Ada", "option_visitors": "staff", "answerer": "model",
+            "callback_url": "", "instructions": "", "notices": "each", "has_commands": "on", "is_enabled": "on"}  # fmt: skip
     page = owner.post(ADD, form, follow=True).content.decode()
     connection = Connection.objects.select_related("channel").get()
     assert connection.channel.account == "ask-ada" and at(connection) in page
+    assert connection.receiving == Receiving.WEBHOOK  # nothing is fetched for it
     assert "Ask Ada" in owner.get(at(connection)).content.decode()
     change = f"/admin/channels_app/connection/{connection.pk}/change/"
     assert owner.post(change, {**form, "option_visitors": "everybody else"}).status_code == 200  # shown again
