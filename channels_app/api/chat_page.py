@@ -6,7 +6,6 @@ each other visitor is a person of their own, by a signed cookie.
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import wraps
 from hashlib import sha256
@@ -22,7 +21,6 @@ from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.urls import path, reverse
 from django.utils import timezone
-from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST
 
@@ -36,8 +34,7 @@ from channels_app.models import (
     OutgoingMessage,
 )
 from channels_app.platforms import answering, commands, intake, notices
-from channels_app.platforms.web import ANYBODY, TEXT_CHARS, Web
-from channels_app.platforms.wire import Incoming
+from channels_app.platforms.web import Visitor, Web
 from memories.conf import conf
 from memories.staff.rights import holds
 from memories.staff.roles import Right
@@ -64,16 +61,6 @@ class Refused(Exception):
         return JsonResponse({"detail": self.detail, "field": self.field}, status=self.status, headers=headers)
 
 
-@dataclass(frozen=True)
-class Visitor:
-    """Who has a page open."""
-
-    connection: Connection
-    peer: str
-    name: str = ""
-    is_staff: bool = False
-
-
 View = Callable[Concatenate[HttpRequest, Visitor | None, Connection, P], HttpResponse]
 
 
@@ -97,16 +84,12 @@ def _of_a_page(view: View[P]) -> Callable[Concatenate[HttpRequest, UUID, P], Htt
     return inner  # type: ignore[return-value] # called with both by their places
 
 
-def _is_open(connection: Connection) -> bool:
-    return bool(connection.options.get("visitors") == ANYBODY)
-
-
 def _visitor(request: HttpRequest, connection: Connection) -> Visitor | None:
     """Who asks: somebody of the staff, or whoever the cookie names where the page is open to anybody."""
     if holds(request, Right.OPERATE, connection.workspace_id):
         name = request.user.get_full_name() or request.user.get_username()  # type: ignore[union-attr]
         return Visitor(connection, f"staff-{request.user.pk}", name, is_staff=True)
-    if not _is_open(connection):
+    if not connection.options.get("is_open"):
         return None
     key = request.get_signed_cookie(COOKIE, default=None, salt=str(connection.uid))
     return Visitor(connection, f"visitor-{key}") if key else None
@@ -124,7 +107,7 @@ def _required(visitor: Visitor | None) -> Visitor:
 def page(request: HttpRequest, visitor: Visitor | None, connection: Connection) -> HttpResponse:
     """The page itself. Who comes for the first time gets a cookie, or is asked to log in."""
     key = ""
-    if visitor is None and not _is_open(connection):
+    if visitor is None and not connection.options.get("is_open"):
         if not request.user.is_authenticated:
             return redirect_to_login(request.get_full_path(), reverse("admin:login"))
         raise Http404
@@ -146,7 +129,7 @@ def page(request: HttpRequest, visitor: Visitor | None, connection: Connection) 
     ]  # fmt: skip
     context = {
         "title": title, "given": given, "commands": offered if connection.has_commands else [],
-        "max_length": TEXT_CHARS, "visitor": visitor, "connection": connection,
+        "max_length": Web.text_chars, "visitor": visitor, "connection": connection,
     }  # fmt: skip
     response = render(request, "chat_page.html", context)
     if key:
@@ -229,9 +212,10 @@ def _saved(connection: Connection, latest: list[Notice]) -> list[dict[str, Any]]
 def write(request: HttpRequest, visitor: Visitor | None, connection: Connection) -> HttpResponse:
     """Store a message; the same id again changes nothing."""
     visitor, now = _required(visitor), timezone.now()
-    body = _read(request, {"id": 64, "text": TEXT_CHARS})
+    body = _read(request, {"id": 64, "text": Web.text_chars})
     _limit(visitor, now)
-    _keep(visitor, MessageKind.MESSAGE, body["id"], now, message=body["id"], text=body["text"])
+    message = visitor.writes(MessageKind.MESSAGE, body["id"], now, message=body["id"], text=body["text"])
+    intake.keep(connection, [message], now=now)
     return JsonResponse({"id": body["id"]}, status=202)
 
 
@@ -242,7 +226,7 @@ def press(request: HttpRequest, visitor: Visitor | None, connection: Connection)
     visitor, now = _required(visitor), timezone.now()
     body = _read(request, {"id": 64, "target": 200})
     _limit(visitor, now)
-    _keep(visitor, MessageKind.BUTTON, body["id"], now, target=body["target"])
+    intake.keep(connection, [visitor.writes(MessageKind.BUTTON, body["id"], now, target=body["target"])], now=now)
     return JsonResponse({"id": body["id"]}, status=202)
 
 
@@ -275,15 +259,6 @@ def _limit(visitor: Visitor, now: datetime) -> None:
     own = lately.filter(peer=visitor.peer)
     if own.count() >= conf.CHANNEL_PAGE_RATE or lately.count() >= conf.CHANNEL_PAGE_RATE_ALL:
         raise Refused(429, _("Too many messages within a minute: wait a little."), seconds=10)
-
-
-def _keep(visitor: Visitor, kind: MessageKind, key: str, now: datetime, **more: Any) -> None:
-    language = "zh-hans" if (get_language() or "").startswith("zh") else "en"
-    message = Incoming(
-        key=f"{visitor.peer}:{key}", kind=kind, chat=visitor.peer, title=visitor.name, peer=visitor.peer,
-        name=visitor.name, language=language, sent_at=now, **more,
-    )  # fmt: skip
-    intake.keep(visitor.connection, [message], now=now)
 
 
 for _view, _methods in ((page, ("GET",)), (messages, ("GET",)), (write, ("POST",)), (press, ("POST",))):

@@ -4,16 +4,25 @@ What is written there is stored as any platform's is. To send is to let the page
 """
 
 import re
-from typing import ClassVar
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, ClassVar
 
+from django.utils.translation import get_language
 from django.utils.translation import gettext_lazy as _
 
-from channels_app.models import Receiving
-from channels_app.platforms.wire import Account, Call, Introduced, NotGenuine, Option, Outgoing, Platform, Received
-
-#: Who may open the page: who works in its workspace, or whoever has its address.
-STAFF, ANYBODY = "staff", "anybody"
-TEXT_CHARS = 8_000
+from channels_app.models import Connection, MessageKind, Receiving
+from channels_app.platforms.wire import (
+    Account,
+    Call,
+    Incoming,
+    Introduced,
+    NotGenuine,
+    Option,
+    Outgoing,
+    Platform,
+    Received,
+)
 
 
 class Web(Platform):
@@ -24,15 +33,15 @@ class Web(Platform):
     options: ClassVar = (
         Option(name="title", label=_("title"), help=_("What stands at the top of the page, such as the bot's name.")),
         Option(
-            name="visitors",
-            label=_("who may open it"),
-            help=_("Whoever has the address is a person of their own, by a cookie, with a memory of their own."),
+            name="is_open",
+            label=_("open to anybody who has its address"),
+            help=_("Each visitor is a person with a memory of their own, by a cookie. Off: staff who log in."),
             is_needed=False,
-            choices=((STAFF, _("Who may operate this workspace")), (ANYBODY, _("Anybody who has its address"))),
+            is_switch=True,
         ),
     )
     receiving = (Receiving.WEBHOOK,)
-    text_chars = TEXT_CHARS
+    text_chars = 8_000
     has_buttons = has_files = has_page = True
 
     def introduce(self, account: Account) -> Introduced:
@@ -45,3 +54,19 @@ class Web(Platform):
 
     def send(self, message: Outgoing, account: Account) -> str:
         return message.key
+
+
+@dataclass(frozen=True)
+class Visitor:
+    """Who has a page open; the chat is theirs alone."""
+
+    connection: Connection
+    peer: str
+    name: str = ""
+    is_staff: bool = False
+
+    def writes(self, kind: MessageKind, key: str, now: datetime, **more: Any) -> Incoming:
+        """What somebody wrote or pressed, in the language of the page."""
+        language = "zh-hans" if (get_language() or "").startswith("zh") else "en"
+        place: dict[str, Any] = {"chat": self.peer, "title": self.name, "peer": self.peer, "name": self.name}
+        return Incoming(key=f"{self.peer}:{key}", kind=kind, language=language, sent_at=now, **place, **more)

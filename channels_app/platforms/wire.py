@@ -137,7 +137,6 @@ class Option:
     is_needed: bool = True
     is_switch: bool = False
     receiving: Receiving | None = None  # the one way of receiving that needs it; None: all do
-    choices: tuple[tuple[str, str | Promise], ...] = ()  # the only values it takes, the first by default
 
 
 @dataclass(frozen=True)

@@ -47,7 +47,7 @@ def address(transactional_db: Any, settings: Any) -> Iterator[str]:
     connection = Connection.objects.create(
         workspace=workspace,
         channel=Channel.objects.create(workspace=workspace, platform="web", account="ada"),
-        options={"title": "Ada", "bot_name": "Ada", "visitors": "anybody"},
+        options={"title": "Ada", "bot_name": "Ada", "is_open": "on"},
         receiving=Receiving.WEBHOOK,
         answerer=Answerer.MODEL,
         noticed_entry=0,

@@ -24,9 +24,9 @@ from tests.memories.llm.fake_server import FakeModel
 ADD = "/admin/channels_app/connection/add/?platform=web"
 
 
-def make_page(workspace: Workspace, visitors: str = "staff", **columns: Any) -> Connection:
+def make_page(workspace: Workspace, is_open: str = "", **columns: Any) -> Connection:
     channel = Channel.objects.create(workspace=workspace, platform="web", account="ada")
-    options = {"title": "Ada", "bot_name": "Ada", "visitors": visitors}
+    options = {"title": "Ada", "bot_name": "Ada", "is_open": is_open}
     defaults = {"receiving": Receiving.WEBHOOK, "answerer": Answerer.MODEL, "notices": NoticeMode.EACH}
     return Connection.objects.create(
         workspace=workspace, channel=channel, options=options, noticed_entry=0, **{**defaults, **columns}
@@ -42,7 +42,7 @@ def chat_page(workspace: Workspace) -> Connection:
 @pytest.fixture
 def open_page(workspace: Workspace) -> Connection:
     """A page for anybody who has its address."""
-    return make_page(workspace, "anybody")
+    return make_page(workspace, "on")
 
 
 @pytest.fixture
@@ -170,7 +170,7 @@ def test_the_cookie_of_a_visitor_is_signed_and_holds_for_its_page_alone(open_pag
     forged = Client()
     forged.cookies["memplatform_visitor"] = "a" * 32 + ":1abcde:" + "b" * 43
     assert forged.get(at(open_page, "messages")).status_code == 403
-    other = make_page(Workspace.objects.create(name="Elsewhere"), "anybody")
+    other = make_page(Workspace.objects.create(name="Elsewhere"), "on")
     assert who.get(at(other, "messages")).status_code == 403
 
 
@@ -234,17 +234,14 @@ def test_the_page_speaks_the_language_of_its_reader_and_so_does_the_bot(
 def test_a_page_is_made_in_the_admin_without_a_public_address(workspace: Workspace) -> None:
     owner = enter(make_user("owner", is_staff=True, workspace=workspace))
     assert "platform=web" in owner.get(ADD.partition("?")[0]).content.decode()
-    form = {"workspace": workspace.pk, "option_title": "Ask Ada", "option_visitors": "staff", "answerer": "model",
-            "callback_url": "", "instructions": "", "notices": "each", "has_commands": "on", "is_enabled": "on"}  # fmt: skip
+    form = {"workspace": workspace.pk, "option_title": "Ask Ada", "answerer": "model", "callback_url": "",
+            "instructions": "", "notices": "each", "has_commands": "on", "is_enabled": "on"}  # fmt: skip
     page = owner.post(ADD, form, follow=True).content.decode()
     connection = Connection.objects.select_related("channel").get()
     assert connection.channel.account == "ask-ada" and at(connection) in page
     assert connection.receiving == Receiving.WEBHOOK  # nothing is fetched for it
     assert "Ask Ada" in owner.get(at(connection)).content.decode()
     change = f"/admin/channels_app/connection/{connection.pk}/change/"
-    assert owner.post(change, {**form, "option_visitors": "everybody else"}).status_code == 200  # shown again
-    connection.refresh_from_db()
-    assert connection.options["visitors"] == "staff"
-    owner.post(change, {**form, "option_visitors": "anybody"})
-    connection.refresh_from_db()
-    assert connection.options["visitors"] == "anybody"
+    assert Client().get(at(connection)).status_code == 302
+    owner.post(change, {**form, "option_is_open": "on"})
+    assert Client().get(at(connection)).status_code == 200
