@@ -10,7 +10,7 @@ import structlog
 from django.db.models import QuerySet
 from django.utils.translation import gettext_lazy as _
 from rest_framework import serializers, status
-from rest_framework.exceptions import APIException, NotFound
+from rest_framework.exceptions import APIException, NotFound, ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -150,11 +150,11 @@ class Mem0Call(Call):
 
 
 def parsed_id(memory_id: str) -> UUID:
-    """A memory's id. Raises EntryNotFound for what can be nobody's."""
+    """A memory's id. Raises ValidationError for what is none."""
     try:
         return UUID(memory_id)
     except ValueError:
-        raise EntryNotFound from None
+        raise ValidationError({"memory_id": [_("This is no id of a memory.")]}) from None
 
 
 class UnsupportedView(Mem0Call):

@@ -12,6 +12,7 @@ from rest_framework.exceptions import ValidationError
 from rest_framework.response import Response
 from rest_framework.utils.urls import replace_query_param
 
+from channels_app.addresses import resolve_address, visible_session
 from channels_app.doors.files.calls import after_turn
 from channels_app.doors.mem0.answers import (
     added_answer,
@@ -48,8 +49,10 @@ from memories.notes.freshness import sync_before_search
 from memories.recall import Query, SearchScope, recall
 from memories.tenancy.access import Caller
 from memories.tenancy.resolver import Address, ScopeRef
+from sessions_app.choices import EventKind
 
-MOST_MESSAGES = 100
+#: In one request, and of these new ones: some clients send their whole conversation again with each message.
+MOST_MESSAGES, MOST_NEW = 2_000, 200
 USER, ASSISTANT = "user", "assistant"
 _EVENTS = {Outcome.CREATED: "ADD", Outcome.MERGED: "UPDATE", Outcome.SKIPPED: "NONE"}
 _CHAT_CHARS = 200  # as the chat of an address
@@ -129,7 +132,7 @@ class Adding(Mem0Call):
             else:
                 begun = [
                     Turn(address=address, user=user, assistant=assistant, at=at, slots=slots)
-                    for user, assistant in _turns(given["messages"])
+                    for user, assistant in _turns(self._new_messages(address))
                 ]
                 turns = [(turn, take_turn(self.caller, turn, now=self.now)) for turn in begun]
                 written = [result for _turn, turn_result in turns for result in turn_result.written]
@@ -141,10 +144,27 @@ class Adding(Mem0Call):
             if result.is_kept
         ]
 
+    def _new_messages(self, address: Address) -> list[Mapping[str, str]]:
+        """The messages without those at their beginning by which the conversation ends here: a client sent it again.
+
+        A single turn is always new: people do say the same twice. Raises ValidationError.
+        """
+        messages = [message for message in self.body["messages"] if message["role"] in (USER, ASSISTANT)]
+        known = 0
+        if len(messages) > 2 and (session := visible_session(self.caller, resolve_address(self.caller, address))):
+            rows = session.messages().filter(kind__in=(EventKind.USER, EventKind.ASSISTANT)).order_by("-position")
+            stored = list(rows.values_list("kind", "content")[: len(messages)])[::-1]
+            given = [(message["role"], message["content"]) for message in messages if not is_blank(message["content"])]
+            overlaps = (count for count in range(min(len(stored), len(given) - 1), 0, -1))
+            known = next((count for count in overlaps if stored[-count:] == given[:count]), 0)
+        if known:
+            messages = [message for message in messages if not is_blank(message["content"])][known:]
+        return _few(messages)
+
     def _as_they_are(
         self, address: Address, slots: Mapping[str, str], at: datetime, expires_at: datetime | None
     ) -> list[WriteResult]:
-        spoken = [message for message in self.body["messages"] if message["role"] in (USER, ASSISTANT)]
+        spoken = _few([message for message in self.body["messages"] if message["role"] in (USER, ASSISTANT)])
         more: dict[str, Any] = {"type": EntryType.USER_EXPLICIT, "source": Source.TOOL, "expires_at": expires_at}
         kind = ScopeKind.CHAT if address.is_group else ScopeKind.USER
         return [
@@ -152,6 +172,13 @@ class Adding(Mem0Call):
             for message in spoken
             if not is_blank(message["content"]) or len(spoken) == 1
         ]
+
+
+def _few(messages: list[Mapping[str, str]]) -> list[Mapping[str, str]]:
+    """The same messages. Raises ValidationError where they are more than one request takes."""
+    if len(messages) > MOST_NEW:
+        raise ValidationError({"messages": [_("At most %(most)d new messages at once.") % {"most": MOST_NEW}]})
+    return messages
 
 
 class AddView(Adding):

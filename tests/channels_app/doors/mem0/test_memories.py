@@ -139,7 +139,7 @@ def test_a_memory_is_changed_and_its_history_told(mem0: Any, package: Any) -> No
     many = [{"memory_id": uid, "text": "The boat is green"}, {"memory_id": other, "metadata": {"who": "Lena"}}]
     mem0.batch_update(many)
     assert mem0.get(uid)["memory"] == "The boat is green" and mem0.get(other)["metadata"] == {"who": "Lena"}
-    with pytest.raises(package.exceptions.MemoryNotFoundError):
+    with pytest.raises(package.exceptions.ValidationError):
         mem0.batch_update([{"memory_id": uid, "text": "half"}, {"memory_id": "mem_1", "text": "done"}])
     with pytest.raises(package.exceptions.MemoryNotFoundError):
         mem0.batch_delete([{"memory_id": uid}, {"memory_id": str(UUID(int=1))}])

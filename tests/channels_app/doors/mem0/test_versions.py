@@ -7,6 +7,7 @@ import pytest
 from django.test import Client
 
 from memories.models import Entry, Workspace
+from sessions_app.models import SessionEvent
 from tests.conftest import make_key
 
 pytestmark = pytest.mark.django_db
@@ -146,3 +147,33 @@ def test_images_are_refused_as_mem0_writes_them(wire: Wire) -> None:
     for content in (image, [image]):
         body = TEA | {"messages": [{"role": "user", "content": content}]}
         assert wire("POST", "v1/memories/", body).status_code == 501
+
+
+def test_a_conversation_that_is_sent_whole_with_each_message_is_stored_once(wire: Wire) -> None:
+    context: list[dict[str, str]] = [{"role": "system", "content": "You are a helpful voice."}]
+    for n in range(60):
+        context.append({"role": "user", "content": f"I have seen bird number {n} today"})
+        answer = wire("POST", "v3/memories/add/", {"messages": context[:1] + context[-119:], "user_id": "alice"})
+        assert answer.status_code == 200, answer.json()
+        context.append({"role": "assistant", "content": f"Bird {n}, noted."})
+    stored = list(SessionEvent.objects.order_by("position").values_list("kind", "content"))
+    assert stored == [(message["role"], message["content"]) for message in context[1:-1]]
+
+
+def test_what_somebody_says_twice_is_no_conversation_that_was_sent_again(wire: Wire) -> None:
+    said = [{"role": "user", "content": "good night"}, {"role": "assistant", "content": "Good night!"}]
+    for _night in range(2):
+        wire("POST", "v3/memories/add/", {"messages": said, "user_id": "alice"})
+    assert SessionEvent.objects.count() == 4
+
+
+def test_more_new_messages_than_one_request_takes_are_refused(wire: Wire) -> None:
+    many = [{"role": "user", "content": f"bird {n}"} for n in range(201)]
+    for more in ({}, {"infer": False}):
+        answer = wire("POST", "v3/memories/add/", {"messages": many, "user_id": "alice", **more})
+        assert answer.status_code == 400 and "200" in json.dumps(answer.json())
+
+
+def test_what_is_no_id_of_a_memory_is_told_from_a_memory_there_is_not(wire: Wire) -> None:
+    assert wire("GET", "v1/memories/invalid-id/").status_code == 400
+    assert wire("GET", "v1/memories/0190a3b0-0000-7000-8000-000000000000/").status_code == 404
