@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import datetime
 from functools import partial
 from secrets import token_urlsafe
 from typing import Any
@@ -16,6 +17,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import path, reverse
 from django.utils.html import format_html
+from django.utils.text import capfirst
 from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import ChoicesDropdownFilter
@@ -115,6 +117,19 @@ class Step:
     is_done: bool
     value: str = ""  # to be copied
     link: str = ""  # to be opened
+
+
+@dataclass(frozen=True)
+class Line:
+    """One of the latest messages."""
+
+    at: datetime
+    message: IncomingMessage | OutgoingMessage
+    is_ours: bool = False
+
+
+def _latest(rows: Any) -> Any:
+    return rows.select_related("chat").order_by("-pk")[:_SHOWN]
 
 
 def _send_test(call: ActionCall) -> str:
@@ -232,7 +247,7 @@ class ConnectionAdmin(RestrictedAdmin):
         is_alone = bool(platform and platform.has_page)  # nothing is received from elsewhere, and there are no groups
         receiving, groups = ([], []) if is_alone else (["receiving"], ["retires_leavers"])
         own = ["answerer", "callback_url", "instructions", "notices", "has_commands"]
-        return [*first, *options, *receiving, *own, *groups, "is_enabled"]
+        return [*first, *receiving, *options, *own, *groups, "is_enabled"]
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
         platform, introduced = form.platform, form.introduction
@@ -328,7 +343,7 @@ def _option_fields(platform: Platform, row: Connection | None) -> Iterator[tuple
             yield (
                 f"{_OPTION}{option.name}",
                 forms.BooleanField(
-                    label=str(option.label).capitalize(),
+                    label=capfirst(str(option.label)),
                     help_text=str(option.help),
                     required=False,
                     initial=bool(row and row.options.get(option.name)),
@@ -339,7 +354,7 @@ def _option_fields(platform: Platform, row: Connection | None) -> Iterator[tuple
         help_text = _("Kept. Leave empty to keep it.") if is_kept else option.help
         widget = UnfoldAdminPasswordWidget(attrs={"autocomplete": "off"}) if option.is_secret else None
         field = forms.CharField(
-            label=str(option.label).capitalize(),
+            label=capfirst(str(option.label)),
             help_text=str(help_text),
             required=option.is_needed and option.receiving is None and not is_kept,
             max_length=2_000,
@@ -374,8 +389,8 @@ def _introduced(
 def status_of(row: Connection) -> dict[str, Any]:
     """The steps from nothing to the first message, and the latest messages."""
     platform = platform_named(row.channel.platform)
-    incoming = list(row.incoming.select_related("chat").order_by("-pk")[:_SHOWN])
-    outgoing = list(row.outgoing.select_related("chat").order_by("-pk")[:_SHOWN])
+    incoming = [Line(message.received_at, message) for message in _latest(row.incoming)]
+    outgoing = [Line(message.created_at, message, is_ours=True) for message in _latest(row.outgoing)]
     counts = Notice.objects.filter(connection=row).aggregate(
         all=Count("pk"), undone=Count("pk", filter=Q(undone_at__isnull=False))
     )
@@ -387,7 +402,9 @@ def status_of(row: Connection) -> dict[str, Any]:
         address = page_url(row)
         steps = [Step(gettext("The page"), text, True, address if settings.PUBLIC_URL else "", address)]
     elif row.receiving == Receiving.WEBHOOK:
-        text = gettext("Where the platform calls. Telegram was told; elsewhere paste it at the platform.")
+        text = gettext("Where the platform calls: paste it there, as the guide to this platform says.")
+        if platform.sets_address:
+            text = gettext("Where the platform calls: it has been told so.")
         steps.append(Step(gettext("The address"), text, row.received_at is not None, call_url(row)))
     else:
         text = gettext("This server asks the platform for messages; nothing is to be set there.")
@@ -405,8 +422,7 @@ def status_of(row: Connection) -> dict[str, Any]:
     return {
         "steps": steps,
         "problem": ConnectionProblem(row.problem).label if row.problem else "",
-        "incoming": incoming,
-        "outgoing": outgoing,
+        "messages": sorted([*incoming, *outgoing], key=lambda line: (line.at, line.is_ours), reverse=True),
         "notices": counts,
         "reports": [] if platform.has_page else [(kind.label, kind in platform.reports) for kind in reports],
     }

@@ -81,6 +81,7 @@ class Telegram(Platform):
     receiving = (Receiving.PULL, Receiving.WEBHOOK)
     text_chars = int(MessageLimit.MAX_TEXT_LENGTH)
     reports = frozenset({MessageKind.EDITED, MessageKind.LEFT, MessageKind.JOINED})
+    sets_address = True
     has_buttons = has_files = True
 
     def introduce(self, account: Account) -> Introduced:

@@ -210,6 +210,8 @@ class Platform(ABC):
     text_chars: ClassVar[int]
     #: What the platform reports: messages that were changed, taken back, and members who leave.
     reports: ClassVar[frozenset[MessageKind]] = frozenset()
+    #: Whether `connect` has the platform call an address; elsewhere its owner enters it at the platform's own pages.
+    sets_address: ClassVar[bool] = False
     has_buttons: ClassVar[bool] = False
     has_files: ClassVar[bool] = False
     #: Whether people write on a page of this server: there is no other server to reach.

@@ -73,7 +73,7 @@ class Lark(Platform):
             label=_("Verification Token"),
             help=_("Only where Lark calls this server: under Events & Callbacks, Encryption Strategy."),
             is_secret=True,
-            is_needed=False,
+            receiving=Receiving.WEBHOOK,
         ),
         Option(
             name="encrypt_key",
