@@ -51,6 +51,10 @@ class MessageNotFound(PlatformError, code="not_found"):
     """No such message waits for an answer."""
 
 
+class ConnectionNotFound(PlatformError, field="account", code="no_connection"):
+    """No connection of this account is answered by a bot that asks for messages."""
+
+
 class ScopeFrozen(PlatformError, field="scope", code="scope_frozen"):
     """This scope is frozen: it can be read, but nothing new is written to it."""
 

@@ -13,7 +13,7 @@ from memories.api import fields
 from memories.api.answers import Answer
 from memories.api.calls import Call, Method
 from memories.choices import Permission
-from memories.exceptions import MessageNotFound
+from memories.exceptions import ConnectionNotFound, MessageNotFound
 
 
 class NextMessage(fields.StrictSerializer):
@@ -82,6 +82,8 @@ class NextMessageView(Call):
         )
         offered = answering.take_offered(self.caller, platform, self.body["account"], now=self.now)
         if offered is None:
+            if not answering.is_asked(self.caller, platform, self.body["account"]):
+                raise ConnectionNotFound
             return Response(NextMessageAnswer.of(message=None))
         written, context = offered
         message = OfferedMessage.of(

@@ -198,6 +198,12 @@ def _from_bot(written: Written, context: Context, now: datetime) -> str:
     return text if isinstance(text, str) else ""
 
 
+def is_asked(caller: Caller, platform: str, account: str) -> bool:
+    """Whether a connection of this account is on, and answered by a bot that asks."""
+    rows = Connection.objects.filter(workspace_id=caller.workspace_id, answerer=Answerer.POLL, is_enabled=True)
+    return rows.filter(channel__platform=platform, channel__account=account).exists()
+
+
 def take_offered(caller: Caller, platform: str, account: str, *, now: datetime) -> tuple[Written, Context] | None:
     """Give the next message of a connection to a bot that asks, if there is one in its reach; it has it for a while."""
     rows = IncomingMessage.objects.filter(

@@ -26,7 +26,7 @@ STATUSES: dict[type[PlatformError], int] = {
     for code, errors in {
         status.HTTP_400_BAD_REQUEST: (
             *(own.InvalidDraft, own.InvalidAddress, own.VersionNotFound, own.InvalidMoment, own.NotServed),
-            *(own.SessionAmbiguous, own.EventsDoNotFit),
+            *(own.SessionAmbiguous, own.EventsDoNotFit, own.ConnectionNotFound),
         ),
         status.HTTP_403_FORBIDDEN: (PathNotAllowed,),
         status.HTTP_404_NOT_FOUND: (

@@ -1,18 +1,28 @@
 """The owner's bot answers: called at an address of its own, or asking for messages. Memory is beside both."""
 
 import json
+import os
+import socket
+import subprocess
+import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+import httpx
 import pytest
+from django.utils import timezone
 from standardwebhooks.webhooks import Webhook as StandardWebhook
 
 from channels_app.models import Answerer, Connection, ConnectionProblem, IncomingMessage, NoticeMode
 from channels_app.platforms import answering, work
 from memories.models import Entry, Workspace
+from memories.webhooks.delivery import signed_headers
 from sessions_app.models import SessionEvent
+from tests import ROOT
 from tests.channels_app.platforms.conftest import arrive, later, make_connection, work_through
 from tests.conftest import Api, make_key
 from tests.support.fake_telegram import FakeTelegram
@@ -113,6 +123,51 @@ def test_a_bot_that_says_nothing_is_taken_at_its_word(
 
 
 @pytest.fixture
+def documented(called: tuple[Connection, str], settings: Any) -> Iterator[str]:
+    """The bot of docs/howto/answer-with-your-bot.md as it stands there, at its address."""
+    connection, secret = called
+    page = (ROOT / "docs" / "howto" / "answer-with-your-bot.md").read_text()
+    program = page.partition("```python\n")[2].partition("```")[0]
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    environment = {**os.environ, "BOT_SECRET": secret, "PORT": str(port)}
+    process = subprocess.Popen([sys.executable, "-c", program], env=environment)  # noqa: S603 (our own docs)
+    try:
+        for _again in range(100):
+            with suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1):
+                break
+            time.sleep(0.05)
+        connection.callback_url = f"http://127.0.0.1:{port}/"
+        connection.save()
+        yield connection.callback_url
+    finally:
+        process.terminate()
+        process.wait(10)
+
+
+def test_the_bot_of_the_docs_answers_with_what_memory_knows_and_refuses_what_is_forged(
+    documented: str, called: tuple[Connection, str], bot_api: FakeTelegram
+) -> None:
+    connection, secret = called
+    arrive(connection, bot_api.write(ANN, "The boat is in Lagos harbour."))
+    work_through()
+    arrive(connection, bot_api.write(ANN, "/reset"), bot_api.write(ANN, "In which harbour is the boat?"))
+    work_through()
+    assert bot_api.texts()[0] == "You wrote: The boat is in Lagos harbour.\nI know: nothing yet"
+    assert bot_api.texts()[-1].startswith("You wrote: In which harbour is the boat?\nI know: ")
+    assert "Lagos" in bot_api.texts()[-1]
+    body, now = b'{"message": "x", "context": {"text": ""}}', int(timezone.now().timestamp())
+    genuine = signed_headers(secret, "1", now, body)
+    forged = [
+        {}, {**genuine, "webhook-signature": "v1,AAAA"}, {**genuine, "webhook-id": "2"},
+        signed_headers(secret, "1", now - 400, body),
+    ]  # fmt: skip
+    statuses = [httpx.post(documented, content=body, headers=headers).status_code for headers in [genuine, *forged]]
+    assert statuses == [200, 401, 401, 401, 401]
+
+
+@pytest.fixture
 def asking(workspace: Workspace, bot_api: FakeTelegram) -> Connection:
     """A connection whose bot asks for messages."""
     return make_connection(workspace, answerer=Answerer.POLL, notices=NoticeMode.OFF)
@@ -155,7 +210,20 @@ def test_a_bot_sees_no_message_beyond_the_reach_of_its_key(
     narrow = Api(make_key(workspace, name="narrow", scope_patterns=["telegram:direct_77"]))
     other = Api(make_key(stranger))
     for bot in (narrow, other):
-        assert bot.post("messages/next", PLACE).json() == {"message": None} or bot is other
+        answer = bot.post("messages/next", PLACE)
+        assert answer.json() == {"message": None} if bot is narrow else answer.status_code == 400
         assert bot.post(f"messages/{uid}/answer", {"text": "x"}).status_code == 404
     reader = Api(make_key(workspace, name="reader", permissions=["read"]))
     assert reader.post("messages/next", PLACE).status_code == 403
+
+
+@pytest.mark.parametrize(
+    ("columns", "place"),
+    [({}, {"account": "nobody"}), ({"answerer": Answerer.MODEL}, {}), ({"is_enabled": False}, {})],
+)
+def test_a_bot_that_asks_where_no_bot_may_ask_learns_it(
+    asking: Connection, api: Api, columns: dict[str, Any], place: dict[str, Any]
+) -> None:
+    Connection.objects.update(**columns)
+    answer = api.post("messages/next", {**PLACE, **place})
+    assert (answer.status_code, answer.json()["errors"][0]["attr"]) == (400, "account")
