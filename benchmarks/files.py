@@ -11,7 +11,7 @@ from time import perf_counter
 
 from django.conf import settings
 
-from memories.evaluation.throwaway import throwaway_workspace
+from memories.evaluation import throwaway_workspace
 from memories.files.layout import root
 from memories.models import Entry
 from memories.notes.freshness import sync_workspace

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from time import perf_counter, process_time
 
 from benchmarks.files import files_root
-from memories.evaluation.throwaway import throwaway_workspace
+from memories.evaluation import throwaway_workspace
 from memories.files.layout import root
 from memories.models import Entry
 from memories.notes.freshness import sync_workspace

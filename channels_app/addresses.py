@@ -14,9 +14,8 @@ from memories.conf import conf
 from memories.exceptions import ScopeNotFound
 from memories.models import Scope
 from memories.notes.freshness import sync_before_search
-from memories.offline import journal
+from memories.offline import DATABASE, FILES, LeaveToFiles, journal
 from memories.offline.journal import Stream
-from memories.offline.modes import DATABASE, FILES, LeaveToFiles
 from memories.recall import Query, SearchScope
 from memories.recall.query import read_opening
 from memories.tenancy.access import Caller

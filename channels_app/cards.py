@@ -15,8 +15,7 @@ from typing import Any
 import structlog
 
 from channels_app.models import Channel, Identity
-from memories.offline import signed_files
-from memories.offline.modes import NotKnown
+from memories.offline import NotKnown, signed_files
 from memories.tenancy.access import Caller
 from memories.tenancy.resolver import Address, Resolution
 

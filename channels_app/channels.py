@@ -19,8 +19,7 @@ from memories.conf import conf
 from memories.exceptions import InvalidAddress, VersionConflict
 from memories.models import Scope
 from memories.models.change import acting
-from memories.tenancy.keys import platform_of_key, starts_of_keys
-from memories.tenancy.platforms import ALIASES, PLATFORMS
+from memories.tenancy.keys import ALIASES, PLATFORMS, platform_of_key, starts_of_keys
 from memories.tenancy.resolver import Address, ChannelRules
 
 

@@ -14,7 +14,7 @@ from typing import Any
 from memories import entries
 from memories.choices import EntryType, ScopeKind, Source
 from memories.entries.draft import Draft
-from memories.evaluation.throwaway import throwaway_workspace
+from memories.evaluation import throwaway_workspace
 from memories.index import worker
 from memories.models import Scope
 from memories.recall import Query, SearchScope, recall

@@ -17,7 +17,7 @@ from evals.relevance import DATA, REPLIES, bare_name, read
 from memories import entries
 from memories.choices import EntryType, ScopeKind, Source
 from memories.entries.draft import Draft
-from memories.evaluation.throwaway import throwaway_workspace
+from memories.evaluation import throwaway_workspace
 from memories.index import worker
 from memories.language.turns import turn_of
 from memories.models import IndexQueueItem, Scope, Workspace

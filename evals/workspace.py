@@ -15,7 +15,7 @@ from memories import entries
 from memories.choices import EntryType, ScopeKind, Source
 from memories.conf import conf
 from memories.entries.draft import Draft
-from memories.evaluation.throwaway import empty, remove, throwaway_workspace
+from memories.evaluation import empty, remove, throwaway_workspace
 from memories.exceptions import EmbedderFailed
 from memories.index import models_in_use, search_rows, worker
 from memories.models import EmbeddingCache, Entry, IndexQueueItem, RecallTrace, Scope, Workspace

@@ -7,7 +7,7 @@ from rest_framework import serializers
 from rest_framework.response import Response
 
 from channels_app.api.addresses import AddressField
-from channels_app.entries import save
+from channels_app.turns import save
 from memories.api import fields
 from memories.api.calls import Method
 from memories.api.entries import EntryListView, NewAttributes, SavedEntry, entry_answer, entry_names

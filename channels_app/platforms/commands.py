@@ -17,13 +17,13 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from channels_app import addresses
-from channels_app.entries import save
 from channels_app.models import Connection, Contact, IncomingMessage
 from channels_app.people import linking
 from channels_app.people.peers import Peer, with_linked
 from channels_app.platforms.answering import Written, send
 from channels_app.platforms.notices import BACK, RUN, actor_of, note, plain_words, shown_words, undo_notice
 from channels_app.platforms.wire import Button
+from channels_app.turns import save
 from memories import batches, entries
 from memories.batches import PlanRow, bulk_actions
 from memories.batches.steps import EditStep

@@ -28,7 +28,7 @@ from evals.measurements.simulated_facts import at_random, merging_twins
 from memories import batches, embeddings, entries
 from memories.consolidation import compression
 from memories.entries.draft import Draft
-from memories.evaluation.throwaway import remove
+from memories.evaluation import remove
 from memories.index import worker
 from memories.models import Batch, Entry, Scope, Workspace
 from memories.recall import Query, SearchScope, recall

@@ -12,7 +12,7 @@ from evals.report import AnswerScore, figures
 from evals.run import ask_all
 from evals.workspace import UNDATED, IngestedScope, index_all, ingest
 from memories.choices import ScopeKind
-from memories.evaluation.throwaway import throwaway_workspace
+from memories.evaluation import throwaway_workspace
 from memories.files.layout import scope_folder
 from memories.models import Entry, Scope, Workspace
 from memories.notes.index import sync_scope

@@ -24,9 +24,8 @@ from memories.api import idempotency
 from memories.api.requests import DatabaseAway, DiskIsFull
 from memories.conf import conf
 from memories.models import BotKey
-from memories.offline import database
+from memories.offline import DATABASE, FILES, LeaveToFiles, NotKnown, database
 from memories.offline.database import Transaction
-from memories.offline.modes import DATABASE, FILES, LeaveToFiles, NotKnown
 from memories.tenancy.access import Caller
 
 log = structlog.get_logger(__name__)

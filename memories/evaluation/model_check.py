@@ -18,7 +18,7 @@ from memories.consolidation.extraction.findings import Checker, objection_of
 from memories.consolidation.extraction.model import ExtractionQuestion
 from memories.consolidation.extraction.ownership import ScopedMessage, ScopeMessages
 from memories.consolidation.reading import Claim
-from memories.evaluation.throwaway import throwaway_workspace
+from memories.evaluation import throwaway_workspace
 from memories.exceptions import PlatformError
 from memories.llm import client
 from memories.models import BufferedTurn, Scope, Workspace

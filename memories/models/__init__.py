@@ -6,12 +6,13 @@ from memories.models.change import Change, Recorded, record_changes
 from memories.models.entry import Entry, EntryAccess
 from memories.models.erasure import Erasure, ErasureState, ErasureTarget, Tombstone
 from memories.models.evidence import Evidence, RefusedFact
-from memories.models.files import FileProblem, FileState
 from memories.models.index import (
     EmbeddingCache,
     EmbeddingModel,
     EntryIndex,
     EntryVector,
+    FileProblem,
+    FileState,
     IndexQueueItem,
     ScopeTerm,
     StagedVector,

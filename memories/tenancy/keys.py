@@ -1,8 +1,12 @@
-"""Keys of scopes: how they are written, and what can be read from one (E1). Pure."""
+"""The platforms, and keys of scopes: how they are written, and what can be read from one (E1). Pure.
+
+To add a platform, add an entry to PLATFORMS.
+"""
 
 import hashlib
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
 from urllib.parse import quote, unquote
 
 from memories.choices import ScopeKind
@@ -17,6 +21,43 @@ _SAFE = re.compile(rf"[a-z0-9_@\-{PLAIN_HAN}]")
 _CUT = re.compile(rf"(?:{_SAFE.pattern}|%[0-9a-f]{{2}})*")  # the beginning of what `escape` makes
 _DIGEST = re.compile(rf"[0-9a-f]{{{_HASH_CHARS}}}")
 _UNCOLONED = re.compile(r"(?:[^%:]|%25|%3a)+", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Platform:
+    """A platform bots speak on, under the name that addresses and the keys of scopes have."""
+
+    name: str
+    aliases: tuple[str, ...] = ()  # other names of it; refused with a hint at the name
+    is_local: bool = False  # one person sits at the keyboard: without a peer all of it is one memory
+
+
+PLATFORMS = {
+    platform.name: platform
+    for platform in (
+        Platform("cli", is_local=True),
+        Platform("dingtalk", aliases=("ding",)),
+        Platform("discord"),
+        Platform("email"),
+        Platform("lark", aliases=("feishu",)),
+        Platform("line"),
+        Platform("matrix"),
+        Platform("mem0"),  # the ids of mem0's client
+        Platform("messenger"),
+        Platform("qq"),
+        Platform("signal"),
+        Platform("slack"),
+        Platform("sms"),
+        Platform("teams"),
+        Platform("telegram", aliases=("tg",)),
+        Platform("web", is_local=True),
+        Platform("wechat", aliases=("weixin", "wx")),
+        Platform("wecom"),
+        Platform("whatsapp"),
+    )
+}
+ALIASES = {alias: platform.name for platform in PLATFORMS.values() for alias in platform.aliases}
+LOCAL_PLATFORMS = frozenset(platform.name for platform in PLATFORMS.values() if platform.is_local)
 
 
 def key_of_person(person: str) -> str:

@@ -23,6 +23,7 @@ from memories.exceptions import InvalidAddress
 from memories.language.text import is_storable
 from memories.tenancy.keys import (
     DIRECT,
+    LOCAL_PLATFORMS,
     escape,
     group_part,
     is_escaped,
@@ -32,7 +33,6 @@ from memories.tenancy.keys import (
     key_of_speaker,
     uncoloned,
 )
-from memories.tenancy.platforms import LOCAL_PLATFORMS
 
 LOCAL_PEER = "local"
 _HASHED = re.compile("[0-9a-f]{32}")  # how a key ends that was too long

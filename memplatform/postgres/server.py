@@ -26,7 +26,7 @@ from memplatform.postgres.place import (
     locate,
     prepare,
 )
-from memplatform.setup import processor
+from memplatform.setup import installation
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ def url(data: Path) -> str:
 def up(data: Path, conf: cluster.Conf | None = None) -> str:
     """Make it run and answer; returns the address. A running server keeps the configuration it has."""
     place = locate(data)
-    if complaint := processor.unsupported_reason():
+    if complaint := installation.unsupported_reason():
         raise PostgresError(complaint)
     with _alone(place):
         programs.folder(place)  # raises where there is none, before anything is made

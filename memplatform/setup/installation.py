@@ -6,6 +6,7 @@ import hashlib
 import importlib.util
 import json
 import os
+import platform
 import shutil
 import subprocess
 import sys
@@ -15,8 +16,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-
-from memplatform.setup import processor
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 PACKAGES = "requirements.txt"
@@ -30,6 +29,12 @@ _QUICK = (
     *("--ignore=tests/system", "--ignore=tests/journeys", "--ignore=tests/memories/language/test_slow_patterns.py"),
     *("-m", "not thorough", "--hypothesis-profile=quick"),
 )
+#: What the embedded database's programs were compiled for, by what the machine calls itself.
+_NEEDED = {
+    "x86_64": ("avx2", "AVX2"),
+    "amd64": ("avx2", "AVX2"),
+    "aarch64": ("sve", "SVE"),
+}
 _ROOM = 1_200_000_000  # bytes the packages and pip's work need
 
 
@@ -66,6 +71,22 @@ class CannotInstall(Exception):
     """The message is a whole sentence for a person."""
 
 
+def unsupported_reason(machine: str | None = None, cpuinfo: Path = Path("/proc/cpuinfo")) -> str | None:
+    """One sentence when the embedded PostgreSQL cannot run here, else None (also where nobody can tell)."""
+    flag, name = _NEEDED.get((machine or platform.machine()).lower(), ("", ""))
+    try:
+        lines = [line.partition(":") for line in cpuinfo.read_text(errors="replace").splitlines()]
+    except OSError:  # macOS has no such file, and its machines are all new enough
+        return None
+    features = next((words.split() for label, _colon, words in lines if label.strip() in ("flags", "Features")), [])
+    if not flag or not features or flag in features:
+        return None
+    return (
+        f"This processor lacks {name}, which the embedded PostgreSQL needs;"
+        " start a PostgreSQL 16+ with pgvector of your own and set DATABASE_URL."
+    )
+
+
 def main(arguments: list[str]) -> int | str:
     """An exit code, or the sentence that says why not. The command takes this process's place."""
     name, *more = arguments or [""]
@@ -73,7 +94,7 @@ def main(arguments: list[str]) -> int | str:
         return f"usage: python3 bootstrap.py {'|'.join(WORDS)} [arguments]"
     word = WORDS[name]
     try:
-        if not os.environ.get("DATABASE_URL") and (problem := processor.unsupported_reason()):
+        if not os.environ.get("DATABASE_URL") and (problem := unsupported_reason()):
             return problem
         ensure(ROOT, word.files, again=name == "install")
     except CannotInstall as reason:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from memplatform.setup import installation, processor
+from memplatform.setup import installation
 from memplatform.setup.installation import EMBEDDER, PACKAGES, TOOLS, Venv, pip_error
 from tests import ROOT
 
@@ -34,7 +34,7 @@ def _clone() -> Path:
     top = Path(tempfile.mkdtemp(prefix="a clone "))
     top.chmod(0o755)
     (top / "memplatform" / "setup").mkdir(parents=True)
-    modules = ("__init__.py", "setup/__init__.py", "setup/installation.py", "setup/processor.py")
+    modules = ("__init__.py", "setup/__init__.py", "setup/installation.py")
     for file in ("bootstrap.py", *(f"memplatform/{module}" for module in modules)):
         shutil.copy(ROOT / file, top / file)
     for file in (PACKAGES, EMBEDDER, TOOLS):
@@ -233,7 +233,7 @@ def test_a_full_disk_is_told_before_anything_is_begun(clone: Path) -> None:
 
 def test_a_processor_too_old_is_told_before_anything_is_installed(clone: Path) -> None:
     (clone / "cpuinfo").write_text("processor : 0\nflags : fpu sse sse2 avx\n")
-    old = "import memplatform.setup.processor as p\nask = p.unsupported_reason\n"
+    old = "import memplatform.setup.installation as p\nask = p.unsupported_reason\n"
     old += f"p.unsupported_reason = lambda: ask('x86_64', __import__('pathlib').Path({str(clone / 'cpuinfo')!r}))"
     result = pretending(clone, f"sys.path.insert(0, {str(clone)!r})\n{old}", "run")
     assert is_one_sentence(result.stderr)
@@ -256,13 +256,13 @@ def test_the_processor_is_judged_by_what_it_says(
     tmp_path: Path, machine: str, features: str, lacking: str | None
 ) -> None:
     (tmp_path / "cpuinfo").write_text(f"processor : 0\n{features}\n")
-    result = processor.unsupported_reason(machine, tmp_path / "cpuinfo")
+    result = installation.unsupported_reason(machine, tmp_path / "cpuinfo")
     assert (result is None) == (lacking is None)
     assert lacking is None or f"lacks {lacking}" in str(result)
 
 
 def test_a_system_without_cpuinfo_is_believed(tmp_path: Path) -> None:
-    assert processor.unsupported_reason("x86_64", tmp_path / "none") is None
+    assert installation.unsupported_reason("x86_64", tmp_path / "none") is None
 
 
 def test_a_word_nobody_knows_is_answered_with_those_that_are_known(clone: Path) -> None:

@@ -17,7 +17,7 @@ import pytest
 from memplatform import postgres
 from memplatform.postgres import place
 from memplatform.postgres.place import Account, PostgresError, can_enter, explain_os_errors
-from memplatform.setup import processor
+from memplatform.setup import installation
 from tests import ROOT
 
 
@@ -121,7 +121,7 @@ def test_root_without_an_account_to_give_it_to_is_a_sentence(tmp_path: Path, mon
 
 
 def test_a_processor_too_old_is_a_sentence(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(processor, "unsupported_reason", lambda: "This processor lacks AVX2.")
+    monkeypatch.setattr(installation, "unsupported_reason", lambda: "This processor lacks AVX2.")
     with pytest.raises(PostgresError, match="lacks AVX2"):
         postgres.up(data)
 

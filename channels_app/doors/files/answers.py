@@ -17,8 +17,8 @@ from memories.files.layout import ScopeFolder, scope_folder
 from memories.files.markdown import blocks
 from memories.kinds import EntryType
 from memories.language import quoting, text
+from memories.offline import NotKnown
 from memories.offline.journal import Stream
-from memories.offline.modes import NotKnown
 from memories.recall.answer import FOUND, NONE, WEAK, WORDS_FOUND, WORDS_WEAK, fit
 from memories.recall.gate import GateDecision, decide
 from memories.recall.question import asks_what_came_before

@@ -29,9 +29,8 @@ from memories.files.markdown import item
 from memories.language.redaction import redact
 from memories.language.text import smart_truncate
 from memories.models.ids import uuid7
-from memories.offline import journal
+from memories.offline import DATABASE, FILES, LeaveToFiles, NotKnown, journal
 from memories.offline.journal import KeyReused, Record, Stream
-from memories.offline.modes import DATABASE, FILES, LeaveToFiles, NotKnown
 from memories.tenancy.access import Caller
 from sessions_app.choices import EventKind, is_reset_command, reset_reply
 from sessions_app.models import Session, SessionEvent

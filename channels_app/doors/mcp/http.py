@@ -13,10 +13,10 @@ from starlette.datastructures import Headers
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from channels_app.doors import address_of
 from channels_app.doors.mcp import PATH, WELL_KNOWN, challenge, description
 from channels_app.doors.mcp.api import HOME, Api, Refused
 from channels_app.doors.mcp.server import Context, make_server
-from channels_app.doors.openai.speaker import address_of
 
 #: Whether a key is valid is asked again after so many seconds; each call of a tool is let in by the API itself.
 KEY_SECONDS, MOST_KEYS = 2, 1_000

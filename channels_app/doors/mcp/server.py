@@ -11,8 +11,8 @@ from mcp.server.lowlevel.server import lifespan as no_lifespan
 from mcp.server.stdio import stdio_server
 from mcp.shared.exceptions import MCPError
 
+from channels_app.doors import address_of
 from channels_app.doors.mcp.api import HOME, Api, Refused
-from channels_app.doors.openai.speaker import address_of
 from channels_app.doors.tools.wording import NAME_CHARS, UNKNOWN_TOOL, Words
 
 INSTRUCTIONS = (

@@ -26,7 +26,7 @@ from memories.batches.bulk_actions import BulkAction
 from memories.conf import conf
 from memories.exceptions import EntryNotFound, ScopeFrozen
 from memories.models import Entry
-from memories.offline.modes import LeaveToFiles
+from memories.offline import LeaveToFiles
 from memories.visibility import entry_for
 
 log = structlog.get_logger(__name__)

@@ -35,8 +35,7 @@ from channels_app.doors.mem0.calls import (
     plain_ids,
 )
 from channels_app.doors.mem0.filters import filtered, ids_filter, live_entries, span
-from channels_app.entries import save
-from channels_app.turns import TurnResult, take_turn
+from channels_app.turns import TurnResult, save, take_turn
 from memories import entries
 from memories.api import fields
 from memories.choices import EntryType, NeedMode, Outcome, Permission, ScopeKind, Source

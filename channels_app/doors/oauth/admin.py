@@ -28,7 +28,7 @@ from memories.exceptions import PlatformError
 from memories.models import Bot
 from memories.staff.rights import needs, workspaces_of
 from memories.staff.roles import Right
-from memories.tenancy.platforms import LOCAL_PLATFORMS, PLATFORMS
+from memories.tenancy.keys import LOCAL_PLATFORMS, PLATFORMS
 from memories.tenancy.resolver import Address
 
 READ, WRITE = "read", "write"

@@ -20,6 +20,7 @@ from rest_framework.parsers import BaseParser
 from rest_framework.request import Request
 from rest_framework.views import APIView
 
+from channels_app.doors import address_of, is_on
 from channels_app.doors.openai import upstream
 from channels_app.doors.openai.answers import (
     Answer,
@@ -32,7 +33,6 @@ from channels_app.doors.openai.answers import (
 )
 from channels_app.doors.openai.errors import ProxyFull, TooManyChats, UpstreamBroken, answer_error, openai_error
 from channels_app.doors.openai.memory import Memory, MemoryTools, let_go
-from channels_app.doors.openai.speaker import address_of, is_on
 from memories.api.access import caller_of
 from memories.api.calls import Method
 from memories.api.requests import LONE_SURROGATE, BodyTooLarge, check_length, check_values, too_deep

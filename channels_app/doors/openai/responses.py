@@ -19,12 +19,12 @@ from django.http import HttpResponse, HttpResponseBase, StreamingHttpResponse
 from rest_framework.request import Request
 from rest_framework.status import HTTP_200_OK as HTTP_OK
 
+from channels_app.doors import address_of, is_on
 from channels_app.doors.openai import upstream
 from channels_app.doors.openai.answers import Asked, Events, data_of, read_answer, read_messages
 from channels_app.doors.openai.calls import DEGRADED, PLACES, RECALL, TOOLS, ProxyView, Stream, is_off
 from channels_app.doors.openai.errors import UpstreamBroken, openai_error
 from channels_app.doors.openai.memory import MOST_ROUNDS, Memory, let_go
-from channels_app.doors.openai.speaker import address_of, is_on
 from channels_app.doors.tools.registry import TOOLS as MEMORY_TOOLS
 from channels_app.doors.tools.registry import Form
 from memories.api.access import caller_of

@@ -12,8 +12,7 @@ from channels_app import cards, tasks
 from channels_app.models import Channel, PathComparison, ReplayedRecord
 from memories.models import Bot, BotKey, Workspace
 from memories.models.ids import uuid7
-from memories.offline import key_cache, signed_files
-from memories.offline.modes import NotKnown
+from memories.offline import NotKnown, key_cache, signed_files
 from sessions_app.models import Session
 from tests.channels_app.doors.files.conftest import turn
 from tests.conftest import TELEGRAM, Api, make_key
