@@ -422,7 +422,7 @@ def status_of(row: Connection) -> dict[str, Any]:
     return {
         "steps": steps,
         "problem": ConnectionProblem(row.problem).label if row.problem else "",
-        "messages": sorted([*incoming, *outgoing], key=lambda line: (line.at, line.is_ours), reverse=True),
+        "latest": sorted([*incoming, *outgoing], key=lambda line: (line.at, line.is_ours), reverse=True),
         "notices": counts,
         "reports": [] if platform.has_page else [(kind.label, kind in platform.reports) for kind in reports],
     }

@@ -55,7 +55,7 @@ class WeCom(Platform):
         Option(
             name="token",
             label=_("token of the calls"),
-            help=_("Where the app or the bot is set up to receive messages: a random one is made there."),
+            help=_("Where WeCom calls this server: made where the app or the bot is set up to receive messages."),
             is_secret=True,
             receiving=Receiving.WEBHOOK,
         ),

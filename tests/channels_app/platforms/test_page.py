@@ -50,6 +50,9 @@ def test_from_the_choice_of_a_platform_to_the_page_that_shows_what_arrives(
     work_through()
     status = owner.get(f"/admin/channels_app/connection/{connection.pk}/status/").content.decode()
     assert "hello" in status and "You wrote: hello" in status and "It arrived." in status
+    assert status.index("→") < status.index("←")  # the newest first
+    whole = owner.get(f"/admin/channels_app/connection/{connection.pk}/change/").content.decode()
+    assert "You wrote: hello" in whole and "OutgoingMessage" not in whole
 
 
 def test_a_key_the_platform_refuses_or_cannot_be_asked_about_is_not_saved(
