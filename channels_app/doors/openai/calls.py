@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from functools import partial
-from typing import IO, Any, ClassVar, cast
+from typing import IO, Any, ClassVar, Generic, Protocol, TypeVar, cast
 
 import httpx
 import structlog
@@ -24,6 +24,7 @@ from channels_app.doors import address_of, is_on
 from channels_app.doors.openai import upstream
 from channels_app.doors.openai.answers import (
     Answer,
+    Asked,
     Events,
     data_of,
     message_in,
@@ -40,44 +41,54 @@ from memories.choices import Permission
 from memories.conf import conf
 
 log = structlog.get_logger(__name__)
-PATH = "chat/completions"
 
 
-class Exchange:
+class Output(Protocol):
+    """What a model has said so far, and which tools it called."""
+
+    @property
+    def text(self) -> str: ...
+
+    def add(self, data: Any) -> None: ...
+
+
+class Tools(Protocol):
+    """The tools of memory as one form has them."""
+
+    def offered_in(self, payload: dict[str, Any]) -> dict[str, Any]: ...
+
+
+OutputOf = TypeVar("OutputOf", bound=Output)
+ToolsOf = TypeVar("ToolsOf", bound=Tools)
+
+
+class Exchange(Generic[OutputOf, ToolsOf]):
     """What is asked upstream, in rounds where the model uses the tools of memory, and what is said."""
 
-    def __init__(self, memory: Memory, payload: dict[str, Any], tools: MemoryTools | None) -> None:
-        self._memory, self._tools = memory, tools
-        self._payload = payload if tools is None else tools.offered_in(payload)
-        self._texts: list[str] = []
-        self._answer = Answer()
-        self.response = upstream.ask("POST", PATH, self._payload)
+    path: ClassVar[str]
+
+    def __init__(
+        self, memory: Memory, payload: dict[str, Any], tools: ToolsOf | None, output: Callable[[], OutputOf]
+    ) -> None:
+        self._memory, self._tools, self._new_output = memory, tools, output
+        self._ask(payload if tools is None else tools.offered_in(payload))
 
     @property
     def is_stream(self) -> bool:
+        """Whether events come."""
         return str(self.response.headers.get("content-type")).startswith("text/event-stream")
 
     def close(self) -> None:
+        """Have the model stop."""
         self.response.close()
 
     def remember(self) -> None:
         """Keep the turn as far as the bot has its answer; one that goes on with tools of the bot is not finished."""
-        if 200 <= self.response.status < 300 and not self._answer.calls:
-            self._memory.remember("".join([*self._texts, self._answer.text]))
+        raise NotImplementedError
 
     def whole(self) -> HttpResponse:
-        """The answer of the last round as it came, but for calls the bot has no part in."""
-        while True:
-            content = upstream.read(self.response)
-            answer = read_answer(content)
-            self._answer = Answer()
-            self._answer.add(answer)
-            message = message_in(answer)
-            if not (self._tools and self._answer.calls):
-                return self._passed(content)
-            if not self._goes_on(message):
-                answer["choices"][0]["message"] = self._tools.without_own(message)
-                return self._passed(json.dumps(answer).encode())
+        """The answer of the last round."""
+        raise NotImplementedError
 
     def parts(self) -> Iterator[bytes]:
         """The stream of the model; its bytes as they come, unless it may use the tools of memory.
@@ -88,29 +99,81 @@ class Exchange:
             yield from self._as_it_comes() if self._tools is None else self._with_tools(self._tools)
         except (httpx.RequestError, *upstream.FAILURES) as error:
             log.warning("proxy.broken", problem=type(error).__name__)
-            yield b"\n\ndata: " + json.dumps(openai_error(UpstreamBroken())).encode() + b"\n\n"
+            yield self._error_event(openai_error(UpstreamBroken()))
+
+    def _ask(self, payload: dict[str, Any]) -> None:
+        self._payload, self._output = payload, self._new_output()
+        self.response = upstream.ask("POST", self.path, payload)
 
     def _as_it_comes(self) -> Iterator[bytes]:
         events = Events()
         for part in upstream.parts(self.response):
             for event in events.cut(part):
-                self._answer.add(data_of(event))
+                self._output.add(data_of(event))
             yield part
-        self._answer.add(data_of(events.rest))
+        self._output.add(data_of(events.rest))
+
+    def _with_tools(self, tools: ToolsOf) -> Iterator[bytes]:
+        """What the bot is to see of the rounds."""
+        raise NotImplementedError
+
+    def _error_event(self, problem: dict[str, Any]) -> bytes:
+        raise NotImplementedError
+
+    def _events(self) -> Iterator[bytes]:
+        """The events of a round, each added to what the model has said."""
+        events = Events()
+        for part in upstream.parts(self.response):
+            for event in events.cut(part):
+                self._output.add(data_of(event))
+                yield event
+        if events.rest:
+            self._output.add(data_of(events.rest))
+            yield events.rest
+
+    def _passed(self, content: bytes) -> HttpResponse:
+        return HttpResponse(content, status=self.response.status, headers=upstream.headers_of(self.response))
+
+
+class ChatExchange(Exchange[Answer, MemoryTools]):
+    """The rounds of a chat completion."""
+
+    path = "chat/completions"
+
+    def __init__(self, memory: Memory, payload: dict[str, Any], tools: MemoryTools | None) -> None:
+        self._texts: list[str] = []  # of the rounds before this one
+        super().__init__(memory, payload, tools, Answer)
+
+    def remember(self) -> None:
+        if 200 <= self.response.status < 300 and not self._output.calls:
+            self._memory.remember("".join([*self._texts, self._output.text]))
+
+    def whole(self) -> HttpResponse:
+        """The answer of the last round as it came, but for calls the bot has no part in."""
+        while True:
+            content = upstream.read(self.response)
+            answer = read_answer(content)
+            self._output = Answer()
+            self._output.add(answer)
+            message = message_in(answer)
+            if not (self._tools and self._output.calls):
+                return self._passed(content)
+            if not self._goes_on(message):
+                answer["choices"][0]["message"] = self._tools.without_own(message)
+                return self._passed(json.dumps(answer).encode())
 
     def _with_tools(self, tools: MemoryTools) -> Iterator[bytes]:
-        """What the model says as it comes; from its first call on, events wait until whose calls they are is known."""
+        """What the model says as it comes; from its first call on, events wait until it is clear whose call it is."""
         while True:
             held: list[bytes] = []
             for event in self._events():
-                self._answer.add(data_of(event))
-                if self._answer.calls:
+                if self._output.calls:
                     held.append(event)
                 else:
                     yield event
-            if not self._answer.calls:
+            if not self._output.calls:
                 return
-            answer = self._answer
+            answer = self._output
             if not self._goes_on(answer.message):
                 yield from tools.events_for_bot(held, answer)
                 return
@@ -118,12 +181,8 @@ class Exchange:
                 yield b"data: " + b"".join(upstream.read(self.response).splitlines()) + b"\n\n"
                 return
 
-    def _events(self) -> Iterator[bytes]:
-        events = Events()
-        for part in upstream.parts(self.response):
-            yield from events.cut(part)
-        if events.rest:
-            yield events.rest
+    def _error_event(self, problem: dict[str, Any]) -> bytes:
+        return b"\n\ndata: " + json.dumps(problem).encode() + b"\n\n"
 
     def _goes_on(self, message: dict[str, Any]) -> bool:
         """Whether the model was asked again, with what memory answered to its calls."""
@@ -131,13 +190,9 @@ class Exchange:
         if payload is None:
             return False
         self.response.close()
-        self._texts.append(self._answer.text if self.is_stream else "")
-        self._payload, self._answer = payload, Answer()
-        self.response = upstream.ask("POST", PATH, payload)
+        self._texts.append(self._output.text if self.is_stream else "")
+        self._ask(payload)
         return True
-
-    def _passed(self, content: bytes) -> HttpResponse:
-        return HttpResponse(content, status=self.response.status, headers=upstream.headers_of(self.response))
 
 
 TOOLS, OFF = "X-Memplatform-Tools", "X-Memplatform-Memory"
@@ -255,24 +310,32 @@ class ProxyView(APIView):
             check_length(request, conf.PROXY_MAX_BYTES)
 
 
-class ChatView(ProxyView):
-    """A chat with memory: the context before, the turn afterwards."""
+class MemoryView(ProxyView):
+    """A call with memory: the context before, the turn afterwards."""
 
-    methods: ClassVar = {"POST": Method("chat", Permission.WRITE, None)}
+    user_fields: ClassVar[tuple[str, ...]] = ("user",)  # of the body, that say who speaks
+
+    def asked_in(self, request: Request, body: dict[str, Any]) -> Asked | None:
+        """What is asked, and what was said before it; None where no user says a word."""
+        raise NotImplementedError
+
+    def exchange(
+        self, memory: Memory, asked: Asked | None, body: dict[str, Any], *, text: str, has_tools: bool
+    ) -> Exchange[Any, Any]:
+        """Ask the model, with a text of memory and its tools."""
+        raise NotImplementedError
 
     def post(self, request: Request) -> HttpResponseBase:
         body = cast(dict[str, Any], request.data)
         upstream.check_model(body.get("model"))
         with ExitStack() as held:
             held.callback(PLACES.take(caller_of(request).workspace_id, request.auth.pk))
-            asked = None if is_off(request) else read_messages(body.get("messages"))
-            memory = Memory(request, address_of(request.headers, body.get("user")), asked)
+            asked = None if is_off(request) else self.asked_in(request, body)
+            user = next(filter(None, map(body.get, self.user_fields)), None)
+            memory = Memory(request, address_of(request.headers, user), asked)
             wants_tools = memory.is_on and is_on(request.headers, TOOLS)
             text = memory.context(tools=wants_tools)
-            payload = {**body, "messages": with_memory(body["messages"], text)} if text else body
-            tools = MemoryTools(memory, payload, caller_of(request).language) if wants_tools else None
-            let_go()
-            exchange = Exchange(memory, payload, tools)
+            exchange = self.exchange(memory, asked, body, text=text, has_tools=wants_tools)
             if exchange.is_stream:
                 held.callback(exchange.remember)
                 held.callback(exchange.close)  # first: a model nobody listens to any more is to stop
@@ -289,6 +352,23 @@ class ChatView(ProxyView):
             if value:
                 response[name] = value
         return response
+
+
+class ChatView(MemoryView):
+    """A chat with memory."""
+
+    methods: ClassVar = {"POST": Method("chat", Permission.WRITE, None)}
+
+    def asked_in(self, request: Request, body: dict[str, Any]) -> Asked | None:
+        return read_messages(body.get("messages"))
+
+    def exchange(
+        self, memory: Memory, asked: Asked | None, body: dict[str, Any], *, text: str, has_tools: bool
+    ) -> ChatExchange:
+        payload = {**body, "messages": with_memory(body["messages"], text)} if text else body
+        tools = MemoryTools(memory, payload, caller_of(self.request).language) if has_tools else None
+        let_go()
+        return ChatExchange(memory, payload, tools)
 
 
 def is_off(request: Request) -> bool:

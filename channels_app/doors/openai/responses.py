@@ -8,22 +8,18 @@ sends no more than what its tools answered, the question is that of the response
 import json
 import re
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack
 from threading import Lock
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar
 
-import httpx
 import structlog
 from cachetools import LRUCache
-from django.http import HttpResponse, HttpResponseBase, StreamingHttpResponse
+from django.http import HttpResponse
 from rest_framework.request import Request
 from rest_framework.status import HTTP_200_OK as HTTP_OK
 
-from channels_app.doors import address_of, is_on
 from channels_app.doors.openai import upstream
-from channels_app.doors.openai.answers import Asked, Events, data_of, read_answer, read_messages
-from channels_app.doors.openai.calls import DEGRADED, PLACES, RECALL, TOOLS, ProxyView, Stream, is_off
-from channels_app.doors.openai.errors import UpstreamBroken, openai_error
+from channels_app.doors.openai.answers import Asked, data_of, read_answer, read_messages
+from channels_app.doors.openai.calls import Exchange, MemoryView
 from channels_app.doors.openai.memory import MOST_ROUNDS, Memory, let_go
 from channels_app.doors.tools.registry import TOOLS as MEMORY_TOOLS
 from channels_app.doors.tools.registry import Form
@@ -137,67 +133,40 @@ class OwnTools:
         return self.offered_in({**payload, "input": [*before, *items, *results]})
 
 
-class ResponsesView(ProxyView):
-    """A response with memory: the context before, the turn afterwards."""
+class ResponsesView(MemoryView):
+    """A response with memory."""
 
     methods: ClassVar = {"POST": Method("response", Permission.WRITE, None)}
+    user_fields = ("user", "safety_identifier")
 
-    def post(self, request: Request) -> HttpResponseBase:
-        body = cast(dict[str, Any], request.data)
-        upstream.check_model(body.get("model"))
-        caller = caller_of(request)
-        with ExitStack() as held:
-            held.callback(PLACES.take(caller.workspace_id, request.auth.pk))
-            asked = None if is_off(request) else read_input(body.get("input"))
-            if asked is None and not is_off(request):
-                asked = _question_of(caller.workspace_id, body.get("previous_response_id"))
-            memory = Memory(
-                request, address_of(request.headers, body.get("user") or body.get("safety_identifier")), asked
-            )
-            wants_tools = memory.is_on and is_on(request.headers, TOOLS)
-            text = memory.context(tools=wants_tools)
-            payload = with_instructions(body, text)
-            tools = OwnTools(memory, payload.get("tools"), caller.language) if wants_tools else None
-            let_go()
-            exchange = ResponseExchange(memory, asked, caller.workspace_id, payload, tools)
-            if exchange.is_stream:
-                held.callback(exchange.remember)
-                held.callback(exchange.close)  # first: a model nobody listens to any more is to stop
-                headers = {**upstream.headers_of(exchange.response), "X-Accel-Buffering": "no"}
-                response: HttpResponseBase = StreamingHttpResponse(
-                    Stream(exchange.parts(), held.pop_all()), status=exchange.response.status, headers=headers
-                )
-            else:
-                response = exchange.whole()
-                exchange.remember()
-        for name, value in ((DEGRADED, ", ".join(memory.degraded)), (RECALL, memory.recall_id)):
-            if value:
-                response[name] = value
-        return response
+    def asked_in(self, request: Request, body: dict[str, Any]) -> Asked | None:
+        asked = read_input(body.get("input"))
+        if asked is None:
+            asked = _question_of(caller_of(request).workspace_id, body.get("previous_response_id"))
+        return asked
+
+    def exchange(
+        self, memory: Memory, asked: Asked | None, body: dict[str, Any], *, text: str, has_tools: bool
+    ) -> "ResponseExchange":
+        caller = caller_of(self.request)
+        payload = with_instructions(body, text)
+        tools = OwnTools(memory, payload.get("tools"), caller.language) if has_tools else None
+        let_go()
+        return ResponseExchange(memory, asked, caller.workspace_id, payload, tools)
 
 
-class ResponseExchange:
-    """What is asked upstream, in rounds where the model uses the tools of memory, and what is said."""
+class ResponseExchange(Exchange[ModelOutput, OwnTools]):
+    """The rounds of a response."""
+
+    path = PATH
 
     def __init__(
         self, memory: Memory, asked: Asked | None, workspace: int, payload: dict[str, Any], tools: OwnTools | None
     ) -> None:
-        self._memory, self._asked, self._workspace, self._tools = memory, asked, workspace, tools
-        self._payload = tools.offered_in(payload) if tools else payload
-        self._output = ModelOutput()
-        self.response = upstream.ask("POST", PATH, self._payload)
-
-    @property
-    def is_stream(self) -> bool:
-        """Whether events come."""
-        return str(self.response.headers.get("content-type")).startswith("text/event-stream")
-
-    def close(self) -> None:
-        """Have the model stop."""
-        self.response.close()
+        self._asked, self._workspace = asked, workspace
+        super().__init__(memory, payload, tools, ModelOutput)
 
     def remember(self) -> None:
-        """Keep the turn as far as the bot has its answer; one that goes on with tools of the bot is not finished."""
         if not 200 <= self.response.status < 300 or self._asked is None:
             return
         if self._output.calls:
@@ -215,61 +184,29 @@ class ResponseExchange:
             self._output = ModelOutput()
             self._output.add(data)
             if not self._goes_on(data):
-                return HttpResponse(content, status=self.response.status, headers=upstream.headers_of(self.response))
+                return self._passed(content)
 
-    def parts(self) -> Iterator[bytes]:
-        """The stream of the model as it comes; of a round that calls tools of memory nothing.
-
-        One that breaks off ends with an error, as the upstream's own would.
-        """
-        try:
-            if self._tools is None:
-                yield from self._as_it_comes()
-            else:
-                yield from self._in_rounds()
-        except (httpx.RequestError, *upstream.FAILURES) as error:
-            log.warning("proxy.broken", problem=type(error).__name__)
-            problem = {"type": "error", **openai_error(UpstreamBroken())["error"]}
-            yield b"\n\nevent: error\ndata: " + json.dumps(problem).encode() + b"\n\n"
-
-    def _as_it_comes(self) -> Iterator[bytes]:
-        events = Events()
-        for part in upstream.parts(self.response):
-            for event in events.cut(part):
-                self._output.add(data_of(event))
-            yield part
-        self._output.add(data_of(events.rest))
-
-    def _in_rounds(self) -> Iterator[bytes]:
-        """Events wait until it is known whether the model speaks or calls a tool of memory first."""
+    def _with_tools(self, tools: OwnTools) -> Iterator[bytes]:
+        """Events wait until it is clear whether the model speaks or calls a tool of memory first."""
         while True:
             held: list[bytes] = []
             speaks, last = False, None
-            events = Events()
-            for part in upstream.parts(self.response):
-                for event in events.cut(part):
-                    data = data_of(event)
-                    self._output.add(data)
-                    if isinstance(data, dict) and isinstance(data.get("response"), dict):
-                        last = data["response"]
-                    held.append(event)
-                    speaks = speaks or self._is_for_bot(data)
-                    if speaks:
-                        yield from held
-                        held = []
-            if events.rest:
-                held.append(events.rest)
+            for event in self._events():
+                data = data_of(event)
+                if isinstance(data, dict) and isinstance(data.get("response"), dict):
+                    last = data["response"]
+                held.append(event)
+                speaks = speaks or _is_for_bot(data, tools)
+                if speaks:
+                    yield from held
+                    held = []
             if speaks or not self._goes_on(last):
                 yield from held
                 return
 
-    def _is_for_bot(self, data: Any) -> bool:
-        """Whether an event begins what the bot is to see: words, or a call of its own tools."""
-        item = data.get("item") if isinstance(data, dict) else None
-        if not isinstance(item, dict) or data.get("type") != "response.output_item.added":
-            return False
-        is_own = self._tools is not None and item.get("type") == CALL and item.get("name") in self._tools.names
-        return item.get("type") != "reasoning" and not is_own
+    def _error_event(self, problem: dict[str, Any]) -> bytes:
+        data = json.dumps({"type": "error", **problem["error"]})
+        return b"\n\nevent: error\ndata: " + data.encode() + b"\n\n"
 
     def _goes_on(self, data: Any) -> bool:
         """Whether the model was asked again, with what memory answered to its calls."""
@@ -282,9 +219,17 @@ class ResponseExchange:
         if following is None:
             return False
         self.response.close()
-        self._payload, self._output = following, ModelOutput()
-        self.response = upstream.ask("POST", PATH, following)
+        self._ask(following)
         return True
+
+
+def _is_for_bot(data: Any, tools: OwnTools) -> bool:
+    """Whether an event begins what the bot is to see: words, or a call of its own tools."""
+    item = data.get("item") if isinstance(data, dict) else None
+    if not isinstance(item, dict) or data.get("type") != "response.output_item.added":
+        return False
+    is_own = item.get("type") == CALL and item.get("name") in tools.names
+    return item.get("type") != "reasoning" and not is_own
 
 
 def with_instructions(body: Mapping[str, Any], text: str) -> dict[str, Any]:
