@@ -32,8 +32,10 @@ def answer_to(
     connection: Connection, received: Received, *, clock: Callable[[], datetime], sleep: Callable[[float], None]
 ) -> str:
     """The text a call is answered with; empty: with none."""
-    key = next((message.key for message in received.messages if message.kind == MessageKind.MESSAGE), "")
-    rows = IncomingMessage.objects.filter(connection=connection, key=key)
+    message = next((message for message in received.messages if message.kind == MessageKind.MESSAGE), None)
+    if message is None:
+        return ""
+    rows = IncomingMessage.objects.filter(connection=connection, key=message.key, peer=message.peer)
     row = rows.select_related("chat", "connection__channel", "connection__workspace").first()
     if row is None:
         return ""

@@ -386,6 +386,13 @@ def test_messages_of_one_person_are_answered_in_order_and_each_once(calls: Calls
     assert [words.count(f"You wrote: message {n}") for n in range(3)] == [1, 1, 1]
 
 
+def test_a_message_of_another_with_the_same_number_is_not_answered_what_the_first_was(
+    calls: Calls, model: FakeModel
+) -> None:
+    calls.deliver(fake.message(ANN, "Remember that I have a cat named Mochi.", MsgId="77"))
+    assert calls.deliver(fake.message(BOB, "hello", MsgId="77")) == [""]
+
+
 def test_events_wait_for_nothing_and_forged_calls_neither(calls: Calls, model: FakeModel) -> None:
     assert calls.call(fake.message(ANN, kind="event", Event="subscribe")) == (0, "")
     assert post(calls.connection, fake.message(ANN, "hello"), fake.query(token="another")).status_code == 401
