@@ -26,7 +26,7 @@ from memories.choices import BatchState, EntryType, ScopeKind
 from memories.exceptions import PlatformError
 from memories.language.confidential import mask
 from memories.language.text import smart_truncate
-from memories.language.turns import sides_of
+from memories.language.turns import USER, sides_of
 from memories.models import Batch, Entry
 from memories.models.state import LIVE
 from memories.visibility import visible_entries
@@ -132,7 +132,8 @@ def _announce(
 def plain_words(entry: Entry, chars: int = _CHARS) -> str:
     """A memory as its person reads it in a chat: their own words, short, on one line, without secrets."""
     sides = sides_of(entry.content)
-    return " ".join(smart_truncate(mask((sides and sides[0]) or entry.content), chars).split())
+    words = (sides and sides[0]) or entry.content.removeprefix(USER)  # nobody has answered
+    return " ".join(smart_truncate(mask(words), chars).split())
 
 
 def shown_words(entry: Entry) -> str:

@@ -253,9 +253,10 @@ class _Work:
         now = self._clock()
         self._note(failure.problem)
         with translation.override(commands.language_of(written)), transaction.atomic():
-            answering.store_turn(written, "", recall=None, now=now)
+            result = answering.store_turn(written, "", recall=None, now=now)
             self._done(written, state=MessageState.FAILED, error=str(failure)[:200])
             answering.send(written, commands.no_answer(), now=now)
+            notices.announce_turn(written, result, now=now)
 
     def _done(self, written: Written, **columns: object) -> None:
         columns = {"state": MessageState.DONE, "error": "", **columns}

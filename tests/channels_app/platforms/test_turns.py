@@ -6,7 +6,15 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from channels_app.models import Chat, Connection, ConnectionProblem, IncomingMessage, MessageState, OutgoingMessage
+from channels_app.models import (
+    Chat,
+    Connection,
+    ConnectionProblem,
+    IncomingMessage,
+    MessageState,
+    NoticeMode,
+    OutgoingMessage,
+)
 from channels_app.platforms import answering, work
 from memories.models import Entry
 from sessions_app.models import SessionEvent
@@ -175,3 +183,17 @@ def test_an_answer_that_comes_when_another_process_has_answered_is_neither_store
     work_through()
     assert bot_api.texts(ANN) == ["You wrote: hello"]
     assert list(SessionEvent.objects.values_list("kind", flat=True)) == ["user", "assistant"]
+
+
+def test_what_is_to_be_remembered_is_kept_and_said_to_be_also_where_nobody_answers(
+    connection: Connection, bot_api: FakeTelegram
+) -> None:
+    Connection.objects.update(notices=NoticeMode.EACH)
+    arrive(connection, bot_api.write(ANN, "Remember that I moved to Hangzhou in March."))
+    work_through()
+    arrive(connection, bot_api.write(ANN, "/memory"))
+    work_through()
+    answer, saved, memory = bot_api.texts()
+    assert answer == "I cannot answer at the moment. What you wrote is kept."
+    assert saved == "Saved: “Remember that I moved to Hangzhou in March.”"
+    assert "1. Remember that I moved to Hangzhou in March." in memory
