@@ -17,7 +17,7 @@ from memories.notes.freshness import sync_before_search
 from memories.offline import DATABASE, FILES, LeaveToFiles, journal
 from memories.offline.journal import Stream
 from memories.recall import Query, SearchScope
-from memories.recall.query import read_opening
+from memories.recall.query import Serve, choose_serve, read_opening
 from memories.tenancy.access import Caller
 from memories.tenancy.resolver import Address, ChannelRules, Resolution, ScopeRef, key_of_direct_chat, resolve
 from sessions_app import conversations
@@ -178,12 +178,15 @@ def recall_query(
     limit: int | None = None,
     now: datetime,
     need: str = NeedMode.AUTO,
+    serve: str | float | None = None,
+    default_serve: Serve = Serve.WIDE,
     **options: Any,
 ) -> Query:
     """The query of a message from an address: of the scopes it recalls from, in its session, for its speaker.
 
-    Their files are looked at first. `limit`: None, as many as the workspace's policy says. `options` are further fields
-    of Query. Raises ScopeNotFound when the caller reaches none of the scopes.
+    Their files are looked at first. `limit`: None, as many as the workspace's policy says. `serve`: None, as the
+    channel says, else the default. `options` are further fields of Query. Raises ScopeNotFound when the caller reaches
+    none of the scopes.
     """
     keys = keys_to_recall(caller, resolved)
     is_pending = sync_before_search(caller, keys, now=now)
@@ -202,14 +205,22 @@ def recall_query(
         message=message,
         limit=limit or (0 if options.get("as_of") else opening.most_recalls),
         need=NeedMode.OFF if resolved.rules.need == NeedMode.OFF else need,
+        **choose_serve(serve, rule=resolved.rules.serve, default=default_serve),
         **options,
     )
 
 
 def scope_query(
-    caller: Caller, scope_key: str, *, message: str, limit: int | None = None, now: datetime, **options: Any
+    caller: Caller,
+    scope_key: str,
+    *,
+    message: str,
+    limit: int | None = None,
+    now: datetime,
+    serve: str | float | None = None,
+    **options: Any,
 ) -> Query:
-    """The query of a question about one scope; the rest as in `recall_query`. Raises ScopeNotFound."""
+    """The query of a question about one scope; as `recall_query`, without a channel. Raises ScopeNotFound."""
     if not caller.may_reach(scope_key):
         raise ScopeNotFound
     sync_before_search(caller, [scope_key], now=now)
@@ -224,5 +235,6 @@ def scope_query(
         opening=opening,
         message=message,
         limit=limit or (0 if options.get("as_of") else opening.most_recalls),
+        **choose_serve(serve),
         **options,
     )

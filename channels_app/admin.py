@@ -111,6 +111,10 @@ _HELP = {
         "given to their owner alone, in a direct chat, who asks for them. Empty: as configured."
     ),
     "need": _("By rules, messages like «ok» or pure code are answered without a search."),
+    "serve": _(
+        "How likely a memory has to help, where the bot does not say: «likely» for what goes into a prompt, «wide» for "
+        "all that may help, or a relevance from 0 to 1. Empty: likely in a prompt, wide for programs that choose."
+    ),
     "path_mode": _(
         "«The files»: turns wait in the journal and are applied once the database answers again. «Both store»: what "
         "the files would have found is compared with what the database finds. A change holds from the next message on."
@@ -136,7 +140,7 @@ class ChannelAdmin(RevertibleHistory, RestrictedAdmin):
     change_form_outer_before_template = "admin/channels_app/sharing.html"
     revertible = (
         "label", "dm_scope", "session_mode", "session_prefix", "max_tokens", "group_sessions", "capture_group_memory",
-        "group_user_recall", "group_prefix", "secrets", "need", "path_mode", "transcripts",
+        "group_user_recall", "group_prefix", "secrets", "need", "serve", "path_mode", "transcripts",
     )  # fmt: skip
     list_display = ["name", "platform", "account", "workspace", "dm_scope", "group_sessions", "created_at"]
     list_select_related = ["workspace"]
@@ -146,7 +150,7 @@ class ChannelAdmin(RevertibleHistory, RestrictedAdmin):
         (None, {"fields": ["label", ("platform", "account", "workspace")]}),
         (_("Direct chats"), {"fields": ["dm_scope", "session_mode", "session_prefix", "max_tokens"]}),
         (_("Groups"), {"fields": ["group_sessions", "capture_group_memory", "group_user_recall", "group_prefix"]}),
-        (_("Recall"), {"fields": ["need", "secrets"]}),
+        (_("Recall"), {"fields": ["need", "serve", "secrets"]}),
         (_("Files"), {"fields": ["path_mode", "transcripts"]}),
         (_("About"), {"fields": [("uid", "version", "created_at")]}),
     ]

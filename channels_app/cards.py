@@ -25,7 +25,16 @@ KEPT_FOR = timedelta(hours=24)
 _CHANNELS_EVERY, _SESSIONS_EVERY = 60.0, 3_600.0
 _FIELDS = (
     *("platform", "account", "dm_scope", "session_mode", "session_prefix", "group_sessions", "group_prefix"),
-    *("capture_group_memory", "group_user_recall", "secrets", "need", "max_tokens", "path_mode", "transcripts"),
+    *(
+        "capture_group_memory",
+        "group_user_recall",
+        "secrets",
+        "need",
+        "serve",
+        "max_tokens",
+        "path_mode",
+        "transcripts",
+    ),
 )
 _kept: dict[Path, float] = {}  # when this process wrote a card last
 _MOST_KEPT = 10_000

@@ -206,7 +206,7 @@ def context_for(
     token_budget: int,
     limit: int | None = None,
     need: str = NeedMode.AUTO,
-    serve: str | float = Serve.LIKELY,
+    serve: str | float | None = None,
     include_session_events: bool = True,
     max_tokens: int | None = None,
     recent: tuple[RecentMessage, ...] | None = None,
@@ -218,7 +218,8 @@ def context_for(
 
     `token_budget` is that of everything, `max_tokens` that of the history, if it is not the channel's. `recent` are
     the messages just before; None: those of the history. `tools`: the model has those of memory. `client_history`: what
-    the bot keeps and gives its model itself. Raises InvalidAddress, ScopeNotFound, LeaveToFiles.
+    the bot keeps and gives its model itself. `serve`: None, as the channel says, else what is likely. Raises
+    InvalidAddress, ScopeNotFound, LeaveToFiles.
     """
     vector.begin_embedding(message)
     resolved = addresses.resolve_address(caller, address)
@@ -231,6 +232,7 @@ def context_for(
         limit=limit,
         need=need,
         serve=serve,
+        default_serve=Serve.LIKELY,
         token_budget=token_budget,
         include_session_events=include_session_events,
         cache=True,
@@ -240,13 +242,18 @@ def context_for(
     context = Context(
         query, resolved, session, current, Recall(GateDecision(False, "")), max_tokens, tools, client_history
     )
-    if is_reset_command(message):  # nothing is recalled for it, and no model needs to be asked (B6)
-        context.reply = reset_reply(caller.language)
-        instruction = in_language(RESET_INSTRUCTION, caller.language).format(reply=context.reply)
-        context.recall = Recall(GateDecision(False, "reset"))
-        context.directives = [conversations.BotDirective("reset", instruction)]
-        return context
+    if is_reset_command(message):
+        return _reset_context(context, caller.language)
     return _fill(context, caller, recent, now)
+
+
+def _reset_context(context: Context, language: str) -> Context:
+    """The answer to a reset: nothing is recalled for it, and no model needs to be asked (B6)."""
+    context.reply = reset_reply(language)
+    instruction = in_language(RESET_INSTRUCTION, language).format(reply=context.reply)
+    context.recall = Recall(GateDecision(False, "reset"))
+    context.directives = [conversations.BotDirective("reset", instruction)]
+    return context
 
 
 def _fill(context: Context, caller: Caller, recent: tuple[RecentMessage, ...] | None, now: datetime) -> Context:

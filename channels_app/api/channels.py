@@ -8,7 +8,9 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from channels_app.api.recall import ServeField
 from channels_app.channels import find_channel, set_rules
+from channels_app.models import Channel
 from memories.api import fields
 from memories.api.access import method_of
 from memories.api.answers import Answer
@@ -26,6 +28,7 @@ from memories.choices import (
     SessionMode,
 )
 from memories.exceptions import ChannelNotFound, InvalidAddress
+from memories.recall.query import rule_of, serve_of
 from memories.tenancy.keys import escape, kind_of_key
 
 _NAME = {"type": "string", "minLength": 1, "pattern": fields.Name().pattern}
@@ -54,11 +57,16 @@ class NewRules(fields.StrictSerializer):
     group_user_recall = fields.Word(required=False, choices=GroupUserRecall.choices, allow_blank=True, allow_null=True)
     secrets = fields.Word(required=False, choices=SecretsRule.choices, allow_blank=True, allow_null=True)
     need = fields.Word(required=False, choices=NeedMode.choices)
+    serve = ServeField(required=False, allow_null=True, help_text="Where a call says none; null: as the call has it.")
     path_mode = fields.Word(required=False, choices=PathMode.choices)
     transcripts = fields.YesNo(required=False, allow_null=True)
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        words = {name: attrs[name] or "" for name in ("dm_scope", "group_user_recall", "secrets") if name in attrs}
+        words: dict[str, Any] = {
+            name: attrs[name] or "" for name in ("dm_scope", "group_user_recall", "secrets") if name in attrs
+        }
+        if "serve" in attrs:  # kept as text: a word, or a number of four digits
+            words["serve"] = rule_of(attrs["serve"])
         return attrs | words
 
     def validate_group_prefix(self, prefix: str) -> str:
@@ -84,10 +92,15 @@ class ChannelAnswer(Answer):
     group_user_recall = serializers.ChoiceField(choices=GroupUserRecall.choices, allow_blank=True)
     secrets = serializers.ChoiceField(choices=SecretsRule.choices, allow_blank=True)
     need = serializers.ChoiceField(choices=NeedMode.choices)
+    serve = ServeField(allow_null=True)
     path_mode = serializers.ChoiceField(choices=PathMode.choices)
     transcripts = serializers.BooleanField(allow_null=True)
     version = serializers.IntegerField()
     created_at = serializers.DateTimeField()
+
+
+def _answer(channel: Channel) -> dict[str, Any]:
+    return ChannelAnswer.of(channel, serve=serve_of(channel.serve))
 
 
 class ChannelCall(Call):
@@ -112,14 +125,14 @@ class ChannelCall(Call):
             raise ChannelNotFound(str(error), field=error.field) from error
         if channel is None:
             raise ChannelNotFound
-        return Response(ChannelAnswer.of(channel), headers=etag(channel))
+        return Response(_answer(channel), headers=etag(channel))
 
     def write(self, **_place: str) -> Response:
         version = expected_version(self.request)
         channel, is_new = set_rules(
             self.caller.workspace_id, self.place, self.body, actor=self.caller.actor, expected_version=version
         )
-        return Response(ChannelAnswer.of(channel), status=201 if is_new else 200, headers=etag(channel))
+        return Response(_answer(channel), status=201 if is_new else 200, headers=etag(channel))
 
 
 class ChannelView(ChannelCall):

@@ -30,7 +30,6 @@ from memories.choices import Category, NeedMode, Permission
 from memories.conf import conf
 from memories.models import Scope
 from memories.recall.people import name_in
-from memories.recall.query import Serve
 from sessions_app.api.answers import DirectiveAnswer
 from sessions_app.api.serializers import ROLES, TOKENS
 from sessions_app.history.replay import ReplayedMessage
@@ -52,7 +51,10 @@ class ContextRequest(fields.StrictSerializer):
     limit = fields.Whole(min_value=1, max_value=50, allow_null=True, default=None)
     need = fields.Word(choices=NeedMode.choices, default=NeedMode.AUTO)
     serve = ServeField(
-        default=Serve.LIKELY, help_text="What is `likely` to help, all that may, or from which relevance on."
+        allow_null=True,
+        default=None,
+        help_text="What is `likely` to help, all that may, or from which relevance on; null: the channel's, else"
+        " likely.",
     )
     include_session_events = fields.YesNo(default=session_events_by_default)
     max_tokens = fields.Whole(**TOKENS, allow_null=True, default=None, help_text="Budget of the history.")

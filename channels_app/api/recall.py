@@ -131,7 +131,9 @@ class RecallRequest(PlaceRequest):
     as_of = fields.Moment(allow_null=True, default=None, help_text="Memory as it was at this moment; null: as it is.")
     need = fields.Word(choices=NeedMode.choices, default=NeedMode.AUTO)
     serve = ServeField(
-        default=Serve.WIDE, help_text="What is `likely` to help, all that may, or from which relevance on."
+        allow_null=True,
+        default=None,
+        help_text="What is `likely` to help, all that may, or from which relevance on; null: the channel's, else wide.",
     )
     quotas = fields.YesNo(default=True)
     token_budget = fields.Whole(min_value=0, max_value=100_000, default=context_tokens_by_default)

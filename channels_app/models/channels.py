@@ -1,5 +1,6 @@
 """Channels, each one bot account on a platform with its rules; and people, with their identities."""
 
+from django.core.validators import RegexValidator
 from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
@@ -13,6 +14,10 @@ from memories.models.walls import InsideWorkspace, WorkspacePolicy
 from memories.tenancy.keys import key_of_peer, key_of_person
 from memories.tenancy.resolver import ChannelRules
 
+#: What a channel may say is served: nothing, a word, or from which relevance on.
+SERVE = r"^(|likely|wide|0(\.[0-9]{1,4})?|1)$"
+SERVE_HELP = _("Say “likely”, “wide”, or a number from 0 to 1.")
+
 
 class Channel(Recorded):
     """One bot account on a platform with the rules of its conversations.
@@ -22,13 +27,14 @@ class Channel(Recorded):
     - `channel_path_mode_known`: the database, the files, or both.
     - `channel_history_has_room`: a budget is 100 tokens or more.
     - `channel_group_prefix_not_that_of_direct_chats`: no group's key can look like a person's.
+    - `channel_serve_known`: `likely`, `wide`, or a number from 0 to 1.
     - `channel_in_workspace`: the pair others point to.
     """
 
     table = Table(
         chapter=Chapter.CHANNELS,
         fate=Fate.NOTHING,
-        export=Export("channel", leaves_out=("created_at",), later={"secrets": ""}),
+        export=Export("channel", leaves_out=("created_at",), later={"secrets": "", "serve": ""}),
     )
 
     uid = models.UUIDField(_("id"), default=uuid7, unique=True, editable=False)
@@ -49,6 +55,9 @@ class Channel(Recorded):
     )
     secrets = models.CharField(_("secrets that are told"), max_length=4, choices=SecretsRule, blank=True, default="")
     need = models.CharField(_("ask whether memory is needed"), max_length=4, choices=NeedMode, default=NeedMode.AUTO)
+    serve = models.CharField(
+        _("what is served"), max_length=6, blank=True, default="", validators=[RegexValidator(SERVE, SERVE_HELP)]
+    )
     max_tokens = models.PositiveIntegerField(_("tokens of a history"), null=True, blank=True)
     path_mode = models.CharField(
         _("answered and stored by"), max_length=12, choices=PathMode, default=PathMode.HOOKS_ONLY
@@ -80,6 +89,7 @@ class Channel(Recorded):
                 condition=~Q(group_prefix="") & ~Q(group_prefix__startswith="direct_"),
                 name="channel_group_prefix_not_that_of_direct_chats",
             ),
+            models.CheckConstraint(condition=Q(serve__regex=SERVE), name="channel_serve_known"),
             models.CheckConstraint(condition=Q(path_mode__in=PathMode.values), name="channel_path_mode_known"),
             models.CheckConstraint(
                 condition=Q(max_tokens__isnull=True) | Q(max_tokens__gte=100), name="channel_history_has_room"
@@ -108,6 +118,7 @@ class Channel(Recorded):
             group_user_recall=self.group_user_recall or conf.GROUP_USER_RECALL,
             secrets=self.secrets or conf.SECRETS,
             need=self.need,
+            serve=self.serve,
             max_tokens=self.max_tokens,
         )
 

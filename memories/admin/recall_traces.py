@@ -1,6 +1,6 @@
 """The page of a recall trace: why the bot answered as it did, candidate by candidate, none of it in codes (F5)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -351,10 +351,40 @@ class ReplayRow:
     color: str | None
 
 
+#: Who said how likely a memory has to be.
+SERVE_SOURCES = {"call": _("as the call says"), "channel": _("as the channel says"), "default": _("by default")}
+SERVES = {"likely": _("what is likely to help"), "wide": _("all that may help")}
+
+
+@dataclass(frozen=True)
+class Line:
+    """How likely a memory had to be to be served, and who said so: of each scope that has its own, else of all."""
+
+    words: Any
+    value: float
+    source: Any
+    own: tuple[tuple[Scope, float], ...]
+
+
+def line_of(trace: RecallTrace, scopes: Iterable[Scope]) -> Line | None:
+    """The line of a recall; None: the trace does not say."""
+    value = traces.weights_of(trace.candidates).get("relevance_line")
+    if value is None:
+        return None
+    own, serve = trace.query.get("scope_lines", {}), trace.query.get("serve", "wide")
+    return Line(
+        words=SERVES.get(serve, ""),
+        value=value,
+        source=SERVE_SOURCES[trace.query.get("serve_source", "default")],
+        own=tuple((scope, own[str(scope.pk)]) for scope in (scopes if own else ()) if str(scope.pk) in own),
+    )
+
+
 def trace_context(trace: RecallTrace) -> dict[str, Any]:
     """The context of the page of a trace."""
     lines, events, cached = candidate_rows(trace), event_rows(trace), trace.evidence.get("cached_from")
     here = RecallTrace.objects.filter(workspace_id=trace.workspace_id)
+    scopes = Scope.objects.filter(pk__in=trace.scopes, workspace_id=trace.workspace_id)
     # In the order they were taken, then those of other versions
     steps = [name for name in [*STEPS, *(trace.timings.keys() - STEPS)] if name in trace.timings and name != "total"]
     return {
@@ -373,7 +403,8 @@ def trace_context(trace: RecallTrace) -> dict[str, Any]:
         "steps": [(STEPS.get(name, name), trace.timings[name]) for name in steps],
         "cached_from": here.filter(uid=cached).first() if cached else None,
         "is_purged": trace.is_purged,
-        "scopes": Scope.objects.filter(pk__in=trace.scopes, workspace_id=trace.workspace_id),
+        "scopes": scopes,
+        "line": line_of(trace, scopes),
     }
 
 

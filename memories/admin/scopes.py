@@ -29,7 +29,10 @@ class ScopeAdmin(RestrictedAdmin):
     search_fields = ["key", "label"]
     search_help_text = _("Part of a key or a label")
     ordering = ["-id"]
-    fields = ["label", "frozen", "key", "kind", "workspace", "uid", "memories", "speakers", "version", "created_at"]
+    fields = [
+        *("label", "frozen", "relevance_likely", "key", "kind", "workspace", "uid", "memories", "speakers", "version"),
+        "created_at",
+    ]
     readonly_fields = ["key", "kind", "workspace", "uid", "memories", "speakers", "version", "created_at"]
 
     def get_form(self, request: HttpRequest, obj: Scope | None = None, change: bool = False, **kwargs: Any) -> Any:

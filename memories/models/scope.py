@@ -3,6 +3,7 @@
 from typing import Self
 
 from django.contrib.postgres.fields import ArrayField
+from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
@@ -34,6 +35,7 @@ class Scope(models.Model):
     secrets. What was computed from the scope at another version is outdated.
 
     - `scope_kind_known`: `user` or `chat`.
+    - `scope_relevance_is_a_share`: the least relevance in a prompt is a number from 0 to 1.
     - `scope_in_workspace`: the pair others point to.
     """
 
@@ -43,7 +45,7 @@ class Scope(models.Model):
         export=Export(
             "scope",
             leaves_out=("version", "entry_count", "average_length", "index_length"),
-            later={"secrets_version": 0},
+            later={"secrets_version": 0, "relevance_likely": None},
         ),
     )
 
@@ -56,6 +58,13 @@ class Scope(models.Model):
     kind = models.CharField(_("kind"), max_length=10, choices=ScopeKind)
     label = models.CharField(_("label"), max_length=200, blank=True, default="")
     frozen = models.BooleanField(_("frozen"), default=False)
+    relevance_likely = models.FloatField(
+        _("least relevance in a prompt"),
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(0), MaxValueValidator(1)],
+        help_text=_("What is less likely to help is not put into a prompt. Empty: as the workspace's policies say."),
+    )
     version = models.PositiveBigIntegerField(_("version"), default=0, editable=False)
     entry_count = models.PositiveIntegerField(_("entries"), default=0, editable=False)
     average_length = models.FloatField(_("average length"), default=0, editable=False, help_text=_("Terms an entry."))
@@ -109,6 +118,10 @@ class Scope(models.Model):
             models.UniqueConstraint(fields=["id", "workspace"], name="scope_in_workspace"),
             models.CheckConstraint(condition=Q(kind__in=ScopeKind.values), name="scope_kind_known"),
             models.CheckConstraint(condition=~Q(key=""), name="scope_has_a_key"),
+            models.CheckConstraint(
+                condition=Q(relevance_likely__isnull=True) | Q(relevance_likely__gte=0, relevance_likely__lte=1),
+                name="scope_relevance_is_a_share",
+            ),
             WorkspacePolicy(name="scope_of_the_workspaces"),
         ]
 

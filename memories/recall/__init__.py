@@ -350,6 +350,7 @@ def answer_key(query: Query, policies: Policies, zone: tzinfo) -> Hashable | Non
         *(query.message, query.language),
         query.asker,
         *(query.limit, query.mode, query.need, query.quotas, query.nearest, query.serve, query.token_budget),
+        frozenset(query.scope_lines.items()),
         None if query.types is None else frozenset(query.types),
         frozenset(query.filters.items()),
         *(query.project, query.topic, query.since, query.until, query.before_entry),

@@ -124,6 +124,35 @@ class Serve(StrEnum):
     WIDE = "wide"
 
 
+class ServeSource(StrEnum):
+    """Who said how sure a memory has to be: the call, the channel of the bot, or by default its kind."""
+
+    CALL = "call"
+    CHANNEL = "channel"
+    DEFAULT = "default"
+
+
+def serve_of(rule: str) -> str | float | None:
+    """What a rule of a channel says is served; None: nothing."""
+    if not rule:
+        return None
+    return Serve(rule) if rule in tuple(Serve) else float(rule)
+
+
+def rule_of(serve: str | float | None) -> str:
+    """The rule of a channel that says this is served, as it is stored."""
+    return "" if serve is None else serve if isinstance(serve, str) else f"{serve:.4f}".rstrip("0").rstrip(".")
+
+
+def choose_serve(call: str | float | None, *, rule: str = "", default: Serve = Serve.WIDE) -> dict[str, Any]:
+    """The fields of a query for what is served: by the call, else by the channel's rule, else the default."""
+    if call is not None:
+        return {"serve": call, "serve_source": ServeSource.CALL}
+    if (own := serve_of(rule)) is not None:
+        return {"serve": own, "serve_source": ServeSource.CHANNEL}
+    return {"serve": default, "serve_source": ServeSource.DEFAULT}
+
+
 #: Nothing but the match decides the order, without boosts, decay or recency; of equal matches the newer comes first.
 BY_MATCH_ALONE = frozenset({Mode.KEYWORD, Mode.FTS})
 
@@ -160,6 +189,7 @@ class Query:
     need: str = NeedMode.AUTO
     quotas: bool = True
     serve: str | float = Serve.WIDE  # what is likely to help, all that may, or from which relevance on
+    serve_source: str = ServeSource.DEFAULT  # who said so
     nearest: bool = False  # where nothing is near enough, what is nearest is served all the same
     token_budget: int = 1_000
     before_entry: int | None = None  # only entries older than this one (evaluation)
@@ -181,6 +211,14 @@ class Query:
     adjusted: Callable[[Policies], Policies] | None = None  # asked by other policies than those of the workspace
     as_of: datetime | None = None  # asked of memory as it was then; None: as it is
     past: "Past | None" = None  # what memory holds today of that
+
+    @property
+    def scope_lines(self) -> dict[int, float]:
+        """The least relevance of scopes that have their own, where what is likely is asked for."""
+        if self.serve != Serve.LIKELY:
+            return {}
+        lines = {place.scope.pk: place.scope.relevance_likely for place in self.places}
+        return {scope: line for scope, line in lines.items() if line is not None}
 
     @property
     def asks_for_anything(self) -> bool:
@@ -341,6 +379,10 @@ class Search:
         if self.query.serve == Serve.LIKELY:
             return self.policies.weight("RELEVANCE_LIKELY")
         return self.policies.weight("RELEVANCE_WIDE") if self.query.serve == Serve.WIDE else float(self.query.serve)
+
+    def line_in(self, scope_id: int) -> float:
+        """The relevance below which nothing of a scope is served: where what is likely is asked for, its own one."""
+        return self.query.scope_lines.get(scope_id, self.line)
 
     @property
     def weights(self) -> dict[str, float]:

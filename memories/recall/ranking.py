@@ -274,10 +274,11 @@ def mark_unlikely(ranked: Sequence[Ranked], search: Search) -> None:
         return
     judged = [item for item in ranked if item.reason != "floor" and item.relevance is not None]
     best = max((item.relevance or 0.0 for item in judged), default=0.0)
-    line = search.line if query.serve != Serve.LIKELY else min(search.line, NEAR_BEST * best)
+    most = NEAR_BEST * best if query.serve == Serve.LIKELY else 1.0
     is_young = query.entry_count <= YOUNG
     by_score = math.inf if is_young else NEAR_BEST_SCORE * max((item.score for item in judged), default=0.0)
     for item in judged:
+        line = min(search.line_in(item.entry.scope_id), most)
         is_likely = (item.relevance or 0.0) >= line or item.score >= by_score
         if not (is_likely or item.is_meant or item.candidate.date >= 1):
             item.reason = "unlikely"

@@ -27,7 +27,7 @@ from memories.models.policy import Policies
 from memories.models.state import MARKS, State, state_of
 from memories.recall.candidates import best_matches
 from memories.recall.eligibility import all_of, audience_filter, ineligible_entries, request_filter
-from memories.recall.query import BY_MATCH_ALONE, Query, Search, SearchScope, Serve, searched_part
+from memories.recall.query import BY_MATCH_ALONE, Query, Search, SearchScope, Serve, ServeSource, searched_part
 from memories.recall.ranking import Ranked, Reranked, score
 from memories.tenancy.resolver import ScopeRef
 
@@ -139,6 +139,8 @@ def asked_json(query: Query) -> dict[str, Any]:
         "quotas": query.quotas,
         "nearest": query.nearest or None,
         "serve": None if query.serve == Serve.WIDE else query.serve,
+        "serve_source": None if query.serve_source == ServeSource.DEFAULT else query.serve_source,
+        "scope_lines": {str(scope): line for scope, line in query.scope_lines.items()},
         "token_budget": query.token_budget,
         "include_session_events": None if query.include_session_events else False,
         "always_events": query.always_events or None,
@@ -222,6 +224,7 @@ def query_from(asked: Mapping[str, Any], *, served: Sequence[int], **given: Any)
         quotas=asked["quotas"],
         nearest=asked.get("nearest", False),
         serve=asked.get("serve", Serve.WIDE),
+        serve_source=asked.get("serve_source", ServeSource.DEFAULT),
         token_budget=asked.get("token_budget", 1_000),
         include_session_events=asked.get("include_session_events", True),
         always_events=asked.get("always_events", False),

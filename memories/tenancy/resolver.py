@@ -69,6 +69,7 @@ class ChannelRules:
     group_user_recall: str = GroupUserRecall.SAME_CHAT
     secrets: str = SecretsRule.KEEP
     need: str = NeedMode.AUTO
+    serve: str = ""  # `likely`, `wide` or a relevance, where a call says none; empty: as the kind of call has it
     max_tokens: int | None = None  # of a history; None: the platform's default
 
 

@@ -230,6 +230,7 @@ _RULES: Mapping[str, tuple[Any, Mapping[Any, Any]]] = {
     "group_user_recall": (_("what a group may hear of a person"), dict(GroupUserRecall.choices)),
     "secrets": (_("secrets that are told"), dict(SecretsRule.choices)),
     "need": (_("ask whether memory is needed"), dict(NeedMode.choices)),
+    "serve": (_("what is served"), {}),
     "max_tokens": (_("tokens of a history"), {}),
 }
 

@@ -10,6 +10,7 @@ from channels_app.doors.files.answers import folders_of_scope, place_of
 from memories.choices import NeedMode, ScopeKind
 from memories.files.layout import ScopeFolder, scope_folder
 from memories.recall import Query, SearchScope
+from memories.recall.query import Serve
 from memories.tenancy.access import Caller
 from memories.tenancy.resolver import Address, Resolution, ScopeRef
 
@@ -53,9 +54,8 @@ class Place:
         if isinstance(self.at, str) or self.resolution is None:
             parameters = {"message": message, "limit": limit, "need": NeedMode.OFF, **options}
             return addresses.scope_query(self.caller, str(self.at), now=self.now, **parameters)
-        return addresses.recall_query(
-            self.caller, self.resolution, message=message, limit=limit, now=self.now, need=NeedMode.OFF, **options
-        )
+        parameters = {"message": message, "limit": limit, "need": NeedMode.OFF, "serve": Serve.WIDE, **options}
+        return addresses.recall_query(self.caller, self.resolution, now=self.now, **parameters)
 
     @property
     def refs(self) -> list[ScopeRef]:

@@ -241,6 +241,7 @@ class ChannelAnswer(TypedDict):
     group_user_recall: GroupUserRecallEnum | Literal[""]
     secrets: SecretsEnum | Literal[""]
     need: NeedEnum
+    serve: Literal["likely", "wide"] | float | None
     path_mode: PathModeEnum
     transcripts: bool | None
     version: int
@@ -336,7 +337,7 @@ class ContextRequest(TypedDict):
     token_budget: NotRequired[int]
     limit: NotRequired[int | None]
     need: NotRequired[NeedEnum]
-    serve: NotRequired[Literal["likely", "wide"] | float]
+    serve: NotRequired[Literal["likely", "wide"] | float | None]
     include_session_events: NotRequired[bool]
     max_tokens: NotRequired[int | None]
     recent: NotRequired[list[RecentMessage] | None]
@@ -859,6 +860,7 @@ class NewRules(TypedDict):
     group_user_recall: NotRequired[GroupUserRecallEnum | Literal[""] | None]
     secrets: NotRequired[SecretsEnum | Literal[""] | None]
     need: NotRequired[NeedEnum]
+    serve: NotRequired[Literal["likely", "wide"] | float | None]
     path_mode: NotRequired[PathModeEnum]
     transcripts: NotRequired[bool | None]
 
@@ -1035,7 +1037,7 @@ class RecallRequest(TypedDict):
     until: NotRequired[datetime | str | None]
     as_of: NotRequired[datetime | str | None]
     need: NotRequired[NeedEnum]
-    serve: NotRequired[Literal["likely", "wide"] | float]
+    serve: NotRequired[Literal["likely", "wide"] | float | None]
     quotas: NotRequired[bool]
     token_budget: NotRequired[int]
     include_session_events: NotRequired[bool]

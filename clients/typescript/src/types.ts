@@ -201,6 +201,7 @@ export interface ChannelAnswer {
   group_user_recall: GroupUserRecallEnum | "";
   secrets: SecretsEnum | "";
   need: NeedEnum;
+  serve: "likely" | "wide" | number | null;
   path_mode: PathModeEnum;
   transcripts: boolean | null;
   version: number;
@@ -300,8 +301,8 @@ export interface ContextRequest {
   token_budget?: number;
   limit?: number | null;
   need?: NeedEnum;
-  /** What is `likely` to help, all that may, or from which relevance on. Default: `"likely"`. */
-  serve?: "likely" | "wide" | number;
+  /** What is `likely` to help, all that may, or from which relevance on; null: the channel's, else likely. */
+  serve?: "likely" | "wide" | number | null;
   include_session_events?: boolean;
   /** Budget of the history. */
   max_tokens?: number | null;
@@ -985,6 +986,8 @@ export interface NewRules {
   group_user_recall?: GroupUserRecallEnum | "" | null;
   secrets?: SecretsEnum | "" | null;
   need?: NeedEnum;
+  /** Where a call says none; null: as the call has it. */
+  serve?: "likely" | "wide" | number | null;
   path_mode?: PathModeEnum;
   transcripts?: boolean | null;
 }
@@ -1194,8 +1197,8 @@ export interface RecallRequest {
   /** Memory as it was at this moment; null: as it is. */
   as_of?: Date | string | null;
   need?: NeedEnum;
-  /** What is `likely` to help, all that may, or from which relevance on. Default: `"wide"`. */
-  serve?: "likely" | "wide" | number;
+  /** What is `likely` to help, all that may, or from which relevance on; null: the channel's, else wide. */
+  serve?: "likely" | "wide" | number | null;
   /** Default: `true`. */
   quotas?: boolean;
   token_budget?: number;

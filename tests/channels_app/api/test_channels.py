@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from channels_app.models import Channel
-from memories.models import Change, Workspace
+from memories.models import Change, RecallTrace, Workspace
 from tests.conftest import GROUP, TELEGRAM, Api, make_key
 from tests.memories.api.requests import errors
 
@@ -110,3 +110,30 @@ def test_who_may_not_learns_nothing(workspace: Workspace, stranger: Workspace, a
     assert Api(make_key(stranger)).get(MYBOT).status_code == 404
     assert Api(bound).get(MYBOT).status_code == put(Api(bound), MYBOT).status_code == 404
     assert put(Api(writing), MYBOT).status_code == 403
+
+
+def serve_of(api: Api, path: str, **asked: Any) -> tuple[Any, Any]:
+    """What a call served by, and who said so, as its trace has it."""
+    api.post(path, {"address": TELEGRAM, "message": "where is my locker?", **asked})
+    kept = RecallTrace.objects.latest("id").query
+    return kept.get("serve", "wide"), kept.get("serve_source", "default")
+
+
+def test_a_channel_says_what_is_served_where_a_call_does_not(api: Api) -> None:
+    api.post("turns", {"address": TELEGRAM, **TURN})
+    assert api.get(MYBOT).json()["serve"] is None
+    assert serve_of(api, "recall") == ("wide", "default")
+    assert serve_of(api, "context") == ("likely", "default")
+    assert put(api, MYBOT, '{"serve": 0.45}').json()["serve"] == 0.45
+    assert serve_of(api, "recall") == serve_of(api, "context") == (0.45, "channel")
+    assert serve_of(api, "context", serve="wide") == ("wide", "call")
+    put(api, MYBOT, '{"serve": "likely"}')
+    assert serve_of(api, "recall") == ("likely", "channel")
+    assert put(api, MYBOT, '{"serve": null}').json()["serve"] is None
+    assert serve_of(api, "recall") == ("wide", "default")
+
+
+@pytest.mark.parametrize("serve", ['"most"', "1.5", "-1", "true"])
+def test_what_a_channel_serves_is_a_word_or_a_share(api: Api, serve: str) -> None:
+    refused = put(api, MYBOT, f'{{"serve": {serve}}}')
+    assert refused.status_code == 400 and errors(refused)[0][1] == "serve"

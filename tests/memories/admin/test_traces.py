@@ -173,3 +173,17 @@ def test_what_was_added_to_a_question_is_told(alice: Client, mine: House) -> Non
     assert "Meant by the messages before: she = Lena" in words and "Known of people: my sister" in words
     address = reverse("admin:memories_recalltrace_change", args=[mine.trace.pk])
     assert "由前文所指" in alice.get(address, headers={"Accept-Language": "zh-hans"}).content.decode()
+
+
+def test_the_page_says_from_which_relevance_on_and_by_whose_word(alice: Client, mine: House) -> None:
+    asked = {
+        **mine.trace.query,
+        "serve": "likely",
+        "serve_source": "channel",
+        "scope_lines": {str(mine.scope.pk): 0.35},
+    }
+    kept: Any = {**mine.trace.candidates, "weights": {**mine.trace.candidates["weights"], "relevance_line": 0.2}}
+    RecallTrace.objects.filter(pk=mine.trace.pk).update(query=asked, candidates=kept)
+    words = page(alice, mine.trace).content.decode()
+    assert "what is likely to help (as the channel says)" in words and "relevance from 0.20 on" in words
+    assert f"in {mine.scope} from 0.35 on" in words

@@ -5,7 +5,7 @@ import pytest
 
 from evals import first_minutes
 from evals.relevance import Example, fit, reliability
-from memories.models import Workspace
+from memories.models import Scope, Workspace
 from memories.recall.gate import decide
 from memories.recall.ranking import NEAR_BEST
 from memories.recall.relevance import (
@@ -181,3 +181,16 @@ def test_fitted_weights_tell_what_answers_and_how_sure_that_is() -> None:
     assert 1.5 < weights.by_feature["meaning"] < 2.5
     for claimed, share, count in reliability(rows, [weights.relevance(row.seen) for row in rows]):
         assert count < 40 or abs(claimed - share) < 0.15
+
+
+@pytest.mark.django_db
+def test_a_scope_may_have_its_own_line_which_a_number_of_the_call_overrules(
+    workspace: Workspace, bundled_model: None
+) -> None:
+    memory = filled_memory(workspace, "en")
+    assert memory.ask("Where do I live?", "likely")[1] == ["home"]
+    Scope.objects.filter(workspace=workspace).update(relevance_likely=0)
+    result, lenient = memory.ask("Where do I live?", "likely")
+    assert lenient[0] == "home" and len(lenient) > 1
+    assert result.trace is None or result.trace.query["scope_lines"] == {str(Scope.objects.get().pk): 0}
+    assert memory.ask("Where do I live?", 0.99)[1] == []
