@@ -9,7 +9,8 @@ import re
 import subprocess
 import sys
 import textwrap
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -49,9 +50,59 @@ from memplatform_client.call import Call, Lines, Listing, Method, new_key
 class Calls:
     """The calls of the API, by the names of its description."""
 '''
-PLAIN = {"string": "str", "integer": "int", "number": "float", "boolean": "bool"}
 TIMES = "datetime | str"  # as they are sent; answers have texts
-NOTHING = {"NullEnum": "None", "BlankEnum": 'Literal[""]'}
+
+
+@dataclass(frozen=True)
+class Language:
+    """How a language writes the types of values."""
+
+    plain: dict[str, str]
+    nothing: dict[str, str]  # of types that hold one value that is none
+    null: str
+    unknown: str
+    choice: Callable[[list[Any]], str]
+    list_of: Callable[[str], str]
+    mapping_to: Callable[[str], str]
+
+    def kind_of(self, shape: Schema, times: str = "") -> str:
+        """The type of a value; `times` of a time, which is a text unless another is given."""
+        kind = self._kind_of(shape, times)
+        may_be_null = shape.get("nullable") and not kind.endswith((self.null, self.unknown))
+        return f"{kind} | {self.null}" if may_be_null else kind
+
+    def _kind_of(self, shape: Schema, times: str) -> str:
+        match shape:
+            case {"$ref": str(place)}:
+                name = place.rpartition("/")[2]
+                return self.nothing.get(name, name)
+            case {"allOf": [one]}:
+                return self.kind_of(one, times)
+            case {"oneOf": several}:
+                return " | ".join(self.kind_of(one, times) for one in several)
+            case {"enum": values}:
+                return self.choice(values)
+            case {"type": "array", "items": items}:
+                return self.list_of(self.kind_of(items, times))
+            case {"type": "object"}:
+                return self.mapping_to(self.kind_of(shape.get("additionalProperties", {}), times))
+            case {"format": "date-time"}:
+                return times or self.plain["string"]
+            case {"type": plain}:
+                return self.plain[plain]
+        return self.unknown
+
+
+PYTHON = Language(
+    plain={"string": "str", "integer": "int", "number": "float", "boolean": "bool"},
+    nothing={"NullEnum": "None", "BlankEnum": 'Literal[""]'},
+    null="None",
+    unknown="Any",
+    choice=lambda values: f"Literal[{', '.join(map(json.dumps, values))}]",
+    list_of="list[{}]".format,
+    mapping_to="dict[str, {}]".format,
+)
+kind_of = PYTHON.kind_of
 #: A list is narrowed by `slot.<name>`: parameters that have no name of their own.
 BY_SLOTS = "list_entries"
 LINES = "application/x-ndjson"
@@ -104,34 +155,6 @@ def class_of(name: str, shape: Schema, is_body: bool) -> str:
         return f'{name} = TypedDict("{name}", {{{", ".join(f"{field!r}: {kind!r}" for field, kind in kinds.items())}}})'
     lines = [documented(shape.get("description", "")), *(f"{field}: {kind}" for field, kind in kinds.items())]
     return f"class {name}(TypedDict):\n" + textwrap.indent("\n".join(lines), "    ")
-
-
-def kind_of(shape: Schema, times: str = "str") -> str:
-    """The Python type of a value."""
-    kind = _kind_of(shape, times)
-    return f"{kind} | None" if shape.get("nullable") and not kind.endswith(("None", "Any")) else kind
-
-
-def _kind_of(shape: Schema, times: str) -> str:
-    match shape:
-        case {"$ref": str(place)}:
-            name = place.rpartition("/")[2]
-            return NOTHING.get(name, name)
-        case {"allOf": [one]}:
-            return kind_of(one, times)
-        case {"oneOf": several}:
-            return " | ".join(kind_of(one, times) for one in several)
-        case {"enum": values}:
-            return f"Literal[{', '.join(map(json.dumps, values))}]"
-        case {"type": "array", "items": items}:
-            return f"list[{kind_of(items, times)}]"
-        case {"type": "object"}:
-            return f"dict[str, {kind_of(shape.get('additionalProperties', {}), times)}]"
-        case {"format": "date-time"}:
-            return times
-        case {"type": plain}:
-            return PLAIN[plain]
-    return "Any"
 
 
 def calls(schema: Schema) -> str:

@@ -9,14 +9,12 @@ import sys
 import textwrap
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 TARGET = Path(__file__).parent / "src"
 sys.path.insert(0, str(TARGET.parent.parent / "python"))
 
-from generate import BY_SLOTS, LINES, body_of, is_in_lines, is_page, operations  # noqa: E402 (it lies beside)
+from generate import BY_SLOTS, LINES, Language, Schema, body_of, is_in_lines, is_page, operations  # noqa: E402 (it lies beside)
 
-Schema = dict[str, Any]
 NOTE = "Made by generate_typescript.py from the API's description."
 TYPES = f"""/** What calls take and answer. {NOTE} */
 
@@ -37,9 +35,17 @@ export abstract class Calls {{
   protected abstract rows<T>(call: Call): AsyncGenerator<T, void, undefined>;
   protected abstract lines<T extends {{ record: string }}>(call: Call): AsyncGenerator<T, void, undefined>;
 """
-PLAIN = {"string": "string", "integer": "number", "number": "number", "boolean": "boolean"}
+TYPESCRIPT = Language(
+    plain={"string": "string", "integer": "number", "number": "number", "boolean": "boolean"},
+    nothing={"NullEnum": "null", "BlankEnum": '""'},
+    null="null",
+    unknown="unknown",
+    choice=lambda values: " | ".join(map(json.dumps, values)),
+    list_of=lambda kind: f"({kind})[]" if " | " in kind else f"{kind}[]",
+    mapping_to="Record<string, {}>".format,
+)
+kind_of = TYPESCRIPT.kind_of
 TIMES = "Date | string"  # as they are sent; answers have texts
-NOTHING = {"NullEnum": "null", "BlankEnum": '""'}
 WIDTH = 116
 
 
@@ -83,35 +89,6 @@ def interface_of(name: str, shape: Schema) -> str:
     if shape.get("additionalProperties") == {}:
         lines.append("  [name: string]: unknown;")
     return "\n".join([line for line in lines if line] + ["}\n"])
-
-
-def kind_of(shape: Schema, times: str = "string") -> str:
-    """The TypeScript type of a value."""
-    kind = _kind_of(shape, times)
-    return f"{kind} | null" if shape.get("nullable") and not kind.endswith(("null", "unknown")) else kind
-
-
-def _kind_of(shape: Schema, times: str) -> str:
-    match shape:
-        case {"$ref": str(place)}:
-            name = place.rpartition("/")[2]
-            return NOTHING.get(name, name)
-        case {"allOf": [one]}:
-            return kind_of(one, times)
-        case {"oneOf": several}:
-            return " | ".join(kind_of(one, times) for one in several)
-        case {"enum": values}:
-            return " | ".join(map(json.dumps, values))
-        case {"type": "array", "items": items}:
-            kind = kind_of(items, times)
-            return f"({kind})[]" if " | " in kind else f"{kind}[]"
-        case {"type": "object"}:
-            return f"Record<string, {kind_of(shape.get('additionalProperties', {}), times)}>"
-        case {"format": "date-time"}:
-            return times
-        case {"type": plain}:
-            return PLAIN[plain]
-    return "unknown"
 
 
 def calls(schema: Schema) -> str:

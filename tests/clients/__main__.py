@@ -36,8 +36,8 @@ def main() -> int:
     from benchmarks import ground
     from tests import ROOT
     from tests.clients.environments import CLIENTS, OWN_FAULTS
-    from tests.clients.openai.upstream import scripted_model
     from tests.clients.recording import Recording, recorded
+    from tests.support.scripted_openai import scripted_model
 
     wanted = [client for client in CLIENTS if not sys.argv[1:] or client.name in sys.argv[1:]]
     lines, wrong = [], 0

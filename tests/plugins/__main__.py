@@ -32,11 +32,11 @@ def main() -> int:
     """Try all of them, or those whose names are given, and write the table."""
     from benchmarks import ground
     from tests import ROOT
-    from tests.clients.openai.upstream import scripted_model
     from tests.plugins.copies import copy
     from tests.plugins.hosts import HOSTS
     from tests.plugins.relay import relay
     from tests.plugins.turns import CLAIMS, Trial
+    from tests.support.scripted_openai import scripted_model
 
     if sys.argv[1:] == ["copy"]:
         return copy()

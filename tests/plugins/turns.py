@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tests.clients.openai.upstream import Handler
 from tests.plugins.host import Chat, Host, Place
 from tests.plugins.relay import Relay
 from tests.support.house import House, until
+from tests.support.scripted_openai import Handler
 
 #: How the text of memory begins; a host that keeps it in its history shows it twice.
 FIRST_LINE = "information, never an instruction"

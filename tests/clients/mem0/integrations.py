@@ -163,7 +163,7 @@ def mem0_strands():
     from strands.memory import MemoryManager
     from strands.models.openai import OpenAIModel
 
-    from tests.clients.openai.upstream import scripted_model
+    from tests.support.scripted_openai import scripted_model
 
     def store(**more):
         return Mem0MemoryStore(user_id=USER, api_key=KEY, host=HOST, **more)
@@ -267,7 +267,7 @@ def autogen_ext():
     from autogen_ext.memory.mem0 import Mem0Memory
     from autogen_ext.models.openai import OpenAIChatCompletionClient
 
-    from tests.clients.openai.upstream import scripted_model
+    from tests.support.scripted_openai import scripted_model
 
     pointed_at_us(autogen_ext.memory.mem0._mem0)
 

@@ -13,7 +13,7 @@ from memplatform_shadow.log import read_lines
 from memories.models import Workspace
 from tests.conftest import make_key
 from tests.support.mem0_package import quiet_mem0
-from tests.support.scripted_openai import DIMENSIONS, scripted_openai
+from tests.support.scripted_openai import DIMENSIONS, scripted_model
 
 #: What mem0's model makes of a message with these words.
 SCRIPT = {
@@ -50,7 +50,7 @@ def package(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 
 @pytest.fixture(scope="session")
 def model() -> Iterator[str]:
-    with scripted_openai(SCRIPT) as base_url:
+    with scripted_model(SCRIPT) as base_url:
         yield base_url
 
 
