@@ -37,11 +37,6 @@ def are_apart(ours: frozenset[str], theirs: frozenset[str]) -> bool:
     return not (ours <= theirs or theirs <= ours)
 
 
-def are_of_two_things(one: str, other: str) -> bool:
-    """Whether two statements are about two things of a kind: two rooms, two children, two people's phones."""
-    return are_apart(tells_apart(one), tells_apart(other))
-
-
 @lru_cache(maxsize=4_096)  # a statement is compared with many
 def tells_apart(statement: str) -> frozenset[str]:
     """The numbers, ordinals, letters and names in the subject of a statement, folded; capitals count."""
