@@ -2,7 +2,7 @@
 PYTHON ?= python3
 ARGS ?=
 
-.PHONY: help run test quick search check clients plugins install browser bench bench-large soak messages clean
+.PHONY: help run test quick search check clients plugins install browser bench bench-large soak messages wheel lock clean
 
 help:
 	@echo "make run       start everything; Ctrl-C stops it"
@@ -18,6 +18,8 @@ help:
 	@echo "make soak      kill parts of a platform under load and count what it kept"
 	@echo "make browser   install Chromium for the tests of the admin"
 	@echo "make messages  compile the translations"
+	@echo "make wheel     build the platform and its client to install, into dist/"
+	@echo "make lock      name every package with its hashes anew"
 	@echo "make clean     remove .venv; your data stays"
 
 run:       ; @$(PYTHON) bootstrap.py run $(ARGS)
@@ -33,4 +35,6 @@ bench:     ; @$(PYTHON) bootstrap.py python -m benchmarks $(ARGS)
 bench-large: ; @$(PYTHON) bootstrap.py python -m benchmarks large $(ARGS)
 soak:      ; @$(PYTHON) bootstrap.py python -m benchmarks soak $(ARGS)
 messages:  ; @$(PYTHON) bootstrap.py manage compilemessages
+wheel:     ; @deploy/build
+lock:      ; @deploy/lock
 clean:     ; rm -rf .venv

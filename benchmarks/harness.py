@@ -58,7 +58,7 @@ def measure(package: str, name: str, words: list[str], stand: str, embedder: str
         elif stand == APART:  # it makes a platform whose database it may kill
             module.main(data, options)
         else:
-            from manage import database
+            from memplatform.processes.command_line import database
 
             own = database(["manage.py", "evaluate"], data) if stand == HERE else ground.database(data)
             stack.enter_context(own)

@@ -1,16 +1,46 @@
-"""The environment variables that must hold a value of a certain form, checked before anything else reads them."""
+"""What is read before all else: where the files of this installation are, and whether variables hold what they must."""
 
 import ipaddress
 import os
 import re
+import sys
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
+# Where the files of this installation are: beside the packages in a checkout, inside this one in a wheel.
+
+PACKAGE = Path(__file__).resolve().parent
+#: What the wheel has at the top; evals is for whoever changes the code, and stays in the checkout.
+PACKAGES = ("memplatform", "channels_app", "sessions_app", "memories")
+IS_INSTALLED = (PACKAGE / "templates").is_dir()
+#: The folder of the checkout; installed, the one that holds the packages.
+BASE = PACKAGE.parent
+_FILES = PACKAGE if IS_INSTALLED else BASE
+TEMPLATES = _FILES / "templates"
+LOCALE = _FILES / "locale"
+#: How to start a module of ours. Installed, the folder a person is in has no say in what is imported.
+PYTHON = (sys.executable, "-P") if IS_INSTALLED else (sys.executable,)
+#: Where processes of ours work; None: where their parent does.
+WORKING_FOLDER = None if IS_INSTALLED else BASE
+#: How a person calls the commands of Django here.
+MANAGE = "memplatform manage" if IS_INSTALLED else "manage.py"
+
 _DOTTED = r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)+"
 _ENDPOINTS = [f"MEMORY_EMBEDDING{number}" for number in ("", *range(2, 10))]
+
+
+def data_folder() -> Path:
+    """The folder of the database, credentials and logs: MEMPLATFORM_DATA, else where this system keeps such things."""
+    if named := os.environ.get("MEMPLATFORM_DATA"):
+        return Path(named).absolute()
+    if not IS_INSTALLED:
+        return BASE / ".data"
+    from platformdirs import user_data_path
+
+    return user_data_path("memplatform", appauthor=False)
 
 
 class Misconfigured(Exception):

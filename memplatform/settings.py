@@ -21,13 +21,13 @@ django_stubs_ext.monkeypatch()  # ModelForm[Entry] and its like mean something t
 #: Threads that wait for each other take eight times as long for the few products a recall needs (measured).
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
-BASE_DIR = Path(__file__).resolve().parent.parent
+BASE_DIR = environment.BASE
 environment.require()
 env = environ.Env()
 env.ENVIRON = environment.variables()
 
 #: Where the embedded database, credentials and logs live.
-DATA_DIR = Path(env("MEMPLATFORM_DATA", default=str(BASE_DIR / ".data"))).absolute()
+DATA_DIR = Path(env("MEMPLATFORM_DATA", default=str(environment.data_folder()))).absolute()
 #: The folder of memory in markdown: below it one folder a workspace (see memories.files).
 MEMORY_FILES_ROOT = Path(env("MEMORY_FILES_ROOT", default=str(DATA_DIR / "files"))).absolute()
 #: Which process this is (web, embedder, worker …); empty for commands started by hand.
@@ -101,7 +101,7 @@ INSTALLED_APPS = [
     "unfold.contrib.filters",
     "memplatform",
     "memplatform.operations",
-    "evals",  # manage.py evaluate
+    *(() if environment.IS_INSTALLED else ("evals",)),  # manage.py evaluate
     "channels_app",
     "sessions_app",
     "memories",
@@ -166,7 +166,7 @@ WSGI_APPLICATION = "memplatform.wsgi.application"
 TEMPLATES = [
     {
         "BACKEND": "django.template.backends.django.DjangoTemplates",
-        "DIRS": [BASE_DIR / "templates"],
+        "DIRS": [environment.TEMPLATES],
         "APP_DIRS": True,
         "OPTIONS": {
             "context_processors": [
@@ -260,7 +260,7 @@ DATA_UPLOAD_MAX_MEMORY_SIZE = 1_048_576  # a larger body is refused before it is
 LOGIN_REDIRECT_URL = "admin:index"
 LANGUAGE_CODE = env("LANGUAGE_CODE", default="en")
 LANGUAGES = [("en", "English"), ("zh-hans", "简体中文")]
-LOCALE_PATHS = [BASE_DIR / "locale"]
+LOCALE_PATHS = [environment.LOCALE]
 TIME_ZONE = "UTC"
 USE_TZ = True
 FORMAT_MODULE_PATH = "memplatform.formats"

@@ -5,12 +5,13 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from django.apps import apps
-from django.conf import settings
 from django.db import Error, OperationalError, connection
 from django.db.migrations.executor import MigrationExecutor
 from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
 from django.utils.translation import gettext as _
+
+from memplatform.environment import PACKAGES
 
 #: Every database whose tables were made by the migrations of before has this one; there is none of its name any more.
 _FIRST_OF_BEFORE = "memories.0001_vector_extension"
@@ -41,7 +42,7 @@ def has_pending_migrations() -> bool:
 
 def unknown_migrations() -> list[str]:
     """The migrations of ours that were applied and that this version does not have. Raises django.db.Error."""
-    packages = {folder.name for folder in settings.BASE_DIR.iterdir()}
+    packages = {*PACKAGES, "evals"}
     ours = {app.label for app in apps.get_app_configs() if app.name.partition(".")[0] in packages}
     return sorted(f"{label}.{name}" for label, name in _applied_migrations() - _migration_files() if label in ours)
 

@@ -3,7 +3,6 @@
 import os
 import signal
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -11,6 +10,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
+from memplatform.environment import MANAGE, PYTHON, WORKING_FOLDER
 from memplatform.postgres.programs import open_log
 from memplatform.processes import forked
 
@@ -18,7 +18,6 @@ from memplatform.processes import forked
 STARTED_BY = "MEMPLATFORM_STARTED_BY"
 _LOOK_EVERY = 1.0  # second, at the parent
 _GRACE = 5.0
-BASE_DIR = Path(__file__).resolve().parent.parent.parent
 STEADY_SECONDS = 60  # one that lived this long has not failed in a row
 _BACK_OFF_MAX = 30.0
 
@@ -33,18 +32,20 @@ class Program:
 
 def programs(host: str, port: int, mcp_port: int | None = None) -> dict[str, Program]:
     """Every child, by its name in Heartbeat."""
-    python = sys.executable
+    module = (*PYTHON, "-m")
     return {
-        "web": Program((python, "-m", "memplatform.processes.web", host, str(port)), partial(_serve, host, port)),
-        "embedder": Program((python, "manage.py", "embedder"), partial(_command, "embedder"), nice=19),
-        "worker": Program((python, "manage.py", "worker"), partial(_command, "worker"), nice=5),
-        "channels": Program((python, "manage.py", "channels"), partial(_command, "channels"), nice=5),
+        "web": Program((*module, "memplatform.processes.web", host, str(port)), partial(_serve, host, port)),
+        "embedder": Program(
+            (*module, "memplatform.processes.command_line", "embedder"), partial(_command, "embedder"), nice=19
+        ),
+        "worker": Program(
+            (*module, "memplatform.processes.command_line", "worker"), partial(_command, "worker"), nice=5
+        ),
+        "channels": Program(
+            (*module, "memplatform.processes.command_line", "channels"), partial(_command, "channels"), nice=5
+        ),
         **(
-            {
-                "mcp": Program(
-                    (sys.executable, "-m", "memplatform.processes.mcp", host, str(mcp_port)), address=(host, mcp_port)
-                )
-            }
+            {"mcp": Program((*module, "memplatform.processes.mcp", host, str(mcp_port)), address=(host, mcp_port))}
             if mcp_port
             else {}
         ),
@@ -58,9 +59,9 @@ def _serve(host: str, port: int) -> None:
 
 
 def _command(name: str) -> None:
-    import manage
+    from memplatform.processes import command_line
 
-    manage.main(["manage.py", name])
+    command_line.main([MANAGE, name])
 
 
 @dataclass
@@ -85,7 +86,7 @@ class Child:
             else:
                 self.process = subprocess.Popen(
                     self.program.command,
-                    cwd=BASE_DIR,
+                    cwd=WORKING_FOLDER,
                     env=environment,
                     stdin=nothing,
                     stdout=output,

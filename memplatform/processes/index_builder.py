@@ -6,7 +6,6 @@ starts.
 
 import os
 import subprocess
-import sys
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,10 +13,11 @@ from pathlib import Path
 from django.db import connection
 
 from memories.index.large_scopes import CHANNEL
+from memplatform.environment import PYTHON, WORKING_FOLDER
 from memplatform.postgres.programs import open_log
-from memplatform.processes.children import BASE_DIR, STARTED_BY
+from memplatform.processes.children import STARTED_BY
 
-_COMMAND = ("manage.py", "index_large_scopes")
+_COMMAND = ("-m", "memplatform.processes.command_line", "index_large_scopes")
 _STOP_SECONDS = 3.0
 
 
@@ -44,8 +44,8 @@ class IndexBuilder:
             environment = {**os.environ, "MEMPLATFORM_PROCESS": "", STARTED_BY: str(os.getpid())}
             with open_log(self.log) as output:
                 self.process = subprocess.Popen(
-                    (sys.executable, *_COMMAND),
-                    cwd=BASE_DIR,
+                    (*PYTHON, *_COMMAND),
+                    cwd=WORKING_FOLDER,
                     env=environment,
                     stdin=subprocess.DEVNULL,
                     stdout=output,

@@ -14,6 +14,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from memplatform import addresses, environment
+from memplatform.environment import LOCALE, MANAGE
 
 #: Of the address, as the headers of MCP over HTTP say it.
 ADDRESS = ("platform", "account", "sender", "chat", "session", "group")
@@ -22,9 +23,8 @@ KEY_FILE_BYTES = 4_096
 PORT = 8000
 #: What httpx imports where it is installed, for HTTP/2 and for a command line: a fifth of a second, for nothing here.
 _UNUSED = ("h2", "pygments", "rich")
-_LOCALE = Path(__file__).resolve().parents[2] / "locale"
 _CHINESE = os.environ.get("LANGUAGE_CODE", "").lower() == "zh-hans"
-_ = gettext.translation("django", _LOCALE, ["zh_Hans"] if _CHINESE else ["en"], fallback=True).gettext
+_ = gettext.translation("django", LOCALE, ["zh_Hans"] if _CHINESE else ["en"], fallback=True).gettext
 
 
 class KeyUnreadable(Exception):
@@ -34,7 +34,7 @@ class KeyUnreadable(Exception):
 def main(words: Sequence[str], data: Path) -> None:
     """Serve the program that started it, until it closes."""
     gc.disable()  # while everything is imported
-    parser = ArgumentParser("manage.py mcp_stdio", description=SUMMARY)
+    parser = ArgumentParser(f"{MANAGE} mcp_stdio", description=SUMMARY)
     add_arguments(parser)
     options = parser.parse_args(words)
     try:

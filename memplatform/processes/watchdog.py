@@ -9,7 +9,6 @@ import os
 import select
 import signal
 import subprocess
-import sys
 import time
 from collections import Counter
 from collections.abc import Callable
@@ -23,11 +22,12 @@ from django.utils import timezone
 from django_q.models import Schedule
 from django_q.tasks import async_task
 
+from memplatform.environment import PYTHON, WORKING_FOLDER
 from memplatform.operations.jobs import queue, registry
 from memplatform.operations.models import Heartbeat
 from memplatform.postgres.server import is_alive
 from memplatform.processes import heartbeat
-from memplatform.processes.children import BASE_DIR, STARTED_BY, send_to_group
+from memplatform.processes.children import STARTED_BY, send_to_group
 from memplatform.processes.cluster import PROGRESS
 
 log = structlog.get_logger(__name__)
@@ -186,8 +186,8 @@ class Watchdog:
         self.pipe, far_end = os.pipe()
         os.set_blocking(far_end, False)
         self.process = subprocess.Popen(
-            (sys.executable, "-m", "memplatform.processes.cluster"),
-            cwd=BASE_DIR,
+            (*PYTHON, "-m", "memplatform.processes.cluster"),
+            cwd=WORKING_FOLDER,
             env={**os.environ, PROGRESS: str(far_end), STARTED_BY: str(os.getpid())},
             stdin=subprocess.PIPE,
             pass_fds=[far_end],

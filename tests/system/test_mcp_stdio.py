@@ -60,7 +60,8 @@ def test_it_is_a_thin_client_that_loads_no_django(tmp_path: Path) -> None:
     file = tmp_path / "key"
     file.write_text("mp_key")
     program = (
-        "import sys; from manage import main; main(['manage.py', 'mcp_stdio', '--key-file', sys.argv[1]]);"
+        "import sys; from memplatform.processes.command_line import main;"
+        " main(['manage.py', 'mcp_stdio', '--key-file', sys.argv[1]]);"
         "sys.exit(', '.join({'django', 'psycopg', 'rjieba', 'numpy'} & set(sys.modules)) or 0)"
     )
     ended = subprocess.run(

@@ -18,7 +18,7 @@ import httpx
 from click.shell_completion import get_completion_class
 
 from memplatform_client import Client, __version__, errors
-from memplatform_client.cli import config, files
+from memplatform_client.cli import config, files, server
 from memplatform_client.cli.config import Target
 from memplatform_client.cli.terminal import (
     Away,
@@ -420,6 +420,9 @@ def completion(shell: str) -> None:
     if kind is None:
         raise WrongUsage(_("This shell is not known."))
     click.echo(kind(memplatform, {}, "memplatform", "_MEMPLATFORM_COMPLETE").source())
+
+
+server.add_to(memplatform)
 
 
 def main() -> None:
