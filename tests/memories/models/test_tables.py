@@ -262,6 +262,8 @@ def test_names_are_unique_where_they_name(scope: Scope, workspace: Workspace) ->
         "slot_has_a_name": lambda: Slot.objects.create(workspace=workspace, entry=result, name="", value="x"),
         "scope_has_a_key": lambda: make_scope(workspace, ""),
         "scope_kind_known": lambda: make_scope(workspace, "k", "planet"),
+        "scope_relevance_is_a_share": lambda: Scope.objects.filter(pk=scope.pk).update(relevance_likely=1.5),
+        "channel_serve_known": lambda: Channel.objects.create(workspace=workspace, platform="lark", serve="most"),
         "channel_has_a_platform": lambda: Channel.objects.create(workspace=workspace, platform=""),
         "channel_group_prefix_not_that_of_direct_chats": lambda: Channel.objects.create(
             workspace=workspace, platform="lark", group_prefix="direct_x"
