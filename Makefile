@@ -2,7 +2,7 @@
 PYTHON ?= python3
 ARGS ?=
 
-.PHONY: help run test quick search check clients plugins install browser bench bench-large soak messages wheel lock clean
+.PHONY: help run test quick search check clients plugins install browser bench bench-large soak messages pictures wheel lock clean
 
 help:
 	@echo "make run       start everything; Ctrl-C stops it"
@@ -17,6 +17,7 @@ help:
 	@echo "make bench-large  a million memories: up to half an hour, 20 GB free"
 	@echo "make soak      kill parts of a platform under load and count what it kept"
 	@echo "make browser   install Chromium for the tests of the admin"
+	@echo "make pictures  take the pictures of the pages on connecting chat platforms anew"
 	@echo "make messages  compile the translations"
 	@echo "make wheel     build the platform and its client to install, into dist/"
 	@echo "make lock      name every package with its hashes anew"
@@ -30,6 +31,7 @@ check:     ; @$(PYTHON) bootstrap.py check $(ARGS)
 clients:   ; @$(PYTHON) bootstrap.py python -m tests.clients $(ARGS)
 plugins:   ; @$(PYTHON) bootstrap.py python -m tests.plugins $(ARGS)
 install:   ; @$(PYTHON) bootstrap.py install
+pictures:  ; @$(PYTHON) bootstrap.py python docs/pictures/take.py $(ARGS)
 browser:   ; @.ci/browser
 bench:     ; @$(PYTHON) bootstrap.py python -m benchmarks $(ARGS)
 bench-large: ; @$(PYTHON) bootstrap.py python -m benchmarks large $(ARGS)

@@ -267,9 +267,10 @@ def pictures(page: Path) -> Iterator[Path]:
 def test_every_picture_is_there_small_and_shown() -> None:
     shown = {picture for page in PAGES for picture in pictures(page)}
     assert len(shown) > 40 and {picture for picture in shown if not picture.is_file()} == set()
-    sizes = {picture: picture.stat().st_size for picture in (ROOT / "docs" / "screenshots").glob("*.png")}
-    assert set(sizes) - shown == set()
-    assert sum(sizes.values()) < 4_000_000 and max(sizes.values()) < 120_000
+    for folder, most in (("screenshots", 4_000_000), ("pictures", 2_000_000)):
+        sizes = {picture: picture.stat().st_size for picture in (ROOT / "docs" / folder).glob("*.png")}
+        assert sizes and set(sizes) - shown == set()
+        assert sum(sizes.values()) < most and max(sizes.values()) < 120_000
 
 
 def test_every_page_is_listed() -> None:

@@ -33,14 +33,18 @@ LARGEST = 120_000  # bytes of a picture
 
 
 @contextmanager
-def platform(folder: Path) -> Iterator[str]:
-    """A platform with its data in `folder`; yields its address and stops it afterwards."""
+def platform(folder: Path, **more: str) -> Iterator[str]:
+    """A platform with its data in `folder`; yields its address and stops it afterwards.
+
+    `more` settings may hold `{url}`, its address.
+    """
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     url = f"http://127.0.0.1:{port}"
+    variables = environment(folder, port) | {name: value.replace("{url}", url) for name, value in more.items()}
     with (folder / "start.log").open("wb") as log:
-        process = subprocess.Popen(manage("up"), env=environment(folder, port), stdout=log, stderr=log, cwd=ROOT)
+        process = subprocess.Popen(manage("up"), env=variables, stdout=log, stderr=log, cwd=ROOT)
     try:
         wait_for(f"{url}/readyz", process)
         yield url
@@ -185,7 +189,7 @@ def take(browser: Browser, url: str, folder: Path, bakery: Bakery, wanted: set[s
                 tab.set_viewport_size(SCREEN)
 
 
-def shoot(tab: Page, packer: Page, name: str) -> None:
+def shoot(tab: Page, packer: Page, name: str, to: Path = HERE) -> None:
     """Keep what the tab shows, in few colours."""
     tab.wait_for_load_state("networkidle")
     tab.evaluate("document.fonts.ready")
@@ -193,7 +197,7 @@ def shoot(tab: Page, packer: Page, name: str) -> None:
     packed = base64.b64decode(packer.evaluate((HERE / "palette.js").read_text(), whole))
     if len(packed) > LARGEST:
         raise SystemExit(f"{name}: {len(packed):,} bytes, more than {LARGEST:,}")
-    (HERE / f"{name}.png").write_bytes(packed)
+    (to / f"{name}.png").write_bytes(packed)
     print(f"{name}.png {len(packed):,}")
 
 
