@@ -41,7 +41,7 @@ from memories.visibility import trace_for, visible_entries
 from sessions_app import conversations
 
 #: A command and its names; what comes after is its argument.
-_NAMES = {
+NAMES = {
     "memory": ("memory", "memories", "记忆", "我的记忆"),
     "correct": ("correct", "更正", "改正"),
     "forget": ("forget", "忘记", "忘掉"),
@@ -53,7 +53,7 @@ _NAMES = {
     "unlink": ("unlink", "取消关联", "解绑"),
     "help": ("help", "start", "帮助", "开始"),
 }
-_BY_NAME = {name: command for command, names in _NAMES.items() for name in names}
+_BY_NAME = {name: command for command, names in NAMES.items() for name in names}
 _COMMAND = re.compile(r"/(\w{1,20})(?:@\w+)?(?:\s+|$)(.*)", re.DOTALL)
 #: Corrections as people say them.
 _WRONG = re.compile(

@@ -9,7 +9,7 @@ from astrbot.api.provider import LLMResponse, ProviderRequest
 from astrbot.api.star import Context, Star
 from astrbot.core.agent.message import TextPart
 
-from .memory import Memory, Message
+from .memory import COMMANDS, Memory, Message
 
 #: AstrBot's adapters as the API calls their platforms; others have the same name, or one that an operator adds.
 PLATFORMS = {
@@ -52,17 +52,17 @@ class Memplatform(Star):
         if self.memory and answer and response.role == "assistant" and event.get_sender_id():
             self.memory.report(message_of(event), answer, event.get_extra(RECALL))
 
-    @filter.command("memory", alias={"记忆"})
+    @filter.command("memory", alias=set(COMMANDS["memory"][1:]))
     async def show(self, event: AstrMessageEvent) -> AsyncIterator[Any]:
         """What I remember about you, with numbers; /memory 1 shows all of it. 查看我记得的关于你的事。"""
         yield await self._answer("memory", event)
 
-    @filter.command("forget", alias={"忘记"})
+    @filter.command("forget", alias=set(COMMANDS["forget"][1:]))
     async def forget(self, event: AstrMessageEvent) -> AsyncIterator[Any]:
         """/forget 1 forgets what /memory shows as 1. 忘记某一条。"""
         yield await self._answer("forget", event)
 
-    @filter.command("correct", alias={"更正"})
+    @filter.command("correct", alias=set(COMMANDS["correct"][1:]))
     async def correct(self, event: AstrMessageEvent) -> AsyncIterator[Any]:
         """/correct 1 new words: corrects what /memory shows as 1. 更正某一条。"""
         yield await self._answer("correct", event)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from tests.plugins.host import Host
     from tests.plugins.turns import Trial
+    from tests.support.scripted_openai import scripted_model
 
 PAGE = "docs/reference/plugins.md"
 HEAD = """# Plugins
@@ -29,20 +30,18 @@ TRIED = "\nWhat is tried:\n\n"
 
 
 def main() -> int:
-    """Try all of them, or those whose names are given, and write the table."""
+    """Try all of them, or those whose names are given, and write their lines of the table."""
     from benchmarks import ground
-    from tests import ROOT
     from tests.plugins.copies import copy
     from tests.plugins.hosts import HOSTS
     from tests.plugins.relay import relay
-    from tests.plugins.turns import CLAIMS, Trial
-    from tests.support.scripted_openai import scripted_model
+    from tests.plugins.turns import Trial
 
     if sys.argv[1:] == ["copy"]:
         return copy()
     names = {name.casefold() for name in sys.argv[1:]}
     wanted = [host for host in HOSTS if not names or host.plugin in names]
-    lines, wrong = [], 0
+    wrong = 0
     with ExitStack() as held:
         model, data = held.enter_context(scripted_model()), held.enter_context(ground.folder())
         house = held.enter_context(ground.platform(data))
@@ -55,22 +54,39 @@ def main() -> int:
                 package.install()
             home = held.enter_context(tempfile.TemporaryDirectory(ignore_cleanup_errors=True))
             failed = failures(Trial(host, house, between, model, Path(home)))
-            lines.append(row(host, failed))
-            print(lines[-1], flush=True)
+            line = row(host, failed)
+            print(line, flush=True)
+            write(rows_of_page() | {host.name: line})
             wrong += len(failed)
-    if len(lines) == len(HOSTS):
-        tried = "\n".join(f"- {claim}" for claim in CLAIMS)
-        table = "\n".join(lines)
-        (ROOT / PAGE).write_text(f"{HEAD}{table}\n{TRIED}{tried}\n", encoding="utf-8")
     return int(wrong > 0)
+
+
+def rows_of_page() -> dict[str, str]:
+    """The lines of the table as it stands, by host: those that are not tried now stay."""
+    from tests import ROOT
+
+    lines = (ROOT / PAGE).read_text(encoding="utf-8").splitlines()
+    rows = [line for line in lines if line.startswith("| ")][1:]
+    return {line.split(" | ")[0].removeprefix("| "): line for line in rows}
+
+
+def write(rows: dict[str, str]) -> None:
+    """The page, with a line for each host that was ever tried."""
+    from tests import ROOT
+    from tests.plugins.hosts import HOSTS
+    from tests.plugins.turns import CLAIMS, OF_TOOLS
+
+    table = "\n".join(rows[host.name] for host in HOSTS if host.name in rows)
+    tried = "\n".join(f"- {claim}" for claim in CLAIMS | OF_TOOLS)
+    (ROOT / PAGE).write_text(f"{HEAD}{table}\n{TRIED}{tried}\n", encoding="utf-8")
 
 
 def failures(trial: "Trial") -> dict[str, str]:
     """The claims that do not hold for a host, and why."""
-    from tests.plugins.turns import CLAIMS
+    from tests.plugins.turns import claims_of
 
     failed = {}
-    for claim, check in CLAIMS.items():
+    for claim, check in claims_of(trial.host).items():
         try:
             check(trial)
         except (AssertionError, OSError, IndexError, StopIteration) as error:
@@ -79,18 +95,18 @@ def failures(trial: "Trial") -> dict[str, str]:
             print(f"    {claim}: {failed[claim]}\n{log}", flush=True)
             trial.relay.set("passes")
             if isinstance(error, OSError):  # it does not even start
-                return dict.fromkeys(CLAIMS, failed[claim])
+                return dict.fromkeys(claims_of(trial.host), failed[claim])
     return failed
 
 
 def row(host: "Host", failed: dict[str, str]) -> str:
     """The line of a host in the table."""
-    from tests.plugins.turns import CLAIMS
+    from tests.plugins.turns import claims_of
 
-    what = "; ".join(failed)
+    claims, what = claims_of(host), "; ".join(failed)
     return (
-        f"| {host.name} | {host.package.version} | {host.platform} | {len(CLAIMS)} | "
-        f"{len(CLAIMS) - len(failed)} | {what} |"
+        f"| {host.name} | {host.package.version} | {host.platform} | {len(claims)} | "
+        f"{len(claims) - len(failed)} | {what} |"
     )
 
 

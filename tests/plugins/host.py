@@ -51,6 +51,7 @@ class Host(ABC):
     plugin: str  # its folder below `plugins/`
     platform: str  # which one the fake is of
     package: Package
+    has_tools = False  # its model may search memory and save to it
 
     @property
     def packages(self) -> tuple[Package, ...]:

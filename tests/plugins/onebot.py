@@ -25,7 +25,7 @@ class OneBot(Chat):
 
     def __init__(self, connection: Any) -> None:
         self._connection = connection
-        self._numbers = itertools.count(1)
+        self._numbers = itertools.count(int(time.time()))
         self._sent: list[tuple[bool, str]] = []  # in the group or not, and the words
         threading.Thread(target=self._listen, daemon=True).start()
 
@@ -97,22 +97,22 @@ def connected(url: str, seconds: float) -> Iterator[OneBot]:
     WEBSOCKETS.install()
     if str(WEBSOCKETS.folder) not in sys.path:
         sys.path.append(str(WEBSOCKETS.folder))
-    from websockets.exceptions import InvalidHandshake
+    from websockets.exceptions import ConnectionClosed, InvalidHandshake
     from websockets.sync.client import connect
 
     headers = {"X-Self-ID": str(BOT), "X-Client-Role": "Universal"}
+    life = {"self_id": BOT, "post_type": "meta_event", "meta_event_type": "lifecycle", "sub_type": "connect"}
     end = time.monotonic() + seconds
     while True:
         try:
             connection = connect(url, additional_headers=headers, proxy=None)
+            connection.send(json.dumps({**life, "time": int(time.time())}))
             break
-        except (OSError, InvalidHandshake):
+        except (OSError, InvalidHandshake, ConnectionClosed):  # it does not listen yet, or takes nobody yet
             if time.monotonic() > end:
                 raise
             time.sleep(0.2)
-    life = {"time": int(time.time()), "self_id": BOT, "post_type": "meta_event"}
     with connection:
-        connection.send(json.dumps({**life, "meta_event_type": "lifecycle", "sub_type": "connect"}))
         platform = OneBot(connection)
         time.sleep(0.5)
         yield platform

@@ -5,14 +5,16 @@ import importlib.util
 import json
 import sys
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
+from channels_app.platforms import commands
 from memories.models import Entry, Workspace
 from tests.conftest import Api, make_key
-from tests.plugins.copies import pairs
+from tests.plugins.copies import files
 from tests.plugins.host import PLUGINS
 
 SPECIFICATION = importlib.util.spec_from_file_location("plugin_memory", PLUGINS / "shared" / "memory.py")
@@ -109,14 +111,32 @@ def pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     return made
 
 
-@pytest.mark.parametrize(("original", "copy"), pairs(), ids=str)
-def test_a_copy_in_a_plugin_is_the_original(original: Any, copy: Any) -> None:
-    assert copy.read_bytes() == original.read_bytes(), "python -m tests.plugins copy"
+@pytest.mark.parametrize(("place", "content"), files().items(), ids=lambda value: getattr(value, "name", ""))
+def test_a_file_of_a_plugin_is_what_it_is_made_from(place: Path, content: bytes) -> None:
+    assert place.read_bytes() == content, "python -m tests.plugins copy"
 
 
 def test_the_sentences_are_there_in_both_languages() -> None:
     english, chinese = shared.TEXTS.values()
     assert english.keys() == chinese.keys()
+    assert all(english[name] != chinese[name] for name in english)
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        ("/memory", ("memory", "")),
+        ("/记忆 猫", ("memory", "猫")),
+        ("/forget@mem_bot 1", ("forget", "1")),
+        ("/改正 1 我住在杭州", ("correct", "1 我住在杭州")),
+        ("/memoryless", None),
+        ("What is /memory?", None),
+    ],
+)
+def test_a_command_is_typed_as_on_platforms_of_our_own(typed: str, meant: tuple[str, str] | None) -> None:
+    assert shared.command_of(typed) == meant
+    ours = commands.read(typed)
+    assert meant == (ours and (ours.name, ours.argument))
 
 
 # commands
@@ -124,15 +144,15 @@ def test_the_sentences_are_there_in_both_languages() -> None:
 
 @pytest.mark.django_db(transaction=True)
 def test_a_person_sees_corrects_and_forgets_what_is_remembered_of_them(plugin: Plugin) -> None:
-    assert plugin.ask("/memory") == "I remember nothing about you."
+    assert plugin.ask("/memory") == "I know nothing about you yet."
     plugin.report("My cat is called Wren.", "A lovely name.", id="m1")
     seen = plugin.ask("/memory")
     assert "1. " in seen and "Wren" in seen
     assert "from what you said in a chat" in plugin.ask("/memory 1") or "a fact drawn" in plugin.ask("/memory 1")
-    assert plugin.ask("/correct 1 My cat is called Robin.") == "Corrected: My cat is called Robin."
-    assert plugin.ask("/correct 1").startswith("How should it read?")
-    assert plugin.ask("/forget 1") == "Forgotten: My cat is called Robin."
-    assert plugin.ask("/forget 1").startswith("Which one?")
+    assert plugin.ask("/correct 1 My cat is called Robin.").endswith(" is now “My cat is called Robin.”.")
+    assert plugin.ask("/correct 1") == "/correct 1 and then how it really is."
+    assert plugin.ask("/forget 1") == "Forgotten: “My cat is called Robin.”"
+    assert plugin.ask("/forget 1") == "There is no number 1 in the last list. /memory shows it."
     assert "Robin" not in plugin.ask("/memory")
 
 
@@ -142,8 +162,8 @@ def test_a_number_is_what_the_person_saw_and_not_what_came_since(plugin: Plugin,
     first = api.post("entries", {"address": DIRECT, "content": "Likes tea."}).json()
     plugin.ask("/memory")
     api.post("entries", {"address": DIRECT, "content": "Plays the viola in an orchestra."})
-    assert plugin.ask("/forget 1") == "Forgotten: Likes tea."
-    assert plugin.ask("/forget 2").startswith("Which one?")
+    assert plugin.ask("/forget 1") == "Forgotten: “Likes tea.”"
+    assert plugin.ask("/forget 2").startswith("There is no number 2")
     assert Entry.objects.get(uid=first["id"]).expired_at
 
 
@@ -164,8 +184,8 @@ def test_nobody_sees_or_changes_the_memory_of_another(plugin: Plugin) -> None:
     plugin.report("My cat is called Wren.", "A lovely name.", id="m1")
     plugin.ask("/memory")
     stranger = {"peer": "43", "chat": "direct_43"}
-    assert plugin.ask("/memory", **stranger) == "I remember nothing about you."
-    assert plugin.ask("/forget 1", **stranger).startswith("Which one?")
+    assert plugin.ask("/memory", **stranger) == "I know nothing about you yet."
+    assert plugin.ask("/forget 1", **stranger).startswith("There is no number 1")
     assert "Wren" in plugin.ask("/memory")
 
 
@@ -189,9 +209,9 @@ def test_the_answer_is_in_the_language_of_the_person_or_the_one_that_is_set(
     plugin: Plugin, connect: Callable[..., Plugin], live_server: Any, workspace: Workspace
 ) -> None:
     plugin.report("我住在杭州。", "好的。", id="m1")
-    assert plugin.ask("/memory").startswith("关于你，我记得这些：")
+    assert plugin.ask("/memory").startswith("我记得关于你的这些：")
     english = connect(live_server.url, make_key(workspace), "en")
-    assert english.ask("/memory").startswith("This is what I remember about you:")
+    assert english.ask("/memory").startswith("What I know about you:")
 
 
 # turns

@@ -10,11 +10,14 @@ import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import takewhile
 from typing import Any, ClassVar
 from uuid import uuid4
 
 MODEL = "scripted"
 DIMENSIONS = 64
+#: How a person has it call a tool, on a line of its own: the name, and the arguments as JSON.
+CALL = re.compile(r"^Call (\w+) with (\{[^{}]*\})$", re.MULTILINE)
 _WORD = re.compile(r"[\u4e00-\u9fff]|[^\W_\u4e00-\u9fff]+")
 
 
@@ -99,6 +102,12 @@ def scripted_model(script: Mapping[str, Sequence[str]] | None = None) -> Iterato
         thread.join()
 
 
+def written_in(message: dict[str, Any]) -> str:
+    """The words of a message, one part of it after another."""
+    content = message["content"]
+    return content if isinstance(content, str) else "\n".join(part.get("text", "") for part in content)
+
+
 class Answer:
     """What the model says to a request: a call of a tool, or words."""
 
@@ -108,6 +117,11 @@ class Answer:
         tools = [tool.get("name") or (tool.get("function") or {}).get("name") for tool in asked.get("tools") or ()]
         has_result = "function_call_output" in request or '"role": "tool"' in request
         self.tool = tools[0] if tools and "deploy the shop" in request.casefold() and not has_result else None
+        self.arguments = "{}"
+        newest = takewhile(lambda message: message["role"] == "user", reversed(asked.get("messages") or []))
+        wanted = CALL.search("\n".join(map(written_in, newest)))
+        if wanted and wanted[1] in tools:
+            self.tool, self.arguments = wanted[1], wanted[2]
         self.text = (
             "Deployed." if has_result else "It is called Wren." if "called Wren" in request else "I do not know."
         )
@@ -124,7 +138,7 @@ class Chat(Answer):
         return {**answer, "usage": usage} if key == "message" else answer
 
     def _call(self) -> dict[str, Any]:
-        return {"id": "call_1", "type": "function", "function": {"name": self.tool, "arguments": "{}"}}
+        return {"id": "call_1", "type": "function", "function": {"name": self.tool, "arguments": self.arguments}}
 
     def whole(self) -> dict[str, Any]:
         if self.tool:

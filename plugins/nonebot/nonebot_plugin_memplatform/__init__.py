@@ -22,7 +22,7 @@ require("nonebot_plugin_uninfo")
 
 from nonebot_plugin_uninfo import get_session  # noqa: E402
 
-from .memory import Context, Memory, Message  # noqa: E402
+from .memory import COMMANDS, Context, Memory, Message  # noqa: E402
 
 
 class Config(BaseModel):
@@ -55,8 +55,6 @@ PLATFORMS = {
     "Mail": "email",
     "Console": "cli",
 }
-#: Commands and what they are called in Chinese.
-COMMANDS = {"memory": "记忆", "forget": "忘记", "correct": "更正"}
 
 
 @dataclass
@@ -162,10 +160,10 @@ def words_of(sent: Any) -> str:
     return sent.strip() if isinstance(sent, str) else ""
 
 
-def answer_to(name: str, chinese: str) -> None:
+def answer_to(name: str, *others: str) -> None:
     """Answer a command about one's own memory."""
     arguments: Any = CommandArg()
-    matcher = on_command(name, aliases={chinese}, force_whitespace=True, priority=1, block=True)
+    matcher = on_command(name, aliases=set(others), force_whitespace=True, priority=1, block=True)
 
     @matcher.handle()
     async def handle(bot: Bot, event: Event, matcher: Matcher, argument: Text = arguments) -> None:
@@ -175,8 +173,8 @@ def answer_to(name: str, chinese: str) -> None:
             await matcher.finish(await memory.command(name, argument.extract_plain_text().strip(), message))
 
 
-for command, alias in COMMANDS.items():
-    answer_to(command, alias)
+for names in COMMANDS.values():
+    answer_to(*names)
 
 
 @driver.on_startup

@@ -1,16 +1,19 @@
 """Memory for the plugin of a chat bot: the text before a turn, the report after it, and the commands of people.
 
-Every Python plugin has this file as it is, so that a host can load its folder alone; `plugins/shared` has the original.
+Every Python plugin has this file as it is, so that a host can load its folder alone; `plugins/shared` has the original,
+and memory.js, which does the same for hosts of Node.
 It asks nobody but the platform at the URL that the owner set, and needs httpx alone.
 """
 
 import asyncio
 import hashlib
+import json
 import re
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -22,49 +25,13 @@ AGAIN = (1.0, 4.0, 16.0)
 COMMAND_WAIT = 8.0
 TOKENS, HISTORY, PAGE, LINE, PEOPLE = 2_000, 60, 20, 160, 1_000
 HAN = re.compile("[\u3400-\u9fff]")
-
-TEXTS = {
-    "en": {
-        "nothing": "I remember nothing about you.",
-        "nothing_found": "I remember nothing about you with “{words}”.",
-        "list": "This is what I remember about you:",
-        "more": "… and more. /memory WORD shows what has that word.",
-        "how": "/memory 1 shows all of it, /forget 1 forgets it, /correct 1 NEW WORDS corrects it.",
-        "one": "{content}\nKept on {day}: {kind}.",
-        "secret": "(a secret, not shown here)",
-        "forgotten": "Forgotten: {content}",
-        "corrected": "Corrected: {content}",
-        "number": "Which one? /memory shows what I remember, with numbers.",
-        "words": "How should it read? For example: /correct 1 I live in Hangzhou",
-        "changed": "That one has changed since you saw it. /memory shows it as it is now.",
-        "direct": "What I remember about you is between us: ask me in a direct chat.",
-        "away": "My memory does not answer at the moment. Please try again later.",
-        "chat_turn": "from what you said in a chat",
-        "fact": "a fact drawn from what you said",
-        "user_explicit": "because you asked me to remember it",
-        "other": "noted in a conversation",
-    },
-    "zh-hans": {
-        "nothing": "我没有记住关于你的任何事。",
-        "nothing_found": "关于你，我没有记住含“{words}”的事。",
-        "list": "关于你，我记得这些：",
-        "more": "……还有更多。/memory 词语 只列出含该词语的。",
-        "how": "/memory 1 查看全文，/forget 1 忘记它，/correct 1 新内容 更正它。",
-        "one": "{content}\n记于 {day}：{kind}。",
-        "secret": "（保密内容，此处不显示）",
-        "forgotten": "已忘记：{content}",
-        "corrected": "已更正：{content}",
-        "number": "是哪一条？/memory 会列出我记得的内容和编号。",
-        "words": "应该改成什么？例如：/correct 1 我住在杭州",
-        "changed": "这一条在你查看之后变了。/memory 会显示现在的内容。",
-        "direct": "我记得的关于你的事只有你我知道：请在私聊里问我。",
-        "away": "我的记忆暂时没有回应，请稍后再试。",
-        "chat_turn": "来自你在聊天中说的话",
-        "fact": "从你说的话里得出的事实",
-        "user_explicit": "因为你让我记住它",
-        "other": "记录于一次对话",
-    },
-}
+_SPOKEN: dict[str, Any] = json.loads(Path(__file__).with_name("texts.json").read_text(encoding="utf-8"))
+#: What each command is called: the names, the first of them its own.
+COMMANDS: dict[str, list[str]] = _SPOKEN.pop("commands")
+#: Our sentences, by language.
+TEXTS: dict[str, dict[str, str]] = _SPOKEN
+_TYPED = {name: command for command, names in COMMANDS.items() for name in names}
+_COMMAND = re.compile(rf"\s*/({'|'.join(_TYPED)})(?:@\S+)?(?:\s+(.*))?", re.DOTALL | re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -164,11 +131,11 @@ class Memory:
             number, _space, words = argument.partition(" ")
             entry = self._entry(scope, number)
             if entry is None:
-                return texts["number"]
+                return texts["number"].format(n=number[:20]) if number else texts["which"]
             texts = self._texts(argument + message.text + entry["content"])
             if name == "memory":
-                kind = texts.get(entry["type"], texts["other"])
-                return texts["one"].format(content=shown(entry, texts), day=entry["created_at"][:10], kind=kind)
+                where = texts.get(entry["type"], texts["other"])
+                return f"{shown(entry, texts)}\n{texts['one'].format(day=entry['created_at'][:10], where=where)}"
             return await self._change(name, scope, int(number), words.strip(), texts)
         except Unanswered as why:
             self._log(f"memplatform: /{name} failed: {why}")
@@ -238,14 +205,14 @@ class Memory:
             if name == "forget":
                 await self._call("DELETE", path, COMMAND_WAIT, headers=headers)
                 self._lists[scope][number - 1] = None
-                return texts["forgotten"].format(content=cut(shown(entry, texts)))
+                return texts["forgotten"].format(words=quoted(entry, texts))
             now = await self._call("PATCH", path, COMMAND_WAIT, headers=headers, json={"content": words})
         except Unanswered as why:
             if why.status in (404, 412):
                 return texts["changed"]
             raise
         self._lists[scope][number - 1] = now
-        return texts["corrected"].format(content=cut(shown(now, texts)))
+        return texts["corrected"].format(before=quoted(entry, texts), after=cut(shown(now, texts)))
 
     def _texts(self, words: str) -> dict[str, str]:
         """Our sentences in the language that is set, else in the one of these words."""
@@ -273,6 +240,12 @@ class Memory:
         raise Unanswered(f"{what}: {answer.status_code} {codes[0]}", answer.status_code, codes[0])
 
 
+def command_of(text: str) -> tuple[str, str] | None:
+    """The command about one's own memory that a message is, and its argument; None: it is none."""
+    match = _COMMAND.fullmatch(text)
+    return (_TYPED[match[1].lower()], (match[2] or "").strip()) if match else None
+
+
 def plain(history: Iterable[Any]) -> list[dict[str, str]]:
     """Of a model's messages the words of people and of the bot, the newest ones, as the API takes them."""
     messages = []
@@ -288,6 +261,11 @@ def plain(history: Iterable[Any]) -> list[dict[str, str]]:
 def shown(entry: dict[str, Any], texts: dict[str, str]) -> str:
     """The words of an entry for the person it is about."""
     return texts["secret"] if entry["category"] == "credential" else str(entry["content"])
+
+
+def quoted(entry: dict[str, Any], texts: dict[str, str]) -> str:
+    """They on one line, between quotation marks."""
+    return f"“{cut(shown(entry, texts))}”"
 
 
 def cut(content: str) -> str:
