@@ -12,13 +12,14 @@ COPIES: dict[str, tuple[str, ...]] = {
         "nonebot/nonebot_plugin_memplatform/memory.py",
         "astrbot/memory.py",
     ),
-    "shared/memory.js": ("openclaw/memory.js",),
+    "shared/memory.js": ("openclaw/memory.js", "koishi/memory.mjs"),
     "shared/texts.json": (
         "nonebot/nonebot_plugin_memplatform/texts.json",
         "astrbot/texts.json",
         "openclaw/texts.json",
+        "koishi/texts.json",
     ),
-    "LICENSE": ("nonebot/LICENSE", "astrbot/LICENSE", "openclaw/LICENSE"),
+    "LICENSE": ("nonebot/LICENSE", "astrbot/LICENSE", "openclaw/LICENSE", "koishi/LICENSE"),
 }
 #: What the models of a host may call by themselves.
 TOOLS = ("memory_search", "memory_get", "memory_save", "memory_forget")

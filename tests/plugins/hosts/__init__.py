@@ -2,7 +2,8 @@
 
 from tests.plugins.host import Host
 from tests.plugins.hosts.astrbot import AstrBot
+from tests.plugins.hosts.koishi import Koishi
 from tests.plugins.hosts.nonebot import NoneBot
 from tests.plugins.hosts.openclaw import OpenClaw
 
-HOSTS: tuple[Host, ...] = (NoneBot(), AstrBot(), OpenClaw())
+HOSTS: tuple[Host, ...] = (NoneBot(), AstrBot(), OpenClaw(), Koishi())
