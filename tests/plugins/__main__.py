@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from tests.plugins.host import Host
     from tests.plugins.turns import Trial
-    from tests.support.scripted_openai import scripted_model
 
 PAGE = "docs/reference/plugins.md"
 HEAD = """# Plugins
@@ -36,6 +35,7 @@ def main() -> int:
     from tests.plugins.hosts import HOSTS
     from tests.plugins.relay import relay
     from tests.plugins.turns import Trial
+    from tests.support.scripted_openai import scripted_model
 
     if sys.argv[1:] == ["copy"]:
         return copy()

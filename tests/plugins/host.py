@@ -1,10 +1,11 @@
 """A program that bots are made with, as it is installed, with our plugin and a platform that is a fake."""
 
 import os
+import signal
 import subprocess
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -70,7 +71,12 @@ def program(command: list[str], place: Place, **environment: str) -> Iterator["s
     settings = {"PATH": os.environ["PATH"], "HOME": str(place.home), "LANG": "C.UTF-8", "NO_PROXY": "127.0.0.1"}
     with place.log.open("ab") as log:
         process = subprocess.Popen(
-            command, cwd=place.home, env={**settings, **environment}, stdout=log, stderr=subprocess.STDOUT
+            command,
+            cwd=place.home,
+            env={**settings, **environment},
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
         )
     try:
         yield process
@@ -81,3 +87,5 @@ def program(command: list[str], place: Place, **environment: str) -> Iterator["s
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
+        with suppress(ProcessLookupError):  # what it started itself, and left
+            os.killpg(process.pid, signal.SIGKILL)
