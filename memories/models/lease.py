@@ -73,7 +73,7 @@ def wake_on_commit(channel: str) -> None:
     """Wake who listens on this channel, once the transaction is committed; at once where there is none."""
     notify = _notifier(channel)
     waiting = (set(connection.savepoint_ids), notify)
-    if not any((savepoints, function) == waiting for savepoints, function, _robust in connection.run_on_commit):
+    if not any(row[:2] == waiting for row in connection.run_on_commit):
         transaction.on_commit(notify, robust=True)
 
 

@@ -18,9 +18,10 @@ from typing import Any
 
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from cryptography.hazmat.primitives.padding import PKCS7
-from websockets.sync.server import ServerConnection, serve
+from websockets.sync.server import ServerConnection
 
 from tests.support.fake_api import Answered, Asked, fake_api
+from tests.support.fake_socket import fake_socket
 
 APP, SECRET, TOKEN, KEY = "cli_a1", "a-secret", "a-verification-token", "an-encrypt-key"
 BOT = {"app_name": "Mem", "open_id": "ou_bot", "activate_status": 2}
@@ -239,9 +240,6 @@ def fields(raw: bytes) -> dict[int, bytes]:
 def fake_lark() -> Iterator[FakeLark]:
     """A server, until the block ends."""
     fake = FakeLark()
-    with fake_api(fake.answer) as url, serve(fake._hold, "127.0.0.1", 0) as sockets:
-        fake.url = url
-        fake.socket = f"ws://127.0.0.1:{sockets.socket.getsockname()[1]}/ws?device_id=d1&service_id=1"
-        threading.Thread(target=sockets.serve_forever, daemon=True).start()
+    with fake_api(fake.answer) as fake.url, fake_socket(fake._hold) as address:
+        fake.socket = f"{address}/ws?device_id=d1&service_id=1"
         yield fake
-        sockets.shutdown()
