@@ -23,8 +23,8 @@ something here. Written by `make clients`, which installs them below `.clients/`
 
 The 45 integration tests mem0 has for version 3 of its JavaScript client, their calls and expectations run by hand with
 3.3.1, another address, a key that may do everything, and `memoryExportId` where 3.3.1 itself refuses the former name:
-42 pass. Not: instructions of a project, which are the operator's here (501); an id that is no UUID, which is not found
-here (404) in place of invalid (400); feedback on a memory that no search has handed out.
+42 passed, and an id that is no UUID is answered 400 since, as they expect (run again by its calls alone). Not:
+instructions of a project, which are the operator's here (501); feedback on a memory that no search has handed out.
 
 | client | version | calls | pass | what does not |
 |---|---|---|---|---|
