@@ -20,9 +20,9 @@ def replayed(request: Mapping[str, Any], key: str, answers: list[Any]) -> Any:
     """The answer to a recorded request; what it gives to later ones is added to the answers."""
     asked = json.loads(filled(json.dumps([request["path"], request["body"]]), answers))
     shown = request["shown"]
-    headers = {"HTTP_X_API_KEY": key} if shown == "X-API-Key" else {"HTTP_AUTHORIZATION": f"{shown} {key}"}
+    headers = {"X-API-Key": key} if shown == "X-API-Key" else {"Authorization": f"{shown} {key}"}
     body = "" if asked[1] is None else json.dumps(asked[1])
-    answer = Client(**headers).generic(request["method"], DOOR + asked[0], body, content_type="application/json")
+    answer = Client(headers=headers).generic(request["method"], DOOR + asked[0], body, content_type="application/json")
     answers.append(answer.json() if answer.content else None)
     return answer
 
