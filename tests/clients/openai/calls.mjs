@@ -67,7 +67,7 @@ const packages = {
       return text.includes("Wren");
     });
     await tried("embeddings", async () =>
-      (await client.embeddings.create({ model: "e", input: "x", encoding_format: "float" })).data[0].embedding.length === 2);
+      (await client.embeddings.create({ model: "e", input: "x", encoding_format: "float" })).data[0].embedding.length === 64);
   },
 
   async ai() {
@@ -89,7 +89,7 @@ const packages = {
       });
     }
     await tried("embeddings", async () =>
-      (await embed({ model: openai.embedding("e"), value: "x" })).embedding.length === 2);
+      (await embed({ model: openai.embedding("e"), value: "x" })).embedding.length === 64);
   },
 
   async "@openai/agents"() {

@@ -97,7 +97,7 @@ def _openai_chat(client):
 
     @tried("embeddings")
     def _():
-        return len(client.embeddings.create(model="e", input="x", encoding_format="float").data[0].embedding) == 2
+        return len(client.embeddings.create(model="e", input="x", encoding_format="float").data[0].embedding) == 64
 
     @tried("models, one")
     def _():
@@ -218,7 +218,7 @@ def langchain_openai():
         embedder = OpenAIEmbeddings(
             model="e", base_url=f"{HOST}/v1", api_key=KEY, check_embedding_ctx_length=False, default_headers=WHO
         )
-        return len(embedder.embed_query("x")) == 2
+        return len(embedder.embed_query("x")) == 64
 
 
 {
