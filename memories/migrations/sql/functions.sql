@@ -286,6 +286,22 @@ BEGIN
                 AND w.archived_at IS NULL AND w.superseded_by_id IS NULL AND w.suppressed_at IS NULL);
 END $$;
 
+-- Before a workspace is set no row can be read: its workspace is found by a code or refresh token, also by a used one.
+CREATE FUNCTION memplatform_workspace_of_grant(asked text) RETURNS bigint
+LANGUAGE plpgsql STABLE SECURITY DEFINER AS $$
+BEGIN
+    RETURN (
+        SELECT workspace_id FROM memories_oauthgrant
+        WHERE code_digest = asked OR refresh_digest = asked OR spent_digests @> ARRAY[asked]::varchar[] LIMIT 1
+    );
+END $$;
+
+-- Batches that wait for a person, of all workspaces together: whoever asks for the figures sees these two numbers alone.
+CREATE FUNCTION memplatform_held(OUT batches bigint, OUT since timestamptz)
+LANGUAGE sql STABLE SECURITY DEFINER AS $$
+    SELECT count(*), min(created_at) FROM memories_batch WHERE state = 'proposed' AND held_because <> '[]'::jsonb
+$$;
+
 
 -- Functions that read more than their caller may look for tables where these were made, and never among somebody's
 -- temporary ones; each is closed to all but whom the platform opens it to.
