@@ -2,13 +2,26 @@
 
 import sys
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cache
 from types import SimpleNamespace
 
 SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.15, 0.2, 0.3, 0.5, 1.0, 2.5, 5.0, 10.0)
 
 _making = threading.Lock()
+_is_trial: ContextVar[bool] = ContextVar("what is written is taken back", default=False)
+
+
+@contextmanager
+def uncounted() -> Iterator[None]:
+    """Count no captures in this block: all of it is taken back."""
+    token = _is_trial.set(True)
+    try:
+        yield
+    finally:
+        _is_trial.reset(token)
 
 
 def counters() -> SimpleNamespace:
@@ -31,6 +44,11 @@ def _counters() -> SimpleNamespace:
     return SimpleNamespace(
         recalls=Counter(
             "memplatform_recalls", "Recalls by their verdict: found, weak, none or not_needed.", ["outcome"]
+        ),
+        reads=Counter(
+            "memplatform_recalls_read",
+            "Recalls where there are replicas, by what they read from: replica, primary, or stale, a replica alone.",
+            ["server"],
         ),
         recall_seconds=Histogram("memplatform_recall_seconds", "Time of a recall by step.", ["step"], buckets=SECONDS),
         degraded=Counter("memplatform_recalls_degraded", "Recalls answered without a part of the platform.", ["part"]),
@@ -57,6 +75,11 @@ def count_recall(*, verdict: str, served: int, milliseconds: Mapping[str, float]
         counters().degraded.labels(part).inc()
 
 
+def count_read(server: str) -> None:
+    """Count a call that may read from a replica by what it read from: replica, primary or stale."""
+    counters().reads.labels(server).inc()
+
+
 def count_report(*, served: int, used: int) -> None:
     """Count the first report of a bot on which served entries its answer used."""
     counters().reported.inc()
@@ -66,5 +89,7 @@ def count_report(*, served: int, used: int) -> None:
 
 def count_capture(outcome: str, tokens: int) -> None:
     """Count a written draft by its outcome."""
+    if _is_trial.get():
+        return
     counters().captures.labels(outcome).inc()
     counters().tokens.observe(tokens)

@@ -13,6 +13,8 @@ from django.db import DEFAULT_DB_ALIAS, connection, models
 from django.db.backends.utils import CursorWrapper
 from psycopg import Cursor
 
+from memories import pooled
+
 M = TypeVar("M", bound=models.Model)
 
 
@@ -26,9 +28,10 @@ class _PreparedCursor(Cursor[Any]):
 def cursor() -> CursorWrapper:
     """A cursor like `connection.cursor()` whose statements are planned once a connection.
 
-    Where statements are logged it is just that: the log shows them with their values.
+    Where statements are logged it is just that: the log shows them with their values. Behind a pooler it is, too: what
+    is planned on one connection is not there on the next.
     """
-    if connection.queries_logged:
+    if connection.queries_logged or pooled.is_on():
         return connection.cursor()
     connection.ensure_connection()
     raw: Any = _PreparedCursor(connection.connection)

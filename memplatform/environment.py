@@ -4,8 +4,10 @@ import ipaddress
 import os
 import re
 import sys
+import tomllib
 from collections.abc import Callable, Mapping
 from functools import partial
+from importlib import metadata
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import urlsplit
@@ -28,8 +30,18 @@ WORKING_FOLDER = None if IS_INSTALLED else BASE
 #: How a person calls the commands of Django here.
 MANAGE = "memplatform manage" if IS_INSTALLED else "manage.py"
 
+#: What runs on a host; MCP only where it is switched on.
+PARTS = ("web", "embedder", "worker", "channels", "mcp")
+
 _DOTTED = r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)+"
 _ENDPOINTS = [f"MEMORY_EMBEDDING{number}" for number in ("", *range(2, 10))]
+
+
+def version() -> str:
+    """Of the packages, as their makers number them."""
+    if IS_INSTALLED:
+        return metadata.version("memplatform")
+    return str(tomllib.loads((BASE / "pyproject.toml").read_text())["project"]["version"])
 
 
 def data_folder() -> Path:
@@ -110,6 +122,10 @@ def _one_of(*allowed: str) -> Form:
 
 
 _DATABASE = Form("the address of a PostgreSQL such as postgresql://user:password@host:5432/name", _is_database)
+_DATABASES = Form(
+    "addresses of PostgreSQL servers such as postgresql://host:5432/name, with commas",
+    lambda text: all(_is_database(part.strip()) for part in text.split(",")),
+)
 _PATHS = Form("dotted paths of Python, with commas", partial(_all_match, _DOTTED))
 _EMBEDDERS = Form(  # some need no dotted path: memories.embeddings
     "any of bundled, endpoint, endpoint2 … or dotted paths of Python, with commas",
@@ -118,16 +134,24 @@ _EMBEDDERS = Form(  # some need no dotted path: memories.embeddings
 _SHARE = Form("a number between -1 and 1", lambda text: -1 <= float(text) <= 1)
 _SECONDS = Form("a number of seconds", lambda text: 0 < float(text) < 86_400)
 _SWITCH = Form("yes or no", lambda text: re.fullmatch(r"(1|0|true|false|yes|no|on|off|y|n)?", text.strip().lower()))
+_PARTS = Form(f"any of {', '.join(PARTS)}, with commas", partial(_all_match, "|".join(PARTS)))
 _WEB = Form("an address that begins with http:// or https://", _is_web_address)
 _WHOLE = Form("a whole number of 0 or more", lambda text: _is_whole(text, 0, 99_999))
 
 FORMS: dict[str, Form] = {
     "MEMPLATFORM_DATA": Form("a path", lambda text: "\0" not in text),
+    "MEMPLATFORM_HOST_NAME": Form(
+        "a name of up to 100 letters, digits, dots, dashes and underscores",
+        lambda text: re.fullmatch(r"[\w.-]{1,100}", text),
+    ),
+    "MEMPLATFORM_ONLY": _PARTS,
+    "MEMPLATFORM_API_URL": _WEB,
     "MEMPLATFORM_HOST": Form(
         "a name or an address without a port or a path", lambda text: not re.search(r"[\s/@]|^\[|^[^:]*:\d*$", text)
     ),
     "MEMPLATFORM_PORT": Form("a port between 1 and 65535", lambda text: _is_whole(text, 1, 65_535)),
     "MEMPLATFORM_MCP": _SWITCH,
+    "MEMPLATFORM_BACKUP_BEFORE_UPGRADE": _SWITCH,
     "MEMPLATFORM_MCP_PORT": Form("a port between 1 and 65535", lambda text: _is_whole(text, 1, 65_535)),
     "MEMPLATFORM_OAUTH": _one_of("auto", "yes", "no"),
     "MEMPLATFORM_PUBLIC_URL": Form(
@@ -150,6 +174,8 @@ FORMS: dict[str, Form] = {
     "MEMPLATFORM_TEST_CLOCK": _SWITCH,
     "DEBUG": _SWITCH,
     "DATABASE_URL": _DATABASE,
+    "DATABASE_DIRECT_URL": _DATABASE,
+    "DATABASE_REPLICA_URL": _DATABASES,
     "MEMPLATFORM_WEB_DATABASE_URL": _DATABASE,
     "MEMPLATFORM_WORKER_DATABASE_URL": _DATABASE,
     "MEMPLATFORM_EMBEDDER_DATABASE_URL": _DATABASE,
@@ -169,6 +195,7 @@ FORMS: dict[str, Form] = {
         "the path of a file that can be read", lambda text: Path(text).is_file() and os.access(text, os.R_OK)
     ),
     "MEMORY_LLM_BASE_URL": _WEB,
+    "OTEL_EXPORTER_OTLP_ENDPOINT": _WEB,
     "MEMORY_LLM_PROXY": _WEB,
     "MEMORY_PROXY_BASE_URL": _WEB,
     "MEMORY_RERANK_BASE_URL": _WEB,
@@ -176,4 +203,4 @@ FORMS: dict[str, Form] = {
     "OMP_NUM_THREADS": _WHOLE,
 }
 #: Variables whose values may hold a password.
-_SECRET = {name for name, form in FORMS.items() if form in (_DATABASE, _WEB)}
+_SECRET = {name for name, form in FORMS.items() if form in (_DATABASE, _DATABASES, _WEB)}

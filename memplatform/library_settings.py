@@ -81,6 +81,7 @@ SPECTACULAR_SETTINGS = {
         "OutcomeEnum": "memories.choices.Outcome",
         "SavedOutcome": "channels_app.doors.tools.write.SAVE_OUTCOMES",
         "SourceEnum": "memories.choices.Source",
+        "OriginEnum": "memories.choices.Origin",
         "SearchSource": "channels_app.doors.tools.search.ALL_SOURCES",
         "ErrorType": "memories.api.schema.ERROR_TYPES",
     },

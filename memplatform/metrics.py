@@ -40,6 +40,8 @@ _GAUGES = {
     "failed_jobs": ("Runs of jobs in the last day that failed for good.", "failed_jobs"),
     "extraction_lag_seconds": ("Age of the oldest turn that waits to be extracted.", "extraction_lag"),
     "parked_extraction_batches": ("Conversations whose extraction failed and waits for an operator.", "parked"),
+    "held_batches": ("Batches that the safety limit keeps for a person to decide.", "held"),
+    "held_batches_age_seconds": ("Age of the batch that has waited longest for a person.", "held_for"),
     "model_failing": ("1 while the last call to the model came to nothing.", "model_failing"),
     "model_waiting": ("Conversations that wait for the model.", "model_waiting"),
 }

@@ -5,8 +5,10 @@ What an operator tunes while the platform runs (limits, weights, times) is read 
 
 import os
 import secrets
+import socket
 import sys
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 import django_stubs_ext
@@ -32,6 +34,11 @@ DATA_DIR = Path(env("MEMPLATFORM_DATA", default=str(environment.data_folder())))
 MEMORY_FILES_ROOT = Path(env("MEMORY_FILES_ROOT", default=str(DATA_DIR / "files"))).absolute()
 #: Which process this is (web, embedder, worker …); empty for commands started by hand.
 PROCESS = env("MEMPLATFORM_PROCESS", default="")
+#: By this name a host is told from the others that work with the same database (memplatform.operations.hosts).
+HOST_NAME = env("MEMPLATFORM_HOST_NAME", default=socket.gethostname())[:100]
+#: The parts that run on this host alone; empty: all.
+ONLY = [part.strip() for part in env.list("MEMPLATFORM_ONLY", default=[])]
+PARTS = ONLY or list(environment.PARTS)
 
 
 def _secret_key() -> str:
@@ -76,8 +83,12 @@ ALLOWED_HOSTS = [*env.list("ALLOWED_HOSTS", default=[]), *_PUBLIC_HOST, *LOOPBAC
 HOST = env("MEMPLATFORM_HOST", default="127.0.0.1")
 PORT = env.int("MEMPLATFORM_PORT", default=8000)
 #: Whether MCP is served, on a port of its own beside the API (memplatform.processes.mcp).
-MCP = env.bool("MEMPLATFORM_MCP", default=False)
+MCP = env.bool("MEMPLATFORM_MCP", default=False) or "mcp" in ONLY
+#: Whether a start backs the embedded database up before it changes tables that hold something.
+BACKUP_BEFORE_UPGRADE = env.bool("MEMPLATFORM_BACKUP_BEFORE_UPGRADE", default=True)
 MCP_PORT = env.int("MEMPLATFORM_MCP_PORT", default=8002)
+#: Where MCP asks the API; the web of this host, unless that runs elsewhere.
+API_URL = env("MEMPLATFORM_API_URL", default="").rstrip("/") or addresses.base_url(HOST, PORT)
 #: Whether clients of MCP may ask people to let them in (channels_app.doors.oauth): auto, where nobody can listen in.
 OAUTH = env("MEMPLATFORM_OAUTH", default="auto").lower()
 #: As whom it is asked for that; empty where it is off.
@@ -187,21 +198,41 @@ DATABASE_LOGINS = {
 }
 #: The web's role, bound by row-level security; empty where it works as the owner of the tables.
 WEB_ROLE = env("MEMPLATFORM_WEB_ROLE", default="memplatform_web")
+#: The same database past a pooler that lends a connection for one transaction, where DATABASE_URL leads to such a one.
+DIRECT_URL = env("DATABASE_DIRECT_URL", default="") if env("DATABASE_URL", default="") else ""
+#: Whether this process reaches the database through that pooler; commands and the supervisor go past it.
+DATABASE_IS_POOLED = bool(DIRECT_URL) and PROCESS in DATABASE_LOGINS
+#: What each transaction begins with there (memories.pooled).
+DATABASE_TRANSACTION_SETTINGS: dict[str, str] = {}
 _address = DATABASE_LOGINS.get(PROCESS) or env("DATABASE_URL", default="") or postgres.url(DATA_DIR)
-DATABASES = {"default": env.db_url_config(_address)}
+
+
+def _database(address: str) -> dict[str, Any]:
+    """Of an address; a socket's folder stands in its query, tools look for it elsewhere."""
+    database: dict[str, Any] = env.db_url_config(address)
+    options = database.setdefault("OPTIONS", {})
+    database |= {place.upper(): options.pop(place) for place in ("host", "port") if place in options}
+    return database
+
+
+DATABASES = {"default": _database(_address if DATABASE_IS_POOLED else DIRECT_URL or _address)}
 DATABASES["default"]["OPTIONS"] = {
-    **DATABASES["default"].get("OPTIONS", {}),
+    **DATABASES["default"]["OPTIONS"],
     # Generic plans misjudge scopes of very different sizes: every recall is planned for its own scope. What is prepared
     # says so itself (memories.prepared).
     "prepare_threshold": sys.maxsize,
 }
 #: A server whose machine has gone from the network is given up, and not waited for as long as the kernel would; the
 #: address may name others. A socket of this machine knows none of them.
-_PATIENCE = {"keepalives_idle": 30, "keepalives_interval": 10, "keepalives_count": 3, "tcp_user_timeout": 60_000}
+#: A former primary, to which a proxy still leads for a moment, takes no writes: it is as good as away.
+_PATIENCE: dict[str, object] = {"target_session_attrs": "primary"}
+_PATIENCE |= {"keepalives_idle": 30, "keepalives_interval": 10, "keepalives_count": 3, "tcp_user_timeout": 60_000}
 DATABASES["default"]["OPTIONS"] = _PATIENCE | DATABASES["default"]["OPTIONS"]
-for place in ("host", "port"):  # a socket's folder stands in the query of the URL; tools look for it here
-    if place in DATABASES["default"]["OPTIONS"]:
-        DATABASES["default"][place.upper()] = DATABASES["default"]["OPTIONS"].pop(place)
+if DATABASE_IS_POOLED:
+    _place = {key: value for key, value in _database(DIRECT_URL).items() if key in ("HOST", "PORT", "NAME")}
+    DATABASES["direct"] = DATABASES["default"] | _place | {"TEST": {"MIRROR": "default"}}
+    DATABASES["direct"]["OPTIONS"] = dict(DATABASES["default"]["OPTIONS"])
+    DATABASES["default"] |= {"ENGINE": "memories.offline.postgresql", "DISABLE_SERVER_SIDE_CURSORS": True}
 if PROCESS == "web":  # only there: a pool and forked workers share sockets
     DATABASES["default"]["ENGINE"] = "memories.offline.postgresql"
     DATABASES["default"]["OPTIONS"]["pool"] = {
@@ -214,13 +245,30 @@ if PROCESS == "web":  # only there: a pool and forked workers share sockets
     DATABASES["default"]["CONN_HEALTH_CHECKS"] = True  # after the database was away, no request meets a dead connection
     #: One statement of a request; PostgreSQL gives up a longer one, and the answer is 503. Above conf.SESSION_WAIT.
     STATEMENT_SECONDS = env.float("MEMPLATFORM_STATEMENT_SECONDS", default=15)
+    if DATABASE_IS_POOLED:  # it takes no options of a session
+        DATABASE_TRANSACTION_SETTINGS = {
+            **({"role": WEB_ROLE} if WEB_ROLE and not DATABASE_LOGINS["web"] else {}),
+            "memplatform.workspaces": "",
+            "memplatform.actor": "",
+            "statement_timeout": str(int(STATEMENT_SECONDS * 1000)),
+        }
     _session = [DATABASES["default"]["OPTIONS"].get("options", "")]
     if WEB_ROLE and not DATABASE_LOGINS["web"]:
         _session.append(f"-c role={WEB_ROLE}")
     if WEB_ROLE or DATABASE_LOGINS["web"]:  # without a role PostgreSQL may stand behind a pooler that takes no options
         _session.append(f"-c statement_timeout={int(STATEMENT_SECONDS * 1000)}")
     if _options := " ".join(filter(None, _session)):
-        DATABASES["default"]["OPTIONS"]["options"] = _options
+        DATABASES["direct" if DATABASE_IS_POOLED else "default"]["OPTIONS"]["options"] = _options
+#: Servers that follow the database, for recalls (memories.offline.replicas): reached as the web reaches the database.
+_followers = [_database(part.strip()) for part in env("DATABASE_REPLICA_URL", default="").split(",") if part.strip()]
+HAS_REPLICAS = bool(_followers)
+DATABASE_REPLICAS: list[dict[str, Any]] = []
+for _follower in _followers if PROCESS == "web" else ():
+    _options = DATABASES["default"]["OPTIONS"] | {"target_session_attrs": "any"} | _follower["OPTIONS"]
+    _place = {name: _follower[name] for name in ("HOST", "PORT", "NAME") if _follower.get(name)}
+    DATABASE_REPLICAS.append(DATABASES["default"] | _place | {"OPTIONS": _options})
+#: Where OTLP over HTTP is taken; empty: no traces (memories.tracing).
+OTLP_ENDPOINT = env("OTEL_EXPORTER_OTLP_ENDPOINT", default="").rstrip("/")
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 TASK_WORKERS = 2

@@ -35,11 +35,12 @@ application = FairShare(UnreadBodies(get_wsgi_application()))
 if settings.PROCESS == "web":
     from channels_app.doors.files import replay
     from memories import embeddings
-    from memories.offline import database
+    from memories.offline import database, replicas
     from memories.recall import relevance
     from memplatform.processes import heartbeat
 
     heartbeat.start("web")
     database.watch(when_back=replay.replay_if_pending)
+    replicas.watch()
     embeddings.warm_up()  # in this worker, after the fork: the first question should not wait for the model
     relevance.warm_up()

@@ -4,11 +4,10 @@ import math
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.db import InterfaceError, OperationalError
+from django.db import OperationalError
 from django.utils import timezone
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
-from psycopg_pool import PoolTimeout
 from rest_framework.authentication import BaseAuthentication, get_authorization_header
 from rest_framework.exceptions import AuthenticationFailed, MethodNotAllowed
 from rest_framework.permissions import BasePermission
@@ -18,7 +17,7 @@ from rest_framework.throttling import BaseThrottle
 from memories.api.requests import DatabaseAway
 from memories.conf import conf
 from memories.models import BotKey
-from memories.offline import database, key_cache
+from memories.offline import database, key_cache, replicas
 from memories.tenancy.access import Caller
 
 MINUTE = timedelta(minutes=1)
@@ -60,12 +59,28 @@ def admit(token: str, now: datetime) -> BotKey | None:
     if not database.is_away():
         try:
             return _admit_by_database(token, now)
-        except (OperationalError, InterfaceError, PoolTimeout) as error:
+        except database.ERRORS as error:
             if not database.is_lost(error):
                 raise
             database.let_go()
-    if (key := key_cache.admit(token, now)) is None:
+    if (key := key_cache.admit(token, now)) is None and not replicas.are_there():
         raise DatabaseAway
+    return key or _admit_by_replica(token, now)
+
+
+def _admit_by_replica(token: str, now: datetime) -> BotKey | None:
+    """A key this host has not seen, as a replica knows it. Raises DatabaseAway without one."""
+    digest = BotKey.digest_of(token)
+    try:
+        workspace_id = replicas.workspace_of_key(digest)
+        if workspace_id is None:
+            return None
+        with replicas.stale(workspace_id):
+            key = BotKey.objects.usable(now).select_related("workspace", "bot").filter(digest=digest).first()
+    except replicas.NeedsPrimary as error:
+        raise DatabaseAway from error
+    if key is not None:
+        key.is_from_cache = True
     return key
 
 

@@ -7,7 +7,7 @@ from typing import Any, cast
 
 from rest_framework import serializers
 
-from memories.choices import Verification
+from memories.choices import Origin, Suspicion, Verification
 from memories.models import Evidence
 
 
@@ -60,6 +60,17 @@ def page_of(kind: type[Answer], description: str) -> type[Page]:
     return cast(type[Page], type(kind.__name__.removesuffix("Answer") + "Page", (Page,), fields))
 
 
+class StaleAnswer(Answer):
+    """What an answer says of itself that came from a replica while the database was away; else nothing."""
+
+    stale = serializers.BooleanField(
+        required=False, help_text="The database is away: this is what a replica had at `replayed_at`. Else left out."
+    )
+    replayed_at = serializers.DateTimeField(
+        required=False, help_text="With `stale`: when the last change the replica has was made."
+    )
+
+
 class EvidenceAnswer(Answer):
     """Words of a message a fact rests on."""
 
@@ -79,6 +90,27 @@ def verification_field() -> serializers.ChoiceField:
         help_text="Of a model's fact. `verified`: a second reading found it borne out by the words it quotes; `quoted`:"
         " it rests on them alone. Empty: no model stated it.",
     )
+
+
+def suspect_field(**options: Any) -> serializers.ChoiceField:
+    """How a memory speaks to the model that reads it."""
+    return serializers.ChoiceField(
+        choices=Suspicion.choices,
+        allow_blank=True,
+        **options,
+        help_text="How its words speak to the model that reads them: `forged`, `link`, `override` or `order`. No group"
+        " is told it, and it enters no profile. Empty: it speaks of the world.",
+    )
+
+
+def origin_field(**options: Any) -> serializers.ChoiceField:
+    """Whose words a memory is."""
+    return serializers.ChoiceField(choices=Origin.choices, help_text="Who it comes from.", **options)
+
+
+def trust_field(**options: Any) -> serializers.ChoiceField:
+    """How far a memory is trusted."""
+    return serializers.ChoiceField(choices=Origin.choices, help_text="The least trusted of all it rests on.", **options)
 
 
 def evidence_field() -> serializers.BaseSerializer[Any]:

@@ -15,10 +15,10 @@ from rest_framework.views import APIView
 from memories.api.access import caller_of, method_of
 from memories.api.fields import StrictSerializer
 from memories.api.idempotency import repeatable
-from memories.api.offline import either, is_from_cache
+from memories.api.offline import either, from_replica, is_from_cache, noted, stale_or
 from memories.api.requests import DatabaseAway, check_length, now_of
 from memories.choices import Permission
-from memories.offline import database
+from memories.offline import database, replicas
 from memories.tenancy.access import Caller
 
 Handler = Callable[..., Response]
@@ -41,6 +41,7 @@ class Method:
     tagged: bool = False  # the answer has an ETag
     versioned: bool = False  # the same, and If-Match is read
     offline: Handler | None = None  # answers while the database cannot (memories.api.offline)
+    from_replica: bool = False  # it only reads, and may be answered from a replica (memories.api.offline)
     only_reads: bool = False  # what not every key may read
     may_write: bool = False  # it reads, unless what it is asked to do needs more
     shown_once: tuple[str, ...] = ()  # fields of its answer that are secrets, and null when it is sent again
@@ -55,9 +56,12 @@ class Method:
             self.read_body(call, request)
             return handler(call, **path)
 
-        decorated: Any = repeatable(read, shown_once=self.shown_once) if self.is_repeatable else read
-        if self.offline is not None:
-            decorated = either(decorated, self.offline, self.read_body)
+        decorated: Any = noted(repeatable(read, shown_once=self.shown_once)) if self.is_repeatable else read
+        offline = stale_or(read, self.offline) if self.from_replica else self.offline
+        if self.from_replica:
+            decorated = from_replica(decorated)
+        if offline is not None:
+            decorated = either(decorated, offline, self.read_body, refused=self.needs != Permission.READ)
         decorated.declared = self
         return cast(Handler, decorated)
 
@@ -85,7 +89,7 @@ class Call(APIView):
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         method = self.methods.get(method_of(request))
-        needs_database = method is None or method.offline is None
+        needs_database = method is None or not (method.offline or (method.from_replica and replicas.are_there()))
         if needs_database and database.is_away():
             raise DatabaseAway
         super().initial(request, *args, **kwargs)

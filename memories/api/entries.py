@@ -18,14 +18,17 @@ from memories.api.answers import (
     SlotChange,
     evidence_answers,
     evidence_field,
+    origin_field,
     page_of,
     slot_changes,
+    suspect_field,
+    trust_field,
     verification_field,
 )
 from memories.api.calls import Call, Method
 from memories.api.pagination import LimitQuery, PageQuery, PositionCursor, page_answer, paginated
 from memories.api.requests import etag, expected_version
-from memories.choices import Category, Due, EntryType, LinkKind, Operation, Outcome, Permission, Source
+from memories.choices import Category, Due, EntryType, LinkKind, Operation, Origin, Outcome, Permission, Source
 from memories.entries import CONTRADICTED_BY, ERASED, QUARANTINED, TAKEN_OUT, history
 from memories.entries.draft import NAME_CHARS, NAMES_MOST
 from memories.entries.evidence import evidence_of
@@ -55,6 +58,7 @@ class EntryAnswer(Answer):
         allow_null=True, help_text="The newer memory that makes this line of the profile untrue: it is not handed out."
     )
     verification = verification_field()
+    suspect = suspect_field()
     evidence = evidence_field()
     path = serializers.CharField(help_text="Of the file it is a line of; empty: of none.")
     line_from = serializers.IntegerField(allow_null=True)
@@ -62,6 +66,8 @@ class EntryAnswer(Answer):
     heading = serializers.CharField(help_text="The headings its line stands under.")
     importance = serializers.FloatField()
     source = serializers.ChoiceField(choices=Source.choices)  # type: ignore[assignment]
+    origin, trust = origin_field(), trust_field()
+    subject = serializers.CharField(help_text="Whom or what it is about; empty: the person, or nobody knows.")
     state = serializers.ChoiceField(choices=State.choices)
     pinned = serializers.BooleanField()
     version = serializers.IntegerField()
@@ -209,6 +215,9 @@ class EntryQuery(PageQuery):
     type = serializers.ChoiceField(required=False, choices=EntryType.choices)
     state = serializers.ChoiceField(required=False, choices=State.choices)
     due = serializers.ChoiceField(required=False, choices=Due.choices)
+    origin = serializers.ChoiceField(required=False, choices=Origin.choices)
+    trust = serializers.ChoiceField(required=False, choices=Origin.choices)
+    subject = serializers.CharField(required=False, max_length=100)
     q = serializers.CharField(required=False, max_length=500)
 
 
@@ -240,6 +249,9 @@ class EntryListView(Call):
         entries = visible_entries(self.caller, query.get("scope"))
         if "type" in query:
             entries = entries.filter(type=query["type"])
+        entries = entries.filter(**{name: query[name] for name in ("origin", "trust") if name in query})
+        if "subject" in query:
+            entries = entries & Entry.objects.about(query["subject"])
         if "state" in query:
             entries = entries.filter(in_state(query["state"], policies.over(self.now)))
         if "due" in query:
@@ -284,6 +296,7 @@ class EntryChange(ChangedAttributes):
 
     content = fields.Content(required=False, max_length=8_000)
     names = entry_names(required=False)
+    subject = fields.Text(required=False, max_length=100, allow_blank=True)
     review_at = fields.Moment(required=False, allow_null=True)
     slots = fields.SlotChanges(required=False)
 

@@ -78,10 +78,11 @@ class ExceptionHandler(StandardHandler):
             return answer
         if isinstance(exc.__cause__, QueryCanceled):
             return DatabaseTooSlow()
-        if isinstance(exc, OperationalError | InterfaceError | PoolTimeout):
+        is_lost = database.is_lost(exc)
+        if is_lost or isinstance(exc, OperationalError | InterfaceError | PoolTimeout):
             if database.is_disk_full(exc):
                 return DiskIsFull()
-            if database.is_lost(exc):
+            if is_lost:
                 database.suspect()
             return DatabaseAway()
         return super().convert_known_exceptions(exc)

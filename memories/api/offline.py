@@ -15,16 +15,16 @@ from functools import wraps
 from typing import Any
 
 import structlog
-from django.db import InterfaceError, OperationalError
-from psycopg_pool import PoolTimeout
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from memories.api import idempotency
+from memories.api.answers import StaleAnswer
 from memories.api.requests import DatabaseAway, DiskIsFull
 from memories.conf import conf
+from memories.metrics import count_read
 from memories.models import BotKey
-from memories.offline import DATABASE, FILES, LeaveToFiles, NotKnown, database
+from memories.offline import DATABASE, FILES, STALE, LeaveToFiles, NotKnown, database, replicas
 from memories.offline.database import Transaction
 from memories.tenancy.access import Caller
 
@@ -55,10 +55,19 @@ def is_switched_off(caller: Caller) -> bool:
     return not (conf.ENABLED and caller.uses_database)
 
 
-def either(handler: Handler, offline: Handler, prepare: Callable[[Any, Request], None]) -> Handler:
-    """The usual handler of a method, and the other one where it cannot answer; `prepare` reads the body again."""
+def either(
+    handler: Handler, offline: Handler, prepare: Callable[[Any, Request], None], *, refused: bool = False
+) -> Handler:
+    """The usual handler of a method, and the other one where it cannot answer; `prepare` reads the body again.
+
+    A write that is `refused` is no call for the journal where replicas answer what is read: they would not show it. One
+    of whose transaction nobody heard the end is taken, so that it is done once.
+    """
 
     def instead(call: Any, request: Request, outage: Outage, path: dict[str, Any]) -> Response:
+        is_away = not outage.has_database and outage.transaction is None
+        if refused and is_away and replicas.are_there() and not conf.JOURNAL_BESIDE_REPLICAS:
+            raise DatabaseAway
         prepare(call, request)
         try:
             return offline(call, replace(outage, repeat=idempotency.repeat_of(request)), **path)
@@ -78,13 +87,13 @@ def either(handler: Handler, offline: Handler, prepare: Callable[[Any, Request],
                 return handler(call, request, **path)
             except LeaveToFiles as left:
                 outage = Outage([left.degraded], has_database=True, only_if_pending=left.is_pending and not is_last)
-            except (OperationalError, InterfaceError, PoolTimeout) as error:
+            except database.ERRORS as error:
                 outage = _after(error)
             try:
                 return instead(call, request, outage, path)
             except StreamEmptied:
                 continue
-            except (OperationalError, InterfaceError, PoolTimeout) as error:
+            except database.ERRORS as error:
                 return instead(call, request, _after(error), path)
         raise DatabaseAway
 
@@ -103,3 +112,60 @@ def _after(error: Exception) -> Outage:
 def is_from_cache(request: Request) -> bool:
     """Whether the key of a request was admitted while the database was away."""
     return isinstance(request.auth, BotKey) and request.auth.is_from_cache
+
+
+def from_replica(handler: Handler) -> Handler:
+    """A method that only reads, answered from a replica where one has what its workspace wrote last."""
+
+    @wraps(handler)
+    def answer(call: Any, request: Request, **path: Any) -> Response:
+        if not replicas.are_there():
+            return handler(call, request, **path)
+        try:
+            with replicas.fresh(call.caller.workspace_id) as reading:
+                if reading is not None:
+                    response = handler(call, request, **path)
+                    count_read("replica")
+                    return response
+        except replicas.NeedsPrimary as why:
+            log.info("replica.passed_over", why=type(why.__cause__ or why).__name__)
+        count_read("primary")
+        return handler(call, request, **path)
+
+    return answer
+
+
+def stale_or(handler: Handler, offline: Handler | None) -> Handler:
+    """The answer of a method while the database is away: from a replica as it is, else the other one, else none."""
+
+    @wraps(handler)
+    def answer(call: Any, outage: Outage, **path: Any) -> Response:
+        if replicas.are_there() and not outage.has_database:
+            try:
+                with replicas.stale(call.caller.workspace_id) as reading:
+                    response = handler(call, call.request, **path)
+                    response["X-Memplatform-Stale"] = reading.replayed_at.isoformat()
+                    if isinstance(response.data, dict):  # mem0's former searches answer a bare list
+                        mark = StaleAnswer.of(stale=True, replayed_at=reading.replayed_at)
+                        response.data |= mark | {"degraded": [*response.data.get("degraded", ()), STALE]}
+                    count_read("stale")
+                    return response
+            except (replicas.NeedsPrimary, LeaveToFiles) as why:
+                log.info("replica.passed_over", why=type(why.__cause__ or why).__name__)
+        if offline is None:
+            raise DatabaseAway
+        return offline(call, outage, **path)
+
+    return answer
+
+
+def noted(handler: Handler) -> Handler:
+    """A write; whoever reads once it is answered finds it, also on a replica."""
+
+    @wraps(handler)
+    def answer(call: Any, request: Request, **path: Any) -> Response:
+        response = handler(call, request, **path)
+        replicas.note_write(call.caller.workspace_id)
+        return response
+
+    return answer

@@ -10,7 +10,7 @@ from rest_framework.exceptions import NotFound
 from rest_framework.response import Response
 
 from memories.api import fields
-from memories.api.answers import Answer, evidence_field, verification_field
+from memories.api.answers import Answer, evidence_field, origin_field, suspect_field, trust_field, verification_field
 from memories.api.calls import Call, Method
 from memories.api.entries import slots_of
 from memories.choices import EntryType, Permission
@@ -70,7 +70,9 @@ class RecalledMemory(Answer):
     sender = serializers.CharField(allow_null=True, help_text="The id of who said it; null: nobody knows.")
     sender_name = serializers.CharField(allow_null=True, help_text="What people call the sender.")
     slots = serializers.DictField(child=serializers.CharField())
+    origin, trust = origin_field(), trust_field()
     verification = verification_field()
+    suspect = suspect_field()
     evidence = evidence_field()
     created_at = serializers.DateTimeField(allow_null=True, help_text="null: a line of a file that says no time.")
     score = serializers.FloatField()
@@ -86,8 +88,10 @@ class ExplainedMemory(Answer):
     type = serializers.ChoiceField(choices=EntryType.choices, allow_null=True)
     scope = serializers.CharField(allow_null=True)
     content = serializers.CharField(allow_null=True)
+    suspect = suspect_field(allow_null=True)
     sender, sender_name = serializers.CharField(allow_null=True), serializers.CharField(allow_null=True)
     slots = serializers.DictField(child=serializers.CharField(), allow_null=True)
+    origin, trust = origin_field(allow_null=True), trust_field(allow_null=True)
     created_at = serializers.DateTimeField(allow_null=True)
     score = serializers.FloatField(allow_null=True)
     relevance = serializers.FloatField(allow_null=True, help_text="How likely it is to help, 0–1; null: not known.")
@@ -261,9 +265,12 @@ def _memory(line: CandidateRecord, entries: dict[int, Entry], weights: dict[str,
         "id": entry and entry.uid,
         "type": entry and entry.type,
         "scope": entry and entry.scope.key,
+        "suspect": entry and entry.suspect,
         "sender": (sender and sender.id) or None,
         "sender_name": (sender and sender.name) or None,
         "slots": slots_of(entry) if entry and entry.is_live() else None,
+        "origin": entry and entry.origin,
+        "trust": entry and entry.trust,
         "created_at": entry and entry.created_at,
         "score": line.score,
         "relevance": line.relevance,

@@ -7,8 +7,7 @@ of the old model is configured any more, nothing is staged: rows are switched on
 """
 
 import logging
-from collections.abc import Collection, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
@@ -18,7 +17,7 @@ from django.conf import settings
 from django.db import IntegrityError, connection, transaction
 from django.utils.module_loading import import_string
 
-from memories import embeddings
+from memories import embeddings, pooled
 from memories.conf import conf
 from memories.index import models_in_use, search_rows
 from memories.index.contextual import blend_embedding, dense_literal, indexed_text
@@ -133,7 +132,7 @@ class ModelChanger:
 
     def __call__(self, *, now: datetime) -> float:
         """Do a little; the seconds until there is more, 0 when there is."""
-        with _alone() as is_alone:
+        with pooled.lock_of_session(LOCK) as is_alone:
             if not is_alone:
                 return PAUSE_SECONDS
             main = models_in_use.main_model()
@@ -211,20 +210,6 @@ def finish(*, now: datetime) -> None:
     changer = ModelChanger()
     while changer(now=now) == 0:
         pass
-
-
-@contextmanager
-def _alone() -> Iterator[bool]:
-    """Whether no other process is at it; one that is killed holds no lock."""
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_try_advisory_lock(%s)", [LOCK])
-        (is_alone,) = cursor.fetchone()
-    try:
-        yield is_alone
-    finally:
-        if is_alone:
-            with connection.cursor() as cursor:
-                cursor.execute("SELECT pg_advisory_unlock(%s)", [LOCK])
 
 
 @cache

@@ -1,7 +1,7 @@
 """The embedder's work: give stale entries their vectors, and blend their search rows anew (A13)."""
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Protocol
@@ -18,7 +18,8 @@ from memories.models import EmbeddingModel, Entry, EntryVector, IndexQueueItem
 from memories.models.state import LIVE
 
 log = logging.getLogger(__name__)
-LEASE = timedelta(minutes=2)
+#: After a kill, or when the database went away in the middle, so long nobody takes the entries up.
+LEASE = timedelta(seconds=45)
 RETRY_FIRST = timedelta(seconds=5)
 RETRY_LONGEST = timedelta(minutes=10)
 #: So many times the limit is added at most for a text that failed before.
@@ -57,6 +58,18 @@ def index_queued(*, now: datetime, limit: int | None = None, use_cache: bool = T
     """
     items = IndexQueueItem.objects.free(now=now).order_by("since", "entry")
     claimed = items.claim(limit or conf.EMBED_BATCH, retry_at=now + LEASE)
+    _index(claimed, now, use_cache)
+    return len(claimed)
+
+
+def index_these(entries: Collection[int], *, now: datetime) -> int:
+    """Index those of these entries that wait, in the transaction of whoever wrote them; how many."""
+    waiting = list(IndexQueueItem.objects.filter(entry__in=entries).order_by("since", "entry"))
+    _index(waiting, now, use_cache=True)
+    return len(waiting)
+
+
+def _index(claimed: Sequence[IndexQueueItem], now: datetime, use_cache: bool) -> None:
     models = models_in_use.writing_models(item.workspace_id for item in claimed)
     for model in dict.fromkeys(models.values()):
         of_model = {item.entry_id: item for item in claimed if models[item.workspace_id] == model}
@@ -88,7 +101,6 @@ def index_queued(*, now: datetime, limit: int | None = None, use_cache: bool = T
         IndexQueueItem.objects.postpone(
             [claim.entry_id for claim in waiting], now=now, first=RETRY_FIRST, longest=RETRY_LONGEST
         )
-    return len(claimed)
 
 
 def has_queued(*, now: datetime) -> bool:

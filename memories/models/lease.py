@@ -8,15 +8,17 @@ whole server until its commit is on disk: the transactions of all bots are then 
 together. Where a NOTIFY is lost with a killed process, the listener looks by itself some seconds later.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import datetime, timedelta
-from functools import cache, partial
+from functools import cache
 from typing import Any, Self, TypeVar
 
 from django.db import connection, models, transaction
 from django.db.models import DurationField, ExpressionWrapper, F, Q, Value
 from django.db.models.expressions import Combinable
 from django.db.models.functions import Least, Power
+
+from memories import tracing
 
 M = TypeVar("M", bound=models.Model)
 #: Doublings after which a pause no longer grows: enough for any, and no number overflows.
@@ -78,11 +80,15 @@ def wake_on_commit(channel: str) -> None:
 
 
 @cache
-def _notifier(channel: str) -> "partial[None]":
-    """One for each channel, so that a transaction notices that it is to wake it already."""
-    return partial(_notify, channel)
+def _notifier(channel: str) -> Callable[[], None]:
+    """One for each channel, so that a transaction notices that it is to wake it already.
 
+    A function with a name: where the connection breaks just after the commit, Django logs by that name what failed, and
+    the call goes on to say that it is done.
+    """
 
-def _notify(channel: str) -> None:
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_notify(%s, '')", [channel])
+    def notify() -> None:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_notify(%s, %s)", [channel, tracing.traceparent()])
+
+    return notify

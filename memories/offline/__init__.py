@@ -2,6 +2,8 @@
 
 #: In `degraded`: the database is away, or has not taken in yet what the journal holds; or the files answer by choice.
 DATABASE, FILES = "database", "files"
+#: The same: the database is away, and a replica answers with what it has.
+STALE = "stale"
 
 
 class NotKnown(Exception):

@@ -17,12 +17,12 @@ from dataclasses import dataclass
 
 import psycopg
 import structlog
-from django.db import InterfaceError, OperationalError, connection, connections
+from django.db import InterfaceError, InternalError, OperationalError, connection, connections
 from psycopg.errors import DiskFull
-from psycopg.pq import ConnStatus
+from psycopg.pq import ConnStatus, ExecStatus
 from psycopg_pool import PoolTimeout
 
-from memories.offline import open_connections
+from memories.offline.open_connections import PRIMARY
 from memories.tenancy import row_level_security
 
 log = structlog.get_logger(__name__)
@@ -36,10 +36,17 @@ CONNECT_SECONDS = 2
 PULSE_SECONDS, SILENCE_SECONDS = 0.4, 1.2
 #: SQLSTATEs that end a connection: its class of errors, and a server that stops, has crashed or does not serve yet.
 _LOST_CLASS, _LOST = "08", {"57P01", "57P02", "57P03"}
+#: That of a server which takes no writes: a former primary is as good as away.
+_TAKES_NO_WRITES = "25006"
+#: Whether the server takes writes; it is asked of the watched connection.
+_QUESTION = b"SELECT NOT (pg_is_in_recovery() OR current_setting('transaction_read_only')::boolean)"
+#: Errors among which are those of a connection that is lost (`is_lost`).
+ERRORS = (OperationalError, InterfaceError, InternalError, PoolTimeout)
 
 _away = threading.Event()
 _asking = threading.Lock()
 _next_probe = 0.0
+_made = 0  # how often this process has begun to watch a connection anew
 _wake: int | None = None  # where the watch is woken to look again; None: nothing watches
 _transaction: ContextVar["Transaction | None"] = ContextVar("the transaction of this call", default=None)
 
@@ -65,6 +72,8 @@ def is_lost(error: BaseException) -> bool:
     """Whether an error says that there is no connection any more, or none to be had."""
     if isinstance(error, PoolTimeout | InterfaceError):
         return True
+    if isinstance(error, InternalError):
+        return getattr(error.__cause__, "sqlstate", None) == _TAKES_NO_WRITES
     if not isinstance(error, OperationalError):
         return False
     cause = error.__cause__
@@ -72,6 +81,11 @@ def is_lost(error: BaseException) -> bool:
     if state is None:
         return isinstance(cause, psycopg.OperationalError | PoolTimeout)
     return state.startswith(_LOST_CLASS) or state in _LOST
+
+
+def generation() -> int:
+    """Another number than before where the server may be another one, or have crashed, since it was asked."""
+    return _made
 
 
 def is_disk_full(error: BaseException) -> bool:
@@ -140,7 +154,7 @@ def _lose() -> None:
     if not _away.is_set():
         log.warning("database.away")
         _away.set()
-    open_connections.end_all()
+    PRIMARY.end_all()
     connections["default"].close_pool()  # type: ignore[attr-defined]
 
 
@@ -149,32 +163,42 @@ def _watch_while_it_answers(own: psycopg.Connection, ear: int, when_back: Callab
     with selectors.DefaultSelector() as selector:
         selector.register(own.fileno(), selectors.EVENT_READ)
         selector.register(ear, selectors.EVENT_READ)
-        while _answers(own):
+        while (pulse := pulse_of(own, _QUESTION)).is_well:
             if _mark_answering():
                 when_back()
             for key, _events in selector.select(PULSE_SECONDS):
                 if key.fd == ear and not os.read(ear, 4_096):
                     return False
+    if pulse.is_silent:
+        _lose()  # one that has ended may be had anew
     return True
 
 
-def _answers(own: psycopg.Connection) -> bool:
-    """Whether the server answers a question; silent for so long, it is away. One that ended may be had anew."""
-    end, server = time.monotonic() + SILENCE_SECONDS, own.pgconn
+@dataclass(frozen=True)
+class Pulse:
+    """What came of a question to a server."""
+
+    is_well: bool = False
+    is_silent: bool = False
+
+
+def pulse_of(own: psycopg.Connection, question: bytes) -> Pulse:
+    """Ask a server something it answers by yes, and wait for it no longer than SILENCE_SECONDS."""
+    end, server, is_yes = time.monotonic() + SILENCE_SECONDS, own.pgconn, False
     with selectors.DefaultSelector() as selector, contextlib.suppress(psycopg.Error):
         selector.register(server.socket, selectors.EVENT_READ)
-        server.send_query(b"SELECT 1")
+        server.send_query(question)
         while True:
             left = end - time.monotonic()
             selector.select(max(left, 0))
             server.consume_input()
             while not server.is_busy():
-                if server.get_result() is None:
-                    return server.status == ConnStatus.OK
+                if (result := server.get_result()) is None:
+                    return Pulse(server.status == ConnStatus.OK and is_yes)
+                is_yes = result.status == ExecStatus.TUPLES_OK and result.get_value(0, 0) == b"t"
             if left <= 0:  # what came while this process slept is read by now
-                _lose()
-                break
-    return False
+                return Pulse(is_silent=True)
+    return Pulse()
 
 
 def _ask_again() -> None:
@@ -190,12 +214,18 @@ def _ask_again() -> None:
 
 
 def _own_connection() -> psycopg.Connection | None:
-    """A connection of one's own, past the pool; None when there is none to be had."""
+    """A connection of one's own, past the pool; None when there is none to be had, or it leads to what only follows."""
+    global _made  # noqa: PLW0603 (one watch a process)
     try:
         parameters = connections["default"].get_connection_params()
-        return psycopg.connect(**parameters | {"connect_timeout": CONNECT_SECONDS, "autocommit": True})
+        own = psycopg.connect(**parameters | {"connect_timeout": CONNECT_SECONDS, "autocommit": True})
     except psycopg.Error:
         return None
+    if not pulse_of(own, _QUESTION).is_well:
+        own.close()
+        return None
+    _made += 1
+    return own
 
 
 def _mark_answering() -> bool:
@@ -203,7 +233,7 @@ def _mark_answering() -> bool:
     if not _away.is_set():
         return False
     connections["default"].close_pool()  # type: ignore[attr-defined]
-    open_connections.admit()
+    PRIMARY.admit()
     _away.clear()
     log.info("database.back")
     return True

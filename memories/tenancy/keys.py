@@ -150,6 +150,15 @@ def owner_of_key(key: str) -> tuple[str, str] | None:
     return (place, peer) if colon else ("", place)
 
 
+def group_of_key(key: str) -> tuple[str, str, str] | None:
+    """Platform, account and chat of a group by its key; None: it is none, too long to be read, or named otherwise."""
+    places = key.split(":")
+    if kind_of_key(key) != ScopeKind.CHAT or "~" in key or len(places) != 3 or not places[2].startswith("group_"):
+        return None
+    platform, account, last = map(unquote, places)
+    return platform, account, last.removeprefix("group_")
+
+
 def starts_of_keys(platform: str) -> tuple[str, str]:
     """The prefixes of a platform's scope keys: of a place there, and of an unlinked person of it (E1)."""
     return escape(platform) + ":", DIRECT + escape(uncoloned(platform) + ":")

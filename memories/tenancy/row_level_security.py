@@ -13,11 +13,14 @@ from typing import Any
 
 from django.db import Error, connection
 
-from memories import prepared
+from memories import pooled, prepared
 
 #: The role of the web processes, where it has no other name. It owns nothing, so the policies bind it.
 WEB_ROLE = "memplatform_web"
-_SETTING = "memplatform.workspaces"
+_SETTING, _ACTOR = "memplatform.workspaces", "memplatform.actor"
+#: Behind a pooler each transaction is told the wall and the actor (memories.pooled): a function that sets them for the
+#: session is followed by what takes that back, in one transaction.
+_TAKEN_BACK = f"; SELECT set_config('{_SETTING}', '', false), set_config('{_ACTOR}', '', false)"
 #: A key's last use is written at most this often, so that a busy bot does not rewrite its key all day.
 USE_RECORDED_EVERY = "1 minute"
 _inside: ContextVar[bool] = ContextVar("inside the wall", default=False)
@@ -28,7 +31,12 @@ _actor: ContextVar[tuple[str, int] | None] = ContextVar("the actor of the reques
 def enter(workspace_ids: Iterable[int]) -> None:
     """Let this connection see the rows of these workspaces."""
     _inside.set(True)
-    _set("%s", "{" + ",".join(str(int(pk)) for pk in workspace_ids) + "}")
+    _set("%s", wall_of(workspace_ids)[_SETTING])
+
+
+def wall_of(workspace_ids: Iterable[int]) -> dict[str, str]:
+    """The setting of a transaction that lets it see the rows of these workspaces, by its name."""
+    return {_SETTING: "{" + ",".join(str(int(pk)) for pk in workspace_ids) + "}"}
 
 
 def enter_by_key(digest: str, now: datetime, *, counted: datetime | None) -> dict[str, Any] | None:
@@ -38,14 +46,18 @@ def enter_by_key(digest: str, now: datetime, *, counted: datetime | None) -> dic
     nothing.
     """
     _inside.set(True)
+    statement = "SELECT memplatform_admit(%s, %s, %s, %s)" + (_TAKEN_BACK if pooled.is_on() else "")
     with prepared.cursor() as cursor:
-        cursor.execute("SELECT memplatform_admit(%s, %s, %s, %s)", [digest, now, counted, USE_RECORDED_EVERY])
+        cursor.execute(statement, [digest, now, counted, USE_RECORDED_EVERY])
         admitted = cursor.fetchone()[0]
     if admitted is None:
         _inside.set(False)
         return None
     row: dict[str, Any] = json.loads(admitted)
-    _actor.set((f"bot:{row['bot']['name']}", id(connection.connection)))
+    actor = f"bot:{row['bot']['name']}"
+    if pooled.is_on():
+        pooled.put({_SETTING: f"{{{row['workspace']['id']}}}", _ACTOR: actor})
+    _actor.set((actor, id(connection.connection)))
     return row
 
 
@@ -92,6 +104,7 @@ def forget() -> None:
     """Take the wall for closed: its connection is gone, and was never another's."""
     _inside.set(False)
     _actor.set(None)
+    pooled.remove(_SETTING, _ACTOR)
 
 
 def leave() -> None:
@@ -99,6 +112,8 @@ def leave() -> None:
     if not _inside.get():
         return
     forget()
+    if pooled.is_on():
+        return
     try:
         with prepared.cursor() as cursor:
             cursor.execute("SELECT set_config(%s, '', false), set_config('memplatform.actor', '', false)", [_SETTING])
@@ -108,5 +123,9 @@ def leave() -> None:
 
 def _set(expression: str, value: str | int) -> None:
     """Set the workspaces to an SQL expression of one parameter."""
-    with connection.cursor() as cursor:
+    with prepared.cursor() as cursor:
+        if pooled.is_on():
+            cursor.execute(f"SELECT {expression}", [value])  # noqa: S608 (constants)
+            pooled.put({_SETTING: cursor.fetchone()[0]})
+            return
         cursor.execute(f"SELECT set_config(%s, {expression}, false)", [_SETTING, value])  # noqa: S608 (constants)

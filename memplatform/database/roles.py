@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import Enum
 from functools import cache
 from typing import Any
-from urllib.parse import quote, urlsplit, urlunsplit
+from urllib.parse import quote, unquote, urlsplit, urlunsplit
 
 import psycopg
 from django.conf import settings
@@ -57,7 +57,11 @@ class Access:
         """For the process: its own address, and nobody else's."""
         others = {f"MEMPLATFORM_{process.upper()}_DATABASE_URL": "" for process in PROCESSES}
         assumed = self.role if self.mode is AccessMode.ASSUMED else ""
-        return {**others, "DATABASE_URL": self.address, "MEMPLATFORM_WEB_ROLE": assumed}
+        who, direct = urlsplit(self.address), ""
+        if settings.DIRECT_URL and self.address:  # past the pooler as whom it comes through it
+            direct = address_of(settings.DIRECT_URL, unquote(who.username or ""), unquote(who.password or ""))
+        addresses = {"DATABASE_URL": self.address, "DATABASE_DIRECT_URL": direct}
+        return {**others, **addresses, "MEMPLATFORM_WEB_ROLE": assumed}
 
 
 #: Of a process that knows no database.

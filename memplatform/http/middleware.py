@@ -4,7 +4,8 @@ import ipaddress
 import re
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo
@@ -20,12 +21,15 @@ from django.utils import timezone
 from django.utils.functional import SimpleLazyObject
 from django.utils.translation import gettext
 from prometheus_client import Histogram
+from rest_framework.permissions import SAFE_METHODS
 
+from memories import tracing
 from memories.admin.masking import holds_mask, mask
 from memories.admin.pages import chosen_zone, zone_named
 from memories.api.errors import ComputedTooLong
 from memories.metrics import SECONDS
 from memories.models import Workspace
+from memories.offline import replicas
 from memories.staff.models import Factor
 from memories.tenancy import row_level_security
 from memplatform.http.access import PASSED, is_staff
@@ -57,7 +61,10 @@ class RequestLog(Middleware):
     def __call__(self, request: HttpRequest) -> HttpResponse:
         request_id = request.headers.get(HEADER, "")
         request_id = request_id if _ACCEPTABLE.fullmatch(request_id) else uuid.uuid4().hex
-        with structlog.contextvars.bound_contextvars(request_id=request_id):
+        with (
+            structlog.contextvars.bound_contextvars(request_id=request_id),
+            _traced(request) as span,
+        ):
             begun = time.perf_counter()
             response = self._get_response(request)
             # One line and one measurement, by route and never by path: paths name people
@@ -68,9 +75,24 @@ class RequestLog(Middleware):
             write = log.debug if route in _QUIET else log.info
             milliseconds = round(seconds * 1000, 1)
             write("request", method=request.method, route=route, status=response.status_code, duration_ms=milliseconds)
+            if span:
+                span.update_name(f"{request.method} {route}")
+                span.set_attributes({"http.route": route, "http.response.status_code": response.status_code})
+                span.set_attributes({"http.request.method": request.method or "", "request_id": request_id})
         if HEADER not in response:  # an answer the proxy passes on has that of its upstream
             response[HEADER] = request_id
         return response
+
+
+@contextmanager
+def _traced(request: HttpRequest) -> Iterator[Any]:
+    """The span of a call with its statements, in the trace of a caller that names one; None where traces are off."""
+    if request.path.strip("/") in _QUIET:
+        yield None
+        return
+    parent = request.headers.get("traceparent", "")
+    with tracing.span("request", parent=parent, kind="SERVER") as span, tracing.statements():
+        yield span
 
 
 class NoStore(Middleware):
@@ -118,14 +140,18 @@ class WorkspaceWall(Middleware):
     """
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
+        is_page = request.path.startswith(reverse("admin:index"))
         try:
-            if request.path.startswith(reverse("admin:index")):
+            if is_page:
                 user = request.user
                 if user.is_authenticated and user.is_active and user.is_staff:
                     row_level_security.enter_as_operator(user.pk)
                 else:
                     row_level_security.enter([])
-            return self._get_response(request)
+            response = self._get_response(request)
+            if is_page and request.method not in SAFE_METHODS:
+                replicas.note_write(None)  # whatever it was
+            return response
         finally:
             row_level_security.leave()
 

@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import tempfile
 from contextlib import suppress
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO
 
@@ -63,6 +64,10 @@ CREDENTIALS = "credentials"
 FILES = "files"
 #: A file for each person who was erased: by them a database of before erases again.
 ERASURES = "erasures"
+#: In the data folder: what a start writes before it changes the tables, and how many of these it keeps.
+BACKUPS = "backups"
+KEPT = 3
+_SPARE = 200_000_000  # bytes that are left for what the change itself writes
 _COUNT = "SELECT count(*) FROM pg_tables WHERE schemaname = 'public'"
 
 
@@ -94,6 +99,34 @@ def backup(data: Path, target: Path) -> None:
         if (data / FILES).is_dir():  # after the database: what was written since is indexed when it is restored
             shutil.copytree(data / FILES, draft / FILES, symlinks=True, copy_function=_copy)
         draft.rename(target)
+
+
+def backup_before_upgrade(data: Path, *, now: datetime) -> Path:
+    """Back up into the data folder before tables change, and keep the newest of such backups.
+
+    Raises PostgresError, also where there is too little room for it; then nothing was written.
+    """
+    folder = data / BACKUPS
+    with explain_os_errors(data), lease(data) as url:
+        with psycopg.connect(url) as connection:
+            row = connection.execute("SELECT pg_database_size(current_database())").fetchone() or (0,)
+        parts = (file for part in (CREDENTIALS, ERASURES, FILES) for file in (data / part).rglob("*"))
+        needed = int(row[0]) + sum(file.stat().st_size for file in parts if file.is_file()) + _SPARE
+        free = shutil.disk_usage(data).free
+        if free < needed:
+            raise PostgresError(
+                f"The tables are of an older version, and {data} has too little room for a backup before they change:"
+                f" {needed // 1_000_000:,} MB are needed, {free // 1_000_000:,} MB are free. Nothing was changed. Make"
+                " room, or back up elsewhere and start with MEMPLATFORM_BACKUP_BEFORE_UPGRADE=no."
+            )
+        folder.mkdir(mode=0o700, exist_ok=True)
+        for unfinished in folder.glob("before-*.unfinished"):  # of a start that was killed
+            shutil.rmtree(unfinished, ignore_errors=True)
+        target = folder / f"before-upgrade-{now.astimezone(UTC):%Y-%m-%dT%H%M%SZ}"
+        backup(data, target)
+    for old in sorted(folder.glob("before-upgrade-*"))[:-KEPT]:
+        shutil.rmtree(old, ignore_errors=True)
+    return target
 
 
 def restore(data: Path, source: Path) -> None:

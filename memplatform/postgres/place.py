@@ -116,6 +116,8 @@ def prepare(place: Place) -> None:
     with explain_os_errors(place.home):
         if place.home != place.data:
             _folder(place.home)
+            if os.geteuid() == 0 and place.home.parent == ELSEWHERE:  # former versions made it for root alone
+                ELSEWHERE.chmod(ELSEWHERE.stat().st_mode | _PASSABLE)
             (place.data / "LOCATION").write_text(f"{place.home}\n")
         _folder(place.log.parent)
         # Logs of former versions were open to all: names of people stand in them
@@ -193,7 +195,12 @@ def _unprivileged_account() -> Account:
 
 
 def _folder(path: Path) -> None:
-    """For its owner alone; where root hands the server to another account, that may pass through, not look."""
-    if not path.exists():
-        path.mkdir(parents=True, exist_ok=True)
-        path.chmod(_PASSABLE if os.geteuid() == 0 else _PRIVATE)
+    """For its owner alone; where root hands the server to another account, that may pass through, not look.
+
+    So may it through each folder above that is made on the way: the umask of a platform is 077.
+    """
+    mode = _PASSABLE if os.geteuid() == 0 else _PRIVATE
+    for folder in (*reversed(path.parents), path):
+        if not folder.exists():
+            folder.mkdir(exist_ok=True)
+            folder.chmod(mode)

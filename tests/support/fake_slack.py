@@ -85,8 +85,14 @@ class FakeSlack:
             return status, {"ok": False, "error": error}, headers
         if method == "chat.postEphemeral" and asked["user"] in self.outsiders:
             return 200, {"ok": False, "error": "user_not_in_channel"}, {}
-        self.sent.append({**asked, "method": method})
-        return 200, {"ok": True, "ts": stamp(), "message_ts": stamp(), "channel": asked["channel"]}, {}
+        own_id, ts = asked.get("client_msg_id"), stamp()
+        for earlier in self.sent:
+            if own_id and earlier.get("client_msg_id") == own_id:
+                ts = earlier["ts"]
+                break
+        else:
+            self.sent.append({**asked, "method": method, "ts": ts})
+        return 200, {"ok": True, "ts": ts, "message_ts": ts, "channel": asked["channel"]}, {}
 
     def deliver(self, kind: str, payload: Any = None, **more: Any) -> str:
         """Send an envelope over the newest connection; its id."""

@@ -38,12 +38,14 @@ class Answer:
 class House:
     """Further environment variables may be given by name."""
 
+    words: tuple[str, ...] = ("up",)
+
     def __init__(self, data: Path, port: int, root: Path = ROOT, /, **more: str) -> None:
         self.data, self.port = data, port
         self.said: list[str] = []
         environment = {name: text for name, text in os.environ.items() if name != "DATABASE_URL"}
         self.process = subprocess.Popen(
-            [sys.executable, "manage.py", "up"],
+            [sys.executable, "manage.py", *self.words],
             cwd=root,
             env={**environment, "MEMPLATFORM_DATA": str(data), "MEMPLATFORM_PORT": str(port), **more},
             stdout=subprocess.PIPE,
@@ -60,7 +62,7 @@ class House:
 
     def greets(self) -> "House":
         try:  # it gives up by itself before that
-            until(lambda: self.process.poll() is not None or any("Ctrl-C" in line for line in self.said), 150)
+            until(lambda: self.process.poll() is not None or any("Ctrl-C" in line for line in self.said), 400)
             assert self.process.poll() is None, self.said
         except AssertionError:
             self.end(signal.SIGTERM)

@@ -31,10 +31,11 @@ settings.register_profile(
 settings.load_profile("fixed")  # pytest's --hypothesis-profile comes later
 
 
-def examples(count: int) -> settings:
+def examples(count: int, *, searched: int = 0) -> settings:
+    """So many examples. A search tries MORE times as many, or as `searched`, of what is dear to try."""
     profile = settings.get_current_profile_name()
     if profile.startswith(SEARCH):
-        count *= MORE
+        count = (searched or count) * MORE
     elif profile.startswith(QUICK):
         count = -(-count // FEWER)
     return settings(max_examples=count)

@@ -20,6 +20,8 @@ from re import _parser  # type: ignore[attr-defined]
 from types import ModuleType
 from typing import Any
 
+from memories.language import word_lists
+
 PACKAGES = ("memories", "sessions_app", "channels_app", "memplatform")
 _CALLS = {"compile", "search", "match", "fullmatch", "sub", "subn", "split", "findall", "finditer"}
 _USED = re.compile(rf"\.\s*(?:{'|'.join(_CALLS)})\b")
@@ -104,6 +106,8 @@ def _held(value: Any, place: str, seen: set[int]) -> Iterator[tuple[str, re.Patt
     if id(value) in seen:
         return
     seen.add(id(value))
+    if isinstance(value, word_lists.DeferredPattern):
+        value = value.compiled
     if isinstance(value, re.Pattern):
         if isinstance(value.pattern, str):
             yield place, value

@@ -3,6 +3,7 @@
 import json
 import shutil
 from collections.abc import Iterator
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from memplatform import postgres
 from memplatform.postgres import programs
 from memplatform.postgres.__main__ import main
 from memplatform.postgres.place import PostgresError
+from tests.conftest import NOW
 from tests.system.conftest import remove
 
 
@@ -175,3 +177,24 @@ def test_manage_py_backs_up_tries_and_restores(
     monkeypatch.setenv("DATABASE_URL", "postgres://elsewhere/mine")
     with pytest.raises(CommandError, match="DATABASE_URL"):
         call_command("backup", backup + "2")
+
+
+def test_a_start_that_changes_tables_backs_them_up_and_keeps_the_newest_three(filled_folder: Path, other: Path) -> None:
+    before = rows(filled_folder)
+    (filled_folder / "backups").mkdir()
+    (filled_folder / "backups" / "before-upgrade-2026-01-01T000000Z.unfinished").mkdir()  # it was killed
+    written = [postgres.backup_before_upgrade(filled_folder, now=NOW + timedelta(days=day)) for day in range(4)]
+    kept = sorted((filled_folder / "backups").iterdir())
+    assert kept == written[1:]
+    postgres.restore(other, kept[-1])
+    assert rows(other) == before
+
+
+def test_without_room_for_a_backup_nothing_is_changed_and_it_says_how_much_is_missing(
+    filled_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    free = shutil._ntuple_diskusage(1 << 40, 1 << 40, 150_000_000)  # type: ignore[attr-defined]
+    monkeypatch.setattr(shutil, "disk_usage", lambda _place: free)
+    with pytest.raises(PostgresError, match=r"[2-9]\d\d MB are needed, 150 MB are free. Nothing was changed"):
+        postgres.backup_before_upgrade(filled_folder, now=NOW)
+    assert not (filled_folder / "backups").exists()

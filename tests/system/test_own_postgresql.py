@@ -114,7 +114,7 @@ def remembers(house: House) -> None:
 
 
 def told_url() -> str:
-    (url,) = re.findall(r"export DATABASE_URL='(.*)'", HOW_TO)
+    url, *_of_a_pooler = re.findall(r"export DATABASE_URL='(.*)'", HOW_TO)
     return str(url)
 
 
@@ -175,3 +175,13 @@ def test_a_second_database_on_one_server_has_roles_of_its_own(
     assert {f"memplatform_{process}_second" for process in PROCESSES} <= server.who("second")
     checked = manage(tmp_path / "first", "check", "--database", "default", DATABASE_URL=first)
     assert "memplatform.W009" in checked.stderr  # no password was given yet: that is done when it starts
+
+
+def test_a_server_that_only_follows_another_is_taken_for_away(used: Path, tmp_path: Path) -> None:
+    (used / "postgres" / "standby.signal").touch()  # it recovers from its own log, without an end
+    url = postgres.up(used, postgres.THROWAWAY)
+    asked = ("shell", "-v0", "-c", "from django.db import connection; connection.ensure_connection()")
+    refused = manage(tmp_path / "data", *asked, DATABASE_URL=url)
+    assert refused.returncode == 1 and "standby" in refused.stderr, refused.stderr
+    chosen = manage(tmp_path / "data", *asked, DATABASE_URL=f"{url}&target_session_attrs=any")
+    assert chosen.returncode == 0, chosen.stderr

@@ -5,6 +5,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from contextlib import closing
@@ -246,6 +247,27 @@ if IS_ROOT:  # only root hands the server to another account
         data.parent.chmod(0o755)  # the note is followed even when the folder could be entered now
         assert postgres.url(data) == address
         assert rows_at(up(data)) == 3
+
+    def test_as_root_its_account_may_pass_to_where_the_database_lies(
+        data: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        open_folder = Path(tempfile.mkdtemp(dir="/var/tmp"))
+        open_folder.chmod(0o755)
+        try:
+            monkeypatch.setattr(place, "ELSEWHERE", open_folder / "memplatform")
+            postgres.require(data)
+            data.parent.chmod(0o700)
+            before = os.umask(0o077)  # as `up` sets it
+            try:
+                place.prepare(place.locate(data))
+            finally:
+                os.umask(before)
+            assert (open_folder / "memplatform").stat().st_mode & 0o777 == 0o711
+            (open_folder / "memplatform").chmod(0o700)  # as former versions made it
+            place.prepare(place.locate(data))
+            assert (open_folder / "memplatform").stat().st_mode & 0o777 == 0o711
+        finally:
+            shutil.rmtree(open_folder)
 
     def test_as_root_the_server_runs_as_the_one_who_owns_its_files(data: Path) -> None:
         postgres.require(data)

@@ -84,3 +84,20 @@ def test_logs_of_former_versions_are_closed_at_the_next_start(used: Path) -> Non
     up(used)
     assert logs.stat().st_mode & 0o066 == 0
     assert (logs / "web.log.1").stat().st_mode & 0o777 == 0o600
+
+
+def test_the_account_of_the_database_gets_to_a_folder_that_a_platform_makes(
+    data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Under the umask of a platform, which is 077, and with the folders above the data not there yet."""
+    monkeypatch.setattr(place, "ELSEWHERE", data / "not" / "there")
+    monkeypatch.setattr(place, "can_enter", lambda _account, _path: False)
+    before = os.umask(0o077)
+    try:
+        where = place.locate(data)
+        place.prepare(where)
+    finally:
+        os.umask(before)
+    wanted = 0o711 if os.geteuid() == 0 else 0o700
+    made = (where.home, where.home.parent, where.home.parent.parent)
+    assert [folder.stat().st_mode & 0o777 for folder in made] == [wanted] * 3

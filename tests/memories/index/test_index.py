@@ -150,8 +150,9 @@ def test_a_killed_embedders_work_is_done_when_its_lease_is_over(scope: Scope, mo
         patch.setattr(worker.embeddings, "embed_passages", die)
         with pytest.raises(Killed):
             worker.index_queued(now=NOW)
-    assert worker.drain(now=later(60)) == 0 and embedding(entry) is None
-    assert worker.drain(now=later(121)) == 1 and embedding(entry)
+    lease = worker.LEASE.total_seconds()
+    assert worker.drain(now=later(lease - 1)) == 0 and embedding(entry) is None
+    assert worker.drain(now=later(lease + 1)) == 1 and embedding(entry)
 
 
 @pytest.mark.thorough

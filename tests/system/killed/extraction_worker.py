@@ -14,7 +14,7 @@ from memories.consolidation import extraction
 from memories.entries import daily_events
 
 if __name__ == "__main__":
-    stand_still_before, tell, write = (sys.argv[1:2] or [""])[0], extraction.extract, daily_events.write_each
+    stand_still_before, ask, write = (sys.argv[1:2] or [""])[0], extraction.ask, daily_events.write_each
 
     def slow(step: str, call):  # type: ignore[no-untyped-def]
         def called(*args, **kwargs):  # type: ignore[no-untyped-def]
@@ -26,7 +26,7 @@ if __name__ == "__main__":
 
         return called
 
-    extraction.extract = slow("told", tell)
+    extraction.ask = slow("read", ask)
     daily_events.write_each = slow("written", write)
     print("begun", os.getpid(), flush=True)
     print(extraction.extract_ready(timezone.now), flush=True)

@@ -74,7 +74,7 @@ def worker(stand_still_before: str = "") -> Process:
     return start("tests.system.killed.extraction_worker", *result, MEMORY_EXTRACTION_LEASE="1s")
 
 
-@pytest.mark.parametrize("step", ["told", "written"])
+@pytest.mark.parametrize("step", ["read", "written"])
 def test_a_killed_worker_loses_nothing_and_repeats_nothing(workspace: Workspace, step: str) -> None:
     scope = make_scope(workspace)
     for n in range(3):

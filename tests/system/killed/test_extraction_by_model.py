@@ -68,7 +68,7 @@ def test_two_workers_share_many_memories_that_fill_at_once(workspace: Workspace)
     assert Batch.objects.count() == DailyEvent.objects.count() == SCOPES
 
 
-@pytest.mark.parametrize("step", ["told", "written"])
+@pytest.mark.parametrize("step", ["read", "written"])
 def test_a_killed_worker_loses_nothing_and_repeats_nothing(workspace: Workspace, step: str) -> None:
     """Before anything is stored, and in the middle of storing it."""
     scope = make_scope(workspace)
