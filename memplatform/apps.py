@@ -1,10 +1,14 @@
 """The platform's own Django app, and the admin site it puts in place of Django's."""
 
+from typing import Any
+
 from django.apps import AppConfig, apps
 from django.contrib.admin import apps as admin_apps
 from django.core.checks import register
 from django.db.models import Model
 from django.utils.translation import gettext_lazy as _
+
+from memories import tracing
 
 #: The apps whose fields and rows the admin names in the operator's language.
 OURS = ("memories", "sessions_app", "channels_app", "operations")
@@ -19,6 +23,16 @@ class MemplatformConfig(AppConfig):
 
         for check, tags in CHECKS.items():
             register(check, *tags)
+        if tracing.is_on():
+            from django_q.signals import pre_enqueue
+
+            pre_enqueue.connect(_hand_on_trace)
+
+
+def _hand_on_trace(*, task: dict[str, Any], **_: Any) -> None:
+    """A task is part of the trace of whoever asks for it (memplatform.processes.cluster goes on with it)."""
+    if parent := tracing.traceparent():
+        task["traceparent"] = parent
 
 
 class SiteConfig(admin_apps.AdminConfig):

@@ -7,6 +7,7 @@ import difflib
 import ipaddress
 import os
 from collections.abc import Iterator, Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -72,7 +73,13 @@ def _type_errors(setting: str, kind: type, default: Any) -> Iterator[CheckMessag
 
 
 def paths_lead_to_code(app_configs: _Apps, **kwargs: Any) -> Iterator[CheckMessage]:
-    """Settings that name code by its dotted path."""
+    """Settings that name code by its dotted path, or need packages that are not always installed."""
+    if settings.OTLP_ENDPOINT and find_spec("opentelemetry") is None:
+        yield Error(
+            _("OTEL_EXPORTER_OTLP_ENDPOINT is set, and OpenTelemetry is not installed."),
+            _('Install it: pip install "memplatform[telemetry]".'),
+            id="memplatform.E016",
+        )
     for setting in (
         "MEMORY_EMBEDDERS",
         "MEMORY_RETRIEVERS",

@@ -75,16 +75,16 @@ class RoutesForPaths(logging.Filter):
 
 def redact(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
     """An event without keys and quoted rows."""
-    return {name: _without_secrets(value) for name, value in event.items()}
+    return {name: without_secrets(value) for name, value in event.items()}
 
 
-def _without_secrets(value: Any) -> Any:
+def without_secrets(value: Any) -> Any:
     if isinstance(value, str):
         return _DETAIL.sub("", _KEYS.sub("***", value))
     if isinstance(value, dict):
-        return {name: _without_secrets(inner) for name, inner in value.items()}
+        return {name: without_secrets(inner) for name, inner in value.items()}
     if isinstance(value, list | tuple):
-        return [_without_secrets(inner) for inner in value]
+        return [without_secrets(inner) for inner in value]
     return value
 
 

@@ -1,12 +1,13 @@
-"""Heartbeats of the processes, and the runs of jobs."""
+"""Hosts, heartbeats of their processes, and the runs of jobs."""
 
 from datetime import timedelta
 from typing import Any
 
 from django.contrib import admin
+from django.http import HttpRequest
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.html import format_html_join
+from django.utils.html import format_html, format_html_join
 from django.utils.safestring import mark_safe
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
@@ -16,10 +17,12 @@ from unfold.decorators import display
 from memories import batches as batch
 from memories.admin import labels
 from memories.admin.access import Colors, RestrictedAdmin
+from memories.audit.models import AuditEvent, AuditRecord
 from memories.choices import BatchState, JobState
 from memories.models import Batch, JobRun
 from memories.staff.rights import VIEW
-from memplatform.operations.models import Heartbeat
+from memplatform.operations.jobs.runs import run_name
+from memplatform.operations.models import Heartbeat, Host
 
 SHOWN = 50  # batches of a run
 #: A process that has not written for so long is taken for dead.
@@ -33,12 +36,38 @@ class HeartbeatAdmin(RestrictedAdmin):
     workspace_field = None
     superusers_may = VIEW
     has_history = False
-    list_display = ["name", "pid", "colored_state", "beat_at", "started_at"]
+    list_display = ["host", "name", "pid", "colored_state", "beat_at", "started_at"]
     ordering = ["-beat_at"]
 
     @display(description=_("state"), label=Colors({_("alive"): "success", _("silent"): "danger"}))
     def colored_state(self, heartbeat: Heartbeat) -> Any:
         return _("silent") if timezone.now() - heartbeat.beat_at > SILENCE else _("alive")
+
+
+@admin.register(Host)
+class HostAdmin(RestrictedAdmin):
+    """The hosts that work with this database, for superusers: they belong to no workspace."""
+
+    workspace_field = None
+    superusers_may = VIEW
+    has_history = False
+    list_display = ["name", "parts_label", "colored_state", "version", "seen_at", "started_at", "folder_path"]
+    ordering = ["name"]
+    fields = [
+        ("name", "colored_state"), ("parts_label", "version", "pid"), ("started_at", "seen_at", "stopped_at"),
+        ("folder_path", "folder"),
+    ]  # fmt: skip
+    readonly_fields = ["colored_state", "parts_label"]
+
+    @display(description=_("parts"))
+    def parts_label(self, host: Host) -> str:
+        return ", ".join(host.parts)
+
+    @display(description=_("state"), label=Colors({_("runs"): "success", _("stopped"): None, _("silent"): "danger"}))
+    def colored_state(self, host: Host) -> Any:
+        if host.stopped_at is not None:
+            return _("stopped")
+        return _("silent") if timezone.now() - host.seen_at > SILENCE else _("runs")
 
 
 class JobRunAdmin(RestrictedAdmin):
@@ -59,9 +88,9 @@ class JobRunAdmin(RestrictedAdmin):
     ordering = ["-started_at", "-id"]
     fields = [
         ("job_name", "colored_state"), ("workspace", "local_date"), "begun_by",
-        ("started_at", "finished_at", "attempts"), "counts_label", "made", "error",
+        ("started_at", "finished_at", "attempts"), "counts_label", "made", "report", "error",
     ]  # fmt: skip
-    readonly_fields = ["job_name", "colored_state", "begun_by", "counts_label", "made"]
+    readonly_fields = ["job_name", "colored_state", "begun_by", "counts_label", "made", "report"]
 
     @display(description=_("job"), ordering="job")
     def job_name(self, run: JobRun) -> str:
@@ -101,16 +130,36 @@ class JobRunAdmin(RestrictedAdmin):
             f"{(run.finished_at - run.started_at).total_seconds():.1f} s" if run.finished_at and not is_a_day else "—"
         )
 
+    def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:
+        """A drill makes a report and no batches, other jobs the other way round."""
+        left_out = "made" if obj and obj.job == "leak-drill" else "report"
+        return [field for field in super().get_fields(request, obj) if field != left_out]
+
+    @display(description=_("signed report"))
+    def report(self, run: JobRun) -> str:
+        """A link to it, once there is one."""
+        if drill_report(run) is None:
+            return "—"
+        address = reverse("admin:memories_jobrun_report", args=[run.pk])
+        return format_html('<a class="mp-link" href="{}">{}</a>', address, f"leak-drill-{run.pk}.json")
+
     @display(description=_("batches"))
     def made(self, run: JobRun) -> str:
         """Links to the batches it planned or applied, one a scope."""
         if run.workspace_id is None:
             return "—"
         name = f"{run.job}:{run.workspace_id}:{run.asked or run.local_date}"
-        mine = Batch.objects.filter(workspace_id=run.workspace_id)
+        mine = Batch.objects.filter(workspace=run.workspace)
         batches = mine.filter(batch.of_run(name)).select_related("scope").order_by("pk")
         links = [
             (reverse("admin:memories_batch_change", args=[row.pk]), row.scope, BatchState(row.state).label)
             for row in batches[:SHOWN]
         ]
         return format_html_join(mark_safe("<br>"), '<a class="mp-link" href="{}">{} · {}</a>', links) or "—"
+
+
+def drill_report(run: JobRun) -> dict[str, Any] | None:
+    """The signed report of a run of the leak drill, as the audit log keeps it."""
+    drills = AuditRecord.objects.filter(event=AuditEvent.DRILLED, workspace=run.workspace)
+    newest = drills.filter(details__run=run_name(run)).order_by("-pk").first()
+    return newest.details["report"] if newest else None

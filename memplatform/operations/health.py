@@ -47,6 +47,8 @@ class Measures:
     failed_jobs: int
     extraction_lag: float  # of the oldest turn in the buffer that is not parked
     parked: int  # extraction batches of the buffer that wait for an operator
+    held: int  # batches that the safety limit keeps for a person
+    held_for: float  # the one that waits longest
     model_failing: bool  # its last call came to nothing
     model_error: str
     model_failed_ago: float
@@ -64,7 +66,7 @@ def readyz(request: HttpRequest) -> JsonResponse:
     """503 with what is missing; 200 when requests are answered as promised, with what is behind its time.
 
     `not_ready`: database, migrations, version (the tables are of a newer one), or a process. `behind`: queue,
-    schedules, embedding, model, channels, mcp.
+    schedules, embedding, model, channels, mcp; and where this host runs neither, embedder and worker of the others.
     """
     now = timezone.now()
     condition = examine(now)
@@ -104,12 +106,14 @@ def examine(now: datetime) -> Condition:
         figures = measure(now)
     except Error:
         return Condition(["database"])
-    silence = {name: figures.silence.get(name, float("inf")) for name in NEEDED}
+    silence = {name: figures.silence.get(name, float("inf")) for name in NEEDED if name in settings.PARTS}
     measured = (
         ("queue", figures.queue_age, QUEUE_BEHIND),
         ("schedules", figures.schedules_late, SCHEDULES_BEHIND),
         ("embedding", figures.lag, EMBEDDING_BEHIND),
         ("model", float(figures.model_failing), timedelta(0)),
+        # Of other hosts: this one answers all the same, and a load balancer is not to give all of them up
+        *((name, figures.silence.get(name, float("inf")), SILENCE) for name in NEEDED if name not in settings.PARTS),
         (CHANNELS, figures.silence.get(CHANNELS, float("inf")) if has_connections() else 0.0, SILENCE),
         (MCP, figures.silence.get(MCP, float("inf")) if settings.MCP else 0.0, SILENCE),
     )
@@ -132,6 +136,8 @@ def measure(now: datetime) -> Measures:
         question = f"SELECT {columns} FROM memplatform_backlog(%s, %s)"  # noqa: S608 (names of this file)
         cursor.execute(question, [now - timedelta(days=1), MODEL_FAILED])
         backlog = Backlog(*cursor.fetchone())
+        cursor.execute("SELECT batches, since FROM memplatform_held()")
+        held, held_since = cursor.fetchone()
     due = OrmQ.objects.filter(lock__lte=now).aggregate(rows=Count("*"), since=Min("lock"))
     late = Schedule.objects.exclude(repeats=0).filter(next_run__lt=now).aggregate(since=Min("next_run"))
     failing = run.failing() if llm.is_on() else None
@@ -145,6 +151,8 @@ def measure(now: datetime) -> Measures:
         failed_jobs=backlog.failed,
         extraction_lag=_age(backlog.buffered_since, now),
         parked=backlog.parked,
+        held=held,
+        held_for=_age(held_since, now),
         model_failing=failing is not None,
         model_error=failing.error if failing else "",
         model_failed_ago=_age(failing.failed_at if failing else None, now),

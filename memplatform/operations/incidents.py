@@ -59,7 +59,7 @@ def found_in(condition: Condition, *, now: datetime) -> Found:
     if condition.figures is None:
         return {}
     figures, outages = condition.figures, {}
-    for name in (*condition.missing, *(part for part in condition.behind if part == health.MCP)):
+    for name in (*condition.missing, *(part for part in condition.behind if part in (health.MCP, *health.NEEDED))):
         silence = figures.silence.get(name, 0.0)
         outages[name, IncidentKind.SILENT] = now - timedelta(seconds=silence)
     ages = {"queue": figures.queue_age, "schedules": figures.schedules_late, "embedding": figures.lag}

@@ -19,11 +19,56 @@ from memories.models.walls import WorkspacePolicy
 BUCKETS = 64
 
 
+def this_host() -> str:
+    """The name of the host this process runs on."""
+    return str(settings.HOST_NAME)
+
+
+class Host(models.Model):
+    """A machine, or a container, whose `manage.py up` works with this database.
+
+    - `host_name_once`: its heartbeats are found by its name.
+    - `host_runs_a_part`: one without any is none.
+    """
+
+    table = Table(chapter=Chapter.RECORDS, fate=Fate.NOTHING)
+
+    name = models.CharField(_("host"), max_length=100)
+    uid = models.UUIDField(help_text=_("Of its data folder."))
+    parts = ArrayField(models.CharField(max_length=40), verbose_name=_("parts"))
+    version = models.CharField(_("version"), max_length=40)
+    pid = models.PositiveIntegerField(_("process id"))
+    folder = models.UUIDField(null=True, help_text=_("Id of the folder of memory in markdown it opens; empty: none."))
+    folder_path = models.CharField(_("folder of memory in markdown"), max_length=1000, blank=True, default="")
+    signing_keys = ArrayField(
+        models.CharField(max_length=16),
+        help_text=_("Fingerprints of SECRET_KEY and its fallbacks; it signs by the first."),
+    )
+    sealing_keys = ArrayField(
+        models.CharField(max_length=16), help_text=_("Fingerprints of the keys of secrets; it encrypts by the first.")
+    )
+    started_at = models.DateTimeField(_("started"))
+    seen_at = models.DateTimeField(_("last seen"))
+    stopped_at = models.DateTimeField(_("stopped"), null=True, blank=True)
+
+    class Meta:
+        verbose_name = _("host")
+        verbose_name_plural = _("hosts")
+        constraints = [
+            models.UniqueConstraint(fields=["name"], name="host_name_once"),
+            models.CheckConstraint(condition=~Q(parts=[]), name="host_runs_a_part"),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
 class Heartbeat(models.Model):
     """A process that wrote its name here within the last seconds, or stopped doing so."""
 
     table = Table(chapter=Chapter.RECORDS, fate=Fate.NOTHING)
 
+    host = models.CharField(_("host"), max_length=100, default=this_host)
     name = models.CharField(_("process"), max_length=40)
     pid = models.PositiveIntegerField(_("process id"))
     started_at = models.DateTimeField(_("started"))
@@ -32,7 +77,7 @@ class Heartbeat(models.Model):
     class Meta:
         verbose_name = _("heartbeat")
         verbose_name_plural = _("heartbeats")
-        constraints = [models.UniqueConstraint(fields=["name", "pid"], name="heartbeat_once_a_process")]
+        constraints = [models.UniqueConstraint(fields=["host", "name", "pid"], name="heartbeat_once_a_process")]
 
     def __str__(self) -> str:
         return f"{self.name} {self.pid}"

@@ -8,12 +8,15 @@ with it.
 import os
 import signal
 import threading
+from contextlib import ExitStack
 from typing import Any
 
 import django
 import structlog
 
 PROGRESS = "MEMPLATFORM_PROGRESS"
+#: By the id of the task that runs here: its span in the trace of whoever asked for it.
+_spans: dict[str, ExitStack] = {}
 
 
 def main() -> None:
@@ -32,11 +35,18 @@ def main() -> None:
 
 
 def _begins(*, task: dict[str, Any], **_: Any) -> None:
+    from memories import tracing  # which asks the settings
+
     structlog.contextvars.bind_contextvars(task=task["id"])
+    if parent := task.get("traceparent"):
+        _spans[task["id"]] = stack = ExitStack()
+        stack.enter_context(tracing.follow(f"task {task['func']}", [parent]))
     _report("+", task)
 
 
 def _ended(*, task: dict[str, Any], **_: Any) -> None:
+    if stack := _spans.pop(task["id"], None):
+        stack.close()
     structlog.contextvars.unbind_contextvars("task")
     _report("-", task)
 

@@ -44,6 +44,6 @@ def beat(name: str, started_at: datetime, *, now: datetime, using: str, pid: int
     Heartbeat.objects.using(using).bulk_create(
         [Heartbeat(name=name, pid=pid or os.getpid(), started_at=started_at, beat_at=now)],
         update_conflicts=True,
-        unique_fields=["name", "pid"],
+        unique_fields=["host", "name", "pid"],
         update_fields=["started_at", "beat_at"],
     )

@@ -14,17 +14,19 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import psutil
+from django.conf import settings
 from django.db import Error, connection, transaction
 from django.db.models import Max
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from memplatform import postgres
+from memplatform.operations import hosts
 from memplatform.operations.incidents import DATABASE, PLATFORM, Downtimes
 from memplatform.operations.models import Heartbeat, IncidentKind
 from memplatform.processes import heartbeat
 from memplatform.processes.children import Child, stop
-from memplatform.processes.index_builder import IndexBuilder
+from memplatform.processes.errands import Errand
 from memplatform.processes.web import status_of
 
 SILENT_AFTER = timedelta(seconds=30)
@@ -76,25 +78,27 @@ class Supervisor:
     called_busy: set[int] = field(default_factory=set)
     was_killed: bool = False  # the last supervisor of this folder
     downtimes: Downtimes = field(default_factory=Downtimes)
-    builder: IndexBuilder | None = None  # of the indexes that only the owner of the tables may build
+    errands: list[Errand] = field(default_factory=list)
 
     def start(self) -> None:
         """Start every child, and delete the heartbeats of processes that ended unwatched.
 
-        In an embedded database all earlier ones have; elsewhere those with an old heartbeat.
+        On this host all earlier ones have; on others those with an old heartbeat.
         """
         now = timezone.now()
-        if self.was_killed and (last := Heartbeat.objects.aggregate(at=Max("beat_at"))["at"]):
+        here = Heartbeat.objects.filter(host=settings.HOST_NAME)
+        if self.was_killed and (last := here.aggregate(at=Max("beat_at"))["at"]):
             self.downtimes.gone(PLATFORM, IncidentKind.STOPPED, last)
             self.downtimes.back(PLATFORM, now)
             self.downtimes.write(now=now)
+        here.filter(beat_at__lt=now).delete()
         Heartbeat.objects.filter(beat_at__lt=now if self.data else now - SILENT_AFTER).delete()
         for child in self.children:
             child.start()
 
     def stop(self) -> None:
-        if self.builder:
-            self.builder.stop()
+        for errand in self.errands:
+            errand.stop()
         stop(self.children, STOP_SECONDS)
         for name in list(self.pids):
             self._forget(name)
@@ -142,7 +146,8 @@ class Supervisor:
     def _forget(self, name: str) -> None:
         """Delete the heartbeats of a child that has ended."""
         try:
-            Heartbeat.objects.filter(name=name, pid__in=self.pids.pop(name, set())).delete()
+            pids = self.pids.pop(name, set())
+            Heartbeat.objects.filter(host=settings.HOST_NAME, name=name, pid__in=pids).delete()
         except Error:  # the database is away: these rows grow old, which says the same
             connection.close()
 
@@ -150,9 +155,10 @@ class Supervisor:
         """Handle children without heartbeats; time without database, or asleep, does not count."""
         try:
             self._beat_for_others(now)
-            beats = list(Heartbeat.objects.all())
-            if self.builder:
-                self.builder.look()
+            hosts.see(now=now)
+            beats = list(Heartbeat.objects.filter(host=settings.HOST_NAME))
+            for errand in self.errands:
+                errand.look()
         except Error:
             connection.close()
             self.trusted_since = now

@@ -23,6 +23,7 @@ from django_q.models import Schedule
 from django_q.tasks import async_task
 
 from memplatform.environment import PYTHON, WORKING_FOLDER
+from memplatform.operations import hosts
 from memplatform.operations.jobs import queue, registry
 from memplatform.operations.models import Heartbeat
 from memplatform.postgres.server import is_alive
@@ -239,7 +240,9 @@ class Watchdog:
 
     def _count_others(self, now: datetime) -> None:
         fresh = Heartbeat.objects.filter(name=NAME, beat_at__gt=now - timedelta(seconds=30))
-        self.alone = not fresh.exclude(pid=os.getpid()).exists()
+        self.alone = not fresh.exclude(host=settings.HOST_NAME, pid=os.getpid()).exists() and not any(
+            NAME in host.parts for host in hosts.others(now=now)
+        )
 
     def _replace(self, ticks: float) -> None:
         """Kill what is left; one that never worked is given more time before the next."""

@@ -63,12 +63,15 @@ class FirstRun:
     new_key: str | None = None
 
 
-def ensure(data: Path, *, now: datetime) -> FirstRun:
-    """Killed at any line, the next run completes it; run twice, it changes nothing."""
+def ensure(data: Path, *, now: datetime, may_replace_key: bool = True) -> FirstRun:
+    """Killed at any line, the next run completes it; run twice, it changes nothing.
+
+    A host that is not the first makes no other key for the demo bot (`may_replace_key`): the first one has it.
+    """
     folder = data / "credentials"
     folder.mkdir(mode=0o700, exist_ok=True)
     new_password = _operator(folder / "operator-password")
-    new_key = _bot(folder / "bot-key", now=now)
+    new_key = _bot(folder / "bot-key", now=now) if may_replace_key or not Workspace.objects.exists() else None
     if not (folder / "metrics-key").exists():
         keep(folder / "metrics-key", secrets.token_urlsafe(32))
     if key := BotKey.objects.usable(now).select_related("bot", "workspace").filter(bot=_demo_bot()).first():

@@ -13,7 +13,7 @@ from uuid import UUID
 
 from psycopg.types.json import Jsonb
 
-from memories.choices import BatchState, BatchVerb, Category, ChangeState, EntryType, ScopeKind, Source
+from memories.choices import BatchState, BatchVerb, Category, ChangeState, EntryType, Origin, ScopeKind, Source
 from memories.entries import CONTRADICTED_BY
 from memories.entries.exported import copy_rows, count_scopes, reserve_ids
 from memories.index.contextual import blend_keywords, sparse_literal
@@ -156,6 +156,7 @@ class _Making:
                 "scope_id": self._scope(session), "content": content,
                 "terms": sentence.terms, "length": sentence.length,
                 "fingerprint": f"{n:032x}", "source": Source.EXTRACTION if kind == EntryType.FACT else Source.TOOL,
+                "origin": (origin := Origin.SELF if kind == EntryType.FACT else Origin.BOT), "trust": origin,
                 "type": kind, "tier": 1 + (n % 10 > 0) if kind == EntryType.FACT else None,
                 "category": _CATEGORIES[n * 5 % len(_CATEGORIES)], "project": _PROJECTS[n % 8] if n % 3 == 0 else "",
                 "importance": round(chance.random(), 2), "channel": _PLATFORM, "sender_id": f"user{session}",

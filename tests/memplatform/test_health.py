@@ -53,6 +53,13 @@ def test_a_process_that_was_never_heard_of_or_fell_silent_is_named(name: str) ->
     assert ready(**AFAR)[1]["not_ready"] == [name]
 
 
+@pytest.mark.parametrize("name", ["embedder", "worker"])
+def test_a_process_of_another_host_that_is_silent_takes_no_host_of_the_web_away(name: str, settings: Any) -> None:
+    settings.PARTS = ["web"]
+    beat(*({"embedder", "worker"} - {name}))
+    assert ready(**AFAR) == (200, {"status": "behind", "behind": [name]})
+
+
 def test_mcp_that_is_switched_on_and_silent_is_behind_and_nothing_else_stops(running: None, settings: Any) -> None:
     settings.MCP = True
     assert ready(**AFAR) == (200, {"status": "behind", "behind": ["mcp"]})

@@ -1,5 +1,7 @@
 """Code and tables of two versions: it does not start, and says what to do; calls are told to come again."""
 
+from datetime import datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -7,6 +9,7 @@ from django.core.management import CommandError, call_command
 from django.db import connection
 from django.db.migrations.recorder import MigrationRecorder
 
+from memplatform.database import state
 from memplatform.management.commands import up
 from tests import ROOT
 from tests.conftest import Api
@@ -38,6 +41,75 @@ def test_tables_of_an_older_version_are_told_to_be_exported_and_stay_as_they_are
         assert "older version" in sentence and "export" in sentence and "import" in sentence
         assert (ROOT / "docs/howto/upgrade.md").exists() and "docs/howto/upgrade.md" in sentence
     assert "memories_entry" in connection.introspection.table_names()
+
+
+def test_tables_to_which_each_folded_migration_was_applied_are_those_of_this_version(
+    tmp_path: Path, steps: list[str]
+) -> None:
+    for label, name in state._FOLDED:
+        MigrationRecorder(connection).record_applied(label, name)
+    assert (state.unknown_migrations(), state.has_pending_migrations(), state.refused()) == ([], False, None)
+    up.Command()._seed(tmp_path, "postgresql:///own")
+    assert steps == []
+
+
+@pytest.mark.parametrize("change", [
+    "ALTER TABLE memories_modelhealth RENAME check_result TO of_another",
+    "ALTER TABLE channels_app_channel RENAME serve TO of_another",
+    "ALTER TABLE operations_host RENAME TO of_another",
+])  # fmt: skip
+def test_tables_that_lack_what_was_folded_are_told_which_version_brings_them_up_to_date(
+    tmp_path: Path, change: str
+) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(change)
+    with pytest.raises(SystemExit) as start:
+        up.Command()._seed(tmp_path)
+    with pytest.raises(CommandError) as migrating:
+        call_command("migrate", verbosity=0)
+    for sentence in (str(start.value), str(migrating.value)):
+        assert "version 5f9c9200 once" in sentence and "docs/howto/upgrade.md" in sentence
+
+
+@pytest.fixture
+def steps(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What a start does to the database, in order: nothing of it is done."""
+    taken: list[str] = []
+
+    def back_up(data: Path, *, now: datetime) -> Path:
+        taken.append("backup")
+        return data / "a backup"
+
+    monkeypatch.setattr(up.postgres, "backup_before_upgrade", back_up)
+    monkeypatch.setattr(up, "call_command", lambda name, **_options: taken.append(name))
+    monkeypatch.setattr(up.first_run, "ensure", lambda *_a, **_k: None)
+    return taken
+
+
+def forget_the_newest() -> None:
+    recorder = MigrationRecorder(connection)
+    newest = max(name for app, name in recorder.applied_migrations() if app == "sessions_app")
+    recorder.record_unapplied("sessions_app", newest)
+
+
+def test_before_tables_of_an_older_version_change_they_are_backed_up(tmp_path: Path, steps: list[str]) -> None:
+    forget_the_newest()
+    up.Command()._seed(tmp_path, "postgresql:///own")
+    assert steps == ["backup", "migrate"]
+
+
+def test_tables_of_this_version_are_not_backed_up_at_each_start(tmp_path: Path, steps: list[str]) -> None:
+    up.Command()._seed(tmp_path, "postgresql:///own")
+    assert "backup" not in steps
+
+
+def test_a_postgresql_of_ones_own_is_backed_up_by_its_owner(tmp_path: Path, steps: list[str], settings: Any) -> None:
+    forget_the_newest()
+    up.Command()._seed(tmp_path, None)
+    assert steps == ["migrate"]
+    settings.BACKUP_BEFORE_UPGRADE = False
+    up.Command()._seed(tmp_path, "postgresql:///own")
+    assert steps == ["migrate", "migrate"]
 
 
 TEA = {"scope": "telegram:direct_u42", "type": "fact", "content": "tea"}

@@ -7,6 +7,7 @@ import shlex
 import signal
 import sys
 import time
+from argparse import ArgumentParser
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -26,13 +27,14 @@ from memories import llm
 from memories.choices import EntryType, ScopeKind
 from memories.conf import conf
 from memories.kinds import type_rule
-from memplatform import addresses, checks, postgres
+from memplatform import addresses, checks, environment, postgres
 from memplatform.database import roles, state
 from memplatform.database import roles as database_checks
 from memplatform.erasure import run as erasure
-from memplatform.processes import web
+from memplatform.operations import hosts
+from memplatform.operations.models import Heartbeat
+from memplatform.processes import errands, web
 from memplatform.processes.children import Child, programs
-from memplatform.processes.index_builder import IndexBuilder
 from memplatform.processes.supervisor import AlreadyRunning, Supervisor, pid_lock
 from memplatform.setup import first_run
 from memplatform.setup.first_run import OPERATOR, FirstRun
@@ -52,9 +54,19 @@ class Command(BaseCommand):
     help = _("Start everything, watch over it, and stop it all on Ctrl-C.")
     requires_system_checks: list[str] = []  # the web processes check; a second start is quick
 
-    def handle(self, *args: Any, **options: Any) -> None:
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument(
+            "--only",
+            action="append",
+            default=[],
+            metavar="PARTS",
+            help=_("The parts to run on this host: %s, with commas.") % ", ".join(environment.PARTS),
+        )
+
+    def handle(self, *args: Any, only: list[str], **options: Any) -> None:
         """Each step first makes sure that the next can work; leaving undoes them in reverse."""
         gc.enable()
+        _choose_parts(only)
         data = Path(settings.DATA_DIR)
         os.umask(0o077)  # of children, too: what they write is about people
         # The checks without which children would start only to end again
@@ -73,19 +85,20 @@ class Command(BaseCommand):
                 self.say(_("Starting the database …"))
                 own = stack.enter_context(_database(data))
                 self.say(_("Bringing the tables up to date …"))
-                made = self._seed(data)
+                made = self._seed(data, own)
                 supervisor = self._supervisor(data, own)
                 supervisor.was_killed = was_killed
                 stack.callback(_end, supervisor)
                 stack.callback(self.say, _("Stopping: conversations are saved, then everything ends (up to 30 s) …"))
-                self.say(_("Starting web, embedder and worker …"))
+                self.say(_("Starting %s …") % ", ".join(child.name for child in supervisor.children))
                 supervisor.start()
                 self._wait(supervisor)
                 stack.callback(addresses.remove, data)
-                addresses.write(data, addresses.base_url(settings.HOST, settings.PORT))
+                if "web" in settings.PARTS:
+                    addresses.write(data, addresses.base_url(settings.HOST, settings.PORT))
                 self._greet(made)
                 supervisor.watch(until=lambda: False)
-        except (AlreadyRunning, postgres.PostgresError) as problem:
+        except (AlreadyRunning, hosts.HostRefused, postgres.PostgresError) as problem:
             sys.exit(str(problem))
 
     def say(self, line: str) -> None:
@@ -97,10 +110,10 @@ class Command(BaseCommand):
 
     def _require_ports(self, patience: float) -> None:
         ports = {
-            "MEMPLATFORM_PORT": settings.PORT,
-            **({"MEMPLATFORM_MCP_PORT": settings.MCP_PORT} if settings.MCP else {}),
+            **({"MEMPLATFORM_PORT": settings.PORT} if "web" in settings.PARTS else {}),
+            **({"MEMPLATFORM_MCP_PORT": settings.MCP_PORT} if _serves_mcp() else {}),
         }
-        if settings.MCP and settings.MCP_PORT == settings.PORT:
+        if len(ports) > 1 and settings.MCP_PORT == settings.PORT:
             sys.exit(
                 _("MEMPLATFORM_MCP_PORT is the port of the web server, %(port)d; name another.")
                 % {"port": settings.PORT}
@@ -109,8 +122,10 @@ class Command(BaseCommand):
             if problem := web.obstacle(settings.HOST, port, patience=patience, setting=name):
                 sys.exit(problem)
 
-    def _seed(self, data: Path) -> FirstRun:
-        """The tables, and what a fresh database needs; one machine at a time."""
+    def _seed(self, data: Path, own: str | None = None) -> FirstRun | None:
+        """The tables, this host among the others, and what a fresh database needs; one host at a time. Of a web, what
+        is made for the first start.
+        """
         end = time.monotonic() + DATABASE_WITHIN
         while True:
             try:
@@ -125,9 +140,15 @@ class Command(BaseCommand):
                 cursor.execute("SELECT pg_advisory_lock(%s)", [_SEEDING])
                 if refusal := state.refused():
                     sys.exit(refusal)
+                if own and settings.BACKUP_BEFORE_UPGRADE and state.is_of_an_older_version():
+                    self.say(_("Backing up before the tables change …"))
+                    self.say(_("It is whole: %s") % postgres.backup_before_upgrade(data, now=timezone.now()))
                 if state.has_pending_migrations() or any(database_checks.problems()):
                     call_command("migrate", interactive=False, verbosity=0)
-                made = first_run.ensure(data, now=timezone.now())
+                now = timezone.now()
+                hosts.join(hosts.identity(data, settings.PARTS), now=now, is_alone=own is not None)
+                is_first = not hosts.others(now=now).exists()
+                made = first_run.ensure(data, now=now, may_replace_key=is_first) if "web" in settings.PARTS else None
                 if erasure.order_missing(now=timezone.now()):  # a backup of before was restored
                     self.say(_("Erasing again whom the restored backup still knew …"))
                     erasure.erase_waiting(now=timezone.now())
@@ -152,17 +173,24 @@ class Command(BaseCommand):
                 for name, program in programs(
                     settings.HOST, settings.PORT, settings.MCP_PORT if settings.MCP else None
                 ).items()
+                if name in settings.PARTS
             ],
             data=data if own else None,
             say=self.say,
-            builder=IndexBuilder(logs / "indexes.log"),
+            errands=errands.of_host(settings.PARTS, logs),
         )
 
     def _wait(self, supervisor: Supervisor) -> None:
         end = time.monotonic() + READY_WITHIN
 
+        def is_ready() -> bool:
+            if "web" in settings.PARTS:
+                return web.answers(settings.HOST, settings.PORT, "/readyz")
+            heard = Heartbeat.objects.filter(host=settings.HOST_NAME).values_list("name", flat=True)
+            return {child.name for child in supervisor.children} <= set(heard)
+
         def is_over() -> bool:
-            return web.answers(settings.HOST, settings.PORT, "/readyz") or time.monotonic() > end
+            return is_ready() or time.monotonic() > end
 
         supervisor.watch(until=is_over)
         if time.monotonic() > end:
@@ -170,7 +198,14 @@ class Command(BaseCommand):
             sentence = _("It was not ready within %(seconds)d seconds (%(words)s).")
             sys.exit(sentence % {"seconds": READY_WITHIN, "words": "; ".join(words)})
 
-    def _greet(self, made: FirstRun) -> None:
+    def _greet(self, made: FirstRun | None) -> None:
+        if made is None:
+            parts = ", ".join(settings.PARTS)
+            self.say(
+                _("memplatform runs on the host %(host)s: %(parts)s.") % {"host": settings.HOST_NAME, "parts": parts}
+            )
+            self.say(_("Ctrl-C stops everything."))
+            return
         base = addresses.base_url(settings.HOST, settings.PORT)
         lines = [
             "",
@@ -178,7 +213,7 @@ class Command(BaseCommand):
             _("  API:      %s") % f"{base}/api/v1/",
             *(
                 [_("  MCP:      %s") % f"{addresses.base_url(settings.HOST, settings.MCP_PORT)}{PATH}"]
-                if settings.MCP
+                if _serves_mcp()
                 else []
             ),
             _("  Admin:    %s") % f"{base}/admin/",
@@ -211,6 +246,30 @@ class Command(BaseCommand):
         return _("kept in %s") % file if file else _("not kept on this machine")
 
 
+def _choose_parts(only: list[str]) -> None:
+    """The parts of this host, as the command or MEMPLATFORM_ONLY names them; a host of several shares its database."""
+    chosen = [part.strip() for words in only for part in words.split(",") if part.strip()]
+    if unknown := [part for part in chosen if part not in environment.PARTS]:
+        sys.exit(
+            _("--only names %(unknown)s; there are %(parts)s.")
+            % {"unknown": ", ".join(unknown), "parts": ", ".join(environment.PARTS)}
+        )
+    if chosen:  # for this process and its children
+        settings.ONLY, settings.PARTS = chosen, chosen
+        settings.MCP = settings.MCP or "mcp" in chosen
+        os.environ["MEMPLATFORM_ONLY"] = ",".join(chosen)
+    if settings.ONLY and not os.environ.get("DATABASE_URL"):
+        sys.exit(
+            _("A host that runs some parts only shares its database: let DATABASE_URL name one that all hosts reach.")
+        )
+    if "mcp" in settings.ONLY and "web" not in settings.ONLY and not os.environ.get("MEMPLATFORM_API_URL"):
+        sys.exit(_("MCP asks the API, which this host does not run: let MEMPLATFORM_API_URL name where it answers."))
+
+
+def _serves_mcp() -> bool:
+    return settings.MCP and "mcp" in settings.PARTS
+
+
 def _leave(number: int, _frame: FrameType | None) -> None:
     for signum in _SIGNALS:
         signal.signal(signum, signal.SIG_IGN)  # once is enough: stopping has begun
@@ -222,7 +281,11 @@ def _end(supervisor: Supervisor) -> None:
     began = time.monotonic()
     supervisor.stop()
     try:
-        flush.flush_active(now=timezone.now(), seconds=max(1.0, END_WITHIN - (time.monotonic() - began)))
+        now = timezone.now()
+        hosts.leave(now=now)
+        if hosts.others(now=now).exists():  # conversations go on there
+            return
+        flush.flush_active(now=now, seconds=max(1.0, END_WITHIN - (time.monotonic() - began)))
     except Error as problem:  # the turns are stored either way; the sweep flushes them after the next start
         log.warning("flush.failed", problem=type(problem).__name__)
 

@@ -1,5 +1,6 @@
 """The page of jobs in the admin: what each does, when it ran, and buttons to run it now or dry."""
 
+import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
@@ -18,6 +19,7 @@ from django_q.models import Schedule, Task
 from memories.admin import labels
 from memories.admin.access import visible_workspaces, workspace_choice
 from memories.admin.actions import Action, ActionCall, Outcome, Question, run
+from memories.admin.lists import saved_file
 from memories.admin.pages import show_zone_of
 from memories.audit.models import AuditEvent
 from memories.choices import JobState
@@ -25,7 +27,7 @@ from memories.jobs import Job
 from memories.models import JobRun, Workspace
 from memories.staff.rights import needs, workspaces_of
 from memories.staff.roles import Right
-from memplatform.operations.admin import JobRunAdmin
+from memplatform.operations.admin import JobRunAdmin, drill_report
 from memplatform.operations.jobs import runs
 from memplatform.operations.jobs.registry import JOBS, PREFIX
 
@@ -121,7 +123,21 @@ class JobRunPage(JobRunAdmin):
 
     def get_urls(self) -> list[Any]:
         run = self.admin_site.admin_view(self.run)
-        return [path("run/<slug:job>/", run, name="memories_jobrun_run"), *super().get_urls()]
+        report = self.admin_site.admin_view(self.drill_report)
+        return [
+            path("run/<slug:job>/", run, name="memories_jobrun_run"),
+            path("<int:pk>/report/", report, name="memories_jobrun_report"),
+            *super().get_urls(),
+        ]
+
+    @needs("view")
+    def drill_report(self, request: HttpRequest, pk: int) -> HttpResponse:
+        """What a leak drill found, signed, as a file to verify."""
+        report = drill_report(self.reach(request, str(pk), "view"))
+        if report is None:
+            raise Http404
+        text = json.dumps(report, indent=1, ensure_ascii=False)
+        return saved_file(text, f"leak-drill-{pk}.json", "application/json; charset=utf-8")
 
     def list_context(self, request: HttpRequest) -> dict[str, Any]:
         mine, chosen = workspace_choice(request)

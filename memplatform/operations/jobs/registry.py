@@ -6,7 +6,7 @@ workspace's own time zone: the tick asks every 15 minutes which are due (memplat
 
 import ast
 from collections.abc import Iterator
-from datetime import datetime, timedelta
+from datetime import datetime, time, timedelta
 
 import structlog
 from croniter import croniter
@@ -32,6 +32,9 @@ OWN = (
         run="memplatform.tasks.erase_waiting", preview="memplatform.tasks.count_erasures"),
     Job("roll-up", _("counts what happened, for the charts of the home page"), "A14", cron="2-59/5 * * * *",
         run="memplatform.tasks.roll_up", preview="memplatform.tasks.count_hours"),
+    Job("leak-drill", _("asks every door for words that nobody else may be shown"), "A22", at=time(5, 30), weekday=6,
+        run="memplatform.tasks.drill_workspace", preview="memplatform.tasks.count_scopes_to_drill",
+        is_on_by_default=False),
 )  # fmt: skip
 JOBS = {job.name: job for job in (*OWN, *memories.jobs.JOBS, *sessions_app.jobs.JOBS, *channels_app.jobs.JOBS)}
 

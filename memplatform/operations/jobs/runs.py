@@ -21,6 +21,7 @@ from django_q.tasks import async_task
 from memories.choices import JobState
 from memories.models import JobRun, Workspace
 from memories.models.lease import LeaseQuerySet
+from memories.offline import replicas
 from memories.tasks import GOES_ON
 from memplatform.operations.jobs.registry import JOBS
 
@@ -207,6 +208,7 @@ class _Recorder:
 
     def report(self, counts: dict[str, int]) -> None:
         """Show on the row what has been counted so far, every REPORTS_EVERY seconds at most."""
+        self.counts = counts
         if clock.monotonic() - self._reported_at >= REPORTS_EVERY:
             self._reported_at = clock.monotonic()
             self._update(counts=counts)
@@ -217,6 +219,7 @@ class _Recorder:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _traceback: object) -> None:
         run = self.run
+        replicas.note_write_after_commit(run.workspace_id)
         fields = {"job": run.job, "workspace": run.workspace_id, "date": str(run.local_date), "attempt": run.attempts}
         if self.counts.pop(GOES_ON, 0):
             with transaction.atomic():  # another task goes on under the same row, which stays running
@@ -230,5 +233,6 @@ class _Recorder:
         else:
             is_last = run.attempts >= ATTEMPTS or run.asked  # a run on demand is not tried again by itself
             last = {"state": JobState.FAILED, "finished_at": timezone.now()} if is_last else {}
+            last |= {"counts": self.counts} if self.counts else {}  # as far as it came
             self._update(error=f"{kind.__name__}: {error}"[:2_000], **last)
             log.log(logging.ERROR if last else logging.WARNING, "job.interrupted", **fields, error=kind.__name__)

@@ -42,7 +42,7 @@ def slots_without_numbers(records: list[dict[str, Any]]) -> list[dict[str, Any]]
 
 @pytest.mark.thorough
 @given(st.data())
-@examples(15)
+@examples(8, searched=15)
 def test_on_another_platform_everything_is_as_it_was(data: st.DataObject) -> None:
     with tempfile.TemporaryDirectory() as top, transaction.atomic():
         before = transaction.savepoint()

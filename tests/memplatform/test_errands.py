@@ -6,8 +6,8 @@ import pytest
 from django.db import connection
 
 from memories.index.large_scopes import CHANNEL
-from memplatform.processes import index_builder
-from memplatform.processes.index_builder import IndexBuilder
+from memplatform.processes import errands
+from memplatform.processes.errands import IndexBuilder
 from tests.support.house import until
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 @pytest.fixture
 def builder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> IndexBuilder:
-    monkeypatch.setattr(index_builder, "_COMMAND", ("-c", "import time; print('built', flush=True); time.sleep(60)"))
+    monkeypatch.setattr(errands, "_COMMAND", ("-c", "import time; print('built', flush=True); time.sleep(60)"))
     made = IndexBuilder(tmp_path / "indexes.log")
     made.look()
     return made
