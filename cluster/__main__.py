@@ -1,0 +1,119 @@
+"""`python -m cluster WORD`: what `make cluster` calls."""
+
+import argparse
+import sys
+import time
+from pathlib import Path
+
+from cluster import database, faults, hosts, needs, product, trial
+from cluster.checker import Kind, Report, check
+from cluster.history import calls_of, stored_of
+
+
+def main(arguments: list[str]) -> int:
+    parser = argparse.ArgumentParser(prog="python -m cluster", description=__doc__)
+    words = parser.add_subparsers(dest="word")
+    begin = words.add_parser("up", help="build the cluster and leave it running (without a word, too)")
+    for each in (parser, begin):
+        each.add_argument("--synchronous", choices=["quorum", "on", "off"], default="quorum", help="Patroni's mode")
+        each.add_argument("--pool", choices=["session", "transaction"], default="session", help="PgBouncer's mode")
+        each.add_argument("--replicas", action="store_true", help="recalls are read from replicas")
+    words.add_parser("down", help="end everything, and remove the hosts and their data")
+    words.add_parser("status", help="what runs, and who is the primary")
+    tried = words.add_parser("test", help="try faults under load, and judge what clients saw")
+    tried.add_argument("--faults", type=int, default=30)
+    tried.add_argument("--seed", type=int, default=1)
+    tried.add_argument("--minutes", type=float, default=120, help="no round begins after so many")
+    tried.add_argument("--pause", type=float, default=0.25, help="seconds between two steps of a client, about")
+    tried.add_argument("--out", type=Path, help="a new folder for histories and report; one below .cluster without it")
+    load = words.add_parser("load", help="(on the load host) clients of one round")
+    load.add_argument("first", type=int)
+    load.add_argument("folder", type=Path)
+    load.add_argument("--seconds", type=float, default=trial.LOAD_SECONDS)
+    load.add_argument("--pause", type=float, default=0.25)
+    judged = words.add_parser("check", help="judge a history by what was stored at the end")
+    judged.add_argument("history", type=Path)
+    judged.add_argument("stored", type=Path)
+    options = parser.parse_args(arguments)
+    try:
+        return WORDS[options.word or "up"](options)
+    except (needs.Missing, RuntimeError, TimeoutError) as problem:
+        print(problem, file=sys.stderr)
+        return 1
+
+
+def up(options: argparse.Namespace) -> int:
+    needs.ensure()
+    if hosts.there_is_one():
+        print("There is a cluster already; `make cluster ARGS=down` removes it.", file=sys.stderr)
+        return 1
+    began = time.monotonic()
+    hosts.remove_hosts()  # what an earlier one left
+    try:
+        hosts.make_hosts()
+        database.start(database.Modes(options.synchronous, options.pool, options.replicas))
+        print(f"Three database hosts after {time.monotonic() - began:.0f} s.", flush=True)
+        product.start()
+    except BaseException:
+        for path in product.logs():
+            print(f"== {path}", *path.read_text(errors="replace").splitlines()[-3:], sep="\n", file=sys.stderr)
+        raise
+    print(
+        f"Nine hosts after {time.monotonic() - began:.0f} s. The API: http://{hosts.WEBS[0].address}:{product.FRONT}/api/v1/"
+    )
+    print(f"Keys: {hosts.STATE / 'keys.json'}. `make cluster-test` tries faults, `make cluster ARGS=down` removes all.")
+    return 0
+
+
+def down(options: argparse.Namespace) -> int:
+    hosts.remove_hosts()
+    return 0
+
+
+def status(options: argparse.Namespace) -> int:
+    if not hosts.there_is_one():
+        print("There is no cluster.")
+        return 1
+    for part in faults.all_parts():
+        print(f"{part.id:20}{len(part.pids()):3} processes")
+    print(database.members(), {web.name: product.is_ready(web) for web in hosts.WEBS})
+    return 0
+
+
+def test(options: argparse.Namespace) -> int:
+    """1 when anything was found; builds the cluster where there is none, and leaves it."""
+    if not hosts.there_is_one() and up(options):
+        return 1
+    folder = options.out or hosts.ROOT / ".cluster" / time.strftime("%Y%m%d-%H%M%S")
+    done = trial.run(folder, count=options.faults, seed=options.seed, minutes=options.minutes, pause=options.pause)
+    report = trial.judge_all(folder)
+    print((folder / "report.md").read_text())
+    print(summary(report), f"Histories and report: {folder}", sep="\n")
+    return 0 if report.is_clean and not any(one.findings for one in done) else 1
+
+
+def load(options: argparse.Namespace) -> int:
+    trial.run_load(options.first, options.folder, options.seconds, options.pause)
+    return 0
+
+
+def judge(options: argparse.Namespace) -> int:
+    report = check(calls_of(options.history), stored_of(options.stored))
+    print(summary(report))
+    return 0 if report.is_clean else 1
+
+
+def summary(report: Report, most: int = 20) -> str:
+    """Counts of a report, and its first findings, a line each."""
+    lines = [f"{what}: {dict(count)}" for what, count in report.counts.items() if count.total()]
+    lines += [f"{kind}: {report.by_kind()[kind]}" for kind in Kind]
+    lines += [f"  {finding.kind}: {finding.says}" for finding in report.findings[:most]]
+    if (rest := len(report.findings) - most) > 0:
+        lines.append(f"  and {rest} more")
+    return "\n".join(lines)
+
+
+WORDS = {"up": up, "down": down, "status": status, "test": test, "load": load, "check": judge}
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,149 @@
+"""The product on its hosts: two with the web, two with worker and embedder, over one database.
+
+`manage.py up --only …` starts and watches the parts of a host. HAProxy of every web host leads to both webs.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from cluster import database
+from cluster.hosts import ROOT, STATE, WEBS, WORKERS, Host, Part, until
+from memplatform import environment
+
+WEB, FRONT = 8001, 8000  # of the web itself, and of the HAProxy in front
+WORKSPACES = ("red", "blue")
+READY_SECONDS = 150
+#: Whether `up` knows which parts it is to run; else each is started by itself, and watched by nobody.
+_UP_TAKES_PARTS = hasattr(environment, "PARTS")
+_FRONT = """
+global
+  maxconn 600
+defaults
+  mode http
+  retries 2
+  option redispatch
+  timeout connect 1s
+  timeout client 30s
+  timeout server 20s
+  timeout check 1s
+listen web
+  bind {address}:{front}
+  option httpchk
+  http-check send meth GET uri /livez ver HTTP/1.1 hdr Host localhost
+  default-server inter 500ms fall 2 rise 1 on-marked-down shutdown-sessions
+{servers}
+"""
+#: Prints the keys of one bot in each of two workspaces, as JSON.
+_KEYS = """
+import json
+from memories.choices import Permission
+from memories.models import Bot, BotKey, Workspace
+keys = {}
+for name in %r:
+    bot = Bot.objects.create(workspace=Workspace.objects.create(name=name), name="load")
+    keys[name] = BotKey.issue(bot, permissions=list(Permission.values), label="load")[1]
+print(json.dumps(keys))
+"""
+
+
+def environment_of(host: Host | None) -> dict[str, str]:
+    """What the parts of a host are given; without a host, a command that migrates."""
+    folder = host.folder if host else STATE / "setup"
+    return {
+        "MEMPLATFORM_DATA": str(folder / "data"),
+        "MEMORY_FILES_ROOT": str(STATE / "files"),  # on real machines a network disk
+        "MEMPLATFORM_ERASURES": str(STATE / "erasures"),
+        "SECRET_KEY": f"of a cluster for tests {database.password()}",
+        "MEMPLATFORM_METRICS_KEY": database.password(),
+        "DATABASE_URL": database.address(),
+        **{
+            f"MEMPLATFORM_{role.upper()}_DATABASE_URL": database.address(f"memplatform_{role}")
+            for role in database.ROLES
+        },
+        **({"DATABASE_REPLICA_URL": database.replica_addresses()} if database.modes().get("replicas") else {}),
+        "MEMPLATFORM_HOST": host.address if host else "127.0.0.1",
+        "MEMPLATFORM_HOST_NAME": host.name if host else "setup",
+        "MEMPLATFORM_PORT": str(WEB),
+        "ALLOWED_HOSTS": ",".join(web.address for web in WEBS),
+        "MEMORY_EMBEDDERS": "memories.embeddings.deterministic.Deterministic",
+        "MEMORY_CALLS_PER_MINUTE": "1000000",
+        "OMP_NUM_THREADS": "1",
+        "HOME": "/root",
+    }
+
+
+def parts(host: Host) -> list[Part]:
+    """What runs on a host of the product."""
+    names = ("web",) if host in WEBS else ("worker", "embedder")
+    given = environment_of(host)
+    if _UP_TAKES_PARTS:
+        command = (sys.executable, "manage.py", "up", "--only", ",".join(names))
+        own = [Part(host, "up", command, given, as_root=True)]
+    else:
+        # The embedder of a web host brings in what was accepted there while the database was away
+        names = (*names, "embedder") if host in WEBS else names
+        own = [
+            Part(host, name, _command(host, name), {**given, "MEMPLATFORM_PROCESS": name}, as_root=True)
+            for name in names
+        ]
+    front = Part(host, "haproxy", ("haproxy", "-db", "-f", f"{host.folder}/haproxy.cfg"))
+    return [*own, front] if host in WEBS else own
+
+
+def _command(host: Host, name: str) -> tuple[str, ...]:
+    """A program that is started again when it ends, as a supervisor would."""
+    words = ("web", host.address, str(WEB)) if name == "web" else ("command_line", name)
+    again = ("sh", "-c", 'while :; do "$@"; sleep 1; done', "sh")
+    return (*again, sys.executable, "-m", f"memplatform.processes.{words[0]}", *words[1:])
+
+
+def start() -> None:
+    """The tables, keys of two workspaces, and every host, until both webs answer."""
+    for name in ("files", "erasures", "setup"):
+        (STATE / name).mkdir(mode=0o700)
+    _manage("migrate", "--no-input", "-v0")
+    keys = _manage("shell", "-v0", "-c", _KEYS % (WORKSPACES,))
+    path = STATE / "keys.json"
+    path.touch(0o600)
+    path.write_text(keys.strip().splitlines()[-1])
+    servers = "\n".join(f"  server {web.name} {web.address}:{WEB} check" for web in WEBS)
+    for host in WEBS:
+        database.own(host.folder / "haproxy.cfg", _FRONT.format(address=host.address, front=FRONT, servers=servers))
+    for host in (*WEBS, *WORKERS):
+        for part in parts(host):
+            part.start()
+    until(lambda: all(is_ready(web) for web in WEBS), READY_SECONDS, "two webs that answer")
+
+
+def is_ready(web: Host) -> bool:
+    """Whether a web answers, with its database."""
+    body = database.fetched(f"http://{web.address}:{WEB}/readyz")
+    return bool(body) and not json.loads(body).get("not_ready")
+
+
+def keys() -> dict[str, str]:
+    """The key of each workspace's bot."""
+    result: dict[str, str] = json.loads((STATE / "keys.json").read_text())
+    return result
+
+
+def _manage(*words: str) -> str:
+    """The output of a command of manage.py."""
+    inherited = {name: os.environ[name] for name in ("PATH", "LANG") if name in os.environ}
+    done = subprocess.run(
+        [sys.executable, "manage.py", *words],
+        cwd=ROOT,
+        env={**inherited, **environment_of(None)},
+        capture_output=True,
+        text=True,
+    )
+    if done.returncode:
+        raise RuntimeError(f"manage.py {words[0]}: {(done.stderr or done.stdout).strip()[-2000:]}")
+    return done.stdout
+
+
+def logs() -> list[Path]:
+    return sorted(STATE.glob("*/*.log")) + sorted(STATE.glob("*/data/logs/*.log"))

@@ -1,0 +1,264 @@
+"""Faults under load, round by round: what clients saw is kept and judged, and silence is measured."""
+
+import json
+import os
+import platform
+import random
+import statistics
+import subprocess
+import sys
+import time
+from collections import Counter, defaultdict
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from cluster import database, faults, hosts, product
+from cluster.checker import Kind, Report, check, longest_silence
+from cluster.clients import Client
+from cluster.faults import Fault
+from cluster.history import READS, Call, Stored, What, Writer, calls_of, stored_of, write_rows
+from cluster.wire import Api
+
+CLIENTS = 4
+CALM, AFTER = 3.0, 2.0  # seconds before the first fault, and after all is whole again
+WHOLE_SECONDS, SETTLE_SECONDS, LOAD_SECONDS = 120, 60, 240
+WRITES = set(What) - READS - {What.TURN}
+HISTORY, STORED = "history.jsonl", "stored.jsonl"
+
+
+@dataclass
+class Round:
+    """One or two faults, what was found, and how long it was silent."""
+
+    number: int
+    faults: list[Fault]
+    is_majority: bool
+    #: When the load began, the faults struck and were taken back, and all was whole, on the clock of the history.
+    moments: dict[str, float] = field(default_factory=dict)
+    calls: int = 0
+    unknown: int = 0
+    deferred: int = 0  # writes and answers without the database
+    findings: dict[str, int] = field(default_factory=dict)
+    says: list[str] = field(default_factory=list)
+    #: The longest time without an answer, in seconds: turns of any kind, other writes (which need the database),
+    #: recall of any kind, and recall that was answered from the database.
+    silence: dict[str, float] = field(default_factory=dict)
+    calm: dict[str, float] = field(default_factory=dict)  # the same before the fault
+    whole_after: float | None = None  # seconds from when the faults were taken back; None: it was not whole in time
+    settled_after: float | None = None  # until nothing more was missing
+
+    @property
+    def name(self) -> str:
+        return " + ".join(fault.name for fault in self.faults)
+
+
+def run_load(first: int, folder: Path, seconds: float, pause: float) -> None:
+    """On the load host: clients of both workspaces until time is up or a signal comes; appends to the history.
+
+    `first` is the number of the first client; none may come again while the cluster stands.
+    """
+    api_keys, end = product.keys(), time.monotonic() + seconds
+    fronts = [(web.address, product.FRONT) for web in hosts.WEBS]
+    import signal
+    import threading
+
+    stopping = threading.Event()
+    signal.signal(signal.SIGTERM, lambda _number, _frame: stopping.set())
+
+    def live(index: int, note: Any) -> None:
+        pick = random.Random(first + index)
+        workspace = product.WORKSPACES[index % len(product.WORKSPACES)]
+        server = Api(fronts if index // 2 % 2 else fronts[::-1], api_keys)
+        client = Client(first + index, workspace, server, time.monotonic, note, pick, time.sleep)
+        while not stopping.wait(pick.uniform(0.5, 1.5) * pause) and time.monotonic() < end:
+            client.step()
+
+    with (folder / HISTORY).open("a") as file:
+        writer = Writer(file)
+        threads = [threading.Thread(target=live, args=(index, writer.add)) for index in range(CLIENTS)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+
+
+def try_faults(chosen: list[Fault], number: int, folder: Path, pick: random.Random, pause: float) -> Round:
+    """One round, with a history of its own; the cluster is whole before and, as far as it can be, after."""
+    folder.mkdir(parents=True)
+    result = Round(number, chosen, faults.leaves_a_majority(chosen))
+    command = [sys.executable, "-m", "cluster", "load", str(_new_clients()), str(folder), "--pause", str(pause)]
+    load = subprocess.Popen(["ip", "netns", "exec", hosts.LOAD.name, *command], cwd=hosts.ROOT)
+    try:
+        hosts.until(lambda: (folder / HISTORY).exists() and len((folder / HISTORY).read_text()) > 500, 30, "a load")
+        begun = time.monotonic()
+        time.sleep(CALM)
+        struck = time.monotonic()
+        waiting = [(struck + (pick.uniform(0, 3) if n else 0), fault) for n, fault in enumerate(chosen)]
+        _strike(waiting)
+        healed = time.monotonic()
+        with suppress(TimeoutError):
+            hosts.until(faults.is_whole, WHOLE_SECONDS)
+            result.whole_after = round(time.monotonic() - healed, 1)
+        whole = time.monotonic()
+        time.sleep(AFTER)
+    finally:
+        load.terminate()
+        load.wait(60)
+        for fault in chosen if result.whole_after is None else ():
+            fault.heal()
+    result.moments = {"began": begun, "struck": struck, "healed": healed, "whole": whole}
+    calls = calls_of(folder / HISTORY)
+    result.calm, result.silence = silences(calls, begun, struck), silences(calls, struck, whole)
+    report = _settled(calls, folder, result)
+    result.calls = len(calls)
+    result.unknown = sum(count["unknown"] for count in report.counts.values())
+    result.deferred = sum(count["degraded"] for count in report.counts.values())
+    result.findings = {str(kind): count for kind, count in report.by_kind().items() if count}
+    result.says = [f"{finding.kind}: {finding.says} ({', '.join(finding.calls)})" for finding in report.findings]
+    return result
+
+
+def _new_clients() -> int:
+    """The number of the first client of a round: in this cluster nobody has had it, or those behind it."""
+    path = hosts.STATE / "clients"
+    first = int(path.read_text()) if path.exists() else 0
+    path.write_text(str(first + CLIENTS))
+    return first
+
+
+def _strike(waiting: list[tuple[float, Fault]]) -> None:
+    """Inject each fault at its moment, and take it back when its time is over."""
+    steps = sorted(
+        [(moment, 0, n) for n, (moment, _fault) in enumerate(waiting)]
+        + [(moment + fault.hold, 1, n) for n, (moment, fault) in enumerate(waiting)]
+    )
+    for moment, step, n in steps:
+        time.sleep(max(0.0, moment - time.monotonic()))
+        fault = waiting[n][1]
+        (fault.heal if step else fault.inject)()
+
+
+def silences(calls: list[Call], since: float, until: float) -> dict[str, float]:
+    kinds = {"turns": {What.TURN}, "writes": WRITES, "recall": {What.RECALL}}
+    result = {name: longest_silence(calls, what, since, until) for name, what in kinds.items()}
+    result["recall_database"] = longest_silence(calls, {What.RECALL}, since, until, from_database=True)
+    return {name: round(seconds, 1) for name, seconds in result.items()}
+
+
+def _settled(calls: list[Call], folder: Path, result: Round) -> Report:
+    """The report once nothing is missing any more, or when that took too long."""
+    api = Api([(web.address, product.FRONT) for web in hosts.WEBS], product.keys())
+    people = sorted({(call.workspace, call.peer) for call in calls})
+    begun, stored = time.monotonic(), list[Stored]()
+    report = check(calls, stored)
+    while time.monotonic() - begun < SETTLE_SECONDS:
+        with suppress(OSError):
+            stored = list(api.stored(people))
+            report = check(calls, stored)
+            if not report.by_kind()[Kind.LOST]:
+                result.settled_after = round(time.monotonic() - begun, 1)
+                break
+        time.sleep(1.0)
+    write_rows(folder / STORED, stored)
+    return report
+
+
+def run(folder: Path, *, count: int, seed: int, minutes: float, pause: float) -> list[Round]:
+    """Rounds until so many faults were tried or time is up, every second one of two faults."""
+    folder.mkdir(parents=True)
+    pick, end, done, number = random.Random(seed), time.monotonic() + minutes * 60, list[Round](), 0
+    while sum(len(one.faults) for one in done) < count and time.monotonic() < end:
+        primary = database.primary()
+        if primary is None or not faults.is_whole():
+            faults.restore()
+            hosts.until(faults.is_whole, WHOLE_SECONDS, "a whole cluster")
+            continue
+        left = count - sum(len(one.faults) for one in done)
+        chosen = faults.drawn_together(pick, primary, min(1 + len(done) % 2, left))
+        number += 1
+        try:
+            result = try_faults(chosen, number, folder / f"{number:03}", pick, pause)
+        except TimeoutError as problem:  # a machine that is too busy to begin
+            print(f"{number:3} {problem}", flush=True)
+            faults.restore()
+            continue
+        done.append(result)
+        print(row_of(result), flush=True)
+        write_report(folder, done, seed)
+    return done
+
+
+def row_of(one: Round) -> str:
+    found = ", ".join(f"{count} {kind}" for kind, count in one.findings.items()) or "nothing lost"
+    silence = ", ".join(f"{name} {seconds}" for name, seconds in one.silence.items())
+    calls = f"{one.calls} calls, {one.unknown} unknown"
+    return f"{one.number:3} {one.name} ({calls}): {found}; silent s: {silence}; whole after {one.whole_after} s"
+
+
+def judge_all(folder: Path) -> Report:
+    """All rounds as one history, by what each found at its end."""
+    rounds = sorted(path.parent for path in folder.glob(f"*/{STORED}"))
+    calls = [call for path in rounds for call in calls_of(path / HISTORY)]
+    return check(calls, [row for path in rounds for row in stored_of(path / STORED)])
+
+
+def write_report(folder: Path, done: list[Round], seed: int) -> None:
+    """report.json for programs, report.md for people."""
+    about = {
+        "seed": seed,
+        "date": datetime.now(UTC).date().isoformat(),
+        "machine": f"{os.cpu_count()} processors, Linux {platform.release()}",
+        "load_average": round(os.getloadavg()[0], 1),
+        **database.modes(),
+    }
+    rows = [{**asdict(one), "name": one.name} for one in done]
+    (folder / "report.json").write_text(json.dumps({"about": about, "rounds": rows}, indent=1))
+    (folder / "report.md").write_text(page_of(done, about))
+
+
+def page_of(done: list[Round], about: dict[str, Any]) -> str:
+    singles = [one for one in done if len(one.faults) == 1]
+    pairs = [one for one in done if len(one.faults) == 2]
+    found = Counter[str]()
+    for one in done:
+        found.update(one.findings)
+    lines = [
+        f"{sum(len(one.faults) for one in done)} faults in {len(done)} rounds ({len(singles)} single, {len(pairs)} of"
+        f" two), {sum(one.calls for one in done)} calls; seed {about['seed']}, {about['date']}, {about['machine']},"
+        f" load average {about['load_average']}; synchronous_mode {about['synchronous']}, pool_mode {about['pool']}.",
+        "",
+        "| found | times |",
+        "|---|---|",
+        *(f"| {kind} | {found[kind]} |" for kind in Kind),
+        "",
+        "| single fault | times | found | no turn | no other write | no recall | no recall from the database |",
+        "|---|---|---|---|---|---|---|",
+        *_rows(singles),
+        "",
+        "| pairs | times | found | no turn | no other write | no recall | no recall from the database |",
+        "|---|---|---|---|---|---|---|",
+        *_rows(pairs, by_majority=True),
+        "",
+        "Seconds without an answer to any client: median, longest.",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _rows(rounds: Iterable[Round], *, by_majority: bool = False) -> list[str]:
+    groups: dict[str, list[Round]] = defaultdict(list)
+    for one in rounds:
+        majority = "two database hosts are left" if one.is_majority else "one database host is left"
+        groups[majority if by_majority else one.name].append(one)
+    result = []
+    for name, group in sorted(groups.items()):
+        found = sum(sum(one.findings.values()) for one in group)
+        cells = []
+        for what in ("turns", "writes", "recall", "recall_database"):
+            seconds = [one.silence[what] for one in group]
+            cells.append(f"{statistics.median(seconds):.1f}, {max(seconds):.1f}")
+        result.append(f"| {name} | {len(group)} | {found} | {' | '.join(cells)} |")
+    return result
