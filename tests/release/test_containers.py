@@ -1,0 +1,144 @@
+"""Image, compose files and chart: what their own linters say, and that they name what there is."""
+
+import importlib.util
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import kubernetes_validate
+import pytest
+import yaml
+
+from memplatform.processes.children import programs
+from tests import ROOT
+from tests.test_docs import variables_in_code
+
+DEPLOY = ROOT / "deploy"
+DOCKERFILES = sorted((DEPLOY / "container").glob("*Dockerfile"))
+COMPOSE = [DEPLOY / "compose" / "single.yaml", DEPLOY / "compose" / "many.yaml"]
+MANIFESTS = DEPLOY / "kubernetes" / "memplatform.yaml"
+PARTS = set(programs("127.0.0.1", 1, 2))
+#: Of the image, and of other programs in the same files.
+FOREIGN = re.compile(r"(ETCD|PATRONI|POSTGRES|DATABASE_PASSWORD|POOLER|REPLICATION|PATH|PYTHON)")
+SETTINGS = {*variables_in_code(), "MEMPLATFORM_ONLY", "MEMPLATFORM_API_URL"}
+
+
+def services(file: Path) -> dict[str, Any]:
+    parsed: dict[str, Any] = yaml.safe_load(file.read_text())["services"]
+    return parsed
+
+
+def manifests() -> list[dict[str, Any]]:
+    return [document for document in yaml.safe_load_all(MANIFESTS.read_text()) if document]
+
+
+def unknown(names: Iterator[str] | list[str]) -> list[str]:
+    return [name for name in names if name not in SETTINGS and not FOREIGN.match(name)]
+
+
+@pytest.mark.parametrize("file", DOCKERFILES, ids=lambda file: file.name)
+def test_a_dockerfile_has_no_fault_and_copies_what_there_is(file: Path) -> None:
+    program = Path(sys.executable).with_name("hadolint")
+    outcome = subprocess.run([program, "--failure-threshold", "warning", str(file)], capture_output=True, text=True)
+    assert outcome.returncode == 0, outcome.stdout
+    text = file.read_text()
+    copied = re.findall(r"^COPY (?:--chmod=\d+ )?(deploy/\S+)", text, re.MULTILINE)
+    assert [place for place in copied if not (ROOT / place).exists()] == []
+    last = text.rpartition("\nFROM ")[2]
+    assert re.search(r"^USER (?!root|0)", last, re.MULTILINE), "it runs as root"
+    assert "\nHEALTHCHECK " in last
+
+
+def test_the_image_is_told_nothing_but_settings_there_are() -> None:
+    text = (DEPLOY / "container" / "Dockerfile").read_text()
+    named = re.findall(r"^(?:ENV | {4})([A-Z_]+)=", text, re.MULTILINE)
+    assert "MEMPLATFORM_DATA" in named and unknown(named) == []
+
+
+def test_what_the_image_is_built_from_is_sent_to_docker_and_nothing_else() -> None:
+    lines = (ROOT / ".dockerignore").read_text().split()
+    assert lines[0] == "*"
+    let_through = {line[1:] for line in lines if line.startswith("!")}
+    assert [place for place in let_through if not (ROOT / place).exists()] == []
+    project = (ROOT / "pyproject.toml").read_text()
+    packages = re.search(r"^packages = \[(.+)\]$", project, re.MULTILINE)
+    assert packages and set(re.findall(r'"(\w+)"', packages.group(1))) <= let_through
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("file", COMPOSE, ids=lambda file: file.name)
+def test_a_compose_file_is_valid_and_starts_what_there_is(file: Path) -> None:
+    command = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", "vendor.compose-spec", str(file)]
+    outcome = subprocess.run(command, capture_output=True, text=True)
+    assert outcome.returncode == 0, outcome.stdout
+    for name, service in services(file).items():
+        assert unknown(list(service.get("environment", {}))) == [], name
+        places = [volume.split(":")[0] for volume in service.get("volumes", []) if volume.startswith(".")]
+        assert [place for place in places if not (file.parent / place).exists()] == []
+        if "build" in service:
+            assert (file.parent / service["build"]["context"] / service["build"]["dockerfile"]).exists()
+        words = service.get("command", [])
+        if words[:1] == ["up"]:
+            assert set(words[2].split(",")) <= PARTS and words[1] == "--only"
+
+
+@pytest.mark.parametrize("file", COMPOSE, ids=lambda file: file.name)
+def test_a_compose_file_holds_no_password_and_the_example_names_them_all(file: Path) -> None:
+    example = (DEPLOY / "compose" / "example.env").read_text()
+    needed = set(re.findall(r"\$\{([A-Z_]+)", file.read_text()))
+    assert needed <= set(re.findall(r"^([A-Z_]+)=", example, re.MULTILINE))
+    for service in services(file).values():
+        secret = [name for name in service.get("environment", {}) if re.search("PASSWORD|SECRET|KEY", name)]
+        assert all(str(service["environment"][name]).startswith("${") for name in secret)
+
+
+def test_the_proxy_and_the_pooler_lead_to_hosts_of_the_compose_file() -> None:
+    names = set(services(DEPLOY / "compose" / "many.yaml"))
+    proxy = (DEPLOY / "compose" / "haproxy.cfg").read_text()
+    led_to = set(re.findall(r"^ +server \w+ (\w+):", proxy, re.MULTILINE))
+    assert led_to == {name for name in names if re.match(r"web|postgres", name)}
+    pooler = (DEPLOY / "compose" / "pgbouncer.ini").read_text()
+    assert set(re.findall(r"host=(\w+)", pooler)) <= names
+    assert "pool_mode = session" in pooler  # docs/howto/use-your-own-postgresql.md says why
+
+
+@pytest.mark.parametrize("version", ["1.29", "1.34"])
+def test_the_manifests_are_what_kubernetes_takes(version: str) -> None:
+    documents = manifests()
+    assert {document["kind"] for document in documents} >= {"StatefulSet", "Deployment", "Service", "NetworkPolicy"}
+    for document in documents:
+        kubernetes_validate.validate(document, version, strict=True)
+
+
+def test_the_manifests_are_of_the_chart_as_it_is() -> None:
+    spec = importlib.util.spec_from_file_location("render", DEPLOY / "helm" / "render.py")
+    assert spec and spec.loader
+    render = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(render)
+    assert f"# Chart: {render.digest()}\n" in MANIFESTS.read_text(), "python deploy/helm/render.py"
+
+
+def test_no_pod_has_rights_it_does_not_need_and_each_runs_a_part_there_is() -> None:
+    pods = [document["spec"]["template"]["spec"] for document in manifests() if "template" in document.get("spec", {})]
+    assert {pod["containers"][0]["args"][2] for pod in pods} == PARTS - {"mcp"}
+    for pod in pods:
+        (container,) = pod["containers"]
+        assert pod["securityContext"]["runAsNonRoot"] and not pod["automountServiceAccountToken"]
+        context = container["securityContext"]
+        assert context["readOnlyRootFilesystem"] and not context["allowPrivilegeEscalation"]
+        assert context["capabilities"] == {"drop": ["ALL"]}
+        assert "limits" in container["resources"]
+        assert unknown([variable["name"] for variable in container["env"]]) == []
+        assert not any(
+            variable["name"] in ("DATABASE_URL", "SECRET_KEY") and "value" in variable for variable in container["env"]
+        )
+
+
+def test_chart_and_package_have_one_version() -> None:
+    chart = yaml.safe_load((DEPLOY / "helm" / "memplatform" / "Chart.yaml").read_text())
+    version = re.search(r'^version = "(.+)"$', (ROOT / "pyproject.toml").read_text(), re.MULTILINE)
+    assert version and chart["appVersion"] == chart["version"] == version.group(1)
+    assert f"memplatform:{version.group(1)}" in COMPOSE[0].read_text()
