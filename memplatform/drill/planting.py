@@ -1,0 +1,188 @@
+"""Canaries of a drill: words nobody else may be shown, in every kind of place of a scope.
+
+They are planted in a transaction that is never committed: nobody is served one, no webhook is told, and whatever ends
+the drill, a kill as well, takes them out. Files are planted below a folder of the drill's own, which the platform does
+not read.
+"""
+
+import secrets
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from pathlib import Path
+from string import ascii_lowercase
+
+from channels_app.turns import take_turn
+from memories import entries
+from memories.choices import Category, EntryType, ScopeKind, Source
+from memories.consolidation.capture import Turn
+from memories.entries import daily_events
+from memories.entries.daily_events import EventDraft
+from memories.entries.draft import Draft
+from memories.exceptions import PlatformError
+from memories.files.layout import folder_name, scope_folder
+from memories.models import Entry, Scope
+from memories.tenancy.access import Caller
+from memories.tenancy.keys import group_of_key, owner_of_key
+from memories.tenancy.resolver import Address
+from sessions_app.models import SessionEvent
+
+#: How every word of a drill begins; letters alone, so that none passes for a secret.
+PREFIX = "zqdr"
+LETTERS = 14
+ACTOR = "leak-drill"
+#: What is said around each: common words, which many questions hold.
+WORDS = {
+    "en": "The drill word is {token}: holiday, salary, birthday, meeting and password of this week.",
+    "zh": "演练口令是 {token}：假期、工资、生日、会议和密码都与它有关。",
+}
+
+
+@dataclass(frozen=True)
+class Canary:
+    """A planted word: whose memory it is in, as what, and where it may be heard."""
+
+    token: str
+    scope: str
+    place: str
+    group: str = ""  # the group it was said in, of a person's memory
+    paths: tuple[str, ...] = ()  # at which tools read it
+
+    @property
+    def is_secret(self) -> bool:
+        return self.place == "credential"
+
+
+@dataclass(frozen=True)
+class Home:
+    """A scope that takes part: where its conversation is, and with whom."""
+
+    scope: Scope
+    address: Address | None  # None: its key tells no address
+
+    @property
+    def is_group(self) -> bool:
+        return self.scope.kind == ScopeKind.CHAT
+
+
+@dataclass
+class Planted:
+    """What was planted, and what took nothing."""
+
+    canaries: list[Canary] = field(default_factory=list)
+    refused: list[str] = field(default_factory=list)  # scopes that are frozen, or in a conversation
+
+    def by_token(self) -> dict[str, Canary]:
+        return {canary.token: canary for canary in self.canaries}
+
+
+def home_of(scope: Scope, member: str) -> Home:
+    """A scope with its address; a group is spoken in by this member."""
+    if scope.kind == ScopeKind.USER:
+        owner = owner_of_key(scope.key)
+        if owner is None or not owner[0]:
+            return Home(scope, None)
+        return Home(scope, Address(platform=owner[0], peer=owner[1]))
+    place = group_of_key(scope.key)
+    if place is None:
+        return Home(scope, None)
+    platform, account, chat = place
+    return Home(scope, Address(platform=platform, account=account, peer=member, chat=chat, is_group=True))
+
+
+def plant(caller: Caller, homes: Sequence[Home], *, now: datetime) -> Planted:
+    """Plant in each of these scopes, through the doors everybody's memories come in by. Inside a transaction."""
+    planted = Planted()
+    groups = [home for home in homes if home.is_group and home.address]
+    for number, home in enumerate(homes):
+        try:
+            planted.canaries += _plant_entries(home, now)
+            planted.canaries += _plant_day(home, now)
+            if home.address:
+                planted.canaries += _plant_turn(caller, home, home.address, now)
+                if groups and not home.is_group:
+                    group = groups[number % len(groups)]
+                    planted.canaries += _plant_in_group(caller, home, group, now)
+            planted.canaries += _plant_file(caller, home, now)
+        except PlatformError as refusal:
+            planted.refused.append(f"{home.scope.key}: {refusal}")
+    return planted
+
+
+def new_token() -> str:
+    return PREFIX + "".join(secrets.choice(ascii_lowercase) for _ in range(LETTERS))
+
+
+def words_of(token: str, *, chinese: bool = False) -> str:
+    """What is planted around a token."""
+    return WORDS["zh" if chinese else "en"].format(token=token)
+
+
+def _plant_entries(home: Home, now: datetime) -> Iterator[Canary]:
+    """Saved memories, a fact, a line of the profile, a secret."""
+    scope = home.scope
+    kinds: list[tuple[str, dict[str, object]]] = [
+        ("saved", {"type": EntryType.USER_EXPLICIT, "source": Source.TOOL}),
+        ("fact", {"type": EntryType.FACT, "tier": 2, "source": Source.EXTRACTION}),
+        ("profile", {"type": EntryType.FACT, "tier": 1, "source": Source.EXTRACTION, "importance": 1.0}),
+        ("credential", {"type": EntryType.NOTE, "source": Source.EXTRACTION, "category": Category.CREDENTIAL}),
+    ]
+    chats = (scope.key,) if not home.is_group else ()
+    canaries, drafts = [], []
+    for number, (place, columns) in enumerate(kinds):
+        token = new_token()
+        canaries.append(Canary(token, scope.key, place))
+        content = words_of(token, chinese=bool(number % 2))
+        drafts.append(Draft(scope=scope, content=content, at=now, chats=chats, **columns))  # type: ignore[arg-type]
+    written = entries.remember_many(drafts, now=now, actor=ACTOR)
+    for canary, result in zip(canaries, written, strict=True):
+        yield replace(canary, paths=(f"entries/{result.entry.uid}",))
+
+
+def _plant_day(home: Home, now: datetime) -> Iterator[Canary]:
+    token = new_token()
+    day = now.date() - timedelta(days=1)
+    for event in daily_events.write(
+        [EventDraft(scope=home.scope, local_date=day, content=words_of(token))], now=now, actor=ACTOR
+    ):
+        yield Canary(token, home.scope.key, "day", paths=(f"daily_events/{event.uid}",))
+
+
+def _plant_turn(caller: Caller, home: Home, address: Address, now: datetime) -> Iterator[Canary]:
+    """A message of the conversation of this scope, and the turn that is made of it."""
+    token = new_token()
+    turn = Turn(address=address, user=words_of(token), assistant="Noted.", at=now)
+    result = take_turn(caller, turn, now=now)
+    paths = tuple(result.session.origin_of(event) for event in result.events)
+    yield Canary(token, home.scope.key, "message", paths=paths)
+
+
+def _plant_in_group(caller: Caller, home: Home, group: Home, now: datetime) -> Iterator[Canary]:
+    """What a person says in a group: theirs, and the group's."""
+    if group.address is None or home.address is None or home.address.platform != group.address.platform:
+        return
+    token = new_token()
+    spoken = replace(group.address, peer=home.address.peer)
+    take_turn(caller, Turn(address=spoken, user=words_of(token), assistant="Noted.", at=now), now=now)
+    yield Canary(token, home.scope.key, "said_in_group", group=group.scope.key)
+
+
+def _plant_file(caller: Caller, home: Home, now: datetime) -> Iterator[Canary]:
+    """A note in the folder of the scope, below the drill's own root."""
+    token = new_token()
+    folder = scope_folder(caller.folder, home.scope.key)
+    path = f"memory/scopes/{folder_name(home.scope.key)}/{now:%Y-%m-%d}.md"
+    if not folder.owns(path):
+        return
+    place = Path(folder.workspace) / path
+    place.parent.mkdir(parents=True, exist_ok=True)
+    place.write_text(f"- {words_of(token)}\n", encoding="utf-8")
+    yield Canary(token, home.scope.key, "file", paths=(path,))
+
+
+def rows_of(workspace_id: int) -> dict[str, int]:
+    """How many rows hold a word of a drill: none, outside of one."""
+    return {
+        "entries": Entry.objects.filter(workspace_id=workspace_id, content__contains=PREFIX).count(),
+        "messages": SessionEvent.objects.filter(workspace_id=workspace_id, content__contains=PREFIX).count(),
+    }
