@@ -29,6 +29,7 @@ SIZES = (1, 6, 12)
 #: The questions of a fact, in their order.
 KINDS = ("plain", "other words", "other words", "search", "request")
 UNANSWERABLE, NAMED, REMARKS = "unanswerable", "named", "remarks"
+JUDGING = "named_judging"  # of the same form, and never fitted on
 MOMENT = datetime(2026, 3, 2, 9, tzinfo=UTC)
 EMBED_SECONDS = 60.0
 
@@ -96,7 +97,10 @@ def measure(language: str, *, serve: str | float = "likely", folder: Path = DATA
     report: dict[str, Figures] = {}
     for size in SIZES:
         report |= {f"{kind}, {size}": figures for kind, figures in _first_minutes(language, size, serve, folder)}
-    return {**report, NAMED: _named(language, serve, folder), REMARKS: _remarks(language, folder)}
+    for name in (NAMED, JUDGING):
+        if name == NAMED or (folder / f"{name}.{language}.jsonl").exists():
+            report[name.replace("_", ", ")] = _named(language, serve, folder, name)
+    return {**report, REMARKS: _remarks(language, folder)}
 
 
 def _first_minutes(language: str, size: int, serve: str | float, folder: Path) -> list[tuple[str, Figures]]:
@@ -133,9 +137,9 @@ def _plain_figures(result: Recall, served: Sequence[str]) -> dict[str, float]:
     }
 
 
-def _named(language: str, serve: str | float, folder: Path) -> Figures:
+def _named(language: str, serve: str | float, folder: Path, name: str) -> Figures:
     """Precision and recall over all questions about named things, and what a prompt pays."""
-    memories = read(f"named.{language}.jsonl", folder)
+    memories = read(f"{name}.{language}.jsonl", folder)
     served = right = wanted = tokens = questions = 0
     with throwaway_workspace() as workspace:
         filled = []

@@ -1,5 +1,7 @@
 """Closed vocabularies, each with the behaviour that depends on it alone."""
 
+from collections.abc import Iterable
+
 from django.db.models import TextChoices
 from django.utils.translation import gettext_lazy as _
 
@@ -32,6 +34,41 @@ MACHINE_SOURCES = frozenset(
         Source.FILE,
     }
 )
+
+
+class Origin(TextChoices):
+    """Who a memory comes from, the most trusted first (A19)."""
+
+    OPERATOR = "operator", _("An operator")
+    SELF = "self", _("The person, of themselves")
+    OTHER = "other", _("The person, of somebody or something else")
+    MEMBER = "member", _("Another member")
+    FILE = "file", _("A file")
+    IMPORT = "import", _("An import")
+    BOT = "bot", _("The bot")
+    TOOL = "tool", _("A tool or page")
+
+    @classmethod
+    def lowest(cls, origins: Iterable[str]) -> "Origin":
+        """The least trusted of some. Raises ValueError of none."""
+        return max(map(cls, origins), key=_RANKS.__getitem__)
+
+    @classmethod
+    def highest(cls, origins: Iterable[str]) -> "Origin":
+        """The most trusted of some. Raises ValueError of none."""
+        return min(map(cls, origins), key=_RANKS.__getitem__)
+
+
+_RANKS = {origin: rank for rank, origin in enumerate(Origin)}
+
+
+class Act(TextChoices):
+    """What a memory may do, by the least trusted of all it rests on (A20)."""
+
+    DIRECT = "direct", _("Served to one person")
+    GROUP = "group", _("Served in groups")
+    SUPERSEDE = "supersede", _("Takes the place of others")
+    PROFILE = "profile", _("Enters the profile")
 
 
 #: Subtypes of summaries of closed or flushed conversations, which repeat what turns hold (B4, C7).
@@ -214,6 +251,7 @@ class PolicyKind(TextChoices):
     TTL = "ttl", _("Time to live, days")
     QUOTA = "quota", _("Quota of a recall")
     WEIGHT = "weight", _("Weight of the ranking")
+    TRUST = "trust", _("What a source may do")
 
 
 class JobState(TextChoices):
@@ -254,6 +292,16 @@ class Verification(TextChoices):
     NONE = "", _("Not a model's")
     QUOTED = "quoted", _("Quoted")
     VERIFIED = "verified", _("Verified")
+
+
+class Suspicion(TextChoices):
+    """How a text speaks to the model that reads it, instead of about the world (A18)."""
+
+    NONE = "", _("Speaks of the world")
+    FORGED = "forged", _("Passes for a part of the prompt")
+    LINK = "link", _("Has something fetched")
+    OVERRIDE = "override", _("Sets aside what the model was told")
+    ORDER = "order", _("Gives the model a standing order")
 
 
 class Refusal(TextChoices):

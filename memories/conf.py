@@ -20,6 +20,10 @@ class MemorySettings:
     # the database path (A4, D9)
     ENABLED: bool = True  # off: the files answer and store; what is taken in meanwhile is caught up when it is on again
 
+    # replicas (DATABASE_REPLICA_URL)
+    REPLICA_SECONDS: float = 5.0  # a replica that is further behind is not read
+    JOURNAL_BESIDE_REPLICAS: bool = False  # on: turns are accepted while replicas alone answer, which do not show them
+
     TRANSCRIPTS: bool = False  # what is said is written to files as well, where a channel does not say otherwise
     TRANSCRIPT_CHARS: int = 3_000  # of each message in a transcript
     NOTES_DAYS: int = 7  # whose notes are in a context that comes from the files
@@ -55,6 +59,9 @@ class MemorySettings:
     KNOWN_FACTS: int = 20  # shown to the model beside a conversation, so that it can say which no longer hold
     VERIFY: bool = True  # a model reads each of its facts again, beside the words it quotes; off: facts stay quoted
     VERIFY_MODEL: str = ""  # that reads, at the same endpoint; empty: the model that wrote them
+    READ_TOGETHER: int = 8  # conversations of a workspace that are read a second time in one question; 1: each alone
+    READ_WAIT: timedelta = timedelta(minutes=5)  # that a quiet conversation waits for others that are about to be quiet
+    READ_TOKENS: int = 24_000  # of the turns that are read a second time together
     TRUST_LEAST: float = 0.8  # of what a model made people let stand; below, what it finds is only quoted
     REFUSED_TTL: timedelta = timedelta(days=30)  # facts that were not kept can be looked at for so long
 
@@ -181,6 +188,9 @@ class MemorySettings:
     LLM_CORRECTIONS: int = 2  # after answers that cannot be used
     LLM_CALLS: int = 2  # at the same time, all processes together
     LLM_DAILY_TOKENS: int = 1_000_000  # of one workspace on one of its days; 0 = nothing is asked
+    LLM_MONTHLY_TOKENS: int = 0  # of one workspace in one of its months; 0 = no limit but that of the day
+    LLM_PRICE_IN: float = 0.0  # of a million tokens of questions, in whatever money; for forecasts and sums
+    LLM_PRICE_OUT: float = 0.0  # of a million tokens of answers
 
     # long turns in few words (A11)
     USE_LLM_SUMMARY: bool = False  # the model's summary takes the place of a turn that was cut

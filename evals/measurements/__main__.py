@@ -8,11 +8,14 @@ from benchmarks.harness import BUNDLED, DATABASE, HASHED, PLATFORM
 MEASUREMENTS = {
     "answerable": (DATABASE, BUNDLED),
     "lasting": (DATABASE, HASHED),
+    "poison": (DATABASE, BUNDLED),
     "references": (DATABASE, BUNDLED),
     "notes_recall": (DATABASE, BUNDLED),
     "compression": (DATABASE, HASHED),
     "kept_recall": (DATABASE, BUNDLED),
     "real_model": (DATABASE, HASHED),
+    "drill_mutations": (DATABASE, HASHED),
+    "drill_at_size": (DATABASE, HASHED),
     "against_mem0": (PLATFORM, BUNDLED),
 }
 

@@ -1,14 +1,17 @@
 """How often is a sentence that becomes a fact in a person's own words one that lasts, and how many of those are found?
 
 Of `evals/data`, or of a folder of sets in the same form (`lasting.LANGUAGE.jsonl`, `passing.LANGUAGE.jsonl`), or of
-`messages_LANGUAGE.jsonl`, in which `lasting` lists the sentences of each text that last.
+`messages_LANGUAGE.jsonl`, in which `lasting` lists the sentences of each text that last. Then of the pairs in which
+something is told anew (`told_anew.txt`, `told_anew_judging.txt`): how often the later takes the place of the earlier.
 """
 
 import argparse
 import json
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
+from memories.language.attributes import replaces
 from memories.language.lasting import lasting_sentences
 
 DATA = Path(__file__).parent.parent / "data"
@@ -36,6 +39,32 @@ def main(options: argparse.Namespace) -> None:
                         print(f"{language} {kind}: {sentence}")
         precision = f"{right / taken:.2f}" if taken else "-"
         print(f"{language}: {right} of {taken} taken are right ({precision}), of {lasting} that last")
+
+    for name in ("told_anew", "told_anew_judging"):
+        if (path := options.sets / f"{name}.txt").exists():
+            told_anew(path, is_shown=options.show)
+
+
+def told_anew(path: Path, *, is_shown: bool) -> None:
+    """Print how many pairs are replaced, and how many of those wrongly; both sentences have to become facts."""
+    counts: Counter[tuple[str, str, str]] = Counter()
+    for line in path.read_text(encoding="utf-8").splitlines():
+        if line.startswith("#"):
+            continue
+        language, kind, earlier, later = line.split("|")
+        wanted = "right" if kind == "replaces" else "wrong"
+        is_replaced = replaces(later, earlier)
+        are_facts = bool(lasting_sentences(earlier) and lasting_sentences(later))
+        counts[language, wanted, "all"] += 1
+        counts[language, wanted, "replaced"] += is_replaced
+        counts[language, wanted, "facts"] += is_replaced and are_facts
+        if is_shown and is_replaced != (wanted == "right"):
+            print(f"{path.stem} {language} {kind}: {earlier} → {later}")
+    for language in ("en", "zh"):
+        right, wrong = ({name: counts[language, wanted, name] for name in ("all", "replaced", "facts")}
+                        for wanted in ("right", "wrong"))  # fmt: skip
+        print(f"{path.stem} {language}: replaced {right['replaced']} of {right['all']} (both facts in"
+              f" {right['facts']}), wrongly {wrong['replaced']} of {wrong['all']}")  # fmt: skip
 
 
 def read(folder: Path, language: str) -> Iterator[tuple[str, list[str]]]:

@@ -54,6 +54,7 @@ class AuditEvent(TextChoices):
     QUARANTINED = "quarantined", _("Put into quarantine")
     RELEASED = "released", _("Let back from quarantine")
     LEAKED = "leaked", _("An answer was held back")
+    DRILLED = "drilled", _("A leak drill was run")
     JOB = "job", _("Ran a job")
     ERASED = "erased", _("Erased")
     EXPORTED = "exported", _("Exported")

@@ -115,6 +115,11 @@ def keep_as_no_secret() -> BulkAction:
     return BulkAction(step=EditStep(columns={"category": "", "subtype": ""}))
 
 
+def keep_as_harmless() -> BulkAction:
+    """Say of entries that they speak of the world, whatever was recognised in them."""
+    return BulkAction(step=EditStep(columns={"suspect": ""}))
+
+
 Data = Mapping[str, Any]
 
 

@@ -10,6 +10,8 @@ from django.utils.translation import pgettext
 from memories import entries
 from memories.batches import steps
 from memories.choices import BatchState, ChangeState, Operation, Outcome, SkipReason
+from memories.kinds import category_rule
+from memories.language.confidential import find_secrets
 from memories.models import Batch, BatchChange, Change, DailyEvent, Entry, Slot, state
 
 Values = tuple[Any, Any]  # before and after
@@ -38,6 +40,15 @@ class Description:
     into_position: int | None = None  # the row that creates the successor
     into_content: str = ""
     sources: list[Entry] = field(default_factory=list)  # entries replaced by the one it creates
+
+    @property
+    def secrets(self) -> list[str]:
+        """The words it would store that are a credential: no entry holds them yet."""
+        draft = getattr(self.step, "draft", None)
+        category = draft.category if draft else self.columns.get("category", ("", ""))[1]
+        entry = self.change.entry
+        is_one = category_rule(category or (entry.category if entry else "")).is_secret
+        return [words for words in (self.after, self.into_content) if words and (is_one or find_secrets(words))]
 
 
 def describe(batch: Batch, changes: Sequence[BatchChange]) -> list[Description]:

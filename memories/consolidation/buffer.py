@@ -14,7 +14,19 @@ from typing import Any
 from uuid import UUID
 
 from django.db import transaction
-from django.db.models import F, Prefetch, Q, QuerySet, Value, prefetch_related_objects
+from django.db.models import (
+    Count,
+    Exists,
+    F,
+    OuterRef,
+    Prefetch,
+    Q,
+    QuerySet,
+    Subquery,
+    Value,
+    prefetch_related_objects,
+)
+from django.db.models.lookups import GreaterThanOrEqual
 from django.utils.translation import gettext as _
 
 from memories import llm, prepared
@@ -43,6 +55,7 @@ class Message:
     content: str
     at: datetime
     sender: str = ""
+    used_tools: bool = False  # an answer that rests on what tools of the bot gave
 
 
 def add(
@@ -122,21 +135,19 @@ _ADD = """
 """
 
 
-def claim_next(*, now: datetime, workspace_id: int | None = None) -> ExtractionBatch | None:
+def claim_next(
+    *, now: datetime, workspace_id: int | None = None, most_tokens: int | None = None
+) -> ExtractionBatch | None:
     """Claim the extraction batch that has been due longest, its turns fetched in order; None when nothing is due.
 
-    One whose workers ended without a word, as often as an extraction batch is tried, is parked on the way. What the
-    last of them left word of, which is that the model gave no answer, is tried more often.
+    `most_tokens` is how large it may be. One whose workers ended without a word, as often as an extraction batch is
+    tried, is parked on the way. What the last of them left word of, which is that the model gave no answer, is tried
+    more often.
     """
-    # How long a claim lasts: a model may take its time, and what it answers shall not be in vain
-    thinking = 2 * timedelta(seconds=conf.LLM_TOTAL_SECONDS) if llm.is_on() else timedelta(0)
-    lease = {
-        "state": BufferState.CLAIMED,
-        "sealed": True,
-        "claim": uuid7(),
-        "due_at": now + (conf.EXTRACTION_LEASE + thinking),
-    }
+    lease = {"state": BufferState.CLAIMED, "sealed": True, "claim": uuid7(), "due_at": _lease_end(now)}
     waiting = due(now=now, workspace_id=workspace_id)
+    if most_tokens is not None:
+        waiting = waiting.filter(tokens__lte=most_tokens)
     while claimed := waiting.claim(1, counting="attempts", **lease):
         (taken,) = claimed
         if taken.attempts <= (conf.MODEL_ATTEMPTS if taken.error else conf.EXTRACTION_ATTEMPTS):
@@ -153,10 +164,36 @@ def claim_next(*, now: datetime, workspace_id: int | None = None) -> ExtractionB
     return None
 
 
+def renew(batches: Sequence[ExtractionBatch], *, now: datetime) -> None:
+    """Keep extraction batches that are worked on while the model is asked about others of their group."""
+    claims = [batch.claim for batch in batches]
+    ExtractionBatch.objects.filter(claim__in=claims, state=BufferState.CLAIMED).update(due_at=_lease_end(now))
+
+
+def _lease_end(now: datetime) -> datetime:
+    """When a claim ends: a model may take its time, and what it answers shall not be in vain."""
+    thinking = 2 * timedelta(seconds=conf.LLM_TOTAL_SECONDS) if llm.is_on() else timedelta(0)
+    return now + conf.EXTRACTION_LEASE + thinking
+
+
 def due(*, now: datetime, workspace_id: int | None = None) -> LeaseQuerySet[ExtractionBatch]:
-    """What may be taken, longest due first."""
+    """What may be taken, longest due first.
+
+    Where a model reads conversations together, one that is due waits up to MEMORY_READ_WAIT while others of its
+    workspace are about to be, until MEMORY_READ_TOGETHER of them are. Where nobody else talks nothing waits.
+    """
     batches = ExtractionBatch.objects.filter(workspace_id=workspace_id) if workspace_id else ExtractionBatch.objects
-    return batches.exclude(state=BufferState.PARKED).filter(due_at__lte=now).order_by("due_at", "pk")
+    batches = batches.exclude(state=BufferState.PARKED).filter(due_at__lte=now)
+    if llm.is_on() and conf.VERIFY and conf.READ_TOGETHER > 1 and conf.READ_WAIT:
+        same = ExtractionBatch.objects.filter(workspace=OuterRef("workspace")).order_by()
+        coming = same.filter(
+            state=BufferState.WAITING, sealed=False, due_at__gt=now, due_at__lte=OuterRef("due_at") + conf.READ_WAIT
+        )
+        together = same.exclude(state=BufferState.PARKED).filter(due_at__lte=now).values("workspace")
+        count = together.annotate(count=Count("*")).values("count")
+        are_enough = GreaterThanOrEqual(Subquery(count), conf.READ_TOGETHER)
+        batches = batches.filter(Q(due_at__lte=now - conf.READ_WAIT) | ~Exists(coming) | Q(are_enough))
+    return batches.order_by("due_at", "pk")
 
 
 def messages_of(turn: BufferedTurn) -> list[Message]:
@@ -212,9 +249,9 @@ def retry(batches: QuerySet[ExtractionBatch], *, now: datetime) -> int:
 
 
 def seal(batches: QuerySet[ExtractionBatch], *, now: datetime) -> int:
-    """Have waiting ones extracted at once, however little they hold; how many."""
+    """Have waiting ones extracted at once, however little they hold and whoever else talks; how many."""
     open_yet = Q(sealed=False) | Q(due_at__gt=now)
-    return batches.filter(open_yet, state=BufferState.WAITING).update(sealed=True, due_at=now)
+    return batches.filter(open_yet, state=BufferState.WAITING).update(sealed=True, due_at=now - conf.READ_WAIT)
 
 
 def drop(batches: QuerySet[ExtractionBatch]) -> int:

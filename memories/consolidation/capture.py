@@ -12,9 +12,10 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from memories import entries
-from memories.choices import EntryType, ScopeKind, SecretsRule, Source
+from memories.choices import EntryType, Origin, ScopeKind, SecretsRule, Source
 from memories.conf import conf
 from memories.entries.draft import Draft, as_credential
+from memories.entries.trust import Lineage, speaker_of, words_of
 from memories.language.asking import asks_to_keep
 from memories.language.confidential import asked_kinds, find_secrets, mask
 from memories.language.redaction import ARROW, ToolCall, redact, sequence_of
@@ -128,6 +129,7 @@ def capture(
         at=turn.at,
         slots={**turn.named_slots(), **source_slots(resolved)},
         origins=(*(turn.about.origins if turn.about else ()), *origins),
+        **_words_of(turn, writable[0]),
     )
     with acting(actor, savepoint=False):
         locked = None
@@ -145,8 +147,21 @@ def is_kept(turn: Turn) -> bool:
     return turn.about is not None or asks_to_keep(turn.user)
 
 
+def _words_of(turn: Turn, scope: Scope) -> Lineage:
+    """Whose words a turn has in a scope: of its user, and of the bot where it answered."""
+    return words_of(
+        scope.kind,
+        spoken=not is_blank(turn.user),
+        answered=not is_blank(turn.assistant),
+        used_tools=bool(turn.tool_calls),
+        is_about_self=scope.kind == ScopeKind.USER,
+    )
+
+
 def _in_scope(draft: Draft, scope: Scope, resolved: Resolution) -> Draft:
-    return replace(draft, scope=scope, chats=(resolved.chat,) if scope.kind == ScopeKind.USER else ())
+    origin = speaker_of(scope.kind, is_about_self=scope.kind == ScopeKind.USER)
+    chats = (resolved.chat,) if scope.kind == ScopeKind.USER else ()
+    return replace(draft, scope=scope, chats=chats, origin=Origin.lowest([draft.origin, origin]))
 
 
 def _task_drafts(
@@ -162,6 +177,8 @@ def _task_drafts(
         base,
         type=EntryType.AUTO_CAPTURE,
         source=Source.MEMORY_CAPTURE,
+        origin=Origin.BOT,
+        trust=Origin.TOOL,
         content="\n".join(f"{name}: {part}" for name, part in parts.items() if part),
     )
     if own:
@@ -276,6 +293,8 @@ def drafts_of(secrets: Sequence[SecretStatement], base: Draft, origins: Sequence
             type=EntryType.FACT,
             tier=_KNOWLEDGE,
             source=Source.CONVERSATION_CAPTURE,
+            origin="",  # their own words, whatever was answered
+            trust="",
             content=secret.content,
             origins=tuple(origins[secret.side : secret.side + 1]),
         )

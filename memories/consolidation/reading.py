@@ -3,11 +3,15 @@
 One question for a batch of claims, in chance order, with decoys among them whose verdict is certain. A reader that
 takes a decoy for true is not believed: what it read stays as it was. It never sees the reasons of whoever made the
 claims.
+
+Several conversations may be read in one question, each claim beside the words of its own. What one of them says to the
+reader could then bear on another: where a decoy of any passes none is believed, and one of which the reader denies half
+is read once more, alone.
 """
 
 import random
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
@@ -27,6 +31,7 @@ log = structlog.get_logger(__name__)
 PURPOSE = "verification"
 #: Decoys of a batch: at least so many, and one for so many claims.
 _LEAST_DECOYS, _CLAIMS_A_DECOY, _MOST_DECOYS = 3, 4, 12
+_DENIED = (Reading.CONTRADICTED, Reading.NOT_STATED)
 
 
 @dataclass(frozen=True)
@@ -40,6 +45,10 @@ class Claim:
         """As a model is shown it, under an id."""
         quotes = [{"source": source, "text": words} for source, words in self.quotes]
         return {"id": pk, "statement": self.statement, "quotes": quotes}
+
+    def within(self, conversation: str) -> "Claim":
+        """With sources by their ids in a question about several conversations."""
+        return Claim(self.statement, [(f"{conversation}.{source}", words) for source, words in self.quotes])
 
 
 @dataclass(frozen=True)
@@ -85,6 +94,27 @@ def is_on() -> bool:
     return llm.is_on() and conf.VERIFY
 
 
+@dataclass(frozen=True)
+class Part:
+    """The claims of one conversation, and its words. A claim without quotes rests on all of them.
+
+    `own` are the positions of what is stated of this conversation; the others compare it with what is stored.
+    """
+
+    claims: Sequence[Claim]
+    sources: Sources
+    own: Collection[int] = ()
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """A statement as the reader is asked about it; a decoy has no position."""
+
+    claim: Claim
+    part: int
+    position: int | None = None
+
+
 def read(
     claims: Sequence[Claim],
     sources: Sources,
@@ -94,19 +124,24 @@ def read(
     reader: str = "",
     seconds: float | None = None,
 ) -> ReadingResult:
-    """Have claims read, outside any transaction; without a reader, or where it fails, all of them stay unsure.
+    """Have the claims of one conversation read; see `read_together`."""
+    return read_together([Part(claims, sources)], workspace, now=now, reader=reader, seconds=seconds)[0]
 
-    A claim without quotes rests on the whole conversation. `reader` is a model to read in place of the configured one.
+
+def read_together(
+    parts: Sequence[Part], workspace: Workspace, *, now: datetime, reader: str = "", seconds: float | None = None
+) -> list[ReadingResult]:
+    """Have the claims of conversations read in one question, outside any transaction; a result for each, in order.
+
+    Without a reader, or where it fails, all of them stay unsure. The cost stands at the first that was read. `reader`
+    is a model to read in place of the configured one.
     """
-    if not claims or not is_on():
-        return ReadingResult([Reading.UNSURE] * len(claims))
-    pairs = _with_decoys(claims, sources)
-    named = {f"c{n}": pair for n, pair in enumerate(pairs, start=1)}
-    data = {
-        "sources": [{"id": pk, **shown} for pk, shown in sources.shown.items()],
-        "claims": [claim.shown(pk) for pk, (claim, _position) in named.items()],
-    }
-    prompt = prompts.prompt("verification", workspace.language, data)
+    read_parts = [n for n, part in enumerate(parts) if part.claims] if is_on() else []
+    results = {n: ReadingResult([Reading.UNSURE] * len(part.claims)) for n, part in enumerate(parts)}
+    if not read_parts:
+        return list(results.values())
+    named = {f"c{n}": asked for n, asked in enumerate(_asked(parts, read_parts), start=1)}
+    prompt = prompts.prompt("verification", workspace.language, _shown(parts, read_parts, named))
     given, model = schemas.Given(frozenset(named)), reader or conf.VERIFY_MODEL
     try:
         answer = llm.ask(
@@ -114,31 +149,75 @@ def read(
         )
     except (ModelOff, ModelFailed, BudgetSpent, AnswerInvalid) as problem:
         log.warning("verification.no_answer", workspace=workspace.pk, problem=type(problem).__name__)
-        return ReadingResult([Reading.UNSURE] * len(claims), counts={"unread": len(claims)})
+        for n in read_parts:
+            results[n] = replace(results[n], counts={"unread": len(parts[n].claims)})
+        return list(results.values())
     verdicts = {verdict.id: Reading(verdict.verdict) for verdict in answer.value.verdicts}
-    read_as = [Reading.UNSURE] * len(claims)
-    fooled = 0
-    for pk, (_claim, position) in named.items():
-        verdict = verdicts.get(pk, Reading.UNSURE)
-        if position is None:
-            fooled += verdict is Reading.ENTAILED
-        else:
-            read_as[position] = verdict
-    count = len(claims)
+    judged = [(asked, verdicts.get(pk, Reading.UNSURE)) for pk, asked in named.items()]
+    is_fooled = any(asked.position is None and verdict is Reading.ENTAILED for asked, verdict in judged)
+    for n in read_parts:
+        result = _result([pair for pair in judged if pair[0].part == n], len(parts[n].claims), is_fooled)
+        if n == read_parts[0]:
+            result = replace(result, calls=answer.calls, tokens=answer.tokens)
+        results[n] = replace(result, model=answer.model)
+    for n in read_parts if len(read_parts) > 1 else ():
+        denied = sum(results[n].of(position) in _DENIED for position in parts[n].own)
+        if denied and denied >= len(parts[n].own) / 2:
+            (alone,) = read_together([parts[n]], workspace, now=now, reader=reader, seconds=seconds)
+            results[n] = replace(alone, calls=results[n].calls + alone.calls, tokens=results[n].tokens + alone.tokens)
+    return list(results.values())
+
+
+def _result(judged: Sequence[tuple[_Asked, Reading]], count: int, is_fooled: bool) -> ReadingResult:
+    """What the verdicts on the statements of one conversation come to."""
+    verdicts = [Reading.UNSURE] * count
+    for asked, verdict in judged:
+        if asked.position is not None:
+            verdicts[asked.position] = verdict
+    decoys = [verdict for asked, verdict in judged if asked.position is None]
     return ReadingResult(
-        read_as,
-        is_believed=not fooled and len(named) > count,
-        counts={"read": count, "decoys": len(named) - count, "decoys_passed": fooled},
-        model=answer.model,
-        calls=answer.calls,
-        tokens=answer.tokens,
+        verdicts,
+        is_believed=bool(decoys) and not is_fooled,
+        counts={"read": count, "decoys": len(decoys), "decoys_passed": decoys.count(Reading.ENTAILED)},
     )
 
 
-def _with_decoys(claims: Sequence[Claim], sources: Sources) -> list[tuple[Claim, int | None]]:
-    """The claims with their positions and the decoys without one, in chance order."""
+def _shown(parts: Sequence[Part], read_parts: Sequence[int], named: Mapping[str, _Asked]) -> dict[str, Any]:
+    """What the reader is shown; ids of sources are those of their conversation where there are several."""
+    if len(read_parts) == 1:
+        sources = [{"id": pk, **shown} for pk, shown in parts[read_parts[0]].sources.shown.items()]
+        return {"sources": sources, "claims": [asked.claim.shown(pk) for pk, asked in named.items()]}
+    name = {n: f"k{number}" for number, n in enumerate(read_parts, start=1)}
+    return {
+        "sources": [
+            {"conversation": name[n], "id": f"{name[n]}.{pk}", **shown}
+            for n in read_parts
+            for pk, shown in parts[n].sources.shown.items()
+        ],
+        "claims": [
+            {"conversation": name[asked.part], **asked.claim.within(name[asked.part]).shown(pk)}
+            for pk, asked in named.items()
+        ],
+    }
+
+
+def _asked(parts: Sequence[Part], read_parts: Sequence[int]) -> list[_Asked]:
+    """The claims and their decoys, in chance order."""
     chance = random.SystemRandom()
-    wanted = min(max(_LEAST_DECOYS, -(-len(claims) // _CLAIMS_A_DECOY)), _MOST_DECOYS)
+    asked: list[_Asked] = []
+    least = -(-_LEAST_DECOYS // len(read_parts))
+    for n in read_parts:
+        part = parts[n]
+        asked += [_Asked(claim, n, position) for position, claim in enumerate(part.claims)]
+        asked += [_Asked(claim, n) for claim in _decoys_of(part, least, chance)]
+    chance.shuffle(asked)
+    return asked
+
+
+def _decoys_of(part: Part, least: int, chance: random.Random) -> list[Claim]:
+    """False claims made of those of a conversation."""
+    claims, sources = part.claims, part.sources
+    wanted = min(max(least, -(-len(claims) // _CLAIMS_A_DECOY)), _MOST_DECOYS)
     stated = {claim.statement for claim in claims}
     spoken = [sentence for sentence in spoken_sentences(sources.text) if sentence and not is_question(sentence)]
     made: dict[str, Claim] = {}
@@ -151,7 +230,4 @@ def _with_decoys(claims: Sequence[Claim], sources: Sources) -> list[tuple[Claim,
             if decoy not in stated and decoy not in made:
                 made[decoy] = Claim(decoy, claim.quotes)
                 break
-    asked: list[tuple[Claim, int | None]] = [(claim, n) for n, claim in enumerate(claims)]
-    asked += [(claim, None) for claim in made.values()]
-    chance.shuffle(asked)
-    return asked
+    return list(made.values())

@@ -19,14 +19,15 @@ from django.db.models.functions import Concat, Substr
 from django.utils.translation import gettext as _
 
 from memories.choices import Echo, EntryType, LinkKind, ScopeKind, SkipReason
-from memories.entries import evidence, files, history, suppression
-from memories.entries.draft import Draft, check, marks_of
+from memories.entries import evidence, files, history, suppression, trust
+from memories.entries.draft import Draft, check, marks_of, suspicion
 from memories.entries.fields import COLUMN_SLOTS, DRAFTED, RESERVED_SLOTS, REVERTIBLE, SLOT_FIELD
 from memories.entries.locks import lock_scopes
 from memories.exceptions import EntryNotFound, InvalidDraft, VersionConflict
 from memories.index import scope_statistics, search_rows
 from memories.index.contextual import heading_of, indexed_text
 from memories.language import text
+from memories.language.orders import suspicion_of
 from memories.models import Entry, EntryVector, Link, Policy, Scope, Slot, Suppression
 from memories.models.change import acting
 from memories.models.entry import EntryQuerySet
@@ -167,10 +168,12 @@ def _replace(scope: Scope, successor_id: int, expected: Expected, kind: LinkKind
         all_chats = sorted({chat for entry in everyone for chat in entry.chats})
         successor.chats = all_chats if all(entry.chats for entry in everyone) else []
         successor.origins = list(dict.fromkeys(origin for entry in everyone for origin in entry.origins))
+        successor.suspect = next((entry.suspect for entry in everyone if entry.suspect), "")
         successor.importance = max(entry.importance for entry in everyone)
         successor.stated_at = max(entry.stated_at for entry in everyone)
+        trust.lower(successor, replaced)
         successor.updated_at = now
-        successor.save(update_fields=["chats", "origins", "importance", "stated_at", "updated_at"])
+        successor.save(update_fields=["chats", "origins", "suspect", "importance", "stated_at", "trust", "updated_at"])
         evidence.inherit(successor, replaced)
         rows_of(locked, outcome.applied).update(archived_at=now, updated_at=now)
         changed = [successor.pk, *changed]
@@ -187,11 +190,14 @@ def _replace(scope: Scope, successor_id: int, expected: Expected, kind: LinkKind
 
 
 def link_sources(scope: Scope, entry_id: int, sources: Iterable[int], *, now: datetime) -> None:
-    """Link an entry to those it was made from that stay in use beside it."""
+    """Link an entry to those it was made from that stay in use beside it; it is trusted no more than they are."""
     source_entries = Entry.objects.in_scope(scope).filter(pk__in=list(sources)).exclude(pk=entry_id)
     link = {"workspace_id": scope.workspace_id, "to_entry_id": entry_id, "kind": LinkKind.SOURCE_OF, "created_at": now}
-    links = [Link(from_entry=source, **link) for source in source_entries.order_by("pk").only("pk")]
-    Link.objects.bulk_create(links, ignore_conflicts=True)
+    rows = list(source_entries.order_by("pk").only("pk", "trust"))
+    Link.objects.bulk_create([Link(from_entry=source, **link) for source in rows], ignore_conflicts=True)
+    made = rows_of(scope, [entry_id]).only("pk", "trust").first() if rows else None
+    if made and trust.lower(made, rows):
+        rows_of(scope, [entry_id]).update(trust=made.trust, updated_at=now)
 
 
 def lock_entries(scope: Scope, expected: Expected) -> tuple[Scope, BulkOutcome, dict[int, Entry]]:
@@ -244,11 +250,16 @@ def update(entry: Entry, edit: Edit, *, now: datetime, actor: str, expected_vers
         slots = {name: value for name, value in {**slots, **edit.slots}.items() if value is not None}
         values = {name: getattr(stored, name) for name in (*DRAFTED, "importance")}
         values |= {name: value for name, value in edit.columns.items() if name in values}
-        check(Draft(scope=stored.scope, at=stored.created_at, slots=slots, **values))
+        draft = Draft(scope=stored.scope, at=stored.created_at, slots=slots, chats=tuple(stored.chats), **values)
+        check(draft)
 
         before, columns = stored.content, dict(edit.columns)
         if "content" in columns and "category" not in columns:
             columns |= marks_of(stored, columns["content"])
+        if "content" in columns:
+            columns["suspect"] = suspicion(draft)
+        if columns.get("content", before) != before:
+            columns |= trust.reworded_by(stored, actor)
         for name, value in columns.items():
             setattr(stored, name, value)
         for name in COLUMN_SLOTS:
@@ -530,7 +541,18 @@ def reword_lines(scope: Scope, lines: Mapping[int, FileLine], *, now: datetime, 
             entry.line_from, entry.line_to = line.line_from, line.line_to
             counts = text.terms(indexed_text(line.content, Echo.NONE, entry.path, line.heading))
             rows.append(reword(entry, line.content, counts))
-            columns = ("content", "fingerprint", "terms", "length", "echo", "heading", "line_from", "line_to")
+            entry.suspect = suspicion_of(line.content)
+            columns = (
+                "content",
+                "suspect",
+                "fingerprint",
+                "terms",
+                "length",
+                "echo",
+                "heading",
+                "line_from",
+                "line_to",
+            )
             entry.save(update_fields=[*columns, "created_at", "stated_at", "updated_at"])
         search_rows.write_keywords(rows, {locked.pk: locked.index_length})
         search_rows.enqueue(sorted(entries))

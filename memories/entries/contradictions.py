@@ -14,20 +14,20 @@ from datetime import datetime
 from django.db import connection
 from django.db.models import F, Q
 
-from memories.choices import EntryType, Source, Verification
+from memories.choices import Act, EntryType, Source, Verification
 from memories.entries.changes import Edit, update
 from memories.kinds import Category
 from memories.language.compare import outdates
 from memories.language.turns import sides_of
-from memories.models import Entry, Slot
+from memories.models import Entry, Policy, Slot
 
 CONTRADICTED_BY = "contradicted_by"
-_STATEMENTS = frozenset({EntryType.FACT, EntryType.USER_EXPLICIT})
+STATEMENTS = frozenset({EntryType.FACT, EntryType.USER_EXPLICIT})
 _UID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _MOST = 200  # entries that are compared, core facts first
 #: What may be marked. What machines wrote of conversations has proposals of its own.
 _MARKED = Q(tier=1) | (
-    Q(type__in=_STATEMENTS, category=Category.IDENTITY) & ~Q(source__in=(Source.EXTRACTION, Source.COMPRESSION))
+    Q(type__in=STATEMENTS, category=Category.IDENTITY) & ~Q(source__in=(Source.EXTRACTION, Source.COMPRESSION))
 )
 #: Lines of the profile of these scopes that hold no more, each with the statement that takes its place. A function of
 #: the database, planned once a connection: in every recall's own plan it would take longer than the rest of it.
@@ -74,12 +74,13 @@ def _in_use(pk: int | None, workspace_id: int) -> Entry | None:
 def contradict(line: Entry, by: Entry, *, now: datetime, actor: str) -> bool:
     """Have a core fact handed out no more, as a newer statement contradicts it; whether it is.
 
-    What is pinned, or was verified by a person since, stays.
+    What is pinned, or was verified by a person since, stays; so does what the source of the statement may not replace.
     """
     may_be = not line.pinned and by.verification != Verification.QUOTED and _is_newer(by, line)
-    if may_be:
+    if may_be and Policy.objects.of(line.workspace_id).may(by.trust, Act.SUPERSEDE):
         update(line, Edit(slots={CONTRADICTED_BY: str(by.uid)}), now=now, actor=actor)
-    return may_be
+        return True
+    return False
 
 
 def mark_contradicted(newer: Sequence[Entry], *, now: datetime, actor: str) -> None:
@@ -91,7 +92,7 @@ def mark_contradicted(newer: Sequence[Entry], *, now: datetime, actor: str) -> N
     statements = [
         entry
         for entry in newer
-        if entry.type in _STATEMENTS
+        if entry.type in STATEMENTS
         and (entry.tier, entry.source) != (1, Source.COMPRESSION)
         and entry.verification != Verification.QUOTED
     ]

@@ -14,21 +14,34 @@ from typing import Any, TypeVar
 
 from django.utils.translation import gettext as _
 
-from memories.choices import Category, EntryType, Outcome, ScopeKind, SecretsRule, Source, Verification
+from memories.choices import (
+    Category,
+    EntryType,
+    Origin,
+    Outcome,
+    ScopeKind,
+    SecretsRule,
+    Source,
+    Suspicion,
+    Verification,
+)
 from memories.conf import conf
 from memories.entries.fields import COLUMN_SLOTS, RESERVED_SLOTS
 from memories.exceptions import InvalidDraft
 from memories.kinds import category_rule
 from memories.language import text
 from memories.language.confidential import find_secrets, mask
+from memories.language.orders import suspicion_of
 from memories.language.secret_forms import SecretKind
+from memories.language.turns import is_turn
 from memories.models import Entry, Scope
 from memories.models.entry import SECRET_SUBTYPE
+from memories.tenancy.keys import kind_of_key
 
 #: Names an entry may have, and characters of one.
 NAMES_MOST, NAME_CHARS = 10, 100
 _COLUMN_CHARS = {"channel": 40}
-_FIELD_CHARS = {"subtype": 40, "project": 100, "topic": 100, "path": 500, "heading": 300}
+_FIELD_CHARS = {"subtype": 40, "project": 100, "topic": 100, "subject": 100, "path": 500, "heading": 300}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,6 +76,9 @@ class UnscopedDraft:
     slots: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     chats: tuple[str, ...] = ()
     origins: tuple[str, ...] = ()
+    origin: str = ""  # who it comes from; empty: what its source says (memories.entries.trust)
+    trust: str = ""  # the least trusted of all it rests on; empty: its origin
+    subject: str = ""  # whom or what it is about; empty: who said it, or nobody knows
     verification: str = Verification.NONE
     evidence: tuple[QuotedWords, ...] = ()
     path: str = ""  # of the file it is a line of
@@ -97,10 +113,16 @@ class Draft(UnscopedDraft):
     scope: Scope
 
 
+_LEFT_OUT_WHERE_EMPTY = (
+    *("names", "origin", "trust", "subject", "verification", "evidence"),
+    *("path", "line_from", "line_to", "heading"),
+)
+
+
 def serialize(draft: UnscopedDraft) -> dict[str, Any]:
     """A draft as JSON, without its scope; how it is verified, and its file, only where there is one."""
     values = {field.name: getattr(draft, field.name) for field in fields(UnscopedDraft)}
-    for name in ("names", "verification", "evidence", "path", "line_from", "line_to", "heading"):
+    for name in _LEFT_OUT_WHERE_EMPTY:
         if not values[name]:
             del values[name]
     for name, value in values.items():
@@ -123,6 +145,8 @@ _WORDS = {
     "source": Source.values,
     "category": ["", *Category.values],
     "verification": Verification.values,
+    "origin": ["", *Origin.values],
+    "trust": ["", *Origin.values],
 }
 
 
@@ -286,3 +310,28 @@ def marks_of(entry: Entry, content: str) -> dict[str, str]:
     if not kinds:
         return {}
     return {"category": Category.CREDENTIAL.value, "subtype": entry.subtype or subtype_of(kinds)}
+
+
+def suspicion(draft: Draft) -> Suspicion:
+    """How a draft, or the words it rests on, speaks to a model (A18).
+
+    What an operator writes is theirs to say. A person may ask a bot for answers of some kind in their own direct chat:
+    that is a preference, and one in no other place and from nobody else.
+    """
+    if draft.source == Source.MANUAL and not (draft.column("sender_id") or draft.column("chat_id")):
+        return Suspicion.NONE
+    texts = [draft.content, *(words.quote for words in draft.evidence)]
+    is_of_turns = is_turn(draft.type, draft.content) or draft.type == EntryType.AUTO_CAPTURE
+    found = (suspicion_of(words, is_turn=is_of_turns) for words in texts)
+    return next((kind for kind in found if kind and not (kind == Suspicion.ORDER and _is_own(draft))), Suspicion.NONE)
+
+
+#: What a person says themselves, and what is made of it; neither tools nor what was imported.
+_SPOKEN = (*_CAPTURED, Source.EXTRACTION, Source.COMPRESSION, Source.MANUAL)
+
+
+def _is_own(draft: Draft) -> bool:
+    """Whether it was said in a direct chat by whose memory it is."""
+    if draft.scope.kind != ScopeKind.USER or draft.source not in _SPOKEN or not draft.chats:
+        return False
+    return all(kind_of_key(chat) != ScopeKind.CHAT for chat in draft.chats)

@@ -13,10 +13,11 @@ from django.db import connection, transaction
 from django.db.models import Q
 
 from memories import secrets
-from memories.choices import MACHINE_SOURCES, Source
+from memories.choices import MACHINE_SOURCES, ScopeKind, Source
 from memories.entries import files
 from memories.entries.duplicates import PendingWrite
 from memories.index import search_rows
+from memories.kinds import EntryType
 from memories.language import text
 from memories.models import Change, Entry, FileProblem, FileState, Scope, Suppression, Tombstone
 from memories.models.change import acting
@@ -66,7 +67,7 @@ class Suppressions:
         """The suppressed entry that a machine is about to write again; None when the write may go on."""
         if write.draft.source not in MACHINE_SOURCES:
             return None
-        row = next((row for row in self._rows if _matches(row, write)), None)
+        row = next((row for row in self._rows if _matches(row, write) and not _is_asked_again(row, write)), None)
         if row is None:
             return None
         added = [origin for origin in write.draft.origins if origin not in row.origins]
@@ -79,10 +80,10 @@ class Suppressions:
         return row.entry
 
     def lift(self, write: PendingWrite) -> bool:
-        """Whether saving these words on purpose ended a suppression of them."""
-        if write.draft.source not in EXPLICIT_SOURCES:
-            return False
-        lifted = [row for row in self._rows if _has_same_words(row, write)]
+        """Whether saving these words on purpose, or asking anew that they be kept, ended a suppression of them."""
+        on_purpose = write.draft.source in EXPLICIT_SOURCES
+        same = (row for row in self._rows if _has_same_words(row, write))
+        lifted = [row for row in same if on_purpose or _is_asked_again(row, write)]
         for row in lifted:
             self._rows.remove(row)
             if row.entry is not None:
@@ -96,6 +97,21 @@ def _has_same_words(row: Suppression, write: PendingWrite) -> bool:
         and row.scope_id == write.draft.scope.pk
         and write.fingerprint in (row.fingerprint, *row.wordings)
     )
+
+
+def _is_asked_again(row: Suppression, write: PendingWrite) -> bool:
+    """Whether the person asks in a new message that it be kept («remember that …»): the explicit save of a chat.
+
+    A message from before the suppression, sent again or imported, asks for nothing new; and in a group nobody asks for
+    what another member had said.
+    """
+    draft = write.draft
+    if draft.source != Source.CONVERSATION_CAPTURE or draft.type != EntryType.USER_EXPLICIT:
+        return False
+    if draft.scope.kind != ScopeKind.USER and row.entry and row.entry.sender_id != draft.slots.get("sender_id", ""):
+        return False
+    since = row.created_at.replace(microsecond=0)  # chat platforms tell whole seconds
+    return draft.at >= since and not set(draft.origins) <= set(row.origins)
 
 
 def _matches(row: Suppression, write: PendingWrite) -> bool:

@@ -11,11 +11,11 @@ from django.db import connection
 from django.db.models import F
 
 from memories import metrics, prepared
-from memories.choices import MACHINE_SOURCES, Echo, LinkKind, Outcome, Verification
-from memories.entries import evidence
+from memories.choices import MACHINE_SOURCES, Act, Echo, LinkKind, Origin, Outcome, Verification
+from memories.entries import evidence, trust
 from memories.entries.changes import reword, write_slots
-from memories.entries.contradictions import mark_contradicted
-from memories.entries.draft import Draft, WriteResult, check, check_is_read, guarded
+from memories.entries.contradictions import STATEMENTS, mark_contradicted
+from memories.entries.draft import Draft, WriteResult, check, check_is_read, guarded, suspicion
 from memories.entries.duplicates import (
     DuplicateCandidate,
     EchoCandidate,
@@ -127,7 +127,7 @@ _COUNT_REPEAT = """
         last_seen = greatest(memories_entryaccess.last_seen, excluded.last_seen)
 """
 #: What a rewording changes.
-_TEXT_COLUMNS = ("content", "fingerprint", "terms", "length", "echo")
+_TEXT_COLUMNS = ("content", "fingerprint", "terms", "length", "echo", "suspect")
 
 
 def remember(draft: Draft, *, now: datetime, actor: str) -> WriteResult:
@@ -160,7 +160,7 @@ def remember_many(
     for draft in drafts:
         check(draft)
         check_is_read(draft)
-    drafts = [guarded(draft) for draft in drafts]
+    drafts = [trust.settled(guarded(draft)) for draft in drafts]
     if not drafts:
         return []
     with acting(actor, savepoint=savepoint and locked is None):
@@ -243,7 +243,8 @@ class _Writer:
             return suppressed, Outcome.SUPPRESSED
         write.ends_suppression = self.suppressions.lift(write)
         candidate, likeness, apart = best_candidate(write, [*stored, *self.pending.like(write)])
-        if candidate and likeness is not Likeness.SAME and _is_weaker(write, candidate):
+        is_reworded = likeness is not Likeness.SAME
+        if candidate and is_reworded and (_is_weaker(write, candidate) or not self._may_reword(write, candidate)):
             apart, candidate = [*apart, candidate], None
         if candidate is None:
             self.pending.add(write)
@@ -261,12 +262,26 @@ class _Writer:
         if likeness is Likeness.SAME:
             with connection.cursor() as cursor:
                 cursor.execute(_COUNT_REPEAT, [entry.pk, entry.workspace_id, write.draft.at])
+            trust.raise_to(entry, write.draft)
         elif _is_weaker(entry, write) or not says_all(entry.content, write.draft.content):
             self.rows[entry.pk] = reword(entry, write.draft.content, write.counts, write.echo)
+            entry.suspect = suspicion(write.draft) or entry.suspect
             candidate.content, candidate.fingerprint = write.draft.content, write.fingerprint
+            trust.lower(entry, [write.draft])
         self._strengthen(entry, write.draft)
         candidate.verification = entry.verification
         return entry, Outcome.SKIPPED if likeness is Likeness.SAME else Outcome.MERGED
+
+    def _may_reword(self, write: PendingWrite, candidate: DuplicateCandidate) -> bool:
+        """Whether the words of a statement may take the place of what is there, which may be trusted more (A20)."""
+        own = write.draft.trust
+        if write.draft.type not in STATEMENTS or self.context.policies.may(own, Act.SUPERSEDE):
+            return True
+        if isinstance(candidate, PendingWrite):
+            there = candidate.draft.trust
+        else:
+            there = Entry.objects.values_list("trust", flat=True).get(pk=candidate.entry_id)
+        return Origin.lowest([there, own]) == there
 
     def _strengthen(self, entry: Entry, draft: Draft) -> None:
         """Merge a draft into an entry: chats, origins, slots, the higher importance and the later statement."""
@@ -276,7 +291,7 @@ class _Writer:
         entry.stated_at = max(entry.stated_at, draft.at)
         entry.verification = max(entry.verification, draft.verification, key=_strength)
         before, entry.updated_at = entry.updated_at, self.now
-        columns = [*_TEXT_COLUMNS, "verification", "chats", "origins", "importance", "stated_at"]
+        columns = [*_TEXT_COLUMNS, "verification", "origin", "trust", "chats", "origins", "importance", "stated_at"]
         slots = draft.free_slots()
         had = dict(entry.slots.values_list("name", "value")) if slots else {}
         differing = {name: value for name, value in slots.items() if had.get(name) != value}
@@ -334,6 +349,7 @@ def _new_entry(write: PendingWrite, now: datetime) -> Entry:
         length=write.counts.total(),
         fingerprint=write.fingerprint,
         echo=write.echo,
+        suspect=suspicion(draft),
         importance=draft.weight,
         chats=list(draft.chats),
         origins=list(draft.origins),

@@ -17,7 +17,7 @@ from django.utils.translation import pgettext_lazy
 from memories import batches
 from memories.batches.steps import CreateStep, PlanRow
 from memories.choices import BatchState, BatchVerb, ChangeState, Outcome, SkipReason
-from memories.exceptions import ScopeFrozen
+from memories.exceptions import PlatformError, ScopeFrozen
 from memories.language.confidential import find_secrets
 from memories.language.text import ENGLISH_STOPWORDS, has_han, words
 from memories.models import Batch, BatchChange, Entry, Scope
@@ -83,12 +83,18 @@ class AllLeftOut:
 
 
 NAME = "import"
+#: How the run of an import begins that waits until somebody approves it.
+ASKED = "import-asked:"
 #: Two imports into one scope at once would both miss what the other plans.
 _IMPORT_LOCK = 12 << 56
 _OPEN = (BatchState.PROPOSED, BatchState.APPLYING, BatchState.APPLIED)
 #: How far it is: of files, or of the bytes of one, that are read, then of rows that are written.
 Report = Callable[[str, int, int], None]
 FILES, READ, ROWS = "files", "bytes", "rows"
+
+
+class TooMuch(PlatformError):
+    """It holds more than is planned at once here: bring it in by the command, which takes any number of rows."""
 
 
 class Reading(Protocol):
@@ -198,10 +204,11 @@ def carry_out(
                 done.events += 1
     else:
         unfinished = Batch.objects.filter(scope=scope, name=NAME, state__in=(BatchState.PROPOSED, BatchState.APPLYING))
+        unfinished = unfinished.exclude(state=BatchState.PROPOSED, run__startswith=ASKED)
         for batch in list(unfinished.order_by("pk")):
             done.continued += BatchChange.objects.filter(batch=batch, state=ChangeState.PLANNED).count()
             _apply(batch, now, report)
-        done.batch = _plan(scope, reading, now=now, actor=actor, name=name)
+        done.batch = _plan(scope, reading.rows(), now=now, actor=actor, name=name)
         if done.batch:
             _apply(done.batch, now, report)
             done.count(done.batch)
@@ -209,16 +216,40 @@ def carry_out(
     return done
 
 
-def _plan(scope: Scope, reading: Reading, *, now: datetime, actor: str, name: str) -> Batch | None:
+def propose(
+    scope: Scope, reading: Reading, done: ImportReport, *, name: str, now: datetime, actor: str, most: int
+) -> ImportReport:
+    """Plan an import of at most so many rows without writing it: it waits until somebody approves it.
+
+    Raises ScopeFrozen, TooMuch, and what the reading does.
+    """
+
+    def looked_at() -> Iterator[PlanRow]:
+        for number, row in enumerate(reading.rows()):
+            if number >= most:
+                raise TooMuch
+            if isinstance(row.step, CreateStep):
+                done.facts += 1
+                done.preview.add(row.step.draft.content)
+            else:
+                done.events += 1
+            yield row
+
+    done.batch = _plan(scope, looked_at(), now=now, actor=actor, name=name, run=f"{ASKED}{uuid4()}")
+    return done
+
+
+def _plan(
+    scope: Scope, rows: Iterator[PlanRow], *, now: datetime, actor: str, name: str, run: str = ""
+) -> Batch | None:
     """The plan of what is not there yet; None where there is nothing."""
     with transaction.atomic():
         with connection.cursor() as cursor:
             cursor.execute("SELECT pg_advisory_xact_lock(%s)", [_IMPORT_LOCK + scope.pk])
-        rows = reading.rows()
         first = list(islice(rows, 1))
         if not first:
             return None
-        run = f"{NAME}:{uuid4()}"
+        run = run or f"{NAME}:{uuid4()}"
         return batches.plan(scope, chain(first, rows), name=NAME, run=run, actor=actor, now=now, reason=name)
 
 

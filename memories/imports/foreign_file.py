@@ -21,7 +21,16 @@ from memories.entries.draft import UnscopedDraft, check
 from memories.entries.fields import COLUMN_SLOTS, RESERVED_SLOTS
 from memories.exceptions import InvalidDraft
 from memories.files.layout import readable
-from memories.imports.batch import READ, ImportReport, LeftOut, LeftOutReason, Report, carry_out, imported
+from memories.imports.batch import (
+    READ,
+    ImportReport,
+    LeftOut,
+    LeftOutReason,
+    Report,
+    carry_out,
+    imported,
+    propose,
+)
 from memories.imports.bundle import Bundle, FileItem, FileRefused, Reader
 from memories.imports.folder import parts
 from memories.imports.formats import FORMATS
@@ -52,6 +61,18 @@ def import_file(
     done = ImportReport(files=1)
     reading = _Reading(scope, Bundle(path), kind, who, now, done, report)
     return carry_out(scope, reading, done, name=readable(path.name), now=now, actor=actor, is_dry=is_dry, report=report)
+
+
+def propose_file(
+    scope: Scope, path: Path, *, kind: str, now: datetime, actor: str, most: int, who: str | None = None
+) -> ImportReport:
+    """Plan the import of a file of at most so many rows, and say what it would bring; approved, it is written.
+
+    Raises FileRefused, ScopeFrozen or TooMuch.
+    """
+    done = ImportReport(files=1)
+    reading = _Reading(scope, Bundle(path), kind, who, now, done, None)
+    return propose(scope, reading, done, name=readable(path.name), now=now, actor=actor, most=most)
 
 
 @dataclass

@@ -63,6 +63,12 @@ def asks_to_keep(message: str) -> bool:
     return any(map(_asks, _plain_sentences(message)))
 
 
+def only_asks_to_keep(message: str) -> bool:
+    """Whether a message asks that something be remembered, and beside that no question."""
+    others = (sentence for sentence in _plain_sentences(message) if not _asks(sentence))
+    return asks_to_keep(message) and not any(is_question(sentence, by=ANY) for sentence in others)
+
+
 def names_what(message: str) -> bool:
     """Whether a request says itself what is to be kept; «please remember that» is about the messages before."""
     words = text.words(" ".join(_plain_sentences(message)))

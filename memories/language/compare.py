@@ -22,7 +22,7 @@ from enum import Enum
 from functools import lru_cache
 from itertools import product
 
-from memories.language import text
+from memories.language import attributes, text
 from memories.language.asking import is_question
 from memories.language.names import numbers, proper_names
 from memories.language.sentences import spoken_sentences
@@ -212,6 +212,8 @@ def _corrects(newer: str, older: str) -> bool:
     news, before = read(newer), read(older)
     if news.normalised == before.normalised:
         return False
+    if tells_anew(news, before):
+        return True
     if not news.tells_of_change and news.topic.isdisjoint(before.topic):
         return False
     return any(
@@ -220,6 +222,12 @@ def _corrects(newer: str, older: str) -> bool:
         for ours in news.sure_sentences
         if not are_apart(ours.things, theirs.things)
     )
+
+
+def tells_anew(newer: Statement, older: Statement) -> bool:
+    """Whether a sentence of one tells anew what one of the other told that there is one of at a time."""
+    pairs = product(newer.sure_sentences, older.sure_sentences)
+    return any(attributes.replaces(ours.content, theirs.content) for ours, theirs in pairs)
 
 
 def contests(one: str, other: str) -> bool:

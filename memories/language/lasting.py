@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable
 from itertools import chain
 
+from memories.language import attributes
 from memories.language.asking import ANY, is_question
 from memories.language.sentences import spoken_sentences
 from memories.language.text import HAN, has_han
@@ -42,6 +43,8 @@ def lasting_sentences(message: str) -> list[str]:
 
 
 def _is_lasting(sentence: str) -> bool:
+    if attributes.is_of_author(sentence):
+        return True
     plain = sentence.replace("’", "'")
     if is_question(plain, ANY):
         return False

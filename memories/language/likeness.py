@@ -73,8 +73,10 @@ _NO_FORMS = word_set("likeness", "no_forms")
 _STARTERS = word_set("likeness", "starters")
 _ADVERBS = word_set("likeness", "adverbs")
 _CHINESE_TIME = pattern("likeness", "chinese_time")
+_CHINESE_TIMES = re.compile(f"(?:{_CHINESE_TIME.pattern})+")
 _TIMES = word_set("likeness", "times")
 _TIME_STARTERS = word_set("likeness", "time_starters")
+_HOURS = word_set("calendar", "numbers", "tens")
 _MOST_MOVED = 6
 _CLAUSE = re.compile("[^,.;:!?，。；：！？\n]+")
 #: 了 behind a verb, and not at the end.
@@ -127,8 +129,11 @@ def _is_harmless(old: Sequence[str], new: Sequence[str], names: frozenset[str], 
 
 
 def _is_time_moved(ours: str, theirs: str) -> bool:
-    """Whether the one time a Chinese text names stands elsewhere: 周末我带孩子 and 我周末带孩子."""
-    here, there = (list(_CHINESE_TIME.finditer(content)) for content in (ours, theirs))
+    """Whether the one time a Chinese text names stands elsewhere: 周末我带孩子 and 我周末带孩子.
+
+    Times that follow one another are one: 下周二下午三点.
+    """
+    here, there = (list(_CHINESE_TIMES.finditer(content)) for content in (ours, theirs))
     if [match[0] for match in here] != [match[0] for match in there] or len(here) != 1:
         return False
     start, until = here[0].span()
@@ -260,8 +265,14 @@ def _may_move(part: list[str], over: list[str], names: frozenset[str], *, whole:
     if len(part) == 1 and is_adverb and first not in names:
         return True
     if first in _TIME_STARTERS and len(part) > 1 and _TIMES.issuperset(part[1:]):
-        return _TIMES.isdisjoint(over)
+        return _TIMES.isdisjoint(over) or _is_when(over)
     return whole and first in _STARTERS
+
+
+def _is_when(words: list[str]) -> bool:
+    """Whether words only say when, which may stand on either side of a day: «at three in the afternoon», «at 9»."""
+    kinds = (_TIME_STARTERS, _TIMES, _HOURS)
+    return words[0] == "at" and all(word.isdecimal() or any(word in kind for kind in kinds) for word in words)
 
 
 @lru_cache(maxsize=1_024)
@@ -287,6 +298,12 @@ _TWO_CAPITALS = re.compile(r"\W*[A-Z]\w* [A-Z]\w")
 _INNER_CAPITAL = re.compile(r"(?<=[a-z\d,;'’] )[A-Z][\w'’]*")
 #: Elsewhere «using» is «with».
 _USES = re.compile(r"\b(am|are|is) using\b", re.IGNORECASE)
+#: What is the same in full and in short: 九月份, 周五之前, and «the car's a Volvo», where nothing is anybody's.
+_LONGER = (
+    (re.compile(f"(?<=[{NUMERALS}\\d]月)份"), ""),
+    (re.compile("(?<=[日号点月年天末一二三四五六])之(?=[前后])"), ""),
+    (re.compile(r"(?<=[a-z])['’]s(?= (?:an?|the) )"), " is"),
+)
 _AFTER_A = word_set("likeness", "after_a")
 _ARTICLES = word_set("likeness", "articles")
 _INTENSIFIES = word_set("likeness", "emphasis")
@@ -434,7 +451,10 @@ def is_telling(word: str) -> bool:
 @lru_cache(maxsize=2_048)  # a new text is compared with many, and those with the next one again
 def _read(content: str) -> _Read:
     alone = frozenset(text.normalise(content).split())
-    spelled = [part for word in text.words(_USES.sub(r"\1 utilizing", content)) for part in _spelled(word)]
+    plain_content = _USES.sub(r"\1 utilizing", content)
+    for longer, shorter in _LONGER:
+        plain_content = longer.sub(shorter, plain_content)
+    spelled = [part for word in text.words(plain_content) for part in _spelled(word)]
     words = spelled if _TWO_CAPITALS.match(content) else _within(spelled, alone)
     light = _LIGHT - {"a"} if _LABEL.search(content) else _LIGHT
     names = frozenset(word.casefold() for word in _INNER_CAPITAL.findall(content))

@@ -194,6 +194,10 @@ class People:
             return _kin_key(kin)
         return self.others.get(plain, "")
 
+    def other_than_speaker(self, subject: str) -> str:
+        """Whom or what a subject names; empty for the speaker."""
+        return "" if self.key(subject) == SPEAKER else subject.strip()
+
     def named(self, content: str, *, writes_of_user: bool) -> set[str]:
         """The keys of all persons a text names; «he» names nobody.
 

@@ -11,6 +11,8 @@ from collections.abc import Iterable
 from functools import lru_cache
 
 from memories.language.names import simplify
+from memories.language.orders import speaks_to_models
+from memories.language.text import without_invisible
 from memories.language.word_lists import word_set, words
 
 #: Stands above the words of people, once in a prompt.
@@ -29,19 +31,14 @@ _IN_NAMES = "'\u2019.-_@&+"
 _LINE_BREAK = " \u23ce "  # ⏎
 _OPEN, _CLOSE = "\u201c", "\u201d"
 _ENDS_A_NAME = re.compile(r"[\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029:\[\]{}<>|]")
+_ENDS_A_LABEL = re.compile("[\n\r:\uff1a]")
 _LINE_BREAKS = re.compile("[\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]+")
-#: Joiners belong to emoji and to the scripts that need them; elsewhere they hide words, as others nobody sees.
-_JOINED = "\u0600-\u0dff\u1000-\u109f\u1780-\u17ff\u2190-\u22ff\u2300-\u2bff\ufe0f\U0001f000-\U0001faff"
-_INVISIBLE = re.compile(
-    "[\0-\x08\x0e-\x1b\x1f\x7f-\x84\x86-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f"
-    "\u202a-\u202e\u2060-\u206f\u3164\ud800-\udfff\ufe00-\ufe0d\ufeff\uffa0\ufff0-\ufffb\U000e0000-\U000e0fff]"
-    f"|(?<![{_JOINED}])[\u200c\u200d]"
-)
 _COLON = ":\u02d0\u02f8\u0589\u05c3\u0703\u0704\u1804\u205d\u2236\ua789\ufe13\ufe30\ufe55\uff1a"
 _BEGIN, _END = r"[\[\uff3b\u3010]", r"[\]\uff3d\u3011]"
-#: `<|im_start|>`, `<system>`, `</s>`, `<<SYS>>`, `[INST]`, `[/TOOL_CALLS]`, also in full width: broken by a space.
+#: `<|im_start|>`, `<system>`, `</s>`, `<<SYS>>`, `[INST]`, `[/TOOL_CALLS]`, also in full width, and pictures, which are
+#: fetched as they are shown: broken by a space.
 _CONTROL_TOKEN = re.compile(
-    r"[<\uff1c](?=[|\uff5c])|[|\uff5c](?=[>\uff1e])"
+    r"!(?=\[[^\]\n]{0,300}\]\s?[(\[])|[<\uff1c](?=[|\uff5c])|[|\uff5c](?=[>\uff1e])"
     r"|[<\uff1c](?=[/\uff0f]?[^\W\d][\w.:-]*(?:\s[^<>\uff1c\uff1e]{0,200})?[/\uff0f]?\s*[>\uff1e])"
     rf"|{_BEGIN}(?=[/\uff0f]?(?:[A-Z_\uff21-\uff3a\uff3f]{{2,}}|g?MASK|sop|(?i:inst|sys|system|user|assistant)){_END})"
 )
@@ -81,7 +78,7 @@ def as_item(text: str) -> str:
     """A text on one line; where it could be read as several items, or as another's, in quotation marks."""
     line = on_one_line(text)
     could_be_more = BETWEEN_SPEAKERS in f" {line} " or _LINE_BREAK in line or _LIKE_AN_ITEM.match(line)
-    if not (could_be_more or _LABEL.search(_INVISIBLE.sub("", text))):
+    if not (could_be_more or _LABEL.search(without_invisible(text))):
         return line
     inner = line.replace(_OPEN, '"').replace(_CLOSE, '"')
     return f"{_OPEN}{inner}{_CLOSE}"
@@ -105,9 +102,20 @@ def between_marks(text: str, most: int) -> str:
 
 @lru_cache(maxsize=4_096)
 def as_name(name: str) -> str:
-    """A name as a label: a few letters of its first line; empty where it is what only the platform calls somebody."""
-    label = letters_of(name)
-    return "" if is_role(label) else label
+    """A name as a label: a few letters of its first line; empty where it passes for us, or speaks to a model."""
+    return "" if passes_for_more(name) else letters_of(name)
+
+
+def passes_for_more(name: str) -> bool:
+    """Whether a name passes for the model, for its user or for us, or speaks to a model."""
+    return is_role(letters_of(name)) or speaks_to_models(name)
+
+
+def told_name(name: str) -> str | None:
+    """A name as clients are told it: without what could end a label; None where none is left, or it passes for more."""
+    if passes_for_more(name):
+        return None
+    return (letters_of(name) if _ENDS_A_LABEL.search(name) else name) or None
 
 
 def label_of(own_id: str) -> str:
@@ -118,7 +126,7 @@ def label_of(own_id: str) -> str:
 
 def letters_of(name: str) -> str:
     """The first letters of a name, or of an id, on one line and without what could end a label."""
-    bare = _INVISIBLE.sub("", unicodedata.normalize("NFKC", name))
+    bare = without_invisible(unicodedata.normalize("NFKC", name))
     first = next((part for part in _ENDS_A_NAME.split(bare) if any(map(str.isalnum, part))), "")
     kept = (char if char.isalnum() or char in _IN_NAMES or unicodedata.combining(char) else " " for char in first)
     return " ".join("".join(kept).split())[:NAME_CHARS].strip(f" {_IN_NAMES}")
@@ -132,7 +140,7 @@ def is_role(name: str) -> bool:
 @lru_cache(maxsize=4_096)
 def skeleton(name: str) -> str:
     """Equal for names that look alike: without width, case, accents, what nobody sees, and signs between letters."""
-    plain = unicodedata.normalize("NFKD", simplify(unicodedata.normalize("NFKC", _INVISIBLE.sub("", name)))).casefold()
+    plain = unicodedata.normalize("NFKD", simplify(unicodedata.normalize("NFKC", without_invisible(name)))).casefold()
     return "".join(filter(str.isalpha, plain.translate(_LOOK_ALIKES))).translate(_ALL_ALIKE)
 
 
@@ -140,7 +148,7 @@ _ROLE_SKELETONS = frozenset(map(skeleton, _ROLES))
 
 
 def _harmless(line: str) -> str:
-    plain = _INVISIBLE.sub("", line).replace("\t", " ")
+    plain = without_invisible(line).replace("\t", " ")
     plain = _OUR_BRACKETS.sub(r"(\1)", _CONTROL_TOKEN.sub(r"\g<0> ", plain))
     return _LABEL.sub(_without_role, plain)
 

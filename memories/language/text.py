@@ -98,6 +98,13 @@ _FILLERS = frozenset(
     + "".join(map(chr, (*range(0x180B, 0x1810), *range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0))))
 )
 _UNSTORABLE = re.compile("[\\0\ud800-\udfff]")
+#: Joiners belong to emoji and to the scripts that need them; elsewhere they hide words, as others nobody sees.
+_JOINED = "\u0600-\u0dff\u1000-\u109f\u1780-\u17ff\u2190-\u22ff\u2300-\u2bff\ufe0f\U0001f000-\U0001faff"
+_INVISIBLE = re.compile(
+    "[\0-\x08\x0e-\x1b\x1f\x7f-\x84\x86-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f"
+    "\u202a-\u202e\u2060-\u206f\u3164\ud800-\udfff\ufe00-\ufe0d\ufeff\uffa0\ufff0-\ufffb\U000e0000-\U000e0fff]"
+    f"|(?<![{_JOINED}])[\u200c\u200d]"
+)
 _LABEL = re.compile(r"^(?:User|Assistant): ", re.MULTILINE)
 
 
@@ -109,6 +116,11 @@ class _English(threading.local):
 
 
 _english = _English()
+
+
+def without_invisible(text: str) -> str:
+    """A text without what nobody sees: marks of direction, fillers, joiners where none belongs."""
+    return _INVISIBLE.sub("", text)
 
 
 def is_storable(text: str) -> bool:

@@ -9,12 +9,16 @@ words, by `{name}` or `{file.name}` in a pattern.
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
+from typing import Any, cast
+from weakref import WeakSet
 
 DATA = Path(__file__).parent / "data"
 _HEADING = re.compile(r"\[(?P<name>[a-z][a-z0-9_]*)(?P<pattern>: pattern)?\]")
 _REFERENCE = re.compile(r"\{(?:(?P<file>[a-z][a-z0-9_]*)\.)?(?P<section>[a-z][a-z0-9_]*)\}")
+
+_waiting: WeakSet["DeferredPattern"] = WeakSet()
 
 
 class WordListError(ValueError):
@@ -66,9 +70,46 @@ def phrases(entries: Iterable[str]) -> str:
     return "|".join(phrase.replace("_", r"\s+") for phrase in sorted(set(entries), key=len, reverse=True))
 
 
+class DeferredPattern:
+    """A pattern that is compiled when it is first asked for something.
+
+    All of them together take a second and a half, and most commands look for no words.
+    """
+
+    def __init__(self, file: str, section: str, text: str, flags: int) -> None:
+        self._place, self._text, self._flags = f"{file}.txt: [{section}]", text, flags
+
+    @cached_property
+    def compiled(self) -> re.Pattern[str]:
+        """Raises WordListError where the section is no regular expression."""
+        try:
+            return re.compile(self._text, self._flags)
+        except re.error as error:
+            raise WordListError(f"{self._place} is no regular expression: {error}") from error
+
+    def __getattr__(self, name: str) -> Any:
+        """A method of the compiled one, which stays here: it is found at once the next time."""
+        if name.startswith("__"):
+            raise AttributeError(name)
+        self.__dict__[name] = value = getattr(self.compiled, name)
+        return value
+
+
+def _deferred(file: str, section: str, text: str, flags: int) -> re.Pattern[str]:
+    pattern = DeferredPattern(file, section, text, flags)
+    _waiting.add(pattern)
+    return cast("re.Pattern[str]", pattern)
+
+
+def compile_all() -> None:
+    """Compile what waits: once, before processes are forked that are to answer at once."""
+    for pattern in list(_waiting):
+        _ = pattern.compiled
+
+
 def patterns(file: str, section: str, flags: int = 0) -> list[re.Pattern[str]]:
     """Each line of a section as a pattern of its own."""
-    return [re.compile(line, flags) for line in _section(file, section).lines]
+    return [_deferred(file, section, _resolved(file, line), flags) for line in _section(file, section).lines]
 
 
 def source(file: str, section: str) -> str:
@@ -76,19 +117,16 @@ def source(file: str, section: str) -> str:
 
     Raises WordListError where it refers to a section that is missing.
     """
-    whole = "|".join(_section(file, section).alternatives())
+    return _resolved(file, "|".join(_section(file, section).alternatives()))
+
+
+def _resolved(file: str, whole: str) -> str:
     return _REFERENCE.sub(lambda match: source(match["file"] or file, match["section"]), whole)
 
 
 def pattern(file: str, section: str, flags: int = 0) -> re.Pattern[str]:
-    """A section as a compiled regular expression.
-
-    Raises WordListError where it is none.
-    """
-    try:
-        return re.compile(source(file, section), flags)
-    except re.error as error:
-        raise WordListError(f"{file}.txt: [{section}] is no regular expression: {error}") from error
+    """A section as a regular expression, compiled at its first use."""
+    return _deferred(file, section, source(file, section), flags)
 
 
 def _section(file: str, section: str) -> _Section:

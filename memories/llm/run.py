@@ -3,21 +3,22 @@
 import random
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
+from datetime import time as datetime_time
 from typing import Any, TypeVar
 
 import structlog
 from django.conf import settings
 from django.db import connection, transaction
-from django.db.models import F
+from django.db.models import F, Sum
 from django.db.models.functions import Greatest
 from django.utils.translation import gettext as _
 from pydantic import BaseModel
 
-from memories import llm
+from memories import llm, pooled
 from memories.conf import conf
 from memories.exceptions import AnswerInvalid, BudgetSpent, ModelFailed, ModelOff
 from memories.llm.prompts import Prompt
@@ -122,6 +123,17 @@ def record_failure(model: str, error: str, *, now: datetime) -> None:
     _write(model, failed_at=now, error=error[:_ERROR_CHARS], failures=F("failures") + 1)
 
 
+def record_check(model: str, result: Mapping[str, Any]) -> None:
+    """Keep what a check of a model found."""
+    _write(model, check_result=dict(result))
+
+
+def last_check(model: str) -> dict[str, Any] | None:
+    """What the last check of a model found; None: it was never checked."""
+    found = ModelHealth.objects.filter(model=model[:200]).values_list("check_result", flat=True).first()
+    return found or None
+
+
 def failing() -> ModelHealth | None:
     """The model in use whose last call failed; of several the one that failed last."""
     used = {settings.MEMORY_LLM_MODEL, conf.LLM_SUMMARY_MODEL, conf.VERIFY_MODEL}
@@ -144,8 +156,10 @@ _BELIEVED = 10_000_000
 #: Purposes and models have rows of their own; the sum over them is right as nobody else reserves meanwhile.
 _RESERVE = """
 WITH verdict AS MATERIALIZED (
-  SELECT coalesce(sum(prompt_tokens + completion_tokens + reserved_tokens), 0) + %(tokens)s <= %(budget)s AS granted
-  FROM memories_spend WHERE workspace_id = %(workspace)s AND local_date = %(date)s
+  SELECT coalesce(sum(spent) FILTER (WHERE local_date = %(date)s), 0) + %(tokens)s <= %(budget)s
+    AND (%(monthly)s = 0 OR coalesce(sum(spent), 0) + %(tokens)s <= %(monthly)s) AS granted
+  FROM (SELECT local_date, prompt_tokens + completion_tokens + reserved_tokens AS spent FROM memories_spend
+    WHERE workspace_id = %(workspace)s AND local_date BETWEEN %(from)s AND %(date)s) days
 )
 INSERT INTO memories_spend AS spend (workspace_id, local_date, purpose, model, calls, failures, prompt_tokens,
   completion_tokens, reserved_tokens, refused)
@@ -183,9 +197,12 @@ def reserve(
     Committed before anything is sent, in a transaction of its own. Raises RuntimeError inside another, so that no call
     to a model ever happens in a transaction.
     """
+    today = local_date(workspace, now)
     values: dict[str, Any] = {
         "workspace": workspace.pk,
-        "date": local_date(workspace, now),
+        "date": today,
+        "from": today.replace(day=1) if conf.LLM_MONTHLY_TOKENS else today,
+        "monthly": conf.LLM_MONTHLY_TOKENS,
         "purpose": purpose,
         "model": model[:200],
         "tokens": prompt_tokens + completion_tokens,
@@ -200,6 +217,18 @@ def reserve(
         log.warning("llm.budget_spent", **spent)
         raise BudgetSpent
     return Reservation(spend_id, prompt_tokens, completion_tokens)
+
+
+def next_budget(workspace: Workspace, *, now: datetime) -> datetime:
+    """When a workspace may spend again: at its midnight, or when its month begins where that of the month is spent."""
+    today, zone = local_date(workspace, now), workspace.zone()
+    begins = today + timedelta(days=1)
+    if conf.LLM_MONTHLY_TOKENS:
+        rows = Spend.objects.filter(workspace=workspace, local_date__range=(today.replace(day=1), today))
+        spent = rows.aggregate(n=Sum(F("prompt_tokens") + F("completion_tokens") + F("reserved_tokens")))["n"] or 0
+        if spent + conf.LLM_MAX_TOKENS > conf.LLM_MONTHLY_TOKENS:
+            begins = (today.replace(day=1) + timedelta(days=32)).replace(day=1)
+    return datetime.combine(begins, datetime_time.min, zone)
 
 
 def settle(reservation: Reservation, *, prompt_tokens: int, completion_tokens: int, failed: bool) -> None:
@@ -221,21 +250,22 @@ def count_failure(reservation: Reservation) -> None:
 @contextmanager
 def permit(until: float) -> Iterator[None]:
     """One of MEMORY_LLM_CALLS permits, waited for until then on the monotonic clock. Raises ModelFailed."""
-    number: int | None = None
-    while number is None:
-        with connection.cursor() as cursor:
-            for candidate in range(conf.LLM_CALLS):
-                cursor.execute("SELECT pg_try_advisory_lock(%s)", [PERMIT_LOCK + candidate])
-                if cursor.fetchone()[0]:
-                    number = candidate
-                    break
-        if number is None:
-            pause = random.uniform(*_LOOK_AGAIN)  # noqa: S311 (chance, not a secret)
-            if time.monotonic() + pause >= until:
-                raise ModelFailed(_("The model is busy with other questions."))
-            time.sleep(pause)
-    try:
-        yield
-    finally:
-        with connection.cursor() as cursor:
-            cursor.execute("SELECT pg_advisory_unlock(%s)", [PERMIT_LOCK + number])
+    with pooled.session() as session:
+        number: int | None = None
+        while number is None:
+            with session.cursor() as cursor:
+                for candidate in range(conf.LLM_CALLS):
+                    cursor.execute("SELECT pg_try_advisory_lock(%s)", [PERMIT_LOCK + candidate])
+                    if cursor.fetchone()[0]:
+                        number = candidate
+                        break
+            if number is None:
+                pause = random.uniform(*_LOOK_AGAIN)  # noqa: S311 (chance, not a secret)
+                if time.monotonic() + pause >= until:
+                    raise ModelFailed(_("The model is busy with other questions."))
+                time.sleep(pause)
+        try:
+            yield
+        finally:
+            with session.cursor() as cursor:
+                cursor.execute("SELECT pg_advisory_unlock(%s)", [PERMIT_LOCK + number])

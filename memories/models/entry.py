@@ -1,6 +1,8 @@
 """Entries: what is remembered, with their slots, links and counters."""
 
 from datetime import datetime
+from functools import reduce
+from operator import or_
 from typing import Self
 
 from django.contrib.postgres.fields import ArrayField
@@ -9,7 +11,7 @@ from django.db import models
 from django.db.models import F, Func, Q
 from django.utils.translation import gettext_lazy as _
 
-from memories.choices import Category, Echo, EntryType, Source, Verification
+from memories.choices import Category, Echo, EntryType, Origin, Source, Suspicion, Verification
 from memories.kinds import UNDATED
 from memories.models.change import Recorded, record_changes
 from memories.models.ids import uuid7
@@ -23,6 +25,10 @@ from memories.models.walls import InsideWorkspace, WorkspacePolicy
 SECRET_SUBTYPE = "secret:"  # noqa: S105 (a mark)
 #: Of an entry `e`, in SQL.
 LIVE_SQL = live_sql("e")
+#: Of each origin the least trusted source may be itself, or any less trusted one.
+_NOT_ABOVE = reduce(
+    or_, (Q(origin=origin, trust__in=Origin.values[rank:]) for rank, origin in enumerate(Origin.values))
+)
 
 
 class EntryQuerySet(models.QuerySet["Entry"]):
@@ -32,6 +38,14 @@ class EntryQuerySet(models.QuerySet["Entry"]):
 
     def in_scope(self, scope: Scope) -> Self:
         return self.filter(scope=scope, workspace_id=scope.workspace_id)
+
+    def about(self, *subjects: str) -> Self:
+        """Entries that are about somebody or something by one of these names, as written or in another case.
+
+        By equality alone: behind the walls between workspaces no index serves a function of a column.
+        """
+        cases = {form for name in subjects for form in (name, name.lower(), name.upper(), name.title())}
+        return self.filter(subject__in=sorted({*cases, *(name[:1].upper() + name[1:] for name in subjects)} - {""}))
 
     def expired(self) -> Self:
         return self.filter(expired_at__isnull=False)
@@ -83,7 +97,9 @@ class Entry(Sourced):
 
     - `entry_in_workspace`: the pair others point to.
     - `entry_verification_known`: `quoted`, `verified`, or empty for what no model wrote.
+    - `entry_suspect_known`: how a text speaks to a model, or empty.
     - `entry_tier_of_facts_only`: a fact has tier 1 or 2, nothing else has a tier.
+    - `entry_trust_not_above_origin`: no memory is trusted more than who it comes from.
     """
 
     table = Table(
@@ -93,7 +109,10 @@ class Entry(Sourced):
             "entry",
             leaves_out=("terms", "length", "fingerprint", "quarantined_at"),
             refers={"scope": "scope", "superseded_by": "entry"},
-            later={"names": [], "read_at": None},
+            later={
+                **{"names": [], "read_at": None, "suspect": ""},
+                **{"origin": Origin.IMPORT, "trust": Origin.IMPORT, "subject": ""},
+            },
         ),
     )
 
@@ -170,8 +189,35 @@ class Entry(Sourced):
         editable=False,
         help_text=_("Of a model's fact: whether a second reading found it borne out by the words it quotes."),
     )
+    suspect = models.CharField(
+        _("suspect"),
+        max_length=10,
+        choices=Suspicion,
+        blank=True,
+        default=Suspicion.NONE,
+        editable=False,
+        help_text=_("It speaks to the model that reads it: no group is told it, and no profile is made of it."),
+    )
     verified_at = models.DateTimeField(_("verified"), null=True, blank=True)
     verified_by = models.CharField(_("verified by"), max_length=200, blank=True, default="")
+    origin = models.CharField(
+        _("comes from"), max_length=10, choices=Origin, default=Origin.TOOL, editable=False, help_text=_("Whose words.")
+    )
+    trust = models.CharField(
+        _("lowest source"),
+        max_length=10,
+        choices=Origin,
+        default=Origin.TOOL,
+        editable=False,
+        help_text=_("The least trusted of all it rests on; what it may do is a policy."),
+    )
+    subject = models.CharField(
+        _("about"),
+        max_length=100,
+        blank=True,
+        default="",
+        help_text=_("Whom or what it is about; empty: the person who said it, or nobody knows."),
+    )
     path = models.CharField(_("path"), max_length=500, blank=True, default="")
     line_from = models.PositiveIntegerField(_("from line"), null=True, blank=True)
     line_to = models.PositiveIntegerField(_("to line"), null=True, blank=True)
@@ -191,6 +237,9 @@ class Entry(Sourced):
             models.CheckConstraint(condition=Q(source__in=Source.values), name="entry_source_known"),
             models.CheckConstraint(condition=Q(category__in=["", *Category.values]), name="entry_category_known"),
             models.CheckConstraint(condition=Q(verification__in=Verification.values), name="entry_verification_known"),
+            models.CheckConstraint(condition=Q(suspect__in=Suspicion.values), name="entry_suspect_known"),
+            models.CheckConstraint(condition=Q(origin__in=Origin.values), name="entry_origin_known"),
+            models.CheckConstraint(condition=_NOT_ABOVE, name="entry_trust_not_above_origin"),
             models.CheckConstraint(condition=~Q(content=""), name="entry_content_not_empty"),
             models.CheckConstraint(
                 condition=Q(importance__gte=0) & Q(importance__lte=1), name="entry_importance_between_0_and_1"
@@ -256,7 +305,20 @@ class Entry(Sourced):
             models.Index(fields=["superseded_by"], condition=Q(superseded_by__isnull=False), name="entry_by_successor"),
             # what a group may not hear, and what nobody asked for, is looked up by every question
             models.Index(fields=["workspace", "scope"], condition=Q(category="credential"), name="entry_credentials"),
+            models.Index(fields=["workspace", "scope"], condition=~Q(suspect=""), name="entry_suspects"),
             models.Index(fields=["scope", "path"], condition=~Q(path=""), name="entry_of_file"),
+            # what anybody said of somebody, in whatever scope
+            models.Index(
+                fields=["workspace", "subject", "-created_at", "-id"],
+                condition=~Q(subject=""),
+                name="entry_by_subject",
+            ),
+            # and what somebody said
+            models.Index(
+                fields=["workspace", "sender_id", "-created_at", "-id"],
+                condition=~Q(sender_id=""),
+                name="entry_by_sender",
+            ),
             # what operators look through: few among many, which without these are found by reading all
             models.Index(fields=["-created_at", "-id"], condition=Q(pinned=True), name="entry_pinned_by_time"),
             models.Index(

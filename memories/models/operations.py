@@ -70,7 +70,7 @@ class JobRun(models.Model):
 
 class ModelHealth(models.Model):
     """What the last calls to a model came to, whichever process made them: when it answered and failed last, how often
-    in a row, and the error.
+    in a row, and the error; and what the last check of it found.
     """
 
     table = Table(chapter=Chapter.RECORDS, fate=Fate.NOTHING)
@@ -80,6 +80,11 @@ class ModelHealth(models.Model):
     failed_at = models.DateTimeField(_("last failed"), null=True)
     failures = models.PositiveIntegerField(_("failures in a row"), default=0)
     error = models.CharField(_("error"), max_length=300, blank=True, default="")
+    check_result = models.JSONField(
+        _("last check"),
+        null=True,
+        help_text=_("What `manage.py llm check` found: of facts, true and false statements."),
+    )
 
     class Meta:
         verbose_name = _("model")
@@ -144,3 +149,24 @@ class KeyUsage(models.Model):
 
     def __str__(self) -> str:
         return f"{self.key_id}: {self.calls}"
+
+
+class WritePosition(models.Model):
+    """How far the log of the database had come when one of some workspaces was written to last, for those who read from
+    a replica (`memories.offline.replicas`).
+
+    4,096 rows, each of the workspaces whose id leaves the same rest; -1 is of all of them. Unlogged: a crash may lose
+    it, and a replica does not have it.
+    """
+
+    table = Table(chapter=Chapter.RECORDS, fate=Fate.NOTHING)
+
+    bucket = models.SmallIntegerField(primary_key=True)
+    position = models.BigIntegerField()
+
+    class Meta:
+        verbose_name = _("write position")
+        verbose_name_plural = _("write positions")
+
+    def __str__(self) -> str:
+        return f"{self.bucket}: {self.position}"

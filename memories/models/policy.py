@@ -9,7 +9,7 @@ from django.db.models import Q
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from memories.choices import EntryType, PolicyKind, ScopeKind
+from memories.choices import Act, EntryType, Origin, PolicyKind, ScopeKind
 from memories.conf import conf
 from memories.kinds import type_rule
 from memories.models.change import Recorded, record_changes
@@ -25,6 +25,8 @@ WEIGHTS = (
 )
 #: Days a turn lives that no model has drawn facts from.
 UNREAD_TURN_DAYS = "unread_turn_days"
+#: What a source may not do where no policy says otherwise: what a page says corrects nobody, and says who nobody is.
+NOT_TRUSTED = frozenset({(Origin.TOOL, Act.SUPERSEDE), (Origin.TOOL, Act.PROFILE)})
 #: A longer life never ends: calendars do before it.
 LONGEST_DAYS = 180_000
 #: The term of an entry restored after its time was over, where no policy gives one.
@@ -61,6 +63,14 @@ Subject = tuple[str, str, str, str]
 
 
 _ABOUT = ("kind", "entry_type", "scope_kind", "name")
+
+
+def trust_name(trust: str, act: str) -> str:
+    """The name of the policy of a source and what it may do."""
+    return f"{trust}_{act}"
+
+
+TRUST_NAMES = [trust_name(origin, act) for origin in Origin for act in Act]
 
 
 class Policies:
@@ -178,6 +188,15 @@ class Policies:
             return None if limit is None else int(limit)
         return type_rule(entry_type).quotas.get(scope_kind)
 
+    def may(self, trust: str, act: Act) -> bool:
+        """Whether what rests on a source may do something (A20)."""
+        value = self._rows.get((PolicyKind.TRUST, "", "", trust_name(trust, act)))
+        return (trust, act) not in NOT_TRUSTED if value is None else bool(value)
+
+    def denied(self, act: Act) -> list[str]:
+        """The sources that may not do something, the most trusted first."""
+        return [origin.value for origin in Origin if not self.may(origin, act)]
+
     def feature(self, name: str, fitted: float) -> float:
         """The weight of a feature of the ranking; as it was fitted, where no policy says otherwise."""
         value = self._rows.get((PolicyKind.WEIGHT, "", "", f"feature_{name}"))
@@ -237,11 +256,13 @@ class PolicyQuerySet(models.QuerySet["Policy"]):
 
 
 class Policy(Recorded):
-    """One number an operator set for a workspace: a time to live, a quota, or a weight, and why it was last changed.
+    """One number an operator set for a workspace: a time to live, a quota, a weight, or whether memories of a source
+    may do something (1 or 0), and why it was last changed.
 
     No row means the built-in default. An empty value means without limit.
 
     - `policy_says_what_it_is_about`: a weight names its setting; a time to live or a quota names type and scope kind.
+    - `policy_of_trust_is_yes_or_no`: it names a source and what memories of it may do.
     """
 
     table = Table(
@@ -275,10 +296,16 @@ class Policy(Recorded):
                 | (
                     Q(kind__in=[PolicyKind.TTL, PolicyKind.QUOTA], name="")
                     & Q(entry_type__in=EntryType.values, scope_kind__in=ScopeKind.values)
-                ),
+                )
+                | Q(kind=PolicyKind.TRUST),
                 name="policy_says_what_it_is_about",
             ),
             models.CheckConstraint(condition=Q(value__isnull=True) | Q(value__gte=0), name="policy_value_not_negative"),
+            models.CheckConstraint(
+                condition=~Q(kind=PolicyKind.TRUST)
+                | Q(name__in=TRUST_NAMES, value__isnull=False, value__in=[0, 1], entry_type="", scope_kind=""),
+                name="policy_of_trust_is_yes_or_no",
+            ),
             WorkspacePolicy(name="policy_of_the_workspaces"),
         ]
 

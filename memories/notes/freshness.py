@@ -25,6 +25,7 @@ from memories.exceptions import PlatformError, ScopeFrozen
 from memories.files.layout import MAIN, keys_of_folders, root, scope_folder, scope_folders
 from memories.models import FileProblem, FileState, Scope, Workspace
 from memories.notes.index import SyncReport, forget_if_changed, sync_scope
+from memories.offline import replicas
 from memories.tenancy.access import Caller
 from memories.tenancy.keys import kind_of_key
 
@@ -71,6 +72,10 @@ def _is_in_step(caller: Caller, key: str, now: datetime) -> bool:
         seen = looked.get(place)
         if seen is not None and seen == folder.folder_changes(seen):
             return True
+        if folder.files():
+            if replicas.is_stale():
+                return False  # there is nothing to index it in
+            replicas.need_primary()
         _syncing.add(place)
     folders, report = {}, SyncReport(is_complete=False)
     try:

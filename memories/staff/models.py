@@ -143,6 +143,37 @@ class Invitation(models.Model):
         return Right.MEMBERS in rights and rights_of(self.role) <= rights
 
 
+class OwnView(models.Model):
+    """A view of a list of the admin that a person saved for themselves: how it is narrowed, under a name of theirs.
+
+    Nobody else sees it. The words it searches for may be somebody's.
+    - `own_view_narrows`: a name, and something it narrows the list by.
+    """
+
+    table = Table(chapter=Chapter.TENANTS, fate=Fate.SEARCHED)
+    NAME_CHARS, QUERY_CHARS = 60, 2_000
+
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, db_index=False, related_name="+")
+    place = models.CharField(max_length=100)
+    name = models.CharField(max_length=NAME_CHARS)
+    query = models.CharField(max_length=QUERY_CHARS)
+
+    #: Of the list that shows it.
+    address = ""
+    is_shown = False
+
+    class Meta:
+        verbose_name = _("own view")
+        verbose_name_plural = _("own views")
+        constraints = [
+            models.UniqueConstraint(fields=["user", "place", "name"], name="own_view_once_a_name"),
+            models.CheckConstraint(condition=~Q(name="") & ~Q(query=""), name="own_view_narrows"),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
 class Factor(models.Model):
     """The second factor of an account: its secret, encrypted, and hashes of its recovery codes.
 

@@ -60,6 +60,11 @@ def issue(
         },
         "not_reached": list(NOT_REACHED),
     }
+    return signed(body)
+
+
+def signed(body: Mapping[str, Any]) -> dict[str, Any]:
+    """What this installation states, with its signature."""
     key = _private()
     signature = {
         "algorithm": "Ed25519",

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from datetime import datetime
 
 import structlog
-from django.db import connection, transaction
+from django.db import transaction
 
+from memories import pooled
 from memories.entries import suppression
 from memories.entries.past import count_scope
 from memories.exceptions import PlatformError, ScopeFrozen
@@ -103,11 +104,9 @@ def count_waiting() -> dict[str, int]:
 
 def work_off(pk: int, *, now: datetime) -> bool:
     """Do what is left of an erasure; whether it is done now. False: another process is at it."""
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_try_advisory_lock(%s)", [_LOCK | pk])
-        if not cursor.fetchone()[0]:
+    with pooled.lock_of_session(_LOCK | pk) as is_mine:
+        if not is_mine:
             return False
-    try:
         erasure = Erasure.objects.select_related("workspace").get(pk=pk)
         if erasure.state not in _UNFINISHED:
             return False
@@ -133,9 +132,6 @@ def work_off(pk: int, *, now: datetime) -> bool:
         erasure.save()
         log.info("erasure.done", erasure=str(erasure.uid), rows=sum(erasure.counts.values()))
         return True
-    finally:
-        with connection.cursor() as cursor:
-            cursor.execute("SELECT pg_advisory_unlock(%s)", [_LOCK | pk])
 
 
 def _enter(erasure: Erasure, step: str) -> None:

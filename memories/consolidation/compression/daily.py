@@ -13,7 +13,17 @@ from django.db.models import QuerySet
 from memories import batches, verification
 from memories.batches import PlanRow
 from memories.batches.steps import CreateStep
-from memories.choices import BatchVerb, Category, ChangeState, EntryType, Outcome, ScopeKind, Source, Verification
+from memories.choices import (
+    BatchVerb,
+    Category,
+    ChangeState,
+    EntryType,
+    Origin,
+    Outcome,
+    ScopeKind,
+    Source,
+    Verification,
+)
 from memories.conf import conf
 from memories.consolidation import reading, statements, trust
 from memories.consolidation.compression.merging import chats_of, origins_of
@@ -23,6 +33,7 @@ from memories.entries import daily_events
 from memories.entries.daily_events import ASSISTANT
 from memories.entries.draft import Draft, QuotedWords
 from memories.entries.evidence import of_day
+from memories.entries.trust import Lineage, words_of
 from memories.exceptions import ScopeFrozen
 from memories.language import names, persons
 from memories.language.text import count_tokens
@@ -47,6 +58,7 @@ class DayCandidate(Statement):
 
     fact: DayFact
     events: Sequence[DailyEvent]  # it rests on
+    subject: str = ""  # whom or what it is about, where that is not the one who said it
     places: Sequence[tuple[DailyEvent, int]]  # of each quote: its day, and where its line begins there
 
     def draft(self, scope: Scope, now: datetime) -> Draft:
@@ -75,9 +87,24 @@ class DayCandidate(Statement):
             importance=self.fact.importance,
             chats=chats_of(self.events),
             origins=origins_of(self.events),
+            subject=self.subject,
             verification=self.verification,
+            **self._trust(scope),
             evidence=evidence,
         )
+
+    def _trust(self, scope: Scope) -> Lineage:
+        """Whose words the days have; of one that was imported nobody knows."""
+        answered = [quote.message.is_answer for quote in self.quotes]
+        words = words_of(
+            scope.kind,
+            spoken=not all(answered),
+            answered=any(answered),
+            is_about_self=not self.subject and len({quote.message.speaker for quote in self.quotes}) == 1,
+        )
+        if any(event.source == Source.MIGRATION for event in self.events):
+            words["trust"] = Origin.lowest([words["trust"], Origin.IMPORT])
+        return words
 
     def refused(self, scope: Scope) -> Refused | None:
         """What is noted of it where it was refused."""
@@ -121,6 +148,7 @@ class DayChecker:
             quotes,
             fact=fact,
             events=[self.shown[pk] for pk in dict.fromkeys(quoted.day for quoted in fact.quote)],
+            subject=self.conversation.people.other_than_speaker(fact.subject),
             places=places,
         )
         candidate.take_fault(verification.fault(fact.content, fact.subject, candidate.quotes, self.conversation))

@@ -19,19 +19,21 @@ from django.db import transaction
 from memories import batches, verification
 from memories.batches import PlanRow
 from memories.batches.steps import ArchiveStep, CreateStep, MergeStep, Successor, SupersedeStep
-from memories.choices import BatchState, EntryType, Reading, ScopeKind, Source, Verification
+from memories.choices import Act, BatchState, EntryType, Reading, ScopeKind, Source, Verification
 from memories.conf import conf
 from memories.consolidation import corrections, reading
 from memories.consolidation.corrections import NAMES
 from memories.consolidation.reading import Claim, Sources
 from memories.entries.draft import Draft
 from memories.entries.fields import COLUMN_SLOTS
+from memories.entries.trust import inherited
 from memories.kinds import category_rule, decay
 from memories.language import compare, likeness, text
 from memories.language.compare import ConflictVerdict
 from memories.language.likeness import Likeness
 from memories.language.persons import People
 from memories.models import Batch, DailyEvent, Entry, Scope, Workspace
+from memories.models.policy import Policies
 from memories.verification import Conversation, Message
 
 #: Facts in one question: among more, similar ones are missed, and their ids alone fill the answer.
@@ -61,7 +63,7 @@ def is_fixed(entry: Entry) -> bool:
 
 
 def live_facts(scope: Scope, tier: int) -> list[Entry]:
-    facts = Entry.objects.in_scope(scope).live().filter(type=EntryType.FACT, tier=tier)
+    facts = Entry.objects.in_scope(scope).live().filter(type=EntryType.FACT, tier=tier, suspect="")
     return list(facts.select_related("access").prefetch_related("slots").order_by("pk"))
 
 
@@ -239,19 +241,22 @@ def has_faded(fact: Entry, now: datetime) -> bool:
     return category_rule(fact.category).passes == 1 or relevance(fact, now) < _FADED
 
 
-def may_act(fact: Entry) -> bool:
-    """Whether a fact may take the place of others, or be made one with them: a quoted one waits for a reader."""
-    return fact.verification != Verification.QUOTED
+def may_act(fact: Entry, policies: Policies) -> bool:
+    """Whether a fact may take the place of others, or be made one with them.
+
+    A quoted one waits for a reader, and what its source may not do is a policy (A20).
+    """
+    return fact.verification != Verification.QUOTED and policies.may(fact.trust, Act.SUPERSEDE)
 
 
-def rivals_of(fact: Entry, others: Iterable[Entry]) -> list[Entry]:
+def rivals_of(fact: Entry, others: Iterable[Entry], policies: Policies) -> list[Entry]:
     """The facts, two at most, that may take the place of another: stated later, of the same place, nearest in words."""
     own = set(fact.terms)
     newer = [
         other
         for other in others
         if other.pk != fact.pk
-        and may_act(other)
+        and may_act(other, policies)
         and other.stated_at >= fact.stated_at
         and own.intersection(other.terms)
         and not _are_apart([other, fact])
@@ -305,7 +310,9 @@ def _draft_of(sources: Sequence[Entry], content: str, verification: str) -> Draf
         importance=max(source.importance for source in sources),
         chats=chats_of(sources),
         origins=origins_of(sources),
+        subject=common_subject(sources),
         verification=verification,
+        **inherited(sources),
     )
 
 
@@ -317,6 +324,12 @@ def chats_of(sources: Sequence[Entry] | Sequence[DailyEvent]) -> tuple[str, ...]
 
 def origins_of(sources: Sequence[Entry] | Sequence[DailyEvent]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(origin for source in sources for origin in source.origins))
+
+
+def common_subject(sources: Sequence[Entry]) -> str:
+    """Whom or what all sources are about; empty where they differ."""
+    subjects = {source.subject for source in sources}
+    return subjects.pop() if len(subjects) == 1 else ""
 
 
 def secret_among(sources: Sequence[Entry]) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 from memories import batches, entries
 from memories.batches.steps import MergeStep, SupersedeStep
-from memories.choices import BatchState, BatchVerb, Category, ChangeState, Reading, Verification
+from memories.choices import Act, BatchState, BatchVerb, Category, ChangeState, Reading, Verification
 from memories.conf import conf
 from memories.consolidation import corrections
 from memories.consolidation.compression import merging
@@ -25,7 +25,7 @@ from memories.kinds import category_rule
 from memories.llm import prompts
 from memories.llm.run import Clock, ModelRun
 from memories.llm.schemas import Given, ProfileLine, ProfileOutput
-from memories.models import Batch, Entry, Scope
+from memories.models import Batch, Entry, Policy, Scope
 
 JOB = "profile"
 #: The most facts a profile may rest on, and their least importance.
@@ -156,12 +156,15 @@ def refresh(scope: Scope, model: ModelRun, clock: Clock, run: str) -> dict[str, 
     begun = Batch.objects.filter(run=run, scope=scope).first()
     if begun is not None:
         return _apply(begun, clock())
-    # The most relevant facts that are important; secrets never, nor what is only quoted
-    now = clock()
+    # The most relevant facts that are important; secrets never, nor what is only quoted or of a source that may not
+    now, policies = clock(), Policy.objects.of(scope.workspace_id)
     important = [
         fact
         for fact in live_facts(scope, tier=2)
-        if fact.importance >= _LEAST and not category_rule(fact.category).is_secret and merging.may_act(fact)
+        if fact.importance >= _LEAST
+        and not category_rule(fact.category).is_secret
+        and merging.may_act(fact, policies)
+        and policies.may(fact.trust, Act.PROFILE)
     ]
     lines = live_facts(scope, tier=1)
     facts = sorted(important, key=lambda fact: (-relevance(fact, now), -fact.pk))[:_FACTS]
@@ -201,7 +204,8 @@ def _plan(answer: ProfileOutput, shown: _Shown, model: ModelRun, now: datetime) 
         tiers = ([entry for entry in named if entry.tier == tier] for tier in (2, 1))
         written.append(LineOffer(line, *tiers))
     kept = [entry for pk, entry in shown.entries.items() if pk not in answer.drop]
-    dropped = [DropOffer(line, merging.rivals_of(line, kept)) for line in shown.of(answer.drop)]
+    policies = Policy.objects.of(model.workspace.pk)
+    dropped = [DropOffer(line, merging.rivals_of(line, kept, policies)) for line in shown.of(answer.drop)]
     facts = list(shown.entries.values())
     scope = facts[0].scope
     sound = [offer for offer in written if not merging.invents(offer.sources, offer.line.content)]

@@ -26,7 +26,7 @@ from memories.exceptions import ScopeFrozen
 from memories.llm import prompts
 from memories.llm.run import Clock, ModelRun, Report
 from memories.llm.schemas import CompressionOutput, Given
-from memories.models import Batch, Entry, Scope, Workspace
+from memories.models import Batch, Entry, Policy, Scope, Workspace
 
 JOB = "compress"
 
@@ -122,7 +122,8 @@ def _judge(partition: Partition, plan: FactsPlan, model: ModelRun, clock: Clock)
 
     What is only quoted is not shown: it waits for a reader.
     """
-    may_change = (fact for fact in partition.facts if not is_fixed(fact) and merging.may_act(fact))
+    policies = Policy.objects.of(model.workspace.pk)
+    may_change = (fact for fact in partition.facts if not is_fixed(fact) and merging.may_act(fact, policies))
     free = [fact for fact in may_change if fact.pk not in plan.settled]
     parts, begin = list(chunks(free)), next_chunk(partition)
     for number, chunk in enumerate(parts[begin:] or parts, start=begin if begin < len(parts) else 0):
@@ -142,7 +143,7 @@ def _judge(partition: Partition, plan: FactsPlan, model: ModelRun, clock: Clock)
         kept = [fact for fact in partition.facts if fact not in dropped]
         fading = [DropOffer(fact) for fact in dropped if merging.has_faded(fact, now)]
         faded = {offer.fact.pk for offer in fading}
-        drops = [DropOffer(fact, merging.rivals_of(fact, kept)) for fact in dropped if fact.pk not in faded]
+        drops = [DropOffer(fact, merging.rivals_of(fact, kept, policies)) for fact in dropped if fact.pk not in faded]
         plan.read += merging.read_offers(
             [*merges, *drops], list(shown.values()), partition.facts[0].scope, model.workspace, now=now
         )

@@ -1,34 +1,38 @@
 """What waits in the buffer becomes facts, and events of days (D5).
 
-With a model: one question an extraction batch, outside any transaction; its answer and the end of the extraction batch
-are one transaction. Without one: the most telling sentences of each day, and what people say about themselves in words
+With a model: one question an extraction batch, outside any transaction, then one second reading for the conversations
+of a workspace that are due together; what comes of each and the end of its extraction batch are one transaction.
+Without one: the most telling sentences of each day, and what people say about themselves in words
 rules are sure of. A model that is configured is waited for: an
 extraction batch it gives no answer for is tried again, ever later, for about a day; one whose answer cannot be used is
 parked at once, unless only some of its facts cannot: these are left out and counted. When its budget is spent,
-extraction batches wait for the workspace's midnight.
+extraction batches wait for the workspace's midnight, or for its next month.
 """
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from datetime import datetime, time, timedelta
+from datetime import datetime
 from threading import Lock
 
 import structlog
 from django.db import DataError, IntegrityError, connections
 from django.db.models import QuerySet
 
-from memories import entries
+from memories import entries, llm
 from memories.conf import conf
-from memories.consolidation import buffer
+from memories.consolidation import buffer, reading, trust
 from memories.consolidation.extraction import model, storage
-from memories.consolidation.extraction.findings import Checker, ExtractionResult, objection_of, verify
+from memories.consolidation.extraction.findings import Checker, ExtractionResult, UnreadAnswer, objection_of
 from memories.consolidation.extraction.model import describe_days, summarise_days
 from memories.consolidation.extraction.own_words import find_in_own_words
-from memories.consolidation.extraction.ownership import merge_messages, split_by_scope
+from memories.consolidation.extraction.ownership import ScopeMessages, merge_messages, split_by_scope
+from memories.consolidation.reading import ReadingResult
 from memories.exceptions import AnswerInvalid, BudgetSpent, ModelFailed, PlatformError
+from memories.llm import run as llm_run
 from memories.llm.run import Clock, Report
+from memories.llm.schemas import ExtractionOutput
 from memories.models import ExtractionBatch, Workspace
 
 log = structlog.get_logger(__name__)
@@ -53,6 +57,10 @@ class _Run:
     counts: Counter[str] = field(default_factory=lambda: Counter(dict.fromkeys(_ALWAYS_COUNTED, 0)))
     lock: Lock = field(default_factory=Lock)
 
+    @property
+    def may_go_on(self) -> bool:
+        return self.clock() < self.until and self.failures < _MAX_FAILURES
+
     def count(self, done: Mapping[str, int]) -> None:
         """Add what one of the hands has done, and report it: one hand at a time."""
         with self.lock:
@@ -64,8 +72,8 @@ class _Run:
 def extract_ready(clock: Clock, *, workspace_id: int | None = None, report: Report | None = None) -> dict[str, int]:
     """Work off the extraction batches that are due, until none is left or MEMORY_EXTRACT_TIME is up; counts by outcome.
 
-    With a model as many extraction batches at once as questions may be asked at once: nearly all of the time is
-    waiting. `report` gets the counts after every extraction batch.
+    With a model as many groups of extraction batches at once as questions may be asked at once: nearly all of the
+    time is waiting. `report` gets the counts after every extraction batch.
     """
     run = _Run(clock, clock() + conf.EXTRACT_TIME, workspace_id, report)
     hands = conf.LLM_CALLS if model.is_on() else 1
@@ -95,70 +103,129 @@ def waiting_in(workspace_id: int) -> QuerySet[ExtractionBatch]:
     return ExtractionBatch.objects.filter(workspace_id=workspace_id)
 
 
+@dataclass
+class Answered:
+    """What an extraction batch comes to, but for the second reading of what a model answered."""
+
+    batch: ExtractionBatch
+    workspace: Workspace
+    scopes: Sequence[ScopeMessages]
+    result: ExtractionResult | None = None  # without a model
+    checker: Checker | None = None
+    answer: llm.ModelAnswer[ExtractionOutput] | None = None
+    unread: UnreadAnswer | None = None
+
+    def read(self, reading: ReadingResult, *, is_trusted: bool) -> ExtractionResult:
+        """What is stored of it."""
+        if self.result is not None or self.unread is None or self.checker is None or self.answer is None:
+            return self.result or ExtractionResult()
+        result, summary = self.unread.judge(reading, is_trusted=is_trusted)
+        zone, question, answer = self.workspace.zone(), self.checker.question, self.answer
+        result.days = [day for scoped in self.scopes for day in describe_days(summary, question, scoped, zone)]
+        spent = {"calls": answer.calls + reading.calls, "tokens": answer.tokens + reading.tokens}
+        lost = {"refused": len(result.refused), "unreadable": answer.refused}
+        kept = {"verified": result.counts["verified"], "quoted": len(result.findings) - result.counts["verified"]}
+        result.cost = {"model": answer.model, **spent, **kept, **lost, "reader": reading.model, **reading.counts}
+        result.counts.update(spent, unreadable=answer.refused)
+        return result
+
+
 def _work(run: _Run) -> None:
-    """Read one extraction batch after the other, store what it comes to, and let it go; or note what went wrong."""
-    while run.clock() < run.until and run.failures < _MAX_FAILURES:
-        batch = buffer.claim_next(now=run.clock(), workspace_id=run.workspace_id)
-        if batch is None:
+    """Ask about extraction batches, have the answers read together, and store what they come to."""
+    while run.may_go_on:
+        group: list[Answered] = []
+        claimed = 0
+        while run.may_go_on and len(group) < _group_size():
+            batch = buffer.claim_next(
+                now=run.clock(),
+                workspace_id=group[0].batch.workspace_id if group else run.workspace_id,
+                most_tokens=conf.READ_TOKENS - sum(answered.batch.tokens for answered in group) if group else None,
+            )
+            if batch is None:
+                break
+            claimed += 1
+            try:
+                group.append(ask(batch, now=run.clock()))
+                run.failures = 0
+            except _REFUSED as error:
+                _note_failure(run, batch, error)
+            buffer.renew([answered.batch for answered in group], now=run.clock())
+        if not claimed:
             break
-        try:
-            result = extract(batch, now=run.clock())
-            run.failures = 0
-            with buffer.completing(batch):
-                part = f"extract:{batch.pk}"
-                stored = storage.store(result, workspace_id=batch.workspace_id, run=part, now=run.clock())
-                if result.cost:  # a model has read them
-                    read = {
-                        message.id: message.at for turn in batch.turns.all() for message in buffer.messages_of(turn)
-                    }
-                    entries.mark_read(batch.workspace_id, read, now=run.clock())
-        except buffer.ClaimLost:
-            log.warning("extraction.claim_lost", batch=batch.pk, workspace=batch.workspace_id)
-            run.count({"lost": 1})
-        except _REFUSED as error:
-            run.failures += isinstance(error, ModelFailed)
-            outcome = _postpone(batch, error, run.clock())
-            kind = type(error).__name__
-            log.warning("extraction.failed", batch=batch.pk, attempt=batch.attempts, fate=outcome, error=kind)
-            run.count({outcome: 1})
-        else:
-            run.count({"extraction_batches": 1, "turns": len(batch.turns.all()), **stored})
+        for answered, result in read_answers(group, now=run.clock()):
+            _store(run, answered.batch, result)
 
 
-def extract(batch: ExtractionBatch, *, now: datetime) -> ExtractionResult:
-    """The facts and events of an extraction batch; for each scope and local day at most one event.
+def _group_size() -> int:
+    """Conversations that are read a second time together."""
+    return conf.READ_TOGETHER if model.is_on() and reading.is_on() else 1
 
-    Raises ModelOff, ModelFailed, BudgetSpent, AnswerInvalid.
+
+def _store(run: _Run, batch: ExtractionBatch, result: ExtractionResult) -> None:
+    """Store what an extraction batch came to, and let it go."""
+    try:
+        with buffer.completing(batch):
+            part = f"extract:{batch.pk}"
+            stored = storage.store(result, workspace_id=batch.workspace_id, run=part, now=run.clock())
+            if result.cost:  # a model has read them
+                messages = (message for turn in batch.turns.all() for message in buffer.messages_of(turn))
+                read = {message.id: message.at for message in messages}
+                entries.mark_read(batch.workspace_id, read, now=run.clock())
+    except buffer.ClaimLost:
+        log.warning("extraction.claim_lost", batch=batch.pk, workspace=batch.workspace_id)
+        run.count({"lost": 1})
+    except _REFUSED as error:
+        _note_failure(run, batch, error)
+    else:
+        run.count({"extraction_batches": 1, "turns": len(batch.turns.all()), **stored})
+
+
+def _note_failure(run: _Run, batch: ExtractionBatch, error: Exception) -> None:
+    run.failures += isinstance(error, ModelFailed)
+    outcome = _postpone(batch, error, run.clock())
+    kind = type(error).__name__
+    log.warning("extraction.failed", batch=batch.pk, attempt=batch.attempts, fate=outcome, error=kind)
+    run.count({outcome: 1})
+
+
+def ask(batch: ExtractionBatch, *, now: datetime) -> Answered:
+    """Ask a model what an extraction batch leaves behind; without one, what rules make of it.
+
+    Outside any transaction. Raises ModelOff, ModelFailed, BudgetSpent, AnswerInvalid.
     """
     workspace = Workspace.objects.get(pk=batch.workspace_id)
     scopes = split_by_scope(batch.turns.all())
     messages = merge_messages(scopes)
     if not messages or not model.is_on():
         days = [day for scoped in scopes for day in summarise_days(scoped, workspace.zone())]
-        return ExtractionResult(days, find_in_own_words(scopes) if conf.FACTS_IN_OWN_WORDS else [])
+        facts = find_in_own_words(scopes) if conf.FACTS_IN_OWN_WORDS else []
+        return Answered(batch, workspace, scopes, ExtractionResult(days, facts))
     question = model.build_question(messages, scopes)
     checker = Checker(question, scopes, workspace.zone())
     objection = objection_of(checker)
     answer = model.ask_model(question, workspace, now=now, judge=objection)
-    result, summary, read = verify(answer.value, objection.statements(answer.value), checker, workspace, now=now)
-    result.days = [day for scoped in scopes for day in describe_days(summary, question, scoped, workspace.zone())]
-    spent = {"calls": answer.calls + read.calls, "tokens": answer.tokens + read.tokens}
-    lost = {"refused": len(result.refused), "unreadable": answer.refused}
-    kept = {"verified": result.counts["verified"], "quoted": len(result.findings) - result.counts["verified"]}
-    result.cost = {"model": answer.model, **spent, **kept, **lost, "reader": read.model, **read.counts}
-    result.counts.update(spent, unreadable=answer.refused)
-    return result
+    unread = UnreadAnswer(answer.value, objection.statements(answer.value), checker)
+    return Answered(batch, workspace, scopes, checker=checker, answer=answer, unread=unread)
+
+
+def read_answers(group: Sequence[Answered], *, now: datetime) -> Iterator[tuple[Answered, ExtractionResult]]:
+    """What the extraction batches of one workspace come to, by one second reading of all; for each scope and local day
+    at most one event. Outside any transaction.
+    """
+    unread = [answered.unread.part for answered in group if answered.unread]
+    readings = iter(reading.read_together(unread, group[0].workspace, now=now)) if unread else iter(())
+    is_trusted = not unread or trust.is_trusted(group[0].workspace.pk, llm.model_name(), now=now)
+    for answered in group:
+        result = next(readings) if answered.unread else ReadingResult(())
+        yield answered, answered.read(result, is_trusted=is_trusted)
 
 
 def _postpone(batch: ExtractionBatch, error: Exception, now: datetime) -> str:
     """Have an extraction batch wait, or park it; which of the two."""
     error_text = f"{type(error).__name__}: {error}"
     if isinstance(error, BudgetSpent):
-        # When the workspace's next day begins, and with it another budget
-        zone = Workspace.objects.get(pk=batch.workspace_id).zone()
-        buffer.postpone(
-            batch, error_text, until=datetime.combine(now.astimezone(zone).date() + timedelta(days=1), time.min, zone)
-        )
+        workspace = Workspace.objects.get(pk=batch.workspace_id)
+        buffer.postpone(batch, error_text, until=llm_run.next_budget(workspace, now=now))
         return "waiting"
     if isinstance(error, AnswerInvalid):
         buffer.park(batch, error_text)

@@ -8,27 +8,26 @@ does what a model names, unless the reader saw that both may be true; and whatev
 from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
 from functools import cached_property
 from itertools import islice
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from memories import llm, verification
+from memories import verification
 from memories.choices import EntryType, Reading, Refusal, ScopeKind, Source, Verification
-from memories.consolidation import reading, trust
 from memories.consolidation.extraction.model import ExtractionQuestion
 from memories.consolidation.extraction.ownership import ScopedMessage, ScopeMessages, find_owner
-from memories.consolidation.reading import Claim, ReadingResult, Sources
+from memories.consolidation.reading import Claim, Part, ReadingResult, Sources
 from memories.consolidation.statements import Objection, Refused, Statement, conversation_of
 from memories.consolidation.summaries import CheckedSummary, sources_of
 from memories.entries.daily_events import EventDraft
 from memories.entries.draft import Draft, QuotedWords
+from memories.entries.trust import Lineage, words_of
 from memories.kinds import LASTING
 from memories.language.compare import ConflictVerdict, judge
 from memories.language.text import terms
 from memories.llm.schemas import ExtractionOutput, Fact
-from memories.models import Entry, Workspace
+from memories.models import Entry
 from memories.verification import Conversation, Message
 
 #: Facts that share a word with the new ones, the latest; and those one of them is compared with, which share most.
@@ -131,6 +130,7 @@ class Candidate(Statement):
 
     fact: Fact
     owner: ScopeMessages | None
+    subject: str = ""  # whom or what it is about, where that is not the one who said it
     messages: Mapping[str, ScopedMessage]  # it rests on, by the ids the model was shown
 
 
@@ -154,6 +154,7 @@ class Checker:
             candidate.refusal = Refusal.NO_SCOPE
         else:
             conversation = self.conversation(messages.values(), owner)
+            candidate.subject = conversation.people.other_than_speaker(fact.subject)
             candidate.take_fault(verification.fault(fact.content, fact.subject, quotes, conversation))
         return candidate
 
@@ -313,7 +314,9 @@ def _draft(candidate: Candidate) -> Draft:
         slots=slots,
         chats=owner.chats(ids),
         origins=ids,
+        subject=candidate.subject,
         verification=candidate.verification,
+        **_whose(candidate, owner.scope.kind),
         evidence=tuple(
             QuotedWords(
                 origin=scoped.message.id,
@@ -328,33 +331,53 @@ def _draft(candidate: Candidate) -> Draft:
     )
 
 
+def _whose(candidate: Candidate, scope_kind: str) -> Lineage:
+    """Whose words a fact rests on: it is of oneself where one person says it, and it is about nobody else."""
+    messages = candidate.messages.values()
+    authors = {scoped.message.sender or scoped.speaker for scoped in messages if not scoped.is_answer}
+    return words_of(
+        scope_kind,
+        spoken=bool(authors),
+        answered=any(scoped.is_answer for scoped in messages),
+        used_tools=any(scoped.message.used_tools for scoped in messages),
+        is_about_self=not candidate.subject and len(authors) == 1,
+    )
+
+
 def objection_of(checker: Checker) -> Objection[Fact]:
     """Tells the model once what is wrong with its facts."""
     return Objection(lambda fact: checker.candidate(fact).objection, "facts")
 
 
-def verify(
-    answer: ExtractionOutput, facts: Sequence[Fact], checker: Checker, workspace: Workspace, *, now: datetime
-) -> tuple[ExtractionResult, str, ReadingResult]:
-    """What is made of an answer, what is left of its summary, and the reading of both.
+class UnreadAnswer:
+    """What a model answered of one conversation, checked, and not yet read a second time."""
 
-    The model that reads is asked outside any transaction.
-    """
-    candidates = [checker.candidate(fact) for fact in facts]
-    offers = offers_of(candidates, checker.question)
-    shown = checker.conversation(list(checker.question.messages.values()), checker.question.whole)
-    summary = CheckedSummary.of(answer.summary, shown)
-    asked = [claim for offer in offers for claim in offer.claims()]
-    result = reading.read([*asked, *summary.claims()], checker.sources(), workspace, now=now)
-    verdicts = (result.of(n) for n in range(len(asked)))
-    for offer in offers:
-        offer.judge(list(islice(verdicts, len(offer.claims()))))
-    is_trusted = trust.is_trusted(workspace.pk, llm.model_name(), now=now)
-    for offer in offers:
-        if not is_trusted:  # what is refused stays refused
-            offer.candidate.verification = Verification.QUOTED
-    findings, corrected = findings_of(offers)
-    counts = Counter(corrected=corrected, refused=sum(candidate.refusal is not None for candidate in candidates))
-    counts.update(verified=sum(finding.is_verified for finding in findings), **result.counts)
-    summary_text = summary.read(result, begin=len(asked)).text
-    return ExtractionResult([], findings, refused_of(candidates), counts), summary_text, result
+    def __init__(self, answer: ExtractionOutput, facts: Sequence[Fact], checker: Checker) -> None:
+        self._candidates = [checker.candidate(fact) for fact in facts]
+        self._offers = offers_of(self._candidates, checker.question)
+        shown = checker.conversation(list(checker.question.messages.values()), checker.question.whole)
+        self._summary = CheckedSummary.of(answer.summary, shown)
+        self._claims: list[Claim] = []
+        own = []
+        for offer in self._offers:
+            own.append(len(self._claims))
+            self._claims += offer.claims()
+        claims = [*self._claims, *self._summary.claims()]
+        self.part = Part(claims, checker.sources(), [*own, *range(len(self._claims), len(claims))])
+
+    def judge(self, reading: ReadingResult, *, is_trusted: bool) -> tuple[ExtractionResult, str]:
+        """What is made of it by a second reading, and what is left of its summary.
+
+        Of a model that is not trusted all facts stay quoted; what is refused stays refused.
+        """
+        verdicts = (reading.of(n) for n in range(len(self._claims)))
+        for offer in self._offers:
+            offer.judge(list(islice(verdicts, len(offer.claims()))))
+            if not is_trusted:
+                offer.candidate.verification = Verification.QUOTED
+        findings, corrected = findings_of(self._offers)
+        refused = refused_of(self._candidates)
+        counts = Counter(corrected=corrected, refused=len(refused))
+        counts.update(verified=sum(finding.is_verified for finding in findings), **reading.counts)
+        summary = self._summary.read(reading, begin=len(self._claims)).text
+        return ExtractionResult([], findings, refused, counts), summary

@@ -2,24 +2,29 @@
 
 Without one, what somebody says about themselves would end with its turn. A sentence of which the rules are sure becomes
 a fact as it stands, with its message as evidence, and without an end. It replaces an earlier fact where the words of
-the two leave no doubt; it is listed, judged and taken back like a model's.
+the two leave no doubt, or where both tell what there is one of at a time («I live in Berlin», «I moved to Munich»); it
+is listed, judged and taken back like a model's.
 """
 
 from collections.abc import Iterator, Sequence
 
-from memories.choices import EntryType, Reading, ScopeKind, Source
-from memories.consolidation.extraction.findings import TIER, FactsAround, Finding, may_correct
+from memories.choices import EntryType, Reading, ScopeKind, Source, Verification
+from memories.consolidation.extraction.findings import TIER, Contradiction, FactsAround, Finding, may_correct
 from memories.consolidation.extraction.ownership import ScopedMessage, ScopeMessages
 from memories.entries.draft import Draft, QuotedWords
 from memories.kinds import Category
+from memories.language import attributes
 from memories.language.asking import asks_to_keep
 from memories.language.compare import ConflictVerdict
 from memories.language.lasting import lasting_sentences
 from memories.language.secret_forms import MASKED
+from memories.models import Entry, Scope
 from memories.verification import Span, find_quote
 
 #: Less than what a person asks to have kept, and than what a model thinks most important.
 IMPORTANCE = 0.7
+#: Facts in somebody's own words that a new one is compared with, the latest.
+OWN_FACTS = 500
 
 
 def find_in_own_words(scopes: Sequence[ScopeMessages]) -> list[Finding]:
@@ -32,15 +37,38 @@ def find_in_own_words(scopes: Sequence[ScopeMessages]) -> list[Finding]:
     if not drafts:
         return []
     around = FactsAround(drafts, named=())
+    own_facts = {draft.scope.pk: own_words_of(draft.scope) for draft in drafts if attributes.read(draft.content).values}
     findings = []
     for n, draft in enumerate(drafts):
-        if any(may_correct(later, draft) for later in drafts[n + 1 :]):
+        later = (other for other in drafts[n + 1 :] if other.scope.pk == draft.scope.pk)
+        if any(attributes.replaces(other.content, draft.content) or may_correct(other, draft) for other in later):
             continue
-        pairs = [pair for pair in around.contradicted_by(draft, named=()) if pair.conflict is ConflictVerdict.CERTAIN]
-        for pair in pairs:
+        certain = [
+            pair
+            for pair in around.contradicted_by(draft, named=())
+            if pair.conflict is ConflictVerdict.CERTAIN and not is_of_attribute(draft.content, pair.fact.content)
+        ]
+        for fact in own_facts.get(draft.scope.pk, ()):
+            is_newer = fact.stated_at > draft.at
+            order = (fact.content, draft.content) if is_newer else (draft.content, fact.content)
+            if attributes.replaces(*order):
+                certain.append(Contradiction(fact, ConflictVerdict.CERTAIN, is_newer=is_newer))
+        for pair in certain:
             pair.reading = Reading.CONTRADICTED
-        findings.append(Finding(draft, pairs))
+        findings.append(Finding(draft, certain))
     return findings
+
+
+def own_words_of(scope: Scope) -> list[Entry]:
+    """The facts in use that are somebody's own words, which may share no word with what takes their place."""
+    facts = Entry.objects.in_scope(scope).live().filter(type=EntryType.FACT, source=Source.EXTRACTION)
+    own = facts.filter(category=Category.IDENTITY, verification=Verification.NONE)
+    return list(own.order_by("-stated_at", "-pk")[:OWN_FACTS])
+
+
+def is_of_attribute(newer: str, older: str) -> bool:
+    """Whether one of two sentences tells what there is one of at a time: then that alone decides about the two."""
+    return bool(attributes.read(newer).values or attributes.read(older).values)
 
 
 def _drafts(scoped: ScopeMessages) -> Iterator[Draft]:

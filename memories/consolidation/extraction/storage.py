@@ -3,7 +3,7 @@
 Everything stands inside the transaction that takes the extraction batch out of the buffer.
 """
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from typing import Any
@@ -13,12 +13,12 @@ from django.db import transaction
 from memories import batches, entries
 from memories.batches import PlanRow
 from memories.batches.steps import CreateStep, EventStep, Successor, SupersedeStep
-from memories.choices import BatchState, BatchVerb, ChangeState, HoldReason
+from memories.choices import Act, BatchState, BatchVerb, ChangeState, HoldReason
 from memories.conf import conf
 from memories.consolidation import corrections, statements
 from memories.consolidation.extraction.findings import Contradiction, ExtractionResult, Finding
 from memories.entries.daily_events import EventDraft
-from memories.models import Batch, BatchChange, Entry, Scope
+from memories.models import Batch, BatchChange, DailyEvent, Entry, Policy, Scope
 
 NAME, ACTOR = "extract", "job:extract"
 _COUNTED = {"events": BatchVerb.TELL, "replaced": BatchVerb.SUPERSEDE}
@@ -29,14 +29,25 @@ def store(result: ExtractionResult, *, workspace_id: int, run: str, now: datetim
     counts = Counter(result.counts)
     model = str(result.cost.get("model", ""))
     statements.record_refused(result.refused, workspace_id=workspace_id, model=model, purpose=NAME, run=run, now=now)
+    days = _new_days(result.days)
     scopes = {finding.draft.scope.pk: finding.draft.scope for finding in result.findings}
-    scopes |= {day.scope.pk: day.scope for day in result.days}
+    scopes |= {day.scope.pk: day.scope for day in days}
     cost = result.cost
     for pk, scope in sorted(scopes.items()):  # in one order, so that no two workers wait for each other
         findings = [finding for finding in result.findings if finding.draft.scope.pk == pk]
-        counts.update(_store(scope, findings, [day for day in result.days if day.scope.pk == pk], run, now, cost))
+        counts.update(_store(scope, findings, [day for day in days if day.scope.pk == pk], run, now, cost))
         cost = {"model": model} if model else {}  # what was spent is counted once, the model is named everywhere
     return dict(counts)
+
+
+def _new_days(days: Sequence[EventDraft]) -> list[EventDraft]:
+    """Those whose messages no event of a day rests on yet: what is read once more is not described again."""
+    described = DailyEvent.objects.filter(scope__in={day.scope.pk for day in days}, expired_at__isnull=True)
+    described = described.filter(origins__overlap=sorted({origin for day in days for origin in day.origins}))
+    origins: defaultdict[int, set[str]] = defaultdict(set)
+    for scope_id, of_event in described.values_list("scope_id", "origins"):
+        origins[scope_id].update(of_event)
+    return [day for day in days if origins[day.scope.pk].isdisjoint(day.origins)]
 
 
 def _store(
@@ -84,7 +95,7 @@ _Pair = tuple[int, Contradiction]  # the position of the new fact, and the store
 def _decide(scope: Scope, findings: Sequence[Finding]) -> tuple[list[_Pair], list[_Pair]]:
     """What is replaced at once, and what a person decides: all of it, when one conversation would replace many.
 
-    What people decided against is neither.
+    What a source may not replace waits for a person (A20). What people decided against is neither.
     """
     likely = [
         (n, finding, pair)
@@ -99,7 +110,9 @@ def _decide(scope: Scope, findings: Sequence[Finding]) -> tuple[list[_Pair], lis
         for n, finding, pair in likely
         if pair.is_newer or not overruled.forbid(pair.fact.pk, finding.draft.content)
     ]
-    certain = list({pair.fact.pk: (n, pair) for n, pair in pairs if pair.is_certain}.values())
+    policies = Policy.objects.of(scope.workspace_id)
+    trusted = {n for n, row in enumerate(findings, start=1) if policies.may(row.draft.trust, Act.SUPERSEDE)}
+    certain = list({pair.fact.pk: (n, pair) for n, pair in pairs if pair.is_certain and n in trusted}.values())
     if len(certain) > conf.SAFETY_LIMIT_ROWS:
         return [], pairs
     replaced = {pair.fact.pk for _n, pair in certain}

@@ -13,7 +13,7 @@ from django.db import OperationalError, connection
 from django.utils import timezone
 from django.utils.module_loading import import_string
 
-from memories import embeddings
+from memories import embeddings, pooled, tracing
 from memories.index.model_change import change_models
 from memories.index.search_rows import CHANNEL
 from memories.index.worker import EmbedderWork, index_queued
@@ -40,28 +40,38 @@ class Command(BaseCommand):
             except (OperationalError, psycopg.OperationalError) as error:  # waiting for a notice is not Django's
                 log.warning("the database is away: %s", str(error).strip())
                 connection.close()
+                pooled.direct().close()
                 time.sleep(RECONNECT_SECONDS)
 
     def _work(self) -> None:
         """Index until nothing waits, do what else there is, then sleep until somebody writes."""
         connection.ensure_connection()
-        with connection.cursor() as cursor:
-            cursor.execute(f"LISTEN {CHANNEL}")
+        self._listen()
+        self._woken_by: list[str] = []  # the traces of those who wrote what is worked on
         while not self._stopping:
-            if index_queued(now=timezone.now()):
-                # a little of what is not to wait until all that was written before has its vectors
-                for work in self._more:
-                    if getattr(work, "is_urgent", False):
-                        work(now=timezone.now())
-                continue
-            wanted_in = min((work(now=timezone.now()) for work in self._more), default=PAUSE_SECONDS)
+            with tracing.follow("index", self._woken_by):
+                if index_queued(now=timezone.now()):
+                    # a little of what is not to wait until all that was written before has its vectors
+                    for work in self._more:
+                        if getattr(work, "is_urgent", False):
+                            work(now=timezone.now())
+                    continue
+                wanted_in = min((work(now=timezone.now()) for work in self._more), default=PAUSE_SECONDS)
             if wanted_in > 0:
                 self._wait(min(wanted_in, PAUSE_SECONDS))
 
+    def _listen(self) -> None:
+        with pooled.direct().cursor() as cursor:
+            cursor.execute(f"LISTEN {CHANNEL}")
+        self._listening = pooled.direct().connection
+
     def _wait(self, seconds: float) -> None:
+        if pooled.direct().connection is not self._listening:  # whoever queues a task closes the one there was
+            self._listen()
+            return  # of what was written in between nobody was told: look once more
         self._waiting = True
-        for _ in connection.connection.notifies(timeout=seconds, stop_after=1):
-            break
+        notices = self._listening.notifies(timeout=seconds, stop_after=1)
+        self._woken_by = [notice.payload for notice in notices if notice.payload]
         self._waiting = False
 
     def _stop(self, signum: int, frame: FrameType | None) -> None:

@@ -12,7 +12,7 @@ from sessions_app.models import SessionEvent
 from tests.conftest import GROUP, TELEGRAM, Api
 
 pytestmark = pytest.mark.django_db
-SECRET, TURN = "4711", "The movers come on Tuesday at nine. My card PIN is 4711."
+SECRET, TURN = "471126", "The movers come on Tuesday at nine. My card PIN is 471126."
 BORIS = {**GROUP, "peer": "u77"}
 
 
@@ -46,12 +46,12 @@ def test_it_is_not_served_to_another_question_and_the_rest_of_the_turn_is(api: A
 
 
 def test_it_is_stored_in_one_memory_and_in_no_message(api: Api) -> None:
-    say(api, TURN, answer="Your PIN 4711 is noted.")
+    say(api, TURN, answer="Your PIN 471126 is noted.")
     assert not SessionEvent.objects.filter(content__contains=SECRET).exists()
     entry = Entry.objects.get(content__contains=SECRET)
     assert (entry.category, entry.type, entry.subtype) == ("credential", "fact", "secret:code")
     with connection.cursor() as cursor:
-        cursor.execute("SELECT count(*) FROM memories_bufferedturn WHERE messages::text LIKE '%4711%'")
+        cursor.execute("SELECT count(*) FROM memories_bufferedturn WHERE messages::text LIKE '%471126%'")
         assert cursor.fetchone() == (0,)
 
 
@@ -98,17 +98,17 @@ def test_the_configured_rule_holds_where_a_channel_has_none(api: Api, settings: 
     settings.MEMORY_SECRETS = "mask"
     say(api, TURN)
     saved = api.post(
-        "entries", {"scope": "telegram:direct_u42", "type": "user_explicit", "content": "The door code is 5566"}
+        "entries", {"scope": "telegram:direct_u42", "type": "user_explicit", "content": "The door code is 556677"}
     )
     assert saved.status_code == 201, saved.json()
-    assert not Entry.objects.filter(content__regex="4711|5566").exists()
+    assert not Entry.objects.filter(content__regex="471126|556677").exists()
 
 
 def test_what_is_saved_on_purpose_is_a_credential(api: Api) -> None:
-    body = {"scope": "telegram:direct_u42", "type": "user_explicit", "content": "The door code is 5566"}
+    body = {"scope": "telegram:direct_u42", "type": "user_explicit", "content": "The door code is 556677"}
     assert api.post("entries", body).json()["category"] == "credential"
-    assert "5566" in ask(api, "what is the door code?")
-    assert "5566" not in ask(api, "what do you know about the door?")
+    assert "556677" in ask(api, "what is the door code?")
+    assert "556677" not in ask(api, "what do you know about the door?")
 
 
 def test_a_memory_that_gets_a_secret_becomes_a_credential(api: Api) -> None:
@@ -117,7 +117,7 @@ def test_a_memory_that_gets_a_secret_becomes_a_credential(api: Api) -> None:
     changed = api.request(
         "PATCH",
         f"entries/{saved.json()['id']}",
-        json.dumps({"content": "The door code is 5566"}),
+        json.dumps({"content": "The door code is 556677"}),
         **{"If-Match": saved["ETag"]},
     )
     assert changed.status_code == 200, changed.json()
@@ -130,8 +130,8 @@ def test_reported_messages_are_stored_without_it_and_a_history_with_it_is_the_sa
     messages = [
         {"role": "user", "content": "hello there, how are you?"},
         {"role": "assistant", "content": "Noted."},
-        {"role": "user", "content": "My card PIN is 4711."},
-        {"role": "assistant", "content": "4711, noted."},
+        {"role": "user", "content": "My card PIN is 471126."},
+        {"role": "assistant", "content": "471126, noted."},
     ]
     path = f"sessions/{session['id']}/events"
     reported = api.post(

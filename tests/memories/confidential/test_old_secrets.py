@@ -20,7 +20,7 @@ pytestmark = pytest.mark.django_db
 def stored_before(api: Api, workspace: Workspace, settings: Any) -> None:
     """Turns of a time when they were stored as they were said."""
     settings.MEMORY_SECRETS = "off"
-    for text in ("My card PIN is 4711.", "The movers come on Tuesday.", "我的银行卡密码是 998877"):
+    for text in ("My card PIN is 471126.", "The movers come on Tuesday.", "我的银行卡密码是 998877"):
         answer = api.post("turns", {"address": TELEGRAM, "user": text, "assistant": "Noted."})
         assert answer.status_code == 201
     Scope.objects.update(secrets_version=0)
@@ -38,11 +38,11 @@ def recall(api: Api, message: str, address: dict[str, Any] = TELEGRAM) -> str:
 
 @pytest.mark.usefixtures("stored_before")
 def test_what_was_stored_before_is_found_once_in_a_batch_that_can_be_undone(api: Api) -> None:
-    assert "4711" in recall(api, "what did I tell you about my card?")
+    assert "471126" in recall(api, "what did I tell you about my card?")
     assert find() == {"scopes": 1, "entries": 3, "secrets": 2}
     assert Entry.objects.filter(category="credential", subtype="secret:code").count() == 1
-    assert "4711" not in recall(api, "what did I tell you about my card?")
-    assert "4711" in recall(api, "what is my card PIN?")
+    assert "471126" not in recall(api, "what did I tell you about my card?")
+    assert "471126" in recall(api, "what is my card PIN?")
     assert find() == {"scopes": 0, "entries": 0, "secrets": 0}
     batch = Batch.objects.get(name="find-secrets")
     undo = batches.plan_undo(batch, actor="user:a", now=NOW)
@@ -88,19 +88,19 @@ def test_a_scope_that_begins_now_is_looked_at_when_it_is_written(api: Api) -> No
 def test_old_messages_are_handed_out_and_shown_without_what_was_found_in_them(api: Api, admin_client: Client) -> None:
     session = Session.objects.get()
     path = f"sessions/{session.uid}/history"
-    assert "4711" in api.get(path).content.decode()
+    assert "471126" in api.get(path).content.decode()
     find()
     page = reverse("admin:sessions_app_session_change", args=[session.pk])
     context = api.post("context", {"address": TELEGRAM, "message": "when do the movers come?"})
     for shown in (api.get(path), context, admin_client.get(page)):
         body = shown.content.decode()
         assert "Tuesday" in body and "[secret]" in body
-        assert "4711" not in body and "998877" not in body
-    assert SessionEvent.objects.filter(content__contains="4711").count() == 1, "its words stay stored"
+        assert "471126" not in body and "998877" not in body
+    assert SessionEvent.objects.filter(content__contains="471126").count() == 1, "its words stay stored"
 
 
 @pytest.mark.usefixtures("stored_before")
-@pytest.mark.parametrize("content", ["My card PIN is 4711.", "My card PIN is [secret]."])
+@pytest.mark.parametrize("content", ["My card PIN is 471126.", "My card PIN is [secret]."])
 def test_a_client_may_remember_an_old_message_with_its_secret_or_without(api: Api, content: str) -> None:
     find()
     session = Session.objects.get()
@@ -111,7 +111,7 @@ def test_a_client_may_remember_an_old_message_with_its_secret_or_without(api: Ap
 
 def test_what_a_bot_repeated_is_found_too(api: Api, settings: Any) -> None:
     settings.MEMORY_SECRETS = "off"
-    api.post("turns", {"address": TELEGRAM, "user": "My card PIN is 4711.", "assistant": "4711, noted."})
+    api.post("turns", {"address": TELEGRAM, "user": "My card PIN is 471126.", "assistant": "471126, noted."})
     settings.MEMORY_SECRETS = "keep"
     Session.objects.update(rules={})
     Scope.objects.update(secrets_version=0)
@@ -126,7 +126,7 @@ def test_a_channel_that_stores_them_as_they_are_said_shows_them_so(api: Api, wor
     Channel.objects.update_or_create(
         workspace=workspace, platform="telegram", account="mybot", defaults={"secrets": "off"}
     )
-    api.post("turns", {"address": TELEGRAM, "user": "My card PIN is 4711.", "assistant": "Noted."})
+    api.post("turns", {"address": TELEGRAM, "user": "My card PIN is 471126.", "assistant": "Noted."})
     Scope.objects.update(secrets_version=0)
     find()
-    assert "4711" in api.get(f"sessions/{Session.objects.get().uid}/history").content.decode()
+    assert "471126" in api.get(f"sessions/{Session.objects.get().uid}/history").content.decode()

@@ -79,6 +79,8 @@ SECRETS = (
 )
 
 INNOCENT = (
+    "The car needs a new clutch, and the garage wants 640 pounds for it.",
+    "The locksmith at the gate takes 250 francs.",
     "Order 4111-2233 arrived on Monday",
     "my order number is 1234567812345670",
     "We deployed version 3.14.159 yesterday",

@@ -1,16 +1,18 @@
 """What was deleted stays gone when it is said again, and its copies go and come back with it (A15)."""
 
 import json
+from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.utils import timezone
 
 from memories import entries
 from memories.models import Entry, Scope, Suppression, Workspace
 from tests.conftest import GROUP, NOW, TELEGRAM, Api, make_draft, make_key
 
 pytestmark = pytest.mark.django_db
-TURN = {"user": "my locker stands in hall 7741", "assistant": "Noted: 7741."}
+TURN = {"user": "my locker stands in hall 774126", "assistant": "Noted: 774126."}
 TOOLS = {"tool_calls": [{"name": "notes"}, {"name": "mail"}], "outcome": "written down"}
 OWN, CHAT = "telegram:direct_u42", "telegram:mybot:group_g1"
 
@@ -43,21 +45,25 @@ def state(api: Api, entry: str) -> str:
     return str(api.get(f"entries/{entry}").json()["state"])
 
 
+def by_scope_of_wish(entries: list[dict[str, Any]], outcome: str = "created") -> dict[str, str]:
+    return {entry["scope"]: entry["id"] for entry in entries if entry["outcome"] == outcome}
+
+
 def by_scope(entries: list[dict[str, Any]]) -> dict[str, str]:
     return {entry["scope"]: entry["id"] for entry in entries if entry["type"] == "chat_turn"}
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("again", [{}, {"user": "MY LOCKER STANDS in  hall 7741 "}], ids=["same words", "other case"])
+@pytest.mark.parametrize("again", [{}, {"user": "MY LOCKER STANDS in  hall 774126 "}], ids=["same words", "other case"])
 def test_the_same_turn_after_a_deletion_is_suppressed_and_says_so(api: Api, again: dict[str, str]) -> None:
     (first,) = say(api, TELEGRAM)
     assert (first["outcome"], first["reason"]) == ("created", None)
     delete(api, first["id"])
     (second,) = say(api, TELEGRAM, **again)
     assert (second["outcome"], second["reason"], second["id"]) == ("suppressed", "taken_out", first["id"])
-    assert "7741" not in served(api, TELEGRAM)
+    assert "774126" not in served(api, TELEGRAM)
     session = api.get("sessions").json()["results"][0]["key"]
-    assert "7741" not in api.get(f"sessions/{session}/history").content.decode()
+    assert "774126" not in api.get(f"sessions/{session}/history").content.decode()
 
 
 @pytest.mark.thorough
@@ -90,12 +96,34 @@ def test_only_saving_it_on_purpose_brings_it_back(api: Api) -> None:
     assert not Suppression.objects.exists()
 
 
+@pytest.mark.parametrize("wish", ["Remember that my locker is in hall 774126.", "请记住，我的柜子是774126号。"])
+def test_so_does_a_new_wish_to_keep_it_and_no_old_one(api: Api, wish: str) -> None:
+    before = (timezone.now() - timedelta(hours=1)).isoformat()
+    (first,) = say(api, TELEGRAM, user=wish, at=before)
+    delete(api, first["id"])
+    (replayed,) = say(api, TELEGRAM, user=wish, at=before)
+    assert replayed["outcome"] == "suppressed"
+    (anew,) = say(api, TELEGRAM, user=wish)
+    assert (anew["outcome"], anew["brought_back"]) == ("created", True) and anew["id"] != first["id"]
+    assert "774126" in served(api, TELEGRAM)
+    assert not Suppression.objects.exists()
+
+
+def test_in_a_group_nobody_asks_for_what_another_member_had_taken_out(api: Api) -> None:
+    wish = "Remember that my locker is in hall 774126."
+    taken = by_scope_of_wish(say(api, GROUP, user=wish))[CHAT]
+    delete(api, taken)
+    of_another = by_scope_of_wish(say(api, {**GROUP, "peer": "u77"}, user=wish), "suppressed")
+    assert CHAT in of_another and "774126" not in served(api, {**GROUP, "peer": "u78"})
+    assert CHAT in by_scope_of_wish(say(api, GROUP, user=wish), "created")
+
+
 def test_restored_it_is_said_again_as_any_other(api: Api) -> None:
     (first,) = say(api, TELEGRAM)
     delete(api, first["id"])
     say(api, TELEGRAM)
     restore(api, first["id"])
-    assert "7741" in served(api, TELEGRAM)
+    assert "774126" in served(api, TELEGRAM)
     assert say(api, TELEGRAM)[0]["outcome"] == "skipped"
 
 
@@ -109,7 +137,7 @@ def test_the_copies_of_a_statement_go_together_and_the_answer_names_them(api: Ap
     assert [(copy["id"], copy["scope"], copy["state"]) for copy in answer["copies"]] == [
         (result[other], other, "expired")
     ]
-    assert "7741" not in served(api, GROUP)
+    assert "774126" not in served(api, GROUP)
     assert {entry["outcome"] for entry in say(api, GROUP)} == {"suppressed"}
 
 
@@ -151,7 +179,7 @@ def test_told_otherwise_only_one_goes_and_the_answer_names_what_stays(api: Api, 
     else:
         answer = api.request("DELETE", path, json.dumps({"copies": "none"}))
     assert [(copy["id"], copy["state"]) for copy in answer.json()["copies"]] == [(result[CHAT], "live")]
-    assert "7741" in served(api, GROUP)
+    assert "774126" in served(api, GROUP)
 
 
 def test_copies_are_all_or_none(api: Api) -> None:
@@ -167,7 +195,7 @@ def test_a_fact_drawn_from_it_goes_too_wherever_it_is_kept(api: Api, workspace: 
     result = by_scope(say(api, GROUP))
     turn = Entry.objects.get(uid=result[OWN])
     copy = Entry.objects.get(uid=result[CHAT])
-    Entry.objects.filter(pk=copy.pk).update(type="fact", tier=2, content="the locker is in hall 7741", sender_id="")
+    Entry.objects.filter(pk=copy.pk).update(type="fact", tier=2, content="the locker is in hall 774126", sender_id="")
     answer = delete(api, str(turn.uid))
     assert [(copy["id"], copy["state"]) for copy in answer["copies"]] == [(str(copy.uid), "expired")]
     answer = restore(api, str(turn.uid))

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from memories.language.asking import asks_to_keep, names_what
+from memories.language.asking import asks_to_keep, names_what, only_asks_to_keep
 
 LINES = Path(__file__).with_name("wishes.txt").read_text(encoding="utf-8").splitlines()
 REQUESTS = [line[2:] for line in LINES if line.startswith("+ ")]
@@ -36,6 +36,27 @@ def test_what_is_quoted_and_what_stands_in_code_asks_for_nothing() -> None:
 )
 def test_a_bare_request_names_nothing(message: str) -> None:
     assert asks_to_keep(message) and not names_what(message)
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "Remember that I sail a dinghy.",
+        "Can you remember that I sail a dinghy?",
+        "记住我喜欢划帆船。",
+        "请记住我住在哪里",
+    ],
+)
+def test_a_request_alone_is_no_question(message: str) -> None:
+    assert only_asks_to_keep(message)
+
+
+@pytest.mark.parametrize(
+    "message",
+    ["Never forget that I sail. What is my boat called?", "别忘了我对花生过敏。我还对什么过敏？", "Where do I sail?"],
+)
+def test_a_question_beside_a_request_is_one(message: str) -> None:
+    assert not only_asks_to_keep(message)
 
 
 @pytest.mark.parametrize("message", ["Remember: tea, no sugar", "请记住我的生日是五月三日"])

@@ -1,11 +1,14 @@
 """The files of word lists are read whole, and what is wrong with one is told with its line."""
 
 import re
+from weakref import WeakSet
 
 import pytest
 
 from memories.language import word_lists
 
+#: Whose lines are patterns of their own, each with its groups.
+LINE_BY_LINE = {"attributes"}
 FILES = sorted(path.stem for path in word_lists.DATA.glob("*.txt"))
 
 
@@ -16,7 +19,9 @@ def test_every_section_has_words_and_every_pattern_compiles(file: str) -> None:
     assert sections
     for name, section in sections.items():
         if section.is_pattern:
-            re.compile(word_lists.source(file, name))
+            assert [pattern.finditer("") for pattern in word_lists.patterns(file, name)]
+            if file not in LINE_BY_LINE:
+                re.compile(word_lists.source(file, name))
         else:
             assert word_lists.words(file, name)
 
@@ -50,3 +55,21 @@ def test_an_indented_line_goes_on_with_its_alternative() -> None:
 def test_words_are_escaped_where_a_pattern_names_them() -> None:
     assert re.fullmatch(word_lists.phrases(["go_on", "go"]), "go  on")
     assert word_lists.parse("[a]\nc++ new_york", "x.txt")["a"].alternatives() == [r"c\+\+", "new york"]
+
+
+def test_a_pattern_is_compiled_when_something_is_first_looked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    section = word_lists.parse("[broken: pattern]\n(one", "gate.txt")
+    monkeypatch.setattr(word_lists, "_sections", lambda _file: section)
+    monkeypatch.setattr(word_lists, "_waiting", WeakSet())
+    pattern = word_lists.pattern("gate", "broken")
+    with pytest.raises(word_lists.WordListError, match=re.escape("gate.txt: [broken] is no regular expression")):
+        pattern.search("one")
+    with pytest.raises(word_lists.WordListError):
+        word_lists.compile_all()
+
+
+def test_a_pattern_is_as_good_as_a_compiled_one() -> None:
+    pattern, compiled = word_lists.pattern("gate", "goodbye"), word_lists.source("gate", "goodbye")
+    for text in ("bye", "see you tomorrow", "I like tea"):
+        assert (pattern.search(text) is None) == (re.search(compiled, text) is None)
+    assert (pattern.pattern, pattern.groups) == (compiled, re.compile(compiled).groups)

@@ -9,8 +9,8 @@ from django.utils import translation
 
 from memories.choices import BufferState
 from memories.consolidation import buffer, extraction
-from memories.consolidation.extraction.findings import ExtractionResult
 from memories.entries import daily_events
+from memories.entries.daily_events import EventDraft
 from memories.exceptions import InvalidDraft
 from memories.models import DailyEvent, ExtractionBatch, Workspace
 from tests.conftest import NOW, TELEGRAM, Api
@@ -36,6 +36,11 @@ def claim(at: Any = READY) -> ExtractionBatch:
     claimed = buffer.claim_next(now=at)
     assert claimed is not None
     return claimed
+
+
+def days_of(claimed: ExtractionBatch) -> list[EventDraft]:
+    ((_answered, result),) = extraction.read_answers([extraction.ask(claimed, now=READY)], now=READY)
+    return result.days
 
 
 def test_what_somebody_works_on_nobody_else_takes(batch: ExtractionBatch) -> None:
@@ -65,7 +70,7 @@ def test_a_claim_that_ran_out_is_given_to_another_and_the_first_stores_nothing(b
         raise AssertionError("it stores nothing")
     assert buffer.fail(first, "late", now=READY + LEASE) is False
     with buffer.completing(second):
-        daily_events.write(extraction.extract(second, now=READY).days, now=READY, actor="test")
+        daily_events.write(days_of(second), now=READY, actor="test")
     assert DailyEvent.objects.count() == 1 and held() == []
 
 
@@ -81,7 +86,7 @@ def test_a_slow_worker_may_still_finish_while_nobody_else_has_begun(batch: Extra
 def test_results_and_buffer_change_together(batch: ExtractionBatch) -> None:
     claimed = claim()
     with pytest.raises(ConnectionAbortedError), buffer.completing(claimed):
-        daily_events.write(extraction.extract(claimed, now=READY).days, now=READY, actor="test")
+        daily_events.write(days_of(claimed), now=READY, actor="test")
         raise ConnectionAbortedError
     assert events_by_scope() == {} and len(held()) == 1
 
@@ -89,10 +94,10 @@ def test_results_and_buffer_change_together(batch: ExtractionBatch) -> None:
 def test_what_fails_is_tried_again_later_and_then_parked_for_all_to_see(
     batch: ExtractionBatch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def refuse(_batch: ExtractionBatch, **_kwargs: Any) -> ExtractionResult:
+    def refuse(_batch: ExtractionBatch, **_kwargs: Any) -> extraction.Answered:
         raise InvalidDraft("not what was asked for")
 
-    monkeypatch.setattr(extraction, "extract", refuse)
+    monkeypatch.setattr(extraction, "ask", refuse)
     moments = [READY, READY + timedelta(seconds=59), READY + timedelta(minutes=1), READY + timedelta(minutes=3)]
     counts = [extract(moment) for moment in moments]
     assert [(count["failed"], count["parked"]) for count in counts] == [(1, 0), (0, 0), (1, 0), (0, 1)]
@@ -121,14 +126,14 @@ def test_one_that_ends_its_workers_is_parked_too(batch: ExtractionBatch) -> None
 
 def test_one_that_fails_holds_up_no_other(api: Api, batch: ExtractionBatch, monkeypatch: pytest.MonkeyPatch) -> None:
     say(api, "I moved to Berlin", "Noted.", address={**TELEGRAM, "peer": "u43", "chat": "c8"})
-    tell = extraction.extract
+    ask = extraction.ask
 
-    def refuse_the_first(claimed: ExtractionBatch, **kwargs: Any) -> ExtractionResult:
+    def refuse_the_first(claimed: ExtractionBatch, **kwargs: Any) -> extraction.Answered:
         if claimed.pk == batch.pk:
             raise InvalidDraft
-        return tell(claimed, **kwargs)
+        return ask(claimed, **kwargs)
 
-    monkeypatch.setattr(extraction, "extract", refuse_the_first)
+    monkeypatch.setattr(extraction, "ask", refuse_the_first)
     counts = Counter(extract())
     assert (counts["failed"], counts["extraction_batches"]) == (1, 1)
     assert events_by_scope() == {"telegram:direct_u43": ["I moved to Berlin"]}

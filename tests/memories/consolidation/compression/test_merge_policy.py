@@ -7,6 +7,7 @@ import pytest
 from memories.choices import Category
 from memories.consolidation.compression.merging import DropOffer, MergeFault, has_faded, merge_fault, rivals_of
 from memories.models import Scope
+from memories.models.policy import Policies
 from tests.memories.consolidation.compression.conftest import LATER, facts
 
 pytestmark = pytest.mark.django_db
@@ -56,12 +57,12 @@ def test_a_fact_is_over_when_time_says_so_or_something_newer_does(scope: Scope) 
     (new,) = facts(scope, "Dana moved to Bremen.", days_ago=5)
     (other,) = facts(scope, "The river is deep.", days_ago=1)
     (quoted,) = facts(scope, "Dana has settled in Lyon.", days_ago=1, verification="quoted")
-    assert rivals_of(old, [new, other, quoted]) == [new]
+    assert rivals_of(old, [new, other, quoted], Policies([])) == [new]
     assert DropOffer(old, [new]).is_supported and not DropOffer(old, [other]).is_supported
-    assert rivals_of(new, [old, other, quoted]) == []
+    assert rivals_of(new, [old, other, quoted], Policies([])) == []
     (desk,) = facts(scope, "Dana's desk is in room 4.", days_ago=50)
     (desks,) = facts(scope, "Dana's desk is in room 9, and so is the printer of the second floor.", days_ago=5)
-    assert DropOffer(desk, rivals_of(desk, [desks])).is_supported
+    assert DropOffer(desk, rivals_of(desk, [desks], Policies([]))).is_supported
     (passing,) = facts(scope, "The tunnel is open.", category=Category.DEBUG, days_ago=1)
     (faded,) = facts(scope, "A party was planned.", category=Category.EVENT, importance=0.5, days_ago=120)
     assert has_faded(passing, LATER) and has_faded(faded, LATER) and not has_faded(new, LATER)

@@ -29,13 +29,14 @@ def batch(api: Api, model: FakeModel) -> ExtractionBatch:
     return ExtractionBatch.objects.get()
 
 
-def test_without_a_model_days_are_told_and_no_facts_are_made(
+def test_without_a_model_days_are_described_and_facts_have_the_persons_own_words(
     batch: ExtractionBatch, settings: Any, model: FakeModel
 ) -> None:
     settings.MEMORY_LLM_BASE_URL = ""
     assert extract()["events"] == 1
     assert events_by_scope() == {"telegram:direct_u42": ["I moved to Hangzhou"]}
-    assert (Entry.objects.filter(type="fact").count(), model.calls) == (0, 0)
+    assert [fact.content for fact in Entry.objects.filter(type="fact")] == ["I moved to Hangzhou"]
+    assert model.calls == 0
 
 
 def test_a_budget_of_nothing_is_no_model(batch: ExtractionBatch, settings: Any, model: FakeModel) -> None:
@@ -169,15 +170,15 @@ def test_a_claim_outlasts_the_longest_question_and_the_reading_of_its_answer(
 def test_answers_that_come_too_late_are_stored_by_nobody(batch: ExtractionBatch, model: FakeModel) -> None:
     """Somebody else took the extraction batch, or dropped it, while the model was thinking."""
 
-    tell = extraction.extract
+    ask = extraction.ask
 
-    def told_late(*args: Any, **kwargs: Any) -> Any:
-        result = tell(*args, **kwargs)
+    def answer_late(*args: Any, **kwargs: Any) -> Any:
+        answered = ask(*args, **kwargs)
         ExtractionBatch.objects.all().delete()
-        return result
+        return answered
 
     model.script = [GOOD]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(extraction, "extract", told_late)
+        patch.setattr(extraction, "ask", answer_late)
         assert extract()["lost"] == 1
     assert Entry.objects.filter(type="fact").count() == 0

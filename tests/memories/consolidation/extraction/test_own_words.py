@@ -78,12 +78,72 @@ def test_what_is_said_again_is_one_fact(api: Api) -> None:
 def test_what_is_said_anew_replaces_what_was_said_and_one_undo_brings_it_back(api: Api) -> None:
     say(api, "I live in Rome.", "Nice.")
     extract()
-    say(api, "I live in Oslo now, for good. I live in Oslo.", "Cold.", at=LATER)
+    say(api, "I live in Oslo now, for good.", "Cold.", at=LATER)
     extract(LATER + QUIET)
-    assert list(facts()) == ["I live in Oslo."]
+    assert list(facts()) == ["I live in Oslo now, for good."]
     batch = Batch.objects.latest("pk")
     batches.apply_batch(batches.plan_undo(batch, actor="user:ann", now=LATER), now=LATER)
     assert list(facts()) == ["I live in Rome."]
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("I live in Berlin.", "I moved to Munich last week."),
+        ("I'm vegan.", "I'm vegetarian now."),
+        ("Call me Sam.", "Please call me Sammy from now on."),
+        ("My birthday is on May 4.", "Sorry, my birthday is on June 4."),
+        ("I work at Nokia.", "I left Nokia and joined a charity."),
+        ("我在杭州工作。", "我现在换到北京上班了。"),
+        ("我开本田思域。", "我把本田卖了，现在开特斯拉。"),
+    ],
+)
+def test_what_there_is_one_of_is_replaced_without_a_word_in_common_and_both_stay_in_the_history(
+    api: Api, before: str, after: str
+) -> None:
+    say(api, before, "OK.")
+    extract()
+    say(api, after, "OK.", at=LATER)
+    extract(LATER + QUIET)
+    assert list(facts()) == [after]
+    older, newer = Entry.objects.filter(type="fact").order_by("pk")
+    assert (older.content, older.superseded_by) == (before, newer)
+    batches.apply_batch(batches.plan_undo(Batch.objects.latest("pk"), actor="user:ann", now=LATER), now=LATER)
+    assert list(facts()) == [before]
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("I live in Norway.", "I live in Bergen."),
+        ("I live in Nice.", "My daughter moved to Lyon last month."),
+        ("I live in Kyoto.", "I'm planning to move to Osaka."),
+        ("I'm allergic to bees.", "I'm now also allergic to kiwis."),
+        ("I live in Tampere.", "I moved to Turku in 2004 but came back."),
+        ("我住在浙江。", "我住在温州。"),
+        ("我在苏州上班。", "我现在在华为上班。"),
+    ],
+)
+def test_what_may_both_be_true_is_not_replaced(api: Api, before: str, after: str) -> None:
+    say(api, before, "OK.")
+    extract()
+    say(api, after, "OK.", at=LATER)
+    extract(LATER + QUIET)
+    assert before in facts() and not Batch.objects.filter(state="proposed").exists()
+
+
+def test_a_sentence_that_tells_more_than_what_changed_is_kept(api: Api) -> None:
+    say(api, "I live in Berlin, and I'm severely allergic to peanuts.", "OK.")
+    extract()
+    say(api, "I moved to Munich last week.", "OK.", at=LATER)
+    extract(LATER + QUIET)
+    assert len(facts()) == 2
+
+
+def test_of_one_message_the_last_word_is_kept(api: Api) -> None:
+    say(api, "I live in Berlin. Oh sorry! I live in Munich now.", "OK.")
+    extract()
+    assert list(facts()) == ["I live in Munich now."]
 
 
 def test_in_a_group_it_is_the_speakers_own_and_stays_in_that_chat(api: Api) -> None:

@@ -1,0 +1,186 @@
+"""What somebody has one of at a time, as they tell it of themselves, and whether a newer sentence tells it anew (D5).
+
+Where somebody lives, for whom they work, what they are called, eat, drive: of these the value told last holds, and what
+was told before it is over, though the two sentences may share no word. What there may be more of (allergies, pets,
+languages) is none of them. `replaces` is right rather than complete: of most attributes the newer sentence has to tell
+of a change itself («moved to», now, 现在, 换), both values have to be of one sort (a town is in its country), and the
+older sentence must tell nothing besides. The wordings are in `attributes.txt`; how often they are right is measured by
+`python -m evals.measurements lasting`. Pure and deterministic.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+
+from memories.language import text
+from memories.language.amounts import amounts_in
+from memories.language.asking import ANY, is_question
+from memories.language.names import simplify
+from memories.language.text import has_han
+from memories.language.word_lists import classes, pattern, patterns, word_set, words
+
+#: Longer sentences say many things.
+SENTENCE_CHARS = 160
+#: Words of another clause that the older sentence may have besides: «for good», «by the way».
+FEW_WORDS, FEW_CHARACTERS = 3, 5
+_ATTRIBUTES = words("attributes", "attributes")
+_WORDINGS = [
+    (name.removesuffix("_over"), name.endswith("_over"), wording)
+    for name in _ATTRIBUTES
+    for wording in patterns("attributes", name, re.IGNORECASE)
+]
+_ONLY_ONE = word_set("attributes", "only_one")
+_COUNTED = word_set("attributes", "counted")
+_SAME = {word.replace("_", " "): first.replace("_", " ") for word, first in classes("attributes", "same").items()}
+_REGIONS, _TOWNS = (
+    frozenset(word.replace("_", " ") for word in word_set("attributes", section)) for section in ("regions", "towns")
+)
+_CHANGED = pattern("attributes", "changed", re.IGNORECASE)
+_FLEETING = pattern("attributes", "fleeting", re.IGNORECASE)
+_BESIDE = pattern("attributes", "beside", re.IGNORECASE)
+_NO_PLACE = pattern("attributes", "no_place", re.IGNORECASE)
+_NO_EMPLOYER = pattern("attributes", "no_employer", re.IGNORECASE)
+_UNSURE = pattern("attributes", "unsure", re.IGNORECASE)
+_KINDS = patterns("statement", "kinds", re.IGNORECASE)
+_CLAUSES = re.compile(r"[,;:!?，；：！？。–—]|\.(?=\s|$)|\band\b|\bbut\b")
+_FILLER = pattern("attributes", "filler", re.IGNORECASE)
+_ARTICLE = re.compile(r"^(?:the|an?|my|our) ", re.IGNORECASE)
+_PLACE_NAME = re.compile(r"[市省县区州镇]$")
+
+
+@dataclass(frozen=True)
+class Value:
+    """One value of an attribute, as a sentence tells it of its author."""
+
+    attribute: str
+    key: str  # of several of a kind, which: a favourite colour
+    value: str
+    is_over: bool  # it says that this value holds no more
+
+    @cached_property
+    def words(self) -> frozenset[str]:
+        """What is compared of it: its amounts where it counts something, else its words."""
+        if self.attribute in _COUNTED and (amounts := amounts_in(f" {self.value.title()}")):
+            return frozenset(amounts)
+        return frozenset(text.words(self.value)) or frozenset({self.value})
+
+    @cached_property
+    def sort(self) -> object:
+        """What it must have in common with another value that takes its place."""
+        if self.attribute == "home":
+            return self.value in _REGIONS
+        if self.attribute == "employer":
+            return self.value in _TOWNS or _PLACE_NAME.search(self.value) is not None
+        return ""
+
+    def is_like(self, other: "Value") -> bool:
+        """Whether one says what the other says, and perhaps more: «Hangzhou» and «Hangzhou, by the lake»."""
+        if self.attribute == "birthday":
+            return _is_like_day(self.words, other.words)
+        if self.words <= other.words or other.words <= self.words:
+            return True
+        return has_han(self.value) and (self.value in other.value or other.value in self.value)
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What a sentence tells of its author that there is one of at a time."""
+
+    values: tuple[Value, ...] = ()
+    is_new: bool = False  # it tells of a change, or takes something back
+    is_alone: bool = True  # it tells nothing besides
+
+
+NOTHING = Reading()
+
+
+def replaces(newer: str, older: str) -> bool:
+    """Whether a newer sentence of somebody tells anew what an older one of them told."""
+    news, before = read(newer), read(older)
+    if not (news.values and before.values and before.is_alone):
+        return False
+    keys = {(value.attribute, value.key) for value in before.values}
+    return len(keys) == 1 and any(
+        _takes_place(ours, theirs, is_new=news.is_new) for ours in news.values for theirs in before.values
+    )
+
+
+def is_of_author(sentence: str) -> bool:
+    """Whether a sentence tells of its author what there is one of at a time, and little besides."""
+    reading = read(sentence)
+    return bool(reading.values) and reading.is_alone
+
+
+def _takes_place(newer: Value, older: Value, *, is_new: bool) -> bool:
+    if (newer.attribute, newer.key) != (older.attribute, older.key) or older.is_over:
+        return False
+    if newer.is_over or newer.is_like(older):
+        return newer.is_over and newer.is_like(older)
+    return newer.sort == older.sort and (is_new or newer.attribute in _ONLY_ONE)
+
+
+@lru_cache(maxsize=8_192)
+def read(sentence: str) -> Reading:
+    """What a sentence tells of its author that there is one of at a time; nothing where it is not sure."""
+    plain = " ".join(simplify(unicodedata.normalize("NFKC", sentence)).replace("’", "'").split())
+    if len(plain) > SENTENCE_CHARS or is_question(plain, ANY):
+        return NOTHING
+    if _UNSURE.search(plain) or _FLEETING.search(plain) or _BESIDE.search(plain):
+        return NOTHING
+    found = list(_values(plain))
+    if not found:
+        return NOTHING
+    ends = [span for span, _value in found]
+    return Reading(
+        tuple(dict.fromkeys(value for _span, value in found)),
+        is_new=_CHANGED.search(plain) is not None,
+        is_alone=_is_alone(plain, ends),
+    )
+
+
+def _values(plain: str) -> Iterator[tuple[tuple[int, int], Value]]:
+    for attribute, is_over, wording in _WORDINGS:
+        for match in wording.finditer(plain):
+            groups = match.groupdict()
+            value, key = (" ".join((groups.get(name) or "").casefold().split()) for name in ("value", "key"))
+            if attribute == "home" and _NO_PLACE.search(value):
+                continue
+            if attribute == "employer" and _NO_EMPLOYER.search(value):
+                continue
+            if attribute == "tool":  # one of a kind: an editor, a phone
+                kinds = [str(n) for n, kind in enumerate(_KINDS) if kind.search(match.group())]
+                if not kinds:
+                    continue
+                key = kinds[0]
+            if attribute == "favourite" and not key:
+                key = "颜色"
+            if attribute == "consumes":
+                value = value or "yes"
+            value = _SAME.get(value, value)
+            value = _SAME.get(bare := _ARTICLE.sub("", value), bare)
+            if value:
+                yield match.span(), Value(attribute, _SAME.get(key, key), value, is_over)
+
+
+def _is_alone(plain: str, spans: list[tuple[int, int]]) -> bool:
+    """Whether the sentence tells little outside of these."""
+    begin = 0
+    for end in [*(match.start() for match in _CLAUSES.finditer(plain)), len(plain)]:
+        clause = _FILLER.sub(" ", plain[begin:end]).strip(" ,，.。")
+        is_read = any(start < end and begin < stop for start, stop in spans)
+        long = len(clause) > FEW_CHARACTERS if has_han(clause) else len(clause.split()) > FEW_WORDS
+        if long and not is_read:
+            return False
+        begin = end + 1
+    return True
+
+
+def _is_like_day(one: frozenset[str], other: frozenset[str]) -> bool:
+    """Whether two dates may be one: the same day, or a day and its month."""
+    months = [{day.split()[-1].split("-")[0] for day in days if " " in day or "-" in day} for days in (one, other)]
+    days = [{day for day in amounts if "-" in day} for amounts in (one, other)]
+    if all(months) and months[0] != months[1]:
+        return False
+    return not (all(days) and days[0] != days[1]) if all(months) else True
