@@ -37,6 +37,7 @@ BY_HAND = {
     "large": (DATABASE, HASHED),
     "database_away": (APART, HASHED),
     "channel_day": (APART, HASHED),
+    "first_message": (APART, HASHED),
 }
 
 

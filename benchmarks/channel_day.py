@@ -69,6 +69,11 @@ for platform, (account, options, hidden) in json.loads(%r).items():
 print(json.dumps(uids))
 """
 
+_TAKEN_IN = """
+SELECT concat_ws('|', body->>'text', extract(epoch FROM received_at), extract(epoch FROM due_at), events[1])
+FROM channels_app_incomingmessage WHERE body->>'text' LIKE 'message %' AND events <> '{}'
+"""
+
 
 @dataclass
 class Day:
@@ -79,12 +84,30 @@ class Day:
     to_be_answered: set[str] = field(default_factory=set)
 
 
+class Sent(list[Any]):
+    """What a bot sent, with the moment of each."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.moments: list[float] = []
+
+    def append(self, message: Any) -> None:
+        self.moments.append(time.monotonic())
+        super().append(message)
+
+    def __iadd__(self, messages: Any) -> "Sent":
+        for message in messages:
+            self.append(message)
+        return self
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--messages", type=int, default=20_000)
     parser.add_argument("--people", type=int, default=60, help="of each platform")
     parser.add_argument("--callers", type=int, default=6)
     parser.add_argument("--to-bot", type=float, default=0.15, help="share of groups' messages that is for the bot")
     parser.add_argument("--kill-every", type=float, default=12.0, help="seconds, on average; 0: nothing is killed")
+    parser.add_argument("--parts", nargs="+", default=["web", "channels", "worker"], help="which of them are killed")
     parser.add_argument("--seed", type=int, default=7)
 
 
@@ -104,6 +127,7 @@ def main(data: Path, options: argparse.Namespace) -> None:
                 MEMORY_LLM_BASE_URL=model.url,
                 MEMORY_LLM_MODEL="small",
                 MEMORY_LLM_DAILY_TOKENS="1000000000",
+                MEMORY_AMBIENT_KEPT="1000000",  # all talk of a group, of which else the newest stays: it is counted
                 MEMPLATFORM_TELEGRAM_API_URL=fakes["telegram"].url,
                 MEMPLATFORM_SLACK_API_URL=fakes["slack"].url,
                 MEMPLATFORM_FEISHU_API_URL=fakes["lark"].url,
@@ -116,15 +140,19 @@ def main(data: Path, options: argparse.Namespace) -> None:
         again = chance.sample(range(len(day.calls)), len(day.calls) // 10)
         order = near_shuffled([*range(len(day.calls)), *again], chance)
         stop = threading.Event()
-        killed: Counter[str] = Counter()
+        killed: list[tuple[str, float]] = []
+        for fake in fakes.values():
+            fake.sent = Sent()
         if options.kill_every:
-            threading.Thread(target=kill, args=(house, stop, options.kill_every, killed), daemon=True).start()
+            threading.Thread(target=kill, args=(house, stop, options, killed), daemon=True).start()
         begun = time.monotonic()
         with ThreadPoolExecutor(options.callers) as callers:
             list(callers.map(lambda n: deliver(urls, *day.calls[n]), order))
         print(f"{len(order)} deliveries in {time.monotonic() - begun:.0f} s", flush=True)
         report(house, day, fakes, begun, stop)
-        print("killed meanwhile:", dict(killed))
+        print("killed meanwhile:", dict(Counter(name for name, _at in killed)))
+        for line in twice(fakes, killed):
+            print(line)
 
 
 def connect(house: House) -> dict[str, str]:
@@ -141,6 +169,7 @@ def write_day(fakes: dict[str, Any], options: argparse.Namespace, chance: random
     """What people write, in its order; each text is written once."""
     day, numbers = Day(), Counter[str]()
     for _n in range(options.messages):
+        time.sleep(0.001)  # platforms stamp whole milliseconds, and nobody writes twice in one
         platform = chance.choice(list(fakes))
         person = chance.randrange(options.people)
         group = chance.randrange(5) if chance.random() < 0.7 else None
@@ -183,6 +212,7 @@ def written(
     return lambda: (json.dumps(body).encode(), dingtalk.signed())
 
 
+CALM_SECONDS = 240.0
 CLIENT = httpx.Client(limits=httpx.Limits(max_keepalive_connections=64), timeout=20)
 
 
@@ -201,14 +231,14 @@ def deliver(urls: dict[str, str], platform: str, call: Callable[[], tuple[bytes,
         time.sleep(0.5)
 
 
-def kill(house: House, stop: threading.Event, every: float, killed: Counter[str]) -> None:
-    chance = random.Random(3)
-    while not stop.wait(chance.uniform(0.4, 1.6) * every):
-        name = chance.choice(["web", "channels", "worker"])
+def kill(house: House, stop: threading.Event, options: argparse.Namespace, killed: list[tuple[str, float]]) -> None:
+    chance = random.Random(options.seed)
+    while not stop.wait(chance.uniform(0.4, 1.6) * options.kill_every):
+        name = chance.choice(options.parts)
         pids = sorted(house.pids(name))
         if pids:
             os.kill(chance.choice(pids), signal.SIGKILL)
-            killed[name] += 1
+            killed.append((name, time.monotonic()))
 
 
 def answers_of(fakes: dict[str, Any]) -> list[str]:
@@ -217,10 +247,26 @@ def answers_of(fakes: dict[str, Any]) -> list[str]:
     return [text.removeprefix("You wrote: ") for text in sent if text.startswith("You wrote: message ")]
 
 
+def twice(fakes: dict[str, Any], killed: list[tuple[str, float]]) -> list[str]:
+    """Of each answer that was sent twice: where, and how soon after the first the process that sends was killed."""
+    lines = []
+    for name, fake in fakes.items():
+        moments: dict[str, list[float]] = {}
+        for text, at in zip(fake.texts(), fake.sent.moments, strict=True):
+            moments.setdefault(text, []).append(at)
+        for text, (first, *others) in moments.items():
+            for again in others:
+                kills = [round((at - first) * 1000) for name, at in killed if name == "channels" and first < at < again]
+                lines.append(f"{name}: {text!r} again after {again - first:.1f} s; killed {kills} ms after the first")
+    return lines
+
+
 def report(house: House, day: Day, fakes: dict[str, Any], begun: float, stop: threading.Event) -> None:
-    end = time.monotonic() + len(day.texts) / 2
+    calm = time.monotonic() + len(day.texts) / 2  # from then on nothing is killed
     waiting = "SELECT count(*) FROM channels_app_incomingmessage WHERE state = 'waiting'"
-    while time.monotonic() < end:
+    while time.monotonic() < calm + CALM_SECONDS:
+        if time.monotonic() > calm:
+            stop.set()
         if not house.ask(waiting)[0] and len(set(answers_of(fakes))) >= len(day.to_be_answered):
             break
         time.sleep(2)
@@ -234,12 +280,34 @@ def report(house: House, day: Day, fakes: dict[str, Any], begun: float, stop: th
     print(f"messages {len(day.texts)}: stored {len(counts)}, lost {len(lost)}, stored twice {len(doubled)}")
     disordered = [place for place, numbers in by_place(stored).items() if numbers != sorted(numbers)]
     print(f"chats {len(by_place(stored))}, out of order {len(disordered)} {disordered[:3]}")
+    late, overtaken = inversions(house, disordered)
+    print(f"messages behind a later one: {late} delivered late (when that one was due already), {overtaken} overtaken")
     answers = Counter(answers_of(fakes))
     unanswered = day.to_be_answered - set(answers)
     print(
         f"answers due {len(day.to_be_answered)}: missing {len(unanswered)} {sorted(unanswered)[:3]},"
         f" sent twice {sum(count > 1 for count in answers.values())}, unasked {len(set(answers) - day.to_be_answered)}"
     )
+
+
+def inversions(house: House, places: list[str]) -> tuple[int, int]:
+    """Of the messages stored behind a later one of their chat: those that came when that one was due already, and
+    those that came before, which should have been waited for.
+    """
+    rows = house.ask(_TAKEN_IN)
+    late = overtaken = 0
+    for place in places:
+        messages = [row.rsplit("|", 3) for row in rows if row.split("|")[0].endswith(f" in {place}")]
+        numbered = sorted(
+            (int(event), int(text.split(" ")[1]), float(at), float(due)) for text, at, due, event in messages
+        )
+        for position, (_event, number, at, _due) in enumerate(numbered):
+            passed = [due for _e, later, _at, due in numbered[:position] if later > number]
+            if passed and at > min(passed):
+                late += 1
+            elif passed:
+                overtaken += 1
+    return late, overtaken
 
 
 def by_place(texts: list[str]) -> dict[str, list[int]]:

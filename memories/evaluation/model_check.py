@@ -63,6 +63,17 @@ class ModelCheck:
         rights = (self.right[kind] / self.asked[kind] if self.asked[kind] else 0.0 for kind in ("true", "false"))
         return self.batches_believed == self.batches_read > 0 and min(rights) >= READ
 
+    def as_result(self, reader: str, now: datetime) -> dict[str, Any]:
+        """What is kept of it: shares of facts, and verdicts on true and false statements."""
+        return {
+            "at": now.isoformat(timespec="seconds"),
+            "reader": reader,
+            "quoted": round(self.quoted, 3),
+            **{f"{kind}_read": self.asked[kind] for kind in ("true", "false")},
+            **{f"{kind}_right": self.right[kind] for kind in ("true", "false")},
+            "is_believed": self.batches_believed == self.batches_read > 0,
+        }
+
 
 def check_model(*, now: datetime, reader: str = "") -> Iterator[ModelCheck]:
     """Check the configured model conversation by conversation, and `reader`, if it is another; the state after each."""

@@ -14,7 +14,7 @@ from collections.abc import Collection, Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, tzinfo
-from functools import lru_cache
+from functools import lru_cache, partial
 from threading import Lock
 from typing import Any
 from uuid import UUID
@@ -29,7 +29,7 @@ from memories.language import persons
 from memories.language.quoting import notice_in
 from memories.models import RecallTrace
 from memories.models.policy import Policies
-from memories.offline import database
+from memories.offline import database, replicas
 from memories.recall import traces
 from memories.recall.answer import (
     Answerability,
@@ -137,6 +137,8 @@ def recall(
     `embed_seconds` is how long the embedder may take before keywords answer alone; None: as configured. What is not
     `recorded` leaves no trace: it was asked to measure, not to answer.
     """
+    if query.as_of is not None:
+        replicas.need_primary()  # memory of then is put into temporary tables
     begun = time.perf_counter()
     patience = embeddings.query_seconds() if embed_seconds is None else embed_seconds
     search = Search(query, now, zone, patience, recorded and traces.is_sampled())
@@ -150,9 +152,10 @@ def recall(
     if recorded:
         with result.timed("trace"):
             try:
-                result.trace = traces.write(query, result, now)
+                result.trace = replicas.aside(partial(traces.write, query, result, now))
             except OperationalError as error:  # a database without room keeps nobody from an answer
-                if connection.in_atomic_block or not database.is_disk_full(error):
+                is_alone = replicas.reading() is not None or not connection.in_atomic_block
+                if not (is_alone and database.is_disk_full(error)):
                     raise
                 result.degraded = [*result.degraded, DISK_FULL]  # the list may be that of a kept answer
         log_recall(query, result)
@@ -257,7 +260,7 @@ def _find(search: Search, result: Recall) -> None:
         rerank(query, result)
     if query.mode not in BY_MATCH_ALONE:
         with result.timed("corrections"):
-            result.ranked = prefer_corrections(result.ranked)
+            result.ranked = prefer_corrections(result.ranked, query.message, parsed.words)
             mark_replaced(result.ranked)
     if not parsed.newest_to:
         mark_unlikely(result.ranked, search)
@@ -319,7 +322,7 @@ def _add_events(search: Search, result: Recall, ranges: Sequence[DateRange]) -> 
     more = [event for event in result.events if event.memory not in shown]
     notice = "" if result.context else notice_in(query.language, query.token_budget)
     left = query.token_budget - result.tokens
-    lines, tokens = events_text(more, budget=left, zone=search.zone, notice=notice)
+    lines, tokens = events_text(more, budget=left, zone=search.zone, notice=notice, language=query.language)
     result.context, result.tokens = "\n".join(filter(None, [result.context, lines])), result.tokens + tokens
 
 
@@ -371,7 +374,7 @@ def kept_answer(key: Hashable | None, now: datetime) -> "Recall | None":
 
 def keep_answer(key: Hashable | None, answer: "Recall", now: datetime) -> None:
     """Keep an answer until the first of its memories ends, for half a minute at most; a degraded one not at all."""
-    if key is None or answer.degraded or answer.cached_from:
+    if key is None or answer.degraded or answer.cached_from or replicas.is_stale():
         return
     until = now + conf.ANSWER_CACHE_TTL
     light = replace(answer, ranked=[], excluded=[])  # the trace's rows hold all that is shown again

@@ -59,7 +59,8 @@ _READ = {
     "id", "uid", "type", "subtype", "scope_id", "content", "origins", "fingerprint", "importance", "category",
     "created_at", "stated_at", "read_at", "expires_at", "pinned", *MARKS.values(),
     "channel", "chat_id", "session_id", "sender_id", "speaker", "thread_id",
-    "version", "echo", "verification", "path", "line_from", "heading", "source", "names",
+    "version", "echo", "verification", "suspect", "path", "line_from", "heading", "source", "names", "origin",
+    "trust", "subject",
 }  # fmt: skip
 COLUMNS = [field.attname for field in Entry._meta.concrete_fields if field.column in _READ]  # in the order of a row
 

@@ -1,7 +1,8 @@
 """What stands before what it speaks against: a correction, a person's own word, a user's word (A7).
 
 A newer statement comes before the older one of its author that it corrects. Of what can hardly both be true a person's
-own words come before what others say of them, and a user's before the bot's. Decided among the candidates of a recall,
+own words come before what others say of them, and a user's before the bot's; so do their own words that tell as much
+of what is asked about them. Decided among the candidates of a recall,
 by rules: nothing is stored, and what is taken out of use corrects nothing.
 """
 
@@ -11,8 +12,8 @@ from functools import lru_cache
 
 from django.db.models import Q
 
-from memories.choices import Echo, ScopeKind
-from memories.language import names
+from memories.choices import Echo, Origin, ScopeKind
+from memories.language import names, text
 from memories.language.compare import (
     contests,
     contests_answer,
@@ -26,22 +27,32 @@ from memories.language.sentences import spoken_sentences
 from memories.language.turns import sides_of, telling_sentences
 from memories.language.word_lists import word_set
 from memories.models import Entry
+from memories.recall.query import Words
 from memories.recall.ranking import READ_TEXTS, Ranked, best_first
 
 BEST = 8  # candidates that are compared with each other
 HEARD = 24  # and those whose author may know better than one of them
+SHARE_OF_ANOTHERS = 0.2  # of what another's words have of a question, that a person's own words are to have
+_OF_THEMSELVES = (Origin.SELF, Origin.MEMBER)
 _BOTS = word_set("features", "bots")
 MOMENT = timedelta(minutes=10)  # within which «no, I meant Tuesday» takes back the message before
 
 
-def prefer_corrections(ranked: Sequence[Ranked]) -> list[Ranked]:
-    """The candidates, best first, what knows better before what it speaks against; what was corrected is marked."""
+def prefer_corrections(ranked: Sequence[Ranked], question: str, asked: Words) -> list[Ranked]:
+    """The candidates, best first, what knows better before what it speaks against; what was corrected is marked.
+
+    A person's own words know better than another's of them, and are served with those.
+    """
     order = best_first(ranked)
     eligible = [item for item in order if item.reason != "floor"]
     corrections = list(_corrections(eligible))
     for newer, older in corrections:
         older.superseded_by = newer.entry.uid
-    for better, worse in [*corrections, *_better_sources(eligible)]:
+    better_sources = list(_better_sources(eligible, question, asked))
+    for better, worse in better_sources:
+        if better.sender.name and better.entry.origin in _OF_THEMSELVES:
+            better.knows_better_than.append(worse)
+    for better, worse in [*corrections, *better_sources]:
         if order.index(worse) < order.index(better):
             order.remove(better)
             order.insert(order.index(worse), better)
@@ -89,7 +100,7 @@ def _corrections(eligible: Sequence[Ranked]) -> Iterator[tuple[Ranked, Ranked]]:
                     yield newer, older
 
 
-def _better_sources(eligible: Sequence[Ranked]) -> Iterator[tuple[Ranked, Ranked]]:
+def _better_sources(eligible: Sequence[Ranked], question: str, asked: Words) -> Iterator[tuple[Ranked, Ranked]]:
     """Who knows better than whom: people of themselves than others do, and people than the bot."""
     heard = [
         (item, statement)
@@ -108,9 +119,26 @@ def _better_sources(eligible: Sequence[Ranked]) -> Iterator[tuple[Ranked, Ranked
         elif claim := _statement(item.entry):
             for other, statement in near:
                 # somebody tells of the author of another statement, by name
-                name = other.sender.name if item.sender.id != other.sender.id else ""
-                if name and names.fold(name) in names.fold(claim) and contests(in_third_person(statement, name), claim):
+                is_theirs = item.sender.id == other.sender.id and item.entry.origin in _OF_THEMSELVES
+                name = "" if is_theirs else other.sender.name
+                if not name or names.fold(name) not in names.fold(claim):
+                    continue
+                is_asked = names.fold(name) in names.fold(question) and other.entry.origin in _OF_THEMSELVES
+                if (
+                    is_asked
+                    and _tells_as_much(statement, claim, name, asked)
+                    or contests(in_third_person(statement, name), claim)
+                ):
                     yield other, item
+
+
+def _tells_as_much(statement: str, claim: str, name: str, asked: Words) -> bool:
+    """Whether a person's own words hold a good part of what another's have of the question, the name aside."""
+    of_name = {*text.terms(name), *asked.name_terms}
+    own, others = (
+        sum(asked.idf.get(term, 0.0) for term in set(text.terms(words)) - of_name) for words in (statement, claim)
+    )
+    return own > 0 and own >= SHARE_OF_ANOTHERS * others
 
 
 def _answers(entry: Entry) -> tuple[str, ...]:

@@ -23,7 +23,7 @@ from django.db.models import Q
 from django.utils.translation import gettext as _
 
 from memories import embeddings, entries
-from memories.choices import Echo, EntryType, ScopeKind
+from memories.choices import Act, Echo, EntryType, ScopeKind
 from memories.conf import conf
 from memories.entries import past
 from memories.entries.fields import COLUMN_SLOTS
@@ -120,7 +120,16 @@ def servable_filter(query: Query, policies: Policies, now: datetime) -> Conditio
     Past its time to live nothing is served, even before any job ran (A9).
     """
     conditions = [LIVE_SQL, f"NOT {entries.CONTRADICTED_SQL}"]
-    return all_of((conditions, {}), in_time_filter(query, policies, now), audience_filter(query))
+    return all_of(
+        (conditions, {}), in_time_filter(query, policies, now), audience_filter(query), trusted_filter(query, policies)
+    )
+
+
+def trusted_filter(query: Query, policies: Policies) -> Condition:
+    """What may be served here by the least trusted of all it rests on: no condition where everything may (A20)."""
+    act = Act.GROUP if any(is_group(place) for place in query.places) else Act.DIRECT
+    denied = policies.denied(act)
+    return (["e.trust <> ALL(%(not_served)s::text[])"], {"not_served": denied}) if denied else ([], {})
 
 
 def in_time_filter(query: Query, policies: Policies, now: datetime) -> Condition:
@@ -154,11 +163,12 @@ def _cutoff(kind: ScopeKind, policies: Policies, now: datetime) -> tuple[str, di
 
 
 def audience_filter(query: Query) -> Condition:
-    """In a group no credential is served, and a person's own memories as far as the group may hear them (A3)."""
+    """In a group no credential is served, nothing that speaks to a model (A18), and a person's own memories as far as
+    the group may hear them (A3)."""
     conditions: list[str] = []
     parameters: dict[str, Any] = {}
     if any(is_group(place) for place in query.places):
-        conditions.append(_SQL["no_credential"].format(**_OF_SECRETS))
+        conditions += [_SQL["no_credential"].format(**_OF_SECRETS), _SQL["no_suspect"].format()]
         parameters |= scope_filter(query)[1]
     for n, place in enumerate(query.places):
         if not (place.ref.in_group and place.ref.kind == ScopeKind.USER and place.ref.only_chat is not None):

@@ -26,11 +26,12 @@ from memories.conf import conf
 from memories.entries import daily_events as days
 from memories.language import text
 from memories.language.confidential import asked_kinds, find_secrets, mask
+from memories.language.orders import speaks_to_models, without_orders
 from memories.models import DailyEvent, Entry
 from memories.models.policy import Policies
 from memories.recall.eligibility import credential_guard
 from memories.recall.people import Sender, sender_with_id
-from memories.recall.query import Mode, Query, Search, SearchScope
+from memories.recall.query import Mode, Query, Search, SearchScope, is_group
 from memories.recall.question import NAMED_EXACTLY, DateRange, event_words, is_about_past
 from memories.recall.ranking import Ranked
 from memories.recall.vector import CentredQuery
@@ -156,6 +157,11 @@ def retrieve_events(
     ]
     guard = credential_guard(query.workspace_id, query.scopes if events else [])
     events = [event for event in events if not guard.reveals(event.content, [event.path, *event.rests_on])]
+    if any(is_group(place) for place in query.places):  # what speaks to a model is for no group (A18)
+        events = [
+            replace(event, content=without_orders(event.content)) if event.rests_on else event for event in events
+        ]
+        events = [event for event in events if event.content and not speaks_to_models(event.content)]
     paths = {event.path for event in events}  # summaries of what is there word for word are left out
     events = [event for event in events if not event.rests_on or not paths.issuperset(event.rests_on)]
     events = limit_events(_best_first(events), question)

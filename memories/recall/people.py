@@ -262,6 +262,11 @@ class Sender:
         return self.authorship == Authorship.OWN or (self.authorship == Authorship.UNKNOWN and not self.in_chat)
 
     @property
+    def told_name(self) -> str | None:
+        """The name as clients are told it; None where there is none, or it would pass for a part of a prompt."""
+        return quoting.told_name(self.name)
+
+    @property
     def label(self) -> str:
         """The author as a model reads it; empty where it needs none."""
         if self.authorship == Authorship.OWN:

@@ -301,6 +301,11 @@ def is_about_past(message: str) -> bool:
     return asks_of_memory(message) and PAST_TENSE.search(end) is not None and bool(windows(end, asked=_ANY_DAY))
 
 
+def asks_what_was(message: str) -> bool:
+    """Whether a message asks of what is over: of «what did I eat today» today is asked for, of «what is on today» not."""
+    return PAST_TENSE.search(message.strip()[-LOOK_CHARS:]) is not None
+
+
 def asks_what_came_before(message: str) -> bool:
     """Whether a message asks for all of a conversation, and names nothing of it: «what did I tell you before?»."""
     if len(message) > LOOK_CHARS or not is_about_past(message) or not _SPEECH.search(message):

@@ -36,7 +36,9 @@ from memories.recall.candidates import Candidate, Match, full_text_ranks
 from memories.recall.eligibility import asks_for_secrets
 from memories.recall.people import OTHERS_FACTOR, Authorship, Sender, attributed, sender_of
 from memories.recall.query import BY_MATCH_ALONE, ClientHistory, Mode, ParsedQuery, Query, Search, Serve, Words
+from memories.recall.question import asks_what_was
 from memories.recall.relevance import (
+    RELATION_SHARE,
     STATEMENT,
     TURN,
     Asked,
@@ -63,6 +65,9 @@ YOUNG = 45
 #: What relevance adds to the score in a scope of few entries, where it ranks better than words and meaning do; half of
 #: it with FEW entries. With YOUNG, MemoryBank's scopes of 34 to 90 lose .13 of recall@5.
 RELEVANCE_SHARE, FEW = 1.0, 15
+#: What meaning and relation by the model's own texts add to the score of a turn or a fact in a scope of many entries.
+#: Neither for a line of a conversation, whose neighbours answer with it, nor where features weigh it (decisions).
+OWN_MEANING_SHARE = 0.3
 #: In larger ones no text is likely by itself: what has so much of the score of the best is served as well.
 NEAR_BEST_SCORE = 0.75
 
@@ -94,6 +99,7 @@ class Ranked:
     sender: Sender = field(default_factory=Sender)
     reranked: Reranked | None = None  # the owner's reranker was asked about it
     place: int = 0  # among the candidates, once corrections have theirs
+    knows_better_than: list["Ranked"] = field(default_factory=list)  # what others say of its author
     superseded_by: UUID | None = None  # the newer statement that corrects it
     features: dict[str, float] = field(default_factory=dict)  # what each added to the score
     evidence: Sequence[Evidence] = ()  # the words a model's fact rests on
@@ -155,7 +161,7 @@ def score(matches: Sequence[Match], search: Search) -> list[Ranked]:
         add_relevance(ranked, search)
         for item in ranked if parsed.by_meaning_alone else ():
             if item.similarity is not None:  # of words alone it knows no more than the score does
-                item.score += youth_of(entries, FEW) * RELEVANCE_SHARE * (item.relevance or 0.0)
+                item.score += added_by_meaning(item, youth_of(entries, FEW), is_weighed=bool(parsed.features))
     by_word = query.mode != Mode.VECTOR or parsed.vector is None  # keywords answer when vectors cannot (A12)
     for item in ranked:
         if not _is_near(item, weights["floor"], weights["relevance_wide"], by_word=by_word, is_young=entries < YOUNG):
@@ -198,6 +204,16 @@ def _apply_time(item: Ranked, recency: float, now: datetime) -> None:
 def youth_of(entries: int, half: int = YOUNG) -> float:
     """How far a scope of so many entries is judged by the model's texts and not by its own, 1 to 0."""
     return 1 / (1 + (entries / half) ** 4)
+
+
+def added_by_meaning(item: Ranked, youth: float, *, is_weighed: bool) -> float:
+    """What the model's own texts add to a score: with few entries the relevance, with many meaning and relation."""
+    added = youth * RELEVANCE_SHARE * (item.relevance or 0.0)
+    entry = item.entry
+    if not is_weighed and (entry.type == EntryType.FACT or sides_of(entry.content)):
+        nearness = item.signs.get("meaning", 0.0) + RELATION_SHARE * item.signs.get("relation", 0.0)
+        added += (1 - youth) * OWN_MEANING_SHARE * nearness
+    return added
 
 
 def add_relevance(ranked: Sequence[Ranked], search: Search) -> None:
@@ -267,7 +283,9 @@ def mark_unlikely(ranked: Sequence[Ranked], search: Search) -> None:
     """Mark «unlikely» what does not reach the line, where only what is likely to help is wanted.
 
     Where nothing reaches it, the best is left. A secret of the kind that is asked for is meant whatever it says, and
-    a message of a day that is named is what is asked for.
+    a message of a day that is named is what is asked for; of today only where is asked what was: «I can't make it
+    tonight, how do I tell the others?» asks for nothing that was told today. What a person says of themselves is served
+    with what others say of them.
     """
     query = search.query
     if query.serve == Serve.WIDE or query.mode in BY_MATCH_ALONE:
@@ -277,11 +295,17 @@ def mark_unlikely(ranked: Sequence[Ranked], search: Search) -> None:
     most = NEAR_BEST * best if query.serve == Serve.LIKELY else 1.0
     is_young = query.entry_count <= YOUNG
     by_score = math.inf if is_young else NEAR_BEST_SCORE * max((item.score for item in judged), default=0.0)
+    today = search.now.astimezone(search.zone).replace(hour=0, minute=0, second=0, microsecond=0)
+    until = search.now if asks_what_was(query.message) else today
     for item in judged:
         line = min(search.line_in(item.entry.scope_id), most)
         is_likely = (item.relevance or 0.0) >= line or item.score >= by_score
-        if not (is_likely or item.is_meant or item.candidate.date >= 1):
+        is_of_day = item.candidate.date >= 1 and item.entry.created_at <= until
+        if not (is_likely or item.is_meant or is_of_day):
             item.reason = "unlikely"
+    for item in judged:
+        if item.reason == "unlikely" and any(other.reason not in _DECIDED for other in item.knows_better_than):
+            item.reason = "limit"
 
 
 def mark_repeated(ranked: Sequence[Ranked], history: ClientHistory | None, repeated: Collection[int]) -> list[Ranked]:

@@ -25,6 +25,7 @@ from memories.language import text
 from memories.language.names import proper_names
 from memories.language.text import has_han
 from memories.language.turns import sides_of
+from memories.language.word_lists import pattern
 
 Array = NDArray[np.float32]
 
@@ -122,6 +123,7 @@ def rarity(term: int) -> float:
     return math.log(1 + (texts - count + 0.5) / (count + 0.5)) / RAREST
 
 
+_FOR_ALL = pattern("questions", "about_all", re.IGNORECASE)
 #: Whom a search query is about says nothing of what is asked: «user home city».
 _NOBODY = frozenset(text.terms("user users 用户"))
 
@@ -270,6 +272,9 @@ def features(asked: Asked, memories: Sequence[Memory], background: Background | 
     - `across`: it is in another script than the question
     - `name`: it is about what the question names; `sole_name` more the fewer are; `linked_name`: it shares a name with
       one that is; `other_name`: it is about something else; `says_name`: its text says a name of the question
+    - of what is about what is named, or linked to it: `detail`: share of the question's words beside the names;
+      `whole_name`: all that is known of it is asked for; `leads`: its other name stands for what answers
+    - `beside_best`: it shares a name with the best, of what the question describes and does not name
     """
     meaning, relation = _nearness(asked, memories, background)
     rarities = {term: rarity(term) for term in asked.terms}
@@ -283,7 +288,7 @@ def features(asked: Asked, memories: Sequence[Memory], background: Background | 
     gap = np.where(standing < first, standing - first, standing - second) if len(standing) > 1 else standing * 0
     gap = np.clip(gap, -MOST_GAP, MOST_GAP)
 
-    named, linked, other = _names_of(asked.message, memories)
+    about = _names_of(asked, memories, standing)
     asked_names = names_asked(asked.message, {name for one in memories for name in one.names_in_text})
     says_name = np.array([float(bool(asked_names & one.names_in_text)) for one in memories], np.float32)
     columns = {
@@ -297,11 +302,8 @@ def features(asked: Asked, memories: Sequence[Memory], background: Background | 
         "many": np.full(len(memories), math.log(max(entries, 1)) / 3),
         "alone": np.full(len(memories), float(entries <= 1)),
         "across": np.array([one.is_cjk != asked.is_cjk for one in memories], np.float32),
-        "name": named,
-        "sole_name": named / max(float(named.sum()), 1.0),
-        "linked_name": linked,
-        "other_name": other,
         "says_name": says_name,
+        **about,
     }
     return Features(tuple(columns), np.stack(list(columns.values()), axis=1).astype(np.float32))
 
@@ -318,17 +320,63 @@ def _nearness(asked: Asked, memories: Sequence[Memory], background: Background |
     return centred @ question[0], background.relations(centred) @ background.relations(question)[0]
 
 
-def _names_of(message: str, memories: Sequence[Memory]) -> tuple[Array, Array, Array]:
-    """Of each memory: whether it is about what is named, shares a name with one that is, or is about something else."""
-    asked = names_asked(message, sorted({name for one in memories for name in one.names}))
-    others = {name for one in memories if asked & one.names for name in one.names} - asked
-    named = [bool(asked & one.names) for one in memories]
-    linked = [not is_named and bool(others & one.names) for is_named, one in zip(named, memories, strict=True)]
-    other = [
-        bool(asked and one.names and not is_named and not is_linked)
-        for is_named, is_linked, one in zip(named, linked, memories, strict=True)
-    ]
-    return np.array(named, np.float32), np.array(linked, np.float32), np.array(other, np.float32)
+def _names_of(asked: Asked, memories: Sequence[Memory], standing: Array) -> dict[str, Array]:
+    """What the names each memory is about tell of it, for a question and how near each stands to it."""
+    names = names_asked(asked.message, sorted({name for one in memories for name in one.names}))
+    others = {name for one in memories if names & one.names for name in one.names} - names
+    named = np.array([bool(names & one.names) for one in memories])
+    linked = ~named & np.array([bool(others & one.names) for one in memories])
+    has_names = np.array([bool(one.names) for one in memories])
+
+    # what is asked of it, beside its names
+    rarities = {term: rarity(term) for term in set(asked.terms) - words_of(" ".join(sorted(names)))}
+    total = sum(rarities.values()) or 1.0
+    detail = np.zeros(len(memories), np.float32)
+    for place in np.flatnonzero(named | linked).tolist():
+        detail[place] = sum(rarities[term] for term in rarities.keys() & set(memories[place].terms)) / total
+
+    # «JJ is what we call Jonas» leads from the name that is asked to the one by which the answer goes
+    leads = np.zeros(len(memories), np.float32)
+    for place in np.flatnonzero(named).tolist() if linked.any() else ():
+        behind = [
+            float(standing[n]) for n in np.flatnonzero(linked).tolist() if memories[n].names & memories[place].names
+        ]
+        if behind:
+            gap = max(behind) - standing[named].max()
+            leads[place] = np.clip(gap, -MOST_GAP, MOST_GAP) + MOST_GAP
+
+    return {
+        "name": named.astype(np.float32),
+        "sole_name": named / np.float32(max(int(named.sum()), 1)),
+        "linked_name": linked.astype(np.float32),
+        "other_name": (has_names & ~named & ~linked).astype(np.float32) * bool(names),
+        "detail": detail,
+        "whole_name": named.astype(np.float32) * asks_for_all(asked.message),
+        "leads": leads,
+        "beside_best": _beside_best(memories, standing, names, within=~(named | linked)),
+    }
+
+
+def _beside_best(
+    memories: Sequence[Memory], standing: Array, asked: Collection[str], within: NDArray[np.bool_]
+) -> Array:
+    """Of those `within`, which share a name nobody asked for with what stands first: the more, the fewer do."""
+    beside = np.zeros(len(memories), np.float32)
+    if not len(memories):
+        return beside
+    first = int(np.argmax(standing))
+    for name in memories[first].names.difference(asked):
+        sharing = [n for n, one in enumerate(memories) if n != first and name in one.names]
+        for place in sharing:
+            if within[place]:
+                beside[place] = max(float(beside[place]), 1 / len(sharing))
+    return beside
+
+
+@lru_cache(maxsize=READ_TEXTS)
+def asks_for_all(message: str) -> bool:
+    """Whether a message asks for all that is known of what it names."""
+    return _FOR_ALL.search(message) is not None
 
 
 # -- the sum

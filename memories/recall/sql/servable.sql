@@ -20,6 +20,13 @@ NOT (e.id = ANY (ARRAY(
         AND c.scope_id = ANY(%(scopes)s::bigint[])
 )))
 
+-- part: no_suspect
+-- The same of what speaks to a model.
+NOT (e.id = ANY (ARRAY(
+    SELECT c.id FROM memories_entry c WHERE c.workspace_id = %(workspace)s AND c.suspect <> ''
+        AND c.scope_id = ANY(%(scopes)s::bigint[])
+)))
+
 -- part: not_asked_for
 -- The same of secrets that were recognised, and that a question does not ask for.
 NOT (e.id = ANY (ARRAY(

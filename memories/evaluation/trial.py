@@ -1,0 +1,225 @@
+"""A plan tried on last week's questions: applied, asked, and taken back, before anybody decides on it.
+
+The memory as it would be is that of one transaction, which is rolled back: nobody else ever sees it, nothing of it is
+kept, and what the plan does not change is not copied. Meanwhile whoever writes to this scope waits, a few seconds.
+"""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta, tzinfo
+
+import structlog
+from django.db import OperationalError, connection, transaction
+
+from memories import batches, embeddings, metrics
+from memories.batches.steps import CreateStep, EditStep, step_of
+from memories.choices import BatchState, BatchVerb, ChangeState
+from memories.exceptions import BatchBusy, BatchSettled, ScopeFrozen
+from memories.index import models_in_use, worker
+from memories.kinds import SECRET
+from memories.models import Batch, BatchChange, Policy, RecallTrace, Scope
+from memories.models.policy import Policies
+from memories.offline import replicas
+from memories.recall import what_if
+from memories.recall.vector import forget_centroids
+
+#: How far back questions are taken, how many of them, and how large a plan may be.
+LAST_DAYS = timedelta(days=7)
+MOST, MOST_ROWS = 50, 2_000
+#: Other plans of a scope that are offered to be tried with one.
+OTHERS_MOST = 20
+#: Seconds the questions may take as memory is, and as it would be; others who write wait for the second.
+SECONDS, HELD_SECONDS = 5.0, 3.0
+EMBED_SECONDS = 3.0
+#: How long whoever writes to the scope at this moment is waited for, and how long one statement may take.
+_LOCK_MS, _STATEMENT_MS = 2_000, 10_000
+
+
+@dataclass(frozen=True)
+class Served:
+    """A memory as an answer served it; of one that only the plan makes nothing is left but this."""
+
+    entry: int
+    content: str
+    is_secret: bool = False
+    is_stored: bool = True
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A question with what it is answered by as memory is, and as it would be; best first."""
+
+    trace: RecallTrace
+    times: int
+    before: Sequence[Served]
+    after: Sequence[Served]
+
+    @property
+    def went(self) -> list[Served]:
+        return _without(self.before, self.after)
+
+    @property
+    def came(self) -> list[Served]:
+        return _without(self.after, self.before)
+
+
+def _without(some: Sequence[Served], others: Sequence[Served]) -> list[Served]:
+    there = {(served.entry, served.content) for served in others}
+    return [served for served in some if (served.entry, served.content) not in there]
+
+
+@dataclass
+class Trial:
+    """What came of trying a plan."""
+
+    found: int = 0  # recalls there were to ask again
+    asked: int = 0  # of these, those the time was enough for
+    applied: int = 0  # rows of the plan that would be applied
+    left: int = 0  # rows that would be left alone: their memory was changed since
+    pairs: list[Pair] = field(default_factory=list)  # of questions with another answer
+    seconds: float = 0.0
+    held: float = 0.0  # of these, those for which the scope could not be written to
+
+    @property
+    def changed(self) -> int:
+        return sum(pair.times for pair in self.pairs)
+
+    @property
+    def lost(self) -> int:
+        """Recalls that would be answered with no memory."""
+        return sum(pair.times for pair in self.pairs if not pair.after)
+
+
+def is_open(batch: Batch) -> bool:
+    """Whether a batch can be tried: it waits, is small enough, and removes nothing for good."""
+    is_small = 0 < rows_of(batch) <= MOST_ROWS
+    return batch.state == BatchState.PROPOSED and batch.scope_id is not None and is_small and not is_purge(batch)
+
+
+def rows_of(batch: Batch) -> int:
+    """How many rows a plan has."""
+    return sum(batch.counts.values())
+
+
+def is_purge(batch: Batch) -> bool:
+    return BatchVerb.PURGE in batch.counts
+
+
+def others_of(batch: Batch) -> list[Batch]:
+    """The other plans of its scope that wait, and may be tried together with it; the oldest first."""
+    waiting = Batch.objects.filter(workspace_id=batch.workspace_id, scope=batch.scope_id, state=BatchState.PROPOSED)
+    return [other for other in waiting.exclude(pk=batch.pk).order_by("pk")[:OTHERS_MOST] if is_open(other)]
+
+
+def try_plan(batch: Batch, *, beside: Sequence[Batch] = (), now: datetime, zone: tzinfo) -> Trial:
+    """Ask the last week's questions of a plan's scope as memory is, and as it would be with the plan applied.
+
+    `beside` are other plans of the scope, applied after it, the oldest first: what one of them changed is left alone
+    by the next, as when they are approved. Raises BatchSettled, ScopeFrozen, and BatchBusy where somebody else writes
+    to the scope for too long.
+    """
+    replicas.need_primary()
+    plans = [batch, *beside]
+    if batch.scope is None or not all(map(is_open, plans)) or sum(map(rows_of, plans)) > MOST_ROWS:
+        raise BatchSettled
+    if batch.scope.frozen:
+        raise ScopeFrozen
+    begun, trial = time.monotonic(), Trial()
+    groups = what_if.grouped(_questions(batch.scope, now))
+    trial.found = sum(map(len, groups))
+    policies = Policy.objects.of(batch.workspace_id)
+    before = _answers(groups, policies, now, zone, SECONDS)
+    is_embedded = _embed_words(plans)
+    try:
+        after = _answers_with(plans, groups[: len(before)], policies, now, zone, trial, is_embedded)
+    except OperationalError as problem:
+        raise BatchBusy from problem
+    finally:
+        forget_centroids()  # one of what was only tried may have been read
+    for group, was, would in zip(groups, before, after, strict=False):
+        trial.asked += len(group)
+        if was != would:
+            trial.pairs.append(Pair(group[0], len(group), was, would))
+    trial.seconds = time.monotonic() - begun
+    return trial
+
+
+def _questions(scope: Scope, now: datetime) -> list[RecallTrace]:
+    """The last recalls that looked into a scope, the newest first."""
+    last = RecallTrace.objects.filter(workspace_id=scope.workspace_id, created_at__gt=now - LAST_DAYS)
+    last = last.filter(scopes__contains=[scope.pk]).exclude(query={}).order_by("-created_at", "-id")
+    return list(last.defer("candidates")[:MOST])
+
+
+def _answers(
+    groups: Sequence[Sequence[RecallTrace]], policies: Policies, now: datetime, zone: tzinfo, seconds: float
+) -> list[list[Served]]:
+    """What each question is answered by, as far as the seconds go."""
+    begun, answers = time.monotonic(), list[list[Served]]()
+    for group in groups:
+        if time.monotonic() - begun > seconds:
+            break
+        query, opening = what_if.question_of(group[0], now=now)
+        opening = replace(opening, policies=policies)
+        answer = what_if.answer(replace(query, cache=False), opening, policies, now=now, zone=zone)
+        rows = [item.entry for item in answer.served]
+        answers.append([Served(row.pk, row.content, row.category in SECRET) for row in rows])
+    return answers
+
+
+def _embed_words(plans: Sequence[Batch]) -> bool:
+    """Have the vectors of the words plans write, so that nobody waits for an embedder while they are tried."""
+    planned = BatchChange.objects.filter(batch__in=plans, state=ChangeState.PLANNED)
+    words = set[str]()
+    for change in planned.filter(verb__in=(BatchVerb.CREATE, BatchVerb.CHANGE)):
+        match step_of(change):
+            case CreateStep(draft=draft):
+                words.add(draft.content)
+            case EditStep(columns={"content": str() as content}):
+                words.add(content)
+    workspace = plans[0].workspace_id
+    model = models_in_use.writing_models([workspace]).get(workspace)
+    if not words or model is None:
+        return True
+    space = models_in_use.space_of(model)
+    return embeddings.embed_passages(sorted(words), seconds=EMBED_SECONDS, space=space) is not None
+
+
+def _answers_with(
+    plans: Sequence[Batch],
+    groups: Sequence[Sequence[RecallTrace]],
+    policies: Policies,
+    now: datetime,
+    zone: tzinfo,
+    trial: Trial,
+    is_embedded: bool,
+) -> list[list[Served]]:
+    """The answers of the memory as it would be, in a transaction that is rolled back."""
+    begun = time.monotonic()
+    with (
+        metrics.uncounted(),
+        structlog.contextvars.bound_contextvars(trial=str(plans[0].uid)),
+        transaction.atomic(),
+    ):
+        with connection.cursor() as cursor:
+            limits = "SELECT set_config('lock_timeout', %s, true), set_config('statement_timeout', %s, true)"
+            cursor.execute(limits, [str(_LOCK_MS), str(_STATEMENT_MS)])
+        for plan in plans:
+            if not Batch.objects.filter(pk=plan.pk, state=BatchState.PROPOSED).update(state=BatchState.APPLYING):
+                raise BatchSettled
+            batches.apply_batch(Batch.objects.get(pk=plan.pk), now=now)
+        rows = BatchChange.objects.filter(batch__in=plans)
+        trial.applied = rows.filter(state=ChangeState.APPLIED).count()
+        trial.left = rows.filter(state=ChangeState.LEFT).exclude(note="removed").count()
+        made = set(rows.filter(verb=BatchVerb.CREATE, note="", entry__isnull=False).values_list("entry", flat=True))
+        if is_embedded:
+            touched = set(rows.exclude(entry=None).values_list("entry", flat=True))
+            worker.index_these({pk for pk in touched if pk is not None}, now=now)
+        answers = [
+            [replace(served, is_stored=served.entry not in made) for served in answer]
+            for answer in _answers(groups, policies, now, zone, HELD_SECONDS)
+        ]
+        transaction.set_rollback(True)
+    trial.held = time.monotonic() - begun
+    return answers
