@@ -134,6 +134,7 @@ class ChannelForm(forms.ModelForm[Channel]):
 class ChannelAdmin(RevertibleHistory, RestrictedAdmin):
     """A channel appears by itself when a bot first speaks from it; people set its rules."""
 
+    when_empty = _("A channel appears by itself when a bot first speaks from it.")
     form = ChannelForm
     members_may = CONFIGURE
     has_page_context = True

@@ -23,6 +23,7 @@ from memories.choices import NeedMode
 from memories.conf import conf
 from memories.language import quoting, text
 from memories.language.confidential import mask
+from memories.language.orders import speaks_to_models
 from memories.language.references import ASSISTANT, MOST_MESSAGES, USER, RecentMessage
 from memories.models import Scope
 from memories.models.policy import Policies
@@ -350,9 +351,11 @@ def _add_memories(context: Context, page: SystemText, limit: int, zone: tzinfo) 
     context.events = events
     recalled = {str(item.entry.uid) for item in context.memories}
     new = [event for event in events if event.memory not in recalled]
-    count = page.fitting("events", [event_line(event, zone) for event in new], limit - (page.used - before))
+    count = page.fitting(
+        "events", [event_line(event, zone, context.query.language) for event in new], limit - (page.used - before)
+    )
     in_order = sorted(new[:count], key=lambda event: (event.at, event.path))
-    page.put("events", [event_line(event, zone) for event in in_order])
+    page.put("events", [event_line(event, zone, context.query.language) for event in in_order])
 
 
 def _scope_of(context: Context, key: str | None) -> Scope | None:
@@ -372,7 +375,7 @@ def _add_recent_chat(context: Context, page: SystemText, caller: Caller) -> None
         chat_id=resolved.address.chat,
         is_group=True,
     )
-    newest = conversations.recent_chat(group)[::-1]
+    newest = [event for event in conversations.recent_chat(group)[::-1] if not speaks_to_models(event.content)]
     scope = _scope_of(context, resolved.chat_scope)
     lines = []
     for event in newest:

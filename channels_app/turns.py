@@ -26,12 +26,14 @@ from memories.consolidation.capture import (
 )
 from memories.entries import ERASED, WriteResult
 from memories.entries.draft import Draft
+from memories.entries.trust import check_profile
 from memories.exceptions import InvalidAddress
 from memories.language.asking import asks_to_keep, names_what
 from memories.language.redaction import redact
 from memories.language.text import is_blank
 from memories.models import Scope
 from memories.models.change import acting
+from memories.offline import replicas
 from memories.recall import traces
 from memories.tenancy.access import Caller
 from memories.tenancy.resolver import Address, Resolution
@@ -75,6 +77,7 @@ def report_turn(
         if used is not None:
             traces.record_feedback(trace, list(dict.fromkeys(used)))
         traces.record_answer(trace, question=turn.user, answer=turn.assistant)
+    replicas.note_write_after_commit(caller.workspace_id)
     return result
 
 
@@ -155,7 +158,12 @@ def _buffer(
     own, chat = capturing_scopes(resolved, scopes)
     messages = [
         buffer.Message(
-            id=origin, role=_ROLES[EventKind(event.kind)], sender=event.sender_id, content=event.content, at=event.at
+            id=origin,
+            role=_ROLES[EventKind(event.kind)],
+            sender=event.sender_id,
+            content=event.content,
+            at=event.at,
+            used_tools=bool(event.data.get("tool_calls")),
         )
         for origin, event in events.items()
     ]
@@ -205,6 +213,8 @@ def save(
         place = {name: value for name, value in source_slots(resolved).items() if value}
         chats = (resolved.chat,) if scope.kind == ScopeKind.USER else ()
         draft = Draft(scope=scope, slots={**slots, **place}, chats=chats, **attributes)
+    if draft.tier == 1:
+        check_profile(draft)
     result = entries.remember(draft, now=now, actor=caller.actor)
     if result.outcome != Outcome.CREATED:
         result.entry.refresh_from_db(fields=["version"])  # it rises when an entry is repeated

@@ -22,7 +22,7 @@ from channels_app.context import context_for
 from channels_app.doors.files.answers import context_from_files, place_of
 from channels_app.doors.files.comparison import compare
 from memories.api import fields
-from memories.api.answers import Answer
+from memories.api.answers import Answer, StaleAnswer
 from memories.api.calls import Call, Method
 from memories.api.offline import Outage
 from memories.api.recall_traces import RecalledMemory
@@ -121,7 +121,7 @@ class ContextMessageAnswer(Answer):
     at = serializers.DateTimeField(source="event.at")
 
 
-class ContextAnswer(Answer):
+class ContextAnswer(StaleAnswer):
     """Everything that was found worth a place in the prompt; never more than the budget."""
 
     recall_id = serializers.UUIDField(allow_null=True)
@@ -178,7 +178,7 @@ def context_of_files(call: Call, outage: Outage) -> Response:
 class ContextView(Call):
     """A bot asks for all it needs at once, and then asks its model."""
 
-    @Method("context", Permission.READ, ContextAnswer, body=ContextRequest, offline=context_of_files)
+    @Method("context", Permission.READ, ContextAnswer, body=ContextRequest, from_replica=True, offline=context_of_files)
     def post(self) -> Response:
         body = dict(self.body)
         for name in ("recent", "client_history"):

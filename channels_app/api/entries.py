@@ -12,7 +12,7 @@ from memories.api import fields
 from memories.api.calls import Method
 from memories.api.entries import EntryListView, NewAttributes, SavedEntry, entry_answer, entry_names
 from memories.api.requests import etag
-from memories.choices import EntryType, Permission, ScopeKind, Source
+from memories.choices import EntryType, Origin, Permission, ScopeKind, Source
 from memories.models import Entry, Policy
 
 
@@ -51,6 +51,14 @@ class NewEntry(NewAttributes):
         min_value=1, max_value=2, allow_null=True, default=None, help_text="Of facts: 1, the profile, or 2."
     )
     source = fields.Word(choices=Source.choices, default=Source.TOOL)  # type: ignore[assignment]
+    origin = fields.Word(
+        choices=Origin.choices,
+        required=False,
+        help_text="Whose words, but `operator`: no key speaks for one. Left out: `bot`, or as `source` says.",
+    )
+    subject = fields.Text(
+        max_length=100, allow_blank=True, default="", help_text="Whom or what it is about, if not the person."
+    )
     pinned = fields.YesNo(default=False)
     expires_at = fields.Moment(allow_null=True, default=None)
     at = fields.Moment(allow_null=True, default=None)
@@ -62,6 +70,8 @@ class NewEntry(NewAttributes):
             raise serializers.ValidationError(
                 {"scope_kind": [_("This goes with an address; a scope says whose it is.")]}
             )
+        if attrs.get("origin") == Origin.OPERATOR:
+            raise serializers.ValidationError({"origin": [_("No key speaks for an operator.")]})
         return attrs
 
 
@@ -82,6 +92,8 @@ class EntriesView(EntryListView):
         fields.check_ahead("expires_at", data["expires_at"], now)
         to = data.pop("address") if "address" in data else data.pop("scope")
         at, kind = data.pop("at") or now, data.pop("scope_kind")
+        if data["source"] == Source.MANUAL:  # no key speaks for an operator
+            data.setdefault("origin", Origin.BOT)
         result = save(self.caller, to, kind=kind, now=now, at=at, **data)
         answer = entry_answer(
             result.entry,

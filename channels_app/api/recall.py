@@ -17,12 +17,12 @@ from channels_app.doors.files.answers import RecalledLine, folders_of_scope, pla
 from channels_app.doors.files.comparison import compare
 from channels_app.models import PathComparison
 from memories.api import fields
-from memories.api.answers import Answer, evidence_answers
+from memories.api.answers import Answer, StaleAnswer, evidence_answers
 from memories.api.calls import Call, Method
 from memories.api.entries import with_columns
 from memories.api.offline import Outage
 from memories.api.recall_traces import LeftOutMemory, RecalledMemory
-from memories.choices import EntryType, NeedMode, Permission
+from memories.choices import EntryType, NeedMode, Origin, Permission
 from memories.conf import conf
 from memories.exceptions import InvalidMoment, ScopeNotFound
 from memories.language.references import ASSISTANT, MOST_MESSAGES, USER, RecentMessage
@@ -45,7 +45,10 @@ def line_answer(line: RecalledLine) -> dict[str, Any]:
         sender=None,
         sender_name=None,
         slots=line.slots,
+        origin=Origin.FILE,
+        trust=Origin.FILE,
         verification="",
+        suspect="",
         evidence=[],
         created_at=match.at,
         score=round(match.score, 4),
@@ -175,7 +178,7 @@ class RecalledEventAnswer(Answer):
     memory = serializers.UUIDField(allow_null=True, help_text="A served memory that rests on it.")
 
 
-class RecallAnswer(Answer):
+class RecallAnswer(StaleAnswer):
     """The memories that bear on a message."""
 
     recall_id = serializers.UUIDField(allow_null=True)
@@ -231,7 +234,7 @@ def recall_of_files(call: Call, outage: Outage) -> Response:
 class RecallView(Call):
     """The memories that bear on a message."""
 
-    @Method("recall", Permission.READ, RecallAnswer, body=RecallRequest, offline=recall_of_files)
+    @Method("recall", Permission.READ, RecallAnswer, body=RecallRequest, from_replica=True, offline=recall_of_files)
     def post(self) -> Response:
         body = self.body
         if body["mode"] in (Mode.HYBRID, Mode.VECTOR):
@@ -300,9 +303,12 @@ def _memory(item: Ranked, weights: Mapping[str, float]) -> dict[str, Any]:
         "type": entry.type,
         "scope": entry.scope.key,
         "content": entry.content,
+        "suspect": entry.suspect,
         "sender": item.sender.id or None,
-        "sender_name": item.sender.name or None,
+        "sender_name": item.sender.told_name,
         "slots": with_columns(entry, item.candidate.slots),
+        "origin": entry.origin,
+        "trust": entry.trust,
         "created_at": entry.created_at,
         "score": round(item.score, 4),
         "relevance": None if item.relevance is None else round(item.relevance, 4),
@@ -315,7 +321,7 @@ def event_answer(event: RecalledEvent) -> dict[str, Any]:
     """A message, or an event of a day, as clients see it."""
     return RecalledEventAnswer.of(
         event,
-        sender_name=event.sender.name or None,
+        sender_name=event.sender.told_name,
         score=round(event.score, 4),
         words=round(event.covered, 4),
         similarity=None if event.similarity is None else round(event.similarity, 4),

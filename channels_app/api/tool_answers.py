@@ -11,7 +11,7 @@ from channels_app.doors.tools import get, search, write
 from channels_app.doors.tools.get import Excerpt, FileList
 from channels_app.doors.tools.registry import Form
 from channels_app.doors.tools.search import SearchReport
-from memories.api.answers import Answer
+from memories.api.answers import Answer, StaleAnswer
 from memories.api.schema import ErrorItem
 
 
@@ -33,7 +33,7 @@ class SearchResultAnswer(Answer):
     evidence = serializers.ListField(child=serializers.CharField(), help_text="Messages that say it word for word.")
 
 
-class SearchAnswer(Answer):
+class SearchAnswer(StaleAnswer):
     """What was found, best first."""
 
     recall_id = serializers.UUIDField(allow_null=True)
@@ -133,6 +133,13 @@ def file_list_answer(answer: FileList) -> dict[str, Any]:
     return FileListAnswer.of(answer, files=files)
 
 
+class SimilarMemoryAnswer(Answer):
+    """Another memory that says most of what was forgotten."""
+
+    path = serializers.CharField()
+    content = serializers.CharField()
+
+
 class ChangedMemoryAnswer(Answer):
     """A memory that was taken out of use or brought back."""
 
@@ -141,6 +148,13 @@ class ChangedMemoryAnswer(Answer):
     scope = serializers.CharField()
     outcome = serializers.ChoiceField(choices=write.FORGET_OUTCOMES)
     copies = serializers.IntegerField(help_text="Copies in other scopes that went or came with it.")
+    similar = SimilarMemoryAnswer(
+        many=True, help_text="Of what was forgotten: what says most of the same and is in use still, three at most."
+    )
+
+
+def changed_memory_answer(answer: write.ChangedMemory) -> dict[str, Any]:
+    return ChangedMemoryAnswer.of(answer, similar=[SimilarMemoryAnswer.of(other) for other in answer.similar])
 
 
 #: By the name of the tool: what became of a call, as data.
@@ -151,8 +165,8 @@ ANSWERS: dict[str, Callable[[Any], dict[str, Any]]] = {
     "memory_append": SavedLineAnswer.of,
     "memory_update": UpdatedMemoryAnswer.of,
     "memory_list": file_list_answer,
-    "memory_forget": ChangedMemoryAnswer.of,
-    "memory_restore": ChangedMemoryAnswer.of,
+    "memory_forget": changed_memory_answer,
+    "memory_restore": changed_memory_answer,
 }
 
 

@@ -188,7 +188,14 @@ class SearchView(ToolView):
 
     tool = MEMORY_SEARCH
 
-    @Method("memory_search", Permission.READ, SearchAnswer, body=body_of(MEMORY_SEARCH), offline=call_tool)
+    @Method(
+        "memory_search",
+        Permission.READ,
+        SearchAnswer,
+        body=body_of(MEMORY_SEARCH),
+        from_replica=True,
+        offline=call_tool,
+    )
     def post(self) -> Response:
         return call_tool(self)
 

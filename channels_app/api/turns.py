@@ -112,6 +112,9 @@ class CapturedEntry(Answer):
         allow_null=True,
         help_text="Of what is suppressed: people took it out; saving it on purpose brings it back.",
     )
+    brought_back = serializers.BooleanField(
+        help_text="People had taken these words out before, and the user asks anew for them to be remembered."
+    )
 
 
 class TurnAnswer(Answer):

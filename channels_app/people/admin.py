@@ -15,10 +15,9 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST
-from django_q.tasks import async_task
 
 from channels_app.models import Consent, Identity
-from channels_app.people import linking, seen
+from channels_app.people import about, linking, seen
 from channels_app.people.forms import ConsentForm, LinkForm, NoteForm
 from channels_app.people.peers import Peer
 from memories.admin.access import RestrictedAdmin, actor_of, visible_workspaces, workspace_choice
@@ -26,6 +25,7 @@ from memories.admin.actions import Action, ActionCall, Outcome, Question, run
 from memories.admin.forms import ReasonForm
 from memories.admin.history import RecordedHistory
 from memories.admin.pages import own_page
+from memories.admin.quarantine import ask
 from memories.audit.models import AuditEvent
 from memories.exceptions import PlatformError
 from memories.models import Workspace
@@ -52,7 +52,7 @@ def _back(call: ActionCall) -> str:
 def _carry_over(call: ActionCall, identities: Sequence[Identity], entries: int) -> None:
     """At once where it is little; else by the worker."""
     if entries > AT_ONCE:
-        async_task("channels_app.tasks.unite_people", group="mem:asked", ack_failure=True)
+        linking.unite_soon()
         return
     for identity in identities:
         linking.unite(identity, now=timezone.now(), actor=call.actor, reason=call.data["reason"])
@@ -121,6 +121,7 @@ class PersonAdmin(RecordedHistory, RestrictedAdmin):
             self.own_address("page", self.person_page),
             self.own_address("link", self.link_page),
             self.own_address("unlink", self.unlink_page),
+            self.own_address("quarantine", self.quarantine_page),
             self.own_address("note", require_POST(self.write_note)),
             self.own_address("consent", require_POST(self.add_consent)),
             *super().get_urls(),
@@ -174,10 +175,14 @@ class PersonAdmin(RecordedHistory, RestrictedAdmin):
             "workspace": workspace,
             "seen": person,
             "found": portrait,
+            "said_of": about.said_of(workspace.pk, person),
+            "said_by": about.said_by(workspace.pk, person),
+            "names": about.names_of(person),
             "peer": peer,
             "note_form": NoteForm(initial=noted),
             "consent_form": consent or ConsentForm(),
             "may_operate": holds(request, Right.OPERATE, workspace.pk),
+            "may_curate": holds(request, Right.CURATE, workspace.pk),
             "may_export": holds(request, Right.EXPORT, workspace.pk),
             "may_erase": holds(request, Right.ERASE, workspace.pk),
             "query": urlencode([("of", workspace.pk), ("person", str(peer))]),
@@ -204,6 +209,14 @@ class PersonAdmin(RecordedHistory, RestrictedAdmin):
         workspace, peers = self.peers_in_address(request, Right.OPERATE)
         identity = linking.identity_of(workspace.pk, peers[0])
         return run(ActionCall(UNLINK, self, request, row=identity, arguments={"workspace": workspace, "peers": peers}))
+
+    @needs(Right.CURATE)
+    def quarantine_page(self, request: HttpRequest) -> HttpResponse:
+        """All they said, with what was made of it: shown first, then put into quarantine as one run."""
+        workspace, peers = self.peers_in_address(request, Right.CURATE)
+        person = seen.one_of(workspace.pk, peers[0])
+        suspect = about.suspect_person(workspace.pk, person, _("Everything %(who)s said") % {"who": person.title})
+        return ask(request, suspect, page_url(workspace.pk, peers[0]))
 
     @needs(Right.OPERATE)
     def write_note(self, request: HttpRequest) -> HttpResponse:

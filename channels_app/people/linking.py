@@ -1,23 +1,23 @@
 """Who is whom: peers linked to a person and unlinked again, what that would do, and their memory that follows (E1)."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
 from uuid import uuid4
 
 import structlog
-from django.db import connection, transaction
+from django.db import transaction
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet, Sum, Value
 from django.db.models.functions import Coalesce
 from django.utils.translation import gettext as _
+from django_q.tasks import async_task
 
 from channels_app import cards
 from channels_app.models import Channel, Consent, Identity, Person
 from channels_app.people.peers import Peer, PeopleUnclear, identities_of, with_linked
-from memories import batches
+from memories import batches, pooled
 from memories.batches import changed_since
 from memories.batches.moving import Carrying, carry_over
 from memories.choices import BatchState, BatchVerb, ChangeState, DmScope, ScopeKind
@@ -157,6 +157,25 @@ def waiting(*, now: datetime) -> QuerySet[Identity]:
     return due.select_related("person").order_by("pk")
 
 
+def unite_soon() -> None:
+    """Have the worker carry over what waits, once this transaction is over; else it does within a minute."""
+    task = "channels_app.tasks.unite_people"
+    transaction.on_commit(partial(async_task, task, group="mem:asked", ack_failure=True))
+
+
+def is_waiting(workspace_id: int, peer: Peer, *, now: datetime) -> bool:
+    """Whether memories of a peer, or of those it is linked to, are still on their way to where they are used."""
+    people = Identity.objects.filter(workspace_id=workspace_id, platform=peer.platform, peer=peer.peer)
+    return waiting(now=now).filter(workspace_id=workspace_id, person__in=people.values("person")).exists()
+
+
+def was_carried(workspace_id: int, entries: Iterable[Entry]) -> set[int]:
+    """Which of these entries, by their keys, came from another memory when accounts were linked or unlinked."""
+    batches = {"batch__workspace_id": workspace_id, "batch__name__in": [LINK, UNLINK]}
+    made = BatchChange.objects.filter(verb=BatchVerb.CREATE, **batches)
+    return set(made.filter(entry__in=[entry.pk for entry in entries]).values_list("entry", flat=True))
+
+
 def unite_waiting(*, now: datetime) -> dict[str, int]:
     """Carry over what waits, of every identity; how many memories, and identities that could not be."""
     counts = {"entries": 0, "failed": 0}
@@ -182,7 +201,7 @@ def count_left(identity: Identity) -> int:
 
 def unite(identity: Identity, *, now: datetime, actor: str = ACTOR, reason: str = "") -> int:
     """Carry over what the unused memory of an identity holds; how many memories. Raises ScopeFrozen."""
-    with _alone(identity) as is_mine:
+    with pooled.lock_of_session(_LOCK | identity.pk) as is_mine:
         if not is_mine:
             return 0
         fresh = Identity.objects.select_related("person").filter(pk=identity.pk).exclude(unused_key="").first()
@@ -289,20 +308,6 @@ def run_of(identity: Identity) -> str:
 
 def _unused_scope(identity: Identity) -> Scope | None:
     return Scope.objects.filter(workspace_id=identity.workspace_id, key=identity.unused_key).first()
-
-
-@contextmanager
-def _alone(identity: Identity) -> Iterator[bool]:
-    """Whether nobody else carries over for this identity; for as long as the block lasts."""
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_try_advisory_lock(%s)", [_LOCK | identity.pk])
-        is_mine = bool(cursor.fetchone()[0])
-    try:
-        yield is_mine
-    finally:
-        if is_mine:
-            with connection.cursor() as cursor:
-                cursor.execute("SELECT pg_advisory_unlock(%s)", [_LOCK | identity.pk])
 
 
 #: What memories have in common of which the door keeps one (memories.entries.duplicates).

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from copy import copy
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -25,6 +26,7 @@ from unfold.decorators import display
 from unfold.widgets import UnfoldAdminPasswordWidget, UnfoldAdminTextInputWidget, UnfoldBooleanSwitchWidget
 
 from channels_app.models import (
+    AT_PLATFORM,
     Answerer,
     Channel,
     Connection,
@@ -70,6 +72,18 @@ _COLORS = Colors(
 )
 
 
+class NeededWhereShown(forms.CharField):
+    """A field that only one choice elsewhere in the form needs, and shows: it has the star of those that are needed;
+    `ConnectionForm.clean` says when it is missing.
+    """
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**{**options, "required": True})
+
+    def validate(self, value: str) -> None:
+        """Empty is well where it is not shown."""
+
+
 class ConnectionForm(forms.ModelForm[Connection]):
     """What a connection needs; whether the platform takes it was asked before (ConnectionAdmin.changeform_view)."""
 
@@ -90,7 +104,8 @@ class ConnectionForm(forms.ModelForm[Connection]):
         kept = _kept(self.platform, self.instance if self.instance.pk else None)
         for option in self.platform.options:
             name, is_asked = f"{_OPTION}{option.name}", option.receiving == (data.get("receiving") or None)
-            if option.receiving and is_asked and option.name not in kept and not data.get(name):
+            is_missing = option.is_needed and option.name not in kept and not data.get(name)
+            if option.receiving and is_asked and is_missing:
                 self.add_error(name, _("This way of receiving needs it."))
         first = next(
             (option.name for option in self.platform.options if option.is_secret), self.platform.options[0].name
@@ -219,6 +234,13 @@ class ConnectionAdmin(RestrictedAdmin):
             request.introduction = _introduced(platform, row, request) if asked else None  # type: ignore[attr-defined]
         return super().changeform_view(request, object_id, form_url, extra_context)
 
+    def render_change_form(self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any) -> Any:
+        """Of what depends on another field show only what fits what is chosen there."""
+        shown = copy(self)
+        shown.conditional_fields = _conditions(self.platform_of(request, kwargs.get("obj")))
+        context["adminform"].model_admin = shown
+        return super().render_change_form(request, context, *args, **kwargs)
+
     def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
         """The only workspace, where there is one."""
         mine = list(visible_workspaces(request, Right.OPERATE)[:2])
@@ -233,6 +255,7 @@ class ConnectionAdmin(RestrictedAdmin):
             **dict(_option_fields(platform, obj)),
         }
         kwargs["form"] = type("Form", (ConnectionForm,), columns)
+        kwargs["field_classes"] = {"callback_url": NeededWhereShown}
         kwargs["fields"] = [name for name in self.get_fields(request, obj) if not name.startswith(_OPTION)]
         form: Any = super().get_form(request, obj, change=change, **kwargs)
         if receiving := form.base_fields.get("receiving"):  # absent for who may only look
@@ -353,10 +376,12 @@ def _option_fields(platform: Platform, row: Connection | None) -> Iterator[tuple
             continue
         help_text = _("Kept. Leave empty to keep it.") if is_kept else option.help
         widget = UnfoldAdminPasswordWidget(attrs={"autocomplete": "off"}) if option.is_secret else None
-        field = forms.CharField(
+        is_needed = option.is_needed and not is_kept
+        of_one_way = is_needed and option.receiving is not None
+        field = (NeededWhereShown if of_one_way else forms.CharField)(
             label=capfirst(str(option.label)),
             help_text=str(help_text),
-            required=option.is_needed and option.receiving is None and not is_kept,
+            required=is_needed,
             max_length=2_000,
             initial="" if option.is_secret or row is None else row.options.get(option.name, ""),
             widget=widget or UnfoldAdminTextInputWidget(),
@@ -364,10 +389,30 @@ def _option_fields(platform: Platform, row: Connection | None) -> Iterator[tuple
         yield f"{_OPTION}{option.name}", field
 
 
+def _conditions(platform: Platform | None) -> dict[str, str]:
+    """By field, for which choices in others it is shown, as the page's own script reads it."""
+    options = {
+        f"{_OPTION}{option.name}": f"receiving === '{option.receiving}'"
+        for option in (platform.options if platform else ())
+        if option.receiving
+    }
+    return {
+        **options,
+        "callback_url": f"answerer === '{Answerer.CALLBACK}'",
+        "instructions": f"answerer === '{Answerer.MODEL}'",
+    }
+
+
 def _introduced(
     platform: Platform, row: Connection | None, request: HttpRequest
 ) -> Introduced | PlatformFailure | None:
-    """Who the account is that was typed in; None: a needed field is empty, which the form says."""
+    """Who the account is that was typed in; None: a needed field is empty, which the form says.
+
+    Where nothing of it is changed the platform is not asked: a new connection would end the one that is at work.
+    """
+    if row is not None and _is_unchanged(platform, row, request):
+        bot = {name: row.options.get(f"bot_{name}", "") for name in ("name", "id", "app")}
+        return Introduced(account=row.channel.account, **bot)
     options = {}
     for option in platform.options:
         value = request.POST.get(f"{_OPTION}{option.name}", "").strip()
@@ -384,6 +429,16 @@ def _introduced(
         return platform.introduce(Account(options, receiving=request.POST.get("receiving", "")))
     except PlatformFailure as failure:
         return failure
+
+
+def _is_unchanged(platform: Platform, row: Connection, request: HttpRequest) -> bool:
+    """Whether a connection that works is saved with the account it has."""
+    given = {option: request.POST.get(f"{_OPTION}{option.name}", "").strip() for option in platform.options}
+    is_same = all(
+        not value if option.is_secret else value == row.options.get(option.name, "") for option, value in given.items()
+    )
+    works = row.is_enabled and row.problem not in AT_PLATFORM
+    return works and is_same and request.POST.get("receiving", row.receiving) == row.receiving
 
 
 def status_of(row: Connection) -> dict[str, Any]:

@@ -4,8 +4,9 @@ The network is asked outside transactions; what came of it is stored in one: the
 """
 
 import json
+import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -20,6 +21,7 @@ from channels_app.models import (
     Answerer,
     Connection,
     ConnectionProblem,
+    Contact,
     IncomingMessage,
     MessageKind,
     MessageState,
@@ -32,6 +34,7 @@ from memories import llm, secrets
 from memories.conf import conf
 from memories.consolidation.capture import Turn
 from memories.exceptions import BudgetSpent, MessageNotFound, ModelFailed, ModelOff
+from memories.language.text import PLAIN_HAN
 from memories.models import Workspace
 from memories.tenancy.access import Caller
 from memories.tenancy.resolver import Address
@@ -41,6 +44,9 @@ Clock = Callable[[], datetime]
 UNANSWERED = (MessageState.WAITING, MessageState.OFFERED)
 OFFERED_MOST = 100  # messages a bot that asks is offered the first of
 CALLBACK_SECRET = "callback_secret"  # noqa: S105 (a name)
+_HAN = re.compile(f"[{PLAIN_HAN}]")
+#: How a command begins, and a placeholder of what is no text: neither says which language somebody speaks.
+_OURS = ("/", "[")
 
 
 def new_callback_secret(connection: Connection) -> str:
@@ -90,6 +96,25 @@ class Written:
         """The writer's own direct chat."""
         channel = self.connection.channel
         return Address(platform=channel.platform, account=channel.account, peer=self.incoming.peer)
+
+    @property
+    def language(self) -> str:
+        """In which language its writer is answered: that of their words, and of a command that of their program, else
+        of what they wrote before, else of the workspace.
+        """
+        text = self.incoming.text
+        if text and (_HAN.search(text) or not text.startswith(_OURS)):
+            return _language_of(text)
+        contact = Contact.objects.filter(connection=self.connection, peer=self.incoming.peer).first()
+        if contact and contact.language:
+            return contact.language
+        rows = IncomingMessage.objects.filter(chat=self.row.chat_id, peer=self.incoming.peer, kind=MessageKind.MESSAGE)
+        written = rows.filter(body__has_key="text").exclude(body__text__regex=r"^[/\[]").order_by("-pk").first()
+        return _language_of(written.body["text"]) if written else self.workspace.language
+
+
+def _language_of(text: str) -> str:
+    return "zh-hans" if _HAN.search(text) else "en"
 
 
 def caller_of(connection: Connection) -> Caller:
@@ -274,7 +299,7 @@ def store_turn(written: Written, text: str, *, recall: UUID | None, now: datetim
     )
     with transaction.atomic():
         lock_unanswered(written)
-        result = report_turn(written.caller, turn, used=None, now=now)
+        result = report_turn(replace(written.caller, language=written.language), turn, used=None, now=now)
         events = [event.pk for event in result.events]
         done = {"state": MessageState.DONE, "error": "", "events": events, "recall": recall}
         IncomingMessage.objects.filter(pk=written.row.pk).update(**done)

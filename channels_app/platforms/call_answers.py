@@ -14,7 +14,6 @@ from django.utils import translation
 from django.utils.translation import gettext as _
 
 from channels_app.models import Connection, IncomingMessage, MessageKind, MessageState, OutgoingMessage
-from channels_app.platforms import commands
 from channels_app.platforms.answering import read_stored
 from channels_app.platforms.wire import Received
 
@@ -59,7 +58,7 @@ def _is_answered(row: IncomingMessage) -> bool:
 def _hand_out(row: IncomingMessage, now: datetime) -> str:
     """What waits for somebody, as much as fits; a call that is made again gets the same."""
     mark = f"call:{row.key}"[:200]
-    with transaction.atomic(), translation.override(commands.language_of(read_stored(row))):
+    with transaction.atomic(), translation.override(read_stored(row).language):
         given = OutgoingMessage.objects.filter(chat=row.chat_id, message=mark).order_by("pk")
         waiting = OutgoingMessage.objects.filter(chat=row.chat_id, **_HELD).select_for_update().order_by("pk")
         rows = list(given) or list(waiting)

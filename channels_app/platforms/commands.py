@@ -21,18 +21,30 @@ from channels_app.models import Connection, Contact, IncomingMessage
 from channels_app.people import linking
 from channels_app.people.peers import Peer, with_linked
 from channels_app.platforms.answering import Written, send
-from channels_app.platforms.notices import BACK, RUN, actor_of, note, plain_words, shown_words, undo_notice
+from channels_app.platforms.notices import (
+    BACK,
+    CORRECTED,
+    FORGOTTEN,
+    REPLACED,
+    RUN,
+    actor_of,
+    announce,
+    note,
+    plain_words,
+    shown_words,
+    undo_last,
+)
 from channels_app.platforms.wire import Button
 from channels_app.turns import save
 from memories import batches, entries
 from memories.batches import PlanRow, bulk_actions
 from memories.batches.steps import EditStep
-from memories.choices import DmScope, EntryType, Source
+from memories.choices import DmScope, EntryType, Origin, Source
 from memories.entries import Edit
 from memories.entries.evidence import evidence_of
 from memories.exceptions import InvalidDraft, PlatformError
 from memories.language.confidential import mask
-from memories.language.text import PLAIN_HAN, smart_truncate, words
+from memories.language.text import smart_truncate, words
 from memories.models import Batch, Entry, Policy
 from memories.models.change import acting
 from memories.models.state import LIVE, State, state_of
@@ -66,7 +78,6 @@ _ASKED_FOR, _LINKED_WITHIN = timedelta(minutes=5), timedelta(minutes=10)
 _LISTED, _CHARS = 30, 300
 #: Of the memories of a person what they are shown first; turns of the conversation are counted.
 _SHOWN = (EntryType.FACT, EntryType.USER_EXPLICIT, EntryType.NOTE)
-_HAN = re.compile(f"[{PLAIN_HAN}]")
 
 
 @dataclass(frozen=True)
@@ -95,17 +106,6 @@ def asked(written: Written, now: datetime) -> Command | None:
     if command is None or not (written.incoming.is_for_bot or written.incoming.text.startswith("/")):
         return None
     return None if command.name == "yes" and not is_asked_to_forget(written, now) else command
-
-
-def language_of(written: Written) -> str:
-    """In which language somebody is answered: that of their words, else of their program, else of the workspace."""
-    incoming = written.incoming
-    if _HAN.search(incoming.text):
-        return "zh-hans"
-    if incoming.text and not incoming.text.startswith("/"):
-        return "en"
-    contact = Contact.objects.filter(connection=written.connection, peer=incoming.peer).first()
-    return (contact.language if contact else "") or written.workspace.language
 
 
 def write_to_me_first(peer: str, connection: Connection) -> str:
@@ -141,7 +141,7 @@ def carry_out(written: Written, command: Command, *, now: datetime) -> None:
             case "privacy":
                 _answer(written, _privacy(written), now)
             case "undo":
-                undo_notice(written, None, now=now)
+                undo_last(written, now=now)
             case "link":
                 _answer(written, _link(written, command.argument, now), now)
             case "unlink":
@@ -200,6 +200,12 @@ def _show(written: Written, argument: str, now: datetime) -> None:
         lines.append(ngettext("And %(n)d piece of our talk.", "And %(n)d pieces of our talk.", talk) % {"n": talk})
     if shown:
         lines.append(_("/memory 1 says where it is from; /correct 1 … and /forget 1 change it."))
+    account = Peer(written.connection.channel.platform, written.incoming.peer)
+    if linking.is_waiting(written.workspace.pk, account, now=now):
+        text = _(
+            "Your accounts were linked or unlinked just now; their memories are on their way. Ask again in a minute."
+        )
+        lines = [*lines, text] if shown else [text]
     _answer(written, "\n".join(lines), now)
 
 
@@ -257,8 +263,8 @@ def _correct_last(written: Written, text: str, now: datetime) -> None:
         _correct(written, candidates[-likeness[0][1]], text, now)
         return
     if not candidates:
-        _save(written, text, now)
-        _answer(written, _("Saved: %(words)s") % {"words": f"“{text}”"}, now)
+        saved = _save(written, text, now)
+        announce(written.connection, written.incoming.peer, written.row.chat, [saved], is_asked=True, now=now)
         return
     Contact.objects.filter(pk=_contact(written).pk).update(listed=[str(entry.uid) for entry in candidates])
     lines = [_("Which of these is wrong?")]
@@ -276,21 +282,19 @@ def _correct(written: Written, entry: Entry, text: str, now: datetime) -> None:
         run = f"{RUN}{written.row.uid}"
         with acting(actor):
             scope = entries.lock_scopes([entry.scope])[entry.scope_id]
-            batch = batches.begin_applied(
-                scope, name=step.verb, run=run, actor=actor, now=now, reason="corrected in the chat"
-            )
+            batch = batches.begin_applied(scope, name=step.verb, run=run, actor=actor, now=now, reason=CORRECTED)
             with acting(actor, batch=batch.pk, run=run):
                 entries.update(entry, Edit(columns={"content": text}), now=now, actor=actor)
                 batches.add_applied(batch, [PlanRow(step=step, entry_id=entry.pk, version=entry.version)])
     else:
-        _take_out(written, [entry], now)
+        _take_out(written, [entry], now, reason=REPLACED)
         _save(written, text, now)
     note(written, actor, {"corrected": 1}, now=now)
     _answer(written, _("Corrected: %(before)s is now “%(after)s”.") % {"before": before, "after": text}, now)
 
 
-def _save(written: Written, text: str, now: datetime) -> None:
-    save(
+def _save(written: Written, text: str, now: datetime) -> Entry:
+    result = save(
         written.caller,
         written.private_address,
         slots={"speaker": written.incoming.name} if written.incoming.name else {},
@@ -298,18 +302,18 @@ def _save(written: Written, text: str, now: datetime) -> None:
         type=EntryType.USER_EXPLICIT,
         content=text,
         source=Source.MANUAL,
+        origin=Origin.SELF,
         at=now,
     )
+    return result.entry
 
 
-def _take_out(written: Written, chosen: Sequence[Entry], now: datetime) -> list[Batch]:
+def _take_out(written: Written, chosen: Sequence[Entry], now: datetime, *, reason: str = FORGOTTEN) -> list[Batch]:
     """Take memories out of use with their copies in groups; the batches, by which they are brought back."""
     actor = actor_of(written.connection.channel.platform, written.incoming.peer)
     copies = entries.copies_to_expire(chosen, written.caller.may_reach)
     own = {entry.pk: entry for entry in [*chosen, *copies]}
-    done = bulk_actions.apply_action(
-        list(own.values()), bulk_actions.expire(), now=now, actor=actor, reason="forgotten in the chat"
-    )
+    done = bulk_actions.apply_action(list(own.values()), bulk_actions.expire(), now=now, actor=actor, reason=reason)
     return done.batches
 
 
@@ -325,7 +329,8 @@ def _forget(written: Written, argument: str, now: datetime) -> None:
     taken = _take_out(written, [entry], now)
     actor = actor_of(written.connection.channel.platform, written.incoming.peer)
     note(written, actor, {"forgotten": 1}, now=now)
-    _answer(written, _("Forgotten: %(words)s") % {"words": shown_words(entry)}, now, buttons=_back(taken))
+    text = _("Forgotten: %(words)s") % {"words": shown_words(entry)}
+    _answer(written, _with_way_back(written, text), now, buttons=_back(taken))
 
 
 def _back(taken: Sequence[Batch]) -> tuple[Button, ...]:
@@ -349,7 +354,12 @@ def _forget_everything(written: Written, now: datetime) -> None:
     actor = actor_of(written.connection.channel.platform, written.incoming.peer)
     note(written, actor, {"forgotten": len(chosen)}, now=now)
     text = ngettext("%(n)d memory is forgotten.", "%(n)d memories are forgotten.", len(chosen)) % {"n": len(chosen)}
-    _answer(written, text, now, buttons=_back(taken))
+    _answer(written, _with_way_back(written, text), now, buttons=_back(taken))
+
+
+def _with_way_back(written: Written, text: str) -> str:
+    """A text with how to undo what it says, where there are no buttons."""
+    return text if written.platform.has_buttons else f"{text}\n{_('Not right? Write /undo.')}"
 
 
 def _export(written: Written, now: datetime) -> None:
@@ -419,6 +429,7 @@ def _link(written: Written, code: str, now: datetime) -> str:
         linking.link(workspace, peers, actor=actor, now=now)
     except PlatformError as refusal:
         return str(refusal)
+    linking.unite_soon()
     note(written, actor, {"linked": 1}, now=now)
     return _("Linked: your two accounts share one memory. /unlink takes that back.")
 
@@ -435,6 +446,7 @@ def _unlink(written: Written, now: datetime) -> str:
         linking.separate(identity, actor=actor, now=now)
     except PlatformError as refusal:
         return str(refusal)
+    linking.unite_soon()
     Contact.objects.filter(pk=contact.pk).update(listed=[], link_code="", link_code_at=None)
     note(written, actor, {"unlinked": 1}, now=now)
     return _(

@@ -27,8 +27,9 @@ SETTLING = timedelta(seconds=0.3)
 _LONGER = {"text": TEXT_MAX, "token": TOKEN_MAX}
 
 
-#: What platforms call with again and again: a new secret holds after seconds.
+#: What platforms call with again and again: a new secret holds after seconds, and so does a switch.
 _accounts: TTLCache[tuple[int, int], Account] = TTLCache(maxsize=256, ttl=3)
+_connections: TTLCache[UUID, Connection] = TTLCache(maxsize=256, ttl=2)
 _reading = Lock()
 
 
@@ -45,9 +46,10 @@ def known_account(connection: Connection) -> Account:
 
 
 def forget_accounts() -> None:
-    """Read the secrets of connections anew; other processes do so within seconds."""
+    """Read connections and their secrets anew; other processes do so within seconds."""
     with _reading:
         _accounts.clear()
+        _connections.clear()
 
 
 def account_of(connection: Connection) -> Account:
@@ -65,6 +67,16 @@ def connection_with(uid: UUID) -> Connection | None:
     """An enabled connection by its id."""
     rows = Connection.objects.filter(uid=uid, is_enabled=True).select_related("channel", "workspace")
     return rows.first()
+
+
+def known_connection(uid: UUID) -> Connection | None:
+    """The same, as it was a few seconds ago: a platform calls again and again."""
+    with _reading:
+        connection = _connections.get(uid)
+    if connection is None and (connection := connection_with(uid)) is not None:
+        with _reading:
+            _connections[uid] = connection
+    return connection
 
 
 def receive(connection: Connection, call: Call) -> Received:

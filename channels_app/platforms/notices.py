@@ -10,11 +10,13 @@ from datetime import datetime, timedelta
 from uuid import UUID
 
 from django.db import transaction
+from django.db.models import QuerySet
 from django.utils import translation
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from channels_app.models import Chat, Connection, Contact, Notice, NoticeMode
+from channels_app.people import linking
 from channels_app.platforms import platform_named
 from channels_app.platforms.answering import Written, queue, send
 from channels_app.platforms.wire import Button, Outgoing
@@ -33,6 +35,8 @@ from memories.visibility import visible_entries
 
 UNDO, BACK = "undo:", "back:"
 RUN = "operator:"  # how the run of several batches begins
+#: Reasons of batches that people make in a chat; the last two replace other words, of which the third are new entries.
+FORGOTTEN, CORRECTED, REPLACED = "forgotten in the chat", "corrected in the chat", "replaced in the chat"
 #: What is learnt without being asked for; what is kept on purpose is told with its turn.
 _LEARNT = (EntryType.FACT, EntryType.USER_EXPLICIT)
 #: A transaction under way may have an older number: what is so young waits for the next look.
@@ -54,7 +58,7 @@ def announce_turn(written: Written, result: TurnResult, *, now: datetime) -> Non
     if not asked:
         return
     with transaction.atomic():
-        _announce(written.connection, written.incoming.peer, written.row.chat, asked, is_asked=True, now=now)
+        announce(written.connection, written.incoming.peer, written.row.chat, asked, is_asked=True, now=now)
 
 
 def announce_learnt(connection: Connection, *, now: datetime) -> int:
@@ -75,8 +79,13 @@ def announce_learnt(connection: Connection, *, now: datetime) -> int:
             pk__gt=since, pk__lte=newest, type__in=_LEARNT, scope__kind=ScopeKind.USER, channel=channel.platform
         )  # fmt: skip
         by_peer: defaultdict[str, list[Entry]] = defaultdict(list)
-        for entry in new.exclude(sender_id="").order_by("pk"):
-            by_peer[entry.sender_id].append(entry)
+        rows = list(new.exclude(sender_id="").order_by("pk"))
+        carried = (
+            linking.was_carried(connection.workspace_id, rows) if rows else ()
+        )  # was told before, in a memory that was another then
+        for entry in rows:
+            if entry.pk not in carried:
+                by_peer[entry.sender_id].append(entry)
         announced = _announced(connection, [entry.uid for rows in by_peer.values() for entry in rows])
         contacts = Contact.objects.filter(connection=connection, peer__in=by_peer)
         chats = {chat.key: chat for chat in Chat.objects.filter(connection=connection, is_group=False)}
@@ -86,7 +95,7 @@ def announce_learnt(connection: Connection, *, now: datetime) -> int:
             rows = [entry for entry in by_peer[contact.peer] if entry.uid not in announced]
             if chat is not None and rows:
                 with translation.override(contact.language or connection.workspace.language):
-                    _announce(connection, contact.peer, chat, rows, is_asked=False, now=now)
+                    announce(connection, contact.peer, chat, rows, is_asked=False, now=now)
                 people += 1
     return people
 
@@ -103,7 +112,7 @@ def _announced(connection: Connection, uids: Iterable[UUID]) -> set[UUID]:
     return {uid for row in rows for uid in row.entries}
 
 
-def _announce(
+def announce(
     connection: Connection, peer: str, chat: Chat, rows: Sequence[Entry], *, is_asked: bool, now: datetime
 ) -> None:
     """Put one message with what was kept, and a way to undo it, among what is to be sent to somebody."""
@@ -150,11 +159,31 @@ def pressed(written: Written, *, now: datetime) -> None:
         bring_back(written, target.removeprefix(BACK), now=now)
 
 
-def undo_notice(written: Written, uid: str | None, *, now: datetime) -> None:
-    """Take back what a notice told of, or the last one did."""
-    rows = Notice.objects.filter(connection=written.connection, peer=written.incoming.peer, undone_at=None)
-    rows = rows.order_by("-pk") if uid is None else rows.filter(uid__in=[named for named in [_uid(uid)] if named])
-    notice = rows.select_for_update().first()
+def undo_last(written: Written, *, now: datetime) -> None:
+    """Undo what was done last: bring back what was forgotten, the words before a correction, or take back what was
+    kept.
+    """
+    actor = actor_of(written.connection.channel.platform, written.incoming.peer)
+    mine = Batch.objects.filter(workspace_id=written.workspace.pk, actor=actor, state=BatchState.APPLIED)
+    batch = mine.filter(run__startswith=RUN, reason__in=(FORGOTTEN, CORRECTED, REPLACED)).order_by("-pk").first()
+    notice = _open_notices(written).order_by("-pk").first()
+    if batch is not None and (notice is None or batch.created_at > notice.at):
+        if batch.reason == REPLACED:  # what was written in its place would stand beside it
+            send(written, _("There is nothing to undo."), now=now, is_private=True)
+        else:
+            bring_back(written, batch.run.removeprefix(RUN), now=now)
+    else:
+        undo_notice(written, str(notice.uid) if notice else "", now=now)
+
+
+def _open_notices(written: Written) -> QuerySet[Notice]:
+    """What somebody was told of and has not taken back."""
+    return Notice.objects.filter(connection=written.connection, peer=written.incoming.peer, undone_at=None)
+
+
+def undo_notice(written: Written, uid: str, *, now: datetime) -> None:
+    """Take back what a notice told of."""
+    notice = _open_notices(written).filter(uid__in=filter(None, [_uid(uid)])).select_for_update().first()
     if notice is None:
         send(written, _("There is nothing to undo."), now=now, is_private=True)
         return

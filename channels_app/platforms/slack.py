@@ -60,6 +60,8 @@ _PASSING = frozenset({
     "accesslimited", "fatal_error", "internal_error", "ratelimited", "rate_limited", "request_timeout",
     "service_unavailable", "team_added_to_org",
 })  # fmt: skip
+#: The same message was sent before, and somebody has deleted it since.
+_SENT_AND_GONE = frozenset({"duplicate_message_not_found", "duplicate_channel_not_found"})
 #: Of messages with a subtype those that somebody wrote; the others are notes of Slack itself, or by bots.
 _WRITTEN = frozenset({"", "file_share", "me_message", "thread_broadcast"})
 _MEMBERS = {"member_joined_channel": MessageKind.JOINED, "member_left_channel": MessageKind.LEFT}
@@ -434,7 +436,14 @@ def _sent(client: WebClient, message: Outgoing) -> str:
         more.pop("unfurl_links")
         shown = client.chat_postEphemeral(channel=message.chat, user=message.peer, thread_ts=thread, **more)
         return str(shown.get("message_ts") or "")
-    return str(client.chat_postMessage(channel=message.chat, thread_ts=thread, **more).get("ts") or "")
+    if message.key:
+        more["client_msg_id"] = message.key  # the same again is not sent twice
+    try:
+        return str(client.chat_postMessage(channel=message.chat, thread_ts=thread, **more).get("ts") or "")
+    except SlackApiError as refusal:
+        if isinstance(refusal.response.data, dict) and refusal.response.get("error") in _SENT_AND_GONE:
+            return ""
+        raise
 
 
 def escape_text(text: str) -> str:

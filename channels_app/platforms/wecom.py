@@ -84,12 +84,14 @@ class WeCom(Platform):
             label=_("company id"),
             help=_("For an app: under My Company, at the bottom; it begins with ww. A smart bot needs none."),
             is_needed=False,
+            receiving=Receiving.WEBHOOK,
         ),
         Option(
             name="agent_id",
             label=_("AgentId"),
             help=_("For an app: the number on its page."),
             is_needed=False,
+            receiving=Receiving.WEBHOOK,
         ),
         Option(
             name="secret",
@@ -97,6 +99,7 @@ class WeCom(Platform):
             help=_("For an app: on its page. The address of this server has to be among its trusted IP addresses."),
             is_secret=True,
             is_needed=False,
+            receiving=Receiving.WEBHOOK,
         ),
         Option(
             name="bot",

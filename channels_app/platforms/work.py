@@ -178,7 +178,7 @@ class _Work:
         written = replace(stored, incoming=replace(incoming, is_for_bot=self._is_for_bot(incoming)))
         IncomingMessage.objects.filter(pk=row.pk).update(attempts=F("attempts") + 1)
         try:
-            with translation.override(commands.language_of(written)):
+            with translation.override(written.language):
                 self._handle(written, account)
         except NoAnswer as failure:
             if not failure.is_final and row.attempts + 1 < conf.CHANNEL_ATTEMPTS:
@@ -252,7 +252,7 @@ class _Work:
         """Keep what was written without an answer, and say that there is none."""
         now = self._clock()
         self._note(failure.problem)
-        with translation.override(commands.language_of(written)), transaction.atomic():
+        with translation.override(written.language), transaction.atomic():
             result = answering.store_turn(written, "", recall=None, now=now)
             self._done(written, state=MessageState.FAILED, error=str(failure)[:200])
             answering.send(written, commands.no_answer(), now=now)

@@ -15,6 +15,7 @@ from memories.exceptions import PlatformError
 from memories.files import keyword
 from memories.language import text
 from memories.models import Entry
+from memories.offline import replicas
 from memories.recall import Query, Recall
 from memories.tenancy.access import Caller
 from memories.tenancy.resolver import Resolution
@@ -47,7 +48,7 @@ class _Passage:
 
 def compare(caller: Caller, query: Query, recall: Recall, resolved: Resolution, *, now: datetime) -> None:
     """Ask the files what a recall was asked, where its channel writes to both, and keep what only one of them found."""
-    if resolved.path_mode != PathMode.DUAL_WRITE or not recall.need.retrieve:
+    if resolved.path_mode != PathMode.DUAL_WRITE or not recall.need.retrieve or replicas.is_stale():
         return
     if random.random() >= conf.SHADOW_SAMPLE:  # noqa: S311 (no secret)
         return
@@ -72,7 +73,7 @@ def compare(caller: Caller, query: Query, recall: Recall, resolved: Resolution, 
     written = [_Passage({"path": match.path, "line": match.line_from}, match.text) for match in matches]
     only_stored = [passage for passage in stored if not any(passage.says(other) for other in written)]
     only_written = [passage for passage in written if not any(passage.says(other) for other in stored)]
-    PathComparison.objects.create(
+    comparison = PathComparison(
         workspace_id=caller.workspace_id,
         platform=resolved.address.platform,
         account=resolved.address.account,
@@ -83,6 +84,7 @@ def compare(caller: Caller, query: Query, recall: Recall, resolved: Resolution, 
         only_files=[passage.as_json() for passage in only_written],
         created_at=now,
     )
+    replicas.aside(comparison.save)
 
 
 def _line_of(passage: _Passage) -> tuple[Any, Any]:

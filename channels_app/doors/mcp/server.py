@@ -76,7 +76,7 @@ def make_server(api_of: Callable[[Context], Api], lifespan: Any = no_lifespan) -
 
     async def call_tool(context: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
         try:
-            return await _call(api_of(context), params.name, params.arguments or {})
+            return await call(api_of(context), params.name, params.arguments or {})
         except Refused as problem:
             return _result(str(problem), {"errors": problem.errors}, is_error=True)
 
@@ -121,7 +121,8 @@ async def _or_error(call: Awaitable[Answer]) -> Answer:
         raise MCPError(types.INVALID_PARAMS if problem.status < 500 else types.INTERNAL_ERROR, str(problem)) from None
 
 
-async def _call(api: Api, name: str, arguments: dict[str, Any]) -> types.CallToolResult:
+async def call(api: Api, name: str, arguments: dict[str, Any]) -> types.CallToolResult:
+    """What a client is answered that calls a tool. Raises Refused."""
     listing = await api.listing()
     tools = {tool["name"]: tool for tool in listing["tools"]}
     if name not in tools:

@@ -38,7 +38,7 @@ from channels_app.doors.mem0.filters import filtered, ids_filter, live_entries, 
 from channels_app.turns import TurnResult, save, take_turn
 from memories import entries
 from memories.api import fields
-from memories.choices import EntryType, NeedMode, Outcome, Permission, ScopeKind, Source
+from memories.choices import EntryType, NeedMode, Origin, Outcome, Permission, ScopeKind, Source
 from memories.consolidation.capture import Turn
 from memories.entries import WriteResult
 from memories.exceptions import EntryNotFound
@@ -149,15 +149,15 @@ class Adding(Mem0Call):
         A single turn is always new: people do say the same twice. Raises ValidationError.
         """
         messages = [message for message in self.body["messages"] if message["role"] in (USER, ASSISTANT)]
-        known = 0
+        repeated = 0
         if len(messages) > 2 and (session := visible_session(self.caller, resolve_address(self.caller, address))):
             rows = session.messages().filter(kind__in=(EventKind.USER, EventKind.ASSISTANT)).order_by("-position")
             stored = list(rows.values_list("kind", "content")[: len(messages)])[::-1]
             given = [(message["role"], message["content"]) for message in messages if not is_blank(message["content"])]
             overlaps = (count for count in range(min(len(stored), len(given) - 1), 0, -1))
-            known = next((count for count in overlaps if stored[-count:] == given[:count]), 0)
-        if known:
-            messages = [message for message in messages if not is_blank(message["content"])][known:]
+            repeated = next((count for count in overlaps if stored[-count:] == given[:count]), 0)
+        if repeated:
+            messages = [message for message in messages if not is_blank(message["content"])][repeated:]
         return _few(messages)
 
     def _as_they_are(
@@ -166,8 +166,19 @@ class Adding(Mem0Call):
         spoken = _few([message for message in self.body["messages"] if message["role"] in (USER, ASSISTANT)])
         more: dict[str, Any] = {"type": EntryType.USER_EXPLICIT, "source": Source.TOOL, "expires_at": expires_at}
         kind = ScopeKind.CHAT if address.is_group else ScopeKind.USER
+        speaker = Origin.MEMBER if address.is_group else Origin.SELF
         return [
-            save(self.caller, address, kind=kind, slots=slots, now=self.now, at=at, content=message["content"], **more)
+            save(
+                self.caller,
+                address,
+                kind=kind,
+                slots=slots,
+                now=self.now,
+                at=at,
+                content=message["content"],
+                origin=speaker if message["role"] == USER else Origin.BOT,
+                **more,
+            )
             for message in spoken
             if not is_blank(message["content"]) or len(spoken) == 1
         ]
@@ -300,7 +311,7 @@ class Searching(Mem0Call):
 class SearchView(Searching):
     """Search."""
 
-    @Mem0Method("mem0_search", Permission.READ, None, body=SearchRequest)
+    @Mem0Method("mem0_search", Permission.READ, None, body=SearchRequest, from_replica=True)
     def post(self) -> Response:
         return Response({"results": self.search()})
 

@@ -104,7 +104,7 @@ class SecondListView(AnyList):
 class FormerSearchView(Searching):
     """Versions 1 and 2: search."""
 
-    @Mem0Method("mem0_search_v2", Permission.READ, None, body=SearchRequest)
+    @Mem0Method("mem0_search_v2", Permission.READ, None, body=SearchRequest, from_replica=True)
     def post(self) -> Response:
         results = self.search()
         return Response({"results": results} if self.body.get("output_format") == NEWEST_SHAPE else results)
@@ -262,6 +262,6 @@ class ServerResetView(Mem0Call):
 class ServerSearchView(Searching):
     """The server's: search."""
 
-    @Mem0Method("mem0_server_search", Permission.READ, None, body=SearchRequest)
+    @Mem0Method("mem0_server_search", Permission.READ, None, body=SearchRequest, from_replica=True)
     def post(self) -> Response:
         return Response({"results": self.search()})

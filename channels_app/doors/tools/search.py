@@ -8,8 +8,9 @@ from uuid import UUID
 from channels_app.doors.tools.place import Place
 from memories.conf import conf
 from memories.language import quoting, text
+from memories.language.orders import speaks_to_models
 from memories.recall import Query, recall
-from memories.recall.answer import CORRECTED, FOUND, NONE, WEAK, heading_of, with_words
+from memories.recall.answer import FOUND, NONE, WEAK, heading_of, marks_behind, suspect_mark, with_words
 from memories.recall.events import RecalledEvent
 from memories.recall.people import Passage, attributed
 from memories.recall.ranking import Ranked
@@ -166,7 +167,7 @@ def _of_entry(
         speaker="" if entry.path else item.sender.label,  # a line of a file is nobody's words in particular
         evidence=tuple(event.path for event in events),
     )
-    return replace(result, shown=as_line(result, words + (CORRECTED if item.superseded_by else ""), zone))
+    return replace(result, shown=as_line(result, words + marks_behind(item, query.language), zone))
 
 
 def _of_event(event: RecalledEvent, query: Query, zone: tzinfo) -> SearchResult:
@@ -183,7 +184,8 @@ def _of_event(event: RecalledEvent, query: Query, zone: tzinfo) -> SearchResult:
         at=event.at,
         speaker=speaker,
     )
-    words = f"{speaker or event.role.capitalize()}: {quoting.as_item(snippet)}"
+    mark = suspect_mark(query.language, is_suspect=speaks_to_models(event.content))
+    words = f"{speaker or event.role.capitalize()}: {quoting.as_item(snippet)}{mark}"
     return replace(result, shown=as_line(result, words, zone))
 
 

@@ -1,8 +1,9 @@
 """The tools that change memory: memory_save, memory_append, memory_update, memory_forget, memory_restore."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
+from itertools import islice
 from uuid import UUID, uuid4
 
 from django.utils.translation import gettext as _
@@ -11,7 +12,7 @@ from channels_app import addresses
 from channels_app.channels import check_scope_key, ensure_channel
 from channels_app.doors.tools.get import DAYS, day_in, is_row, reveals, uid_in
 from channels_app.doors.tools.place import Place
-from channels_app.doors.tools.search import ENTRIES
+from channels_app.doors.tools.search import ENTRIES, NOTES, memory_search
 from memories import batches, entries
 from memories.batches import PlanRow
 from memories.batches.steps import EditStep, ExpireStep, RestoreStep
@@ -22,7 +23,7 @@ from memories.entries.files import folder_of
 from memories.exceptions import EntryNotFound, InvalidAddress, InvalidDraft, PathNotAllowed
 from memories.files.comments import short_id
 from memories.files.layout import ScopeFolder, read_reference, resolve_path
-from memories.language import quoting
+from memories.language import quoting, text
 from memories.models import DailyEvent, Entry, Policy
 from memories.models.change import acting
 from memories.notes.index import sync_file
@@ -279,6 +280,21 @@ FORGET_TEXTS = {
     },
     RESTORED: {"en": "In use again: «{content}» [{path}].", "zh-hans": "已恢复使用：“{content}” [{path}]。"},
 }
+SIMILAR_TEXT = {
+    "en": "Still remembered, and perhaps the same; forget these as well if the user means them:",
+    "zh-hans": "以下内容仍被记住，可能说的是同一件事；如果用户指的也是这些，请一并忘记：",
+}
+#: Of the terms of what was forgotten, the share that another memory has to hold to be named beside it.
+SIMILAR_FROM = 0.6
+SIMILAR_MOST = 3
+
+
+@dataclass(frozen=True)
+class SimilarMemory:
+    """Another memory of the place that says most of what was forgotten."""
+
+    path: str
+    content: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -290,6 +306,7 @@ class ChangedMemory:
     scope: str
     outcome: str
     copies: int
+    similar: tuple[SimilarMemory, ...] = ()  # that are in use still
     language: str = "en"  # of the text for the model
 
 
@@ -320,7 +337,22 @@ def memory_forget(place: Place, *, path: str, now: datetime) -> ChangedMemory:
         now=now,
         actor=place.caller.actor,
     )
-    return _changed_memory(place, gone, FORGOTTEN, sum(not copy.is_live() for copy in copies))
+    changed = _changed_memory(place, gone, FORGOTTEN, sum(not copy.is_live() for copy in copies))
+    return replace(changed, similar=_similar(place, gone.content, now))
+
+
+def _similar(place: Place, content: str, now: datetime) -> tuple[SimilarMemory, ...]:
+    """What says most of the same: the turn in which it was told, a note beside it.
+
+    They were stored by themselves, so that nobody but the user can say whether they are meant, too.
+    """
+    found = memory_search(place, query=content, max_results=2 * SIMILAR_MOST, now=now).results
+    similar = (
+        SimilarMemory(f"{result.path}:{result.line}" if result.source == NOTES else result.path, result.snippet)
+        for result in found
+        if result.source in (NOTES, ENTRIES) and text.coverage(content, [result.snippet]) >= SIMILAR_FROM
+    )
+    return tuple(islice(similar, SIMILAR_MOST))
 
 
 def memory_restore(place: Place, *, path: str, now: datetime) -> ChangedMemory:
@@ -375,7 +407,11 @@ def _day(place: Place, day: DailyEvent, outcome: str) -> ChangedMemory:
 def shown_forgotten(changed: ChangedMemory) -> str:
     """The text for a model."""
     cut = quoting.between_marks(changed.content, SHOWN)
-    return in_language(FORGET_TEXTS[changed.outcome], changed.language).format(content=cut, path=changed.path)
+    lines = [in_language(FORGET_TEXTS[changed.outcome], changed.language).format(content=cut, path=changed.path)]
+    if changed.similar:
+        lines.append(in_language(SIMILAR_TEXT, changed.language))
+        lines += [f"- «{quoting.between_marks(other.content, SHOWN)}» [{other.path}]" for other in changed.similar]
+    return "\n".join(lines)
 
 
 # events of days: each change is a batch, to be undone like any other

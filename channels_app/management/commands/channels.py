@@ -18,6 +18,7 @@ from django.utils import timezone
 from channels_app.models import Chat, Connection, ConnectionProblem, NoticeMode
 from channels_app.platforms import intake, notices, platform_named, work
 from channels_app.platforms.wire import Conflicting, Incoming, KeyRefused, PlatformFailure, TryLater
+from memories import pooled
 from memories.conf import conf
 from memories.secrets import SecretUnreadable
 
@@ -45,6 +46,7 @@ class Command(BaseCommand):
                 except (Error, psycopg.Error) as problem:
                     log.warning("channels.database_away", reason=type(problem).__name__)
                     connection.close()
+                    pooled.direct().close()
                     self._stopping.wait(PAUSE_SECONDS)
 
     def _stop(self, signum: int, frame: FrameType | None) -> None:
@@ -53,7 +55,8 @@ class Command(BaseCommand):
 
     def _work(self, threads: ThreadPoolExecutor) -> None:
         connection.ensure_connection()
-        with connection.cursor() as cursor:
+        listening = pooled.direct()
+        with listening.cursor() as cursor:
             cursor.execute(f"LISTEN {intake.CHANNEL}")
         next_notices = next_renewal = next_pull = busy_until = 0.0
         while not self._stopping.is_set():
@@ -78,9 +81,9 @@ class Command(BaseCommand):
                 next_notices = time.monotonic() + NOTICES_SECONDS
             if self._running or time.monotonic() < busy_until:
                 self._stopping.wait(BUSY_SECONDS)  # and not for each of what comes by the hundred
-                notices_of_others = connection.connection.notifies(timeout=0)
+                notices_of_others = listening.connection.notifies(timeout=0)
             else:
-                notices_of_others = connection.connection.notifies(timeout=PAUSE_SECONDS, stop_after=1)
+                notices_of_others = listening.connection.notifies(timeout=PAUSE_SECONDS, stop_after=1)
             if any(list(notices_of_others)):
                 busy_until = time.monotonic() + 2 * intake.SETTLING.total_seconds()
 

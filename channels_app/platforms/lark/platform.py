@@ -81,6 +81,7 @@ class Lark(Platform):
             help=_("On the same page. With it calls are signed and encrypted: set one."),
             is_secret=True,
             is_needed=False,
+            receiving=Receiving.WEBHOOK,
         ),
     )
     receiving = (Receiving.PULL, Receiving.WEBHOOK)

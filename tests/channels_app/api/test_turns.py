@@ -30,6 +30,7 @@ def test_a_turn_becomes_one_entry_and_the_answer_names_it(api: Api) -> None:
             "outcome": "created",
             "kept": False,
             "reason": None,
+            "brought_back": False,
         }
     ]
     assert answer["directives"] == [] and answer["degraded"] == []

@@ -39,7 +39,7 @@ def busy(talk: Talk) -> None:
 
 @pytest.mark.thorough
 @pytest.mark.django_db
-@examples(40)
+@examples(20, searched=40)
 @given(budget=st.one_of(st.integers(0, 300), st.integers(0, 5_000)), later=st.booleans())
 def test_it_never_exceeds_its_budget(talk: Talk, busy: None, budget: int, later: bool) -> None:
     at = NOW + timedelta(days=3) if later else NOW

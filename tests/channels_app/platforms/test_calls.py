@@ -6,6 +6,7 @@ import pytest
 from django.test import Client
 
 from channels_app.models import Connection, IncomingMessage
+from channels_app.platforms import intake
 from tests.channels_app.platforms.conftest import SECRET, make_connection
 from tests.support.fake_telegram import FakeTelegram
 
@@ -77,8 +78,17 @@ def test_a_call_asks_the_database_a_fixed_number_of_questions(
     connection: Connection, bot_api: FakeTelegram, django_assert_max_num_queries: object
 ) -> None:
     call(connection, bot_api.write(42, "hello"))
-    with django_assert_max_num_queries(6):  # type: ignore[operator]
+    with django_assert_max_num_queries(4):  # type: ignore[operator] # the wall, the message, a word to who works, the wall
         call(connection, bot_api.write(42, "again"))
+
+
+def test_a_connection_that_is_called_is_read_anew_when_it_was_saved(
+    connection: Connection, bot_api: FakeTelegram
+) -> None:
+    assert call(connection, bot_api.write(42, "hello")) == 200
+    Connection.objects.update(is_enabled=False)
+    intake.forget_accounts()
+    assert call(connection, bot_api.write(42, "again")) == 404
 
 
 def test_connections_of_other_workspaces_do_not_meet(

@@ -1,5 +1,6 @@
 """People see, correct and take back in the chat itself what is remembered of them."""
 
+import time
 from datetime import timedelta
 
 import pytest
@@ -96,6 +97,47 @@ def test_what_is_forgotten_is_gone_and_one_tap_brings_it_back(
     assert Entry.objects.get(pk=facts[0].pk).is_live() and bot_api.texts()[-1] == "It is remembered again."
 
 
+def test_what_was_forgotten_is_kept_when_it_is_asked_for_anew(
+    connection: Connection, bot_api: FakeTelegram, facts: list[Entry]
+) -> None:
+    Connection.objects.update(notices=NoticeMode.EACH)
+    connection.refresh_from_db()
+    say(connection, bot_api, "/memory")
+    say(connection, bot_api, "/forget 2")
+    say(connection, bot_api, "I have a cat named Mochi.")
+    assert "Mochi" not in say(connection, bot_api, "/memory"), "told in passing it stays forgotten"
+    a_minute_later = int(time.time()) + 60
+    arrive(connection, bot_api.write(ANN, "Remember that I have a cat named Mochi.", date=a_minute_later))
+    work_through()
+    assert bot_api.texts()[-1].startswith("Saved: ")
+    assert "Remember that I have a cat named Mochi." in say(connection, bot_api, "/memory")
+    assert not Entry.objects.get(pk=facts[0].pk).is_live(), "what was forgotten stays as it is"
+
+
+def test_undo_undoes_what_was_done_last(connection: Connection, bot_api: FakeTelegram, model: FakeModel) -> None:
+    Connection.objects.update(notices=NoticeMode.EACH)
+    connection.refresh_from_db()
+    say(connection, bot_api, "Remember that I have a cat named Mochi.")
+    say(connection, bot_api, "Remember that my brother has bees.")
+    say(connection, bot_api, "/memory")
+    assert "bees" in say(connection, bot_api, "/forget 1")
+    say(connection, bot_api, "/correct 2 I have a cat named Mika.")
+    assert say(connection, bot_api, "/undo") == "It is remembered again."
+    assert "Mochi" in say(connection, bot_api, "/memory") and "bees" not in bot_api.texts()[-1]
+    assert say(connection, bot_api, "/undo") == "It is remembered again."
+    assert "Mochi" in say(connection, bot_api, "/memory") and "bees" in bot_api.texts()[-1]
+    assert say(connection, bot_api, "/undo") == "Undone: it is no longer remembered."
+    assert "Mochi" in say(connection, bot_api, "/memory") and "bees" not in bot_api.texts()[-1]
+
+
+def test_what_is_put_right_where_nothing_was_known_is_undone_as_what_was_kept(
+    connection: Connection, bot_api: FakeTelegram, model: FakeModel
+) -> None:
+    assert say(connection, bot_api, "that's wrong: I live in Suzhou.").startswith("Saved: “I live in Suzhou.”")
+    assert say(connection, bot_api, "/undo") == "Undone: it is no longer remembered."
+    assert "nothing" in say(connection, bot_api, "/memory")
+
+
 def test_everything_is_forgotten_after_a_yes_and_nothing_of_anybody_else(
     connection: Connection, bot_api: FakeTelegram, facts: list[Entry]
 ) -> None:
@@ -123,6 +165,24 @@ def test_export_why_privacy_and_help_answer_in_the_language_of_who_asks(
     assert "nothing I remember" in say(connection, bot_api, "/why")
     assert "/forget" in say(connection, bot_api, "/privacy")
     assert "/memory" in say(connection, bot_api, "/start")
+
+
+def test_reset_is_answered_in_the_language_of_who_writes_it(
+    connection: Connection, bot_api: FakeTelegram, model: FakeModel
+) -> None:
+    def written_by(user: int, text: str, **program: str) -> str:
+        person = {"id": user, "is_bot": False, "first_name": "Li", **program}
+        arrive(connection, bot_api.write(user, text, **{"from": person}))
+        work_through()
+        return bot_api.texts()[-1]
+
+    assert written_by(1, "/reset", language_code="zh-hans").startswith("已清空对话历史")
+    assert written_by(1, "/重置", language_code="zh-hans").startswith("已清空对话历史")
+    assert written_by(2, "/reset").startswith("The conversation history is cleared"), "that of the workspace"
+    written_by(2, "我住在杭州。")
+    assert written_by(2, "/reset").startswith("已清空对话历史"), "that of what they wrote before"
+    written_by(2, "Good morning!")
+    assert written_by(2, "/reset").startswith("The conversation history is cleared")
 
 
 def test_saved_is_told_at_once_and_undone_with_one_tap(

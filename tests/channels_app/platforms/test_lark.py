@@ -336,6 +336,17 @@ def test_the_words_of_a_model_call_nobody(lark: Connection, server: FakeLark, mo
 # failures
 
 
+def test_an_answer_whose_sending_was_not_noted_is_not_there_twice(
+    lark: Connection, server: FakeLark, model: FakeModel
+) -> None:
+    report(lark, server.write(ANN, "hello"))
+    work_through()
+    OutgoingMessage.objects.update(state=MessageState.WAITING, message="", sent_at=None)  # killed before its commit
+    work_through()
+    assert server.texts() == ["You wrote: hello"]
+    assert OutgoingMessage.objects.get().message == server.sent[0]["message_id"]
+
+
 @pytest.mark.parametrize(
     "failure",
     [
@@ -401,9 +412,10 @@ def test_the_server_is_the_one_that_is_named(settings: Any) -> None:
 # the long connection
 
 
+@pytest.mark.thorough
 def test_over_the_long_connection_an_event_is_stored_then_acknowledged_and_a_loss_is_noticed(server: FakeLark) -> None:
     pulling = Pulling("lark", ACCOUNT)
-    until(lambda: pulling.keeps)
+    until(lambda: pulling.keeps and server.connections)
     server.deliver(server.write(ANN, "hello"))
     server.deliver(server.event("im.chat.updated_v1", {}))
     until(lambda: len(server.acknowledged) == 2)
@@ -414,6 +426,7 @@ def test_over_the_long_connection_an_event_is_stored_then_acknowledged_and_a_los
     assert isinstance(pulling.failure, TryLater)
 
 
+@pytest.mark.thorough
 def test_a_secret_that_is_refused_ends_the_long_connection(server: FakeLark) -> None:
     pulling = Pulling("lark", Account({"app_id": APP, "app_secret": "wrong"}))
     pulling.thread.join(60)

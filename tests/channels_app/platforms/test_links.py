@@ -1,6 +1,7 @@
 """One person, two platforms: private chats share one memory once they are linked; what a group was told stays there."""
 
 from collections.abc import Iterator
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -8,7 +9,7 @@ from django.utils import timezone
 
 from channels_app.models import Answerer, Channel, Connection, NoticeMode, Receiving
 from channels_app.people import linking
-from channels_app.platforms import intake, slack
+from channels_app.platforms import intake, notices, slack
 from memories import secrets
 from memories.audit.models import AuditRecord
 from memories.choices import DmScope
@@ -93,6 +94,23 @@ def test_private_chats_share_one_memory_and_groups_do_not(chats: Chats, model: F
     chats.at_slack("/reset")
     chats.at_slack("What do I sail, a dinghy?")
     assert "I sail a dinghy" in asked_with(model)
+
+
+def test_nothing_seems_lost_while_memories_are_on_their_way(chats: Chats, model: FakeModel) -> None:
+    code = chats.at_telegram("/link").split()[-1]
+    chats.at_slack(f"/link {code}")
+    for answer in (chats.at_telegram("/memory"), chats.at_slack("/memory")):
+        assert "on their way" in answer and "nothing about you" not in answer
+    linking.unite_waiting(now=timezone.now())
+    assert "on their way" not in chats.at_telegram("/memory")
+
+
+def test_what_is_carried_over_is_not_told_as_learnt(chats: Chats, model: FakeModel) -> None:
+    Connection.objects.update(notices=NoticeMode.EACH, noticed_entry=Entry.objects.latest("pk").pk)
+    chats.link()
+    for connection in Connection.objects.select_related("channel", "workspace"):
+        assert notices.announce_learnt(connection, now=timezone.now() + timedelta(minutes=1)) == 0
+    assert not any("Learnt" in text for text in (*chats.bot_api.texts(), *map(str, chats.web_api.texts())))
 
 
 def test_what_a_group_of_one_platform_was_told_never_shows_at_the_other(chats: Chats, model: FakeModel) -> None:

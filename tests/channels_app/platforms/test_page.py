@@ -1,5 +1,6 @@
 """A bot is connected on a page of the admin: what is wrong is said there, and nothing of it is saved."""
 
+import re
 from typing import Any
 
 import pytest
@@ -89,6 +90,22 @@ def test_the_same_bot_is_connected_once_and_an_empty_key_keeps_the_one_there_is(
     connection.refresh_from_db()
     assert not connection.problem
     assert secrets.read(connection.secret_name("token"), workspace=workspace) == TOKEN
+
+
+def test_a_star_stands_beside_what_one_way_needs_as_beside_what_all_need(
+    owner: Client, workspace: Workspace, bot_api: FakeTelegram
+) -> None:
+    def starred(page: str) -> set[str]:
+        labels = re.findall(r'<label[^>]*for="id_(?:option_)?(\w+)"[^>]*>(.*?)</label>', page, re.DOTALL)
+        return {name for name, text in labels if ">*<" in text}
+
+    wecom = starred(owner.get(f"{ADD}?platform=wecom").content.decode())
+    assert {"bot_id", "bot_secret", "token", "aes_key", "callback_url"} <= wecom
+    assert not {"corp_id", "agent_id", "corp_secret", "name", "instructions"} & wecom
+    connect(owner, workspace)  # its token is kept: to leave it empty is well
+    connection = Connection.objects.get()
+    changed = starred(owner.get(f"/admin/channels_app/connection/{connection.pk}/change/").content.decode())
+    assert "callback_url" in changed and "token" not in changed
 
 
 def test_what_failed_is_taken_up_again_and_a_test_message_goes_to_the_last_chat(

@@ -272,6 +272,23 @@ def test_slack_that_is_busy_gets_the_answer_when_it_said(
     assert web_api.texts() == ["You wrote: hello"]
 
 
+def test_an_answer_whose_sending_was_not_noted_is_not_there_twice(
+    connection: Connection, web_api: FakeSlack, model: FakeModel
+) -> None:
+    arrive(connection, fake.message(ANN, "hello"))
+    work_through()
+    first = OutgoingMessage.objects.get()
+    OutgoingMessage.objects.update(state=MessageState.WAITING, message="", sent_at=None)  # killed before its commit
+    work_through()
+    assert web_api.texts() == ["You wrote: hello"]
+    assert OutgoingMessage.objects.get().message == first.message
+    OutgoingMessage.objects.update(state=MessageState.WAITING, message="", sent_at=None)
+    web_api.failures = [(200, "duplicate_message_not_found", {})]  # somebody has deleted it meanwhile
+    work_through()
+    assert web_api.texts() == ["You wrote: hello"]
+    assert OutgoingMessage.objects.get().state == MessageState.DONE
+
+
 def test_a_token_that_is_revoked_stops_the_connection(
     connection: Connection, web_api: FakeSlack, model: FakeModel
 ) -> None:

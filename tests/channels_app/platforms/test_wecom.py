@@ -1,8 +1,10 @@
 """An app and a smart bot of WeCom remember. Pages of the vendor's documentation: tests/support/fake_tencent.py."""
 
 import json
+import re
 import time
 from collections.abc import Iterator
+from html import unescape
 from typing import Any
 from urllib.parse import urlencode
 
@@ -27,6 +29,7 @@ from channels_app.platforms.wire import Account, Conflicting, KeyRefused, NotDel
 from memories import secrets
 from memories.models import Entry, Workspace
 from tests.channels_app.platforms.conftest import work_through
+from tests.memories.admin.conftest import enter, make_user
 from tests.memories.llm.fake_server import FakeModel
 from tests.support import fake_tencent as fake
 from tests.support.fake_tencent import AES_KEY, APP_SECRET, TOKEN, FakeTencent, failed, fake_tencent
@@ -412,3 +415,30 @@ def test_a_secret_that_is_refused_says_so(server: FakeWeCom) -> None:
     with pytest.raises(KeyRefused) as refusal:
         platform_named("wecom").introduce(wrong)
     assert refusal.value.option == "bot_secret"
+
+
+def test_a_connection_that_is_saved_as_it_is_keeps_its_socket(
+    long_bot: Connection, pulling: Pulling, server: FakeWeCom, workspace: Workspace
+) -> None:
+    owner, before = enter(make_user("owner", is_staff=True, workspace=workspace)), len(server.connections)
+    page = f"/admin/channels_app/connection/{long_bot.pk}/change/"
+    form = {"option_bot_id": BOT_ID, "option_bot": "小记", "receiving": "pull", "answerer": "model", "notices": "daily",
+            "is_enabled": "on"}  # fmt: skip
+    assert owner.post(page, form).status_code == 302
+    long_bot.refresh_from_db()
+    assert (long_bot.notices, long_bot.options["bot_name"]) == (NoticeMode.DAILY, "小记")
+    assert len(server.connections) == before and pulling.thread.is_alive()
+    assert "refuses" in owner.post(page, {**form, "option_bot_secret": "wrong"}).content.decode()
+    assert owner.post(page, {**form, "option_bot_secret": BOT_SECRET}).status_code == 302
+    assert len(server.connections) == before + 1, "another secret is tried"
+
+
+def test_of_an_app_nothing_is_asked_where_a_bot_is_reached_over_the_long_connection(
+    server: FakeWeCom, workspace: Workspace
+) -> None:
+    owner = enter(make_user("owner", is_staff=True, workspace=workspace))
+    page = unescape(owner.get("/admin/channels_app/connection/add/?platform=wecom").content.decode())
+    shown = re.findall(r"x-show=\"receiving === '(\w+)'\".*?name=\"(\w+)\"", page, re.DOTALL)
+    of_calls = ["token", "aes_key", "corp_id", "agent_id", "secret"]
+    assert {name for mode, name in shown if mode == "webhook"} == {f"option_{name}" for name in of_calls}
+    assert {name for mode, name in shown if mode == "pull"} == {"option_bot_id", "option_bot_secret"}

@@ -34,6 +34,25 @@ def test_a_note_is_forgotten_by_its_line_and_restored_by_the_path_that_was_told(
     assert Entry.objects.live().filter(content="The boat is blue").count() == 1
 
 
+@pytest.mark.parametrize(
+    ("turn", "note", "beside"),
+    [
+        ("I have a cat named Mochi", "The user has a cat named Mochi", "I sing in a choir on Mondays"),
+        ("我养了一只叫麻薯的猫", "用户养了一只叫麻薯的猫", "我周一去合唱团唱歌"),
+    ],
+)
+def test_it_names_what_says_the_same_and_is_in_use_still(talk: Talk, turn: str, note: str, beside: str) -> None:
+    talk.say(turn)
+    talk.say(beside)
+    saved = tool(talk, "memory_save", status=201, content=note)
+    result = by_model(talk, "memory_forget", {"path": f"{saved['path']}:{saved['line']}"})
+    (other,) = result["result"]["similar"]
+    assert turn in other["content"] and other["path"] in text_of(result["message"])
+    again = by_model(talk, "memory_forget", {"path": other["path"]})
+    assert again["result"]["similar"] == [] and "still" not in text_of(again["message"]).lower()
+    assert turn not in tool(talk, "memory_search", query=turn)["text"]
+
+
 @pytest.mark.parametrize("name", ["memory_forget", "memory_restore"])
 @pytest.mark.parametrize(
     "path", ["MEMORY.md", "MEMORY.md:9", f"entries/{NOBODY}", NOBODY, f"daily_events/{NOBODY}", "x"]
