@@ -26,7 +26,7 @@ SEARCHED = (EventKind.USER, EventKind.ASSISTANT, EventKind.SUMMARY)
 REPORTED = (*SPOKEN, EventKind.AMBIENT)
 
 
-RESET_COMMAND = "/reset"
+RESET_COMMANDS = ("/reset", "/重置")
 #: How platforms write that a message is meant for the bot: `@bot`, `<at user_id="…">bot</at>`, `/reset@bot`.
 _MENTION = re.compile(r"<at\b[^<>]*+(?:(?<=/)>|>[^<]*+</at>)|[@＠][^\s@＠/]++")
 RESET_REPLY = {
@@ -62,9 +62,9 @@ def in_language(words: dict[str, str], language: str) -> str:
 
 def is_reset_command(message: str) -> bool:
     """Whether a message is the command and nothing else: trimmed, the mention of the bot removed."""
-    if RESET_COMMAND not in message or not conf.RESET_COMMAND:
+    if not conf.RESET_COMMAND or not any(command in message for command in RESET_COMMANDS):
         return False
-    return _MENTION.sub(" ", message, count=1).strip() == RESET_COMMAND
+    return _MENTION.sub(" ", message, count=1).strip() in RESET_COMMANDS
 
 
 def reset_reply(language: str) -> str:

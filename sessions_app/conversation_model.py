@@ -58,6 +58,7 @@ class CheckedCandidate(Statement):
     """A candidate on its way to a memory or to the list of what was refused."""
 
     candidate: FlushCandidate
+    subject: str = ""  # whom or what it is about, where that is not the one who said it
 
 
 @dataclass(frozen=True)
@@ -135,7 +136,8 @@ class Transcript:
                     break
         else:
             quotes = [Quote(message, Span(0, len(message.content))) for message in resting if message.content.strip()]
-        checked = CheckedCandidate(candidate.content, quotes, candidate=candidate)
+        subject = conversation.people.other_than_speaker(candidate.subject)
+        checked = CheckedCandidate(candidate.content, quotes, candidate=candidate, subject=subject)
         if candidate.type != EntryType.FACT or not (quotes or candidate.quote or must_quote):
             checked.take_fault(verification.invention(candidate.content, conversation))
         else:

@@ -173,6 +173,8 @@ def _draft(
         slots={**candidate.slots, **summaries.slots_of(session, senders.pop() if len(senders) == 1 else "")},
         chats=summaries.chats_of(session, scope),
         origins=tuple(session.origin_of(event) for event in resting),
+        subject=checked.subject,
+        **summaries.trust_of(scope, resting, is_about_self=not checked.subject and len(senders) == 1),
         verification=checked.verification,
         evidence=tuple(words) if is_fact else (),
     )

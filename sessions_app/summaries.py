@@ -21,6 +21,7 @@ from memories.choices import SUMMARY_SUBTYPES, EntryType, ScopeKind, Source
 from memories.conf import conf
 from memories.consolidation.capture import turn_text
 from memories.entries.draft import Draft
+from memories.entries.trust import Lineage, words_of
 from memories.language import quoting, text
 from memories.language.sentences import cut_at_sentence, spoken_sentences
 from memories.language.summary import Sentence, Utterance, choose, write
@@ -174,9 +175,22 @@ def store_summary(
                 slots=slots_of(session, sender),
                 chats=chats_of(session, scope),
                 origins=tuple(session.origin_of(event) for turn in turns for event in turn.events),
+                **trust_of(scope, [event for turn in turns for event in turn.events], is_about_self=not is_chat),
             )
             drafts.append(draft)
         return entries.remember_many(drafts, now=now, actor=actor, locked=locked)
+
+
+def trust_of(scope: Scope, events: Sequence[SessionEvent], *, is_about_self: bool) -> Lineage:
+    """Whose words these messages are, and the least trusted of them."""
+    answers = [event for event in events if event.kind != EventKind.USER]
+    return words_of(
+        scope.kind,
+        spoken=len(answers) < len(events),
+        answered=bool(answers),
+        used_tools=any(event.kind == EventKind.TOOL or event.data.get("tool_calls") for event in answers),
+        is_about_self=is_about_self,
+    )
 
 
 def _shares(session: Session, turns: list[TurnEvents]) -> Iterator[tuple[Scope, list[TurnEvents], str]]:

@@ -6,7 +6,7 @@ import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import date, datetime, timedelta
+from datetime import date, datetime, time, timedelta
 from typing import Any
 from urllib.parse import urlencode
 from zoneinfo import ZoneInfo
@@ -214,6 +214,8 @@ def recalls_of_answers(
 
 #: Messages on a page, conversations to choose from.
 PAGE, TABS = 100, 40
+#: Messages a search in a conversation lists, characters it takes, and those shown before and after what is found.
+HITS, WORDS_MOST, _AROUND = 30, 200, 60
 #: Of the colour of a speaker, the same everywhere.
 HUES = 360
 #: What a flush counts, in words.
@@ -290,6 +292,15 @@ class Day:
 
 
 @dataclass(frozen=True)
+class Hit:
+    """A message in which words were found: what stands around them, when it was said, and its address."""
+
+    excerpt: str
+    at: datetime
+    url: str
+
+
+@dataclass(frozen=True)
 class ConversationPage:
     """A page of a conversation, with the tabs of the others."""
 
@@ -301,12 +312,42 @@ class ConversationPage:
     zone: ZoneInfo
     share: int  # of the budget, in percent
     limit: int
+    words: str = ""  # that are looked for in all conversations of the session
+    hits: list[Hit] = field(default_factory=list)  # the newest first
 
 
 def message_url(session: Session, event: SessionEvent) -> str:
     """The page of the conversation with the message in its middle."""
     page = {"life": event.conversation, "before": event.position + PAGE // 2}
     return f"{reverse('admin:sessions_app_session_change', args=[session.pk])}?{urlencode(page)}#m{event.position}"
+
+
+def message_on(session: Session, day: str) -> SessionEvent | None:
+    """The first message of a local day, or of the next one on which anything was said; None: there is none."""
+    try:
+        begin = datetime.combine(date.fromisoformat(day), time.min, tzinfo=session.workspace.zone())
+    except (ValueError, OverflowError):
+        return None
+    events = SessionEvent.objects.filter(session=session, workspace_id=session.workspace_id, at__gte=begin)
+    return events.exclude(kind=EventKind.SUMMARY).order_by("at", "conversation", "position").first()
+
+
+def _hits(session: Session, words: str) -> list[Hit]:
+    """The newest messages of the session that hold these words as they are shown."""
+    if not words:
+        return []
+    events = SessionEvent.objects.filter(session=session, workspace_id=session.workspace_id, content__icontains=words)
+    newest = events.exclude(kind=EventKind.SUMMARY).order_by("-conversation", "-position")[:HITS]
+    hits = []
+    for event in newest:
+        content = event.handed_out().content
+        place = content.lower().find(words.lower())
+        if place >= 0:  # not where what was found is a secret that is not shown
+            begin = max(place - _AROUND, 0)
+            end = place + len(words) + _AROUND
+            excerpt = ("… " if begin else "") + content[begin:end] + (" …" if end < len(content) else "")
+            hits.append(Hit(excerpt, event.at, message_url(session, event)))
+    return hits
 
 
 def conversation_of(session: Session, query: Mapping[str, Any]) -> ConversationPage:
@@ -349,6 +390,8 @@ def conversation_of(session: Session, query: Mapping[str, Any]) -> ConversationP
         zone=zone,
         share=min(round(100 * session.tokens / limit), 100),
         limit=limit,
+        words=(words := str(query.get("words", "")).replace("\0", "").strip()[:WORDS_MOST]),
+        hits=_hits(session, words),
     )
 
 

@@ -344,6 +344,7 @@ class TraceLog(ViewedChangeList):
 class RecallTraceAdmin(WordSearch, TraceColumns, RestrictedAdmin):
     """Read only."""
 
+    when_empty = _("Each question a bot asks memory is kept here for a month: connect one, and ask it something.")
     members_may = VIEW
     has_page_context = True
     has_history = False

@@ -9,11 +9,11 @@ from typing import Any, NamedTuple, Protocol
 
 from django import forms
 from django.conf import settings
-from django.contrib import admin
+from django.contrib import admin, messages
 from django.db.models import F, Func, OuterRef, Q, QuerySet, Subquery, TextField, Value
 from django.db.models.expressions import RawSQL
 from django.db.models.functions import Coalesce
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.utils.formats import localize
 from django.utils.module_loading import import_string
 from django.utils.timezone import localtime
@@ -39,7 +39,13 @@ from memories.staff.roles import Right
 from memories.tenancy.keys import platform_of_key
 from sessions_app import conversations
 from sessions_app import flush as flushing
-from sessions_app.admin.conversation import conversation_of, message_url, suspect_message, taken_out_with
+from sessions_app.admin.conversation import (
+    conversation_of,
+    message_on,
+    message_url,
+    suspect_message,
+    taken_out_with,
+)
 from sessions_app.models import Session, SessionEvent
 
 
@@ -249,6 +255,7 @@ class SaidBetween(DaysFilter):
 class SessionAdmin(RecordedHistory, RestrictedAdmin):
     """Messages cannot be changed; the open conversation can be flushed, closed and reset."""
 
+    when_empty = _("A conversation begins with the first turn a bot reports: connect one.")
     members_may = VIEW
     has_page_context = True
     declared = (FLUSH, CLOSE, RESET, TAKE_OUT, QUARANTINE)
@@ -315,6 +322,19 @@ class SessionAdmin(RecordedHistory, RestrictedAdmin):
         rules = session.channel_rules()
         shown = [(label, _rule_label(getattr(rules, name), words)) for name, (label, words) in _RULES.items()]
         return " · ".join(f"{label}: {value}" for label, value in shown if value)
+
+    def change_view(
+        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None
+    ) -> HttpResponse:
+        """A day that is asked for leads to its first message."""
+        if (day := request.GET.get("on", "")) and request.method == "GET":
+            session = self.reach(request, object_id, "view")
+            if event := message_on(session, day):
+                return HttpResponseRedirect(message_url(session, event))
+            messages.info(request, gettext("Nothing was said on this day or later."))
+            return HttpResponseRedirect(request.path)
+        answer: HttpResponse = super().change_view(request, object_id, form_url, extra_context)
+        return answer
 
     def page_context(self, request: HttpRequest, row: Session) -> dict[str, Any]:
         return {

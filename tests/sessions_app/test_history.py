@@ -123,7 +123,7 @@ MESSAGES = st.lists(st.tuples(st.sampled_from(["user", "assistant", "tool"]), st
 
 
 @pytest.mark.thorough
-@examples(60)
+@examples(30, searched=60)
 @given(said=MESSAGES, known=MESSAGES, new=MESSAGES)
 def test_whatever_is_believed_the_history_only_grows_into_what_was_told(
     talk: Talk, said: Any, known: Any, new: Any

@@ -12,7 +12,7 @@ from django.urls import reverse
 from memories.models import Change, Entry, Workspace
 from sessions_app import compaction
 from sessions_app.admin.conversation import PAGE
-from sessions_app.models import Flush, Session
+from sessions_app.models import Flush, Session, SessionEvent
 from tests.conftest import NOW, TELEGRAM
 from tests.memories.admin.conftest import enter, make_user
 from tests.sessions_app.conftest import Talk
@@ -202,3 +202,38 @@ def test_nobody_ends_a_conversation_of_another_workspace(
     for confirmed in (False, True):
         assert do(charlie, session, what, confirmed=confirmed).status_code == 404
     assert Session.objects.get().conversation == 1 and not Flush.objects.exists()
+
+
+def test_words_are_found_in_all_conversations_and_lead_to_their_message(talk: Talk, alice: Client) -> None:
+    talk.say("My dog is called Biscuit", at=NOW)
+    talk.say("It rains", at=NOW + timedelta(days=40))
+    session = Session.objects.get()
+    found = page(alice, session, words="BISCUIT").context["talk"].hits
+    assert [hit.excerpt for hit in found] == ["My dog is called Biscuit"]
+    target = alice.get(found[0].url)
+    assert ("user", "My dog is called Biscuit") in bubbles(target) and "#m" in found[0].url
+    assert "No message has these words." in page(alice, session, words="parrot").content.decode()
+    assert page(alice, session).context["talk"].hits == []
+
+
+def test_a_secret_that_is_not_shown_is_not_found_by_its_words(talk: Talk, alice: Client) -> None:
+    talk.say("The gate opens with rosebud", at=NOW)
+    session = Session.objects.get()
+    event = session.messages().get(kind="user")
+    event.data = {"hidden": [[20, 27]]}
+    event.save(update_fields=["data"])
+    assert page(alice, session, words="rosebud").context["talk"].hits == []
+    assert len(page(alice, session, words="gate").context["talk"].hits) == 1
+
+
+def test_a_day_leads_to_its_first_message_or_to_the_next_one(talk: Talk, alice: Client) -> None:
+    talk.say("first", at=NOW)
+    talk.say("later", at=NOW + timedelta(days=3))
+    session = Session.objects.get()
+    address = reverse("admin:sessions_app_session_change", args=[session.pk])
+    last = SessionEvent.objects.get(session=session, content="later")
+    for day in (NOW + timedelta(days=3), NOW + timedelta(days=1)):
+        answer = alice.get(address, {"on": day.date().isoformat()})
+        assert answer.status_code == 302 and answer.headers["Location"].endswith(f"#m{last.position}")
+    for nothing in ("2031-01-01", "yesterday", "9999-99-99"):
+        assert alice.get(address, {"on": nothing}).headers["Location"] == address

@@ -1,0 +1,141 @@
+"""Conversations no model has read are put into the buffer again, once there is a model or a larger budget (D5, D7).
+
+What is buffered is what stands in the memory of its scopes today: a turn that was taken out of use, or whose messages
+are gone, is not read. Read twice nothing is: a turn that waits in the buffer is left alone, and a day that tells of a
+message already is not told anew.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from django.db import transaction
+from django.db.models import QuerySet
+
+from memories.choices import EntryType, ScopeKind
+from memories.conf import conf
+from memories.consolidation import buffer
+from memories.models import BufferedTurn, Entry, ExtractionBatch, Workspace
+from memories.models.change import acting
+from sessions_app.choices import EventKind
+from sessions_app.models import Session, SessionEvent, event_ids
+
+#: How far back one looks, unless told otherwise, and turns of one transaction.
+DAYS, CHUNK = 30, 200
+_ROLES = {EventKind.USER: buffer.USER, EventKind.ASSISTANT: buffer.ASSISTANT}
+
+
+@dataclass(frozen=True)
+class _UnreadTurn:
+    """A turn by the messages it rests on, with its copies in the memories of the speaker and the chat."""
+
+    origins: tuple[str, ...]
+    copies: Sequence[Entry]
+
+    def copy_in(self, kind: ScopeKind) -> Entry | None:
+        return next((entry for entry in self.copies if entry.scope.kind == kind), None)
+
+    @property
+    def session_uid(self) -> UUID:
+        return UUID(self.origins[0].split("/")[1])
+
+    @property
+    def conversation(self) -> int:
+        return int(self.origins[0].split("/")[2])
+
+
+def unread_turns(workspace: Workspace, *, now: datetime, days: int = DAYS) -> QuerySet[Entry]:
+    """Turns in use of the last days that no model has drawn facts from; a group's has a copy in two memories."""
+    return Entry.objects.live().filter(
+        workspace=workspace,
+        type=EntryType.CHAT_TURN,
+        read_at=None,
+        scope__frozen=False,
+        stated_at__gt=now - timedelta(days=days),
+        stated_at__lte=now - conf.QUIET_GAP,
+        origins__0__startswith="session_events/",
+    )
+
+
+def count(workspace: Workspace, *, now: datetime, days: int = DAYS) -> int:
+    """Turns that would be read, those in the buffer included."""
+    return unread_turns(workspace, now=now, days=days).values("origins").distinct().count()
+
+
+def buffer_unread(workspace: Workspace, *, now: datetime, actor: str, days: int = DAYS) -> int:
+    """Put unread turns into the buffer, oldest first, to be read at once; how many.
+
+    Where it is killed, the next call goes on with the rest.
+    """
+    rows = unread_turns(workspace, now=now, days=days).select_related("scope").order_by("stated_at", "pk")
+    by_origins: defaultdict[tuple[str, ...], list[Entry]] = defaultdict(list)
+    for entry in rows.prefetch_related("slots"):
+        by_origins[tuple(entry.origins)].append(entry)
+    turns = [_UnreadTurn(origins, copies) for origins, copies in by_origins.items()]
+    done = 0
+    for begin in range(0, len(turns), CHUNK):
+        with transaction.atomic(), acting(actor, savepoint=False):
+            done += sum(_buffer(turn, events, now) for turn, events in _with_messages(turns[begin : begin + CHUNK]))
+    if done:
+        talked = {turn.session_uid for turn in turns}
+        buffer.seal(ExtractionBatch.objects.filter(workspace=workspace, session_uid__in=talked), now=now)
+    return done
+
+
+def _with_messages(turns: Sequence[_UnreadTurn]) -> Iterator[tuple[_UnreadTurn, list[SessionEvent]]]:
+    """The turns that are not in the buffer yet, with their messages as they stand today."""
+    ids = {pk for turn in turns for pk in event_ids(turn.origins)}
+    events = SessionEvent.objects.filter(session__uid__in={turn.session_uid for turn in turns})
+    found = {event.pk: event for event in events.filter(pk__in=ids, kind__in=_ROLES)}
+    buffered = _buffered_ids(turns)
+    for turn in turns:
+        own = [found[pk] for pk in event_ids(turn.origins) if pk in found]
+        if own and buffered.isdisjoint(turn.origins):
+            yield turn, own
+
+
+def _buffered_ids(turns: Iterable[_UnreadTurn]) -> set[str]:
+    """The messages of these conversations that wait in the buffer."""
+    rows = BufferedTurn.objects.filter(batch__session_uid__in={turn.session_uid for turn in turns})
+    return {str(message["id"]) for messages in rows.values_list("messages", flat=True) for message in messages}
+
+
+def _buffer(turn: _UnreadTurn, events: Sequence[SessionEvent], now: datetime) -> bool:
+    """Put a turn into the buffer, for the memories that hold it today."""
+    own, chat = turn.copy_in(ScopeKind.USER), turn.copy_in(ScopeKind.CHAT)
+    by_id = {pk: origin for origin in turn.origins for pk in event_ids([origin])}
+    copy = own or chat
+    if copy is None:
+        return False
+    session = Session.objects.only("is_group").get(workspace=copy.workspace_id, uid=turn.session_uid)
+    messages = [
+        buffer.Message(
+            id=by_id[event.pk],
+            role=_ROLES[EventKind(event.kind)],
+            sender=event.sender_id,
+            content=event.content,
+            at=event.at,
+            used_tools=bool(event.data.get("tool_calls")),
+        )
+        for event in events
+    ]
+    return buffer.add(
+        messages,
+        session_uid=turn.session_uid,
+        conversation=turn.conversation,
+        user_scope=own.scope if own else None,
+        chat_scope=chat.scope if chat else None,
+        chat=own.chats[0] if own and own.chats else chat.scope.key if chat else "",
+        is_group=session.is_group,
+        slots=_slots(copy),
+        now=now,
+    )
+
+
+def _slots(entry: Entry) -> Mapping[str, str]:
+    """Where and by whom it was said, as a turn has it."""
+    columns = {name: getattr(entry, name) for name in ("channel", "chat_id", "session_id", "sender_id", "thread_id")}
+    speaker = {"speaker": entry.speaker} if entry.speaker else {}
+    return {**{slot.name: slot.value for slot in entry.slots.all()}, **columns, **speaker}
