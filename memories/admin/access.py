@@ -7,6 +7,7 @@ read. The site takes no ModelAdmin that is not restricted so.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
+from functools import cached_property
 from typing import Any
 
 from django.contrib import admin as django_admin
@@ -19,11 +20,13 @@ from unfold.admin import ModelAdmin, TabularInline
 
 from memories.admin.actions import WithActions
 from memories.admin.auditing import Audited
+from memories.admin.own_views import OwnViews
 from memories.admin.pages import (
     RETURN_PARAMETER,
     BoundedChangeList,
     BoundedPaginator,
     actions_with_return_url,
+    moment_columns,
     return_url,
 )
 from memories.models import Workspace
@@ -181,6 +184,8 @@ class RestrictedAdmin(WithActions, WorkspaceRestriction, Audited, ModelAdmin):
     is_restricted = True
     #: Whether rows are changed by people, so that there is a history to read.
     has_history = True
+    #: What to do while there is no row yet.
+    when_empty: Any = ""
     #: Whether page_context() is defined: the row is read for it.
     has_page_context = False
     paginator = BoundedPaginator
@@ -190,6 +195,23 @@ class RestrictedAdmin(WithActions, WorkspaceRestriction, Audited, ModelAdmin):
     list_max_show_all = 0
     list_filter_submit = True
     warn_unsaved_form = True
+
+    @cached_property
+    def _moments(self) -> dict[str, Any]:
+        return moment_columns(self.model)
+
+    def _shown_as_moments(self, names: Any) -> Any:
+        """Columns by name, with those that are moments in the place of their names."""
+        return names and [self._moments.get(name, name) if isinstance(name, str) else name for name in names]
+
+    def get_list_display(self, request: HttpRequest) -> Any:
+        return self._shown_as_moments(super().get_list_display(request))
+
+    def get_list_display_links(self, request: HttpRequest, list_display: Any) -> Any:
+        return self._shown_as_moments(super().get_list_display_links(request, list_display))
+
+    def get_sortable_by(self, request: HttpRequest) -> Any:
+        return self._shown_as_moments(super().get_sortable_by(request))
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> Any:
         return BoundedChangeList
@@ -203,7 +225,8 @@ class RestrictedAdmin(WithActions, WorkspaceRestriction, Audited, ModelAdmin):
         return {}
 
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:
-        return super().changelist_view(request, {**self.list_context(request), **(extra_context or {})})
+        own = {"own_views": OwnViews(request, self.opts)}
+        return super().changelist_view(request, {**own, **self.list_context(request), **(extra_context or {})})
 
     def changeform_view(
         self, request: HttpRequest, object_id: str | None = None, form_url: str = "", extra_context: Any = None

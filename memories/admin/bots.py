@@ -184,6 +184,7 @@ QUARANTINE = Action(  # what it wrote in a time, which the next page asks for
 class BotAdmin(RestrictedAdmin):
     """Clients of the API."""
 
+    when_empty = _("A bot is a client of the API, with keys of its own: connect one.")
     members_may = CONFIGURE
     list_display = ["name", "workspace", "usable_keys", "is_enabled", "created_at"]
     list_select_related = ["workspace"]

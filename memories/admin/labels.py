@@ -1,4 +1,4 @@
-"""Labels of jobs and their counts, in the reader's language."""
+"""Labels of jobs and their counts, of batches, actors and memories, in the reader's language."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -7,8 +7,10 @@ from django.utils.translation import gettext, pgettext_lazy
 from django.utils.translation import gettext_lazy as _
 
 from memories.choices import BatchVerb
-from memories.models import Batch
+from memories.models import Batch, Scope
 
+#: Names of people that stand before the key of a memory.
+_NAMES = 3
 #: A job's own marks, which count nothing.
 _MARKS = {"upto"}
 COUNT_LABELS = {
@@ -35,6 +37,7 @@ COUNT_LABELS = {
     "facts": _("facts"),
     "faded": _("faded"),
     "failed": _("failed"),
+    "faults": _("faults"),
     "files": _("files"),
     "files_failed": _("files that could not be written"),
     "flushed": _("flushed"),
@@ -47,18 +50,22 @@ COUNT_LABELS = {
     "invented": _("invented facts refused"),
     "keys": _("keys"),
     "left": _("left as they were"),
+    "left_behind": _("words left behind"),
     "left_out": _("sentences of summaries left out"),
     "lines_replaced": _("lines replaced"),
     "lines_written": _("lines written"),
+    "leaks": _("leaks"),
     "lost": _("lost"),
     "merged": _("merged"),
     "not_dropped": _("facts only the model would drop"),
     "not_merged_unverified": _("merges nobody confirmed"),
     "notes": _("notes"),
     "extraction_batches": _("stretches of conversation"),
+    "of_about": _("of about"),
     "parked": _("parked"),
     "partitions": _("partitions"),
     "planned": _("planned"),
+    "probes": _("probes"),
     "proposed": _("proposed"),
     "traces": _("traces"),
     "read": _("statements read a second time"),
@@ -157,3 +164,10 @@ def batch_name(batch: Batch) -> str:
     if batch.name in BatchVerb.values:
         return str(BatchVerb(batch.name).label)
     return str(_BATCH_LABELS.get(batch.name, batch.name))
+
+
+def scope_in_words(scope: Scope) -> str:
+    """Whose memory it is, before its key: the name it was given, else what its people are called."""
+    names = list(dict.fromkeys(scope.sender_names.values())) or list(scope.speakers)
+    name = scope.label or ", ".join(names[:_NAMES])
+    return f"{name} · {scope.key}" if name else str(scope.key)

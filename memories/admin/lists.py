@@ -25,10 +25,10 @@ from memories.admin.access import in_workspaces
 from memories.admin.auditing import note
 from memories.admin.pages import BoundedChangeList
 from memories.audit.models import AuditEvent
-from memories.choices import Due, Verification
+from memories.choices import Due, Origin, Suspicion, Verification
 from memories.language import text
 from memories.lifecycle import expiry
-from memories.models import Batch, Policy
+from memories.models import Batch, Policy, Scope
 from memories.models.state import State, in_state
 from memories.staff.rights import needs, workspaces_of
 from memories.staff.roles import Right
@@ -113,6 +113,20 @@ VerificationFilter = condition_filter(
     | {"none": (Verification.NONE.label, Q(verification=Verification.NONE))},
 )
 
+#: What speaks to a model, by how.
+SuspicionFilter = condition_filter(
+    _("suspect"),
+    "suspect",
+    {value: (Suspicion(value).label, Q(suspect=value)) for value in filter(None, Suspicion.values)}
+    | {"any": (_("In any way"), ~Q(suspect=""))},
+)
+
+
+#: By the least trusted of all it rests on: what rests on a tool, whoever repeated it.
+TrustFilter = condition_filter(
+    _("lowest source"), "trust", {origin.value: (origin.label, Q(trust=origin)) for origin in Origin}
+)
+
 
 class ExactTextFilter(TextFilter):
     """A column by its exact value: a list of all values would be a scan of the table."""
@@ -127,6 +141,43 @@ class ProjectFilter(ExactTextFilter):
 
     title = _("project")
     parameter_name = "project"
+
+
+class SubjectFilter(ExactTextFilter):
+    """By whom or what it is about."""
+
+    title = _("about")
+    parameter_name = "subject"
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        name = (self.value() or "").strip().replace("\0", "")
+        return queryset.about(name) if name else queryset  # type: ignore[attr-defined]
+
+
+class SpeakerFilter(ExactTextFilter):
+    """By who said it: the platform's id of them, or what people call them."""
+
+    title = _("said by")
+    parameter_name = "by"
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        who = (self.value() or "").strip().replace("\0", "")
+        return queryset.filter(Q(sender_id=who) | Q(speaker=who)) if who else queryset
+
+
+class AudienceFilter(ExactTextFilter):
+    """By who may hear it: the key of a memory, or of a group that may hear a person's."""
+
+    title = _("heard in")
+    parameter_name = "heard"
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        where = (self.value() or "").strip().replace("\0", "")
+        if not where:
+            return queryset
+        # not by a join: it would look up the scope of every memory that is passed over
+        scopes = Scope.objects.filter(key=where).values("pk")
+        return queryset.filter(Q(scope__in=scopes) | Q(chats__contains=[where]))
 
 
 class ReachableFilter(AutocompleteSelectFilter):

@@ -9,14 +9,16 @@ import html
 import re
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from django.db.models import Q
 from django.http import HttpRequest
 
 from memories.admin.access import in_workspaces
 from memories.admin.events import found_events
+from memories.batches import Description
 from memories.kinds import SECRET, category_rule
+from memories.language.confidential import find_secrets
 from memories.language.redaction import secret_words
 from memories.language.secret_forms import MASKED
 from memories.models import BufferedTurn, Change, Entry, Evidence
@@ -35,6 +37,7 @@ _TO_ITS_END = r'[^<"\n]*'
 _UNLESS_TAKEN_OUT = rf'(?![^<"\n]*{re.escape(MASKED)})'
 #: Where a word begins: «secret» is not in «secrets»; in JSON also behind a line break.
 _BEFORE_WORD = r"(?:(?<![A-Za-z\d])|(?<=\\[nrt]))"
+T = TypeVar("T")
 _NUMBER = re.compile(r"(?<!\d)\d{1,18}(?!\d)")
 _TAG = re.compile(r"(<[^<>]*>)")
 _ATTRIBUTE = re.compile(
@@ -56,6 +59,14 @@ class Masking:
 
     def __bool__(self) -> bool:
         return bool(self.beginnings or self.words)
+
+    def and_of(self, texts: Collection[str]) -> "Masking":
+        """With texts that are a credential and stand in no memory yet."""
+        if not texts:
+            return self
+        found = (secret.value for text in texts for secret in find_secrets(text))
+        words = {word for text in texts for word in secret_words(text)}
+        return Masking({*self.beginnings, *_beginnings(texts, _SHORTEST)}, {*self.words, *words, *found})
 
     def of_html(self, page: str) -> str:
         """A page without them: in its texts, and in what its fields, links and titles hold."""
@@ -147,6 +158,12 @@ def _masked_value(name: str, quoted: str, pattern: re.Pattern[str]) -> str:
     return f"{quoted[0]}{path}{mark}{_masked(query, pattern)}{quoted[-1]}"
 
 
+def with_planned(response: T, descriptions: Iterable[Description]) -> T:
+    """A page that shows what batches would do; credentials they would store are taken out of it, too."""
+    response.planned_secrets = [text for row in descriptions for text in row.secrets]  # type: ignore[attr-defined]
+    return response
+
+
 def holds_mask(request: HttpRequest) -> bool:
     """Whether a form sends back what was masked for it: saved, it would take the place of the secret."""
     return request.method == "POST" and any(MASK in value for _name, values in request.POST.lists() for value in values)
@@ -160,5 +177,5 @@ def mask(request: HttpRequest, response: Any) -> None:
     if kind not in ("text/html", "text/csv", "application/json", "application/x-ndjson"):
         return
     page = response.content.decode(response.charset)
-    if masking := masking_for(request, page):
+    if masking := masking_for(request, page).and_of(getattr(response, "planned_secrets", ())):
         response.content = masking.of_html(page) if kind == "text/html" else masking.of_text(page)

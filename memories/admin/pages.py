@@ -1,6 +1,7 @@
 """Pages of the admin that are none of Django's own, the way back from them, their clock, and long lists by pages."""
 
 from collections.abc import Mapping
+from datetime import datetime
 from functools import cached_property
 from typing import Any
 from urllib.parse import urlencode
@@ -8,15 +9,22 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from django.contrib import admin
 from django.core.paginator import EmptyPage, Page, Paginator
+from django.db.models import DateTimeField, Model
 from django.http import HttpRequest
 from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.formats import localize
+from django.utils.html import format_html
 from django.utils.http import url_has_allowed_host_and_scheme
+from django.utils.timesince import timesince
 from django.utils.translation import gettext as _
+from unfold.decorators import display
 from unfold.views import ChangeList
 
 from memories.models import Workspace
+from memories.staff.rights import holds
+from memories.staff.roles import Right
 
 
 def own_page(
@@ -116,9 +124,11 @@ class BoundedChangeList(ChangeList):
 
     full_result_count: Any
     page_num: int
+    may_connect = False  # whether an empty list leads to the page that connects a bot
 
     def get_results(self, request: HttpRequest) -> None:
         super().get_results(request)
+        self.may_connect = holds(request, Right.KEYS)
         if not self.multi_page:  # Django would ask for it once more
             self.result_list = self.paginator.first_rows
         self.page_num = min(self.page_num, self.paginator.num_pages)
@@ -152,3 +162,30 @@ def show_zone_of(request: HttpRequest, workspace: Workspace) -> None:
 def quarantine_url(**seed: Any) -> str:
     """The page that asks about an entry, a batch, the file of a scope, or a bot."""
     return f"{reverse('quarantine_new')}?{urlencode(seed)}"
+
+
+def moment(at: datetime | None, now: datetime) -> str | None:
+    """How long ago, or in how long; the exact time, in the zone of the page, for whoever points at it."""
+    if at is None:
+        return None
+    text = _("%(time)s ago") if at <= now else _("in %(time)s")
+    span = timesince(min(at, now), max(at, now), depth=1)
+    exact = f"{localize(timezone.localtime(at))} {timezone.get_current_timezone_name()}"
+    return format_html('<time datetime="{}" title="{}">{}</time>', at.isoformat(), exact, text % {"time": span})
+
+
+def moment_columns(model: type[Model]) -> dict[str, Any]:
+    """The moments of a table by name, each as a column that says how long ago it was."""
+    return {
+        field.name: _moment_column(field.name, field.verbose_name)
+        for field in model._meta.concrete_fields
+        if isinstance(field, DateTimeField)
+    }
+
+
+def _moment_column(name: str, label: Any) -> Any:
+    def column(row: Any) -> str | None:
+        return moment(getattr(row, name), timezone.now())
+
+    column.__name__ = name
+    return display(description=label, ordering=name)(column)

@@ -28,6 +28,7 @@ from memories.admin.history import history_page, row_history
 from memories.admin.labels import actor_label
 from memories.admin.pages import own_page
 from memories.admin.policy_numbers import (
+    COLUMNS,
     KINDS,
     EffectiveNumber,
     Number,
@@ -149,6 +150,8 @@ class Preview:
     answers: what_if.AskedAgain | None = None
     rows: list[AnswerRow] = field(default_factory=list)
     pinned: NewlyFailing | None = None
+    last_days: what_if.TakenOut | None = None  # None: no source loses a place where it is served
+    taken: list[tuple[Sample, int]] = field(default_factory=list)  # with how many answers served it
 
     @property
     def more_samples(self) -> int:
@@ -181,9 +184,17 @@ def preview(workspace: Workspace, wanted: Values, *, now: datetime) -> Preview:
                     result.samples = [Sample(entry) for entry in rows]
         except OperationalError:
             result.is_uncounted = True
+    if any(change.number.kind == PolicyKind.TRUST for change in result.changes):
+        try:
+            with _seconds(COUNT_SECONDS):
+                result.last_days = what_if.taken_out(workspace.pk, present, after, now=now)
+        except OperationalError:
+            result.is_uncounted = True
     result.answers = what_if.ask_again(workspace.pk, present, after, now=now, zone=workspace.zone())
     others = result.answers.others[:ANSWERS_SHOWN]
     moved = {entry for other in others for entry in (*other.went, *other.came)}
+    most_served = list(result.last_days.memories.items())[:SAMPLES] if result.last_days else []
+    moved |= {entry for entry, _times in most_served}
     there = {pk: Sample(entry) for pk, entry in Entry.objects.filter(workspace_id=workspace.pk).in_bulk(moved).items()}
     result.rows = [
         AnswerRow(
@@ -191,6 +202,7 @@ def preview(workspace: Workspace, wanted: Values, *, now: datetime) -> Preview:
         )
         for other in others
     ]
+    result.taken = [(there[pk], times) for pk, times in most_served if pk in there]
     result.pinned = newly_failing(workspace, after, now=now, seconds=PINNED_SECONDS)
     return result
 
@@ -314,7 +326,7 @@ class PolicyAdmin(RestrictedAdmin):
             "workspaces": mine,
             "chosen": chosen,
             "may": may_in(request, chosen.pk) if chosen else {},
-            "kinds": [(kind, *KINDS[kind], _table(effective(kind, policies))) for kind in PolicyKind],
+            "kinds": [(kind, *KINDS[kind], COLUMNS[kind], _table(effective(kind, policies))) for kind in PolicyKind],
             "removed": [Removed(removal) for removal in removals(request)[:REMOVED_SHOWN]],
         }
 
@@ -432,9 +444,8 @@ def _list_url(workspace_id: int) -> str:
 
 
 def _table(numbers: list[EffectiveNumber]) -> list[list[EffectiveNumber]]:
-    """The numbers in rows: those of one type beside each other."""
+    """The numbers in rows: those of one type, or of one source, beside each other."""
     rows: dict[Any, list[EffectiveNumber]] = {}
     for number in numbers:
-        _kind, entry_type, _scope_kind, name = number.number.subject
-        rows.setdefault(entry_type or name, []).append(number)
+        rows.setdefault(number.number.row, []).append(number)
     return list(rows.values())

@@ -9,12 +9,12 @@ from typing import Any
 from django import forms
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
-from unfold.widgets import UnfoldAdminTextInputWidget
+from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget
 
-from memories.choices import EntryType, PolicyKind, ScopeKind
+from memories.choices import Act, EntryType, Origin, PolicyKind, ScopeKind
 from memories.conf import conf
 from memories.kinds import type_rule
-from memories.models.policy import UNREAD_TURN_DAYS, WEIGHTS, Policies, Subject
+from memories.models.policy import NOT_TRUSTED, TRUST_NAMES, UNREAD_TURN_DAYS, WEIGHTS, Policies, Subject
 from memories.recall.ranking import fitted_weights
 
 #: The kinds of policies, each with what it does in a sentence above its form.
@@ -34,8 +34,29 @@ KINDS = {
         _("Weights of the ranking"),
         _("What counts for how much when memories are ranked for a question."),
     ),
+    PolicyKind.TRUST: (
+        _("What a source may do"),
+        _("What memories may do, by the least trusted of all they rest on: whoever repeats it, a page stays a page."),
+    ),
 }
 SCOPES: dict[str, Any] = {ScopeKind.USER: _("of a person"), ScopeKind.CHAT: _("of a chat")}
+#: What stands above the columns of a kind; a weight has one number a row.
+COLUMNS: dict[str, list[Any]] = {
+    PolicyKind.TTL: list(SCOPES.values()),
+    PolicyKind.QUOTA: list(SCOPES.values()),
+    PolicyKind.WEIGHT: [],
+    PolicyKind.TRUST: [act.label for act in Act],
+}
+_ORIGINS: dict[str, Any] = {
+    Origin.OPERATOR: _("Written or reworded in the admin."),
+    Origin.SELF: _("Said by the person whose memory it is, or by a member of a group of themselves."),
+    Origin.OTHER: _("Said by the person whose memory it is."),
+    Origin.MEMBER: _("Said in a group, in its memory."),
+    Origin.FILE: _("Lines of files in markdown."),
+    Origin.IMPORT: _("Brought in from another product; who said it there, nobody knows."),
+    Origin.BOT: _("The bot’s answers, also as part of a turn, and what it saves of its own."),
+    Origin.TOOL: _("What tools gave, also as part of an answer, and what was saved as such."),
+}
 TYPES: dict[str, Any] = {
     EntryType.CHAT_TURN: _(
         "A message and its answer, from when a model drew facts from it; until then see “Days of an unread turn”."
@@ -122,15 +143,38 @@ class Number:
         return name or f"{entry_type}-{scope_kind}"
 
     @property
+    def source(self) -> Origin:
+        """Of trust: whose memories."""
+        return Origin(self.subject[3].partition("_")[0])
+
+    @property
+    def column(self) -> str:
+        """What stands above it among the numbers of its row."""
+        kind, _entry_type, scope_kind, name = self.subject
+        if kind == PolicyKind.TRUST:
+            return str(Act(name.partition("_")[2]).label)
+        return "" if kind == PolicyKind.WEIGHT else str(SCOPES[scope_kind])
+
+    @property
+    def row(self) -> tuple[str, str]:
+        """What it shares with the numbers beside it."""
+        kind, entry_type, _scope_kind, name = self.subject
+        return (entry_type, self.source if kind == PolicyKind.TRUST else name)
+
+    @property
     def label(self) -> str:
-        _kind, entry_type, scope_kind, name = self.subject
+        kind, entry_type, scope_kind, name = self.subject
+        if kind == PolicyKind.TRUST:
+            return f"{self.heading} · {self.column}"
         if name:
             return str(_WEIGHTS[name].label) if name in _WEIGHTS else name
         return f"{self.heading} · {SCOPES[scope_kind]}"
 
     @property
     def heading(self) -> str:
-        """The type it is about."""
+        """The type, or the source, it is about."""
+        if self.kind == PolicyKind.TRUST:
+            return str(self.source.label)
         return str(dict(EntryType.choices)[self.subject[1]])
 
     @property
@@ -140,13 +184,17 @@ class Number:
     @property
     def text(self) -> Any:
         """What it does, in a sentence."""
-        _kind, entry_type, _scope_kind, name = self.subject
+        kind, entry_type, _scope_kind, name = self.subject
+        if kind == PolicyKind.TRUST:
+            return _ORIGINS[self.source]
         return _WEIGHTS[name].text if name else TYPES[entry_type]
 
     @property
     def unit(self) -> Any:
         if self.kind == PolicyKind.WEIGHT:
             return _WEIGHTS[self.subject[3]].unit
+        if self.kind == PolicyKind.TRUST:
+            return ""
         return gettext("days") if self.kind == PolicyKind.TTL else gettext("memories")
 
     @property
@@ -169,7 +217,7 @@ class Number:
 
     @property
     def may_be_unlimited(self) -> bool:
-        return self.kind != PolicyKind.WEIGHT
+        return self.kind in (PolicyKind.TTL, PolicyKind.QUOTA)
 
     @property
     def default(self) -> float | None:
@@ -180,6 +228,8 @@ class Number:
             if name == UNREAD_TURN_DAYS:
                 return conf.UNREAD_TURN_TTL / timedelta(days=1)
             return float(getattr(conf, name.upper(), fitted))
+        if kind == PolicyKind.TRUST:
+            return float((self.source, name.partition("_")[2]) not in NOT_TRUSTED)
         rule = type_rule(entry_type)
         if kind == PolicyKind.QUOTA:
             return rule.quotas.get(scope_kind)
@@ -194,6 +244,8 @@ class Number:
         """A value of it, as people read it."""
         if value is None and self.may_be_unlimited:
             return str(self.unlimited_label)
+        if self.kind == PolicyKind.TRUST:
+            return gettext("yes") if (self.default if value is None else value) else gettext("no")
         number = f"{self.default if value is None else value:g}"
         return gettext("%(days)s days") % {"days": number} if self.kind == PolicyKind.TTL else number
 
@@ -206,6 +258,9 @@ def numbers_of(kind: str) -> Iterator[Number]:
     """The numbers of a kind of policy."""
     if kind == PolicyKind.WEIGHT:
         yield from (Number((kind, "", "", name.lower())) for name in (*WEIGHTS, UNREAD_TURN_DAYS))
+        return
+    if kind == PolicyKind.TRUST:
+        yield from (Number((kind, "", "", name)) for name in TRUST_NAMES)
         return
     for entry_type in EntryType:
         for scope_kind in ScopeKind:
@@ -277,6 +332,20 @@ class Cell:
     column: Any
 
 
+def _yes_or_no(number: Number, value: float | None) -> forms.Field:
+    """The default, or yes or no."""
+    choices = [("", _("as by default")), ("1", _("yes")), ("0", _("no"))]
+    return forms.TypedChoiceField(
+        label=number.label,
+        choices=choices,
+        coerce=float,
+        empty_value=None,
+        required=False,
+        initial="" if value is None else f"{value:g}",
+        widget=UnfoldAdminSelectWidget(attrs={"aria-label": number.label}),
+    )
+
+
 class NumbersForm(forms.Form):
     """Empty: the default holds. A number and «never ends» exclude each other."""
 
@@ -285,6 +354,9 @@ class NumbersForm(forms.Form):
         self.kind, self.numbers, self.given = kind, list(numbers_of(kind)), dict(values)
         for number in self.numbers:
             value = self.given.get(number.subject)
+            if kind == PolicyKind.TRUST:
+                self.fields[number.field] = _yes_or_no(number, value)
+                continue
             is_unlimited = number.may_be_unlimited and number.subject in self.given and value is None
             field_class: Any = forms.IntegerField if number.is_whole else forms.FloatField
             shown = int(value) if number.is_whole and value is not None else value
@@ -329,12 +401,11 @@ class NumbersForm(forms.Form):
 
     def rows(self) -> Iterator[tuple[Any, Any, list[Cell]]]:
         """Heading, sentence and cells of each row."""
-        for _about, group in groupby(self.numbers, lambda number: (number.subject[1], number.subject[3])):
+        for _about, group in groupby(self.numbers, lambda number: number.row):
             cells = [self._cell(number) for number in group]
             first = cells[0].number
             yield first.label if self.kind == PolicyKind.WEIGHT else first.heading, first.text, cells
 
     def _cell(self, number: Number) -> Cell:
         unlimited = self[unlimited_field(number)] if number.may_be_unlimited else None
-        column = "" if self.kind == PolicyKind.WEIGHT else SCOPES[number.subject[2]]
-        return Cell(number, self[number.field], unlimited, column)
+        return Cell(number, self[number.field], unlimited, number.column)

@@ -93,6 +93,10 @@ RELEVANCE_SIGNS = {
     "linked_name": _("linked to what is named"),
     "other_name": _("about something else"),
     "says_name": _("says the name"),
+    "detail": _("what is asked of it"),
+    "whole_name": _("all of it is asked for"),
+    "leads": _("leads to the answer"),
+    "beside_best": _("of one name with the best"),
 }
 SINCE = {
     State.DUE: _("past its time since"),

@@ -122,7 +122,7 @@ class AuditLog(RestrictedAdmin):
             return LogEntry(change_message=json.dumps(changes)).get_change_message() or "—"
         if text := record.details.get("text"):
             return str(text)
-        rest = {name: value for name, value in record.details.items() if name not in ("kind", "what", "run")}
+        rest = {name: value for name, value in record.details.items() if name not in ("kind", "what", "run", "report")}
         return ", ".join(f"{name}: {value}" for name, value in rest.items()) or "—"
 
 

@@ -28,6 +28,7 @@ from memories.admin.entries.actions import outcome_of
 from memories.admin.entries.page import QuoteLine, quote_lines
 from memories.admin.events import source_lines
 from memories.admin.labels import actor_label, batch_name
+from memories.admin.masking import with_planned
 from memories.admin.pages import own_page, row_number
 from memories.audit.models import AuditEvent
 from memories.batches import Description, Question, bulk_actions
@@ -183,6 +184,7 @@ class Pair:
     before: list[Statement]
     after: Statement | None
     row: ChangeRow
+    descriptions: Sequence[Description]
 
     @property
     def fate(self) -> str:
@@ -290,6 +292,7 @@ def _pair(batch: Batch, position: int, group: Sequence[Description], evidence: _
         before=old,
         after=new,
         row=change_row(batch, lead),
+        descriptions=group,
     )
 
 
@@ -414,7 +417,7 @@ def page(request: HttpRequest) -> HttpResponse:
     order = [question.batch for question in questions]
     index = next((n for n, batch in enumerate(order) if str(batch) == request.GET.get("at")), 0)
     batch = visible_batch(request, order[index]) if questions else None
-    context = {
+    context: dict[str, Any] = {
         "title": gettext("Review"),
         "count": len(questions),
         "is_more": len(questions) == MOST,
@@ -444,7 +447,8 @@ def page(request: HttpRequest) -> HttpResponse:
         button = pgettext("review", "Apply again") if last.what == Decided.UNDONE else gettext("Undo")
         url = batch_url(decided)
         context["last"] = {"label": LABELS[last.what], "name": batch_name(decided), "url": url, "button": button}
-    return own_page(request, "admin/memories/review.html", context)
+    shown = own_page(request, "admin/memories/review.html", context)
+    return with_planned(shown, [row for pair in context.get("pairs", ()) for row in pair.descriptions])
 
 
 def _stakes(batch: Batch, question: Question) -> list[tuple[str, bool]]:

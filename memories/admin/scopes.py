@@ -3,6 +3,7 @@
 from typing import Any
 
 from django.contrib import admin
+from django.db.models import F, Func, QuerySet, TextField, Value
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.html import format_html
@@ -22,18 +23,31 @@ from memories.staff.roles import Right
 class ScopeAdmin(RestrictedAdmin):
     """Scopes come into being when a bot first writes to them; people name and freeze them."""
 
+    when_empty = _("A memory begins when a bot first writes to it: connect one.")
     members_may: Needs = {**VIEW, "change": Right.OPERATE}
     list_display = ["name", "key", "colored_kind", "workspace", "memories", "frozen", "created_at"]
     list_filter = [("kind", ChoicesDropdownFilter), ("frozen", BooleanRadioFilter)]
     list_select_related = ["workspace"]
     search_fields = ["key", "label"]
-    search_help_text = _("Part of a key or a label")
+    search_help_text = _("Part of a key, a label or the name of who speaks there")
     ordering = ["-id"]
     fields = [
         *("label", "frozen", "relevance_likely", "key", "kind", "workspace", "uid", "memories", "speakers", "version"),
         "created_at",
     ]
     readonly_fields = ["key", "kind", "workspace", "uid", "memories", "speakers", "version", "created_at"]
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[Scope], search_term: str
+    ) -> tuple[QuerySet[Scope], bool]:
+        """Also by what people are called there: «Priya», not the key of her memory."""
+        rows, may_repeat = super().get_search_results(request, queryset, search_term)
+        if name := " ".join(search_term.replace("\0", "").split()):
+            called = Func(F("speakers"), Value(" "), function="array_to_string", output_field=TextField())
+            rows |= queryset.filter(
+                pk__in=Scope.objects.alias(called=called).filter(called__icontains=name).values("pk")
+            )
+        return rows, may_repeat
 
     def get_form(self, request: HttpRequest, obj: Scope | None = None, change: bool = False, **kwargs: Any) -> Any:
         kwargs["help_texts"] = {

@@ -10,6 +10,8 @@ from django.forms import BaseInlineFormSet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.html import format_html_join
+from django.utils.safestring import mark_safe
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from unfold.decorators import display
@@ -34,6 +36,16 @@ _OPEN, _JOINED, _WITHDRAWN, _OVER = _("not used yet"), _("joined"), _("withdrawn
 _TERMS = [("7", _("7 days")), ("1", _("a day")), ("30", _("30 days"))]
 
 
+#: What each role may do, said where one invites.
+MAY: dict[Role, Any] = {
+    Role.VIEWER: _("reads every page; credentials stay masked."),
+    Role.AUDITOR: _("reads, also the audit log."),
+    Role.CURATOR: _("reads, corrects, expires and restores memories, answers the review."),
+    Role.OPERATOR: _("also undoes batches, imports, sets policies, channels and bots, runs jobs."),
+    Role.OWNER: _("all of it: also keys, people, webhooks, exports and erasures."),
+}
+
+
 class InviteForm(forms.Form):
     """Where to, as what, for whom and for how long."""
 
@@ -53,7 +65,9 @@ class InviteForm(forms.Form):
         where.empty_label = None
         rights = frozenset[Right]().union(*(rights_in(request, row.pk) for row in where.queryset))
         role: Any = self.fields["role"]
-        role.choices = [(role_within.value, role_within.label) for role_within in roles_within(rights)]
+        given = roles_within(rights)
+        role.choices = [(each.value, each.label) for each in given]
+        role.help_text = format_html_join(mark_safe("<br>"), "{}: {}", ((each.label, MAY[each]) for each in given))
 
     def clean(self) -> dict[str, Any]:
         """Nobody invites to more than they hold there."""

@@ -203,11 +203,11 @@ def _of_recalls(numbers: Numbers) -> Iterator[Chart]:
     ]
     yield Chart(_("Recalls by what was found"), days, verdicts)
     used = [
-        Series(_("Found"), "mp-c1", usage.share(["found"], SEARCHED)),
-        Series(_("Used in the answer"), "mp-c2", usage.share(["used"], ["reported"])),
+        Series(_("Hit rate"), "mp-c1", usage.share(["found"], SEARCHED)),
+        Series(_("Reference rate"), "mp-c2", usage.share(["used"], ["reported"])),
     ]
-    hint = _("Found: of the recalls that looked into memory. Used: of the memories served whose answer is known.")
-    yield Chart(_("Found and used"), days, used, hint, is_stacked=False, most=1.0, show=percent)
+    hint = _("Hits: of the recalls that looked into memory. References: of the memories served whose answer is known.")
+    yield Chart(_("Hit rate and reference rate"), days, used, hint, is_stacked=False, most=1.0, show=percent)
 
 
 def _of_memories(numbers: Numbers) -> Iterator[Chart]:
@@ -237,8 +237,8 @@ def _of_stock(
 def _of_time(numbers: Numbers) -> Iterator[Chart]:
     days = numbers.period.days
     taken = [
-        Series(_("Half take less"), "mp-c1", numbers.quantiles(TOTAL, 0.5)),
-        Series(_("All but a twentieth take less"), "mp-c4", numbers.quantiles(TOTAL, 0.95)),
+        Series(_("p50"), "mp-c1", numbers.quantiles(TOTAL, 0.5)),
+        Series(_("p95"), "mp-c4", numbers.quantiles(TOTAL, 0.95)),
     ]
     hint = _("Of the recalls that looked into memory; aim: under 200 ms.")
     yield Chart(_("How long recalls take"), days, taken, hint, is_stacked=False, show=milliseconds)

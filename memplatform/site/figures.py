@@ -70,17 +70,17 @@ def figures(numbers: Numbers) -> Iterator[Figure]:
     yield Figure(_("Recalls"), f"{questions:,}", _("%(n)s looked into memory") % {"n": f"{searched:,}"}, list_of)
     counts = {"n": f"{hits:,}", "all": f"{searched:,}", "weak": f"{usage.total('weak'):,}"}
     hint = _("%(n)s of %(all)s that looked into memory, %(weak)s more perhaps; aim: over 60%%") % counts
-    yield Figure(_("Found"), share(hits, searched), hint, f"{list_of}?answer={Verdict.FOUND}")
+    yield Figure(_("Hit rate"), share(hits, searched), hint, f"{list_of}?answer={Verdict.FOUND}")
     used, reported = usage.total("used"), usage.total("reported")
     hint = _("%(n)s of %(all)s served memories whose answer is known; aim: over 40%%")
-    yield Figure(_("Used in the answer"), share(used, reported), hint % {"n": f"{used:,}", "all": f"{reported:,}"})
+    yield Figure(_("Reference rate"), share(used, reported), hint % {"n": f"{used:,}", "all": f"{reported:,}"})
     slowest = quantile(numbers.steps.get(TOTAL, []), 0.95)
-    hint = _("of the recalls that look into memory take longer; aim: under 200 ms")
-    yield Figure(_("Slowest twentieth"), "—" if slowest is None else milliseconds(slowest), hint)
+    hint = _("of recalls that look into memory: one in twenty takes longer; aim: under 200 ms")
+    yield Figure(_("Latency, p95"), "—" if slowest is None else milliseconds(slowest), hint)
     repeated, came = usage.total("merged", "repeated"), usage.total("created", "merged", "repeated")
     hint = _("%(n)s of %(all)s that came were merged or skipped; aim: over 35%%; %(made)s more were made in batches")
     counts = {"n": f"{repeated:,}", "all": f"{came:,}", "made": f"{usage.total('derived'):,}"}
-    yield Figure(_("Known already"), share(repeated, came), hint % counts)
+    yield Figure(_("Deduplication rate"), share(repeated, came), hint % counts)
     yield tokens(period.seen)
 
 
@@ -103,4 +103,4 @@ def tokens(seen: frozenset[int] | None) -> Figure:
     newest = in_workspaces(Entry.objects.exclude(subtype=canaries.SUBTYPE), seen).order_by("-created_at", "-id")
     lengths = [text.count_tokens(content) for content in newest.values_list("content", flat=True)[:MEASURED]]
     hint = _("on average of the newest %(n)s; aim: under 200") % {"n": f"{len(lengths):,}"}
-    return Figure(_("Tokens a memory"), f"{sum(lengths) / len(lengths):.0f}" if lengths else "—", hint)
+    return Figure(_("Tokens per memory"), f"{sum(lengths) / len(lengths):.0f}" if lengths else "—", hint)

@@ -6,6 +6,7 @@ From there lines are put off, done again, and the time zone of all pages is chos
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, time, timedelta
+from itertools import islice
 from typing import Any
 from zoneinfo import available_timezones
 
@@ -26,17 +27,20 @@ from memories.admin.labels import actor_label, batch_name
 from memories.admin.masking import is_secret
 from memories.admin.pages import ZONE_COOKIE, chosen_zone, zone_named
 from memories.choices import Verdict
+from memories.language.asking import only_asks_to_keep
 from memories.models import Batch, Entry, EntryAccess, RecallTrace
 from memories.models.recall_trace import NOT_LOOKING_BACK
 from memories.staff.rights import needs
 from memories.tenancy.keys import starts_of_keys
 from memplatform.operations.models import Incident, IncidentKind, MostRecalled, Snooze
-from memplatform.site import charts, figures
+from memplatform.site import charts, figures, first_day
 from memplatform.site.attention import Item, Viewer, ago, items
 from memplatform.site.series import Numbers, Period, chosen
 
 #: Rows of each short list.
 LATEST = 6
+#: Rows looked through for questions: what is said in between is none.
+READ = 60
 INCIDENTS = 12
 #: The newest recalls that are looked through.
 LOOKED_AT = 2_000
@@ -45,13 +49,14 @@ _PASSED_AT_ONCE = Q(ended_at__lt=F("began_at") + timedelta(minutes=1)) & ~Q(kind
 
 
 def questions(period: Period, verdict: Verdict) -> list[RecallTrace]:
-    """The newest questions of the period with a verdict, of the newest recalls."""
+    """The newest questions of the period with a verdict, of the newest recalls; a wish to keep something is none."""
     newest = in_workspaces(RecallTrace.objects.filter(NOT_LOOKING_BACK, created_at__gte=period.since), period.seen)
     if period.channel:
         newest = newest.filter(scope_keys__0__startswith=starts_of_keys(period.channel)[0])
     looked_at = newest.order_by("-created_at", "-id").values("pk")[:LOOKED_AT]
     rows = RecallTrace.objects.filter(pk__in=looked_at, evidence__verdict=verdict)
-    return list(rows.only("message", "created_at").order_by("-created_at", "-id")[:LATEST])
+    newest_rows = rows.only("message", "created_at").order_by("-created_at", "-id")[:READ]
+    return list(islice((row for row in newest_rows if not only_asks_to_keep(row.message)), LATEST))
 
 
 @dataclass(frozen=True)
@@ -156,7 +161,7 @@ def act(request: HttpRequest) -> HttpResponse:
     viewer, what = Viewer(request, timezone.now()), request.POST.get("do", "")
     user_id = int(request.user.pk or 0)
     if what == SHOW:
-        Snooze.objects.filter(user=user_id).delete()
+        Snooze.objects.filter(user=user_id).exclude(key__startswith=first_day.KEY).delete()
     elif item := next((item for item in items(viewer) if item.key == request.POST.get("key")), None):
         outcome = _("You may not do that.")
         if what == RETRY and item.retry:
@@ -222,6 +227,7 @@ def what_is_shown(request: HttpRequest) -> dict[str, Any]:
     choice = chosen(request, viewer.now)  # the period the address asks for
     numbers = Numbers(choice.period)
     return {
+        "first_day": first_day.steps(viewer),
         "items": shown,
         "put_off": put_off,
         "batches": [(batch, batch_name(batch), actor_label(batch.actor)) for batch in newest],

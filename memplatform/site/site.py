@@ -1,9 +1,9 @@
 """The admin site: it takes restricted admins only, and leads everywhere from one side bar."""
 
 import time
-from collections.abc import Iterable, Iterator
 from functools import partial
 from http import HTTPStatus
+from importlib import import_module
 from typing import Any
 
 from django.contrib.admin import ModelAdmin
@@ -17,78 +17,20 @@ from django.urls import URLPattern, path, reverse
 from django.utils import timezone
 from django.utils.functional import SimpleLazyObject
 from django.utils.translation import gettext_lazy as _
-from unfold.dataclasses import SearchResult
 from unfold.forms import AdminOwnPasswordChangeForm
 from unfold.sites import UnfoldAdminSite
 
 from memories.audit.models import AuditEvent
-from memories.models import Entry, Scope
 from memories.staff.models import Factor
-from memories.staff.rights import guarded, holds, may_anywhere
-from memories.staff.roles import Right
+from memories.staff.rights import guarded, may_anywhere
 from memplatform.site import second_factor
 from memplatform.site.logins import note_account, note_login, remember_device
-from sessions_app.models import Session
 
 #: Packages whose own admin pages are replaced by ours.
 _REPLACED = ("django.contrib.auth.", "django_q.")
 
-#: The side bar: sections of (model, icon).
-SECTIONS: list[tuple[Any, list[tuple[str, str]]]] = [
-    (
-        _("Memory"),
-        [
-            ("memories.entry", "psychology"),
-            ("channels_app.person", "face"),
-            ("memories.scope", "folder_shared"),
-            ("memories.filestate", "folder_open"),
-            ("sessions_app.session", "forum"),
-            ("memories.dailyevent", "calendar_month"),
-            ("memories.recalltrace", "receipt_long"),
-            ("memories.pinnedtest", "push_pin"),
-            ("memories.batch", "stacks"),
-        ],
-    ),
-    (
-        _("Settings"),
-        [
-            ("memories.workspace", "apartment"),
-            ("memories.member", "group"),
-            ("memories.invitation", "person_add"),
-            ("memories.bot", "smart_toy"),
-            ("memories.oauthgrant", "handshake"),
-            ("channels_app.connection", "cable"),
-            ("channels_app.channel", "hub"),
-            ("memories.webhook", "webhook"),
-            ("memories.policy", "tune"),
-            ("memories.erasure", "person_remove"),
-            ("memories.auditrecord", "policy"),
-        ],
-    ),
-    (
-        _("Machine room"),
-        [
-            ("memories.extractionbatch", "inbox"),
-            ("memories.refusedfact", "block"),
-            ("channels_app.pathcomparison", "compare_arrows"),
-            ("channels_app.replayedrecord", "cloud_sync"),
-            ("channels_app.incomingmessage", "call_received"),
-            ("channels_app.outgoingmessage", "call_made"),
-            ("memories.jobrun", "event_repeat"),
-            ("memories.webhookdelivery", "outbox"),
-            ("memories.spend", "payments"),
-            ("django_q.schedule", "schedule"),
-            ("django_q.failure", "error"),
-            ("operations.heartbeat", "ecg_heart"),
-            ("auth.user", "person"),
-        ],
-    ),
-]
-
-
-#: Rows of each kind the palette (Ctrl-K) lists.
-EACH = 8
-_ICONS = {Entry: "psychology", Scope: "folder_shared", Session: "forum"}
+#: Read when a page is made: it knows the pages of all apps, which know this site.
+navigation: Any = SimpleLazyObject(partial(import_module, "memplatform.site.navigation"))
 
 
 class Site(UnfoldAdminSite):
@@ -117,7 +59,12 @@ class Site(UnfoldAdminSite):
         return super().admin_view(guarded(self, view), cacheable)
 
     def each_context(self, request: HttpRequest) -> dict[str, Any]:
-        return {**super().each_context(request), "may": may_anywhere(request)}
+        context = super().each_context(request)
+        return {
+            **context,
+            "may": may_anywhere(request),
+            "is_more_open": navigation.is_more_open(context["sidebar_navigation"]),
+        }
 
     def get_app_list(self, request: HttpRequest, app_label: str | None = None) -> Any:
         """Made when it is read: every page has it in its context, and hardly one shows it."""
@@ -163,49 +110,22 @@ class Site(UnfoldAdminSite):
         return response
 
     def get_sidebar_list(self, request: HttpRequest) -> list[dict[str, Any]]:
-        may_review = holds(request, Right.CURATE)
-        may_read = holds(request, Right.READ)
-        first = [
-            {"title": _("Home"), "icon": "home", "link": reverse("admin:index"), "has_permission": True},
-            {"title": _("Review"), "icon": "fact_check", "link": reverse("review"), "has_permission": may_review},
-            {
-                "title": _("Quarantine"),
-                "icon": "coronavirus",
-                "link": reverse("quarantine"),
-                "has_permission": may_review,
-            },
-            {"title": _("Recall lab"), "icon": "science", "link": reverse("lab"), "has_permission": may_read},
-        ]
-        sections: list[dict[str, Any]] = [
-            {"items": [item | {"active": request.path == item["link"]} for item in first if item["has_permission"]]}
-        ]
-        return sections + [
-            {"title": title, "separator": True, "items": items}
-            for title, models in SECTIONS
-            if (items := [item for item in self._items(models, request) if item["has_permission"]])
-        ]
+        return navigation.side_bar(self, request)
 
-    def _items(self, models: Iterable[tuple[str, str]], request: HttpRequest) -> Iterable[dict[str, Any]]:
-        registered = {model._meta.label_lower: entry for model, entry in self._registry.items()}
-        for label, icon in models:
-            model_admin = registered[label]
-            link = reverse(f"admin:{label.replace('.', '_')}_changelist")
-            yield {
-                "title": str(model_admin.opts.verbose_name_plural).capitalize(),
-                "icon": icon,
-                "link": link,
-                "active": request.path.startswith(link),
-                "has_permission": model_admin.has_view_permission(request),
-            }
+    def autocomplete_view(self, request: HttpRequest) -> HttpResponse:
+        answer: HttpResponse = navigation.Autocomplete.as_view(admin_site=self)(request)
+        return answer
 
     def search(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
-        """The palette (Ctrl-K): pages by name, entries by their words. Nothing is cached: access may have ended."""
+        """The palette (Ctrl-K): pages and actions by name, people and rows by their words.
+
+        Nothing is cached: access may have ended.
+        """
         query = request.GET.get("s", "").strip()
         if not query:
             return HttpResponse()
         begun = time.perf_counter()
-        pages = self._search_apps(self.get_app_list(request), query.lower())
-        results = [*pages, *_rows(self, request, query)]
+        results = list(navigation.results(self, request, query))
         # As the page's script expects it
         listed = Paginator(results, max(len(results), 1))
         context = {
@@ -218,22 +138,6 @@ class Site(UnfoldAdminSite):
         is_palette = "extended" in request.GET
         template = f"unfold/helpers/{'command' if is_palette else 'search'}_results.html"
         return TemplateResponse(request, template, context, headers={"HX-Trigger": "search"})
-
-
-def _rows(site: Any, request: HttpRequest, query: str) -> Iterator[SearchResult]:
-    """The first rows of each kind that this person may see."""
-    for model, icon in _ICONS.items():
-        model_admin = site.get_model_admin(model)
-        if not model_admin.has_view_permission(request):
-            continue
-        rows, _is_ambiguous = model_admin.get_search_results(request, model_admin.get_queryset(request), query)
-        for row in rows[:EACH]:
-            yield SearchResult(
-                title=str(row),
-                description=str(model_admin.opts.verbose_name),
-                link=reverse(f"admin:{model._meta.label_lower.replace('.', '_')}_change", args=[row.pk]),
-                icon=icon,
-            )
 
 
 def time_zone_badge(request: HttpRequest) -> list[str]:

@@ -131,6 +131,7 @@ ELSEWHERE = {
     "clean-replays",
     "clean-messages",
     "unite-people",
+    "leak-drill",
 }
 
 

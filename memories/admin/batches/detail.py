@@ -18,6 +18,7 @@ from django.utils.translation import gettext_lazy as _
 from memories import batches, entries
 from memories.admin.history import FieldChange, display_value, field_change, slot_change
 from memories.admin.labels import actor_label, batch_name
+from memories.admin.masking import with_planned
 from memories.admin.pages import own_page, quarantine_url, return_url, with_return_url
 from memories.batches import Description
 from memories.batches.descriptions import ATTRIBUTES
@@ -25,6 +26,7 @@ from memories.batches.planning import RETIRING
 from memories.batches.steps import RestoreStep, UndoStep
 from memories.choices import BatchState, BatchVerb, ChangeState, HoldReason
 from memories.entries.history import word_diff
+from memories.evaluation import trial
 from memories.kinds import Category
 from memories.lifecycle import expiry
 from memories.models import Batch, BatchChange, Entry, RefusedFact
@@ -103,7 +105,7 @@ def share_of(number: int, all_of_them: int) -> str:
 PER_PAGE = 50
 _TAKING = (*RETIRING, BatchVerb.MERGE)
 #: Pages a batch leads to.
-PAGES = ("approve", "refuse", "plan", "undo", "restore", "run")
+PAGES = ("approve", "refuse", "plan", "undo", "restore", "run", "try")
 SOURCES_SHOWN = 12
 REFUSED_SHOWN = 50
 STATE_COLORS = {
@@ -220,7 +222,7 @@ def page(model_admin: Any, request: HttpRequest, batch: Batch) -> HttpResponse:
     refused = RefusedFact.objects.filter(workspace_id=batch.workspace_id, run=batch.run)
     has_written = is_applied and BatchVerb.CREATE in batch.counts
     has_undo = is_applied and batch.scope_id is not None and not is_irreversible(batch)
-    context = {
+    context: dict[str, Any] = {
         "who": actor_label(batch.actor),
         "decided_by": actor_label(batch.decided_by),
         "may": may,
@@ -245,12 +247,14 @@ def page(model_admin: Any, request: HttpRequest, batch: Batch) -> HttpResponse:
         "page": rows,
         "may_decide": may["curate"] and batch.state == BatchState.PROPOSED,
         "may_approve": may["erase"] or not is_irreversible(batch),
+        "may_try": trial.is_open(batch),
         "quarantine_url": quarantine_url(batch=batch.pk) if may["curate"] and has_written else "",
         "is_over": is_over,
         "may_restore": may["curate"] and is_expiry(batch) and not is_over,
         "may_undo": may["operate"] and has_undo and not is_over,
     }
-    return own_page(request, "admin/memories/batch.html", context, model_admin)
+    shown = own_page(request, "admin/memories/batch.html", context, model_admin)
+    return with_planned(shown, [row.description for row in context["rows"]])
 
 
 def _cost(value: Any) -> str:

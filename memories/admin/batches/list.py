@@ -13,7 +13,7 @@ from unfold.contrib.filters.admin import DropdownFilter
 from unfold.decorators import display
 
 from memories.admin.access import Colors, RestrictedAdmin
-from memories.admin.batches import detail
+from memories.admin.batches import detail, trial
 from memories.admin.batches.actions import OF_BATCHES, run_page
 from memories.admin.batches.detail import summary
 from memories.admin.labels import BATCH_JOBS, actor_label, batch_name
@@ -58,6 +58,9 @@ class EmptyFilter(DropdownFilter):
 class BatchAdmin(RestrictedAdmin):
     """Batches are made elsewhere; here they are looked at, approved, refused and undone."""
 
+    when_empty = _(
+        "Changes that were made together stand here: by jobs, imports and people. Nothing has been changed yet."
+    )
     members_may = VIEW
     has_history = False
     list_display = ["created_at", "name_label", "place", "colored_state", "what", "why"]
@@ -71,13 +74,22 @@ class BatchAdmin(RestrictedAdmin):
     ordering = ["-created_at", "-id"]
 
     def get_urls(self) -> list[Any]:
-        page = self.admin_site.admin_view(self.run)
-        return [path("<path:object_id>/run/", page, name="memories_batch_run"), *super().get_urls()]
+        view = self.admin_site.admin_view
+        return [
+            path("<path:object_id>/run/", view(self.run), name="memories_batch_run"),
+            path("<path:object_id>/try/", view(self.try_plan), name="memories_batch_try"),
+            *super().get_urls(),
+        ]
 
     @needs(Right.READ)
     def run(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """All that a run planned."""
         return run_page(self, request, self.reach(request, object_id, "view"))
+
+    @needs(Right.CURATE)
+    def try_plan(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """Last week's questions, with the plan and without."""
+        return trial.page(self, request, self.reach(request, object_id, "curate"))
 
     def list_context(self, request: HttpRequest) -> dict[str, Any]:
         shown, rest = request.GET.get("view", ""), request.GET.copy()

@@ -265,7 +265,7 @@ def _setting(
     )  # fmt: skip
 
 
-def _as_secret(
+def _marked(
     name: str,
     verb: Callable[[], BulkAction],
     label: Any,
@@ -287,6 +287,10 @@ def _outside_files(call: ActionCall) -> list[Entry]:
 def _recognised_secrets(call: ActionCall) -> list[Entry]:
     rows = call.ticked.filter(subtype__startswith=SECRET_SUBTYPE) if call.ticked is not None else None
     return _entries(call, rows)
+
+
+def _suspects(call: ActionCall) -> list[Entry]:
+    return _entries(call, call.ticked.exclude(suspect="") if call.ticked is not None else None)
 
 
 TERM = _setting(
@@ -314,14 +318,19 @@ UNPIN = _setting(
     "unpin", UnpinForm, _("Unpin"), _("Unpin the chosen entries …"),
     _("From now on they run out as their policy says, and machines may tidy them up."),
 )  # fmt: skip
-MASK = _as_secret(
+MASK = _marked(
     "mask", bulk_actions.mask_secrets, _("Mask"), _("Mask the secrets of the chosen entries …"),
     _("What is recognised as a secret is taken out; the rest stays a credential. It can be undone."),
 )  # fmt: skip
-NO_SECRET = _as_secret(
+NO_SECRET = _marked(
     "no_secret", bulk_actions.keep_as_no_secret, _("No secret"), _("Keep the chosen entries as no secret …"),
     _("They are shown, searched and recalled like any other memory from then on."),
     rows=_recognised_secrets,
+)  # fmt: skip
+HARMLESS = _marked(
+    "harmless", bulk_actions.keep_as_harmless, _("Harmless"), _("Keep the chosen entries as harmless …"),
+    _("They speak of the world: groups are told them, and they may enter a profile, from then on."),
+    rows=_suspects,
 )  # fmt: skip
 
 
@@ -414,5 +423,5 @@ QUARANTINE = Action(  # this entry, the messages it rests on, and what was made 
 #: The buttons of a page and the menu of the list, in their order.
 OF_ENTRIES = (
     REVEAL, STILL_TRUE, EXPIRE, RESTORE, QUARANTINE, TERM, CHECKED, MERGE, RETYPE, FILE, MOVE, PIN, UNPIN, MASK,
-    NO_SECRET,
+    NO_SECRET, HARMLESS,
 )  # fmt: skip

@@ -74,6 +74,7 @@ SAVED_VIEWS: Mapping[str, SavedView] = {
     "secrets": SavedView(
         _("Looks like a secret"), LIVE & Q(category=Category.CREDENTIAL, subtype__startswith=SECRET_SUBTYPE)
     ),
+    "suspect": SavedView(_("Suspect"), LIVE & ~Q(suspect="")),
     "checked": SavedView(_("Checked long ago"), _was_checked_long_ago),
 }
 
@@ -138,6 +139,7 @@ CHOICES: Mapping[str, Any] = {
     "project": _("project"),
     "speaker": _("speaker"),
     "source": _("source"),
+    "voice": _("comes from"),
 }
 #: Filters that leave one value: what they make the same in every row need not stand in each.
 _SCOPE, _TYPE, _CATEGORY = "scope__id__exact", "type__exact", "category__exact"
@@ -218,8 +220,8 @@ class EntryColumns(CsvList):
     csv_name = "memories"
     csv_columns = (
         "id", "workspace", "scope", "state", "type", "tier", "category", "project", "topic", "importance", "pinned",
-        "content", "speaker", "chat", "source", "created", "last stated", "ends", "checked", "checked by", "recalled",
-        "last recalled",
+        "content", "about", "comes from", "lowest source", "speaker", "chat", "source", "created", "last stated",
+        "ends", "checked", "checked by", "recalled", "last recalled",
     )  # fmt: skip
 
     def csv_rows(self, changelist: Any, rows: list[Any]) -> Iterator[Iterable[Any]]:
@@ -255,6 +257,12 @@ class EntryColumns(CsvList):
             _moment(entry.created_at), ngettext("recalled %(n)d time", "recalled %(n)d times", times) % {"n": times}
         )
 
+    @display(description=_("comes from"))
+    def voice(self, entry: Entry) -> str:
+        """Who it comes from, and below it the least trusted of all it rests on, where that is another."""
+        lowest = "" if entry.trust == entry.origin else gettext("rests on: %(lowest)s")
+        return beneath(entry.get_origin_display(), lowest % {"lowest": entry.get_trust_display()})
+
     @display(description=_("ends"))
     def ends(self, entry: Any) -> str:
         """When it ends, by its own term or its policy."""
@@ -278,6 +286,9 @@ def _cells(entry: Any) -> Iterator[Any]:
     yield from (entry.category, entry.project, entry.topic, entry.importance, "yes" if entry.pinned else "no")
     yield from (
         MASK if is_secret(entry) else entry.content,
+        entry.subject,
+        entry.origin,
+        entry.trust,
         entry.speaker or entry.sender_id,
         entry.chat_id,
         entry.source,

@@ -44,12 +44,18 @@ from memories.admin.files import card_of, index_url
 from memories.admin.forms import LineField, ReasonForm, SelectField, SwitchField, TextField
 from memories.admin.history import FieldChange, HistoryStep, RevertibleHistory, field_change, slot_change
 from memories.admin.lists import (
+    AudienceFilter,
     DaysFilter,
     DueFilter,
+    ExactTextFilter,
     ProjectFilter,
     ReachableFilter,
+    SpeakerFilter,
     StateFilter,
+    SubjectFilter,
+    SuspicionFilter,
     TierFilter,
+    TrustFilter,
     VerificationFilter,
     ViewedChangeList,
     WordSearch,
@@ -235,11 +241,24 @@ class EntryList(ViewedChangeList):
         wanted = columns.chosen(self.request)
         return [(name, label, name in wanted) for name, label in columns.CHOICES.items()]
 
+    @property
+    def typed(self) -> list[ExactTextFilter]:
+        """The filters with words in them, which a link may have brought: of whom, by whom, before whom."""
+        return [spec for spec in self.filter_specs if isinstance(spec, ExactTextFilter) and spec.value()]
+
+    @property
+    def widened(self) -> str:
+        """The address of the list without them."""
+        return self.get_query_string({str(spec.parameter_name): None for spec in self.typed})
+
 
 @admin.register(Entry)
 class EntryAdmin(WordSearch, EntryColumns, RevertibleHistory, RestrictedAdmin):
     """The main page of the platform. Everything here goes through memories.entries, and so into the history."""
 
+    when_empty = _(
+        "What bots are told appears here: connect one, import what another program knows, or add a memory by hand."
+    )
     members_may: Needs = {**EDIT, "add": Right.CURATE}
     declared = OF_ENTRIES
     show_add_link = False  # its button stands above the list
@@ -252,12 +271,18 @@ class EntryAdmin(WordSearch, EntryColumns, RevertibleHistory, RestrictedAdmin):
         StateFilter,
         DueFilter,
         VerificationFilter,
+        SuspicionFilter,
         ("type", ChoicesDropdownFilter),
         ("category", ChoicesDropdownFilter),
         TierFilter,
         ("scope", ReachableFilter),
         ProjectFilter,
         ("source", ChoicesDropdownFilter),
+        ("origin", ChoicesDropdownFilter),
+        TrustFilter,
+        SubjectFilter,
+        SpeakerFilter,
+        AudienceFilter,
         ("pinned", BooleanRadioFilter),
         ("created_at", DaysFilter),
     ]
@@ -270,7 +295,7 @@ class EntryAdmin(WordSearch, EntryColumns, RevertibleHistory, RestrictedAdmin):
             None,
             {
                 "fields": [
-                    "content", ("category", "importance"), ("project", "topic"), "names", "pinned",
+                    "content", ("category", "importance"), ("project", "topic"), ("subject", "names"), "pinned",
                     "expires_at", "review_at",
                 ],
             },
@@ -281,7 +306,7 @@ class EntryAdmin(WordSearch, EntryColumns, RevertibleHistory, RestrictedAdmin):
                 "classes": ["tab"],
                 "fields": [
                     "scope", ("channel", "chat_id"), ("session_id", "thread_id"), ("sender_id", "speaker"),
-                    "chats", "origins",
+                    ("origin", "trust"), "chats", "origins",
                 ],
             },
         ),
@@ -298,10 +323,10 @@ class EntryAdmin(WordSearch, EntryColumns, RevertibleHistory, RestrictedAdmin):
         ),
     ]  # fmt: skip
     readonly_fields = [
-        "scope", "channel", "chat_id", "session_id", "thread_id", "sender_id", "speaker", "chats", "origins", "type",
-        "subtype", "tier", "source", "created_at", "stated_at", "updated_at", "expired_at", "archived_at",
-        "suppressed_at", "superseded_by", "verified_at", "verified_by", "path", "line_from", "line_to", "uid",
-        "version",
+        "scope", "channel", "chat_id", "session_id", "thread_id", "sender_id", "speaker", "origin", "trust", "chats",
+        "origins", "type", "subtype", "tier", "source", "created_at", "stated_at", "updated_at", "expired_at",
+        "archived_at", "suppressed_at", "superseded_by", "verified_at", "verified_by", "path", "line_from",
+        "line_to", "uid", "version",
     ]  # fmt: skip
     list_before_template = "admin/memories/entries_head.html"
     change_form_outer_before_template = "admin/memories/entry_state.html"

@@ -33,3 +33,41 @@ document.addEventListener("DOMContentLoaded", () => {
   new MutationObserver(numberRegions).observe(document.body, { childList: true, subtree: true });
   numberRegions();
 });
+
+/* Copies what an element says. Without a secure address browsers refuse that: then it is marked, to be copied by hand. */
+document.addEventListener("click", async (event) => {
+  const button = event.target.closest("[data-copy]");
+  if (!button) return;
+  const source = document.getElementById(button.dataset.copy);
+  const selection = window.getSelection();
+  selection.selectAllChildren(source);
+  let isCopied = true;
+  try {
+    await navigator.clipboard.writeText(source.textContent);
+  } catch {
+    isCopied = document.execCommand("copy");
+  }
+  if (!isCopied) return;
+  const label = button.textContent;
+  button.textContent = button.dataset.copied;
+  setTimeout(() => { button.textContent = label; }, 1500);
+});
+
+/* Unfold hides a page until its scripts run, and a browser focuses nothing that is hidden. */
+new MutationObserver((_changes, watch) => {
+  if (document.documentElement.hasAttribute("x-cloak")) return;
+  watch.disconnect();
+  if (document.activeElement === document.body) document.querySelector("#main [autofocus], form [autofocus]")?.focus();
+}).observe(document.documentElement, { attributeFilter: ["x-cloak"] });
+
+/* A picker is called as the field it stands for: select2 names it by what is chosen, which is nothing at first. */
+window.addEventListener("load", () => {
+  for (const select of document.querySelectorAll("select.admin-autocomplete")) {
+    const label = select.labels?.[0];
+    const box = select.nextElementSibling?.querySelector(".select2-selection");
+    if (!label || !box) continue;
+    label.id ||= `${select.id}_label`;
+    box.setAttribute("aria-labelledby", `${label.id} ${box.getAttribute("aria-labelledby") || ""}`.trim());
+    box.querySelector("[role=textbox]")?.setAttribute("aria-labelledby", label.id);
+  }
+});

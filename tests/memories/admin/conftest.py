@@ -54,6 +54,7 @@ from sessions_app.models import Session
 from tests.conftest import NOW, TELEGRAM, Api, make_grant, make_key
 from tests.memories.quoting import refuse
 from tests.memories.webhooks.conftest import make_webhook
+from tests.support.hosts import make_host
 from tests.support.shared_rows import kept_for_many
 
 #: Stands in everything of Charlie's, and in nothing of Alice's.
@@ -202,6 +203,7 @@ def mine(my_house: House, db: None) -> House:
 def furnished(mine: House) -> House:
     """With a row of every table of the platform, and another owner, so that one can be dismissed."""
     Heartbeat.objects.create(name="web", pid=1, started_at=NOW, beat_at=NOW)
+    make_host("web-1", NOW)
     for model in (Success, Failure):
         model.objects.create(
             id=model.__name__, name=model.__name__, func="f", started=NOW, stopped=NOW, success=model is Success

@@ -62,8 +62,14 @@ PAGES = {
     "quarantine_new": CURATORS,
     "quarantine_one": CURATORS,
     "clock": EVERYBODY,
+    "own_views": EVERYBODY,  # of lists that this person may open, for oneself
     "attention": EVERYBODY,  # puts lines off for oneself; what is tried again asks for the right that takes
+    "first_day": EVERYBODY,  # ticks a step of one's own
     "lab": EVERYBODY,
+    "log": SUPERUSERS,
+    "import": OPERATORS,
+    "connect_bot": OWNERS,
+    "connect_bot_status": OWNERS,
     "memories_member_invite": OWNERS,
     "memories_invitation_withdraw": OWNERS,
     "memories_auditrecord_export": AUDITORS,
@@ -75,6 +81,7 @@ PAGES = {
     "memories_batch_refuse": CURATORS,
     "memories_batch_plan": CURATORS,
     "memories_batch_run": EVERYBODY,
+    "memories_batch_try": CURATORS,
     "memories_batch_decide": CURATORS,
     "memories_batch_undo": OPERATORS,
     "memories_batch_undo_run": OPERATORS,
@@ -108,6 +115,7 @@ PAGES = {
     "memories_webhook_renew_secret": OWNERS,
     "memories_webhookdelivery_send_again": OWNERS,
     "memories_jobrun_run": OPERATORS,
+    "memories_jobrun_report": EVERYBODY,
     "channels_app_channel_version": OPERATORS,
     "channels_app_connection_status": EVERYBODY,
     "channels_app_connection_send_test": OPERATORS,
@@ -117,6 +125,7 @@ PAGES = {
     "channels_app_person_page": EVERYBODY,
     "channels_app_person_link": OPERATORS,
     "channels_app_person_unlink": OPERATORS,
+    "channels_app_person_quarantine": CURATORS,
     "channels_app_person_note": OPERATORS,
     "channels_app_person_consent": OPERATORS,
     "channels_app_person_export": OWNERS,
@@ -134,12 +143,15 @@ PAGES = {
     "auth_user_password_change": SUPERUSERS,
     "auth_user_remove_factor": SUPERUSERS,
 }
+#: Pages that everybody opens: who may send their form.
+SENT_BY = {"model_cost": OPERATORS}
 #: Tables of the platform, not of a workspace: who may add, change and remove a row. Superusers alone see them.
 OF_THE_PLATFORM = {
     "auth_user": (SUPERUSERS, SUPERUSERS, NOBODY),
     "django_q_success": (NOBODY, NOBODY, NOBODY),
     "django_q_failure": (NOBODY, NOBODY, NOBODY),
     "django_q_schedule": (NOBODY, NOBODY, NOBODY),
+    "operations_host": (NOBODY, NOBODY, NOBODY),
     "operations_heartbeat": (NOBODY, NOBODY, NOBODY),
 }
 #: Actions on ticked rows, by list: who is offered each.
@@ -157,6 +169,7 @@ ACTIONS = {
             "unpin_chosen",
             "mask_chosen",
             "no_secret_chosen",
+            "harmless_chosen",
             "retype_chosen",
             "term_chosen",
             "checked_chosen",
@@ -177,6 +190,8 @@ def lines() -> Iterator[tuple[str, str, str]]:
     """Every address by its name, with who may GET it and who may POST to it."""
     for page, who in PAGES.items():
         yield page, who, who
+    for page, who in SENT_BY.items():
+        yield page, EVERYBODY, who
     for tables, seen_by in ((TABLES, EVERYBODY), (AUDITED, AUDITORS), (INVITED, OWNERS), (OF_THE_PLATFORM, SUPERUSERS)):
         for table, (add, change, remove) in tables.items():
             yield f"{table}_changelist", seen_by, seen_by

@@ -281,3 +281,43 @@ def test_runs_that_changed_nothing_are_listed_only_when_asked_for(alice: Client,
     assert empty in alice.get(address, {"empty": "shown"}).context["cl"].result_list
     words = alice.get(reverse("admin:memories_batch_change", args=[empty.pk])).content.decode()
     assert "groups of facts that were compared" in words and "_global/pets" not in words
+
+
+# trying
+
+
+def test_a_plan_is_tried_and_the_questions_stand_side_by_side(alice: Client, mine: House) -> None:
+    entry = mine.entry
+    batch = batches.plan(
+        mine.scope,
+        [PlanRow.of(entry, EditStep(columns={"content": f"I like {mine.word} with coffee"}))],
+        name="expire", run="branch", actor="user:alice", now=timezone.now(),
+    )  # fmt: skip
+    mine.trace.__class__.objects.filter(pk=mine.trace.pk).update(created_at=timezone.now())
+    assert page_of(batch, "try") in alice.get(page_of(batch)).content.decode()
+    shown = alice.get(page_of(batch, "try")).content.decode()
+    assert mine.trace.message in shown and "with another answer: 1" in shown
+    assert "As it would be" in shown and f"I like {mine.word} with coffee" in shown
+    entry.refresh_from_db()
+    assert "with tea" in entry.content and "coffee" not in entry.content
+
+
+def test_the_other_plans_of_the_scope_are_offered_and_those_ticked_are_tried_with_it(
+    alice: Client, waiting_batch: Batch, entries: list[Entry]
+) -> None:
+    other = expiring([entries[2]], "other")
+    alone = alice.get(page_of(waiting_batch, "try")).content.decode()
+    assert "Try them together" in alone and page_of(waiting_batch, "approve") in alone
+    together = alice.get(page_of(waiting_batch, "try"), {"with": other.pk}).content.decode()
+    assert f'value="{other.pk}" checked' in together and page_of(waiting_batch, "approve") not in together
+    assert "would retire 1" in together and entries[2].content in in_use(entries[2].scope)
+
+
+def test_what_was_decided_is_not_offered_to_be_tried(alice: Client, applied_batch: Batch) -> None:
+    assert page_of(applied_batch, "try") not in alice.get(page_of(applied_batch)).content.decode()
+    answer = alice.get(page_of(applied_batch, "try"), follow=True)
+    assert answer.redirect_chain[-1][0].startswith(page_of(applied_batch))
+
+
+def test_nobody_tries_the_plan_of_others(charlie: Client, waiting_batch: Batch) -> None:
+    assert charlie.get(page_of(waiting_batch, "try")).status_code == 404

@@ -31,6 +31,13 @@ def invite(client: Client, house: House, role: str = "auditor") -> str:
     return link.partition("#")[2]
 
 
+def test_what_each_role_may_do_is_said_where_one_invites(alice: Client, mine: House) -> None:
+    page = alice.get(reverse("admin:memories_member_invite")).content.decode()
+    for role in Role:
+        assert f"{role.label}: " in page
+    assert "reads, also the audit log." in page
+
+
 def test_an_auditor_joins_by_a_link_and_reads_the_audit_log(alice: Client, mine: House) -> None:
     code, browser = invite(alice, mine), Client()
     assert browser.get(JOIN).status_code == 200

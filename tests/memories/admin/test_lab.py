@@ -89,11 +89,11 @@ def test_others_memory_is_neither_asked_nor_named(alice: Client, mine: House, th
 
 def test_a_credential_is_masked_also_in_the_context_and_revealed_on_its_own_page(alice: Client, mine: House) -> None:
     stored = entries.remember(
-        make_draft(mine.scope, "the marmalade cellar opens with pin 7731", category="credential"), now=NOW, actor="t"
+        make_draft(mine.scope, "the marmalade cellar opens with pin 773126", category="credential"), now=NOW, actor="t"
     )
     data: dict[str, Any] = {"message": "which pin opens the marmalade cellar?", "always": "on"}
     page = ask(alice, mine, **data).content.decode()
-    assert "7731" not in page and reverse("admin:memories_entry_change", args=[stored.entry.pk]) in page
+    assert "773126" not in page and reverse("admin:memories_entry_change", args=[stored.entry.pk]) in page
 
 
 def test_a_page_costs_the_same_however_much_is_remembered(alice: Client, mine: House) -> None:

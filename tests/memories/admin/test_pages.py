@@ -1,5 +1,6 @@
 """The other pages: bots and keys, people, policies, channels, conversations, traces, batches."""
 
+import re
 from datetime import timedelta
 
 import pytest
@@ -10,7 +11,7 @@ from django.utils import timezone
 
 from channels_app.models import Channel
 from memories.conf import conf
-from memories.models import BotKey, RecallTrace, Scope, Workspace
+from memories.models import Bot, BotKey, PinnedTest, RecallTrace, Scope, Workspace
 from memories.staff.models import Member
 from tests.conftest import TELEGRAM, Api
 from tests.memories.admin.conftest import House, dismiss_all, make_user
@@ -167,3 +168,30 @@ def test_the_palette_finds_memories_by_their_words(alice: Client, mine: House) -
     dismiss_all(mine.workspace)
     later = alice.get(reverse("admin:search"), {"s": "neighbour", "extended": 1}).content.decode()
     assert "planted a marmalade tree" not in later  # nothing is remembered of what one could see before
+
+
+def test_a_list_says_how_long_ago_and_the_exact_time_to_whoever_points_at_it(alice: Client, mine: House) -> None:
+    Bot.objects.filter(pk=mine.bot.pk).update(created_at=timezone.now() - timedelta(hours=2, minutes=5))
+    alice.cookies["memplatform_zone"] = "Asia/Shanghai"
+    page = alice.get(reverse("admin:memories_bot_changelist")).content.decode().replace("\xa0", " ")
+    assert re.search(r'<time datetime="[^"]+" title="[^"]+ Asia/Shanghai">2 hours ago</time>', page)
+    key = mine.bot.keys.get()
+    BotKey.objects.filter(pk=key.pk).update(expires_at=timezone.now() + timedelta(days=3, minutes=1))
+    page = alice.get(reverse("admin:memories_botkey_changelist"), {"o": "-7"}).content.decode().replace("\xa0", " ")
+    assert ">in 3 days</time>" in page
+
+
+def test_a_picker_finds_a_memory_by_who_speaks_there_and_names_them(alice: Client, mine: House, theirs: House) -> None:
+    for house in (mine, theirs):
+        Scope.objects.filter(pk=house.scope.pk).update(speakers=["Priya"], sender_names={"u": "Priya"})
+    query = {"app_label": "memories", "model_name": "entry", "field_name": "scope", "term": "priya"}
+    results = alice.get(reverse("admin:autocomplete"), query).json()["results"]
+    assert results == [{"id": str(mine.scope.pk), "text": f"Priya · {mine.scope.key}"}]
+
+
+def test_an_empty_list_says_what_to_do_and_one_that_was_narrowed_how_to_see_all(owner: Client, mine: House) -> None:
+    PinnedTest.objects.all().delete()
+    page = owner.get(reverse("admin:memories_pinnedtest_changelist")).content.decode()
+    assert "save it as a pinned test" in page and f'class="mp-key-button" href="{reverse("connect_bot")}"' in page
+    narrowed = owner.get(reverse("admin:sessions_app_session_changelist"), {"q": "nobody"}).content.decode()
+    assert "Nothing is like this." in narrowed and "save it as" not in narrowed

@@ -42,9 +42,10 @@ from tests.conftest import make_draft, make_grant
 from tests.memories.admin.conftest import House, connected, make_user, replayed
 from tests.memories.quoting import refuse
 from tests.memories.webhooks.conftest import make_webhook
+from tests.support.hosts import make_host
 
-#: Who it is (2), the walls and the clock (3), the credentials to mask, and the rows: each list of an owner costs these.
-EVERY = 7
+#: Who it is (2), the walls and the clock (3), the credentials to mask, one's own views, and the rows: each list's cost.
+EVERY = 8
 MORE = {
     "memories.entry": 1,  # the policies that say which rows are due
     "memories.batch": 1,  # how many wait for a decision
@@ -52,11 +53,11 @@ MORE = {
     "memories.recalltrace": 2,  # the scopes that know who asked, and the sessions
     "memories.refusedfact": 3,  # of each model what was refused, kept and taken back
     "memories.spend": 2,  # the present day of each workspace, and the sums of a month
-    "memories.filestate": 1,  # the workspaces to choose from
+    "memories.filestate": 0,  # the workspaces to choose from; no own views
     "channels_app.pathcomparison": 1,  # the sums of days
     "memories.erasure": 1,  # the workspaces to choose from
-    "channels_app.person": 6,  # the workspaces, who is linked, our accounts, the memories and talks of those shown
-    "memories.policy": 3,  # the workspaces to choose from, the numbers of one, and what was removed
+    "channels_app.person": 5,  # the workspaces, who is linked, our accounts, and of those shown the memories and talks
+    "memories.policy": 2,  # no own views; the workspaces to choose from, the numbers of one, and what was removed
 }
 #: What a list costs more once it has rows, and more of them than a page; others count them again.
 GROWS = {"memories.filestate": 2, "channels_app.person": 0}  # the scopes with files, and what was indexed of these
@@ -114,6 +115,7 @@ def multiply(house: House) -> None:
         Invitation.make(workspace, "viewer", invited_by=person, label=str(n), days=7, now=now)
         Erasure.objects.create(workspace=workspace, reason=str(n), actor="a", created_at=now)
         Heartbeat.objects.create(name="web", pid=n, started_at=now, beat_at=now)
+        make_host(f"host {n}", now)
         daily_events.write([EventDraft(scope=scope, local_date=now.date(), content=f"day {n}")], now=now, actor="test")
         ExtractionBatch.objects.create(workspace=workspace, session_uid=uuid4(), began_at=now, last_at=now, due_at=now)
         Session.objects.create(workspace=workspace, key=f"s{n}", started_at=now, last_at=now, user_scope=scope)

@@ -53,6 +53,7 @@ NORMALISED = (
     (r'(?<=<input type="hidden" name="_selected_action" value=")\d+', "N"),
     (r'(?<=<input type="radio" name="stays" value=")\d+', "N"),
     (r'(?<=<input type="checkbox" name="channels" value=")\d+', "N"),
+    (r'(?<=<input type="hidden" name="workspace" value=")\d+', "N"),
 )
 
 

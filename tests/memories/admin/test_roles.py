@@ -51,6 +51,7 @@ def addresses(house: House) -> Iterator[tuple[str, str]]:
         if page.workspace_field is None
     }
     rows["memories_workspace"] = house.workspace.pk
+    key, channel = (rows[name] for name in ("memories_botkey", "channels_app_channel"))
     for path, pattern in patterns():
         name = pattern.name
         if name is None or name == "app_list":
@@ -61,6 +62,7 @@ def addresses(house: House) -> Iterator[tuple[str, str]]:
             ("<path:object_id>", row), ("<id>", row), ("<int:pk>", row),
             ("<int:version>", "1"), ("<uuid:uid>", str(house.entry.uid)), ("<slug:job>", "expire"),
             ("<int:scope_id>", str(house.scope.pk)), ("<int:event>", str(SessionEvent.objects.first().pk)),
+            ("<int:key>/<int:channel>/<int:after>", f"{key}/{channel}/0"),
             ("<slug:kind>", "csv"), ("<slug:policy_kind>", "ttl"),
         ):  # fmt: skip
             path = path.replace(part, value)

@@ -43,6 +43,12 @@ def test_they_are_said_in_chinese_too(alice: Client, mine: House) -> None:
     assert "离问题太远" in alice.get(address, headers={"Accept-Language": "zh-hans"}).content.decode()
 
 
+def test_whose_words_were_served_stands_beside_them(alice: Client, mine: House) -> None:
+    Entry.objects.filter(pk=mine.entry.pk).update(origin="self", trust="tool", speaker="Li Na")
+    words = " ".join(page(alice, mine.trace).content.decode().split())
+    assert "Comes from: The person, of themselves (Li Na) · lowest source: A tool or page" in words
+
+
 def test_what_the_budget_had_no_room_for_is_marked(alice: Client, mine: House) -> None:
     kept: Any = mine.trace.candidates
     at = kept["columns"].index("in_context")

@@ -51,7 +51,7 @@ def recalled_workspace(mine: House) -> Workspace:
 
 
 def test_a_hit_is_a_recall_whose_verdict_is_found(alice: Client, recalled_workspace: Workspace) -> None:
-    value, hint = shown(alice)["Found"]
+    value, hint = shown(alice)["Hit rate"]
     assert value == "50%" and "2 of 4" in hint and "60%" in hint
 
 
@@ -61,6 +61,15 @@ def test_questions_nothing_was_found_for_are_those_of_that_verdict(
     context = home(alice).context
     assert [trace.message for trace in context["unanswered"]] == ["the question that is none"]
     assert [trace.message for trace in context["doubtful"]] == ["the question that is weak"]
+
+
+def test_a_wish_to_keep_something_is_no_question_nothing_was_found_for(
+    alice: Client, recalled_workspace: Workspace
+) -> None:
+    for message in ("Remember that I sail a dinghy.", "请记住我周五休息。", "Don't forget the boat. Where is it?"):
+        recalled(recalled_workspace, "none", message)
+    unanswered = [trace.message for trace in home(alice).context["unanswered"]]
+    assert unanswered == ["Don't forget the boat. Where is it?", "the question that is none"]
 
 
 def test_the_list_of_traces_goes_by_the_verdict_too(alice: Client, recalled_workspace: Workspace) -> None:
@@ -95,7 +104,7 @@ def test_the_reference_rate_is_what_answers_used_of_what_they_were_given(alice: 
     recalled(mine.workspace, "found", served=[1, 2, 3, 4], used=[1, 2], overlap=[3])  # the bot's own word counts
     recalled(mine.workspace, "found", served=[5, 6, 7, 8], overlap=[5])
     recalled(mine.workspace, "found", served=[9, 10])  # nobody reported on it
-    value, hint = shown(alice)["Used in the answer"]
+    value, hint = shown(alice)["Reference rate"]
     assert value == "38%" and "3 of 8" in hint and "40%" in hint
 
 
@@ -104,23 +113,24 @@ def test_the_dedup_rate_is_what_was_known_already_of_what_came(workspace: Worksp
     scope = make_scope(workspace)
     for minute, words in enumerate(("the tea is green", "the cat is Mochi", "the tea is green", "the tea is green!")):
         entries.remember(make_draft(scope, words, at=now + timedelta(minutes=minute)), now=now, actor="bot:test")
-    value, hint = shown(enter(make_user("alice", workspace=workspace, is_staff=True)))["Known already"]
+    value, hint = shown(enter(make_user("alice", workspace=workspace, is_staff=True)))["Deduplication rate"]
     assert value == "50%" and "2 of 4" in hint
 
 
 def test_tokens_an_entry_are_counted_of_the_newest(alice: Client, mine: House) -> None:
-    value, hint = shown(alice)["Tokens a memory"]
+    value, hint = shown(alice)["Tokens per memory"]
     assert 0 < float(value) < 200 and "200" in hint
 
 
 def test_nobody_elses_recalls_are_counted(alice: Client, recalled_workspace: Workspace, theirs: House) -> None:
     recalled(theirs.workspace, "found", used=[1], served=[1])
-    assert "2 of 4" in shown(alice)["Found"][1] and shown(alice)["Used in the answer"][0] == "—"
+    assert "2 of 4" in shown(alice)["Hit rate"][1] and shown(alice)["Reference rate"][0] == "—"
 
 
 def test_a_figure_of_nothing_is_a_dash(owner: Client) -> None:
     result = shown(owner)
-    assert {result[name][0] for name in ("Found", "Used in the answer", "Known already", "Tokens a memory")} == {"—"}
+    rates = ("Hit rate", "Reference rate", "Deduplication rate", "Tokens per memory")
+    assert {result[name][0] for name in rates} == {"—"}
 
 
 def test_the_home_page_asks_as_often_for_many_recalls_as_for_few(
@@ -129,7 +139,7 @@ def test_the_home_page_asks_as_often_for_many_recalls_as_for_few(
     home(alice)
     for n in range(40):
         recalled(recalled_workspace, ("found", "weak", "none")[n % 3], uuid4().hex, used=[1])
-    with django_assert_max_num_queries(50):
+    with django_assert_max_num_queries(53):
         home(alice)
 
 
@@ -139,7 +149,7 @@ def test_what_a_batch_merges_is_nothing_that_came(workspace: Workspace) -> None:
     entry = entries.remember(make_draft(scope, "the tea is green", at=now), now=now, actor="bot:test").entry
     with acting("job:compress", batch=7):
         Entry.objects.filter(pk=entry.pk).update(stated_at=now + timedelta(hours=1))
-    assert "0 of 1" in shown(enter(make_user("alice", workspace=workspace, is_staff=True)))["Known already"][1]
+    assert "0 of 1" in shown(enter(make_user("alice", workspace=workspace, is_staff=True)))["Deduplication rate"][1]
 
 
 @pytest.fixture
@@ -208,7 +218,7 @@ def test_what_came_and_what_batches_made_are_all_that_was_written(alice: Client,
         "SELECT count(*) FROM memories_change WHERE workspace_id = %s AND table_name = 'memories_entry' AND op = 'I'",
         living.pk,
     )
-    hint = shown(alice)["Known already"][1]
+    hint = shown(alice)["Deduplication rate"][1]
     assert f"of {written} that came" in hint and "0 more were made in batches" in hint
 
 
