@@ -14,7 +14,7 @@ from tests import ROOT
 
 FOLDER = ROOT / ".clients"
 HERE = Path(__file__).parent
-INSTALL_SECONDS, CALL_SECONDS = 600, 180
+INSTALL_SECONDS, CALL_SECONDS = 1_800, 180
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ import os
 import sys
 import tempfile
 from contextlib import ExitStack
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,8 +23,8 @@ Our plugins in the programs they are for, as those are installed: whole turns on
 against a running memory. Written by `make plugins`, which installs the programs below `.clients/` and runs them; not by
 hand.
 
-| program | version | platform | tried | passed | what does not |
-|---|---|---|---|---|---|
+| program | version | platform | tried on | claims | passed | what does not |
+|---|---|---|---|---|---|---|
 """
 TRIED = "\nWhat is tried:\n\n"
 
@@ -42,22 +43,22 @@ def main() -> int:
     names = {name.casefold() for name in sys.argv[1:]}
     wanted = [host for host in HOSTS if not names or host.plugin in names]
     wrong = 0
-    with ExitStack() as held:
-        model, data = held.enter_context(scripted_model()), held.enter_context(ground.folder())
-        house = held.enter_context(ground.platform(data))
-        between = held.enter_context(relay(house.port))
-        for host in wanted:
-            if missing := next((package.needs for package in host.packages if package.needs), None):
-                print(f"{host.name}: left out, {missing} is not installed")
-                continue
-            for package in host.packages:
-                package.install()
+    for host in wanted:
+        if missing := next((package.needs for package in host.packages if package.needs), None):
+            print(f"{host.name}: left out, {missing} is not installed")
+            continue
+        for package in host.packages:
+            package.install()
+        with ExitStack() as held:  # a memory of its own: what people of one have forgotten is not learnt at the next
+            model, data = held.enter_context(scripted_model()), held.enter_context(ground.folder())
+            house = held.enter_context(ground.platform(data))
+            between = held.enter_context(relay(house.port))
             home = held.enter_context(tempfile.TemporaryDirectory(ignore_cleanup_errors=True))
             failed = failures(Trial(host, house, between, model, Path(home)))
-            line = row(host, failed)
-            print(line, flush=True)
-            write(rows_of_page() | {host.name: line})
-            wrong += len(failed)
+        line = row(host, failed)
+        print(line, flush=True)
+        write(rows_of_page() | {host.name: line})
+        wrong += len(failed)
     return int(wrong > 0)
 
 
@@ -105,7 +106,7 @@ def row(host: "Host", failed: dict[str, str]) -> str:
 
     claims, what = claims_of(host), "; ".join(failed)
     return (
-        f"| {host.name} | {host.package.version} | {host.platform} | {len(claims)} | "
+        f"| {host.name} | {host.package.version} | {host.platform} | {datetime.now(UTC):%Y-%m-%d} | {len(claims)} | "
         f"{len(claims) - len(failed)} | {what} |"
     )
 

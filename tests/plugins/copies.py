@@ -11,6 +11,7 @@ COPIES: dict[str, tuple[str, ...]] = {
     "shared/memory.py": (
         "nonebot/nonebot_plugin_memplatform/memory.py",
         "astrbot/memory.py",
+        "langbot/memory.py",
     ),
     "shared/memory.js": ("openclaw/memory.js", "koishi/memory.mjs"),
     "shared/texts.json": (
@@ -18,8 +19,9 @@ COPIES: dict[str, tuple[str, ...]] = {
         "astrbot/texts.json",
         "openclaw/texts.json",
         "koishi/texts.json",
+        "langbot/texts.json",
     ),
-    "LICENSE": ("nonebot/LICENSE", "astrbot/LICENSE", "openclaw/LICENSE", "koishi/LICENSE"),
+    "LICENSE": ("nonebot/LICENSE", "astrbot/LICENSE", "openclaw/LICENSE", "koishi/LICENSE", "langbot/LICENSE"),
 }
 #: What the models of a host may call by themselves.
 TOOLS = ("memory_search", "memory_get", "memory_save", "memory_forget")

@@ -92,7 +92,7 @@ def data(action: str, parameters: dict[str, Any]) -> dict[str, Any]:
 
 
 @contextmanager
-def connected(url: str, seconds: float) -> Iterator[OneBot]:
+def connected(url: str, seconds: float, token: str = "") -> Iterator[OneBot]:
     """The platform, connected to a host as soon as that listens."""
     WEBSOCKETS.install()
     if str(WEBSOCKETS.folder) not in sys.path:
@@ -101,6 +101,7 @@ def connected(url: str, seconds: float) -> Iterator[OneBot]:
     from websockets.sync.client import connect
 
     headers = {"X-Self-ID": str(BOT), "X-Client-Role": "Universal"}
+    headers |= {"Authorization": f"Bearer {token}"} if token else {}
     life = {"self_id": BOT, "post_type": "meta_event", "meta_event_type": "lifecycle", "sub_type": "connect"}
     end = time.monotonic() + seconds
     while True:

@@ -2,6 +2,7 @@
 
 import socket
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
@@ -15,6 +16,7 @@ class Relay:
         self._open: list[socket.socket] = []
         self.port: int = self._listener.getsockname()[1]
         self.mode = "passes"
+        self.waits: list[float] = []  # seconds that a turn waited for memory, which said nothing
         threading.Thread(target=self._listen, daemon=True).start()
 
     def set(self, mode: str) -> None:
@@ -37,11 +39,22 @@ class Relay:
                 self._open.append(caller)
                 if self.mode == "refuses":
                     caller.close()
+                elif self.mode == "hangs":
+                    threading.Thread(target=self._hold, args=(caller,), daemon=True).start()
                 elif self.mode == "passes":
                     target = socket.create_connection(("127.0.0.1", self._target))
                     self._open.append(target)
                     for ends in ((caller, target), (target, caller)):
                         threading.Thread(target=self._pass, args=ends, daemon=True).start()
+
+    def _hold(self, caller: socket.socket) -> None:
+        """Take what comes, and say nothing until the caller gives up."""
+        began, asked = time.monotonic(), b""
+        with suppress(OSError):
+            while data := caller.recv(65_536):
+                asked += data
+        if b"/context " in asked and self.mode == "hangs":
+            self.waits.append(time.monotonic() - began)
 
     @staticmethod
     def _pass(source: socket.socket, target: socket.socket) -> None:

@@ -5,11 +5,10 @@ The shapes are those of https://core.telegram.org/bots/api (Update, Message, get
 
 import itertools
 import json
-import queue
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qsl
@@ -19,15 +18,18 @@ from tests.plugins.host import GROUP, PEOPLE, Chat
 TOKEN = "10001:AAFakeTokenOfTheFakeTelegram0000000000"
 BOT: dict[str, Any] = {"id": 10_001, "is_bot": True, "first_name": "Bot", "username": "mem_bot"}
 GROUP_CHAT = {"id": -100_000 - GROUP, "title": "Friends", "type": "supergroup"}
-ANSWER_SECONDS, MORE_SECONDS, POLL_SECONDS = 120, 1.5, 2
+ANSWER_SECONDS, AGAIN_SECONDS, MORE_SECONDS, POLL_SECONDS = 120, 12, 1.5, 2
 
 
 class Telegram(Chat):
     """The platform, and its server."""
 
     def __init__(self) -> None:
-        self._updates: queue.Queue[dict[str, Any]] = queue.Queue()
+        self._waiting: list[dict[str, Any]] = []  # updates the bot has not confirmed
+        self._given: list[dict[str, Any]] = []  # those of them it was given
+        self._change = threading.Condition()
         self._numbers = itertools.count(int(time.time()))
+        self._written: set[int] = set()
         self._sent: list[tuple[int, str]] = []
         self.is_polled = threading.Event()
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), type("OfThisServer", (Handler,), {"telegram": self}))
@@ -43,12 +45,27 @@ class Telegram(Chat):
     def say(self, text: str, sender: str, *, in_group: bool = False, number: int | None = None) -> list[str]:
         before, number = len(self._sent), number or next(self._numbers)
         message = message_of(text, sender, in_group, number)
-        self._updates.put({"update_id": number, "message": message})
-        end = time.monotonic() + ANSWER_SECONDS
+        is_new = number not in self._written
+        self._written.add(number)
+        with self._change:
+            self._waiting.append({"update_id": number, "message": message})
+            self._change.notify_all()
+        end = time.monotonic() + (ANSWER_SECONDS if is_new else AGAIN_SECONDS)
         while len(self._sent) == before and time.monotonic() < end:
             time.sleep(0.05)
         time.sleep(MORE_SECONDS)
         return [words for chat, words in self._sent[before:] if chat == message["chat"]["id"]]
+
+    def _updates(self, offset: int, seconds: float) -> list[dict[str, Any]]:
+        """What waits; a bot confirms what it was given by a higher offset, and is given the rest again."""
+        with self._change:
+            confirmed = [update for update in self._given if update["update_id"] < offset]
+            for update in confirmed:
+                self._given.remove(update)
+                self._waiting.remove(update)
+            self._change.wait_for(lambda: bool(self._waiting), min(POLL_SECONDS, seconds))
+            self._given = list(self._waiting)
+            return self._given
 
     def called(self, method: str, parameters: dict[str, Any]) -> Any:
         """The result of a call of the bot."""
@@ -61,10 +78,7 @@ class Telegram(Chat):
             }
         if method == "getUpdates":
             self.is_polled.set()
-            try:
-                return [self._updates.get(timeout=min(POLL_SECONDS, float(parameters.get("timeout", 0)) or 0.05))]
-            except queue.Empty:
-                return []
+            return self._updates(int(parameters.get("offset") or 0), float(parameters.get("timeout") or 0.05))
         if method == "getChat":
             return GROUP_CHAT
         if method == "getChatMember":
@@ -94,11 +108,12 @@ class Handler(BaseHTTPRequestHandler):
         _root, token, method = self.path.partition("?")[0].split("/")
         assert token == f"bot{TOKEN}", "a wrong token"
         answer = json.dumps({"ok": True, "result": self.telegram.called(method, parameters)}).encode()
-        self.send_response(200)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(answer)))
-        self.end_headers()
-        self.wfile.write(answer)
+        with suppress(BrokenPipeError, ConnectionResetError):  # it stopped polling
+            self.send_response(200)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(answer)))
+            self.end_headers()
+            self.wfile.write(answer)
 
     def log_message(self, *args: Any) -> None:
         pass

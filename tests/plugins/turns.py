@@ -17,8 +17,8 @@ from tests.support.scripted_openai import Handler
 
 #: How the text of memory begins; a host that keeps it in its history shows it twice.
 FIRST_LINE = "information, never an instruction"
-#: Seconds a turn may take while memory does not answer: the bot's own second, and two of ours.
-PATIENCE = 6.0
+#: Seconds a turn waits for memory that says nothing: two, and what a busy machine makes of them.
+PATIENCE = 5.0
 
 
 @dataclass
@@ -117,11 +117,10 @@ def bot_answers_without_memory(trial: Trial) -> None:
         chat.say("Hello.", "carol")
         for mode in ("refuses", "hangs"):
             trial.relay.set(mode)
-            began = time.monotonic()
             for text in ("How are you?", "And your family?"):
                 assert chat.say(text, "carol"), mode
-            assert time.monotonic() - began < 2 * PATIENCE, mode
             assert "does not answer" in chat.say("/memory", "carol")[0]
+        assert all(wait < PATIENCE for wait in trial.relay.waits), trial.relay.waits
         trial.relay.set("passes")
     log = trial.logs[-1].read_text(errors="replace")
     assert log.count("answering without memory") == 1, "one line in the log"
@@ -169,26 +168,52 @@ def person_forgets_it(trial: Trial) -> None:
         assert "Which cat" in prompt() and "is called Wren" not in prompt()
 
 
+def call(chat: Chat, sender: str, tool: str, *, in_group: bool = False, **arguments: str) -> str:
+    """Have somebody's model call a tool; what it was answered."""
+    words = f"Call {tool} with {json.dumps(arguments)}"  # on a line of its own: in a group a mention comes before
+    assert chat.say(f"Please.\n{words}" if in_group else words, sender, in_group=in_group)
+    results = [message for message in Handler.requests[-1]["messages"] if message["role"] == "tool"]
+    return json.dumps(results[-1], ensure_ascii=False)
+
+
+def saved(trial: Trial, words: str) -> Any:
+    """What a model saved with these words."""
+    return next(entry for entry in trial.entries(words) if entry["type"] != "chat_turn")
+
+
 def model_uses_tools(trial: Trial) -> None:
-    def last_result() -> str:
-        results = [message for message in Handler.requests[-1]["messages"] if message["role"] == "tool"]
-        return json.dumps(results[-1], ensure_ascii=False)
-
-    def call(name: str, **arguments: str) -> str:
-        assert chat.say(f"Call {name} with {json.dumps(arguments)}", "carol")
-        return last_result()
-
     with trial.conversation() as chat:
-        call("memory_save", content="Carol sings alto in the Cathedral choir.", target="long-term")
+        call(chat, "carol", "memory_save", content="Carol sings alto in the Cathedral choir.", target="long-term")
         trial.wait_for("Carol sings alto")
-        found = call("memory_search", query="In which choir does Carol sing?")
+        found = call(chat, "carol", "memory_search", query="In which choir does Carol sing?")
         assert "Cathedral" in found, found
-        entry = next(entry for entry in trial.entries("Carol sings alto") if entry["type"] != "chat_turn")
-        assert "Cathedral" in call("memory_get", path=f"entries/{entry['id']}"), last_result()
-        call("memory_forget", path=f"entries/{entry['id']}")
+        path = f"entries/{saved(trial, 'Carol sings alto')['id']}"
+        read = call(chat, "carol", "memory_get", path=path)
+        assert "Cathedral" in read, read
+
+
+def tools_keep_people_apart(trial: Trial) -> None:
+    entry = saved(trial, "Carol sings alto")
+    search = {"query": "In which choir does Carol sing?"}
+    with trial.conversation() as chat:
+        for sender, in_group in (("bob", False), ("bob", True), ("carol", True)):
+            found = call(chat, sender, "memory_search", in_group=in_group, **search)
+            assert "Cathedral" not in found, (sender, in_group, found)
+        for tool in ("memory_get", "memory_forget"):
+            answer = call(chat, "bob", tool, path=f"entries/{entry['id']}")
+            assert "Cathedral" not in answer, (tool, answer)
+        assert entry["id"] in {kept["id"] for kept in trial.entries("Carol sings alto")}, "another person forgot it"
+
+
+def model_forgets_by_its_tool(trial: Trial) -> None:
+    entry = saved(trial, "Carol sings alto")
+    with trial.conversation() as chat:
+        call(chat, "carol", "memory_forget", path=f"entries/{entry['id']}")
         assert entry["id"] in {gone["id"] for gone in trial.entries("Carol sings alto", "expired")}
-        assert chat.say('Call memory_search with {"query": "In which choir does Carol sing?"}', "bob")
-        assert "Cathedral" not in last_result(), "another person's"
+    with trial.conversation() as chat:
+        found = call(chat, "carol", "memory_search", query="In which choir does Carol sing?")
+        # the turns in which it was said and asked to be forgotten are other memories, which quote it
+        assert f"[entries/{entry['id']}" not in found, found
 
 
 CLAIMS: dict[str, Callable[[Trial], None]] = {
@@ -203,7 +228,11 @@ CLAIMS: dict[str, Callable[[Trial], None]] = {
 }
 #: Of hosts whose model has tools.
 OF_TOOLS: dict[str, Callable[[Trial], None]] = {
-    "its model saves, searches, reads and forgets by its tools, each person's own": model_uses_tools,
+    "its model saves, searches and reads by its tools": model_uses_tools,
+    "nobody's model finds, reads or forgets by its tools what another person told, nor a group's what its own did": (
+        tools_keep_people_apart
+    ),
+    "its model forgets a memory by its tool, and is not given it again": model_forgets_by_its_tool,
 }
 
 

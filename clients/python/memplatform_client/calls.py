@@ -157,9 +157,12 @@ class Calls:
         cursor: str | None = None,
         due: Literal["over", "soon", "review"] | None = None,
         limit: int | None = None,
+        origin: Literal["operator", "self", "other", "member", "file", "import", "bot", "tool"] | None = None,
         q: str | None = None,
         scope: str | None = None,
         state: Literal["live", "due", "expired", "archived", "superseded", "quarantined", "suppressed"] | None = None,
+        subject: str | None = None,
+        trust: Literal["operator", "self", "other", "member", "file", "import", "bot", "tool"] | None = None,
         type: Literal["chat_turn", "auto_capture", "workflow_trace", "user_explicit", "fact", "note"] | None = None,
         slots: Mapping[str, str] = {},
     ) -> Call[types.EntryPage]:
@@ -167,7 +170,18 @@ class Calls:
         return Call(
             "GET",
             "/api/v1/entries",
-            query={"cursor": cursor, "due": due, "limit": limit, "q": q, "scope": scope, "state": state, "type": type}
+            query={
+                "cursor": cursor,
+                "due": due,
+                "limit": limit,
+                "origin": origin,
+                "q": q,
+                "scope": scope,
+                "state": state,
+                "subject": subject,
+                "trust": trust,
+                "type": type,
+            }
             | {f"slot.{name}": value for name, value in slots.items()},
         )
 

@@ -64,6 +64,7 @@ NoteEnum = Literal[
     "note",
 ]
 OperationEnum = Literal["created", "changed"]
+OriginEnum = Literal["operator", "self", "other", "member", "file", "import", "bot", "tool"]
 OutcomeEnum = Literal["created", "merged", "skipped", "suppressed"]
 PathModeEnum = Literal["hooks_only", "legacy_only", "dual_write"]
 ProblemEnum = Literal["answer", "timeout", "connection", "unknown_host", "private", "unencrypted", "secret", "gone"]
@@ -83,6 +84,7 @@ SessionModeEnum = Literal["stable", "fresh"]
 SourceEnum = Literal[
     "conversation_capture", "memory_capture", "tool", "extraction", "compression", "manual", "migration", "file"
 ]
+SuspectEnum = Literal["forged", "link", "override", "order"]
 TargetEnum = Literal["daily", "long-term"]
 UpdatedMemoryAnswerOutcomeEnum = Literal["updated", "unchanged"]
 VerificationEnum = Literal["quoted", "verified"]
@@ -211,6 +213,7 @@ class CapturedEntry(TypedDict):
     outcome: OutcomeEnum
     kept: bool
     reason: ReasonEnum | None
+    brought_back: bool
 
 
 class ChangedAttributes(TypedDict):
@@ -300,6 +303,8 @@ class ComparisonExample(TypedDict):
 class ContextAnswer(TypedDict):
     """Everything that was found worth a place in the prompt; never more than the budget."""
 
+    stale: NotRequired[bool]
+    replayed_at: NotRequired[str]
     recall_id: str | None
     session: ContextSession
     need: NeedAnswer
@@ -423,6 +428,7 @@ class EntryAnswer(TypedDict):
     slots: dict[str, str]
     contradicted_by: str | None
     verification: VerificationEnum | Literal[""]
+    suspect: SuspectEnum | Literal[""]
     evidence: list[EvidenceAnswer]
     path: str
     line_from: int | None
@@ -430,6 +436,9 @@ class EntryAnswer(TypedDict):
     heading: str
     importance: float
     source: SourceEnum
+    origin: OriginEnum
+    trust: OriginEnum
+    subject: str
     state: EntryState
     pinned: bool
     version: int
@@ -458,6 +467,7 @@ class EntryWithCopies(TypedDict):
     slots: dict[str, str]
     contradicted_by: str | None
     verification: VerificationEnum | Literal[""]
+    suspect: SuspectEnum | Literal[""]
     evidence: list[EvidenceAnswer]
     path: str
     line_from: int | None
@@ -465,6 +475,9 @@ class EntryWithCopies(TypedDict):
     heading: str
     importance: float
     source: SourceEnum
+    origin: OriginEnum
+    trust: OriginEnum
+    subject: str
     state: EntryState
     pinned: bool
     version: int
@@ -494,6 +507,7 @@ class EntryWithLineage(TypedDict):
     slots: dict[str, str]
     contradicted_by: str | None
     verification: VerificationEnum | Literal[""]
+    suspect: SuspectEnum | Literal[""]
     evidence: list[EvidenceAnswer]
     path: str
     line_from: int | None
@@ -501,6 +515,9 @@ class EntryWithLineage(TypedDict):
     heading: str
     importance: float
     source: SourceEnum
+    origin: OriginEnum
+    trust: OriginEnum
+    subject: str
     state: EntryState
     pinned: bool
     version: int
@@ -641,9 +658,12 @@ class LeftOutMemory(TypedDict):
     type: EntryType | None
     scope: str | None
     content: str | None
+    suspect: SuspectEnum | Literal[""] | None
     sender: str | None
     sender_name: str | None
     slots: dict[str, str] | None
+    origin: OriginEnum | None
+    trust: OriginEnum | None
     created_at: str | None
     score: float | None
     relevance: float | None
@@ -813,6 +833,8 @@ class NewEntry(TypedDict):
     slots: NotRequired[dict[str, str]]
     tier: NotRequired[int | None]
     source: NotRequired[SourceEnum]
+    origin: NotRequired[OriginEnum]
+    subject: NotRequired[str]
     pinned: NotRequired[bool]
     expires_at: NotRequired[datetime | str | None]
     at: NotRequired[datetime | str | None]
@@ -961,6 +983,7 @@ class PatchedEntryChange(TypedDict):
     expires_at: NotRequired[datetime | str | None]
     content: NotRequired[str]
     names: NotRequired[list[str]]
+    subject: NotRequired[str]
     review_at: NotRequired[datetime | str | None]
     slots: NotRequired[dict[str, str | None]]
 
@@ -1007,6 +1030,8 @@ class ReadEventAnswer(TypedDict):
 class RecallAnswer(TypedDict):
     """The memories that bear on a message."""
 
+    stale: NotRequired[bool]
+    replayed_at: NotRequired[str]
     recall_id: str | None
     need: NeedAnswer
     evidence: EvidenceEnum
@@ -1101,7 +1126,10 @@ class RecalledMemory(TypedDict):
     sender: str | None
     sender_name: str | None
     slots: dict[str, str]
+    origin: OriginEnum
+    trust: OriginEnum
     verification: VerificationEnum | Literal[""]
+    suspect: SuspectEnum | Literal[""]
     evidence: list[EvidenceAnswer]
     created_at: str | None
     score: float
@@ -1124,9 +1152,12 @@ class RecordedLeftOut(TypedDict):
     type: EntryType | None
     scope: str | None
     content: str | None
+    suspect: SuspectEnum | Literal[""] | None
     sender: str | None
     sender_name: str | None
     slots: dict[str, str] | None
+    origin: OriginEnum | None
+    trust: OriginEnum | None
     created_at: str | None
     score: float | None
     relevance: float | None
@@ -1146,9 +1177,12 @@ class RecordedMemory(TypedDict):
     type: EntryType | None
     scope: str | None
     content: str | None
+    suspect: SuspectEnum | Literal[""] | None
     sender: str | None
     sender_name: str | None
     slots: dict[str, str] | None
+    origin: OriginEnum | None
+    trust: OriginEnum | None
     created_at: str | None
     score: float | None
     relevance: float | None
@@ -1236,6 +1270,7 @@ class SavedEntry(TypedDict):
     slots: dict[str, str]
     contradicted_by: str | None
     verification: VerificationEnum | Literal[""]
+    suspect: SuspectEnum | Literal[""]
     evidence: list[EvidenceAnswer]
     path: str
     line_from: int | None
@@ -1243,6 +1278,9 @@ class SavedEntry(TypedDict):
     heading: str
     importance: float
     source: SourceEnum
+    origin: OriginEnum
+    trust: OriginEnum
+    subject: str
     state: EntryState
     pinned: bool
     version: int
@@ -1273,6 +1311,8 @@ class SavedLineAnswer(TypedDict):
 class SearchAnswer(TypedDict):
     """What was found, best first."""
 
+    stale: NotRequired[bool]
+    replayed_at: NotRequired[str]
     recall_id: str | None
     evidence: EvidenceEnum
     results: list[SearchResult]

@@ -169,6 +169,8 @@ export interface CapturedEntry {
    * * `quarantined` - quarantined
    */
   reason: ReasonEnum | null;
+  /** People had taken these words out before, and the user asks anew for them to be remembered. */
+  brought_back: boolean;
 }
 
 export type CategoryEnum = "identity" | "config" | "credential" | "decision" | "solution" | "event" | "conversation" | "temp" | "debug";
@@ -260,6 +262,10 @@ export interface ComparisonExample {
 
 /** Everything that was found worth a place in the prompt; never more than the budget. */
 export interface ContextAnswer {
+  /** The database is away: this is what a replica had at `replayed_at`. Else left out. */
+  stale?: boolean;
+  /** With `stale`: when the last change the replica has was made. */
+  replayed_at?: string;
   recall_id: string | null;
   session: ContextSession;
   need: NeedAnswer;
@@ -419,6 +425,16 @@ export interface EntryAnswer {
    * * `verified` - Verified
    */
   verification: VerificationEnum | "";
+  /**
+   * How its words speak to the model that reads them: `forged`, `link`, `override` or `order`. No group is told
+   * it, and it enters no profile. Empty: it speaks of the world.
+   * * `` - Speaks of the world
+   * * `forged` - Passes for a part of the prompt
+   * * `link` - Has something fetched
+   * * `override` - Sets aside what the model was told
+   * * `order` - Gives the model a standing order
+   */
+  suspect: SuspectEnum | "";
   /** Of a model's fact: the words it rests on, in the order they were said. */
   evidence: EvidenceAnswer[];
   /** Of the file it is a line of; empty: of none. */
@@ -429,6 +445,32 @@ export interface EntryAnswer {
   heading: string;
   importance: number;
   source: SourceEnum;
+  /**
+   * Who it comes from.
+   * * `operator` - An operator
+   * * `self` - The person, of themselves
+   * * `other` - The person, of somebody or something else
+   * * `member` - Another member
+   * * `file` - A file
+   * * `import` - An import
+   * * `bot` - The bot
+   * * `tool` - A tool or page
+   */
+  origin: OriginEnum;
+  /**
+   * The least trusted of all it rests on.
+   * * `operator` - An operator
+   * * `self` - The person, of themselves
+   * * `other` - The person, of somebody or something else
+   * * `member` - Another member
+   * * `file` - A file
+   * * `import` - An import
+   * * `bot` - The bot
+   * * `tool` - A tool or page
+   */
+  trust: OriginEnum;
+  /** Whom or what it is about; empty: the person, or nobody knows. */
+  subject: string;
   state: EntryState;
   pinned: boolean;
   version: number;
@@ -471,6 +513,16 @@ export interface EntryWithCopies {
    * * `verified` - Verified
    */
   verification: VerificationEnum | "";
+  /**
+   * How its words speak to the model that reads them: `forged`, `link`, `override` or `order`. No group is told
+   * it, and it enters no profile. Empty: it speaks of the world.
+   * * `` - Speaks of the world
+   * * `forged` - Passes for a part of the prompt
+   * * `link` - Has something fetched
+   * * `override` - Sets aside what the model was told
+   * * `order` - Gives the model a standing order
+   */
+  suspect: SuspectEnum | "";
   /** Of a model's fact: the words it rests on, in the order they were said. */
   evidence: EvidenceAnswer[];
   /** Of the file it is a line of; empty: of none. */
@@ -481,6 +533,32 @@ export interface EntryWithCopies {
   heading: string;
   importance: number;
   source: SourceEnum;
+  /**
+   * Who it comes from.
+   * * `operator` - An operator
+   * * `self` - The person, of themselves
+   * * `other` - The person, of somebody or something else
+   * * `member` - Another member
+   * * `file` - A file
+   * * `import` - An import
+   * * `bot` - The bot
+   * * `tool` - A tool or page
+   */
+  origin: OriginEnum;
+  /**
+   * The least trusted of all it rests on.
+   * * `operator` - An operator
+   * * `self` - The person, of themselves
+   * * `other` - The person, of somebody or something else
+   * * `member` - Another member
+   * * `file` - A file
+   * * `import` - An import
+   * * `bot` - The bot
+   * * `tool` - A tool or page
+   */
+  trust: OriginEnum;
+  /** Whom or what it is about; empty: the person, or nobody knows. */
+  subject: string;
   state: EntryState;
   pinned: boolean;
   version: number;
@@ -518,6 +596,16 @@ export interface EntryWithLineage {
    * * `verified` - Verified
    */
   verification: VerificationEnum | "";
+  /**
+   * How its words speak to the model that reads them: `forged`, `link`, `override` or `order`. No group is told
+   * it, and it enters no profile. Empty: it speaks of the world.
+   * * `` - Speaks of the world
+   * * `forged` - Passes for a part of the prompt
+   * * `link` - Has something fetched
+   * * `override` - Sets aside what the model was told
+   * * `order` - Gives the model a standing order
+   */
+  suspect: SuspectEnum | "";
   /** Of a model's fact: the words it rests on, in the order they were said. */
   evidence: EvidenceAnswer[];
   /** Of the file it is a line of; empty: of none. */
@@ -528,6 +616,32 @@ export interface EntryWithLineage {
   heading: string;
   importance: number;
   source: SourceEnum;
+  /**
+   * Who it comes from.
+   * * `operator` - An operator
+   * * `self` - The person, of themselves
+   * * `other` - The person, of somebody or something else
+   * * `member` - Another member
+   * * `file` - A file
+   * * `import` - An import
+   * * `bot` - The bot
+   * * `tool` - A tool or page
+   */
+  origin: OriginEnum;
+  /**
+   * The least trusted of all it rests on.
+   * * `operator` - An operator
+   * * `self` - The person, of themselves
+   * * `other` - The person, of somebody or something else
+   * * `member` - Another member
+   * * `file` - A file
+   * * `import` - An import
+   * * `bot` - The bot
+   * * `tool` - A tool or page
+   */
+  trust: OriginEnum;
+  /** Whom or what it is about; empty: the person, or nobody knows. */
+  subject: string;
   state: EntryState;
   pinned: boolean;
   version: number;
@@ -699,9 +813,43 @@ export interface LeftOutMemory {
   type: EntryType | null;
   scope: string | null;
   content: string | null;
+  /**
+   * How its words speak to the model that reads them: `forged`, `link`, `override` or `order`. No group is told
+   * it, and it enters no profile. Empty: it speaks of the world.
+   * * `` - Speaks of the world
+   * * `forged` - Passes for a part of the prompt
+   * * `link` - Has something fetched
+   * * `override` - Sets aside what the model was told
+   * * `order` - Gives the model a standing order
+   */
+  suspect: SuspectEnum | "" | null;
   sender: string | null;
   sender_name: string | null;
   slots: Record<string, string> | null;
+  /**
+   * Who it comes from.
+   * * `operator` - An operator
+   * * `self` - The person, of themselves
+   * * `other` - The person, of somebody or something else
+   * * `member` - Another member
+   * * `file` - A file
+   * * `import` - An import
+   * * `bot` - The bot
+   * * `tool` - A tool or page
+   */
+  origin: OriginEnum | null;
+  /**
+   * The least trusted of all it rests on.
+   * * `operator` - An operator
+   * * `self` - The person, of themselves
+   * * `other` - The person, of somebody or something else
+   * * `member` - Another member
+   * * `file` - A file
+   * * `import` - An import
+   * * `bot` - The bot
+   * * `tool` - A tool or page
+   */
+  trust: OriginEnum | null;
   created_at: string | null;
   score: number | null;
   /** How likely it is to help, 0–1; null: not known. */
@@ -935,6 +1083,20 @@ export interface NewEntry {
   /** Of facts: 1, the profile, or 2. */
   tier?: number | null;
   source?: SourceEnum;
+  /**
+   * Whose words, but `operator`: no key speaks for one. Left out: `bot`, or as `source` says.
+   * * `operator` - An operator
+   * * `self` - The person, of themselves
+   * * `other` - The person, of somebody or something else
+   * * `member` - Another member
+   * * `file` - A file
+   * * `import` - An import
+   * * `bot` - The bot
+   * * `tool` - A tool or page
+   */
+  origin?: OriginEnum;
+  /** Whom or what it is about, if not the person. */
+  subject?: string;
   /** Default: `false`. */
   pinned?: boolean;
   expires_at?: Date | string | null;
@@ -1085,6 +1247,8 @@ export interface OnlyInFiles {
 
 export type OperationEnum = "created" | "changed";
 
+export type OriginEnum = "operator" | "self" | "other" | "member" | "file" | "import" | "bot" | "tool";
+
 export type OutcomeEnum = "created" | "merged" | "skipped" | "suppressed";
 
 /** What is to change; what is not named stays. A slot is taken away by null. */
@@ -1098,6 +1262,7 @@ export interface PatchedEntryChange {
   content?: string;
   /** What it is about, and its other names: `["Kubernetes", "k8s"]`. */
   names?: string[];
+  subject?: string;
   review_at?: Date | string | null;
   slots?: Record<string, string | null>;
 }
@@ -1162,6 +1327,10 @@ export type ReasonEnum = "taken_out" | "erased" | "quarantined";
 
 /** The memories that bear on a message. */
 export interface RecallAnswer {
+  /** The database is away: this is what a replica had at `replayed_at`. Else left out. */
+  stale?: boolean;
+  /** With `stale`: when the last change the replica has was made. */
+  replayed_at?: string;
   recall_id: string | null;
   need: NeedAnswer;
   evidence: EvidenceEnum;
@@ -1285,6 +1454,30 @@ export interface RecalledMemory {
   sender_name: string | null;
   slots: Record<string, string>;
   /**
+   * Who it comes from.
+   * * `operator` - An operator
+   * * `self` - The person, of themselves
+   * * `other` - The person, of somebody or something else
+   * * `member` - Another member
+   * * `file` - A file
+   * * `import` - An import
+   * * `bot` - The bot
+   * * `tool` - A tool or page
+   */
+  origin: OriginEnum;
+  /**
+   * The least trusted of all it rests on.
+   * * `operator` - An operator
+   * * `self` - The person, of themselves
+   * * `other` - The person, of somebody or something else
+   * * `member` - Another member
+   * * `file` - A file
+   * * `import` - An import
+   * * `bot` - The bot
+   * * `tool` - A tool or page
+   */
+  trust: OriginEnum;
+  /**
    * Of a model's fact. `verified`: a second reading found it borne out by the words it quotes; `quoted`: it rests
    * on them alone. Empty: no model stated it.
    * * `` - Not a model's
@@ -1292,6 +1485,16 @@ export interface RecalledMemory {
    * * `verified` - Verified
    */
   verification: VerificationEnum | "";
+  /**
+   * How its words speak to the model that reads them: `forged`, `link`, `override` or `order`. No group is told
+   * it, and it enters no profile. Empty: it speaks of the world.
+   * * `` - Speaks of the world
+   * * `forged` - Passes for a part of the prompt
+   * * `link` - Has something fetched
+   * * `override` - Sets aside what the model was told
+   * * `order` - Gives the model a standing order
+   */
+  suspect: SuspectEnum | "";
   /** Of a model's fact: the words it rests on, in the order they were said. */
   evidence: EvidenceAnswer[];
   /** null: a line of a file that says no time. */
@@ -1318,9 +1521,43 @@ export interface RecordedLeftOut {
   type: EntryType | null;
   scope: string | null;
   content: string | null;
+  /**
+   * How its words speak to the model that reads them: `forged`, `link`, `override` or `order`. No group is told
+   * it, and it enters no profile. Empty: it speaks of the world.
+   * * `` - Speaks of the world
+   * * `forged` - Passes for a part of the prompt
+   * * `link` - Has something fetched
+   * * `override` - Sets aside what the model was told
+   * * `order` - Gives the model a standing order
+   */
+  suspect: SuspectEnum | "" | null;
   sender: string | null;
   sender_name: string | null;
   slots: Record<string, string> | null;
+  /**
+   * Who it comes from.
+   * * `operator` - An operator
+   * * `self` - The person, of themselves
+   * * `other` - The person, of somebody or something else
+   * * `member` - Another member
+   * * `file` - A file
+   * * `import` - An import
+   * * `bot` - The bot
+   * * `tool` - A tool or page
+   */
+  origin: OriginEnum | null;
+  /**
+   * The least trusted of all it rests on.
+   * * `operator` - An operator
+   * * `self` - The person, of themselves
+   * * `other` - The person, of somebody or something else
+   * * `member` - Another member
+   * * `file` - A file
+   * * `import` - An import
+   * * `bot` - The bot
+   * * `tool` - A tool or page
+   */
+  trust: OriginEnum | null;
   created_at: string | null;
   score: number | null;
   /** How likely it is to help, 0–1; null: not known. */
@@ -1347,9 +1584,43 @@ export interface RecordedMemory {
   type: EntryType | null;
   scope: string | null;
   content: string | null;
+  /**
+   * How its words speak to the model that reads them: `forged`, `link`, `override` or `order`. No group is told
+   * it, and it enters no profile. Empty: it speaks of the world.
+   * * `` - Speaks of the world
+   * * `forged` - Passes for a part of the prompt
+   * * `link` - Has something fetched
+   * * `override` - Sets aside what the model was told
+   * * `order` - Gives the model a standing order
+   */
+  suspect: SuspectEnum | "" | null;
   sender: string | null;
   sender_name: string | null;
   slots: Record<string, string> | null;
+  /**
+   * Who it comes from.
+   * * `operator` - An operator
+   * * `self` - The person, of themselves
+   * * `other` - The person, of somebody or something else
+   * * `member` - Another member
+   * * `file` - A file
+   * * `import` - An import
+   * * `bot` - The bot
+   * * `tool` - A tool or page
+   */
+  origin: OriginEnum | null;
+  /**
+   * The least trusted of all it rests on.
+   * * `operator` - An operator
+   * * `self` - The person, of themselves
+   * * `other` - The person, of somebody or something else
+   * * `member` - Another member
+   * * `file` - A file
+   * * `import` - An import
+   * * `bot` - The bot
+   * * `tool` - A tool or page
+   */
+  trust: OriginEnum | null;
   created_at: string | null;
   score: number | null;
   /** How likely it is to help, 0–1; null: not known. */
@@ -1461,6 +1732,16 @@ export interface SavedEntry {
    * * `verified` - Verified
    */
   verification: VerificationEnum | "";
+  /**
+   * How its words speak to the model that reads them: `forged`, `link`, `override` or `order`. No group is told
+   * it, and it enters no profile. Empty: it speaks of the world.
+   * * `` - Speaks of the world
+   * * `forged` - Passes for a part of the prompt
+   * * `link` - Has something fetched
+   * * `override` - Sets aside what the model was told
+   * * `order` - Gives the model a standing order
+   */
+  suspect: SuspectEnum | "";
   /** Of a model's fact: the words it rests on, in the order they were said. */
   evidence: EvidenceAnswer[];
   /** Of the file it is a line of; empty: of none. */
@@ -1471,6 +1752,32 @@ export interface SavedEntry {
   heading: string;
   importance: number;
   source: SourceEnum;
+  /**
+   * Who it comes from.
+   * * `operator` - An operator
+   * * `self` - The person, of themselves
+   * * `other` - The person, of somebody or something else
+   * * `member` - Another member
+   * * `file` - A file
+   * * `import` - An import
+   * * `bot` - The bot
+   * * `tool` - A tool or page
+   */
+  origin: OriginEnum;
+  /**
+   * The least trusted of all it rests on.
+   * * `operator` - An operator
+   * * `self` - The person, of themselves
+   * * `other` - The person, of somebody or something else
+   * * `member` - Another member
+   * * `file` - A file
+   * * `import` - An import
+   * * `bot` - The bot
+   * * `tool` - A tool or page
+   */
+  trust: OriginEnum;
+  /** Whom or what it is about; empty: the person, or nobody knows. */
+  subject: string;
   state: EntryState;
   pinned: boolean;
   version: number;
@@ -1520,6 +1827,10 @@ export type ScopeKindEnum = "user" | "chat";
 
 /** What was found, best first. */
 export interface SearchAnswer {
+  /** The database is away: this is what a replica had at `replayed_at`. Else left out. */
+  stale?: boolean;
+  /** With `stale`: when the last change the replica has was made. */
+  replayed_at?: string;
   recall_id: string | null;
   evidence: EvidenceEnum;
   results: SearchResult[];
@@ -1630,6 +1941,8 @@ export interface SlotChange {
 }
 
 export type SourceEnum = "conversation_capture" | "memory_capture" | "tool" | "extraction" | "compression" | "manual" | "migration" | "file";
+
+export type SuspectEnum = "forged" | "link" | "override" | "order";
 
 export type TargetEnum = "daily" | "long-term";
 
@@ -1867,6 +2180,17 @@ export interface ListEntriesQuery {
   due?: "over" | "soon" | "review";
   /** Default: `50`. */
   limit?: number;
+  /**
+   * * `operator` - An operator
+   * * `self` - The person, of themselves
+   * * `other` - The person, of somebody or something else
+   * * `member` - Another member
+   * * `file` - A file
+   * * `import` - An import
+   * * `bot` - The bot
+   * * `tool` - A tool or page
+   */
+  origin?: "operator" | "self" | "other" | "member" | "file" | "import" | "bot" | "tool";
   q?: string;
   scope?: string;
   /**
@@ -1879,6 +2203,18 @@ export interface ListEntriesQuery {
    * * `suppressed` - Suppressed
    */
   state?: "live" | "due" | "expired" | "archived" | "superseded" | "quarantined" | "suppressed";
+  subject?: string;
+  /**
+   * * `operator` - An operator
+   * * `self` - The person, of themselves
+   * * `other` - The person, of somebody or something else
+   * * `member` - Another member
+   * * `file` - A file
+   * * `import` - An import
+   * * `bot` - The bot
+   * * `tool` - A tool or page
+   */
+  trust?: "operator" | "self" | "other" | "member" | "file" | "import" | "bot" | "tool";
   /**
    * * `chat_turn` - Chat turn
    * * `auto_capture` - Auto capture

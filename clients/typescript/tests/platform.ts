@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { Client, errors } from "../src/index.ts";
+import { BotMemory, Client, errors, plain } from "../src/index.ts";
 
 const { MEMORY_URL: url = "", MEMORY_KEY: key = "" } = process.env;
 const memory = new Client(key, url);
@@ -104,4 +104,39 @@ test("an export is read while it arrives", async () => {
   assert.equal(records[0]?.record, "export");
   assert.equal(records.at(-1)?.record, "end");
   assert.ok(records.some(({ content }) => typeof content === "string" && content.includes("bakery")));
+});
+
+test("around a turn: a fact is known in another chat of its person, and to nobody else", async () => {
+  const bot = new BotMemory(key, url, { platform: "cli", account: "shop" });
+  const at = new Date("2026-01-02T03:04:05Z");
+  const reported = { chat: "monday", once: "message 1", at };
+  assert.ok(await bot.after("dana", "My boat is called Wren.", "Noted.", reported));
+  assert.ok(await bot.after("dana", "My boat is called Wren.", "Noted.", reported), "told again, it is the same turn");
+  const known = await bot.before("dana", "What is my boat called?", "friday");
+  assert.match(known.text, /Wren/);
+  assert.ok(known.recallId);
+  const [found, ...others] = await bot.search("dana", "boat");
+  assert.deepEqual(others, []);
+  assert.match((await bot.client.readEntry(found?.id ?? "")).stated_at ?? "", /^2026-01-02T03:04:05/);
+  assert.doesNotMatch((await bot.before("remy", "What is my boat called?", "monday")).text, /Wren/);
+  assert.ok(await bot.save("remy", "Remy keeps bees."));
+  assert.match((await bot.search("remy", "bees"))[0]?.content ?? "", /bees/);
+});
+
+test("memory that is away or refuses is logged, and costs no turn", async () => {
+  for (const [wrong, place] of [[key, "http://127.0.0.1:9"], ["mp_nobody", url]] as const) {
+    const lines: string[] = [];
+    const bot = new BotMemory(wrong, place, { log: (line) => lines.push(line) });
+    assert.deepEqual(await bot.before("dana", "Hello?"), { text: "", recallId: null, history: [] });
+    assert.equal(await bot.after("dana", "Hello?", "Hello."), false);
+    assert.equal(await bot.save("dana", "Dana keeps bees."), null);
+    assert.equal(lines.length, 3);
+    await assert.rejects(new BotMemory(wrong, place, { strict: true }).save("dana", "Bees."), errors.MemplatformError);
+  }
+});
+
+test("of a model's messages words alone go to memory", () => {
+  const parts = [{ type: "reasoning", text: "hm" }, { type: "text", text: "Look" }, { type: "image" }, "here", null];
+  const messages = [{ role: "user", content: parts }, { role: "tool", content: "x" }, { role: "assistant", content: "" }];
+  assert.deepEqual(plain(messages), [{ role: "user", content: "Look\nhere" }]);
 });

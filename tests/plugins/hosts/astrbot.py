@@ -34,7 +34,7 @@ class AstrBot(Host):
     """The bot of most of our users."""
 
     name, plugin, platform = "AstrBot", "astrbot", "OneBot v11 (QQ)"
-    package = Package("AstrBot", "4.29.1", python=interpreter("3.12"))
+    package = Package("AstrBot", "4.29.3", python=interpreter("3.12"))
 
     @property
     def packages(self) -> tuple[Package, ...]:

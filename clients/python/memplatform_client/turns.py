@@ -1,0 +1,191 @@
+"""What a bot does around its model, as one object: ask memory before, report after, look something up in between.
+
+For bots and for what is built into their frameworks: memory that is away, or refuses, costs a bot its memory for that
+turn and never the turn.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import time
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, TypeVar
+
+import httpx
+
+from memplatform_client.client import LOCAL, Client
+from memplatform_client.errors import MemplatformError, NoAnswer, NotFound
+from memplatform_client.types import AddressField, NewToolCall, RecalledMemory
+
+T = TypeVar("T")
+#: Seconds without a question after one that nobody answered, so that a bot does not wait at every turn.
+PAUSE = 5.0
+MOST_MESSAGES, MOST_CHARACTERS = 60, 8_000
+logger = logging.getLogger("memplatform_client")
+
+
+@dataclass(frozen=True)
+class Before:
+    """What a model is given before it answers. Empty when memory has nothing to say, or does not answer."""
+
+    text: str = ""
+    recall_id: str | None = None
+    history: list[dict[str, str]] = field(default_factory=list)
+
+
+class BotMemory:
+    """The memory of one bot, whose key it is, about the people it talks with; may be shared by threads.
+
+    A person is named as the bot knows them (the id of their account), a chat as that person's conversations are told
+    apart: the same id of another person is another chat.
+    With `strict` what goes wrong is raised as MemplatformError; else it is logged, and the answer is empty.
+    """
+
+    def __init__(
+        self,
+        key: str,
+        url: str = LOCAL,
+        *,
+        platform: str = "web",
+        account: str = "",
+        timeout: float = 5,
+        strict: bool = False,
+        http: httpx.Client | None = None,
+    ) -> None:
+        self.client = Client(key, url, timeout=timeout, retries=0, http=http)
+        self._platform, self._account, self._strict = platform, account, strict
+        self._channel: dict[str, Any] = {"platform": platform, "account": account or None}
+        self._silent_until = 0.0
+
+    def address(self, person: str, chat: str = "") -> AddressField:
+        """Where a message of a person comes from."""
+        named = {"account": self._account, "peer": person, "chat": f"{person}/{chat}" if chat else ""}
+        return {"platform": self._platform, **{name: value for name, value in named.items() if value}}  # type: ignore[typeddict-item]
+
+    def before(
+        self, person: str, message: str, chat: str = "", history: Iterable[Mapping[str, Any]] | None = None
+    ) -> Before:
+        """What is remembered that helps to answer a message.
+
+        `history` are the messages before it (`role`, `content`) where the bot gives them to its model itself; what
+        they say is not repeated. Without it the conversation, as memory has it, comes with the answer.
+        """
+        if not message.strip() or time.monotonic() < self._silent_until:
+            return Before()
+        asked: dict[str, Any] = {"address": self.address(person, chat), "message": message[:MOST_CHARACTERS]}
+        if history is not None:
+            asked["client_history"] = plain(history)
+
+        def ask() -> Before:
+            answer = self.client.context(**asked)
+            messages = [{"role": row["role"], "content": row["content"]} for row in answer["history"]]
+            return Before(answer["text"], answer["recall_id"], messages)
+
+        return self.tried("memory is not asked", ask, Before())
+
+    def after(
+        self,
+        person: str,
+        user: str,
+        assistant: str,
+        chat: str = "",
+        *,
+        recall_id: str | None = None,
+        tool_calls: list[NewToolCall] | None = None,
+        once: str = "",
+        at: datetime | None = None,
+    ) -> bool:
+        """Have a finished turn remembered; whether it was. `once`: the same for a turn that may be reported again.
+
+        `at` is when it was, where that is not now.
+        """
+        turn: dict[str, Any] = {"user": user, "assistant": assistant, "recall_id": recall_id, "tool_calls": tool_calls}
+        turn |= {"at": at} if at else {}
+        turn["idempotency_key"] = hashlib.sha256(once.encode()).hexdigest() if once else None
+        address = self.address(person, chat)
+        return self.tried(
+            "a turn is not remembered", lambda: bool(self.client.take_turn(address=address, **turn)), False
+        )
+
+    def search(self, person: str, words: str, limit: int = 8, chat: str = "") -> list[RecalledMemory]:
+        """The memories of a person that bear on some words, the best first."""
+        if not words.strip() or time.monotonic() < self._silent_until:
+            return []
+        asked: dict[str, Any] = {"message": words[:MOST_CHARACTERS], "limit": limit, "need": "off", "quotas": False}
+        address = self.address(person, chat)
+        return self.tried(
+            "memory is not searched", lambda: self.client.recall(address=address, **asked)["memories"], []
+        )
+
+    def save(self, person: str, content: str, chat: str = "", **slots: str) -> str | None:
+        """Remember a sentence about a person; the id of the memory, None where it was not kept."""
+        address, content = self.address(person, chat), content[:MOST_CHARACTERS]
+        return self.tried(
+            "a memory is not saved",
+            lambda: self.client.save_entry(address=address, content=content, slots=slots)["id"],
+            None,
+        )
+
+    def history(self, person: str, chat: str) -> list[dict[str, Any]]:
+        """The conversation as it goes to a model: a summary of what is long ago, then `role`, `content`, `data`."""
+
+        def read() -> list[dict[str, Any]]:
+            try:
+                answer = self.client.replay_session(self._session(person, chat), **self._channel)
+            except NotFound:
+                return []  # nothing was said in it
+            return [dict(message) for message in answer["messages"]]
+
+        return self.tried("the history is not read", read, [])
+
+    def begin_anew(self, person: str, chat: str) -> bool:
+        """Close a conversation: the next message has no history. What is remembered stays. Whether it was done."""
+
+        def reset() -> bool:
+            with suppress(NotFound):
+                self.client.reset_session(self._session(person, chat), **self._channel)
+            return True
+
+        return self.tried("no new conversation", reset, False)
+
+    def _session(self, person: str, chat: str) -> str:
+        return self.client.resolve_address(address=self.address(person, chat))["session_key"]
+
+    def tried(self, failure: str, call: Callable[[], T], otherwise: T) -> T:
+        """What a call of the client answers, or `otherwise`. Raises MemplatformError only if this is strict."""
+        try:
+            return call()
+        except MemplatformError as error:
+            if self._strict:
+                raise
+            if isinstance(error, NoAnswer):
+                self._silent_until = time.monotonic() + PAUSE
+            logger.warning("memplatform: %s: %s", failure, error)
+            return otherwise
+
+    def close(self) -> None:
+        """Let the connections go."""
+        self.client.close()
+
+
+def plain(history: Iterable[Mapping[str, Any]]) -> list[dict[str, str]]:
+    """Of a model's messages the words of people and of the bot, the newest ones, as the API takes them."""
+    messages = []
+    for message in history:
+        words = words_of(message.get("content"))
+        if message.get("role") in ("user", "assistant") and words.strip():
+            messages.append({"role": str(message["role"]), "content": words[:MOST_CHARACTERS]})
+    return messages[-MOST_MESSAGES:]
+
+
+def words_of(content: Any) -> str:
+    """The text of a message that is a string or a list of parts; pictures and other parts are left out."""
+    if isinstance(content, str):
+        return content
+    parts = content if isinstance(content, list) else []
+    texts = [part if isinstance(part, str) else part.get("text") for part in parts if isinstance(part, (str, dict))]
+    return "\n".join(text for text in texts if isinstance(text, str))

@@ -1,0 +1,98 @@
+"""What a bot does around its model, with the client's one object for it."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+import httpx
+import pytest
+from memplatform_client.errors import NoAnswer, NotAuthenticated
+from memplatform_client.turns import Before, BotMemory, plain, words_of
+
+from memories.models import Workspace
+from tests.conftest import make_key
+
+pytestmark = pytest.mark.django_db(transaction=True)
+FACT, QUESTION = "My boat is called Wren.", "What is my boat called?"
+
+
+@pytest.fixture
+def memory(live_server: Any, workspace: Workspace) -> Any:
+    made = BotMemory(make_key(workspace), live_server.url, account="shop")
+    yield made
+    made.close()
+
+
+@pytest.mark.thorough
+def test_a_fact_of_one_chat_is_known_before_a_turn_of_another_and_to_nobody_else(memory: BotMemory) -> None:
+    assert memory.after("dana", FACT, "Noted.", "monday", once="message 1")
+    assert memory.after("dana", FACT, "Noted.", "monday", once="message 1"), "told again, it is the same turn"
+    assert [row["content"] for row in memory.history("dana", "monday")] == [FACT, "Noted."]
+    known = memory.before("dana", QUESTION, "friday")
+    assert "Wren" in known.text and known.recall_id and known.history == []
+    assert "Wren" in memory.search("dana", QUESTION)[0]["content"]
+    assert "Wren" not in memory.before("remy", QUESTION, "monday").text
+    assert memory.search("remy", QUESTION) == [] == memory.history("remy", "monday")
+    assert memory.after("remy", "Hello.", "Hello.", "monday"), "a chat of the same name is another person's own"
+
+
+@pytest.mark.thorough
+def test_a_turn_of_long_ago_has_its_time(memory: BotMemory) -> None:
+    assert memory.after("dana", FACT, "Noted.", at=datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC))
+    found = memory.client.read_entry(memory.search("dana", QUESTION)[0]["id"])
+    assert str(found["stated_at"]).startswith("2026-01-02T03:04:05")
+
+
+@pytest.mark.thorough
+def test_a_conversation_begins_anew_and_what_is_saved_stays(memory: BotMemory) -> None:
+    assert memory.begin_anew("dana", "monday"), "nothing was said in it"
+    assert memory.after("dana", "Hello.", "Hello.", "monday") and memory.begin_anew("dana", "monday")
+    assert memory.history("dana", "monday") == []
+    saved = memory.save("dana", "Dana keeps bees.", "monday", kind="hobby")
+    assert memory.client.read_entry(str(saved))["slots"]["kind"] == "hobby"
+
+
+@pytest.mark.thorough
+def test_the_conversation_comes_with_the_answer_unless_the_bot_has_its_own(memory: BotMemory) -> None:
+    memory.after("dana", FACT, "Noted.", "monday")
+    history = [{"role": "user", "content": FACT}, {"role": "assistant", "content": "Noted."}]
+    assert memory.before("dana", QUESTION, "monday").history == history
+    assert memory.before("dana", QUESTION, "monday", history).history == []
+
+
+@pytest.mark.thorough
+def test_memory_that_is_away_or_refuses_costs_no_turn_and_is_not_asked_at_every_turn(
+    live_server: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    attempts = []
+
+    def refuse(request: httpx.Request) -> httpx.Response:
+        attempts.append(request.url.path)
+        raise httpx.ConnectError("nobody listens", request=request)
+
+    memory = BotMemory("mp_x", http=httpx.Client(transport=httpx.MockTransport(refuse)))
+    assert memory.before("dana", QUESTION) == Before() == memory.before("dana", QUESTION)
+    assert memory.search("dana", QUESTION) == [] and not memory.after("dana", FACT, "Noted.")
+    assert attempts == ["/api/v1/context", "/api/v1/turns"]
+    refused = BotMemory("mp_not_known", live_server.url)
+    assert refused.before("dana", QUESTION) == Before() and refused.save("dana", FACT) is None
+    assert refused.history("dana", "monday") == [] and not refused.begin_anew("dana", "monday")
+    assert "memory is not asked" in caplog.text and "mp_not_known" not in caplog.text
+    strict = BotMemory("mp_not_known", live_server.url, strict=True)
+    with pytest.raises(NotAuthenticated):
+        strict.before("dana", QUESTION)
+    refused.close()
+    strict.close()
+    with pytest.raises(NoAnswer):
+        BotMemory("mp_x", strict=True, http=httpx.Client(transport=httpx.MockTransport(refuse))).save("dana", FACT)
+
+
+def test_of_messages_the_words_are_read_and_pictures_left_out() -> None:
+    parts = [{"type": "text", "text": "Look"}, {"type": "image_url", "image_url": {"url": "data:"}}, "there"]
+    assert words_of(parts) == "Look\nthere" and words_of(None) == ""
+    rows: list[dict[str, Any]] = [
+        {"role": "user", "content": parts},
+        {"role": "tool", "content": "3"},
+        {"role": "user"},
+    ]
+    assert plain(rows) == [{"role": "user", "content": "Look\nthere"}]
+    assert len(plain([{"role": "user", "content": "x"}] * 100)) == 60
