@@ -32,7 +32,7 @@ APPS = ("memories", "sessions_app", "channels_app", "memplatform", "evals")
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
 BEHAVIOURS = [
     f"{group}{n}"
-    for group, count in {"A": 17, "B": 9, "C": 15, "D": 9, "E": 6, "F": 8}.items()
+    for group, count in {"A": 22, "B": 9, "C": 15, "D": 9, "E": 6, "F": 8}.items()
     for n in range(1, count + 1)
 ]
 READMES = ("README.md", "README.zh-hans.md")

@@ -83,10 +83,10 @@ def connect(tab: Page, packer: Page, name: str, language: str) -> None:
     """The form, filled in, and the page that follows."""
     tab.goto(f"/admin/channels_app/connection/add/?platform={name}")
     form = FORMS[name]
+    if form.receiving:  # what it needs is shown then
+        tab.locator("#id_receiving").select_option(form.receiving)
     for option, value in form.options.items():
         tab.locator(f"#id_option_{option}").fill(value)
-    if form.receiving:
-        tab.locator("#id_receiving").select_option(form.receiving)
     tab.evaluate("window.scrollTo(0, 0); document.activeElement.blur()")
     guide.shoot(tab, packer, f"connect-{name}.form.{language}", HERE)
     tab.locator("button[name=_save], input[name=_save]").first.click()
