@@ -3,6 +3,7 @@
 import gc
 import os
 import shutil
+from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
@@ -18,7 +19,7 @@ from django.utils import timezone, translation
 from psycopg import sql
 from psycopg.pq import TransactionStatus
 
-from memories import embeddings
+from memories import embeddings, pooled
 from memories.choices import EntryType, Permission, ScopeKind, Source
 from memories.entries.draft import Draft
 from memories.models import Bot, BotKey, OAuthClient, OAuthGrant, Scope, Workspace
@@ -31,6 +32,8 @@ NOW = datetime(2026, 3, 1, 9, 0, tzinfo=UTC)
 #: Folders whose tests take longest. They come first, so that two who share the files of a run
 #: (`--dist loadfile --no-loadscope-reorder`) are both busy to the end.
 LONGEST = ("tests/system", "tests/journeys", "tests/channels_app/groups", "tests/sessions_app", "tests/memories")
+#: So many tests with a database does `make quick` take of each file: every part of every app is asked for something.
+QUICK_OF_A_FILE = 3
 
 
 def pytest_collection_finish() -> None:
@@ -40,8 +43,30 @@ def pytest_collection_finish() -> None:
     gc.set_threshold(50_000, 20, 50)
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--quick", action="store_true", help="of each file what needs no database, and a few of the rest")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if config.getoption("quick"):
+        wanted = quick(items)
+        config.hook.pytest_deselected(items=[item for item in items if item not in wanted])
+        items[:] = [item for item in items if item in wanted]
     items.sort(key=lambda item: next((n for n, folder in enumerate(LONGEST) if item.nodeid.startswith(folder)), 9))
+
+
+def quick(items: list[pytest.Item]) -> set[pytest.Item]:
+    """Whatever needs no database; of a file's tests that do the first few, each with its first parameters."""
+    wanted: set[pytest.Item] = set()
+    by_file: defaultdict[Path, set[str]] = defaultdict(set)
+    for item in items:
+        name, names = item.name.partition("[")[0], by_file[item.path]
+        if "db" not in getattr(item, "fixturenames", ()) and not item.get_closest_marker("django_db"):
+            wanted.add(item)
+        elif name not in names and len(names) < QUICK_OF_A_FILE:
+            names.add(name)
+            wanted.add(item)
+    return wanted
 
 
 @pytest.fixture(scope="session")
@@ -127,6 +152,10 @@ def stranger(db: None) -> Workspace:
 @contextmanager
 def acting_as(role: str) -> Iterator[None]:
     """This connection has the rights of a role, without a statement that a test would count."""
+    if pooled.is_on():  # tests.support.behind_pooler: what is set for a session would be another's
+        with pooled.putting({"role": role}):
+            yield
+        return
     raw = connection.connection
     (before,) = raw.execute("SELECT current_setting('role')").fetchone()
     raw.execute(sql.SQL("SET ROLE {}").format(sql.Identifier(role)))

@@ -16,12 +16,13 @@ import pytest
 
 from tests import ROOT
 
+AROUND = ("tests", "benchmarks", "cluster", "examples", "integrations")
 PACKAGES = ["memories", "sessions_app", "channels_app", "memplatform", "evals"]  # bottom to top
 #: Six layers, lowest first, and in each its packages in order: a package uses those named before it, and nothing else.
 #: Verbs are strangers to one another.
 LAYERS = {
-    "words": "exceptions kinds choices conf metrics language verification",
-    "tables": "prepared tenancy models visibility staff audit",
+    "words": "exceptions kinds choices conf metrics tracing language verification",
+    "tables": "pooled prepared tenancy models visibility staff audit",
     "providers": "secrets offline endpoint files embeddings reranker llm",
     "doors": "index entries batches",
     "verbs": "recall consolidation lifecycle notes imports webhooks",
@@ -116,7 +117,7 @@ def sources() -> list[Source]:
 @cache
 def everything() -> list[Source]:
     """All Python there is: the packages, what starts them, and what tries them."""
-    around = [*ROOT.glob("*.py"), *(p for d in ("tests", "benchmarks", "examples") for p in (ROOT / d).rglob("*.py"))]
+    around = [*ROOT.glob("*.py"), *(p for d in AROUND for p in (ROOT / d).rglob("*.py"))]
     return sources() + [_read(path) for path in sorted(around)]
 
 
