@@ -13,36 +13,12 @@ from django.utils.translation import gettext as _
 
 from memplatform.environment import PACKAGES
 
-#: Every database whose tables were made by the migrations of before has this one; there is none of its name any more.
-_FIRST_OF_BEFORE = "memories.0001_vector_extension"
+#: Databases whose tables were made by the migrations of before have one of these; there is none of their names any
+#: more. To be forgotten with the first release.
+_OF_BEFORE = {"memories.0001_vector_extension", "memories.0002_names_and_reading"}
+#: A column that an `0001_initial` of before did not make.
+_NEWER_COLUMN = ("memories_modelhealth", "check_result")
 _PAGE = "docs/howto/upgrade.md"
-
-#: Each `0001_initial` holds what these did. A database to which all of them were applied has the same tables. To be
-#: forgotten with the first release.
-_FOLDED = {
-    ("channels_app", "0002_connections"),
-    ("channels_app", "0003_chat_lease"),
-    ("channels_app", "0004_held_messages"),
-    ("channels_app", "0005_what_a_channel_serves"),
-    ("memories", "0002_names_and_reading"),
-    ("memories", "0003_oauth"),
-    ("memories", "0004_own_memory"),
-    ("memories", "0005_webhooks_by_keys"),
-    ("memories", "0006_line_of_a_scope"),
-    ("memories", "0007_suspect"),
-    ("memories", "0008_held_batches"),
-    ("memories", "0009_whose_words"),
-    ("memories", "0010_leak_drill"),
-    ("memories", "0011_last_check_of_a_model"),
-    ("operations", "0002_hosts"),
-}
-#: By a column that the last one of each app made: whether they were all applied.
-_LAST_FOLDED = {
-    "channels_app": ("channels_app_channel", "serve"),
-    "memories": ("memories_modelhealth", "check_result"),
-    "operations": ("operations_host", "uid"),
-}
-_LAST_BEFORE_FOLDING = "5f9c9200"
 
 
 def explanation(problem: Error) -> str | None:
@@ -76,14 +52,14 @@ def unknown_migrations() -> list[str]:
     """The migrations of ours that were applied and that this version does not have. Raises django.db.Error."""
     packages = {*PACKAGES, "evals"}
     ours = {app.label for app in apps.get_app_configs() if app.name.partition(".")[0] in packages}
-    unknown = _applied_migrations() - _migration_files() - _FOLDED
+    unknown = _applied_migrations() - _migration_files()
     return sorted(f"{label}.{name}" for label, name in unknown if label in ours)
 
 
 def refused() -> str | None:
     """What to tell whoever starts this version on tables of another one; None where it may. Raises django.db.Error."""
     unknown = unknown_migrations()
-    if _FIRST_OF_BEFORE in unknown:
+    if _OF_BEFORE & set(unknown) or _lacks_a_column():
         sentence = _(
             "The tables are of an older version, which this one cannot bring up to date: export with the version that"
             " made them, and import into a new database, as %(page)s tells. Nothing was changed."
@@ -95,12 +71,6 @@ def refused() -> str | None:
             " Start the newer version again, or restore the backup of before the upgrade. Nothing was changed."
         )
         return sentence % {"name": unknown[-1]}
-    if _lacks_what_was_folded():
-        sentence = _(
-            "The tables are of a version of 26 or 27 November 2026: start the version %(version)s once, which brings"
-            " them up to date, then this one, as %(page)s tells. Nothing was changed."
-        )
-        return sentence % {"version": _LAST_BEFORE_FOLDING, "page": _PAGE}
     return None
 
 
@@ -121,13 +91,13 @@ def _applied_migrations() -> set[tuple[str, str]]:
     return set(MigrationRecorder(connection).applied_migrations())
 
 
-def _lacks_what_was_folded() -> bool:
-    """Whether tables were made by a `0001_initial` of before, which some of the folded ones never followed."""
-    applied = _applied_migrations()
-    columns = [column for label, column in _LAST_FOLDED.items() if (label, "0001_initial") in applied]
+def _lacks_a_column() -> bool:
+    """Whether the tables were made by an `0001_initial` of before, and nothing followed it."""
+    if ("memories", "0001_initial") not in _applied_migrations():
+        return False
     exists = "SELECT 1 FROM pg_attribute WHERE attrelid = to_regclass(%s) AND attname = %s AND NOT attisdropped"
     with connection.cursor() as cursor:
-        return not all(cursor.execute(exists, column).fetchone() for column in columns)
+        return cursor.execute(exists, _NEWER_COLUMN).fetchone() is None
 
 
 def _answers() -> bool:
