@@ -32,6 +32,9 @@ NOW = datetime(2026, 3, 1, 9, 0, tzinfo=UTC)
 #: Folders whose tests take longest. They come first, so that two who share the files of a run
 #: (`--dist loadfile --no-loadscope-reorder`) are both busy to the end.
 LONGEST = ("tests/system", "tests/journeys", "tests/channels_app/groups", "tests/sessions_app", "tests/memories")
+#: Folders whose tests start processes, kill them and wait for others: on a machine that is held up for seconds one may
+#: fail though nothing is wrong. Each is tried once more, and the summary names it.
+TRIED_TWICE = ("tests/system", "tests/journeys")
 #: So many tests with a database does `make quick` take of each file: every part of every app is asked for something.
 QUICK_OF_A_FILE = 3
 
@@ -52,6 +55,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         wanted = quick(items)
         config.hook.pytest_deselected(items=[item for item in items if item not in wanted])
         items[:] = [item for item in items if item in wanted]
+    for item in items:
+        if item.nodeid.startswith(TRIED_TWICE):
+            item.add_marker(pytest.mark.flaky(reruns=1))
     items.sort(key=lambda item: next((n for n, folder in enumerate(LONGEST) if item.nodeid.startswith(folder)), 9))
 
 
