@@ -38,6 +38,7 @@ BY_HAND = {
     "database_away": (APART, HASHED),
     "channel_day": (APART, HASHED),
     "first_message": (APART, HASHED),
+    "upgrade": (APART, HASHED),
 }
 
 

@@ -2,8 +2,11 @@
 
 import re
 from pathlib import Path
+from typing import Any
 
+from django.contrib.postgres.operations import AddIndexConcurrently
 from django.db import migrations
+from django.db.migrations.state import ProjectState
 
 
 def run(file: Path) -> migrations.RunSQL:
@@ -11,3 +14,16 @@ def run(file: Path) -> migrations.RunSQL:
     text = file.read_text()
     functions = re.findall(r"^CREATE FUNCTION (\w+)", text, re.MULTILINE)
     return migrations.RunSQL(text, f"DROP FUNCTION {', '.join(functions)}" if functions else migrations.RunSQL.noop)
+
+
+class BuildIndex(AddIndexConcurrently):
+    """Build an index beside the writers. A start that was killed meanwhile leaves it invalid, or whole and not noted;
+    either is taken away first, so that the next start comes through.
+    """
+
+    def database_forwards(
+        self, app_label: str, schema_editor: Any, from_state: ProjectState, to_state: ProjectState
+    ) -> None:
+        name = schema_editor.quote_name(self.index.name)
+        schema_editor.execute(f"DROP INDEX CONCURRENTLY IF EXISTS {name}")
+        super().database_forwards(app_label, schema_editor, from_state, to_state)

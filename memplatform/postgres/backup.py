@@ -67,6 +67,8 @@ ERASURES = "erasures"
 #: In the data folder: what a start writes before it changes the tables, and how many of these it keeps.
 BACKUPS = "backups"
 KEPT = 3
+#: Among them, while an upgrade is not finished: the name of the one it began with.
+BEGAN_WITH = "upgrading"
 _SPARE = 200_000_000  # bytes that are left for what the change itself writes
 _COUNT = "SELECT count(*) FROM pg_tables WHERE schemaname = 'public'"
 
@@ -104,9 +106,13 @@ def backup(data: Path, target: Path) -> None:
 def backup_before_upgrade(data: Path, *, now: datetime) -> Path:
     """Back up into the data folder before tables change, and keep the newest of such backups.
 
-    Raises PostgresError, also where there is too little room for it; then nothing was written.
+    A start that goes on with an upgrade that was killed keeps the one that upgrade began with: nobody needs another of
+    tables that changed in part. Raises PostgresError, also where there is too little room; then nothing was written.
     """
     folder = data / BACKUPS
+    note = folder / BEGAN_WITH
+    if note.is_file() and (kept := folder / note.read_text()).is_dir() and kept != folder:
+        return kept
     with explain_os_errors(data), lease(data) as url:
         with psycopg.connect(url) as connection:
             row = connection.execute("SELECT pg_database_size(current_database())").fetchone() or (0,)
@@ -124,9 +130,15 @@ def backup_before_upgrade(data: Path, *, now: datetime) -> Path:
             shutil.rmtree(unfinished, ignore_errors=True)
         target = folder / f"before-upgrade-{now.astimezone(UTC):%Y-%m-%dT%H%M%SZ}"
         backup(data, target)
+        note.write_text(target.name)
     for old in sorted(folder.glob("before-upgrade-*"))[:-KEPT]:
         shutil.rmtree(old, ignore_errors=True)
     return target
+
+
+def upgrade_is_done(data: Path) -> None:
+    """The tables are those of this version: the next change begins with a backup of its own."""
+    (data / BACKUPS / BEGAN_WITH).unlink(missing_ok=True)
 
 
 def restore(data: Path, source: Path) -> None:

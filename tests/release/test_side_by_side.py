@@ -8,6 +8,7 @@ from django.db import connection, migrations, models
 from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.state import ProjectState
 
+from memories.migrations._sql import BuildIndex
 from tests.release.side_by_side import APPS, LARGE, Finding, findings_in, unreleased
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -102,7 +103,37 @@ def test_a_good_migration_passes(tables: ProjectState, what: str) -> None:
 
 def test_an_index_built_beside_the_writers_passes(tables: ProjectState) -> None:
     index = models.Index(fields=["created_at"], name="planted")
-    assert planted(tables, AddIndexConcurrently("entry", index), atomic=False) == []
+    assert planted(tables, BuildIndex("entry", index), atomic=False) == []
+
+
+@pytest.mark.parametrize("left", ["an index nobody finished", "a whole index nobody noted"])
+def test_an_index_that_a_killed_start_left_is_built_anew(tables: ProjectState, left: str) -> None:
+    build = BuildIndex("bot", models.Index(fields=["created_at"], name="planted"))
+    after = tables.clone()
+    build.state_forwards("memories", after)
+    valid = "SELECT indisvalid FROM pg_index WHERE indexrelid = 'planted'::regclass"
+    with connection.cursor() as cursor:
+        cursor.execute("CREATE INDEX planted ON memories_bot (name)")
+        if left == "an index nobody finished":
+            cursor.execute("UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'planted'::regclass")
+        with connection.schema_editor(atomic=False) as editor:
+            build.database_forwards("memories", editor, tables, after)
+        cursor.execute(f"{valid} AND pg_get_indexdef(indexrelid) LIKE '%(created_at)'")
+        assert cursor.fetchone() == (True,)
+        cursor.execute("DROP INDEX planted")
+
+
+def test_no_migration_builds_an_index_that_a_kill_would_leave_in_the_way() -> None:
+    """A start that goes on after a kill would find it there already, and end."""
+    loader = MigrationLoader(connection)
+    wrong = [
+        str(migration)
+        for migration in loader.disk_migrations.values()
+        if migration.app_label in APPS
+        for step in migration.operations
+        if isinstance(step, AddIndexConcurrently) and not isinstance(step, BuildIndex)
+    ]
+    assert wrong == []
 
 
 def test_what_is_right_at_its_time_is_said_with_a_reason(tables: ProjectState) -> None:

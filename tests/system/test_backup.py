@@ -183,11 +183,23 @@ def test_a_start_that_changes_tables_backs_them_up_and_keeps_the_newest_three(fi
     before = rows(filled_folder)
     (filled_folder / "backups").mkdir()
     (filled_folder / "backups" / "before-upgrade-2026-01-01T000000Z.unfinished").mkdir()  # it was killed
-    written = [postgres.backup_before_upgrade(filled_folder, now=NOW + timedelta(days=day)) for day in range(4)]
+    written = []
+    for day in range(4):
+        written.append(postgres.backup_before_upgrade(filled_folder, now=NOW + timedelta(days=day)))
+        postgres.upgrade_is_done(filled_folder)
     kept = sorted((filled_folder / "backups").iterdir())
     assert kept == written[1:]
     postgres.restore(other, kept[-1])
     assert rows(other) == before
+
+
+def test_starts_that_are_killed_while_tables_change_keep_the_backup_the_upgrade_began_with(filled_folder: Path) -> None:
+    began_with = postgres.backup_before_upgrade(filled_folder, now=NOW)
+    for day in range(1, 5):
+        assert postgres.backup_before_upgrade(filled_folder, now=NOW + timedelta(days=day)) == began_with
+    assert list((filled_folder / "backups").glob("before-*")) == [began_with]
+    shutil.rmtree(began_with)  # somebody made room
+    assert postgres.backup_before_upgrade(filled_folder, now=NOW + timedelta(days=9)).is_dir()
 
 
 def test_without_room_for_a_backup_nothing_is_changed_and_it_says_how_much_is_missing(

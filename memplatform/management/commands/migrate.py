@@ -2,12 +2,12 @@
 
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from django.core.management.base import CommandError
 from django.core.management.commands import migrate
-from django.db import connections
+from django.db import Error, connections
 
 from memplatform.database import roles, state
 
@@ -17,7 +17,7 @@ _LOOK_EVERY = 0.2
 
 class Command(migrate.Command):
     def handle(self, *args: Any, **options: Any) -> None:
-        with _alone(options["database"]):
+        with alone(_MIGRATING, options["database"]):
             if refusal := state.refused():
                 raise CommandError(refusal)
             if options["plan"] or options["check_unapplied"]:
@@ -29,15 +29,18 @@ class Command(migrate.Command):
 
 
 @contextmanager
-def _alone(alias: str) -> Iterator[None]:
-    """Asks again and again instead of waiting inside the database, where indexes made concurrently wait for all."""
+def alone(lock: int, alias: str = "default") -> Iterator[None]:
+    """Hold a lock of the database, for which it asks again and again: to wait inside the database for whoever builds an
+    index beside the writers, who waits for every statement, would be a deadlock.
+    """
     with connections[alias].cursor() as cursor:
         while True:
-            cursor.execute("SELECT pg_try_advisory_lock(%s)", [_MIGRATING])
+            cursor.execute("SELECT pg_try_advisory_lock(%s)", [lock])
             if cursor.fetchone()[0]:
                 break
             time.sleep(_LOOK_EVERY)
         try:
             yield
         finally:
-            cursor.execute("SELECT pg_advisory_unlock(%s)", [_MIGRATING])
+            with suppress(Error):  # it ends with the connection, too
+                cursor.execute("SELECT pg_advisory_unlock(%s)", [lock])

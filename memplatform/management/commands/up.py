@@ -31,6 +31,7 @@ from memplatform import addresses, checks, environment, postgres
 from memplatform.database import roles, state
 from memplatform.database import roles as database_checks
 from memplatform.erasure import run as erasure
+from memplatform.management.commands.migrate import alone
 from memplatform.operations import hosts
 from memplatform.operations.models import Heartbeat
 from memplatform.processes import errands, web
@@ -136,8 +137,7 @@ class Command(BaseCommand):
                     sys.exit(_("The database does not answer: %s") % str(problem).strip())
                 time.sleep(0.5)
         try:
-            with connection.cursor() as cursor:
-                cursor.execute("SELECT pg_advisory_lock(%s)", [_SEEDING])
+            with alone(_SEEDING):
                 if refusal := state.refused():
                     sys.exit(refusal)
                 if own and settings.BACKUP_BEFORE_UPGRADE and state.is_of_an_older_version():
@@ -145,6 +145,7 @@ class Command(BaseCommand):
                     self.say(_("It is whole: %s") % postgres.backup_before_upgrade(data, now=timezone.now()))
                 if state.has_pending_migrations() or any(database_checks.problems()):
                     call_command("migrate", interactive=False, verbosity=0)
+                postgres.upgrade_is_done(data)
                 now = timezone.now()
                 hosts.join(hosts.identity(data, settings.PARTS), now=now, is_alone=own is not None)
                 is_first = not hosts.others(now=now).exists()
@@ -152,7 +153,6 @@ class Command(BaseCommand):
                 if erasure.order_missing(now=timezone.now()):  # a backup of before was restored
                     self.say(_("Erasing again whom the restored backup still knew …"))
                     erasure.erase_waiting(now=timezone.now())
-                cursor.execute("SELECT pg_advisory_unlock(%s)", [_SEEDING])
         except Error as problem:
             sys.exit(_("The tables could not be brought up to date: %s") % str(problem).strip())
         return made

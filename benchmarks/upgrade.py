@@ -1,0 +1,259 @@
+"""Is what was acknowledged there after an upgrade that was killed in the middle? `python -m benchmarks upgrade`.
+
+The older version is this one; the newer is a copy of it with three more migrations: a table that is filled from what
+there is, a column, and an index built beside the writers. Writers send turns of which no two are alike, again and again
+until each is acknowledged, from before the upgrade until after it.
+
+alone: the older is stopped, the newer started with an embedded database, and killed with -9 while it backs up, in the
+transaction of the first migration (the database with it), and while the index is built; the fourth start has to greet.
+Then the older is started again and has to refuse; and the backup, made before the tables changed, is restored with it.
+
+beside: both work on a PostgreSQL of their own. The newer is killed in its migrations and started again while the older
+answers; then the older is stopped.
+
+Exits with 1 when an acknowledged turn is missing, or is there twice.
+"""
+
+import argparse
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from benchmarks.ground import ROOT
+from benchmarks.soak import lost_or_torn, report_calls
+from memplatform import postgres
+from memplatform.postgres import place
+from tests.support.house import House, free_port, until
+from tests.support.load import Load, Sent
+from tests.support.own_database import HouseApart
+
+#: Of the newer version. A row more takes the index as long as `delay` says; afterwards a row costs nothing.
+NEXT = {
+    "0901_next_table": (
+        "",
+        """migrations.CreateModel(
+            "NextThing", [("id", models.BigAutoField(primary_key=True)), ("of", models.TextField())]
+        ),
+        migrations.RunSQL("INSERT INTO memories_nextthing (of) SELECT content FROM memories_entry"),
+        migrations.RunSQL("SELECT pg_sleep({pause})"),""",
+    ),
+    "0902_next_column": (
+        "",
+        """migrations.AddField("entry", "mood", models.IntegerField(db_default=7)),
+        migrations.RunSQL(
+            "CREATE FUNCTION planted_delay(content text) RETURNS integer LANGUAGE plpgsql IMMUTABLE AS"
+            " $$BEGIN PERFORM pg_sleep({delay}); RETURN length(content); END$$"
+        ),""",
+    ),
+    "0903_next_index": (
+        "atomic = False",
+        """BuildIndex(
+            "entry", models.Index(models.Func("content", function="planted_delay"), name="planted_index")
+        ),
+        migrations.RunSQL(
+            "CREATE OR REPLACE FUNCTION planted_delay(content text) RETURNS integer LANGUAGE plpgsql IMMUTABLE AS"
+            " $$BEGIN RETURN length(content); END$$"
+        ),""",
+    ),
+}
+LEFT_OUT = shutil.ignore_patterns(".*", "__pycache__", "node_modules", "dist", "screenshots", "pictures")
+BUILDING = "SELECT count(*) FROM pg_stat_activity WHERE query LIKE 'CREATE INDEX CONCURRENTLY%%' AND state = 'active'"
+ASLEEP = "SELECT count(*) FROM pg_stat_activity WHERE query LIKE 'SELECT pg_sleep%%' AND state = 'active'"
+HASHED = {"MEMORY_EMBEDDERS": "memories.embeddings.deterministic.Deterministic", "MEMPLATFORM_MCP": "no"}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--turns", type=int, default=400, help="there before the upgrade begins")
+    parser.add_argument("--writers", type=int, default=4)
+    parser.add_argument("--pause", type=float, default=4.0, help="seconds a migration takes longer")
+    parser.add_argument("--delay", type=float, default=0.01, help="seconds a row takes longer while the index is built")
+
+
+def main(data: Path, options: argparse.Namespace) -> None:
+    newer = newer_version(data.parent / "newer", options.pause, options.delay)
+    wrong = alone(data, newer, options.turns, options.writers)
+    wrong += beside(data.parent / "beside", newer, options.turns, options.writers)
+    print(f"load average {os.getloadavg()[0]:.1f} after")
+    sys.exit(1 if wrong else 0)
+
+
+def newer_version(folder: Path, pause: float, delay: float) -> Path:
+    """This version and three more migrations."""
+    shutil.copytree(ROOT, folder, ignore=LEFT_OUT)
+    before = max(file.stem for file in (ROOT / "memories" / "migrations").glob("0*.py"))
+    for name, (more, operations) in NEXT.items():
+        text = operations.replace("{pause}", str(pause)).replace("{delay}", str(delay))
+        (folder / "memories" / "migrations" / f"{name}.py").write_text(
+            "from django.db import migrations, models\n"
+            "from memories.migrations._sql import BuildIndex\n\n\n"
+            f"class Migration(migrations.Migration):\n    dependencies = [('memories', '{before}')]\n"
+            f"    {more}\n    operations = [\n        {text}\n    ]\n"
+        )
+        before = name
+    return folder
+
+
+def alone(data: Path, newer: Path, turns: int, writers: int) -> list[str]:
+    """With an embedded database: what is lost or half-written."""
+    port = free_port()
+    older = House(data, port, **HASHED).greets()
+    load = Load(older, patient=True)
+    with load.running(writers):
+        until(lambda: len(load.acknowledged) >= turns, 120)
+        took = older.end(signal.SIGTERM)
+        print(f"alone: {turns} turns there, {writers} writers; the older version ended in {took:.1f} s")
+
+        def start() -> House:
+            return House(data, port, newer, **HASHED)
+
+        kill(start(), "while it backs up", lambda _house: any(data.glob("backups/*.unfinished")))
+        house = start()
+        kill(house, "in a migration, the database with it", lambda house: asks(data, ASLEEP))
+        kill_database(data)
+        house = start()
+        kill(house, "while an index is built", lambda house: asks(data, BUILDING))
+        began = time.monotonic()
+        house = start().greets()
+        print(f"  started again: it greets after {time.monotonic() - began:.1f} s")
+        until(lambda: len(load.acknowledged) > turns and load.sent[-1].answer.status == 201, 30)
+        reached = len(load.acknowledged)
+        until(lambda: len(load.acknowledged) >= reached + turns // 4, 120)
+    report(load)
+    wrong = lost_or_torn(load) + incomplete(house)
+    house.end(signal.SIGTERM)
+    wrong += refuses(House(data, port, **HASHED))
+    return wrong + way_back(data, load, port)
+
+
+def beside(top: Path, newer: Path, turns: int, writers: int) -> list[str]:
+    """Both versions at once on a database of their own: what is lost or half-written."""
+    top.mkdir(mode=0o755)
+    key = {"SECRET_KEY": "a secret key that both versions were given by their owner", **HASHED}
+    database = top / "database"
+    older = HouseApart(top / "older", database, MEMPLATFORM_HOST_NAME="older", **key)
+    try:
+        older.greets()
+        load = Load(older, patient=True)
+
+        def start() -> House:
+            more = {"DATABASE_URL": postgres.url(database), "MEMPLATFORM_HOST_NAME": "newer", **key}
+            return House(top / "newer", free_port(), newer, **more)
+
+        with load.running(writers):
+            until(lambda: len(load.acknowledged) >= turns, 120)
+            print(f"beside: {turns} turns there, {writers} writers at the older version")
+            before = time.monotonic()
+            kill(start(), "in a migration", lambda _house: asks(database, ASLEEP))
+            kill(start(), "while an index is built", lambda _house: asks(database, BUILDING))
+            house = start().greets()
+            print(f"  the newer version greets {time.monotonic() - before:.1f} s after its first start")
+            during = [sent for sent in load.sent if sent.at >= before]
+            report_calls("turns at the older version meanwhile", [(sent.answer, sent.seconds) for sent in during])
+            load.house = Moved(house, older)  # its address is the newer one's from here on
+            older.end(signal.SIGTERM)
+            reached = len(load.acknowledged)
+            until(lambda: len(load.acknowledged) >= reached + turns // 4, 120)
+        load.house = older
+        wrong = lost_or_torn(load) + incomplete(older)
+        house.end(signal.SIGTERM)
+        again = House(top / "older", older.port, DATABASE_URL=postgres.url(database), **key)
+        return wrong + refuses(again)
+    finally:
+        if older.process.poll() is None:
+            older.end(signal.SIGTERM)
+        postgres.down(database)
+
+
+class Moved(House):
+    """Where the writers send from now on: the newer host, with the key the older one made."""
+
+    def __init__(self, to: House, key_of: House) -> None:
+        self.data, self.port = key_of.data, to.port
+
+
+def kill(house: House, when: str, is_time: Callable[[House], object]) -> None:
+    """With -9, as soon as it is time; its children notice by themselves."""
+    began = time.monotonic()
+    until(lambda: is_time(house) or house.process.poll() is not None, 120)
+    assert house.process.poll() is None, house.said
+    house.process.send_signal(signal.SIGKILL)
+    house.process.wait()
+    house.reader.join()
+    print(f"  killed with -9 {when}, {time.monotonic() - began:.1f} s after its start")
+
+
+def kill_database(data: Path) -> None:
+    server = postgres.server.find_postmaster(place.locate(data).cluster)
+    assert server
+    os.kill(server.pid, signal.SIGKILL)
+
+
+def asks(data: Path, question: str) -> bool:
+    """Whether the database, if it answers at all, counts one."""
+    import psycopg
+
+    try:
+        with psycopg.connect(postgres.url(data)) as connection:
+            row = connection.execute(question).fetchone()
+    except (psycopg.Error, postgres.PostgresError, OSError):
+        return False
+    return bool(row and row[0])
+
+
+def incomplete(house: House) -> list[str]:
+    """What the tables lack of the newer version."""
+    applied = set(house.ask("SELECT name FROM django_migrations WHERE app = 'memories'"))
+    valid = house.ask("SELECT indisvalid FROM pg_index WHERE indexrelid = 'planted_index'::regclass")
+    filled = house.ask("SELECT count(*) FROM memories_entry WHERE mood IS DISTINCT FROM 7")
+    print(f"migrations applied: {sorted(applied & set(NEXT))}; index valid: {valid}; rows without the column: {filled}")
+    return sorted(set(NEXT) - applied) + [str(found) for found in (valid, filled) if found not in ([True], [0])]
+
+
+def refuses(older: House) -> list[str]:
+    """That the older version does not start on the tables of the newer one, and says why."""
+    older.process.wait(timeout=120)
+    older.reader.join()
+    words = " ".join(older.said)
+    print(f"the older version on these tables: exit code {older.process.returncode}: {older.said[-2:]}")
+    return [] if older.process.returncode and "newer version" in words else ["the older version started"]
+
+
+def way_back(data: Path, load: Load, port: int) -> list[str]:
+    """The backup of before, restored with the older version: it holds all that was acknowledged before it began."""
+    backups = sorted((data / "backups").iterdir())
+    newest = backups[0]
+    restored = data.parent / "restored"
+    words = [sys.executable, "manage.py", "restore_backup", str(newest)]
+    environment = {**os.environ, "MEMPLATFORM_DATA": str(restored)}
+    subprocess.run(words, cwd=ROOT, env=environment, check=True, stdout=subprocess.DEVNULL)
+    house = House(restored, port, **HASHED).greets()
+    kept = set(house.ask("SELECT content FROM sessions_app_sessionevent WHERE kind = 'user'"))
+    house.end(signal.SIGTERM)
+    earlier = [sent for sent in load.acknowledged if sent.at < first_gap(load)]
+    lost = [sent.said for sent in earlier if sent.said not in kept]
+    names = [backup.name for backup in backups]
+    print(
+        f"backups made by themselves: {names}; restored with the older version: {len(earlier)} turns of before,",
+        end=" ",
+    )
+    print(f"{len(lost)} of them missing")
+    return lost
+
+
+def first_gap(load: Load) -> float:
+    """When the older version stopped answering."""
+    return min((sent.at for sent in load.refused), default=time.monotonic())
+
+
+def report(load: Load) -> None:
+    """How long nobody was answered, and how the calls were."""
+    times = sorted(sent.at + sent.seconds for sent in load.acknowledged)
+    longest = max(later - earlier for earlier, later in zip(times, times[1:], strict=False))
+    print(f"  nothing was acknowledged for {longest:.1f} s, all starts and kills together", end="; ")
+    answered: list[Sent] = [sent for sent in load.sent if sent.answer.status]
+    report_calls("turns", [(sent.answer, sent.seconds) for sent in answered])
