@@ -174,6 +174,7 @@ class BatchVerb(TextChoices):
     QUARANTINE = "quarantine", _("Put into quarantine")
     PURGE = "purge", _("Remove for good")
     TELL = "tell", _("Tell of a day")
+    POLICY = "policy", _("Set a policy")
 
 
 class ChangeState(TextChoices):

@@ -15,7 +15,7 @@ from memories import batches, webhooks
 from memories.conf import conf
 from memories.consolidation import compression, extraction
 from memories.consolidation import summaries as archiving
-from memories.exceptions import PlatformError
+from memories.exceptions import BatchSettled, PlatformError
 from memories.lifecycle import access_counting, expiry, maintenance, old_entries
 from memories.models import Batch, Workspace
 from memories.notes.condition import index_out_of_step
@@ -139,6 +139,15 @@ def archive(workspace_id: int, *, now: datetime) -> dict[str, int]:
 
 def rehearse() -> dict[str, int]:
     return access_counting.count_served(now=timezone.now())
+
+
+def tidy_branch(batch_id: int, model: str) -> None:
+    """Have a model tidy a memory on a branch that somebody asked for."""
+    branch = Batch.objects.select_related("scope", "workspace").get(pk=batch_id)
+    try:
+        compression.propose_on(branch, asked=model, clock=timezone.now)
+    except BatchSettled:
+        log.warning("branch.settled", batch=str(branch.uid))
 
 
 def carry_out(batch_id: int) -> None:

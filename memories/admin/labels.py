@@ -6,6 +6,7 @@ from typing import Any
 from django.utils.translation import gettext, pgettext_lazy
 from django.utils.translation import gettext_lazy as _
 
+from memories.batches import branch as branches
 from memories.choices import BatchVerb
 from memories.models import Batch, Scope
 
@@ -122,6 +123,7 @@ _BATCH_LABELS = {
     "move": pgettext_lazy("batch", "move"),
     "link": pgettext_lazy("batch", "link"),
     "unlink": pgettext_lazy("batch", "unlink"),
+    "branch": pgettext_lazy("batch", "branch"),
 }
 
 #: What a batch may be of, by its name: jobs, and actions of people.
@@ -163,6 +165,8 @@ def batch_name(batch: Batch) -> str:
     """The job or action a batch is of."""
     if batch.name in BatchVerb.values:
         return str(BatchVerb(batch.name).label)
+    if batch.name == branches.NAME and batch.reason:
+        return gettext("branch “%(name)s”") % {"name": batch.reason}
     return str(_BATCH_LABELS.get(batch.name, batch.name))
 
 

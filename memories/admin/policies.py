@@ -15,6 +15,7 @@ from django.core.exceptions import PermissionDenied
 from django.db import OperationalError, connection, transaction
 from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed, HttpResponseRedirect
+from django.shortcuts import get_object_or_404
 from django.urls import path, reverse
 from django.utils import timezone
 from django.utils.http import urlencode
@@ -23,10 +24,11 @@ from django.utils.translation import gettext_lazy as _
 
 from memories.admin.access import RestrictedAdmin, actor_of, in_workspaces, workspace_choice
 from memories.admin.auditing import note
+from memories.admin.batches.detail import batch_url
 from memories.admin.forms import TextField
 from memories.admin.history import history_page, row_history
-from memories.admin.labels import actor_label
-from memories.admin.pages import own_page
+from memories.admin.labels import actor_label, batch_name
+from memories.admin.pages import own_page, row_number
 from memories.admin.policy_numbers import (
     COLUMNS,
     KINDS,
@@ -40,6 +42,7 @@ from memories.admin.policy_numbers import (
     unlimited_field,
 )
 from memories.audit.models import AuditEvent
+from memories.batches import branch
 from memories.choices import Operation, PolicyKind
 from memories.entries.history import stored_columns
 from memories.evaluation.pinned import NewlyFailing, newly_failing
@@ -393,6 +396,13 @@ class PolicyAdmin(RestrictedAdmin):
         self, request: HttpRequest, workspace: Workspace, wanted: Values, *, hidden: Any, **context: Any
     ) -> HttpResponse:
         """Save what was previewed; a preview where it was not asked to, or others changed something meanwhile."""
+        open_branches = branch.of_workspace(workspace.pk)
+        if "to_branch" in request.POST:
+            chosen = get_object_or_404(open_branches, pk=row_number(request.POST["branch"]))
+            branch.add_policies(chosen, wanted)
+            messages.success(request, gettext("They are on the branch: try it there, nothing holds yet."))
+            return HttpResponseRedirect(batch_url(chosen))
+        context["branches"] = [(row.pk, f"{batch_name(row)} · {row.scope}") for row in open_branches]
         is_saving = "confirmed" in request.POST
         save = SaveForm(request.POST if is_saving else None)
         present = fingerprint(Policy.objects.of(workspace.pk).values)

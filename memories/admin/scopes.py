@@ -6,13 +6,17 @@ from django.contrib import admin
 from django.db.models import F, Func, QuerySet, TextField, Value
 from django.http import HttpRequest
 from django.urls import reverse
-from django.utils.html import format_html
+from django.utils.html import format_html, format_html_join
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 from unfold.contrib.filters.admin import BooleanRadioFilter, ChoicesDropdownFilter
 from unfold.decorators import display
 
 from memories.admin.access import Colors, RestrictedAdmin
+from memories.admin.batches.branch import BEGIN
+from memories.admin.batches.detail import batch_url
+from memories.admin.labels import batch_name
+from memories.batches import branch
 from memories.choices import ScopeKind
 from memories.models import Scope
 from memories.staff.rights import VIEW, Needs
@@ -28,14 +32,15 @@ class ScopeAdmin(RestrictedAdmin):
     list_display = ["name", "key", "colored_kind", "workspace", "memories", "frozen", "created_at"]
     list_filter = [("kind", ChoicesDropdownFilter), ("frozen", BooleanRadioFilter)]
     list_select_related = ["workspace"]
+    declared = (BEGIN,)
     search_fields = ["key", "label"]
     search_help_text = _("Part of a key, a label or the name of who speaks there")
     ordering = ["-id"]
     fields = [
         *("label", "frozen", "relevance_likely", "key", "kind", "workspace", "uid", "memories", "speakers", "version"),
-        "created_at",
+        *("created_at", "branches"),
     ]
-    readonly_fields = ["key", "kind", "workspace", "uid", "memories", "speakers", "version", "created_at"]
+    readonly_fields = ["key", "kind", "workspace", "uid", "memories", "speakers", "version", "created_at", "branches"]
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Scope], search_term: str
@@ -60,6 +65,13 @@ class ScopeAdmin(RestrictedAdmin):
         """Only what was changed: the counters are others' to write."""
         if form.changed_data:
             obj.save(update_fields=form.changed_data)
+
+    @display(description=_("branches"))
+    def branches(self, scope: Scope) -> str:
+        """Those nobody has merged or dropped."""
+        waiting = branch.of_workspace(scope.workspace_id).filter(scope=scope)
+        rows = [(batch_url(batch), batch_name(batch)) for batch in waiting]
+        return format_html_join(", ", '<a class="mp-link" href="{}">{}</a>', rows) or "—"
 
     @display(description=_("scope"), ordering="key")
     def name(self, scope: Scope) -> str:

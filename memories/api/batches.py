@@ -137,7 +137,7 @@ def change_answer(row: Description, caller: Caller | None = None) -> dict[str, A
         before = "\n".join(source.content for source in row.sources)
     # What is created or changed, or the event of a day, with the chats the caller reaches
     draft = None
-    if not is_hidden and change.verb in (BatchVerb.CREATE, BatchVerb.CHANGE, BatchVerb.TELL):
+    if not is_hidden and change.verb in (BatchVerb.CREATE, BatchVerb.CHANGE, BatchVerb.TELL, BatchVerb.POLICY):
         draft = row.step.as_json()
         if caller and draft.get("chats"):
             draft = draft | {"chats": reached_chats(caller, draft["chats"])}
@@ -352,6 +352,8 @@ class ApproveView(Call):
         batch = batch_for(self.caller, uid)
         if BatchVerb.PURGE in batch.counts:
             raise PermissionDenied(_("What has no undo is approved by a person, in the admin."))
+        if BatchVerb.POLICY in batch.counts:
+            raise PermissionDenied(_("What sets policies is approved by a person, in the admin."))
         batches.approve(batch, actor=self.caller.actor, now=self.now)
         return with_changes(self, uid, status=200 if tasks.apply_or_queue(batch, now=self.now) else 202)
 
@@ -376,7 +378,10 @@ class UndoView(Call):
         description=f"Put back the state before a batch. Itself a batch, which can be undone. 202: {_QUEUED}",
     )
     def post(self, uid: UUID) -> Response:
-        undo = batches.plan_undo(batch_for(self.caller, uid), actor=self.caller.actor, now=self.now, **self.body)
+        batch = batch_for(self.caller, uid)
+        if BatchVerb.POLICY in batch.counts:
+            raise PermissionDenied(_("What sets policies is undone by a person, in the admin."))
+        undo = batches.plan_undo(batch, actor=self.caller.actor, now=self.now, **self.body)
         return with_changes(self, undo.uid, status=201 if tasks.apply_or_queue(undo, now=self.now) else 202)
 
 

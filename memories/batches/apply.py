@@ -19,7 +19,7 @@ from memories.entries import BulkOutcome, Edit, daily_events
 from memories.entries import draft as drafts
 from memories.entries.locks import lock_scopes
 from memories.exceptions import EntryNotFound, InvalidDraft, PlatformError, VersionConflict
-from memories.models import Batch, BatchChange, Entry, Scope
+from memories.models import Batch, BatchChange, Entry, Policy, Scope
 from memories.models.change import acting
 
 log = structlog.get_logger(__name__)
@@ -214,12 +214,28 @@ def _write_events(work: _Work, rows: list[_PlannedRow[steps.EventStep]]) -> None
         row.change.save(update_fields=["event", "state"])
 
 
+def _set_policies(work: _Work, rows: list[_PlannedRow[steps.PolicyStep]]) -> None:
+    """Set the policies nobody changed since; one run for all of them, with the reason of the batch."""
+    workspace = work.batch.workspace_id
+    values = Policy.objects.of(workspace).values
+    for row in rows:
+        subject, (before, after) = row.step.subject, row.step.change
+        present = {subject: values[subject]} if subject in values else {}
+        if present != before:
+            row.change.skip(SkipReason.ALREADY if present == after else SkipReason.CHANGED)
+            continue
+        values = {name: value for name, value in values.items() if name != subject} | after
+        row.change.state = ChangeState.APPLIED
+    Policy.objects.put(workspace, values, reason=work.batch.reason)
+
+
 #: Steps that differ from row to row; rows of other kinds are applied together where their steps are equal.
 _APPLY: dict[type[steps.Step], Callable[[_Work, list[_PlannedRow[Any]]], None]] = {
     steps.CreateStep: _create,
     steps.EditStep: _edit,
     steps.EventStep: _write_events,
     steps.QuarantineStep: _quarantine,
+    steps.PolicyStep: _set_policies,
 }
 
 

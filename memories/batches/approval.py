@@ -230,7 +230,8 @@ _OPEN = f"""
         ) c JOIN memories_entry e ON e.id = c.entry_id
             AND (c.verb = 'purge' OR ({LIVE_SQL} AND e.version = coalesce(c.expected_version, e.version)))
     ) harm
-    WHERE b.state = %(proposed)s AND (%(seen)s::bigint[] IS NULL OR b.workspace_id = ANY(%(seen)s::bigint[]))
+    WHERE b.state = %(proposed)s AND b.name <> 'branch'
+        AND (%(seen)s::bigint[] IS NULL OR b.workspace_id = ANY(%(seen)s::bigint[]))
     ORDER BY harm.purged DESC, harm.protected DESC, harm.retired_importance DESC, harm.rewritten_importance DESC,
         b.created_at, b.id
     LIMIT %(most)s

@@ -40,6 +40,7 @@ class Description:
     into_position: int | None = None  # the row that creates the successor
     into_content: str = ""
     sources: list[Entry] = field(default_factory=list)  # entries replaced by the one it creates
+    policy: tuple[steps.Values, steps.Values] | None = None  # before and after
 
     @property
     def secrets(self) -> list[str]:
@@ -124,6 +125,8 @@ def _describe_words(row: Description, past: "_Past") -> None:
             row.columns = {name: (was.get(name, getattr(entry, name, None)), value) for name, value in wanted.items()}
             had = past.slots_of(change)
             row.slots = {name: (had.get(name), value) for name, value in slots.items()}
+        case steps.PolicyStep() as step:
+            row.policy = step.change
         case steps.UndoStep():
             became = past.undone[Entry].get(change.entry_id or 0, {})
             if entry and "expires_at" in was:  # the undo of an expiry whose time is over sets a new end

@@ -149,7 +149,7 @@ def plan(
             run=run, scope=scope, defaults=columns | {"state": BatchState.PROPOSED, "created_at": now}
         )
         if is_new:
-            _write_rows(batch, scope, rows)
+            write_rows(batch, rows)
             batch.is_summed = judged and summed
             batch.counts = counts_of(batch)
             batch.held_because = violations(batch, unreadable=unreadable) if judged or unreadable else []
@@ -196,13 +196,14 @@ def _change(batch: Batch, row: PlanRow, position: int, state: ChangeState = Chan
     )
 
 
-def _write_rows(batch: Batch, scope: Scope, rows: Iterable[PlanRow] | StepForAll) -> None:
+def write_rows(batch: Batch, rows: Iterable[PlanRow] | StepForAll, *, start: int = 1) -> None:
+    """The rows of a plan, from a position on."""
     if not isinstance(rows, StepForAll):
-        changes = (_change(batch, row, position) for position, row in enumerate(rows, start=1))
+        changes = (_change(batch, row, position) for position, row in enumerate(rows, start=start))
         while some := list(islice(changes, ROWS_AT_ONCE)):
             BatchChange.objects.bulk_create(some)
         return
-    step, chosen = rows.step, rows.entries.filter(scope=scope, workspace_id=scope.workspace_id)
+    step, chosen = rows.step, rows.entries.filter(scope=batch.scope, workspace_id=batch.workspace_id)
     query, parameters = chosen.order_by().values_list("pk", "version").query.sql_with_params()
     with connection.cursor() as cursor:
         cursor.execute(

@@ -13,6 +13,9 @@ from memories.choices import BatchVerb
 from memories.entries.daily_events import EventDraft
 from memories.entries.draft import UnscopedDraft, serialize
 from memories.models import BatchChange, Entry, Scope
+from memories.models.policy import Subject
+
+Values = dict[Subject, float | None]
 
 
 class _Step(BaseModel):
@@ -164,6 +167,38 @@ class PurgeStep(_Step):
     verb: Literal[BatchVerb.PURGE] = BatchVerb.PURGE
 
 
+class PolicyStep(_Step):
+    """Set a policy of the workspace, unless it was changed since; no value: as built in."""
+
+    verb: Literal[BatchVerb.POLICY] = BatchVerb.POLICY
+    about: str  # its subject, in one word
+    before: tuple[float | None, ...] = ()
+    after: tuple[float | None, ...] = ()
+
+    @classmethod
+    def between(cls, subject: Subject, present: Values, wanted: Values) -> "PolicyStep":
+        values = [(some[subject],) if subject in some else () for some in (present, wanted)]
+        return cls(about="/".join(subject), before=values[0], after=values[1])
+
+    @property
+    def subject(self) -> Subject:
+        kind, entry_type, scope_kind, name = self.about.split("/")
+        return kind, entry_type, scope_kind, name
+
+    @property
+    def change(self) -> tuple[Values, Values]:
+        """The policy before and after, each by its subject where it is set."""
+        before, after = (dict.fromkeys([self.subject] * len(values), *values) for values in (self.before, self.after))
+        return before, after
+
+    def undone(self, present: Values | None = None) -> "PolicyStep":
+        """The step that puts back what was; `present` holds now, where that is put back whatever it is."""
+        before, subject = self.after, self.subject
+        if present is not None:
+            before = (present[subject],) if subject in present else ()
+        return PolicyStep(about=self.about, before=before, after=self.before)
+
+
 class ErasedStep(_Step):
     """The step of a row whose entry was purged."""
 
@@ -180,6 +215,7 @@ PlannedStep = (
     | UndoStep
     | QuarantineStep
     | PurgeStep
+    | PolicyStep
 )
 Step = PlannedStep | ErasedStep
 #: Steps that name a successor.

@@ -15,12 +15,12 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from memories import entries
 from memories.batches.planning import plan
-from memories.batches.steps import REPLACING, PlanRow, UndoStep, replaced_by_rows
+from memories.batches.steps import REPLACING, PlanRow, PolicyStep, UndoStep, replaced_by_rows, step_of
 from memories.choices import BatchState, BatchVerb, ChangeState, LinkKind, Outcome, Source
 from memories.entries import daily_events
 from memories.entries.evidence import days_quoted_by, quoting_days
 from memories.exceptions import BatchBusy, BatchSettled, NothingToUndo
-from memories.models import Batch, BatchChange, Change, DailyEvent, Entry, Link, Scope
+from memories.models import Batch, BatchChange, Change, DailyEvent, Entry, Link, Policy, Scope
 
 _Row = tuple[int, int]  # batch and position
 
@@ -136,7 +136,8 @@ def plan_undo(
             raise NothingToUndo
         touched = _still_applied(locked) if positions is None else _entries_of_rows(locked, positions)
         events = _events(locked, positions)
-        if not (touched or events):
+        policies = list(_policies_put_back(locked, positions, force=force))
+        if not (touched or events or policies):
             raise NothingToUndo
         made_of_it = made_of(locked, touched, events)
         undo = plan(
@@ -145,6 +146,7 @@ def plan_undo(
                 *(row for part in made_of_it.parts for row in part.undo_rows(force=force)),
                 *(PlanRow(step=UndoStep(force=force), entry_id=entry) for entry in touched),
                 *(PlanRow(step=UndoStep(force=force), event_id=event) for event in [*events, *made_of_it.notes]),
+                *policies,
             ],
             name=BatchVerb.UNDO,
             run=run or f"undo:{uuid4()}",
@@ -189,6 +191,8 @@ def close(undo: Batch, now: datetime) -> None:
     rows = BatchChange.objects.filter(batch=undo, verb=BatchVerb.UNDO, state=ChangeState.APPLIED)
     rows = rows.exclude(draft__has_key="of")
     put_back, in_effect = Q(entry__in=rows.values("entry")) | Q(event__in=rows.values("event")), False
+    policies = BatchChange.objects.filter(batch=undo, verb=BatchVerb.POLICY, state=ChangeState.APPLIED)
+    put_back |= Q(verb=BatchVerb.POLICY, draft__about__in=list(policies.values_list("draft__about", flat=True)))
     step: Batch | None = undo
     while step is not None and (step := step.undoes) is not None:
         was, becomes = (
@@ -219,6 +223,16 @@ def _entries_of_rows(batch: Batch, positions: Collection[int]) -> list[int]:
     changes = BatchChange.objects.filter(batch=batch, state=ChangeState.APPLIED, entry__isnull=False)
     chosen = changes.filter(position__in=list(positions)) | replaced_by_rows(changes, positions)
     return sorted({entry for entry in chosen.values_list("entry_id", flat=True) if entry is not None})
+
+
+def _policies_put_back(batch: Batch, positions: Collection[int] | None, *, force: bool) -> Iterator[PlanRow]:
+    """The rows that put back the policies it set."""
+    changes = BatchChange.objects.filter(batch=batch, state=ChangeState.APPLIED, verb=BatchVerb.POLICY)
+    present = Policy.objects.of(batch.workspace_id).values if force else None
+    for change in changes if positions is None else changes.filter(position__in=list(positions)):
+        step = step_of(change)
+        if isinstance(step, PolicyStep):
+            yield PlanRow(step=step.undone(present))
 
 
 def _events(batch: Batch, positions: Collection[int] | None) -> list[int]:

@@ -11,6 +11,7 @@ from datetime import datetime, timedelta, tzinfo
 
 import structlog
 from django.db import OperationalError, connection, transaction
+from django.utils.translation import gettext
 
 from memories import batches, embeddings, metrics
 from memories.batches.steps import CreateStep, EditStep, step_of
@@ -92,9 +93,9 @@ class Trial:
 
 
 def is_open(batch: Batch) -> bool:
-    """Whether a batch can be tried: it waits, is small enough, and removes nothing for good."""
-    is_small = 0 < rows_of(batch) <= MOST_ROWS
-    return batch.state == BatchState.PROPOSED and batch.scope_id is not None and is_small and not is_purge(batch)
+    """Whether a batch can be tried, if it is small enough: it waits, and removes nothing for good."""
+    is_waiting = batch.state == BatchState.PROPOSED and batch.scope_id is not None
+    return is_waiting and rows_of(batch) > 0 and not is_purge(batch)
 
 
 def rows_of(batch: Batch) -> int:
@@ -121,7 +122,10 @@ def try_plan(batch: Batch, *, beside: Sequence[Batch] = (), now: datetime, zone:
     """
     replicas.need_primary()
     plans = [batch, *beside]
-    if batch.scope is None or not all(map(is_open, plans)) or sum(map(rows_of, plans)) > MOST_ROWS:
+    if (rows := sum(map(rows_of, plans))) > MOST_ROWS:
+        text = gettext("Together they have %(rows)s rows; at most %(most)s are tried at a time.")
+        raise BatchBusy(text % {"rows": f"{rows:,}", "most": f"{MOST_ROWS:,}"})
+    if batch.scope is None or not all(map(is_open, plans)):
         raise BatchSettled
     if batch.scope.frozen:
         raise ScopeFrozen
@@ -129,7 +133,7 @@ def try_plan(batch: Batch, *, beside: Sequence[Batch] = (), now: datetime, zone:
     groups = what_if.grouped(_questions(batch.scope, now))
     trial.found = sum(map(len, groups))
     policies = Policy.objects.of(batch.workspace_id)
-    before = _answers(groups, policies, now, zone, SECONDS)
+    before = _answers(groups, policies, policies, now, zone, SECONDS)
     is_embedded = _embed_words(plans)
     try:
         after = _answers_with(plans, groups[: len(before)], policies, now, zone, trial, is_embedded)
@@ -153,16 +157,21 @@ def _questions(scope: Scope, now: datetime) -> list[RecallTrace]:
 
 
 def _answers(
-    groups: Sequence[Sequence[RecallTrace]], policies: Policies, now: datetime, zone: tzinfo, seconds: float
+    groups: Sequence[Sequence[RecallTrace]],
+    present: Policies,
+    policies: Policies,
+    now: datetime,
+    zone: tzinfo,
+    seconds: float,
 ) -> list[list[Served]]:
-    """What each question is answered by, as far as the seconds go."""
+    """What each question is answered by under some policies, as far as the seconds go; `present` hold now."""
     begun, answers = time.monotonic(), list[list[Served]]()
     for group in groups:
         if time.monotonic() - begun > seconds:
             break
         query, opening = what_if.question_of(group[0], now=now)
         opening = replace(opening, policies=policies)
-        answer = what_if.answer(replace(query, cache=False), opening, policies, now=now, zone=zone)
+        answer = what_if.answer(replace(query, cache=False), opening, present, now=now, zone=zone)
         rows = [item.entry for item in answer.served]
         answers.append([Served(row.pk, row.content, row.category in SECRET) for row in rows])
     return answers
@@ -216,9 +225,10 @@ def _answers_with(
         if is_embedded:
             touched = set(rows.exclude(entry=None).values_list("entry", flat=True))
             worker.index_these({pk for pk in touched if pk is not None}, now=now)
+        planned = Policy.objects.of(plans[0].workspace_id)  # as the plan sets them
         answers = [
             [replace(served, is_stored=served.entry not in made) for served in answer]
-            for answer in _answers(groups, policies, now, zone, HELD_SECONDS)
+            for answer in _answers(groups, policies, planned, now, zone, HELD_SECONDS)
         ]
         transaction.set_rollback(True)
     trial.held = time.monotonic() - begun

@@ -38,7 +38,7 @@ class ModelRun:
     """The model, until its budget is spent, the run's time is over, or it fails `patience` times in a row.
 
     With `is_strict` every problem is a failure; else a spent budget ends the run at once, and an answer that cannot be
-    used is only counted, as the next question may fare better.
+    used is only counted, as the next question may fare better. `named` is asked in place of the configured model.
     """
 
     def __init__(
@@ -50,6 +50,7 @@ class ModelRun:
         until: datetime | None = None,
         patience: int = 2,
         is_strict: bool = False,
+        named: str = "",
     ) -> None:
         self.workspace = workspace
         self.stopped = "" if llm.is_on() else "no_model"
@@ -57,7 +58,7 @@ class ModelRun:
         self.model = ""  # that answered last
         self.left_out = 0  # items of its last answer that stayed unusable
         self._purpose, self._clock, self._until = purpose, clock, until
-        self._patience, self._is_strict = patience, is_strict
+        self._patience, self._is_strict, self._named = patience, is_strict, named
         self._failures = 0
         self._spent: Counter[str] = Counter()
 
@@ -78,6 +79,7 @@ class ModelRun:
             return None
         purpose = purpose or self._purpose
         try:
+            limits = {"model": self._named} | limits
             answer = llm.ask(self.workspace, purpose, prompt, schema, now=self._clock(), given=given, **limits)
         except (ModelOff, ModelFailed, BudgetSpent, AnswerInvalid) as problem:
             if isinstance(problem, BudgetSpent) and not self._is_strict:

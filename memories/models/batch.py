@@ -94,8 +94,8 @@ class Batch(models.Model):
 class BatchChange(models.Model):
     """One row of a batch's plan.
 
-    - `batchchange_names_its_entry`: every planned row but those that `create` or `tell`, or put back the event of a
-      day; of what was removed for good nothing is named.
+    - `batchchange_names_its_entry`: every planned row but those that `create`, `tell` or set a `policy`, or put back
+      the event of a day; of what was removed for good nothing is named.
     """
 
     table = Table(chapter=Chapter.RECORDS, fate=Fate.CLEARED)
@@ -124,7 +124,7 @@ class BatchChange(models.Model):
             models.CheckConstraint(condition=Q(state__in=ChangeState.values), name="batchchange_state_known"),
             models.CheckConstraint(
                 # of what was removed for good nothing is named any more
-                condition=Q(verb__in=(BatchVerb.CREATE, BatchVerb.TELL))
+                condition=Q(verb__in=(BatchVerb.CREATE, BatchVerb.TELL, BatchVerb.POLICY))
                 | Q(entry__isnull=False)
                 | Q(event__isnull=False, verb=BatchVerb.UNDO)
                 | ~Q(state=ChangeState.PLANNED),

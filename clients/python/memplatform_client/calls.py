@@ -52,6 +52,7 @@ class Calls:
             "quarantine",
             "purge",
             "tell",
+            "policy",
         ]
         | None = None,
     ) -> Call[types.BatchWithChanges]:

@@ -17,7 +17,18 @@ class Page(TypedDict, Generic[T]):
 
 
 BatchChangeAnswerVerbEnum = Literal[
-    "create", "change", "merge", "expire", "archive", "restore", "supersede", "undo", "quarantine", "purge", "tell"
+    "create",
+    "change",
+    "merge",
+    "expire",
+    "archive",
+    "restore",
+    "supersede",
+    "undo",
+    "quarantine",
+    "purge",
+    "tell",
+    "policy",
 ]
 BatchState = Literal["proposed", "applying", "applied", "undone", "refused"]
 CategoryEnum = Literal[

@@ -101,7 +101,7 @@ export interface BatchChangeAnswer {
   sources: string[];
 }
 
-export type BatchChangeAnswerVerbEnum = "create" | "change" | "merge" | "expire" | "archive" | "restore" | "supersede" | "undo" | "quarantine" | "purge" | "tell";
+export type BatchChangeAnswerVerbEnum = "create" | "change" | "merge" | "expire" | "archive" | "restore" | "supersede" | "undo" | "quarantine" | "purge" | "tell" | "policy";
 
 export type BatchChangePage = Page<BatchChangeAnswer>;
 
@@ -2166,8 +2166,9 @@ export interface ReadBatchQuery {
    * * `quarantine` - Put into quarantine
    * * `purge` - Remove for good
    * * `tell` - Tell of a day
+   * * `policy` - Set a policy
    */
-  verb?: "create" | "change" | "merge" | "expire" | "archive" | "restore" | "supersede" | "undo" | "quarantine" | "purge" | "tell";
+  verb?: "create" | "change" | "merge" | "expire" | "archive" | "restore" | "supersede" | "undo" | "quarantine" | "purge" | "tell" | "policy";
 }
 
 export interface ListEntriesQuery {

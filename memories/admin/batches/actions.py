@@ -18,7 +18,7 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllow
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import format_html, format_html_join
-from django.utils.translation import gettext, ngettext
+from django.utils.translation import gettext, ngettext, pgettext
 from django.utils.translation import gettext_lazy as _
 from django_q.tasks import async_task
 from unfold.widgets import UnfoldAdminRadioSelectWidget
@@ -33,6 +33,7 @@ from memories.admin.batches.detail import (
     is_expiry,
     is_irreversible,
     is_plan,
+    right_to_approve,
     summary,
     summary_of,
     undo_link,
@@ -42,6 +43,7 @@ from memories.admin.labels import actor_label, batch_name
 from memories.admin.lists import expired_last_night
 from memories.admin.pages import FILTERS_PARAMETER, RETURN_PARAMETER, own_page, return_url, with_return_url
 from memories.audit.models import AuditEvent
+from memories.batches import branch as branches
 from memories.choices import BatchState, BatchVerb, ChangeState
 from memories.exceptions import PlatformError
 from memories.lifecycle import expiry
@@ -78,9 +80,8 @@ class UndoForm(ReasonForm):
 
 
 def _may_approve(call: ActionCall) -> str:
-    """What has no undo takes a further right. Raises PermissionDenied."""
-    if is_irreversible(call.row):
-        call.admin.reach(call.request, str(call.row.pk), "erase")
+    """What has no undo, or sets policies, takes a further right. Raises PermissionDenied."""
+    call.admin.reach(call.request, str(call.row.pk), right_to_approve(call.row))
     return ""
 
 
@@ -92,9 +93,11 @@ def _approve_question(call: ActionCall) -> Question:
         if is_irreversible(batch)
         else gettext("You can undo it afterwards, in whole or in part.")
     )
+    verb = pgettext("branch", "Merge") if batch.name == branches.NAME else gettext("Apply this batch")
+    policies = [gettext("Policies hold in all memories of the workspace.")] if BatchVerb.POLICY in batch.counts else []
     return Question(
-        title=f"{gettext('Apply this batch')}: {batch_name(batch)}",
-        text=" ".join([*batches.approval_reasons(batch), what, last]),
+        title=f"{verb}: {batch_name(batch)}",
+        text=" ".join([*batches.approval_reasons(batch), what, *policies, last]),
         rows=(),
         is_grave=is_irreversible(batch),
     )
@@ -130,7 +133,8 @@ def _positions(request: HttpRequest) -> list[int]:
     return sorted({int(text) for text in numbers if len(text) < POSITION_DIGITS})
 
 
-def _only_post(call: ActionCall) -> HttpResponse | str:
+def only_post(call: ActionCall) -> HttpResponse | str:
+    """Refuses a call that no form sent."""
     return HttpResponseNotAllowed(["POST"]) if call.request.method != "POST" else ""
 
 
@@ -231,7 +235,7 @@ REFUSE = Action(
     ),
     act=_refuse, audit=AuditEvent.REFUSED, **_OF_ONE,
 )  # fmt: skip
-PLAN = Action(name="plan", label="", right="curate", refuses=_only_post, act=_edit_plan, **_OF_ONE)
+PLAN = Action(name="plan", label="", right="curate", refuses=only_post, act=_edit_plan, **_OF_ONE)
 UNDO = Action(  # its page has the reason, which may name people: the note has none
     name="undo", label=_("Undo"), right="operate", form=lambda call: call.bound(UndoForm), question=_undo_question,
     act=_undo, audit=AuditEvent.UNDONE, **_OF_ONE,
@@ -368,6 +372,8 @@ def _decide(call: ActionCall) -> Outcome:
     def approve(batch: Batch, decided: Decided, room: int) -> int:
         if is_irreversible(batch):
             raise PermissionDenied(gettext("It removes for good: approve it by itself."))
+        if BatchVerb.POLICY in batch.counts:
+            raise PermissionDenied(gettext("It sets policies: approve it by itself."))
         batches.approve(batch, now=timezone.now(), **who)
         note(call.request, AuditEvent.APPROVED, batch)
         if not tasks.apply_or_queue(batch, now=timezone.now(), most=room):
@@ -397,7 +403,7 @@ REFUSE_ALL = Action(
 )  # fmt: skip
 DECIDE = Action(
     name="decide", label="", place=Place.ADDRESS, back=_to_run,
-    **_OF_SEVERAL | {"refuses": lambda call: _only_post(call) or _nothing_waits(call)},
+    **_OF_SEVERAL | {"refuses": lambda call: only_post(call) or _nothing_waits(call)},
 )  # fmt: skip
 
 

@@ -15,12 +15,14 @@ from django.utils.timezone import localtime
 from django.utils.translation import gettext, gettext_lazy, pgettext
 from django.utils.translation import gettext_lazy as _
 
-from memories import batches, entries
+from memories import batches, entries, llm
 from memories.admin.history import FieldChange, display_value, field_change, slot_change
 from memories.admin.labels import actor_label, batch_name
 from memories.admin.masking import with_planned
 from memories.admin.pages import own_page, quarantine_url, return_url, with_return_url
+from memories.admin.policy_numbers import changes_between
 from memories.batches import Description
+from memories.batches import branch as branches
 from memories.batches.descriptions import ATTRIBUTES
 from memories.batches.planning import RETIRING
 from memories.batches.steps import RestoreStep, UndoStep
@@ -43,6 +45,7 @@ _WORDS: Mapping[str, tuple[Any, Any]] = {
     "restore": (_("would restore %(n)s"), _("restored %(n)s")),
     "tell": (_("would tell of %(n)s on a day"), _("told of %(n)s on a day")),
     "undo": (_("would put back %(n)s"), _("put back %(n)s")),
+    "policy": (_("would set %(n)s of the workspace's policies"), _("set %(n)s of the workspace's policies")),
 }
 _KINDS = dict.fromkeys(RETIRING, "retire")
 #: Shares people have a word for; what is further off than NEAR stands as a number.
@@ -246,8 +249,9 @@ def page(model_admin: Any, request: HttpRequest, batch: Batch) -> HttpResponse:
         "rows": [change_row(batch, description) for description in batches.describe(batch, list(rows.object_list))],
         "page": rows,
         "may_decide": may["curate"] and batch.state == BatchState.PROPOSED,
-        "may_approve": may["erase"] or not is_irreversible(batch),
+        "may_approve": may[right_to_approve(batch)],
         "may_try": trial.is_open(batch),
+        "branch": _branch(batch, may) if batch.name == branches.NAME else None,
         "quarantine_url": quarantine_url(batch=batch.pk) if may["curate"] and has_written else "",
         "is_over": is_over,
         "may_restore": may["curate"] and is_expiry(batch) and not is_over,
@@ -271,6 +275,26 @@ def is_expiry(batch: Batch) -> bool:
 def is_irreversible(batch: Batch) -> bool:
     """Whether it purges: the one kind of batch without undo."""
     return BatchVerb.PURGE in batch.counts
+
+
+def _branch(batch: Batch, may: Mapping[str, bool]) -> dict[str, Any]:
+    """What may be put on a branch, and from where; of one that was decided on nothing."""
+    if batch.state != BatchState.PROPOSED or not may["curate"]:
+        return {}
+    entries_of = f"{reverse('admin:memories_entry_changelist')}?scope__id__exact={batch.scope_id}"
+    return {
+        "others": [(other, batch_name(other), summary(other)) for other in branches.others(batch)],
+        "entries": entries_of,
+        "import": reverse("import") if may["operate"] else "",
+        "policies": f"{reverse('admin:memories_policy_changelist')}?of={batch.workspace_id}" if may["operate"] else "",
+        "tidy": batch_url(batch, "tidy") if may["operate"] and llm.is_on() else "",
+        "take_in": batch_url(batch, "take_in"),
+    }
+
+
+def right_to_approve(batch: Batch) -> str:
+    """What it takes beyond deciding on plans: what purges has no undo, and a policy holds in all memories."""
+    return "erase" if is_irreversible(batch) else "operate" if BatchVerb.POLICY in batch.counts else "curate"
 
 
 def counts_by_verb(batch: Batch) -> str:
@@ -333,6 +357,9 @@ _MARKS = {
 
 def _term(description: Description) -> list[FieldChange]:
     """The term of a restored entry; whether an undo overrides later changes."""
+    if description.policy:
+        changed = changes_between(*description.policy)
+        return [FieldChange(change.number.full_label, change.before, change.after) for change in changed]
     match description.step:
         case RestoreStep(term_seconds=float() as seconds):
             days = gettext("%(days)g days") % {"days": seconds / 86_400}

@@ -15,6 +15,7 @@ from unfold.decorators import display
 from memories.admin.access import Colors, RestrictedAdmin
 from memories.admin.batches import detail, trial
 from memories.admin.batches.actions import OF_BATCHES, run_page
+from memories.admin.batches.branch import OF_BRANCHES
 from memories.admin.batches.detail import summary
 from memories.admin.labels import BATCH_JOBS, actor_label, batch_name
 from memories.admin.lists import Condition, DaysFilter, ReachableFilter, condition_filter
@@ -66,7 +67,7 @@ class BatchAdmin(RestrictedAdmin):
     list_display = ["created_at", "name_label", "place", "colored_state", "what", "why"]
     list_display_links = ["created_at", "name_label"]
     list_filter = [ViewFilter, JobFilter, ("workspace", ReachableFilter), EmptyFilter, ("created_at", DaysFilter)]
-    declared = OF_BATCHES
+    declared = (*OF_BATCHES, *OF_BRANCHES)
     list_select_related = ["scope", "workspace"]
     list_before_template = "admin/memories/batches_waiting.html"
     search_fields = ["name", "actor", "run", "reason", "scope__key"]

@@ -12,6 +12,7 @@ from django.utils.translation import gettext
 from memories.admin.batches.detail import batch_url, summary, summary_of
 from memories.admin.labels import batch_name
 from memories.admin.pages import RETURN_PARAMETER, own_page
+from memories.batches import branch as branches
 from memories.evaluation import trial
 from memories.evaluation.trial import Pair, Served
 from memories.exceptions import PlatformError
@@ -74,6 +75,7 @@ def page(model_admin: Any, request: HttpRequest, batch: Batch) -> HttpResponse:
         "title": gettext("Tried: %(what)s") % {"what": batch_name(batch)},
         "subtitle": str(batch.scope or ""),
         "batch": batch,
+        "is_branch": batch.name == branches.NAME,
         "what": summary_of([batch, *beside]),
         "others": [(other, batch_name(other), summary(other), other in beside) for other in others],
         "is_alone": not beside,

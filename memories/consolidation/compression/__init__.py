@@ -5,6 +5,6 @@ is kept, and nothing is deleted: merged and dropped facts are archived, with a l
 """
 
 from memories.consolidation.compression.daily import compress_days, days_to_compress
-from memories.consolidation.compression.weekly import compress_facts, count_facts
+from memories.consolidation.compression.weekly import compress_facts, count_facts, propose_on
 
-__all__ = ["compress_days", "compress_facts", "count_facts", "days_to_compress"]
+__all__ = ["compress_days", "compress_facts", "count_facts", "days_to_compress", "propose_on"]

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from memories import batches, llm
+from memories.batches import branch as branches
 from memories.choices import BatchState, BatchVerb, EntryType, Verification
 from memories.conf import conf
 from memories.consolidation import trust
@@ -106,15 +107,33 @@ def _compress_scope(scope: Scope, model: ModelRun, clock: Clock, run: str) -> di
     begun = Batch.objects.filter(run=run, scope=scope).first()
     if begun is not None:
         return _apply(begun, clock())
-    plan = FactsPlan(settled=decided_by_people(scope))
-    for partition in partitions(scope, conf.COMPRESS_LEAST):
-        if not _judge(partition, plan, model, clock):
-            break
+    plan = _judged(scope, model, clock)
     if not plan.answers:
         return dict(plan.counts)
     cost = model.take_cost() | {"judged": plan.judged, "reached": plan.reached}
     batch = plan.save(scope, JOB, run=run, cost=cost, now=clock())
     return dict(plan.counts + plan.read) | {"planned": 1} | _apply(batch, clock())
+
+
+def propose_on(branch: Batch, *, asked: str, clock: Clock) -> int:
+    """Have a model, `asked` by its name, tidy the facts of a memory on a branch alone; the rows it proposes.
+
+    What was asked of it stands as the cost of the branch. Raises BatchSettled where it was decided on meanwhile.
+    """
+    if branch.scope is None:
+        raise AssertionError("a branch has a scope")
+    model = ModelRun(branch.workspace, JOB, clock=clock, until=clock() + conf.COMPRESS_TIME, named=asked)
+    plan = _judged(branch.scope, model, clock)
+    cost = {"model": asked} | model.take_cost() | dict(plan.read)
+    return branches.add_rows(branch, plan.steps, cost=cost | ({"stopped": model.stopped} if model.stopped else {}))
+
+
+def _judged(scope: Scope, model: ModelRun, clock: Clock) -> FactsPlan:
+    plan = FactsPlan(settled=decided_by_people(scope))
+    for partition in partitions(scope, conf.COMPRESS_LEAST):
+        if not _judge(partition, plan, model, clock):
+            break
+    return plan
 
 
 def _judge(partition: Partition, plan: FactsPlan, model: ModelRun, clock: Clock) -> bool:

@@ -14,9 +14,10 @@ from memories import entries as store
 from memories.batches import PlanRow
 from memories.batches.steps import CreateStep, EditStep, ExpireStep, MergeStep, Successor
 from memories.choices import BatchState
-from memories.models import Batch, Entry, Scope
+from memories.models import Batch, Entry, Policy, Scope
+from memories.staff.roles import Role
 from tests.conftest import NOW, make_draft
-from tests.memories.admin.conftest import House
+from tests.memories.admin.conftest import House, enter, make_user
 from tests.memories.admin.test_entries import LIST, remember
 
 pytestmark = pytest.mark.django_db
@@ -321,3 +322,57 @@ def test_what_was_decided_is_not_offered_to_be_tried(alice: Client, applied_batc
 
 def test_nobody_tries_the_plan_of_others(charlie: Client, waiting_batch: Batch) -> None:
     assert charlie.get(page_of(waiting_batch, "try")).status_code == 404
+
+
+# branches
+
+
+@pytest.fixture
+def branch(alice: Client, mine: House) -> Batch:
+    """Begun on the page of a scope, as a curator does."""
+    page = reverse("admin:memories_scope_change", args=[mine.scope.pk])
+    begin = reverse("admin:memories_scope_branch", args=[mine.scope.pk])
+    assert begin in alice.get(page).content.decode()
+    alice.post(begin, {"name": "less tea", "confirmed": "yes"})
+    begun = Batch.objects.get(name="branch")
+    assert "branch “less tea”" in alice.get(page).content.decode()
+    return begun
+
+
+def test_a_branch_takes_plans_in_is_merged_as_one_batch_and_undone(
+    alice: Client, branch: Batch, mine: House, entries: list[Entry]
+) -> None:
+    first, second = (expiring([entry], f"plan-{entry.pk}") for entry in entries[:2])
+    shown = alice.get(page_of(branch)).content.decode()
+    assert f'name="plan" value="{first.pk}"' in shown and f'name="plan" value="{second.pk}"' in shown
+    alice.post(page_of(branch, "take_in"), {"plan": [first.pk, second.pk]})
+    shown = alice.get(page_of(branch)).content.decode()
+    assert "would retire 2" in shown and "Merge" in shown and "Drop" in shown and 'name="plan"' not in shown
+    assert "Taken into the branch" in alice.get(page_of(first)).content.decode()
+    assert "Merge: branch “less tea”" in alice.get(page_of(branch, "approve")).content.decode()
+    alice.post(page_of(branch, "approve"), {"confirmed": "yes"})
+    gone = {entry.content for entry in entries[:2]}
+    assert not gone & set(in_use(mine.scope))
+    alice.post(page_of(branch, "undo"), {"confirmed": "yes", "reason": "more tea"})
+    assert gone <= set(in_use(mine.scope))
+
+
+def test_policies_are_put_on_a_branch_from_their_preview_and_merged_by_who_may_set_them(
+    alice: Client, branch: Batch, mine: House
+) -> None:
+    form = reverse("admin:memories_policy_set", args=["weight"]) + f"?of={mine.workspace.pk}"
+    numbers = {"max_recalls": "3"}
+    assert "Put it on this branch instead" in alice.post(form, numbers).content.decode()
+    alice.post(form, numbers | {"to_branch": "yes", "branch": branch.pk})
+    shown = alice.get(page_of(branch)).content.decode()
+    assert "of the workspace&#x27;s policies" in shown and "<ins>3</ins>" in shown
+    policies = Policy.objects.filter(workspace=mine.workspace, name="max_recalls")
+    assert not policies.exists()
+    curator = enter(make_user("dora", workspace=mine.workspace, role=Role.CURATOR, is_staff=True))
+    assert page_of(branch, "approve") not in curator.get(page_of(branch)).content.decode()
+    assert curator.post(page_of(branch, "approve"), WHY).status_code == 403
+    assert "hold in all memories" in alice.get(page_of(branch, "approve")).content.decode()
+    alice.post(page_of(branch, "approve"), WHY)
+    assert policies.get().value == 3
+    alice.post(page_of(branch, "undo"), WHY)
+    assert not policies.exists()

@@ -27,8 +27,8 @@ QUESTION = "which port does staging have?"
 
 def ask(scope: Scope, message: str, **kwargs: Any) -> recalls.Recall:
     place = recalls.SearchScope(scope, ScopeRef(key=scope.key, kind=scope.kind))
-    kwargs = {"need": "off", "mode": "keyword", **kwargs}
-    query = recalls.Query(workspace_id=scope.workspace_id, message=message, places=[place], limit=5, **kwargs)
+    kwargs = {"need": "off", "mode": "keyword", "limit": 5, **kwargs}
+    query = recalls.Query(workspace_id=scope.workspace_id, message=message, places=[place], **kwargs)
     return recalls.recall(query, now=timezone.now())
 
 
@@ -140,6 +140,15 @@ def test_plans_of_a_scope_are_tried_together_the_first_before_the_next(scope: Sc
     together = trial.try_plan(first, beside=[next_one], now=timezone.now(), zone=UTC)
     assert (together.lost, together.applied, together.left) == (2, 2, 1)
     assert not Batch.objects.exclude(state=BatchState.PROPOSED).exists()
+
+
+def test_plans_that_are_too_large_together_are_refused_with_their_number(
+    scope: Scope, known: list[Entry], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second = (plan(scope, PlanRow.of(entry, ExpireStep()), run=f"r:{entry.pk}") for entry in known)
+    monkeypatch.setattr(trial, "MOST_ROWS", 1)
+    with pytest.raises(BatchBusy, match="2 rows; at most 1"):
+        trial.try_plan(first, beside=[second], now=timezone.now(), zone=UTC)
 
 
 def test_only_questions_of_this_scope_and_week_are_asked(scope: Scope, known: list[Entry]) -> None:

@@ -11,11 +11,16 @@ from django.contrib import admin
 from django.db import connection
 from django.urls import reverse
 
+from memories import batches
 from memories.audit.models import AuditRecord
+from memories.batches import PlanRow
+from memories.batches import branch as branches
+from memories.batches.steps import EditStep
 from memories.embeddings.base import text_hash
 from memories.files import disk
 from memories.files.layout import scope_folder
 from memories.models import (
+    Batch,
     BufferedTurn,
     DailyEvent,
     EmbeddingCache,
@@ -246,3 +251,21 @@ def test_a_preview_counts_what_goes_and_changes_nothing(town: Town) -> None:
     assert result.counts["memories_entry"] == Entry.objects.filter(content__contains=CANARY).count()
     assert tables_with(CANARY) == before
     assert any(CANARY in sample for sample in result.samples)
+
+
+def test_a_branch_that_waits_loses_their_rows_and_keeps_those_of_others(town: Town) -> None:
+    (bens,) = Entry.objects.in_scope(town.group).live().filter(content__contains="Ben").order_by("pk")[:1]
+    waiting = Batch.objects.get(scope=town.group, name="t")
+    edit = PlanRow.of(bens, EditStep(columns={"importance": 0.75}))
+    other = batches.plan(town.group, [edit], name="change", run="edit", actor="user:op", now=NOW)
+    branch = branches.begin(town.group, "another try", actor="user:op", now=NOW)
+    branches.take_in(branch, [waiting, other], actor="user:op", now=NOW)
+    erase(town)
+    assert list(branch.changes.order_by("position").values_list("verb", "state", "note")) == [
+        ("create", "left", "erased"), ("change", "planned", ""),
+    ]  # fmt: skip
+    assert tables_with(CANARY) == []
+    branch.refresh_from_db()
+    batches.apply_batch(batches.approve(branch, actor="user:op", now=LATER), now=LATER)
+    bens.refresh_from_db()
+    assert bens.importance == 0.75 and tables_with(CANARY) == []

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from memories import batches, entries
-from memories.batches import PlanRow, apply
-from memories.batches.steps import Successor, SupersedeStep
+from memories import batches, entries, tasks
+from memories.batches import PlanRow, apply, branch
+from memories.batches.steps import ExpireStep, Successor, SupersedeStep
 from memories.choices import BatchState, Category, LinkKind, Source
 from memories.models import Batch, Entry, Link, Scope
 from tests.conftest import NOW
@@ -260,3 +260,26 @@ def test_a_run_that_was_killed_half_way_is_finished_by_the_next_run_of_the_job(
 
 def aborted(*args: Any, **kwargs: Any) -> Any:
     raise ConnectionAbortedError
+
+
+def test_on_a_branch_another_model_tidies_and_nothing_of_it_is_done(scope: Scope, model: FakeModel) -> None:
+    facts(scope, *FACTS)
+    facts(scope, *TWINS)
+    model.otherwise = merging(*TWINS, into=ONE)
+    one = branch.begin(scope, "a smaller model", actor="user:ann", now=NOW)
+    (edited,) = Entry.objects.filter(content=FACTS[0])
+    edit = batches.plan(
+        scope, [PlanRow.of(edited, ExpireStep())], name="expire", run="e", actor="user:ann", now=NOW
+    )  # fmt: skip
+    branch.take_in(one, [edit], actor="user:ann", now=NOW)
+    tasks.tidy_branch(one.pk, "a-smaller-one")
+    assert {request.body["model"] for request in about_facts(model)} == {"a-smaller-one"}
+    one.refresh_from_db()
+    assert one.state == BatchState.PROPOSED and one.counts == {"expire": 1, "create": 1, "merge": 2}
+    assert one.cost["model"] and one.cost["calls"] == 1
+    assert live(scope) == {*FACTS, *TWINS}
+    batches.apply_batch(batches.approve(one, actor="user:ann", now=LATER), now=LATER)
+    assert live(scope) == {*FACTS[1:], ONE}
+    one.refresh_from_db()
+    tasks.tidy_branch(one.pk, "a-smaller-one")  # somebody decided meanwhile
+    assert one.changes.count() == 4
