@@ -18,6 +18,7 @@ def main(arguments: list[str]) -> int:
         each.add_argument("--synchronous", choices=["quorum", "on", "off"], default="quorum", help="Patroni's mode")
         each.add_argument("--pool", choices=["session", "transaction"], default="session", help="PgBouncer's mode")
         each.add_argument("--replicas", action="store_true", help="recalls are read from replicas")
+        each.add_argument("--lease", type=int, default=9, help="seconds a primary that is gone is waited for")
     words.add_parser("down", help="end everything, and remove the hosts and their data")
     words.add_parser("status", help="what runs, and who is the primary")
     tried = words.add_parser("test", help="try faults under load, and judge what clients saw")
@@ -25,7 +26,9 @@ def main(arguments: list[str]) -> int:
     tried.add_argument("--seed", type=int, default=1)
     tried.add_argument("--minutes", type=float, default=120, help="no round begins after so many")
     tried.add_argument("--pause", type=float, default=0.25, help="seconds between two steps of a client, about")
-    tried.add_argument("--out", type=Path, help="a new folder for histories and report; one below .cluster without it")
+    tried.add_argument("--out", type=Path, help="a folder for histories and report, gone on with where it is there")
+    tried.add_argument("--only", action="append", default=[], help="a fault by name, such as 'kill primary'; again")
+    tried.add_argument("--singles", action="store_true", help="never two faults at once")
     load = words.add_parser("load", help="(on the load host) clients of one round")
     load.add_argument("first", type=int)
     load.add_argument("folder", type=Path)
@@ -51,7 +54,7 @@ def up(options: argparse.Namespace) -> int:
     hosts.remove_hosts()  # what an earlier one left
     try:
         hosts.make_hosts()
-        database.start(database.Modes(options.synchronous, options.pool, options.replicas))
+        database.start(database.Modes(options.synchronous, options.pool, options.replicas, options.lease))
         print(f"Three database hosts after {time.monotonic() - began:.0f} s.", flush=True)
         product.start()
     except BaseException:
@@ -85,7 +88,10 @@ def test(options: argparse.Namespace) -> int:
     if not hosts.there_is_one() and up(options):
         return 1
     folder = options.out or hosts.ROOT / ".cluster" / time.strftime("%Y%m%d-%H%M%S")
-    done = trial.run(folder, count=options.faults, seed=options.seed, minutes=options.minutes, pause=options.pause)
+    plan = trial.Plan(
+        options.faults, options.seed, options.minutes, options.pause, tuple(options.only), options.singles
+    )
+    done = trial.run(folder, plan)
     report = trial.judge_all(folder)
     print((folder / "report.md").read_text())
     print(summary(report), f"Histories and report: {folder}", sep="\n")

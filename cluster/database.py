@@ -22,7 +22,13 @@ PRIMARY, REPLICA, POOLER, SERVER, ASKED = 6440, 6441, 6432, 5432, 8008
 DATABASE = OWNER = "memplatform"
 ROLES = ("web", "worker", "embedder", "channels")
 _USERS = (OWNER, *(f"{OWNER}_{role}" for role in ROLES))
-LEASE_SECONDS = 20  # Patroni takes no less: so long a primary that is gone is waited for
+SHORTEST = 20  # of the leases Patroni takes, in seconds; what starts it with a shorter one leaves that check out
+_SHORTER = """
+from patroni.config import Config
+Config._validate_and_adjust_timeouts = lambda self, config: None
+from patroni.__main__ import main
+main()
+"""
 _PATRONI = """
 scope: memplatform
 name: {name}
@@ -31,8 +37,8 @@ etcd3: {{hosts: [{etcd}]}}
 bootstrap:
   dcs:
     ttl: {lease}
-    loop_wait: 4
-    retry_timeout: 8
+    loop_wait: {loop}
+    retry_timeout: {retry}
     failsafe_mode: true
     primary_start_timeout: 5
     maximum_lag_on_failover: 1048576
@@ -128,6 +134,7 @@ class Modes:
     synchronous: str = "quorum"  # of Patroni: quorum, on (one named standby), off
     pool: str = "session"  # of PgBouncer
     replicas: bool = False  # whether the webs read recalls from them
+    lease: int = 9  # seconds a primary that is gone is waited for
 
 
 def password() -> str:
@@ -163,14 +170,20 @@ def parts(host: Host) -> list[Part]:
         *("--initial-advertise-peer-urls", f"http://{host.address}:2380"),
         *("--listen-client-urls", f"http://{host.address}:2379"),
         *("--advertise-client-urls", f"http://{host.address}:2379", "--initial-cluster-state", "new"),
-        *("--heartbeat-interval", "250", "--election-timeout", "2500"),  # a busy machine is no dead one
+        *("--heartbeat-interval", "150", "--election-timeout", "1500"),
     )
     return [
         Part(host, "etcd", etcd),
-        Part(host, "patroni", (str(needs.PYTHON.with_name("patroni")), f"{folder}/patroni.yml"), runs=("postgres",)),
+        Part(host, "patroni", (*_patroni(), f"{folder}/patroni.yml"), runs=("postgres",)),
         Part(host, "pgbouncer", ("pgbouncer", f"{folder}/pgbouncer.ini")),
         Part(host, "haproxy", ("haproxy", "-db", "-f", f"{folder}/haproxy.cfg")),
     ]
+
+
+def _patroni() -> tuple[str, ...]:
+    if modes()["lease"] < SHORTEST:
+        return (str(needs.PYTHON), "-c", _SHORTER)
+    return (str(needs.PYTHON.with_name("patroni")),)
 
 
 def configure(host: Host, modes: Modes) -> None:
@@ -182,7 +195,9 @@ def configure(host: Host, modes: Modes) -> None:
         "folder": host.folder,
         "programs": needs.programs(),
         "password": password(),
-        "lease": LEASE_SECONDS,
+        "lease": modes.lease,
+        "retry": (retry := max(3, modes.lease * 2 // 5)),
+        "loop": modes.lease - 2 * retry,  # Patroni's rule; longer is better: a lease is younger when it is needed
         "database": DATABASE,
         "etcd": ", ".join(f'"{other.address}:2379"' for other in DATABASES),
         "primary": PRIMARY,

@@ -2,7 +2,7 @@
 
 import random
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -12,17 +12,20 @@ from cluster.hosts import DATABASES, WEBS, WORKERS, Host, Part
 SKEW_SECONDS = 300
 DELAYS = (0.2, 0.5, 1.0, 2.0)
 HOLD = (5.0, 12.0)  # seconds a fault lasts
-EVERY = ("kill", "pause", "partition", "delay", "skew")
+WRITES_A_SECOND = 5  # of a slow disk: a commit takes half a second
+EVERY = ("kill", "pause", "partition", "delay", "skew", "slow disk")
 LOCAL = ("kill", "pause")
 #: What is tried on whom. Go's programs ask the kernel for the time themselves, so that etcd's clock cannot be moved.
 KINDS = {
     "primary": EVERY,
+    "primary's host": ("kill",),  # with everything that runs on it
     "replica": EVERY,
-    "etcd": LOCAL,
+    "etcd": (*LOCAL, "slow disk"),
     "pgbouncer": LOCAL,
     "haproxy": LOCAL,
     "web": EVERY,
     "worker": EVERY,
+    "embedder": LOCAL,
 }
 ON_THE_WIRE = ("partition", "delay")
 
@@ -46,6 +49,10 @@ class Fault:
         host = host_of(self.host)
         if self.target in ("web", "worker"):
             return [part for part in product.parts(host) if part.name != "haproxy"]
+        if self.target == "embedder":
+            return [product.embedder(host)]
+        if self.target == "primary's host":
+            return database.parts(host)
         name = "patroni" if self.target in ("primary", "replica") else self.target
         return [part for part in all_parts() if part.host == host and part.name == name]
 
@@ -59,6 +66,8 @@ class Fault:
                 hosts.cut_off(host_of(self.host))
             case "delay":
                 hosts.delay(host_of(self.host), self.amount)
+            case "slow disk":
+                self._each(lambda part: hosts.slow_disk(part, WRITES_A_SECOND))
             case "skew":  # it starts anew, since a running program's clock is its machine's
                 self._each(lambda part: part.send(signal.SIGKILL))
                 self._each(lambda part: part.start(int(self.amount)))
@@ -73,6 +82,8 @@ class Fault:
                 hosts.connect(host_of(self.host))
             case "delay":
                 hosts.lift_delay(host_of(self.host))
+            case "slow disk":
+                hosts.give_disk_back(host_of(self.host))
             case "skew":
                 self._each(lambda part: part.send(signal.SIGKILL))
                 self._each(Part.start)
@@ -87,17 +98,24 @@ class Fault:
             return False
         both_on_wire = self.kind in ON_THE_WIRE and other.kind in ON_THE_WIRE
         both_local = self.kind not in ON_THE_WIRE and other.kind not in ON_THE_WIRE
-        patroni = ("primary", "replica")
+        same = (("primary", "replica"), ("worker", "embedder"))
         return both_on_wire or (
-            both_local and (self.target == other.target or (self.target in patroni and other.target in patroni))
+            both_local
+            and (
+                self.target == other.target
+                or self.kind == other.kind == "slow disk"
+                or "primary's host" in (self.target, other.target)
+                or any(self.target in targets and other.target in targets for targets in same)
+            )
         )
 
 
-def drawn(pick: random.Random, primary: Host) -> Fault:
-    """One fault; every pair of target and kind is as likely as another."""
-    target, kind = pick.choice([(target, kind) for target, kinds in KINDS.items() for kind in kinds])
+def drawn(pick: random.Random, primary: Host, only: Collection[str] = ()) -> Fault:
+    """One fault; every pair of target and kind is as likely as another. `only` names those that are drawn from."""
+    every = [(target, kind) for target, kinds in KINDS.items() for kind in kinds]
+    target, kind = pick.choice([(t, k) for t, k in every if not only or f"{k} {t}" in only])
     match target:
-        case "primary" | "pgbouncer":  # where it is used
+        case "primary" | "primary's host" | "pgbouncer":  # where it is used
             host = primary
         case "replica":
             host = pick.choice([host for host in DATABASES if host != primary])
@@ -112,11 +130,11 @@ def drawn(pick: random.Random, primary: Host) -> Fault:
     return Fault(target, kind, host.name, round(pick.uniform(*HOLD), 1), amount)
 
 
-def drawn_together(pick: random.Random, primary: Host, count: int) -> list[Fault]:
+def drawn_together(pick: random.Random, primary: Host, count: int, only: Collection[str] = ()) -> list[Fault]:
     """So many faults at once, of which none undoes another."""
     faults: list[Fault] = []
     while len(faults) < count:
-        fault = drawn(pick, primary)
+        fault = drawn(pick, primary, only)
         if not any(fault.collides_with(other) for other in faults):
             faults.append(fault)
     return faults
@@ -127,7 +145,8 @@ def leaves_a_majority(faults: list[Fault]) -> bool:
     hit = {
         fault.host
         for fault in faults
-        if fault.host.startswith("db") and (fault.kind in ON_THE_WIRE or fault.target in ("primary", "replica", "etcd"))
+        if fault.host.startswith("db")
+        and (fault.kind in ON_THE_WIRE or fault.target in ("primary", "primary's host", "replica", "etcd"))
     }
     return len(hit) < 2
 
@@ -145,6 +164,7 @@ def restore() -> None:
     """Everything as it was built: every cable in its place, every part going."""
     for host in hosts.HOSTS:
         hosts.lift_delay(host)
+        hosts.give_disk_back(host)
         hosts.connect(host)
     for part in all_parts():
         part.send(signal.SIGCONT)

@@ -56,7 +56,8 @@ class Part:
     environment: dict[str, str] = field(default_factory=dict, hash=False)
     as_root: bool = False
     core: int | None = None  # the processor it keeps to
-    runs: tuple[str, ...] = ()  # programs whose processes forget whose they are: PostgreSQL writes over its environment
+    runs: tuple[str, ...] = ()  # programs whose processes forget whose they are, by writing over their environment
+    title: str = ""  # of those among the processes of another part that are meant; it starts them again
 
     @property
     def id(self) -> str:
@@ -68,6 +69,8 @@ class Part:
 
     def start(self, skew: int = 0) -> None:
         """Start it, as nobody's child; with a clock that is `skew` seconds ahead."""
+        if self.title:
+            return
         environment = {"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C.UTF-8", **self.environment}
         if skew:
             environment |= {
@@ -87,6 +90,8 @@ class Part:
             subprocess.run(run, cwd=ROOT if self.as_root else "/", stdout=log, stderr=log, check=True)
 
     def pids(self) -> list[int]:
+        if self.title:
+            return [pid for pid, _part in _processes(self.host) if _title(pid).startswith(self.title)]
         return [pid for pid, part in _processes(self.host) if part == self.id or part in self.runs]
 
     def is_up(self) -> bool:
@@ -130,6 +135,13 @@ def _processes(host: Host) -> Iterator[tuple[int, str]]:
             yield int(folder.name), part or os.path.basename(os.readlink(folder / "exe"))
         except (FileNotFoundError, ProcessLookupError, PermissionError):
             continue
+
+
+def _title(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/comm").read_text()
+    except OSError:
+        return ""
 
 
 def until(question: Callable[[], object], seconds: float, what: str = "it") -> None:
@@ -184,6 +196,7 @@ def remove_hosts() -> None:
                 with suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGKILL)
         lift_delay(host)
+        give_disk_back(host)
         run("ip", "netns", "del", host.name, quiet=True)
         run("ip", "link", "del", _cable(host), quiet=True)
     run("ip", "link", "del", BRIDGE, quiet=True)
@@ -230,3 +243,52 @@ def lift_delay(host: Host) -> None:
 
 def _pid_of_relay(host: Host) -> Path:
     return host.folder / "relay.pid"
+
+
+def slow_disk(part: Part, writes_a_second: int) -> None:
+    """What the processes of a part write reaches the disk so slowly; those that begin after it start in their group."""
+    group, limit = _group_of(part.host), f"{_disk()} {{name}}={writes_a_second}\n"
+    group.mkdir(exist_ok=True)
+    if _GROUPS == _SECOND:
+        (_SECOND / "cgroup.subtree_control").write_text("+io")
+        (group / "io.max").write_text(limit.format(name="wiops"))
+    else:
+        (group / "blkio.throttle.write_iops_device").write_text(limit.format(name="").replace("=", ""))
+    _move(part.pids(), group)
+
+
+def give_disk_back(host: Host) -> None:
+    """The end of it; nothing where it was not slow."""
+    group = _group_of(host)
+    if group.exists():
+        until(lambda: _is_removed(group), 30, f"the end of {group}")
+
+
+def _is_removed(group: Path) -> bool:
+    _move([int(pid) for pid in (group / "cgroup.procs").read_text().split()], _GROUPS)
+    try:
+        group.rmdir()
+    except OSError:  # one has just begun there
+        return False
+    return True
+
+
+def _move(pids: list[int], group: Path) -> None:
+    for pid in pids:
+        with suppress(ProcessLookupError, OSError):
+            (group / "cgroup.procs").write_text(str(pid))
+
+
+_FIRST, _SECOND = Path("/sys/fs/cgroup/blkio"), Path("/sys/fs/cgroup")
+_GROUPS = _FIRST if _FIRST.exists() else _SECOND
+
+
+def _group_of(host: Host) -> Path:
+    return _GROUPS / f"memplatform-{host.name}"
+
+
+def _disk() -> str:
+    """The number of the disk the data is on; a partition is none."""
+    device = os.stat(STATE).st_dev
+    block = Path(f"/sys/dev/block/{os.major(device)}:{os.minor(device)}").resolve()
+    return ((block.parent if (block / "partition").exists() else block) / "dev").read_text().strip()

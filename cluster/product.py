@@ -81,7 +81,9 @@ def parts(host: Host) -> list[Part]:
     given = environment_of(host)
     if _UP_TAKES_PARTS:
         command = (sys.executable, "manage.py", "up", "--only", ",".join(names))
-        own = [Part(host, "up", command, given, as_root=True)]
+        own = [
+            Part(host, "up", command, given, as_root=True, runs=(os.path.basename(os.path.realpath(sys.executable)),))
+        ]
     else:
         # The embedder of a web host brings in what was accepted there while the database was away
         names = (*names, "embedder") if host in WEBS else names
@@ -91,6 +93,11 @@ def parts(host: Host) -> list[Part]:
         ]
     front = Part(host, "haproxy", ("haproxy", "-db", "-f", f"{host.folder}/haproxy.cfg"))
     return [*own, front] if host in WEBS else own
+
+
+def embedder(host: Host) -> Part:
+    """The embedder of a worker host, without the rest; `up` starts it again."""
+    return Part(host, "embedder", (), title="mem embedder")
 
 
 def _command(host: Host, name: str) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -23,11 +23,12 @@ from cluster.faults import Fault
 from cluster.history import READS, Call, Stored, What, Writer, calls_of, stored_of, write_rows
 from cluster.wire import Api
 
-CLIENTS = 4
+CLIENTS, ASKERS = 4, 2  # of which the latter do nothing but recall, so that a silence shows
+ASK_SECONDS = 0.15  # between two questions
 CALM, AFTER = 3.0, 2.0  # seconds before the first fault, and after all is whole again
 WHOLE_SECONDS, SETTLE_SECONDS, LOAD_SECONDS = 120, 60, 240
 WRITES = set(What) - READS - {What.TURN}
-HISTORY, STORED = "history.jsonl", "stored.jsonl"
+HISTORY, STORED, REPORT = "history.jsonl", "stored.jsonl", "report.json"
 
 
 @dataclass
@@ -74,12 +75,14 @@ def run_load(first: int, folder: Path, seconds: float, pause: float) -> None:
         workspace = product.WORKSPACES[index % len(product.WORKSPACES)]
         server = Api(fronts if index // 2 % 2 else fronts[::-1], api_keys)
         client = Client(first + index, workspace, server, time.monotonic, note, pick, time.sleep)
-        while not stopping.wait(pick.uniform(0.5, 1.5) * pause) and time.monotonic() < end:
-            client.step()
+        asks = index >= CLIENTS
+        while not stopping.wait(ASK_SECONDS if asks else pick.uniform(0.5, 1.5) * pause) and time.monotonic() < end:
+            step = client.step if not asks else client.ask if client.turns else client.say
+            step()
 
     with (folder / HISTORY).open("a") as file:
         writer = Writer(file)
-        threads = [threading.Thread(target=live, args=(index, writer.add)) for index in range(CLIENTS)]
+        threads = [threading.Thread(target=live, args=(index, writer.add)) for index in range(CLIENTS + ASKERS)]
         for thread in threads:
             thread.start()
         for thread in threads:
@@ -126,7 +129,7 @@ def _new_clients() -> int:
     """The number of the first client of a round: in this cluster nobody has had it, or those behind it."""
     path = hosts.STATE / "clients"
     first = int(path.read_text()) if path.exists() else 0
-    path.write_text(str(first + CLIENTS))
+    path.write_text(str(first + CLIENTS + ASKERS))
     return first
 
 
@@ -167,29 +170,60 @@ def _settled(calls: list[Call], folder: Path, result: Round) -> Report:
     return report
 
 
-def run(folder: Path, *, count: int, seed: int, minutes: float, pause: float) -> list[Round]:
-    """Rounds until so many faults were tried or time is up, every second one of two faults."""
-    folder.mkdir(parents=True)
-    pick, end, done, number = random.Random(seed), time.monotonic() + minutes * 60, list[Round](), 0
-    while sum(len(one.faults) for one in done) < count and time.monotonic() < end:
+@dataclass(frozen=True)
+class Plan:
+    """What is to be tried: so many faults, from these; no round begins once time is up."""
+
+    count: int
+    seed: int
+    minutes: float
+    pause: float = 0.25
+    only: tuple[str, ...] = ()  # names of faults; any without
+    singles: bool = False  # never two at once
+
+
+def run(folder: Path, plan: Plan) -> list[Round]:
+    """Rounds until so many faults were tried, every second one of two; a folder that is there is gone on with.
+
+    It ends before its time, between two rounds, once there is a file `stop` in the folder.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    done, end = rounds_of(folder), time.monotonic() + plan.minutes * 60
+    number = max((int(path.name) for path in folder.glob("[0-9]*")), default=0)
+    while sum(len(one.faults) for one in done) < plan.count and time.monotonic() < end:
+        if (folder / "stop").exists():
+            break
         primary = database.primary()
         if primary is None or not faults.is_whole():
             faults.restore()
             hosts.until(faults.is_whole, WHOLE_SECONDS, "a whole cluster")
             continue
-        left = count - sum(len(one.faults) for one in done)
-        chosen = faults.drawn_together(pick, primary, min(1 + len(done) % 2, left))
+        left = plan.count - sum(len(one.faults) for one in done)
         number += 1
+        pick = random.Random(f"{plan.seed} {number}")
+        most = 1 if plan.singles else min(1 + len(done) % 2, left)
+        chosen = faults.drawn_together(pick, primary, most, plan.only)
         try:
-            result = try_faults(chosen, number, folder / f"{number:03}", pick, pause)
+            result = try_faults(chosen, number, folder / f"{number:03}", pick, plan.pause)
         except TimeoutError as problem:  # a machine that is too busy to begin
             print(f"{number:3} {problem}", flush=True)
             faults.restore()
             continue
         done.append(result)
         print(row_of(result), flush=True)
-        write_report(folder, done, seed)
+        write_report(folder, done, plan.seed)
     return done
+
+
+def rounds_of(folder: Path) -> list[Round]:
+    """Those that were tried before, as the report keeps them."""
+    path = folder / REPORT
+    rows = json.loads(path.read_text())["rounds"] if path.exists() else []
+    names = {field.name for field in fields(Round)}
+    return [
+        Round(**{**{k: v for k, v in row.items() if k in names}, "faults": [Fault(**one) for one in row["faults"]]})
+        for row in rows
+    ]
 
 
 def row_of(one: Round) -> str:
@@ -216,7 +250,7 @@ def write_report(folder: Path, done: list[Round], seed: int) -> None:
         **database.modes(),
     }
     rows = [{**asdict(one), "name": one.name} for one in done]
-    (folder / "report.json").write_text(json.dumps({"about": about, "rounds": rows}, indent=1))
+    (folder / REPORT).write_text(json.dumps({"about": about, "rounds": rows}, indent=1))
     (folder / "report.md").write_text(page_of(done, about))
 
 
