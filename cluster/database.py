@@ -57,6 +57,7 @@ postgresql:
   data_dir: "{folder}/postgres"
   bin_dir: "{programs}"
   pgpass: "{folder}/pgpass"
+  callbacks: {{on_start: {anew}, on_restart: {anew}, on_role_change: {anew}}}
   authentication:
     superuser: {{username: postgres, password: "{password}"}}
     replication: {{username: replicator, password: "{password}"}}
@@ -71,6 +72,12 @@ postgresql:
     wal_sender_timeout: 5s
     wal_receiver_timeout: 5s
     tcp_user_timeout: 8000
+"""
+#: PgBouncer repeats to each client what a server said of itself once, also that it only follows, when it does no longer.
+_ANEW = """
+import psycopg
+with psycopg.connect({admin!r}, autocommit=True) as pooler:
+    pooler.execute("RECONNECT")
 """
 _HAPROXY = """
 global
@@ -113,6 +120,7 @@ postgres = host=127.0.0.1 port={server} dbname=postgres
 listen_addr = {address}
 listen_port = {pooler}
 unix_socket_dir =
+admin_users = postgres
 auth_type = scram-sha-256
 auth_file = {folder}/users.txt
 pool_mode = {mode}
@@ -199,6 +207,8 @@ def configure(host: Host, modes: Modes) -> None:
         "retry": (retry := max(3, modes.lease * 2 // 5)),
         "loop": modes.lease - 2 * retry,  # Patroni's rule; longer is better: a lease is younger when it is needed
         "database": DATABASE,
+        "anew": f'"{needs.PYTHON} {host.folder}/anew.py"',
+        "admin": f"postgresql://postgres:{password()}@{host.address}:{POOLER}/pgbouncer?connect_timeout=2",
         "etcd": ", ".join(f'"{other.address}:2379"' for other in DATABASES),
         "primary": PRIMARY,
         "replica": REPLICA,
@@ -212,6 +222,7 @@ def configure(host: Host, modes: Modes) -> None:
         "patroni.yml": _PATRONI.format(**given, mode=modes.synchronous),
         "haproxy.cfg": _HAPROXY.format(**given),
         "pgbouncer.ini": _PGBOUNCER.format(**given, mode=modes.pool),
+        "anew.py": _ANEW.format(**given),
         "users.txt": "".join(f'"{user}" "{password()}"\n' for user in ("postgres", *_USERS)),
     }
     for name, text in texts.items():
