@@ -75,7 +75,7 @@ class Fault:
     def heal(self) -> None:
         match self.kind:
             case "kill":
-                self._each(Part.start)
+                self._each(lambda part: part.is_up() or part.start())
             case "pause":
                 self._each(lambda part: part.send(signal.SIGCONT))
             case "partition":

@@ -11,13 +11,10 @@ from pathlib import Path
 
 from cluster import database
 from cluster.hosts import ROOT, STATE, WEBS, WORKERS, Host, Part, until
-from memplatform import environment
 
 WEB, FRONT = 8001, 8000  # of the web itself, and of the HAProxy in front
 WORKSPACES = ("red", "blue")
 READY_SECONDS = 150
-#: Whether `up` knows which parts it is to run; else each is started by itself, and watched by nobody.
-_UP_TAKES_PARTS = hasattr(environment, "PARTS")
 _FRONT = """
 global
   maxconn 600
@@ -36,6 +33,8 @@ listen web
   default-server inter 500ms fall 2 rise 1 on-marked-down shutdown-sessions
 {servers}
 """
+#: Starts a program again when it ends, as systemd would.
+_AGAIN = ("sh", "-c", 'while :; do "$@"; sleep 1; done', "sh")
 #: Prints the keys of one bot in each of two workspaces, as JSON.
 _KEYS = """
 import json
@@ -79,18 +78,9 @@ def parts(host: Host) -> list[Part]:
     """What runs on a host of the product."""
     names = ("web",) if host in WEBS else ("worker", "embedder")
     given = environment_of(host)
-    if _UP_TAKES_PARTS:
-        command = (sys.executable, "manage.py", "up", "--only", ",".join(names))
-        own = [
-            Part(host, "up", command, given, as_root=True, runs=(os.path.basename(os.path.realpath(sys.executable)),))
-        ]
-    else:
-        # The embedder of a web host brings in what was accepted there while the database was away
-        names = (*names, "embedder") if host in WEBS else names
-        own = [
-            Part(host, name, _command(host, name), {**given, "MEMPLATFORM_PROCESS": name}, as_root=True)
-            for name in names
-        ]
+    command = (*_AGAIN, sys.executable, "manage.py", "up", "--only", ",".join(names))
+    runs = (os.path.basename(os.path.realpath(sys.executable)),)
+    own = [Part(host, "up", command, given, as_root=True, runs=runs)]
     front = Part(host, "haproxy", ("haproxy", "-db", "-f", f"{host.folder}/haproxy.cfg"))
     return [*own, front] if host in WEBS else own
 
@@ -98,13 +88,6 @@ def parts(host: Host) -> list[Part]:
 def embedder(host: Host) -> Part:
     """The embedder of a worker host, without the rest; `up` starts it again."""
     return Part(host, "embedder", (), title="mem embedder")
-
-
-def _command(host: Host, name: str) -> tuple[str, ...]:
-    """A program that is started again when it ends, as a supervisor would."""
-    words = ("web", host.address, str(WEB)) if name == "web" else ("command_line", name)
-    again = ("sh", "-c", 'while :; do "$@"; sleep 1; done', "sh")
-    return (*again, sys.executable, "-m", f"memplatform.processes.{words[0]}", *words[1:])
 
 
 def start() -> None:

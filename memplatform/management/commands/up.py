@@ -186,8 +186,12 @@ class Command(BaseCommand):
         def is_ready() -> bool:
             if "web" in settings.PARTS:
                 return web.answers(settings.HOST, settings.PORT, "/readyz")
-            heard = Heartbeat.objects.filter(host=settings.HOST_NAME).values_list("name", flat=True)
-            return {child.name for child in supervisor.children} <= set(heard)
+            try:
+                heard = set(Heartbeat.objects.filter(host=settings.HOST_NAME).values_list("name", flat=True))
+            except Error:  # it fails over: the children wait for it, too
+                connection.close()
+                return False
+            return {child.name for child in supervisor.children} <= heard
 
         def is_over() -> bool:
             return is_ready() or time.monotonic() > end
