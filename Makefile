@@ -2,7 +2,7 @@
 PYTHON ?= python3
 ARGS ?=
 
-.PHONY: help run test quick search check clients plugins integrations install browser bench bench-large soak cluster cluster-test messages pictures wheel lock licences sbom clean docs
+.PHONY: help run test quick search check clients plugins integrations install browser bench bench-large soak cluster cluster-test cluster-upgrade messages pictures wheel lock licences sbom clean docs
 
 help:
 	@echo "make run       start everything; Ctrl-C stops it"
@@ -18,6 +18,7 @@ help:
 	@echo "make bench-large  a million memories: up to half an hour, 20 GB free"
 	@echo "make soak      kill parts of a platform under load and count what it kept"
 	@echo "make cluster   nine hosts on this machine, in network namespaces; ARGS=down removes them"
+	@echo "make cluster-upgrade  to the next version in that cluster under load, host after host"
 	@echo "make cluster-test  faults in that cluster under load, and what became of every call"
 	@echo "make browser   install Chromium for the tests of the admin"
 	@echo "make pictures  take the pictures of the pages on connecting chat platforms anew"
@@ -45,6 +46,7 @@ bench:     ; @$(PYTHON) bootstrap.py python -m benchmarks $(ARGS)
 bench-large: ; @$(PYTHON) bootstrap.py python -m benchmarks large $(ARGS)
 soak:      ; @$(PYTHON) bootstrap.py python -m benchmarks soak $(ARGS)
 cluster:   ; @$(PYTHON) bootstrap.py python -m cluster $(ARGS)
+cluster-upgrade: ; @$(PYTHON) bootstrap.py python -m cluster upgrade $(ARGS)
 cluster-test: ; @$(PYTHON) bootstrap.py python -m cluster test $(ARGS)
 messages:  ; @$(PYTHON) bootstrap.py manage compilemessages
 wheel:     ; @deploy/build

@@ -5,7 +5,7 @@ import sys
 import time
 from pathlib import Path
 
-from cluster import database, faults, hosts, needs, product, trial
+from cluster import database, faults, hosts, needs, product, throughput, trial, upgrade
 from cluster.checker import Kind, Report, check
 from cluster.history import calls_of, stored_of
 
@@ -34,6 +34,18 @@ def main(arguments: list[str]) -> int:
     load.add_argument("folder", type=Path)
     load.add_argument("--seconds", type=float, default=trial.LOAD_SECONDS)
     load.add_argument("--pause", type=float, default=0.25)
+    newer = words.add_parser("upgrade", help="go to the next version under load, host after host")
+    newer.add_argument("--to", help="a commit; without it the same code with one more migration")
+    newer.add_argument("--pause", type=float, default=0.25)
+    newer.add_argument("--out", type=Path, help="a new folder for history and report")
+    fast = words.add_parser("throughput", help="turns and recalls a second by the number of webs and of replicas")
+    fast.add_argument("--web-share", type=float, default=0.15, help="of a processor, for each web")
+    fast.add_argument("--server-share", type=float, default=0.15, help="of a processor, for each PostgreSQL")
+    fast.add_argument("--out", type=Path, help="a new folder for the report")
+    asked = words.add_parser("ask", help="(on the load host) calls a second")
+    asked.add_argument("call", choices=throughput.CALLS)
+    asked.add_argument("addresses")
+    asked.add_argument("seconds", type=float)
     judged = words.add_parser("check", help="judge a history by what was stored at the end")
     judged.add_argument("history", type=Path)
     judged.add_argument("stored", type=Path)
@@ -87,7 +99,7 @@ def test(options: argparse.Namespace) -> int:
     """1 when anything was found; builds the cluster where there is none, and leaves it."""
     if not hosts.there_is_one() and up(options):
         return 1
-    folder = options.out or hosts.ROOT / ".cluster" / time.strftime("%Y%m%d-%H%M%S")
+    folder = options.out or _new_folder()
     plan = trial.Plan(
         options.faults, options.seed, options.minutes, options.pause, tuple(options.only), options.singles
     )
@@ -100,6 +112,34 @@ def test(options: argparse.Namespace) -> int:
 
 def load(options: argparse.Namespace) -> int:
     trial.run_load(options.first, options.folder, options.seconds, options.pause)
+    return 0
+
+
+def upgraded(options: argparse.Namespace) -> int:
+    """1 when anything was found, or a write waited longer than a host takes to start anew."""
+    if not hosts.there_is_one() and up(options):
+        return 1
+    folder = options.out or _new_folder()
+    result = upgrade.run(folder, options.to, options.pause)
+    print((folder / "report.md").read_text(), *result.says, f"History and report: {folder}", sep="\n")
+    return 0 if result.is_well else 1
+
+
+def measure(options: argparse.Namespace) -> int:
+    if not hosts.there_is_one() and up(argparse.Namespace(**{**vars(options), "replicas": True})):
+        return 1
+    folder = options.out or _new_folder()
+    throughput.run(folder, options.web_share, options.server_share)
+    print((folder / "report.md").read_text(), f"Report: {folder}", sep="\n")
+    return 0
+
+
+def _new_folder() -> Path:
+    return hosts.ROOT / ".cluster" / time.strftime("%Y%m%d-%H%M%S")
+
+
+def ask(options: argparse.Namespace) -> int:
+    print(throughput.ask(options.call, options.addresses.split(","), options.seconds))
     return 0
 
 
@@ -119,7 +159,17 @@ def summary(report: Report, most: int = 20) -> str:
     return "\n".join(lines)
 
 
-WORDS = {"up": up, "down": down, "status": status, "test": test, "load": load, "check": judge}
+WORDS = {
+    "up": up,
+    "down": down,
+    "status": status,
+    "test": test,
+    "upgrade": upgraded,
+    "throughput": measure,
+    "load": load,
+    "ask": ask,
+    "check": judge,
+}
 
 if __name__ == "__main__":
     sys.exit(main(sys.argv[1:]))

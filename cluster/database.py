@@ -9,6 +9,7 @@ it leads past it. Clients name all three hosts.
 import json
 import os
 import secrets
+import socket
 import urllib.request
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -73,7 +74,7 @@ postgresql:
     wal_receiver_timeout: 5s
     tcp_user_timeout: 8000
 """
-#: PgBouncer repeats to each client what a server said of itself once, also that it only follows, when it does no longer.
+#: PgBouncer repeats to each client what a server said of itself once, also that it follows when it no longer does.
 _ANEW = """
 import psycopg
 with psycopg.connect({admin!r}, autocommit=True) as pooler:
@@ -82,6 +83,7 @@ with psycopg.connect({admin!r}, autocommit=True) as pooler:
 _HAPROXY = """
 global
   maxconn 600
+  stats socket {folder}/haproxy.sock mode 600 level admin
 defaults
   mode tcp
   retries 1
@@ -255,6 +257,18 @@ def modes() -> dict[str, Any]:
     """How the cluster was built."""
     result: dict[str, Any] = json.loads((STATE / "modes.json").read_text())
     return result
+
+
+def lead_to_replica(replica: Host, *, is_led: bool) -> None:
+    """Whether the HAProxies lead to a replica; recalls that were read there end otherwise."""
+    for host in DATABASES:
+        lines = [f"set server replica/{replica.name} state {'ready' if is_led else 'maint'}"]
+        lines += [] if is_led else [f"shutdown sessions server replica/{replica.name}"]
+        for line in lines:
+            with socket.socket(socket.AF_UNIX) as admin:
+                admin.connect(f"{host.folder}/haproxy.sock")
+                admin.sendall(f"{line}\n".encode())
+                admin.recv(4_096)
 
 
 def part_of(host: Host, name: str) -> Part:

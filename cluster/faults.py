@@ -75,7 +75,9 @@ class Fault:
     def heal(self) -> None:
         match self.kind:
             case "kill":
-                self._each(lambda part: part.is_up() or part.start())
+                for part in self.parts():
+                    if not part.is_up():
+                        part.start()
             case "pause":
                 self._each(lambda part: part.send(signal.SIGCONT))
             case "partition":

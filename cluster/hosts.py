@@ -43,7 +43,8 @@ DATABASES = [Host(f"db{n}", n) for n in (1, 2, 3)]
 WEBS = [Host(f"web{n}", 10 + n) for n in (1, 2)]
 WORKERS = [Host(f"worker{n}", 20 + n) for n in (1, 2)]
 LOAD = Host("load", 31)
-HOSTS = [*DATABASES, *WEBS, *WORKERS, LOAD]
+SPARE = Host("web3", 13)  # a third web, where throughput is measured
+HOSTS = [*DATABASES, *WEBS, *WORKERS, LOAD, SPARE]
 
 
 @dataclass(frozen=True)
@@ -58,6 +59,7 @@ class Part:
     core: int | None = None  # the processor it keeps to
     runs: tuple[str, ...] = ()  # programs whose processes forget whose they are, by writing over their environment
     title: str = ""  # of those among the processes of another part that are meant; it starts them again
+    code: Path = ROOT  # the folder it is started in, where it runs as root
 
     @property
     def id(self) -> str:
@@ -87,7 +89,7 @@ class Part:
         with self.log.open("ab") as log:
             # The shell in between ends at once: what watches its parent sees the one it keeps
             run = ["sh", "-c", 'setsid "$@" </dev/null &', "sh", *words]
-            subprocess.run(run, cwd=ROOT if self.as_root else "/", stdout=log, stderr=log, check=True)
+            subprocess.run(run, cwd=self.code if self.as_root else "/", stdout=log, stderr=log, check=True)
 
     def pids(self) -> list[int]:
         if self.title:
@@ -197,6 +199,7 @@ def remove_hosts() -> None:
                     os.kill(pid, signal.SIGKILL)
         lift_delay(host)
         give_disk_back(host)
+        lift_cpu_limit(host)
         run("ip", "netns", "del", host.name, quiet=True)
         run("ip", "link", "del", _cable(host), quiet=True)
     run("ip", "link", "del", BRIDGE, quiet=True)
@@ -245,27 +248,53 @@ def _pid_of_relay(host: Host) -> Path:
     return host.folder / "relay.pid"
 
 
+_CONTROL = Path("/sys/fs/cgroup")
+_IS_FIRST = (_CONTROL / "blkio").exists()  # the first version of control groups, a tree for each controller
+
+
 def slow_disk(part: Part, writes_a_second: int) -> None:
     """What the processes of a part write reaches the disk so slowly; those that begin after it start in their group."""
-    group, limit = _group_of(part.host), f"{_disk()} {{name}}={writes_a_second}\n"
-    group.mkdir(exist_ok=True)
-    if _GROUPS == _SECOND:
-        (_SECOND / "cgroup.subtree_control").write_text("+io")
-        (group / "io.max").write_text(limit.format(name="wiops"))
+    if _IS_FIRST:
+        _limit(part, "blkio", "blkio.throttle.write_iops_device", f"{_disk()} {writes_a_second}")
     else:
-        (group / "blkio.throttle.write_iops_device").write_text(limit.format(name="").replace("=", ""))
-    _move(part.pids(), group)
+        _limit(part, "io", "io.max", f"{_disk()} wiops={writes_a_second}")
 
 
 def give_disk_back(host: Host) -> None:
     """The end of it; nothing where it was not slow."""
-    group = _group_of(host)
+    _lift(host, "blkio" if _IS_FIRST else "io")
+
+
+def limit_cpu(part: Part, share: float) -> None:
+    """The processes of a part together have so much of one processor."""
+    quota, period = int(share * 100_000), 100_000
+    if _IS_FIRST:
+        _limit(part, "cpu", "cpu.cfs_quota_us", str(quota))
+    else:
+        _limit(part, "cpu", "cpu.max", f"{quota} {period}")
+
+
+def lift_cpu_limit(host: Host) -> None:
+    _lift(host, "cpu")
+
+
+def _limit(part: Part, controller: str, file: str, text: str) -> None:
+    group = _group_of(part.host, controller)
+    if not _IS_FIRST:
+        (_CONTROL / "cgroup.subtree_control").write_text(f"+{controller}")
+    group.mkdir(exist_ok=True)
+    (group / file).write_text(text)
+    _move(part.pids(), group)
+
+
+def _lift(host: Host, controller: str) -> None:
+    group = _group_of(host, controller)
     if group.exists():
         until(lambda: _is_removed(group), 30, f"the end of {group}")
 
 
 def _is_removed(group: Path) -> bool:
-    _move([int(pid) for pid in (group / "cgroup.procs").read_text().split()], _GROUPS)
+    _move([int(pid) for pid in (group / "cgroup.procs").read_text().split()], group.parent)
     try:
         group.rmdir()
     except OSError:  # one has just begun there
@@ -275,16 +304,13 @@ def _is_removed(group: Path) -> bool:
 
 def _move(pids: list[int], group: Path) -> None:
     for pid in pids:
-        with suppress(ProcessLookupError, OSError):
+        with suppress(OSError):
             (group / "cgroup.procs").write_text(str(pid))
 
 
-_FIRST, _SECOND = Path("/sys/fs/cgroup/blkio"), Path("/sys/fs/cgroup")
-_GROUPS = _FIRST if _FIRST.exists() else _SECOND
-
-
-def _group_of(host: Host) -> Path:
-    return _GROUPS / f"memplatform-{host.name}"
+def _group_of(host: Host, controller: str) -> Path:
+    name = f"memplatform-{host.name}"
+    return _CONTROL / controller / name if _IS_FIRST else _CONTROL / f"{name}-{controller}"
 
 
 def _disk() -> str:

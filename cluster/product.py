@@ -5,16 +5,19 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 from cluster import database
-from cluster.hosts import ROOT, STATE, WEBS, WORKERS, Host, Part, until
+from cluster.hosts import ROOT, SPARE, STATE, WEBS, WORKERS, Host, Part, until
 
 WEB, FRONT = 8001, 8000  # of the web itself, and of the HAProxy in front
 WORKSPACES = ("red", "blue")
-READY_SECONDS = 150
+READY_SECONDS = 240
+STOP_SECONDS = 45  # `up` says 30
 _FRONT = """
 global
   maxconn 600
@@ -66,7 +69,7 @@ def environment_of(host: Host | None) -> dict[str, str]:
         "MEMPLATFORM_HOST": host.address if host else "127.0.0.1",
         "MEMPLATFORM_HOST_NAME": host.name if host else "setup",
         "MEMPLATFORM_PORT": str(WEB),
-        "ALLOWED_HOSTS": ",".join(web.address for web in WEBS),
+        "ALLOWED_HOSTS": ",".join(web.address for web in (*WEBS, SPARE)),
         "MEMORY_EMBEDDERS": "memories.embeddings.deterministic.Deterministic",
         "MEMORY_CALLS_PER_MINUTE": "1000000",
         "OMP_NUM_THREADS": "1",
@@ -76,11 +79,12 @@ def environment_of(host: Host | None) -> dict[str, str]:
 
 def parts(host: Host) -> list[Part]:
     """What runs on a host of the product."""
-    names = ("web",) if host in WEBS else ("worker", "embedder")
+    is_web = host in (*WEBS, SPARE)
+    names = ("web",) if is_web else ("worker", "embedder")
     given = environment_of(host)
     command = (*_AGAIN, sys.executable, "manage.py", "up", "--only", ",".join(names))
     runs = (os.path.basename(os.path.realpath(sys.executable)),)
-    own = [Part(host, "up", command, given, as_root=True, runs=runs)]
+    own = [Part(host, "up", command, given, as_root=True, runs=runs, code=code_of(host))]
     front = Part(host, "haproxy", ("haproxy", "-db", "-f", f"{host.folder}/haproxy.cfg"))
     return [*own, front] if host in WEBS else own
 
@@ -88,6 +92,28 @@ def parts(host: Host) -> list[Part]:
 def embedder(host: Host) -> Part:
     """The embedder of a worker host, without the rest; `up` starts it again."""
     return Part(host, "embedder", (), title="mem embedder")
+
+
+def code_of(host: Host) -> Path:
+    """The folder of the version a host runs."""
+    path = host.folder / "code"
+    return Path(path.read_text()) if path.exists() else ROOT
+
+
+def restart(host: Host, code: Path) -> None:
+    """End a host's part of the product as systemd would, and start it from another folder."""
+    (part,) = (part for part in parts(host) if part.name == "up")
+    for pid in part.pids():
+        if os.path.basename(os.readlink(f"/proc/{pid}/exe")) in ("sh", "dash", "bash"):
+            os.kill(pid, signal.SIGKILL)  # what would start it again
+    supervisor = part.host.folder / "data" / "supervisor.pid"
+    os.kill(int(supervisor.read_text()), signal.SIGTERM)
+    with suppress(TimeoutError):
+        until(lambda: not part.is_up(), STOP_SECONDS)
+    part.send(signal.SIGKILL)
+    (host.folder / "code").write_text(str(code))
+    (part,) = (part for part in parts(host) if part.name == "up")
+    part.start()
 
 
 def start() -> None:

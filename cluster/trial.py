@@ -9,8 +9,8 @@ import subprocess
 import sys
 import time
 from collections import Counter, defaultdict
-from collections.abc import Iterable
-from contextlib import suppress
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field, fields
 from datetime import UTC, datetime
 from pathlib import Path
@@ -93,10 +93,7 @@ def try_faults(chosen: list[Fault], number: int, folder: Path, pick: random.Rand
     """One round, with a history of its own; the cluster is whole before and, as far as it can be, after."""
     folder.mkdir(parents=True)
     result = Round(number, chosen, faults.leaves_a_majority(chosen))
-    command = [sys.executable, "-m", "cluster", "load", str(_new_clients()), str(folder), "--pause", str(pause)]
-    load = subprocess.Popen(["ip", "netns", "exec", hosts.LOAD.name, *command], cwd=hosts.ROOT)
-    try:
-        hosts.until(lambda: (folder / HISTORY).exists() and len((folder / HISTORY).read_text()) > 500, 30, "a load")
+    with under_load(folder, pause, LOAD_SECONDS):
         begun = time.monotonic()
         time.sleep(CALM)
         struck = time.monotonic()
@@ -108,15 +105,12 @@ def try_faults(chosen: list[Fault], number: int, folder: Path, pick: random.Rand
             result.whole_after = round(time.monotonic() - healed, 1)
         whole = time.monotonic()
         time.sleep(AFTER)
-    finally:
-        load.terminate()
-        load.wait(60)
-        for fault in chosen if result.whole_after is None else ():
-            fault.heal()
+    if result.whole_after is None:
+        faults.restore()
     result.moments = {"began": begun, "struck": struck, "healed": healed, "whole": whole}
     calls = calls_of(folder / HISTORY)
     result.calm, result.silence = silences(calls, begun, struck), silences(calls, struck, whole)
-    report = _settled(calls, folder, result)
+    report = settled(calls, folder, result)
     result.calls = len(calls)
     result.unknown = sum(count["unknown"] for count in report.counts.values())
     result.deferred = sum(count["degraded"] for count in report.counts.values())
@@ -125,12 +119,32 @@ def try_faults(chosen: list[Fault], number: int, folder: Path, pick: random.Rand
     return result
 
 
+@contextmanager
+def under_load(folder: Path, pause: float, seconds: float) -> Iterator[None]:
+    """The clients of the load, from the first calls in the history of this folder on."""
+    command = [sys.executable, "-m", "cluster", "load", str(_new_clients()), str(folder), "--pause", str(pause)]
+    command += ["--seconds", str(seconds)]
+    load = subprocess.Popen(["ip", "netns", "exec", hosts.LOAD.name, *command], cwd=hosts.ROOT)
+    try:
+        hosts.until(lambda: (folder / HISTORY).exists() and len((folder / HISTORY).read_text()) > 500, 30, "a load")
+        yield
+    finally:
+        load.terminate()
+        load.wait(60)
+
+
 def _new_clients() -> int:
     """The number of the first client of a round: in this cluster nobody has had it, or those behind it."""
     path = hosts.STATE / "clients"
     first = int(path.read_text()) if path.exists() else 0
     path.write_text(str(first + CLIENTS + ASKERS))
     return first
+
+
+def _leave_out_clients(count: int) -> None:
+    """Those of a trial that is gone on with, in a cluster that was built anew."""
+    path = hosts.STATE / "clients"
+    path.write_text(str(max(count, int(path.read_text()) if path.exists() else 0)))
 
 
 def _strike(waiting: list[tuple[float, Fault]]) -> None:
@@ -152,7 +166,7 @@ def silences(calls: list[Call], since: float, until: float) -> dict[str, float]:
     return {name: round(seconds, 1) for name, seconds in result.items()}
 
 
-def _settled(calls: list[Call], folder: Path, result: Round) -> Report:
+def settled(calls: list[Call], folder: Path, result: Round) -> Report:
     """The report once nothing is missing any more, or when that took too long."""
     api = Api([(web.address, product.FRONT) for web in hosts.WEBS], product.keys())
     people = sorted({(call.workspace, call.peer) for call in calls})
@@ -190,6 +204,7 @@ def run(folder: Path, plan: Plan) -> list[Round]:
     folder.mkdir(parents=True, exist_ok=True)
     done, end = rounds_of(folder), time.monotonic() + plan.minutes * 60
     number = max((int(path.name) for path in folder.glob("[0-9]*")), default=0)
+    _leave_out_clients(number * (CLIENTS + ASKERS))
     while sum(len(one.faults) for one in done) < plan.count and time.monotonic() < end:
         if (folder / "stop").exists():
             break
@@ -242,16 +257,20 @@ def judge_all(folder: Path) -> Report:
 
 def write_report(folder: Path, done: list[Round], seed: int) -> None:
     """report.json for programs, report.md for people."""
-    about = {
-        "seed": seed,
+    known = {"seed": seed, **about()}
+    rows = [{**asdict(one), "name": one.name} for one in done]
+    (folder / REPORT).write_text(json.dumps({"about": known, "rounds": rows}, indent=1))
+    (folder / "report.md").write_text(page_of(done, known))
+
+
+def about() -> dict[str, Any]:
+    """When, and on what."""
+    return {
         "date": datetime.now(UTC).date().isoformat(),
         "machine": f"{os.cpu_count()} processors, Linux {platform.release()}",
         "load_average": round(os.getloadavg()[0], 1),
         **database.modes(),
     }
-    rows = [{**asdict(one), "name": one.name} for one in done]
-    (folder / REPORT).write_text(json.dumps({"about": about, "rounds": rows}, indent=1))
-    (folder / "report.md").write_text(page_of(done, about))
 
 
 def page_of(done: list[Round], about: dict[str, Any]) -> str:

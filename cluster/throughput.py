@@ -1,0 +1,134 @@
+"""How many turns and recalls a second, by the number of webs and of replicas: every kind of host has its share of CPU.
+
+A machine has fewer processors than this has hosts. So that a ratio means something, what is multiplied is what is
+short: each web, or each PostgreSQL, has a fraction of one processor by a control group, and the rest has what it takes.
+Every number is measured twice, there and back, so that what else the machine does meanwhile falls on all alike.
+"""
+
+import json
+import statistics
+import subprocess
+import sys
+import threading
+import time
+from collections import defaultdict
+from collections.abc import Callable
+from pathlib import Path
+
+from cluster import database, hosts, product, trial
+from cluster.hosts import SPARE, WEBS, Host, Part
+from cluster.wire import Api, address
+
+ASKERS, SECONDS = 12, 10.0
+PEOPLE = 40
+CALLS = ("turns", "recall")
+Figures = dict[str, dict[int, list[float]]]  # of a call, by how many: calls a second
+
+
+def run(folder: Path, web_share: float, server_share: float) -> tuple[Figures, Figures]:
+    """By 1, 2, 3 webs; by 0, 1, 2 replicas. The cluster must have been built with `--replicas`."""
+    if not database.modes()["replicas"]:
+        raise RuntimeError("Recalls are read from replicas in a cluster that was built with --replicas.")
+    folder.mkdir(parents=True)
+    webs = [*WEBS, SPARE]
+    (spare,) = (part for part in product.parts(SPARE) if part.name == "up")
+    if not spare.is_up():
+        spare.start()
+    hosts.until(lambda: all(product.is_ready(web) for web in webs), product.READY_SECONDS, "three webs that answer")
+    parts = [part for web in webs for part in product.parts(web) if part.name == "up"]
+    try:
+        _rate(webs, "turns", 5)  # what is made once is there
+        by_webs = _measured("webs", (1, 2, 3), parts, web_share, lambda count: webs[:count])
+        by_replicas = _by_replicas(webs, server_share)
+    finally:
+        for host in (*webs, *hosts.DATABASES):
+            hosts.lift_cpu_limit(host)
+        spare.end(60)
+    report = {"about": trial.about(), "web_share": web_share, "server_share": server_share}
+    report |= {"webs": by_webs, "replicas": by_replicas}
+    (folder / trial.REPORT).write_text(json.dumps(report, indent=1))
+    (folder / "report.md").write_text(page_of(by_webs, by_replicas))
+    return by_webs, by_replicas
+
+
+def _by_replicas(webs: list[Host], share: float) -> Figures:
+    primary = database.primary()
+    replicas = [host for host in hosts.DATABASES if host != primary]
+
+    def led(count: int) -> list[Host]:
+        for number, replica in enumerate(replicas):
+            database.lead_to_replica(replica, is_led=number < count)
+        time.sleep(4)  # until the webs have found out
+        return webs
+
+    servers = [database.part_of(host, "patroni") for host in hosts.DATABASES]
+    try:
+        return _measured("replicas", (0, 1, 2), servers, share, led)
+    finally:
+        led(len(replicas))
+
+
+def _measured(
+    what: str, counts: tuple[int, ...], parts: list[Part], share: float, chosen: Callable[[int], list[Host]]
+) -> Figures:
+    """There and back over the counts, with the share of a processor for each part."""
+    result: Figures = {call: defaultdict(list) for call in CALLS}
+    for part in parts:
+        hosts.limit_cpu(part, share)
+    for count in (*counts, *reversed(counts)):
+        webs = chosen(count)
+        for call in CALLS:
+            rate = _rate(webs, call, SECONDS)
+            result[call][count].append(round(rate, 1))
+            print(f"{count} {what}: {rate:.1f} {call} a second", flush=True)
+    for part in parts:
+        hosts.lift_cpu_limit(part.host)
+    return result
+
+
+def _rate(webs: list[Host], call: str, seconds: float) -> float:
+    """Calls a second of as many askers as never leave a web without work; they run on the load host."""
+    words = [sys.executable, "-m", "cluster", "ask", call, ",".join(web.address for web in webs), str(seconds)]
+    done = subprocess.run(["ip", "netns", "exec", hosts.LOAD.name, *words], cwd=hosts.ROOT, capture_output=True)
+    if done.returncode:
+        raise RuntimeError(done.stderr.decode()[-500:])
+    return float(done.stdout)
+
+
+def ask(call: str, addresses: list[str], seconds: float) -> float:
+    """(On the load host) calls a second that were answered with success."""
+    keys, counts, end = product.keys(), list[int](), time.monotonic() + seconds
+
+    def live(index: int) -> None:
+        api, done = Api([(addresses[index % len(addresses)], product.WEB)], keys), 0
+        workspace = product.WORKSPACES[index % len(product.WORKSPACES)]
+        while time.monotonic() < end:
+            peer = f"t{index}-{done % PEOPLE}"
+            if call == "turns":
+                body = {"address": address(peer), "user": f"On day {done} I saw {index} herons.", "assistant": "Noted."}
+            else:
+                body = {"address": address(peer), "message": "How many herons did I see?", "need": "off"}
+            status, _row, _wait = api.call(workspace, "POST", call, body)
+            done += status is not None and status < 300
+        counts.append(done)
+
+    threads = [threading.Thread(target=live, args=(index,)) for index in range(ASKERS)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return sum(counts) / seconds
+
+
+def page_of(by_webs: Figures, by_replicas: Figures) -> str:
+    """Tables of rates, and of each against the first of its row."""
+    lines = []
+    for what, figures in (("webs", by_webs), ("replicas", by_replicas)):
+        counts = sorted(figures["recall"])
+        lines += [f"| calls a second | {' | '.join(f'{count} {what}' for count in counts)} |", "|---" * 4 + "|"]
+        for call in CALLS:
+            means = [statistics.mean(figures[call][count]) for count in counts]
+            cells = [f"{mean:.1f} ({mean / (means[0] or 1):.2f} ×)" for mean in means]
+            lines.append(f"| `/{call}` | {' | '.join(cells)} |")
+        lines.append("")
+    return "\n".join(lines)
