@@ -3,19 +3,23 @@
 import os
 import shutil
 import signal
+import subprocess
+import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import quote
 
+import psycopg
 import pytest
 
 from memories.index.search_rows import CHANNEL
 from memplatform import postgres
 from memplatform.postgres import place
 from memplatform.postgres.server import find_postmaster
+from tests import ROOT
 from tests.support import migrated, postgres_server
-from tests.support.house import House, free_port, until
+from tests.support.house import until
 from tests.support.standby import Standby
 
 LISTENING = "SELECT DISTINCT query FROM pg_stat_activity WHERE query LIKE 'LISTEN%' ORDER BY query"
@@ -34,24 +38,34 @@ def top() -> Iterator[Path]:
     shutil.rmtree(top)
 
 
-def test_who_waits_for_notices_waits_at_the_server_that_took_over(top: Path) -> None:
-    standby = Standby(top / "database", top / "standby")
-    sockets = ",".join(quote(str(place.locate(top / name).sockets), safe="") for name in ("database", "standby"))
+def listening(data: Path) -> list[str]:
+    """Who waits for notices at the server in this folder."""
+    with psycopg.connect(postgres.url(data), autocommit=True) as connection:
+        return [row[0] for row in connection.execute(LISTENING).fetchall()]
+
+
+def test_the_embedder_waits_for_notices_at_the_server_that_took_over(top: Path) -> None:
+    primary, standby = top / "database", Standby(top / "database", top / "standby")
+    sockets = ",".join(quote(str(place.locate(folder).sockets), safe="") for folder in (primary, standby.folder))
     url = f"postgresql://postgres@/postgres?host={sockets}&port={place.PORT},{place.PORT}&connect_timeout=2"
-    given = {"MEMORY_EMBEDDERS": "memories.embeddings.deterministic.Deterministic"}
-    # With an address of its own for it a connection that waits does nothing else, so that it is seen
-    house = House(top / "data", free_port(), DATABASE_URL=url, DATABASE_DIRECT_URL=url, **given).greets()
+    environment = {
+        **os.environ,
+        "DATABASE_URL": url,
+        "DATABASE_DIRECT_URL": url,  # with an address of its own the connection that waits does nothing else
+        "MEMPLATFORM_DATA": str(top / "data"),
+        "MEMPLATFORM_PROCESS": "embedder",
+        "MEMORY_EMBEDDERS": "memories.embeddings.deterministic.Deterministic",
+    }
+    embedder = subprocess.Popen([sys.executable, "manage.py", "embedder"], cwd=ROOT, env=environment)
     try:
-        assert standby.ask(LISTENING) == []
-        server = find_postmaster(place.locate(top / "database").cluster)
+        until(lambda: listening(primary) == [f"LISTEN {CHANNEL}"], 120)
+        server = find_postmaster(place.locate(primary).cluster)
         assert server
         os.kill(server.pid, signal.SIGKILL)
         assert standby.ask("SELECT pg_promote()") == [True]
-        until(lambda: standby.ask(LISTENING) == [f"LISTEN {CHANNEL}"], 120)
-        address = {"platform": "telegram", "account": "bot", "peer": "ann", "chat": "chat of ann"}
-        turn = {"address": address, "user": "My cousin Ottilie lives in Ghent", "assistant": "Noted."}
-        until(lambda: house.post("turns", turn, **{"Idempotency-Key": "the turn after it"}).status == 201, 60)
-        assert standby.ask("SELECT count(*) FROM memories_entry WHERE content LIKE '%Ottilie%'") == [1]
+        until(lambda: listening(standby.folder) == [f"LISTEN {CHANNEL}"], 120)
+        assert embedder.poll() is None
     finally:
-        house.end(signal.SIGTERM)
+        embedder.kill()
+        embedder.wait()
         standby.end()
