@@ -250,6 +250,7 @@ def _pid_of_relay(host: Host) -> Path:
 
 _CONTROL = Path("/sys/fs/cgroup")
 _IS_FIRST = (_CONTROL / "blkio").exists()  # the first version of control groups, a tree for each controller
+_WEIGHT = ("cpu.shares", "10240") if _IS_FIRST else ("cpu.weight", "1000")
 
 
 def slow_disk(part: Part, writes_a_second: int) -> None:
@@ -266,12 +267,18 @@ def give_disk_back(host: Host) -> None:
 
 
 def limit_cpu(part: Part, share: float) -> None:
-    """The processes of a part together have so much of one processor."""
-    quota, period = int(share * 100_000), 100_000
+    """The processes of a part together have so much of one processor, whatever else the machine does."""
+    favour_cpu(part)
+    quota = str(int(share * 100_000))
     if _IS_FIRST:
-        _limit(part, "cpu", "cpu.cfs_quota_us", str(quota))
+        _limit(part, "cpu", "cpu.cfs_quota_us", quota)
     else:
-        _limit(part, "cpu", "cpu.max", f"{quota} {period}")
+        _limit(part, "cpu", "cpu.max", f"{quota} 100000")
+
+
+def favour_cpu(part: Part) -> None:
+    """The processes of a part wait for a processor behind nobody else's."""
+    _limit(part, "cpu", *_WEIGHT)
 
 
 def lift_cpu_limit(host: Host) -> None:

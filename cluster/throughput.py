@@ -36,10 +36,15 @@ def run(folder: Path, web_share: float, server_share: float) -> tuple[Figures, F
         spare.start()
     hosts.until(lambda: all(product.is_ready(web) for web in webs), product.READY_SECONDS, "three webs that answer")
     parts = [part for web in webs for part in product.parts(web) if part.name == "up"]
+    servers = [database.part_of(host, "patroni") for host in hosts.DATABASES]
     try:
         _rate(webs, "turns", 5)  # what is made once is there
+        for part in servers:
+            hosts.favour_cpu(part)
         by_webs = _measured("webs", (1, 2, 3), parts, web_share, lambda count: webs[:count])
-        by_replicas = _by_replicas(webs, server_share)
+        for part in parts:
+            hosts.favour_cpu(part)
+        by_replicas = _by_replicas(webs, servers, server_share)
     finally:
         for host in (*webs, *hosts.DATABASES):
             hosts.lift_cpu_limit(host)
@@ -51,7 +56,7 @@ def run(folder: Path, web_share: float, server_share: float) -> tuple[Figures, F
     return by_webs, by_replicas
 
 
-def _by_replicas(webs: list[Host], share: float) -> Figures:
+def _by_replicas(webs: list[Host], servers: list[Part], share: float) -> Figures:
     primary = database.primary()
     replicas = [host for host in hosts.DATABASES if host != primary]
 
@@ -61,7 +66,6 @@ def _by_replicas(webs: list[Host], share: float) -> Figures:
         time.sleep(4)  # until the webs have found out
         return webs
 
-    servers = [database.part_of(host, "patroni") for host in hosts.DATABASES]
     try:
         return _measured("replicas", (0, 1, 2), servers, share, led)
     finally:
@@ -88,7 +92,18 @@ def _measured(
 
 def _rate(webs: list[Host], call: str, seconds: float) -> float:
     """Calls a second of as many askers as never leave a web without work; they run on the load host."""
-    words = [sys.executable, "-m", "cluster", "ask", call, ",".join(web.address for web in webs), str(seconds)]
+    words = [
+        "nice",
+        "-n",
+        "-5",
+        sys.executable,
+        "-m",
+        "cluster",
+        "ask",
+        call,
+        ",".join(web.address for web in webs),
+        str(seconds),
+    ]
     done = subprocess.run(["ip", "netns", "exec", hosts.LOAD.name, *words], cwd=hosts.ROOT, capture_output=True)
     if done.returncode:
         raise RuntimeError(done.stderr.decode()[-500:])
