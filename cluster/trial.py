@@ -172,7 +172,7 @@ def settled(calls: list[Call], folder: Path, result: Round) -> Report:
     people = sorted({(call.workspace, call.peer) for call in calls})
     begun, stored = time.monotonic(), list[Stored]()
     report = check(calls, stored)
-    while time.monotonic() - begun < SETTLE_SECONDS:
+    while time.monotonic() - begun < (SETTLE_SECONDS if stored else 4 * SETTLE_SECONDS):  # unread is not lost
         with suppress(OSError):
             stored = list(api.stored(people))
             report = check(calls, stored)
