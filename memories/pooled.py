@@ -86,12 +86,6 @@ def session() -> Iterator[BaseDatabaseWrapper]:
         own.close()
 
 
-def _statements() -> list[bytes]:
-    """What each transaction begins with. A SET reads nothing: it may stand before the choice of an isolation level."""
-    wanted = {**settings.DATABASE_TRANSACTION_SETTINGS, **_settings.get()}
-    return [f"SET LOCAL {name} = {_quoted(text)}; ".encode() for name, text in wanted.items()]
-
-
 def _quoted(text: str) -> str:
     return "'" + text.replace("\0", "").replace("'", "''") + "'"
 
@@ -126,7 +120,9 @@ class PooledCursor(_Cursor):  # type: ignore[misc]
     def _missing(self) -> list[bytes]:
         if self._pgconn.transaction_status == TransactionStatus.INERROR:
             return []  # nothing is heard but its end
-        statements = _statements()
+        # What each transaction begins with. A SET reads nothing: it may stand before the choice of an isolation level.
+        wanted = {**settings.DATABASE_TRANSACTION_SETTINGS, **_settings.get()}
+        statements = [f"SET LOCAL {name} = {_quoted(text)}; ".encode() for name, text in wanted.items()]
         return [] if _begun_with(self._conn) == statements else statements
 
     @contextmanager

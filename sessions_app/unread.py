@@ -6,7 +6,7 @@ message already is not told anew.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
@@ -89,17 +89,13 @@ def _with_messages(turns: Sequence[_UnreadTurn]) -> Iterator[tuple[_UnreadTurn, 
     ids = {pk for turn in turns for pk in event_ids(turn.origins)}
     events = SessionEvent.objects.filter(session__uid__in={turn.session_uid for turn in turns})
     found = {event.pk: event for event in events.filter(pk__in=ids, kind__in=_ROLES)}
-    buffered = _buffered_ids(turns)
+    # The messages of these conversations that wait in the buffer
+    rows = BufferedTurn.objects.filter(batch__session_uid__in={turn.session_uid for turn in turns})
+    buffered = {str(message["id"]) for messages in rows.values_list("messages", flat=True) for message in messages}
     for turn in turns:
         own = [found[pk] for pk in event_ids(turn.origins) if pk in found]
         if own and buffered.isdisjoint(turn.origins):
             yield turn, own
-
-
-def _buffered_ids(turns: Iterable[_UnreadTurn]) -> set[str]:
-    """The messages of these conversations that wait in the buffer."""
-    rows = BufferedTurn.objects.filter(batch__session_uid__in={turn.session_uid for turn in turns})
-    return {str(message["id"]) for messages in rows.values_list("messages", flat=True) for message in messages}
 
 
 def _buffer(turn: _UnreadTurn, events: Sequence[SessionEvent], now: datetime) -> bool:
@@ -121,6 +117,9 @@ def _buffer(turn: _UnreadTurn, events: Sequence[SessionEvent], now: datetime) ->
         )
         for event in events
     ]
+    # Where and by whom it was said, as a turn has it
+    columns = {name: getattr(copy, name) for name in ("channel", "chat_id", "session_id", "sender_id", "thread_id")}
+    speaker = {"speaker": copy.speaker} if copy.speaker else {}
     return buffer.add(
         messages,
         session_uid=turn.session_uid,
@@ -129,13 +128,6 @@ def _buffer(turn: _UnreadTurn, events: Sequence[SessionEvent], now: datetime) ->
         chat_scope=chat.scope if chat else None,
         chat=own.chats[0] if own and own.chats else chat.scope.key if chat else "",
         is_group=session.is_group,
-        slots=_slots(copy),
+        slots={**{slot.name: slot.value for slot in copy.slots.all()}, **columns, **speaker},
         now=now,
     )
-
-
-def _slots(entry: Entry) -> Mapping[str, str]:
-    """Where and by whom it was said, as a turn has it."""
-    columns = {name: getattr(entry, name) for name in ("channel", "chat_id", "session_id", "sender_id", "thread_id")}
-    speaker = {"speaker": entry.speaker} if entry.speaker else {}
-    return {**{slot.name: slot.value for slot in entry.slots.all()}, **columns, **speaker}

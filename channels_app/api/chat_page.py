@@ -159,8 +159,16 @@ def messages(request: HttpRequest, visitor: Visitor | None, connection: Connecti
     version = sha256(state.encode()).hexdigest()[:20]
     if request.GET.get("version") == version:
         return HttpResponse(status=204)
+    # What the last answer rested on, in short
+    last = next((row for row in received if row.recall is not None), None)
+    rows = commands.served_for(answering.caller_of(connection), last) if last else []
     return JsonResponse(
-        {**body, "version": version, "used": _used(connection, received), "saved": _saved(connection, latest)}
+        {
+            **body,
+            "version": version,
+            "used": [notices.plain_words(entry) for entry in rows[:USED_SHOWN]],
+            "saved": _saved(connection, latest),
+        }
     )
 
 
@@ -183,13 +191,6 @@ def _of_bot(row: OutgoingMessage) -> dict[str, Any]:
 
 def _problem(connection: Connection) -> str:
     return str(ConnectionProblem(connection.problem).label) if connection.problem else ""
-
-
-def _used(connection: Connection, received: list[IncomingMessage]) -> list[str]:
-    """What the last answer rested on, in short."""
-    last = next((row for row in received if row.recall is not None), None)
-    rows = commands.served_for(answering.caller_of(connection), last) if last else []
-    return [notices.plain_words(entry) for entry in rows[:USED_SHOWN]]
 
 
 def _saved(connection: Connection, latest: list[Notice]) -> list[dict[str, Any]]:

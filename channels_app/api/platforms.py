@@ -4,7 +4,6 @@ The calls of accounts that send nothing by themselves wait for what comes of it.
 """
 
 import time
-from typing import Any
 from uuid import UUID
 
 import structlog
@@ -68,13 +67,9 @@ def called(request: HttpRequest, platform: str, uid: UUID) -> HttpResponse:
     except Error:  # the platform sends it again
         connections["default"].close()
         return _refused(503, "The database is away.", **{"Retry-After": str(RETRY_SECONDS)})
-    return _answer(received.answer, received.content_type)
-
-
-def _answer(content: Any, content_type: str) -> HttpResponse:
-    if isinstance(content, dict):
-        return JsonResponse(content)
-    return HttpResponse(content, content_type=content_type)
+    if isinstance(received.answer, dict):
+        return JsonResponse(received.answer)
+    return HttpResponse(received.answer, content_type=received.content_type)
 
 
 called.methods = ("GET", "POST")  # type: ignore[attr-defined]

@@ -114,7 +114,7 @@ def suspect_person(workspace_id: int, seen: Seen, about: str) -> Suspect:
     asked: dict[str, Any] = {
         "workspace": workspace_id,
         "platforms": [peer.platform for peer in seen.peers],
-        "peers": _ids(seen),
+        "peers": [peer.peer for peer in seen.peers],
     }
     with connection.cursor() as cursor:
         cursor.execute(_SAID, asked)
@@ -129,10 +129,6 @@ def suspect_person(workspace_id: int, seen: Seen, about: str) -> Suspect:
         origins=frozenset(f"{conversation_path(uid, number)}/event-{event}" for uid, number, event, *_ in messages),
         scopes=frozenset(scopes.union(scope.pk for scope in seen.scopes)),
     )
-
-
-def _ids(seen: Seen) -> list[str]:
-    return [peer.peer for peer in seen.peers]
 
 
 def _sent_by(seen: Seen) -> Q:

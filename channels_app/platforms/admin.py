@@ -237,7 +237,18 @@ class ConnectionAdmin(RestrictedAdmin):
     def render_change_form(self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any) -> Any:
         """Of what depends on another field show only what fits what is chosen there."""
         shown = copy(self)
-        shown.conditional_fields = _conditions(self.platform_of(request, kwargs.get("obj")))
+        # By field, for which choices in others it is shown, as the page's own script reads it
+        platform = self.platform_of(request, kwargs.get("obj"))
+        options = {
+            f"{_OPTION}{option.name}": f"receiving === '{option.receiving}'"
+            for option in (platform.options if platform else ())
+            if option.receiving
+        }
+        shown.conditional_fields = {
+            **options,
+            "callback_url": f"answerer === '{Answerer.CALLBACK}'",
+            "instructions": f"answerer === '{Answerer.MODEL}'",
+        }
         context["adminform"].model_admin = shown
         return super().render_change_form(request, context, *args, **kwargs)
 
@@ -387,20 +398,6 @@ def _option_fields(platform: Platform, row: Connection | None) -> Iterator[tuple
             widget=widget or UnfoldAdminTextInputWidget(),
         )
         yield f"{_OPTION}{option.name}", field
-
-
-def _conditions(platform: Platform | None) -> dict[str, str]:
-    """By field, for which choices in others it is shown, as the page's own script reads it."""
-    options = {
-        f"{_OPTION}{option.name}": f"receiving === '{option.receiving}'"
-        for option in (platform.options if platform else ())
-        if option.receiving
-    }
-    return {
-        **options,
-        "callback_url": f"answerer === '{Answerer.CALLBACK}'",
-        "instructions": f"answerer === '{Answerer.MODEL}'",
-    }
 
 
 def _introduced(

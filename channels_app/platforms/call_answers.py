@@ -40,19 +40,14 @@ def answer_to(
         return ""
     began = clock()
     while clock() < began + ANSWER_WITHIN:
-        if _is_answered(row):
+        is_done = IncomingMessage.objects.filter(pk=row.pk, state__in=(MessageState.DONE, MessageState.FAILED)).exists()
+        if is_done and not OutgoingMessage.objects.filter(chat=row.chat_id, state=MessageState.WAITING).exists():
             return _hand_out(row, clock())
         sleep(LOOK_SECONDS)
     if began - row.received_at >= LAST_AFTER:
         return _hand_out(row, clock())
     sleep(max(0.0, (began + CUT_AFTER - clock()).total_seconds()))
     return ""
-
-
-def _is_answered(row: IncomingMessage) -> bool:
-    """Whether a message was worked on, and what came of it is ready to be handed out."""
-    is_done = IncomingMessage.objects.filter(pk=row.pk, state__in=(MessageState.DONE, MessageState.FAILED)).exists()
-    return is_done and not OutgoingMessage.objects.filter(chat=row.chat_id, state=MessageState.WAITING).exists()
 
 
 def _hand_out(row: IncomingMessage, now: datetime) -> str:

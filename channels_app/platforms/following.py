@@ -56,7 +56,17 @@ def follow(written: Written, *, now: datetime) -> None:
         case MessageKind.LEFT if written.incoming.is_group and written.connection.retires_leavers:
             _retire(written, now)
         case MessageKind.JOINED if written.incoming.is_group:
-            _welcome_back(written, now)
+            rows = IncomingMessage.objects.filter(
+                chat=written.row.chat, peer=written.incoming.peer, kind=MessageKind.LEFT
+            )
+            left = rows.order_by("-pk").first()
+            uids = left.body.get("batches", []) if left else []
+            for batch in Batch.objects.filter(workspace_id=written.workspace.pk, uid__in=uids):
+                try:
+                    undo = batches.plan_undo(batch, actor=written.caller.actor, now=now, reason="returned")
+                    batches.apply_batch(undo, now=now)
+                except PlatformError:  # undone by an operator meanwhile
+                    continue
 
 
 def _original(written: Written) -> IncomingMessage | None:
@@ -143,18 +153,6 @@ def _retire(written: Written, now: datetime) -> None:
         )
         body = {**written.row.body, "batches": [str(batch.uid) for batch in done.batches]}
         IncomingMessage.objects.filter(pk=written.row.pk).update(body=body)
-
-
-def _welcome_back(written: Written, now: datetime) -> None:
-    rows = IncomingMessage.objects.filter(chat=written.row.chat, peer=written.incoming.peer, kind=MessageKind.LEFT)
-    left = rows.order_by("-pk").first()
-    uids = left.body.get("batches", []) if left else []
-    for batch in Batch.objects.filter(workspace_id=written.workspace.pk, uid__in=uids):
-        try:
-            undo = batches.plan_undo(batch, actor=written.caller.actor, now=now, reason="returned")
-            batches.apply_batch(undo, now=now)
-        except PlatformError:  # undone by an operator meanwhile
-            continue
 
 
 def move_chat(chat: Chat, key: str) -> None:

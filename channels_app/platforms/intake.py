@@ -177,10 +177,9 @@ def wake() -> None:
 def cleaned(message: Incoming) -> Incoming:
     """A message without characters no database stores, and no longer than any is."""
     words = {name: value for name, value in vars(message).items() if isinstance(value, str) and name != "kind"}
-    storable = {name: value if is_storable(value) else _storable(value) for name, value in words.items()}
+    storable = {
+        name: value if is_storable(value) else value.encode("utf-8", "replace").decode().replace("\0", "�")
+        for name, value in words.items()
+    }
     cut: dict[str, Any] = {name: value[: _LONGER.get(name, NAME_MAX)] for name, value in storable.items()}
     return replace(message, **cut)
-
-
-def _storable(text: str) -> str:
-    return text.encode("utf-8", "replace").decode().replace("\0", "�")

@@ -162,7 +162,16 @@ class WeCom(Platform):
             wecom_connection.send(account, message.peer or message.chat, message.text)
             return ""
         if not account["corp_id"]:
-            return _answer_once(message, account)
+            # Answer a message of a smart bot: once, within an hour, and where it was written
+            if message.peer:
+                raise NotDeliverable("a smart bot answers where it is asked, and nobody alone")
+            url = str(settings.WECOM_API_URL)
+            if not message.token.startswith(f"{url}/cgi-bin/aibot/"):
+                raise NotDeliverable("no address to answer to")
+            content = message.text.encode()[: tencent.BOT_BYTES].decode(errors="ignore")
+            answer = {"msgtype": "markdown", "markdown": {"content": content}}
+            _login(account).post(message.token.removeprefix(url), json=answer)
+            return ""
         login = _login(account)
         body: dict[str, Any] = {"touser": message.peer or message.chat, "agentid": int(account["agent_id"])}
         if message.file_name:
@@ -253,16 +262,3 @@ def _without_mention(text: str, name: str) -> str:
     if name and mention in text:
         return text.replace(mention, "", 1).strip()
     return _MENTION.sub("", text, count=1) if _MENTION.match(text) else text
-
-
-def _answer_once(message: Outgoing, account: Account) -> str:
-    """Answer a message of a smart bot: once, within an hour, and where it was written."""
-    if message.peer:
-        raise NotDeliverable("a smart bot answers where it is asked, and nobody alone")
-    url = str(settings.WECOM_API_URL)
-    if not message.token.startswith(f"{url}/cgi-bin/aibot/"):
-        raise NotDeliverable("no address to answer to")
-    content = message.text.encode()[: tencent.BOT_BYTES].decode(errors="ignore")
-    body = {"msgtype": "markdown", "markdown": {"content": content}}
-    _login(account).post(message.token.removeprefix(url), json=body)
-    return ""

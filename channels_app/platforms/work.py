@@ -175,7 +175,11 @@ class _Work:
         row.chat, row.connection = self._chat, self._connection
         stored = answering.read_stored(row)
         incoming = self._with_name(stored.incoming, account)
-        written = replace(stored, incoming=replace(incoming, is_for_bot=self._is_for_bot(incoming)))
+        sent = OutgoingMessage.objects.filter(chat=self._chat, state=MessageState.DONE, message=incoming.reply_to)
+        written = replace(
+            stored,
+            incoming=replace(incoming, is_for_bot=incoming.is_for_bot or bool(incoming.reply_to and sent.exists())),
+        )
         IncomingMessage.objects.filter(pk=row.pk).update(attempts=F("attempts") + 1)
         try:
             with translation.override(written.language):
@@ -221,11 +225,6 @@ class _Work:
                 result = answering.answer(written, self._clock)
                 if result is not None:
                     notices.announce_turn(written, result, now=self._clock())
-
-    def _is_for_bot(self, incoming: Incoming) -> bool:
-        """Whether a message is meant for the bot: it says so, or answers what the bot sent here."""
-        sent = OutgoingMessage.objects.filter(chat=self._chat, state=MessageState.DONE, message=incoming.reply_to)
-        return incoming.is_for_bot or bool(incoming.reply_to and sent.exists())
 
     def _with_name(self, incoming: Incoming, account: Account) -> Incoming:
         """A message with the name of who wrote it, where the platform says that elsewhere."""

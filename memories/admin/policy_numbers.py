@@ -332,20 +332,6 @@ class Cell:
     column: Any
 
 
-def _yes_or_no(number: Number, value: float | None) -> forms.Field:
-    """The default, or yes or no."""
-    choices = [("", _("as by default")), ("1", _("yes")), ("0", _("no"))]
-    return forms.TypedChoiceField(
-        label=number.label,
-        choices=choices,
-        coerce=float,
-        empty_value=None,
-        required=False,
-        initial="" if value is None else f"{value:g}",
-        widget=UnfoldAdminSelectWidget(attrs={"aria-label": number.label}),
-    )
-
-
 class NumbersForm(forms.Form):
     """Empty: the default holds. A number and «never ends» exclude each other."""
 
@@ -355,7 +341,17 @@ class NumbersForm(forms.Form):
         for number in self.numbers:
             value = self.given.get(number.subject)
             if kind == PolicyKind.TRUST:
-                self.fields[number.field] = _yes_or_no(number, value)
+                # The default, or yes or no
+                choices = [("", _("as by default")), ("1", _("yes")), ("0", _("no"))]
+                self.fields[number.field] = forms.TypedChoiceField(
+                    label=number.label,
+                    choices=choices,
+                    coerce=float,
+                    empty_value=None,
+                    required=False,
+                    initial="" if value is None else f"{value:g}",
+                    widget=UnfoldAdminSelectWidget(attrs={"aria-label": number.label}),
+                )
                 continue
             is_unlimited = number.may_be_unlimited and number.subject in self.given and value is None
             field_class: Any = forms.IntegerField if number.is_whole else forms.FloatField

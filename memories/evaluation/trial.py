@@ -19,7 +19,7 @@ from memories.choices import BatchState, BatchVerb, ChangeState
 from memories.exceptions import BatchBusy, BatchSettled, ScopeFrozen
 from memories.index import models_in_use, worker
 from memories.kinds import SECRET
-from memories.models import Batch, BatchChange, Policy, RecallTrace, Scope
+from memories.models import Batch, BatchChange, Policy, RecallTrace
 from memories.models.policy import Policies
 from memories.offline import replicas
 from memories.recall import what_if
@@ -130,7 +130,10 @@ def try_plan(batch: Batch, *, beside: Sequence[Batch] = (), now: datetime, zone:
     if batch.scope.frozen:
         raise ScopeFrozen
     begun, trial = time.monotonic(), Trial()
-    groups = what_if.grouped(_questions(batch.scope, now))
+    # The last recalls that looked into a scope, the newest first
+    last = RecallTrace.objects.filter(workspace_id=batch.scope.workspace_id, created_at__gt=now - LAST_DAYS)
+    last = last.filter(scopes__contains=[batch.scope.pk]).exclude(query={}).order_by("-created_at", "-id")
+    groups = what_if.grouped(list(last.defer("candidates")[:MOST]))
     trial.found = sum(map(len, groups))
     policies = Policy.objects.of(batch.workspace_id)
     before = _answers(groups, policies, policies, now, zone, SECONDS)
@@ -147,13 +150,6 @@ def try_plan(batch: Batch, *, beside: Sequence[Batch] = (), now: datetime, zone:
             trial.pairs.append(Pair(group[0], len(group), was, would))
     trial.seconds = time.monotonic() - begun
     return trial
-
-
-def _questions(scope: Scope, now: datetime) -> list[RecallTrace]:
-    """The last recalls that looked into a scope, the newest first."""
-    last = RecallTrace.objects.filter(workspace_id=scope.workspace_id, created_at__gt=now - LAST_DAYS)
-    last = last.filter(scopes__contains=[scope.pk]).exclude(query={}).order_by("-created_at", "-id")
-    return list(last.defer("candidates")[:MOST])
 
 
 def _answers(

@@ -78,7 +78,15 @@ class Value:
     def is_like(self, other: "Value") -> bool:
         """Whether one says what the other says, and perhaps more: «Hangzhou» and «Hangzhou, by the lake»."""
         if self.attribute == "birthday":
-            return _is_like_day(self.words, other.words)
+            # Whether two dates may be one: the same day, or a day and its month
+            months = [
+                {day.split()[-1].split("-")[0] for day in days if " " in day or "-" in day}
+                for days in (self.words, other.words)
+            ]
+            days = [{day for day in amounts if "-" in day} for amounts in (self.words, other.words)]
+            if all(months) and months[0] != months[1]:
+                return False
+            return not (all(days) and days[0] != days[1]) if all(months) else True
         if self.words <= other.words or other.words <= self.words:
             return True
         return has_han(self.value) and (self.value in other.value or other.value in self.value)
@@ -175,12 +183,3 @@ def _is_alone(plain: str, spans: list[tuple[int, int]]) -> bool:
             return False
         begin = end + 1
     return True
-
-
-def _is_like_day(one: frozenset[str], other: frozenset[str]) -> bool:
-    """Whether two dates may be one: the same day, or a day and its month."""
-    months = [{day.split()[-1].split("-")[0] for day in days if " " in day or "-" in day} for days in (one, other)]
-    days = [{day for day in amounts if "-" in day} for amounts in (one, other)]
-    if all(months) and months[0] != months[1]:
-        return False
-    return not (all(days) and days[0] != days[1]) if all(months) else True

@@ -33,7 +33,7 @@ from memories.recall import forget_answers
 from memories.tenancy.canaries import SCOPE_KEY
 from memories.webhooks import announce_leak
 from memplatform.drill.asking import FULL, Asker, Doors, Effort, Leak, Probes, address_of
-from memplatform.drill.planting import ACTOR, Canary, Home, Planted, home_of, plant, rows_of
+from memplatform.drill.planting import ACTOR, Home, Planted, home_of, plant, rows_of
 from memplatform.erasure.certificate import signed
 
 #: Scopes that are planted in at a time.
@@ -221,17 +221,13 @@ def _ask_with_keys(
     for asker in keys:
         others = [canary for canary in planted.canaries if not asker.may_hear(canary, {})]
         foreign = [scope for scope in scopes if scope.key not in asker.reaches]
-        some = _of_every_kind(others)[: doors.effort.by_key]
+        # In turn one that is read as an entry, a day, a message and a line of a file
+        kinds = [[one for one in others if one.paths and one.paths[0].startswith(kind)] for kind in "edsm"]
+        some = [canary for together in zip_longest(*kinds) for canary in together if canary][: doors.effort.by_key]
         doors.ask_with_key(asker, foreign[: doors.effort.scopes], some, traces)
     doors.export(keys[0], other, None)
     for scope in scopes[:2]:
         doors.export(Asker("an export of one scope", "", reaches=frozenset({scope.key})), workspace, scope)
-
-
-def _of_every_kind(canaries: Sequence[Canary]) -> list[Canary]:
-    """In turn one that is read as an entry, a day, a message and a line of a file."""
-    kinds = [[one for one in canaries if one.paths and one.paths[0].startswith(kind)] for kind in "edsm"]
-    return [canary for together in zip_longest(*kinds) for canary in together if canary]
 
 
 def _askers(homes: Sequence[Home], token: str, nobody: str) -> Iterator[Asker]:

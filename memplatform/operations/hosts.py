@@ -54,26 +54,22 @@ class Identity:
 def identity(data: Path, parts: Sequence[str]) -> Identity:
     """Of this host; what is not written down yet is made. Raises HostRefused."""
     try:
-        return _identity(data, parts)
+        has_files = not _WITHOUT_FILES.issuperset(parts)
+        signing = [settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS]
+        return Identity(
+            name=settings.HOST_NAME,
+            uid=_mark(data / _DATA_MARK),
+            parts=tuple(parts),
+            folder=_mark(layout.root() / FOLDER_MARK) if has_files else None,
+            folder_path=str(layout.root()) if has_files else "",
+            signing_keys=_fingerprints(signing),
+            sealing_keys=_fingerprints([*settings.SECRETS_KEYS, *signing]),
+        )
     except OSError as problem:
         raise HostRefused(
             _("%(file)s cannot be read or written: %(reason)s.")
             % {"file": problem.filename, "reason": problem.strerror}
         ) from problem
-
-
-def _identity(data: Path, parts: Sequence[str]) -> Identity:
-    has_files = not _WITHOUT_FILES.issuperset(parts)
-    signing = [settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS]
-    return Identity(
-        name=settings.HOST_NAME,
-        uid=_mark(data / _DATA_MARK),
-        parts=tuple(parts),
-        folder=_mark(layout.root() / FOLDER_MARK) if has_files else None,
-        folder_path=str(layout.root()) if has_files else "",
-        signing_keys=_fingerprints(signing),
-        sealing_keys=_fingerprints([*settings.SECRETS_KEYS, *signing]),
-    )
 
 
 def join(host: Identity, *, now: datetime, is_alone: bool = False) -> None:

@@ -55,13 +55,7 @@ def steps(viewer: Viewer) -> list[Step]:
     seen = set(Snooze.objects.filter(user=user, key__startswith=KEY).values_list("key", flat=True))
     if KEY in seen:
         return []
-    there = _what_is_there(viewer)
-    all_steps = [_alive(viewer), *_connect(viewer, there), *_look(there, seen)]
-    return [] if all(step.is_done for step in all_steps) else all_steps
-
-
-def _what_is_there(viewer: Viewer) -> dict[str, bool]:
-    """Whether a key was used, a chat platform wrote, something was said, is remembered, and was asked: in one query."""
+    # Whether a key was used, a chat platform wrote, something was said, is remembered, and was asked: in one query
     row = (
         get_user_model()
         .objects.filter(pk=viewer.request.user.pk or 0)
@@ -73,15 +67,17 @@ def _what_is_there(viewer: Viewer) -> dict[str, bool]:
             asked=Exists(viewer.rows(RecallTrace.objects.all())),
         )
     )
-    return {name: bool(there) for name, there in row.get().items()}
-
-
-def _alive(viewer: Viewer) -> Step:
+    there = {name: bool(there) for name, there in row.get().items()}
     silence = viewer.measures.silence
     lives = all(name in silence and silence[name] < health.SILENCE.total_seconds() for name in health.NEEDED)
     text = _("Web, worker, embedder and database answer.") if lives else _("What is silent stands below.")
     page = reverse("admin:operations_heartbeat_changelist") if viewer.is_superuser else ""
-    return Step(_("Is it alive?"), text, lives, page, button=_("Show the processes"))
+    all_steps = [
+        Step(_("Is it alive?"), text, lives, page, button=_("Show the processes")),
+        *_connect(viewer, there),
+        *_look(there, seen),
+    ]
+    return [] if all(step.is_done for step in all_steps) else all_steps
 
 
 def _connect(viewer: Viewer, there: Mapping[str, bool]) -> list[Step]:
@@ -127,10 +123,6 @@ def act(request: HttpRequest) -> HttpResponse:
         return HttpResponseRedirect(_home())
     key = KEY if what == DISMISS else f"{KEY}-{what}"
     Snooze.objects.update_or_create(user_id=user_id, key=key, defaults={"until": None, "mark": what})
-    return HttpResponseRedirect(_page_of(request, what))
-
-
-def _page_of(request: HttpRequest, what: str) -> str:
     seen = workspaces_of(request)
     if what == REMEMBERED:
         newest = in_workspaces(Entry.objects.all(), seen).order_by("-pk").values_list("pk", flat=True).first()
@@ -138,7 +130,7 @@ def _page_of(request: HttpRequest, what: str) -> str:
     else:
         newest = in_workspaces(RecallTrace.objects.all(), seen).order_by("-pk").values_list("pk", flat=True).first()
         name = "admin:memories_recalltrace_change"
-    return reverse(name, args=[newest]) if newest and what != DISMISS else _home()
+    return HttpResponseRedirect(reverse(name, args=[newest]) if newest and what != DISMISS else _home())
 
 
 def _home() -> str:

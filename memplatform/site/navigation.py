@@ -209,7 +209,14 @@ DOINGS = (
 
 def results(site: Any, request: HttpRequest, query: str) -> Iterator[SearchResult]:
     """What somebody may open or do by a part of its name, then the first rows of each kind by their words."""
-    yield from _named(site, request, query)
+    # Pages and what is done, by their names in the language of the page and in English
+    words = query.lower().split()
+    met: set[str] = set()
+    for title, description, icon, link, may in _destinations(site):
+        if link in met or not all(word in _both(title) for word in words) or not may(request):
+            continue
+        met.add(link)
+        yield SearchResult(title=capfirst(str(title)), description=str(description), link=link, icon=icon)
     yield from _people(site, request, query)
     for model, icon in _ICONS.items():
         model_admin = site.get_model_admin(model)
@@ -229,17 +236,6 @@ def _title(row: Any) -> str:
     if isinstance(row, Batch):
         return f"{batch_name(row)} · {date_format(localtime(row.created_at), 'SHORT_DATETIME_FORMAT')}"
     return scope_in_words(row) if isinstance(row, Scope) else str(row)
-
-
-def _named(site: Any, request: HttpRequest, query: str) -> Iterator[SearchResult]:
-    """Pages and what is done, by their names in the language of the page and in English."""
-    words = query.lower().split()
-    met: set[str] = set()
-    for title, description, icon, link, may in _destinations(site):
-        if link in met or not all(word in _both(title) for word in words) or not may(request):
-            continue
-        met.add(link)
-        yield SearchResult(title=capfirst(str(title)), description=str(description), link=link, icon=icon)
 
 
 def _both(title: Any) -> str:

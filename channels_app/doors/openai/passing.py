@@ -73,7 +73,19 @@ class PassingView(ProxyView):
             raise NotPassedOn
         with ExitStack() as held:
             held.callback(PLACES.take(caller_of(request).workspace_id, request.auth.pk))
-            body = self._body(request, rest)
+            # What is sent on. Raises ModelNotAllowed, BodyTooLarge.
+            has_body = bool(int(request.META.get("CONTENT_LENGTH") or 0))
+            parts: Iterator[bytes] = _parts(request._request, conf.PROXY_MAX_BYTES) if has_body else iter(())
+            if settings.MEMORY_PROXY_MODELS:
+                content = b"".join(parts)
+                upstream.check_model(_model_of(rest, content))
+                parts = iter((content,))
+            headers = {header: request.META[name] for name, header in _SENT.items() if request.META.get(name)}
+            if not has_body:
+                headers.pop("Content-Type", None)
+            elif length := request.META.get("CONTENT_LENGTH"):
+                headers["Content-Length"] = str(int(length))
+            body = Body(parts, headers)
             let_go()
             query = request.META.get("QUERY_STRING", "")
             response = upstream.ask(str(request.method), f"{rest}?{query}" if query else rest, body=body)
@@ -82,21 +94,6 @@ class PassingView(ProxyView):
             return StreamingHttpResponse(
                 Stream(upstream.parts(response), held.pop_all()), status=response.status, headers=headers
             )
-
-    def _body(self, request: Request, rest: str) -> Body | None:
-        """What is sent on. Raises ModelNotAllowed, BodyTooLarge."""
-        has_body = bool(int(request.META.get("CONTENT_LENGTH") or 0))
-        parts: Iterator[bytes] = _parts(request._request, conf.PROXY_MAX_BYTES) if has_body else iter(())
-        if settings.MEMORY_PROXY_MODELS:
-            content = b"".join(parts)
-            upstream.check_model(_model_of(rest, content))
-            parts = iter((content,))
-        headers = {header: request.META[name] for name, header in _SENT.items() if request.META.get(name)}
-        if not has_body:
-            headers.pop("Content-Type", None)
-        elif length := request.META.get("CONTENT_LENGTH"):
-            headers["Content-Length"] = str(int(length))
-        return Body(parts, headers)
 
 
 def _parts(request: Any, most: int) -> Iterator[bytes]:

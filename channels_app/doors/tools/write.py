@@ -338,21 +338,15 @@ def memory_forget(place: Place, *, path: str, now: datetime) -> ChangedMemory:
         actor=place.caller.actor,
     )
     changed = _changed_memory(place, gone, FORGOTTEN, sum(not copy.is_live() for copy in copies))
-    return replace(changed, similar=_similar(place, gone.content, now))
-
-
-def _similar(place: Place, content: str, now: datetime) -> tuple[SimilarMemory, ...]:
-    """What says most of the same: the turn in which it was told, a note beside it.
-
-    They were stored by themselves, so that nobody but the user can say whether they are meant, too.
-    """
-    found = memory_search(place, query=content, max_results=2 * SIMILAR_MOST, now=now).results
+    # What says most of the same: the turn in which it was told, a note beside it. They were stored by themselves, so
+    # that nobody but the user can say whether they are meant, too.
+    found = memory_search(place, query=gone.content, max_results=2 * SIMILAR_MOST, now=now).results
     similar = (
         SimilarMemory(f"{result.path}:{result.line}" if result.source == NOTES else result.path, result.snippet)
         for result in found
-        if result.source in (NOTES, ENTRIES) and text.coverage(content, [result.snippet]) >= SIMILAR_FROM
+        if result.source in (NOTES, ENTRIES) and text.coverage(gone.content, [result.snippet]) >= SIMILAR_FROM
     )
-    return tuple(islice(similar, SIMILAR_MOST))
+    return replace(changed, similar=tuple(islice(similar, SIMILAR_MOST)))
 
 
 def memory_restore(place: Place, *, path: str, now: datetime) -> ChangedMemory:

@@ -72,7 +72,13 @@ class Command(BaseCommand):
                 self._running[threads.submit(self._work_on, chat)] = chat
                 continue
             if time.monotonic() >= next_pull:
-                self._pull_what_nobody_pulls()
+                # Begin to fetch for connections for which nobody does; each has a thread, here or in another process
+                self._pulling = {pk: thread for pk, thread in self._pulling.items() if thread.is_alive()}
+                free = Connection.objects.to_pull(now=timezone.now()).exclude(pk__in=self._pulling)
+                for row in free.claim(10, pulled_until=timezone.now() + PULL_LEASE):
+                    thread = threading.Thread(target=self._pull, args=(row.pk,), name=f"pull {row.pk}", daemon=True)
+                    self._pulling[row.pk] = thread
+                    thread.start()
                 next_pull = time.monotonic() + PAUSE_SECONDS
             if time.monotonic() >= next_notices:
                 for row in Connection.objects.filter(is_enabled=True).exclude(notices=NoticeMode.OFF):
@@ -92,15 +98,6 @@ class Command(BaseCommand):
             work.work_on(chat, timezone.now)
         finally:
             close_old_connections()
-
-    def _pull_what_nobody_pulls(self) -> None:
-        """Begin to fetch for connections for which nobody does; each has a thread, here or in another process."""
-        self._pulling = {pk: thread for pk, thread in self._pulling.items() if thread.is_alive()}
-        free = Connection.objects.to_pull(now=timezone.now()).exclude(pk__in=self._pulling)
-        for row in free.claim(10, pulled_until=timezone.now() + PULL_LEASE):
-            thread = threading.Thread(target=self._pull, args=(row.pk,), name=f"pull {row.pk}", daemon=True)
-            self._pulling[row.pk] = thread
-            thread.start()
 
     def _pull(self, pk: int) -> None:
         """Fetch the messages of a connection until it fails, is switched off, or this process stops."""

@@ -120,7 +120,18 @@ class Lark(Platform):
             uploaded = ask(account, "/im/v1/files", data=form, files=file)["data"]
             kind, content = "file", {"file_key": uploaded["file_key"]}
         elif message.buttons:
-            kind, content = "interactive", _card(message)
+            # A message with buttons; what one stands for comes back as its value
+            buttons = [
+                {
+                    "tag": "button",
+                    "text": {"tag": "plain_text", "content": button.label},
+                    "value": {"target": button.target},
+                }
+                for button in message.buttons
+            ]
+            words = {"tag": "div", "text": {"tag": "plain_text", "content": message.text}}
+            elements = [words, {"tag": "action", "actions": buttons}]
+            kind, content = "interactive", {"config": {"wide_screen_mode": True}, "elements": elements}
         else:
             kind, content = "text", {"text": _TAG.sub("<\u200b", message.text)}
         body: dict[str, Any] = {"msg_type": kind, "content": json.dumps(content, ensure_ascii=False)}
@@ -168,7 +179,11 @@ def _opened(call: Call, account: Account) -> dict[str, Any]:
         return body
     if not isinstance(body.get("encrypt"), str):
         raise NotGenuine
-    is_signed = _is_signed(call, account["encrypt_key"])
+    key = account["encrypt_key"]
+    headers = call.headers
+    stamp, nonce = headers.get("x-lark-request-timestamp", ""), headers.get("x-lark-request-nonce", "")
+    expected = hashlib.sha256(f"{stamp}{nonce}{key}".encode() + call.body).hexdigest()
+    is_signed = hmac.compare_digest(expected.encode(), headers.get("x-lark-signature", "").encode())
     if is_signed:
         _check_age(call.headers.get("x-lark-request-timestamp", ""), call)
     opened = _object(_decrypted(body["encrypt"], account["encrypt_key"], is_signed=is_signed))
@@ -185,13 +200,6 @@ def _object(raw: bytes) -> dict[str, Any]:
     if not isinstance(body, dict):
         raise NotReadable
     return body
-
-
-def _is_signed(call: Call, key: str) -> bool:
-    headers = call.headers
-    stamp, nonce = headers.get("x-lark-request-timestamp", ""), headers.get("x-lark-request-nonce", "")
-    expected = hashlib.sha256(f"{stamp}{nonce}{key}".encode() + call.body).hexdigest()
-    return hmac.compare_digest(expected.encode(), headers.get("x-lark-signature", "").encode())
 
 
 def _check_age(stamp: str, call: Call) -> None:
@@ -216,13 +224,3 @@ def _decrypted(text: str, key: str, *, is_signed: bool) -> bytes:
         return padding.update(decryptor.update(raw[16:]) + decryptor.finalize()) + padding.finalize()
     except (ValueError, binascii.Error):
         raise (NotReadable if is_signed else NotGenuine) from None
-
-
-def _card(message: Outgoing) -> dict[str, Any]:
-    """A message with buttons; what one stands for comes back as its value."""
-    buttons = [
-        {"tag": "button", "text": {"tag": "plain_text", "content": button.label}, "value": {"target": button.target}}
-        for button in message.buttons
-    ]
-    words = {"tag": "div", "text": {"tag": "plain_text", "content": message.text}}
-    return {"config": {"wide_screen_mode": True}, "elements": [words, {"tag": "action", "actions": buttons}]}

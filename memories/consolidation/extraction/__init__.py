@@ -135,7 +135,7 @@ def _work(run: _Run) -> None:
     while run.may_go_on:
         group: list[Answered] = []
         claimed = 0
-        while run.may_go_on and len(group) < _group_size():
+        while run.may_go_on and len(group) < (conf.READ_TOGETHER if model.is_on() and reading.is_on() else 1):
             batch = buffer.claim_next(
                 now=run.clock(),
                 workspace_id=group[0].batch.workspace_id if group else run.workspace_id,
@@ -154,11 +154,6 @@ def _work(run: _Run) -> None:
             break
         for answered, result in read_answers(group, now=run.clock()):
             _store(run, answered.batch, result)
-
-
-def _group_size() -> int:
-    """Conversations that are read a second time together."""
-    return conf.READ_TOGETHER if model.is_on() and reading.is_on() else 1
 
 
 def _store(run: _Run, batch: ExtractionBatch, result: ExtractionResult) -> None:

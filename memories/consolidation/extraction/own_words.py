@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from memories.choices import EntryType, Reading, ScopeKind, Source, Verification
 from memories.consolidation.extraction.findings import TIER, Contradiction, FactsAround, Finding, may_correct
-from memories.consolidation.extraction.ownership import ScopedMessage, ScopeMessages
+from memories.consolidation.extraction.ownership import ScopeMessages
 from memories.entries.draft import Draft, QuotedWords
 from memories.kinds import Category
 from memories.language import attributes
@@ -19,7 +19,7 @@ from memories.language.compare import ConflictVerdict
 from memories.language.lasting import lasting_sentences
 from memories.language.secret_forms import MASKED
 from memories.models import Entry, Scope
-from memories.verification import Span, find_quote
+from memories.verification import find_quote
 
 #: Less than what a person asks to have kept, and than what a model thinks most important.
 IMPORTANCE = 0.7
@@ -78,29 +78,26 @@ def _drafts(scoped: ScopeMessages) -> Iterator[Draft]:
             continue
         for sentence in lasting_sentences(content):
             if MASKED not in sentence and (spans := find_quote(sentence, content)):
-                yield _draft(scoped, item, sentence, spans[0])
-
-
-def _draft(scoped: ScopeMessages, item: ScopedMessage, sentence: str, span: Span) -> Draft:
-    message = item.message
-    words = QuotedWords(
-        origin=message.id,
-        start=span.start,
-        end=span.end,
-        quote=span.text(message.content),
-        at=message.at,
-        speaker=item.speaker,
-    )
-    return Draft(
-        scope=scoped.scope,
-        type=EntryType.FACT,
-        tier=TIER,
-        category=Category.IDENTITY,
-        importance=IMPORTANCE,
-        content=sentence,
-        source=Source.EXTRACTION,
-        at=message.at,
-        chats=scoped.chats([message.id]),
-        origins=(message.id,),
-        evidence=(words,),
-    )
+                span = spans[0]
+                message = item.message
+                words = QuotedWords(
+                    origin=message.id,
+                    start=span.start,
+                    end=span.end,
+                    quote=span.text(message.content),
+                    at=message.at,
+                    speaker=item.speaker,
+                )
+                yield Draft(
+                    scope=scoped.scope,
+                    type=EntryType.FACT,
+                    tier=TIER,
+                    category=Category.IDENTITY,
+                    importance=IMPORTANCE,
+                    content=sentence,
+                    source=Source.EXTRACTION,
+                    at=message.at,
+                    chats=scoped.chats([message.id]),
+                    origins=(message.id,),
+                    evidence=(words,),
+                )

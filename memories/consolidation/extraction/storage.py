@@ -29,7 +29,13 @@ def store(result: ExtractionResult, *, workspace_id: int, run: str, now: datetim
     counts = Counter(result.counts)
     model = str(result.cost.get("model", ""))
     statements.record_refused(result.refused, workspace_id=workspace_id, model=model, purpose=NAME, run=run, now=now)
-    days = _new_days(result.days)
+    # Those whose messages no event of a day rests on yet: what is read once more is not described again
+    described = DailyEvent.objects.filter(scope__in={day.scope.pk for day in result.days}, expired_at__isnull=True)
+    described = described.filter(origins__overlap=sorted({origin for day in result.days for origin in day.origins}))
+    origins: defaultdict[int, set[str]] = defaultdict(set)
+    for scope_id, of_event in described.values_list("scope_id", "origins"):
+        origins[scope_id].update(of_event)
+    days = [day for day in result.days if origins[day.scope.pk].isdisjoint(day.origins)]
     scopes = {finding.draft.scope.pk: finding.draft.scope for finding in result.findings}
     scopes |= {day.scope.pk: day.scope for day in days}
     cost = result.cost
@@ -38,16 +44,6 @@ def store(result: ExtractionResult, *, workspace_id: int, run: str, now: datetim
         counts.update(_store(scope, findings, [day for day in days if day.scope.pk == pk], run, now, cost))
         cost = {"model": model} if model else {}  # what was spent is counted once, the model is named everywhere
     return dict(counts)
-
-
-def _new_days(days: Sequence[EventDraft]) -> list[EventDraft]:
-    """Those whose messages no event of a day rests on yet: what is read once more is not described again."""
-    described = DailyEvent.objects.filter(scope__in={day.scope.pk for day in days}, expired_at__isnull=True)
-    described = described.filter(origins__overlap=sorted({origin for day in days for origin in day.origins}))
-    origins: defaultdict[int, set[str]] = defaultdict(set)
-    for scope_id, of_event in described.values_list("scope_id", "origins"):
-        origins[scope_id].update(of_event)
-    return [day for day in days if origins[day.scope.pk].isdisjoint(day.origins)]
 
 
 def _store(

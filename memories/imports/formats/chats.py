@@ -198,7 +198,16 @@ def read_claude(bundle: Bundle) -> Reader:
             break
         for number, project in items(bundle, member):
             projects[str(project.get("uuid"))] = str(project.get("name") or "")
-            yield from _claude_project(member, number, project)
+            name, description = str(project.get("name") or ""), str(project.get("description") or "").strip()
+            if description:
+                at = time_of(project.get("updated_at") or project.get("created_at"))
+                words = f"{name}: {description}"
+                yield FileItem(number=number, path=member.path, content=words, at=at, fields=fact([name]))
+            if project.get("prompt_template"):
+                yield LeftOut(member.path, LeftOutReason.INSTRUCTIONS, number, name)
+            for document in project.get("docs") or ():
+                detail = f"{name}: {document.get('filename') or ''}"
+                yield LeftOut(member.path, LeftOutReason.NO_MEMORY, number, detail)
     for member in bundle.named("memories.json", "memories/*.json", "*/memories/*.json"):
         if bundle.is_single and '"conversations_memory"' not in member.beginning:
             break
@@ -214,19 +223,6 @@ def read_claude(bundle: Bundle) -> Reader:
             name, begun = str(conversation.get("uuid") or title), conversation.get("created_at")
             messages = _claude_messages(conversation, number, member)
             yield from turns_of(messages, number=number, path=member.path, name=name, title=title, at=begun)
-
-
-def _claude_project(member: Member, number: int, project: dict[str, Any]) -> Reader:
-    name, description = str(project.get("name") or ""), str(project.get("description") or "").strip()
-    if description:
-        at = time_of(project.get("updated_at") or project.get("created_at"))
-        words = f"{name}: {description}"
-        yield FileItem(number=number, path=member.path, content=words, at=at, fields=fact([name]))
-    if project.get("prompt_template"):
-        yield LeftOut(member.path, LeftOutReason.INSTRUCTIONS, number, name)
-    for document in project.get("docs") or ():
-        detail = f"{name}: {document.get('filename') or ''}"
-        yield LeftOut(member.path, LeftOutReason.NO_MEMORY, number, detail)
 
 
 _BOLD_LINE = re.compile(r"^\*\*([^*]+)\*\*:?\s*$", re.MULTILINE)
