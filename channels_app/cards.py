@@ -15,7 +15,7 @@ from typing import Any
 import structlog
 
 from channels_app.models import Channel, Identity
-from memories.offline import NotKnown, signed_files
+from memories.offline import NotCached, signed_files
 from memories.tenancy.access import Caller
 from memories.tenancy.resolver import Address, Resolution
 
@@ -75,14 +75,14 @@ def forget_channels(workspace_id: int) -> None:
     signed_files.remove(path)
 
 
-def known_channels(workspace_id: int, *, now: datetime) -> list[Channel]:
-    """The channels of a workspace as they were kept last. Raises NotKnown."""
+def cached_channels(workspace_id: int, *, now: datetime) -> list[Channel]:
+    """The channels of a workspace as they were kept last. Raises NotCached."""
     card = _read_channels(workspace_id, now)
     return [Channel(workspace_id=workspace_id, **dict(zip(_FIELDS, row, strict=True))) for row in card["channels"]]
 
 
-def known_person(workspace_id: int, address: Address, *, now: datetime) -> str:
-    """The linked person of a peer, as it was kept last; empty for a peer of its own. Raises NotKnown."""
+def cached_person(workspace_id: int, address: Address, *, now: datetime) -> str:
+    """The linked person of a peer, as it was kept last; empty for a peer of its own. Raises NotCached."""
     people: dict[str, str] = _read_channels(workspace_id, now).get("people", {})
     return people.get(f"{address.platform}:{address.peer}", "")
 
@@ -90,7 +90,7 @@ def known_person(workspace_id: int, address: Address, *, now: datetime) -> str:
 def _read_channels(workspace_id: int, now: datetime) -> dict[str, Any]:
     card = signed_files.read(_channels_path(workspace_id))
     if card is None or now - datetime.fromisoformat(card["kept_at"]) > KEPT_FOR:
-        raise NotKnown
+        raise NotCached
     return card
 
 
@@ -118,8 +118,8 @@ def keep_session(workspace_id: int, uid: str, resolved: Resolution, *, now: date
     _write(_sessions_path(workspace_id, card.key), {"cards": others | {uid: record}})
 
 
-def known_session(workspace_id: int, name: str, place: dict[str, str], *, now: datetime) -> SessionCard:
-    """The session with this key or id, as it was kept last. Raises NotKnown, also where several have the key."""
+def cached_session(workspace_id: int, name: str, place: dict[str, str], *, now: datetime) -> SessionCard:
+    """The session with this key or id, as it was kept last. Raises NotCached, also where several have the key."""
     stored = (signed_files.read(_sessions_path(workspace_id, name)) or {}).get("cards", {})
     cards = [
         SessionCard(**record["card"] | {"channel": tuple(record["card"]["channel"])})
@@ -128,15 +128,15 @@ def known_session(workspace_id: int, name: str, place: dict[str, str], *, now: d
     ]
     matching = [card for card in cards if all(getattr(card, field) == value for field, value in place.items())]
     if len(matching) != 1:
-        raise NotKnown
+        raise NotCached
     return matching[0]
 
 
-def known_session_id(caller: Caller, key: str, *, now: datetime) -> str | None:
+def cached_session_id(caller: Caller, key: str, *, now: datetime) -> str | None:
     """The id of the session with this key, where there is a card of it."""
     try:
-        return known_session(caller.workspace_id, key, {}, now=now).uid
-    except NotKnown:
+        return cached_session(caller.workspace_id, key, {}, now=now).uid
+    except NotCached:
         return None
 
 

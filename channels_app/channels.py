@@ -133,10 +133,10 @@ def _platform_name(name: str, allowed: Collection[str], *, field: str, may_be_ne
     plain = name if name in allowed else normalized(name)
     if plain in PLATFORMS or plain in allowed:
         return plain
-    meant = ALIASES.get(plain) or next(iter(get_close_matches(plain, [*PLATFORMS, *allowed], n=1, cutoff=0.75)), None)
-    if meant is not None:
+    closest = ALIASES.get(plain) or next(iter(get_close_matches(plain, [*PLATFORMS, *allowed], n=1, cutoff=0.75)), None)
+    if closest is not None:
         text = _("The platform “%(name)s” is not known here; did you mean “%(meant)s”?")
-        raise InvalidAddress(text % {"name": name, "meant": meant}, field=field)
+        raise InvalidAddress(text % {"name": name, "meant": closest}, field=field)
     if may_be_new:
         return plain
     text = _("The platform “%(name)s” is not known here. Known are %(platforms)s, and those of channels.")

@@ -72,22 +72,24 @@ class Conversation:
         max_tokens: int | None,
         sure: int,
         *,
-        held: tuple[RecentMessage, ...] | None,
+        client_messages: tuple[RecentMessage, ...] | None,
         now: datetime,
     ) -> None:
-        self._session, self._max_tokens, self._is_held = session, max_tokens, held is not None
+        self._session, self._max_tokens, self._has_client_messages = session, max_tokens, client_messages is not None
         self._events = replay_messages(session, token_budget) if session else []
         self._sure = self._fitting(sure)
-        if held is not None:
-            self.client_history: ClientHistory | None = held_by_client(session, self._events, held, now=now)
-            self.recent = held[-MOST_MESSAGES:]
+        if client_messages is not None:
+            self.client_history: ClientHistory | None = history_of_client(
+                session, self._events, client_messages, now=now
+            )
+            self.recent = client_messages[-MOST_MESSAGES:]
             return
         self.client_history = handed_out(session, self._sure) if session else None
         spoken = [message for message in self._sure if message.event.kind in (USER, ASSISTANT)][-MOST_MESSAGES:]
         self.recent = tuple(RecentMessage(message.event.kind, message.content) for message in spoken)
 
     def _fitting(self, limit: int) -> list[HistoryMessage]:
-        if self._session is None or self._is_held:
+        if self._session is None or self._has_client_messages:
             return []
         return within_budget(self._events, min(limit, self._max_tokens or self._session.max_tokens()))
 
@@ -124,7 +126,7 @@ def handed_out(session: Session, history: Sequence[HistoryMessage]) -> ClientHis
     )
 
 
-def held_by_client(
+def history_of_client(
     session: Session | None, events: Sequence[ReplayedMessage], messages: Sequence[RecentMessage], *, now: datetime
 ) -> ClientHistory:
     """What a client that keeps the conversation itself has: those of the stored messages it tells word for word."""
@@ -277,7 +279,12 @@ def _fill(context: Context, caller: Caller, recent: tuple[RecentMessage, ...] | 
     _add_recent_chat(context, page, caller)
     share = page.share(1.0 if page.is_short else conf.CONTEXT_MEMORIES_SHARE)
     conversation = Conversation(
-        context.session, query.token_budget, context.max_tokens, page.left - share, held=context.client_history, now=now
+        context.session,
+        query.token_budget,
+        context.max_tokens,
+        page.left - share,
+        client_messages=context.client_history,
+        now=now,
     )
     page_query = replace(
         query,

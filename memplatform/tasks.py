@@ -96,7 +96,7 @@ def drill_workspace(
     """Drill a sample of the scopes of a workspace; in a process of its own, so that no cache here learns of it."""
     name = Workspace.objects.values_list("name", flat=True).get(pk=workspace_id)
     command = [sys.executable, "-m", "django", "leak_drill", "--json", "--sample", str(DRILL_SAMPLE)]
-    said: deque[str] = deque(maxlen=40)
+    output: deque[str] = deque(maxlen=40)
     with TemporaryFile("w+") as answer:
         drill = subprocess.Popen(  # noqa: S603 (a command of ours)
             [*command, "--run", run, "--workspace", name], stdout=answer, stderr=subprocess.PIPE, text=True
@@ -106,12 +106,12 @@ def drill_workspace(
                 if line.startswith("{"):
                     report(json.loads(line))
                 else:
-                    said.append(line)
+                    output.append(line)
         answer.seek(0)
         try:
             signed = json.loads(answer.read())
         except ValueError:
-            raise RuntimeError("".join(said)[-2_000:] or "no report") from None
+            raise RuntimeError("".join(output)[-2_000:] or "no report") from None
     counts = {"scopes": signed["scopes"], "probes": signed["probes"], "leaks": signed["leaks"]}
     counts |= {"faults": sum(signed["faults"].values()), "left_behind": signed["left_behind"]}
     if not signed["clean"]:

@@ -71,9 +71,9 @@ class TurnEvents:
 
 def turns_of(events: Iterable[SessionEvent]) -> list[TurnEvents]:
     """The turns of a conversation; one begins with a user's message after an answer or another user's."""
-    heard = [event for event in events if event.kind in HEARD]
-    first = [n for n, event in enumerate(heard) if n == 0 or begins(heard[n - 1], event)]
-    return [TurnEvents(heard[begin:end]) for begin, end in pairwise([*first, len(heard)])]
+    spoken = [event for event in events if event.kind in HEARD]
+    first = [n for n, event in enumerate(spoken) if n == 0 or begins(spoken[n - 1], event)]
+    return [TurnEvents(spoken[begin:end]) for begin, end in pairwise([*first, len(spoken)])]
 
 
 def without_echoes(turns: Sequence[TurnEvents]) -> list[TurnEvents]:

@@ -17,7 +17,7 @@ from channels_app.api.recall import (
     recent_messages,
     session_events_by_default,
 )
-from channels_app.cards import keep_channels, known_session_id
+from channels_app.cards import cached_session_id, keep_channels
 from channels_app.context import context_for
 from channels_app.doors.files.answers import context_from_files, place_of
 from channels_app.doors.files.comparison import compare
@@ -154,7 +154,7 @@ def context_of_files(call: Call, outage: Outage) -> Response:
     answer = ContextAnswer.of(
         recall_id=None,
         session=ContextSession.of(
-            id=known_session_id(caller, resolved.session_key, now=call.now),
+            id=cached_session_id(caller, resolved.session_key, now=call.now),
             key=resolved.session_key,
             conversation=None,
             tokens=0,

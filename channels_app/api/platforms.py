@@ -43,7 +43,7 @@ def called(request: HttpRequest, platform: str, uid: UUID) -> HttpResponse:
         return _refused(413, "Too long.")
     try:
         row_level_security.enter_by_connection(str(uid))
-        connection = intake.known_connection(uid)
+        connection = intake.cached_connection(uid)
         if connection is None or connection.channel.platform != platform:
             return _refused(404, "There is no such connection.")
         call = Call(

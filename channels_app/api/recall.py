@@ -305,7 +305,7 @@ def _memory(item: Ranked, weights: Mapping[str, float]) -> dict[str, Any]:
         "content": entry.content,
         "suspect": entry.suspect,
         "sender": item.sender.id or None,
-        "sender_name": item.sender.told_name,
+        "sender_name": item.sender.safe_name,
         "slots": with_columns(entry, item.candidate.slots),
         "origin": entry.origin,
         "trust": entry.trust,
@@ -321,7 +321,7 @@ def event_answer(event: RecalledEvent) -> dict[str, Any]:
     """A message, or an event of a day, as clients see it."""
     return RecalledEventAnswer.of(
         event,
-        sender_name=event.sender.told_name,
+        sender_name=event.sender.safe_name,
         score=round(event.score, 4),
         words=round(event.covered, 4),
         similarity=None if event.similarity is None else round(event.similarity, 4),

@@ -152,8 +152,10 @@ def progress_of(key: BotKey, channel: Channel, after: int) -> dict[str, Any]:
     """How far a bot has come with a key, in four steps: of its channel, what was told after the message `after`."""
     workspace = channel.workspace_id
     sessions = Session.objects.filter(workspace=workspace, platform=channel.platform, account=channel.account)
-    heard = SessionEvent.objects.filter(workspace=workspace, session__in=sessions, kind=EventKind.USER, pk__gt=after)
-    event = heard.select_related("session").order_by("pk").first()
+    user_messages = SessionEvent.objects.filter(
+        workspace=workspace, session__in=sessions, kind=EventKind.USER, pk__gt=after
+    )
+    event = user_messages.select_related("session").order_by("pk").first()
     entry = None
     if event is not None:
         scopes = [pk for pk in (event.session.user_scope_id, event.session.chat_scope_id) if pk]

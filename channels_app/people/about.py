@@ -53,7 +53,7 @@ def names_of(seen: Seen) -> list[str]:
     return [name for name in dict.fromkeys([*given, *seen.names]) if len(name) >= LEAST][:NAMES]
 
 
-def said_of(workspace_id: int, seen: Seen) -> list[Statement]:
+def statements_about(workspace_id: int, seen: Seen) -> list[Statement]:
     """What others said of a person, in whoever's memory, the newest first."""
     names = names_of(seen)
     others = _in_use(workspace_id).exclude(scope__in=seen.scopes).exclude(_sent_by(seen))
@@ -63,7 +63,7 @@ def said_of(workspace_id: int, seen: Seen) -> list[Statement]:
     return _newest(found, _called(workspace_id, found))
 
 
-def said_by(workspace_id: int, seen: Seen) -> list[Statement]:
+def statements_by(workspace_id: int, seen: Seen) -> list[Statement]:
     """What a person said of others, in their own memory and in groups, the newest first."""
     own = {name.lower() for name in names_of(seen)}
     theirs = _in_use(workspace_id).filter(_sent_by(seen))

@@ -33,7 +33,7 @@ _connections: TTLCache[UUID, Connection] = TTLCache(maxsize=256, ttl=2)
 _reading = Lock()
 
 
-def known_account(connection: Connection) -> Account:
+def cached_account(connection: Connection) -> Account:
     """The same as `account_of`, of a few seconds ago: reading secrets takes longer than all else of a call."""
     key = (connection.pk, connection.version)
     with _reading:
@@ -69,7 +69,7 @@ def connection_with(uid: UUID) -> Connection | None:
     return rows.first()
 
 
-def known_connection(uid: UUID) -> Connection | None:
+def cached_connection(uid: UUID) -> Connection | None:
     """The same, as it was a few seconds ago: a platform calls again and again."""
     with _reading:
         connection = _connections.get(uid)
@@ -81,19 +81,19 @@ def known_connection(uid: UUID) -> Connection | None:
 
 def receive(connection: Connection, call: Call) -> Received:
     """Store what a call of the platform holds. Raises NotGenuine, NotReadable, SecretUnreadable: nothing is stored."""
-    received = platform_named(connection.channel.platform).receive(call, known_account(connection))
+    received = platform_named(connection.channel.platform).receive(call, cached_account(connection))
     keep(connection, received.messages, now=call.now)
     return received
 
 
 def is_answered_in_call(connection: Connection) -> bool:
     """Whether its account sends nothing by itself."""
-    return platform_named(connection.channel.platform).is_answered_in_call(known_account(connection))
+    return platform_named(connection.channel.platform).is_answered_in_call(cached_account(connection))
 
 
 def reply(connection: Connection, text: str, call: Call) -> Received:
     """The answer to a call that holds a text."""
-    return platform_named(connection.channel.platform).reply(text, call, known_account(connection))
+    return platform_named(connection.channel.platform).reply(text, call, cached_account(connection))
 
 
 def keep(

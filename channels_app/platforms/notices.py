@@ -61,7 +61,7 @@ def announce_turn(written: Written, result: TurnResult, *, now: datetime) -> Non
         announce(written.connection, written.incoming.peer, written.row.chat, asked, is_asked=True, now=now)
 
 
-def announce_learnt(connection: Connection, *, now: datetime) -> int:
+def announce_new_memories(connection: Connection, *, now: datetime) -> int:
     """Tell the people of a connection what was learnt of them since the last time; how many were told."""
     if connection.notices == NoticeMode.OFF:
         return 0

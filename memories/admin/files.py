@@ -148,11 +148,11 @@ class FileRow:
         """The lines that are meant, with where they stand."""
         if self.why != FileProblem.SUPPRESSED:
             return []
-        return [(n, file_url_on(self._page, self.path, n)) for n in meant_lines(self._file)[:_NUMBERS_SHOWN]]
+        return [(n, file_url_on(self._page, self.path, n)) for n in suppressed_lines(self._file)[:_NUMBERS_SHOWN]]
 
     @property
     def more_lines(self) -> int:
-        return max(len(meant_lines(self._file)) - _NUMBERS_SHOWN, 0) if self.lines else 0
+        return max(len(suppressed_lines(self._file)) - _NUMBERS_SHOWN, 0) if self.lines else 0
 
 
 def moment(nanoseconds: int) -> datetime:
@@ -160,7 +160,7 @@ def moment(nanoseconds: int) -> datetime:
     return datetime.fromtimestamp(nanoseconds / 1e9, UTC)
 
 
-def meant_lines(file: FileCondition) -> list[int]:
+def suppressed_lines(file: FileCondition) -> list[int]:
     """The numbers of the lines that are not remembered again."""
     if file.why != FileProblem.SUPPRESSED:
         return []
@@ -313,7 +313,7 @@ def page_of(scope: Scope, file: FileCondition, line: int) -> FilePage:
         shown[begin].text, shown[begin].stamp = raw.text, raw.stamp
         shown[begin].struck = next((expired[block] for block in blocks if block in expired), None)
     last = first + len(texts) - 1
-    for number in meant_lines(file):
+    for number in suppressed_lines(file):
         if first <= number <= last:
             shown[number - first].is_taken_out = True
     return FilePage(shown, first, is_more, file.state.line_count if file.state else 0)

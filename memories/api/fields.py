@@ -101,9 +101,9 @@ class Name(Text):
 
 
 @cache
-def _signs(are_meant: Callable[[str], bool]) -> str:
+def _signs(matches: Callable[[str], bool]) -> str:
     """The signs of four digits that are meant, as ranges between the brackets of a regular expression."""
-    codes = {code for code in range(0x10000) if are_meant(chr(code))}
+    codes = {code for code in range(0x10000) if matches(chr(code))}
     begins = sorted(code for code in codes if code - 1 not in codes)
     ends = sorted(code for code in codes if code + 1 not in codes)
     return "".join(f"\\u{first:04x}-\\u{last:04x}" for first, last in zip(begins, ends, strict=True))

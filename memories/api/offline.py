@@ -24,14 +24,14 @@ from memories.api.requests import DatabaseAway, DiskIsFull
 from memories.conf import conf
 from memories.metrics import count_read
 from memories.models import BotKey
-from memories.offline import DATABASE, FILES, STALE, LeaveToFiles, NotKnown, database, replicas
+from memories.offline import DATABASE, FILES, STALE, LeaveToFiles, NotCached, database, replicas
 from memories.offline.database import Transaction
 from memories.tenancy.access import Caller
 
 log = structlog.get_logger(__name__)
 Handler = Callable[..., Response]
 #: A journal, or files, that cannot be written are no less away than the database; and some things only it can tell.
-_UNREACHABLE = (OSError, NotKnown)
+_UNREACHABLE = (OSError, NotCached)
 FULL = (errno.ENOSPC, errno.EDQUOT)
 
 

@@ -73,8 +73,8 @@ def find_evidence(workspace_id: int, messages: MessageLog, *, now: datetime, sec
             if not facts:
                 break
             last = facts[-1].pk
-            heard = messages.quotable(workspace_id, {origin for fact in facts for origin in fact.origins})
-            rows = [(fact, words) for fact in facts for words in _words_of(fact, heard, messages)]
+            quotable_messages = messages.quotable(workspace_id, {origin for fact in facts for origin in fact.origins})
+            rows = [(fact, words) for fact in facts for words in _words_of(fact, quotable_messages, messages)]
             evidence.add(rows)
             quoted += len({fact.pk for fact, _words in rows})
     counts = Counter(entries=quoted)
@@ -95,14 +95,14 @@ def _facts_without_evidence(workspace_id: int, messages: MessageLog) -> QuerySet
     return _quoted_facts(workspace_id).filter(messages.has_message(), evidence__isnull=True).order_by("pk")
 
 
-def _words_of(fact: Entry, heard: Mapping[str, Quotable], messages: MessageLog) -> list[QuotedWords]:
+def _words_of(fact: Entry, quotable_messages: Mapping[str, Quotable], messages: MessageLog) -> list[QuotedWords]:
     """The words of the messages that say most of a fact, in their order; where none does, of the newest.
 
     A short message is quoted whole, of a longer one the sentence that says most of the fact.
     """
     quotable: list[QuotedWords] = []
     for origin in fact.origins:
-        if (message := heard.get(origin)) is None:
+        if (message := quotable_messages.get(origin)) is None:
             continue
         content = message.content
         if len(content) <= WHOLE_CHARS:

@@ -28,10 +28,10 @@ def conversation_of(
     """
     spoken = [message for message in messages if not message.is_answer]
     speakers = {message.speaker for message in spoken}
-    learnt = dict(scope.nicknames) if scope else {}
+    aliases = dict(scope.nicknames) if scope else {}
     for message in spoken:
-        learnt |= names.learn(message.content, message.speaker) | persons.learn_relations(message.content)
-    nicknames = persons.without_relations(learnt)
+        aliases |= names.learn(message.content, message.speaker) | persons.learn_relations(message.content)
+    nicknames = persons.without_relations(aliases)
     # by what names the authors go, and by which they introduce themselves
     own: set[str] = set()
     for author, sender in authors.items():
@@ -40,8 +40,8 @@ def conversation_of(
     own |= {name for message in spoken if message.speaker in authors for name in names.introduced(message.content)}
     if scope and len(speakers) == 1:
         own |= set(scope.speakers)
-    people = People.of({*authors, *own}, speakers - authors.keys(), learnt)
-    return Conversation(list(messages), people, [*projects, *(scope.projects if scope else []), *learnt.values()])
+    people = People.of({*authors, *own}, speakers - authors.keys(), aliases)
+    return Conversation(list(messages), people, [*projects, *(scope.projects if scope else []), *aliases.values()])
 
 
 _TEXT_CHARS = 2_000

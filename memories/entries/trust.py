@@ -76,8 +76,8 @@ def words_of(
 ) -> Lineage:
     """Origin and trust of what rests on words of a person, on answers of the bot, and on what its tools gave."""
     speaker = speaker_of(scope_kind, is_about_self=is_about_self) if spoken else Origin.BOT
-    heard = [speaker, *([Origin.BOT] if answered else []), *([Origin.TOOL] if used_tools else [])]
-    return {"origin": speaker, "trust": Origin.lowest(heard)}
+    origins = [speaker, *([Origin.BOT] if answered else []), *([Origin.TOOL] if used_tools else [])]
+    return {"origin": speaker, "trust": Origin.lowest(origins)}
 
 
 def inherited(sources: Iterable[Trusted]) -> Lineage:

@@ -52,7 +52,7 @@ class FileItem:
 
 Reader = Iterator[FileItem | LeftOut]
 #: Who hears how many bytes are read.
-Heard = Callable[[int], None]
+OnBytesRead = Callable[[int], None]
 #: How deep lists and objects may stand in one another, and how large an item may be, which is read as a whole.
 DEPTH_MOST, ITEM_BYTES = 100, 32 * 1024 * 1024
 #: What a zip or a folder may hold: files, and bytes of those that are read, unpacked. A text is packed to a tenth of
@@ -99,7 +99,7 @@ class Bundle:
     """A file, a zip or a folder of another program. Raises FileRefused where it is none of them, or too much."""
 
     path: Path
-    heard: Heard = lambda _bytes: None
+    on_bytes_read: OnBytesRead = lambda _bytes: None
     left_out: list[LeftOut] = field(default_factory=list)  # what lies there and is never read: links
     opened: set[str] = field(default_factory=set)
     _before: int = 0  # bytes of the files that were read to their end
@@ -134,12 +134,12 @@ class Bundle:
         ]
 
     @contextmanager
-    def reading(self, member: Member) -> Iterator[tuple[BinaryIO, Heard]]:
+    def reading(self, member: Member) -> Iterator[tuple[BinaryIO, OnBytesRead]]:
         """A file of it, open, and who hears how much of it is read. Raises FileRefused."""
         self.opened.add(member.path)
         try:
             with member.open() as file:
-                yield cast(BinaryIO, file), lambda done: self.heard(self._before + done)
+                yield cast(BinaryIO, file), lambda done: self.on_bytes_read(self._before + done)
         except _UNREADABLE as problem:
             raise FileRefused(_("“%(name)s” cannot be read.") % {"name": readable(member.path)}) from problem
         self._before += member.size
@@ -149,9 +149,9 @@ class Bundle:
         self.opened.add(member.path)
         if member.size > most:
             return LeftOut(readable(member.path), LeftOutReason.TOO_LARGE)
-        with self.reading(member) as (file, heard):
+        with self.reading(member) as (file, on_bytes_read):
             raw = file.read(most)
-            heard(len(raw))
+            on_bytes_read(len(raw))
         try:
             content = raw.removeprefix(BOM_UTF8).decode("utf-8")
         except UnicodeDecodeError:
@@ -231,12 +231,12 @@ def items(bundle: Bundle, member: Member, *lists: str) -> Iterator[tuple[int, di
     """
     number = 0
     try:
-        with bundle.reading(member) as (file, heard):
+        with bundle.reading(member) as (file, on_bytes_read):
             beginning = file.read(_BEGINNING).removeprefix(BOM_UTF8).lstrip()
             named = [name for name in lists if f'"{name.rpartition(".")[2]}"'.encode() in beginning] or lists
             prefixes = ["item"] if beginning[:1] == b"[" else [f"{name}.item" for name in named]
             for prefix in [*prefixes, *([""] if beginning[:1] == b"{" else [])]:
-                for item in _built(file, prefix, heard):
+                for item in _built(file, prefix, on_bytes_read):
                     number += 1
                     yield number, item if isinstance(item, dict) else {}
                 if number:
@@ -272,7 +272,7 @@ class _Watched:
     """
 
     file: BinaryIO
-    heard: Heard
+    on_bytes_read: OnBytesRead
     since: int = 0
     depth: int = 0
     is_in_string: bool = False
@@ -284,7 +284,7 @@ class _Watched:
             raise _TooLarge
         data = self.file.read(size)
         self.since += len(data)
-        self.heard(self.file.tell())
+        self.on_bytes_read(self.file.tell())
         plain = _ESCAPED.sub(b"", self.rest + data)
         self.rest = b"\\" if plain.endswith(b"\\") else b""
         plain = _STRING.sub(b"", (b'"' if self.is_in_string else b"") + plain.removesuffix(b"\\"))
@@ -297,12 +297,12 @@ class _Watched:
         return data
 
 
-def _built(file: BinaryIO, prefix: str, heard: Heard) -> Iterator[Any]:
+def _built(file: BinaryIO, prefix: str, on_bytes_read: OnBytesRead) -> Iterator[Any]:
     """The values of a JSON file below a prefix. Raises _TooLarge, RecursionError, ijson.JSONError."""
     file.seek(0)
     if file.read(len(BOM_UTF8)) != BOM_UTF8:
         file.seek(0)
-    watched = _Watched(file, heard)
+    watched = _Watched(file, on_bytes_read)
     for item in ijson.items(watched, prefix, use_float=True, multiple_values=True, buf_size=_CHUNK):
         watched.since = 0
         yield item

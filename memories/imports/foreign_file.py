@@ -123,7 +123,7 @@ class _Reading:
         """What the source holds, and what lies in it that is not read. Raises FileRefused."""
         if self.report:
             report, size = self.report, self.bundle.size
-            self.bundle.heard = lambda done: report(READ, done, size)
+            self.bundle.on_bytes_read = lambda done: report(READ, done, size)
         try:
             yield from FORMATS[self.kind].read(self.bundle)
         except (AttributeError, TypeError, KeyError, ValueError) as problem:  # a word where an object is to be, …

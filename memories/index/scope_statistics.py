@@ -145,11 +145,11 @@ def settle_index_length(scope: Scope) -> bool:
 
 def learn_names(scope: Scope, entries: Sequence[Entry]) -> None:
     """Have a scope keep what entries that are in it already say now: who speaks, of which project, and the names."""
-    learnt = _names_with(scope, entries)
-    if any(getattr(scope, column) != value for column, value in learnt.items()):
-        for column, value in learnt.items():
+    columns = _names_with(scope, entries)
+    if any(getattr(scope, column) != value for column, value in columns.items()):
+        for column, value in columns.items():
             setattr(scope, column, value)
-        Scope.objects.filter(pk=scope.pk).update(**learnt)
+        Scope.objects.filter(pk=scope.pk).update(**columns)
 
 
 def _names_with(scope: Scope, entries: Sequence[Entry]) -> dict[str, Any]:
@@ -169,7 +169,7 @@ def _names_with(scope: Scope, entries: Sequence[Entry]) -> dict[str, Any]:
 
 def _nicknames(entries: Iterable[Entry], earlier: Mapping[str, str]) -> dict[str, str]:
     """These nicknames and relations and those the entries teach; one that means several people means nobody."""
-    learnt = dict(earlier)
+    nicknames = dict(earlier)
     for entry in entries:
         speaker = entry.speaker or f"{names.UNNAMED}{entry.sender_id}"
         own_names = {
@@ -178,11 +178,11 @@ def _nicknames(entries: Iterable[Entry], earlier: Mapping[str, str]) -> dict[str
         for alias, name in (
             names.learn(entry.content, speaker) | persons.learn_relations(entry.content) | own_names
         ).items():
-            if alias in learnt:
-                learnt[alias] = learnt[alias] if names.fold(learnt[alias]) == names.fold(name) else ""
-            elif len(learnt) < NAMES_KEPT:
-                learnt[alias] = name
-    return learnt
+            if alias in nicknames:
+                nicknames[alias] = nicknames[alias] if names.fold(nicknames[alias]) == names.fold(name) else ""
+            elif len(nicknames) < NAMES_KEPT:
+                nicknames[alias] = name
+    return nicknames
 
 
 def reread_names(scope: Scope) -> tuple[list[str], dict[str, str]]:

@@ -181,12 +181,12 @@ def _absolute(groups: Groups, asked: date | None, years: Callable[[], Iterable[i
         return None
     if which and month and asked:
         back = int(month >= asked.month) if which == "last" else _YEARS_BACK[which]
-        meant: Iterable[int] = [asked.year - back]
+        likely_years: Iterable[int] = [asked.year - back]
     else:
-        meant = [int(groups["year"] or 0)] if groups.get("year") else years()
+        likely_years = [int(groups["year"] or 0)] if groups.get("year") else years()
     if month is None:
-        return [_year_of(year, part) for year in meant]
-    stretches = [_day_of(year, month, day) if day else _month_of(year, month, part) for year in meant]
+        return [_year_of(year, part) for year in likely_years]
+    stretches = [_day_of(year, month, day) if day else _month_of(year, month, part) for year in likely_years]
     return [stretch for stretch in stretches if stretch]
 
 
@@ -462,11 +462,11 @@ def dates_of(content: str, on: date) -> set[str]:
     days += [7 + off for off in next_week]
     ahead = [off % 7 or 7 for off in some_week]
     days += ahead + [off - 7 for off in ahead]
-    meant = {on + timedelta(days=off) for off in days}
+    likely_days = {on + timedelta(days=off) for off in days}
     spans = windows(plain, asked=on)
-    meant |= {window.start for window in spans if window.end - window.start == _ONE_DAY}
+    likely_days |= {window.start for window in spans if window.end - window.start == _ONE_DAY}
     dates = {str(on.year + off) for off in offsets["year"]}
-    for day in meant:
+    for day in likely_days:
         amount = f"{day.month}-{day.day}"
         dates |= {str(day.year), amount, _WEEKDAY_NAMES[day.weekday()], *implied(amount)}
     for off in offsets["month"]:

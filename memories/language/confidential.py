@@ -295,7 +295,7 @@ def is_value_alone(question: str) -> bool:
 
 def asked_kinds(question: str) -> frozenset[SecretKind]:
     """The kinds of secret a question asks for; none: it is about something else."""
-    return frozenset(meant for kind in named_kinds(question) for meant in _MEANT.get(kind, {kind}))
+    return frozenset(asked_for for kind in named_kinds(question) for asked_for in _MEANT.get(kind, {kind}))
 
 
 def named_kinds(question: str) -> frozenset[SecretKind]:

@@ -94,11 +94,11 @@ def learn(content: str, speaker: str) -> dict[str, str]:
     if _TRIGGER.search(own_words) is None:
         return {}
     plain = simplify(unicodedata.normalize("NFKC", own_words))
-    learnt: dict[str, str] = {}
+    aliases: dict[str, str] = {}
     for alias, name in (*_english(plain, speaker), *_chinese(plain, speaker)):
         if fold(alias) != fold(name) and len(alias) <= NAME_CHARS >= len(name):
-            learnt[fold(alias)] = name if learnt.get(fold(alias), name) == name else ""
-    return learnt
+            aliases[fold(alias)] = name if aliases.get(fold(alias), name) == name else ""
+    return aliases
 
 
 #: «I'm Greta», «Greta here», 我是小李: may be anything («I'm Dutch»), so believed only where a name is looked for.

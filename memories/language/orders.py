@@ -38,8 +38,8 @@ def suspicion_of(content: str, *, is_turn: bool = False) -> Suspicion:
 def speaks_to_models(content: str) -> bool:
     """Whether a text speaks to a model, or what somebody says in it, whose name stands before their words."""
     _name, colon, words = content.partition(": ")
-    said = [content, words] if colon and len(_name) <= NAME_CHARS else [content]
-    return any(suspicion_of(text) != Suspicion.NONE for text in said)
+    texts = [content, words] if colon and len(_name) <= NAME_CHARS else [content]
+    return any(suspicion_of(text) != Suspicion.NONE for text in texts)
 
 
 def without_orders(content: str) -> str:

@@ -71,14 +71,14 @@ def learn_relations(content: str) -> dict[str, str]:
     own_words = own_side(content)[:LOOK_CHARS]
     if _TRIGGER.search(own_words) is None:
         return {}
-    learnt: dict[str, str] = {}
+    aliases: dict[str, str] = {}
     for sentence in spoken_sentences(simplify(unicodedata.normalize("NFKC", own_words))):
         for word, called in () if is_question(sentence) else _pairs(sentence):
             name = re.sub(r"['’]s$", "", called)
             if name and len(name) <= NAME_CHARS and not _NO_NAMES & {fold(name), fold(name.split()[0])}:
                 alias = _alias(word)
-                learnt[alias] = name if learnt.get(alias, name) == name else ""
-    return learnt
+                aliases[alias] = name if aliases.get(alias, name) == name else ""
+    return aliases
 
 
 def _pairs(sentence: str) -> Iterator[tuple[str, str]]:

@@ -111,7 +111,7 @@ def passes_for_more(name: str) -> bool:
     return is_role(letters_of(name)) or speaks_to_models(name)
 
 
-def told_name(name: str) -> str | None:
+def safe_name(name: str) -> str | None:
     """A name as clients are told it: without what could end a label; None where none is left, or it passes for more."""
     if passes_for_more(name):
         return None

@@ -77,8 +77,8 @@ def redact_value(value: Any, depth: int = 0) -> Any:
         return "…"
     if isinstance(value, dict):
         return {
-            _storable(str(name)): NOT_STORED if held and is_secret_name(str(name)) else redact_value(held, depth + 1)
-            for name, held in value.items()
+            _storable(str(name)): NOT_STORED if item and is_secret_name(str(name)) else redact_value(item, depth + 1)
+            for name, item in value.items()
         }
     if isinstance(value, list):
         return [redact_value(item, depth + 1) for item in value]

@@ -63,18 +63,18 @@ def resolve(message: str, recent: Sequence[RecentMessage]) -> Additions:
     before = [text.smart_truncate(earlier.content, MESSAGE_CHARS) for earlier in newest_first]
     asked = [content for earlier, content in zip(newest_first, before, strict=True) if earlier.role == USER] or before
     words = _content_words(message)
-    pointed, meant = "", []
+    pointed, referents = "", []
     if match := _PEOPLE.search(message):
         pointed = match.group()
-        meant = _newest(before, _people) or _newest(before, _relatives) or _newest(asked, _content_words)
+        referents = _newest(before, _people) or _newest(before, _relatives) or _newest(asked, _content_words)
     elif match := _PLACES.search(message):
-        pointed, meant = match.group(), _newest(before, _places) or _newest(asked, _content_words)
+        pointed, referents = match.group(), _newest(before, _places) or _newest(asked, _content_words)
     elif len(words) <= MOST_OWN_WORDS and (match := _THINGS.search(message)):
-        pointed, meant = match.group(), _newest(asked, _content_words)
+        pointed, referents = match.group(), _newest(asked, _content_words)
     elif len(words) <= MOST_OWN_WORDS and not any(map(_may_be_noun, words)):
-        pointed, meant = message.strip(), _newest(asked, _content_words)
+        pointed, referents = message.strip(), _newest(asked, _content_words)
     own = set(text.words(message))
-    added = tuple(dict.fromkeys(earlier for earlier in meant if not own.issuperset(text.words(earlier))))
+    added = tuple(dict.fromkeys(earlier for earlier in referents if not own.issuperset(text.words(earlier))))
     return ((pointed, added),) if pointed and added else ()
 
 

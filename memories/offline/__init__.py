@@ -6,7 +6,7 @@ DATABASE, FILES = "database", "files"
 STALE = "stale"
 
 
-class NotKnown(Exception):
+class NotCached(Exception):
     """Only the database can tell; the call is answered as one that needs it."""
 
 

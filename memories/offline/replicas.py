@@ -295,13 +295,13 @@ def _read(workspace_id: int | None, refuses: Refuses, *, is_stale: bool = False)
                     replica.leave_out(why)
                 continue
             replica.note_read()
-            held = attempt.pop_all()
+            stack = attempt.pop_all()
         break
     else:
         yield None
         return
     try:
-        with held:
+        with stack:
             now = Reading(primary, replayed_at, is_stale)
             token = _reading.set(now)
             try:
@@ -325,13 +325,13 @@ def _begun(replica: Replica, workspace_id: int | None) -> Iterator[tuple[bool, i
     wall = row_level_security.wall_of([] if workspace_id is None else [workspace_id])
     own, primary = replica.wrapper(), connections[DEFAULT_DB_ALIAS]
     own.execute_wrappers = primary.execute_wrappers  # the call's limits and traces
-    with ExitStack() as held:
-        held.callback(own.close)
+    with ExitStack() as stack:
+        stack.callback(own.close)
         if pooled.is_on():
-            held.enter_context(pooled.putting(wall))
+            stack.enter_context(pooled.putting(wall))
         connections[DEFAULT_DB_ALIAS] = own
-        held.callback(connections.__setitem__, DEFAULT_DB_ALIAS, primary)
-        held.enter_context(transaction.atomic())
+        stack.callback(connections.__setitem__, DEFAULT_DB_ALIAS, primary)
+        stack.enter_context(transaction.atomic())
         with own.cursor() as cursor:
             cursor.execute(_REPLAYED, [name_and_text for pair in wall.items() for name_and_text in pair])
             _read_only, _wall, follows, position, replayed_at = cursor.fetchone()

@@ -262,9 +262,9 @@ class Sender:
         return self.authorship == Authorship.OWN or (self.authorship == Authorship.UNKNOWN and not self.in_chat)
 
     @property
-    def told_name(self) -> str | None:
+    def safe_name(self) -> str | None:
         """The name as clients are told it; None where there is none, or it would pass for a part of a prompt."""
-        return quoting.told_name(self.name)
+        return quoting.safe_name(self.name)
 
     @property
     def label(self) -> str:

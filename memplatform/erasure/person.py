@@ -125,8 +125,8 @@ def _found_person(workspace: Workspace, identity: Identity, names: Iterable[str]
     by_sender = Entry.objects.filter(workspace=workspace, channel=identity.platform, sender_id=identity.peer)
     own = Scope.objects.filter(workspace=workspace, key__in=own_keys(workspace, [identity]), kind=ScopeKind.USER)
     memories = Entry.objects.filter(Q(pk__in=by_sender) | Q(scope__in=own), workspace=workspace).count()
-    is_known = memories or own or SessionEvent.objects.filter(workspace=workspace, sender_id=identity.peer).exists()
-    return Found(identity, tuple(sorted(names)), memories) if is_known else None
+    has_traces = memories or own or SessionEvent.objects.filter(workspace=workspace, sender_id=identity.peer).exists()
+    return Found(identity, tuple(sorted(names)), memories) if has_traces else None
 
 
 def check(identities: Sequence[Identity]) -> None:

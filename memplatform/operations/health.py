@@ -141,7 +141,7 @@ def measure(now: datetime) -> Measures:
     due = OrmQ.objects.filter(lock__lte=now).aggregate(rows=Count("*"), since=Min("lock"))
     late = Schedule.objects.exclude(repeats=0).filter(next_run__lt=now).aggregate(since=Min("next_run"))
     failing = run.failing() if llm.is_on() else None
-    heard = Heartbeat.objects.values_list("name").annotate(Max("beat_at"))
+    last_beats = Heartbeat.objects.values_list("name").annotate(Max("beat_at"))
     return Measures(
         lag=_age(backlog.stale_since, now),
         stale=backlog.stale,
@@ -158,7 +158,7 @@ def measure(now: datetime) -> Measures:
         model_failed_ago=_age(failing.failed_at if failing else None, now),
         model_waiting=backlog.held_up,
         model_waiting_since=_age(backlog.held_up_since, now),
-        silence={name: _age(beat_at, now) for name, beat_at in heard},
+        silence={name: _age(beat_at, now) for name, beat_at in last_beats},
     )
 
 

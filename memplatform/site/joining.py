@@ -47,18 +47,18 @@ class JoinForm(BaseUserCreationForm[Any]):
 @require_http_methods(["GET", "HEAD", "POST"])
 def page(request: HttpRequest) -> HttpResponse:
     """GET shows the form, into which a script puts the code behind the #; POST joins."""
-    is_known = request.user.is_authenticated and request.user.is_active
-    form: Any = (CodeForm if is_known else JoinForm)(request.POST or None)
+    is_signed_in = request.user.is_authenticated and request.user.is_active
+    form: Any = (CodeForm if is_signed_in else JoinForm)(request.POST or None)
     if request.method == "POST":
         try:
-            if _join(request, form, is_known=is_known):
+            if _join(request, form, is_signed_in=is_signed_in):
                 return HttpResponseRedirect(reverse("admin:index"))
         finally:
             row_level_security.leave()
-    return render(request, "join.html", {"form": form, "person": request.user if is_known else None})
+    return render(request, "join.html", {"form": form, "person": request.user if is_signed_in else None})
 
 
-def _join(request: HttpRequest, form: Any, *, is_known: bool) -> bool:
+def _join(request: HttpRequest, form: Any, *, is_signed_in: bool) -> bool:
     """Whether somebody joined. The code is looked at before the name: without one, nobody learns whose names exist."""
     now = timezone.now()
     with transaction.atomic():
@@ -70,12 +70,12 @@ def _join(request: HttpRequest, form: Any, *, is_known: bool) -> bool:
         if not form.is_valid():
             return False
         if (
-            is_known
+            is_signed_in
             and Member.objects.filter(workspace_id=invitation.workspace_id, user_id=request.user.pk or 0).exists()
         ):
             form.add_error(None, _MEMBER)
             return False
-        user: Any = request.user if is_known else form.save(commit=False)
+        user: Any = request.user if is_signed_in else form.save(commit=False)
         user.is_staff = True
         user.save()
         Member.objects.create(workspace_id=invitation.workspace_id, user=user, role=invitation.role)
@@ -90,6 +90,6 @@ def _join(request: HttpRequest, form: Any, *, is_known: bool) -> bool:
             details={"text": str(Role(invitation.role).label)},
             ip=request.META.get("REMOTE_ADDR") or None,
         )
-    if not is_known:
+    if not is_signed_in:
         login(request, user, backend=_BACKEND)
     return True

@@ -19,7 +19,7 @@ from django.db import connection
 from django.db.models import DateTimeField, Model
 from django.utils.translation import gettext as _
 
-from memories.imports.bundle import ITEM_BYTES, FileRefused, Heard, check_depth, nested_too_deep
+from memories.imports.bundle import ITEM_BYTES, FileRefused, OnBytesRead, check_depth, nested_too_deep
 from memories.language import text
 from memories.models import Entry
 from memories.models.table import Export, tables
@@ -209,13 +209,13 @@ def name_of_workspace(place: Path) -> str:
     raise FileRefused(_("It names no workspace."))
 
 
-def records_in(file: Path, heard: Heard = lambda _bytes: None) -> Iterator[Line]:
+def records_in(file: Path, on_bytes_read: OnBytesRead = lambda _bytes: None) -> Iterator[Line]:
     """The records of a file with their line numbers. Raises FileRefused."""
     done = 0
     with file.open("rb") as opened:
         for number, line in enumerate(iter(lambda: opened.readline(ITEM_BYTES + 1), b""), start=1):
             done += len(line)
-            heard(done)
+            on_bytes_read(done)
             try:
                 if len(line) > ITEM_BYTES:
                     message = _("It has over %(most)d MB; no line of an export is so long.")
@@ -238,11 +238,11 @@ def refused(number: int, problem: Exception) -> FileRefused:
     return FileRefused(_("Line %(number)d: %(why)s") % {"number": number, "why": problem})
 
 
-def check_file(file: Path, heard: Heard) -> Contents:
+def check_file(file: Path, on_bytes_read: OnBytesRead) -> Contents:
     """Read a whole export before anything of it is written. Raises FileRefused with the first line that is wrong."""
     contents = Contents()
     number = 0
-    for number, record in records_in(file, heard):
+    for number, record in records_in(file, on_bytes_read):
         try:
             _check_record(number, record, contents)
         except RecordRefused as problem:

@@ -245,7 +245,7 @@ def _rule_label(value: Any, words: Mapping[Any, Any]) -> str:
     return "" if value in (None, "") else str(words.get(value, value))
 
 
-class SaidBetween(DaysFilter):
+class LastMessageBetween(DaysFilter):
     """By the days of its newest message, as the list shows them."""
 
     column = "newest_at"
@@ -261,7 +261,7 @@ class SessionAdmin(RecordedHistory, RestrictedAdmin):
     declared = (FLUSH, CLOSE, RESET, TAKE_OUT, QUARANTINE)
     list_display = ["who", "platform", "account", "conversation", "budget", "said_at", "workspace"]
     list_display_links = ["who"]
-    list_filter = [("is_group", BooleanRadioFilter), ("last_at", SaidBetween)]
+    list_filter = [("is_group", BooleanRadioFilter), ("last_at", LastMessageBetween)]
     list_select_related = ["workspace"]
     search_fields = ["key", "chat_id", "peer"]
     search_help_text = _("Part of a key, of a chat's id, of a peer's or of a name people go by")

@@ -17,7 +17,7 @@ from memories.files.layout import ScopeFolder, scope_folder
 from memories.files.markdown import blocks
 from memories.kinds import EntryType
 from memories.language import quoting, text
-from memories.offline import NotKnown
+from memories.offline import NotCached
 from memories.offline.journal import Stream
 from memories.recall.answer import FOUND, NONE, WEAK, WORDS_FOUND, WORDS_WEAK, fit
 from memories.recall.gate import GateDecision, decide
@@ -60,16 +60,16 @@ class FilePlace:
 
 
 def place_of(caller: Caller, address: Address, *, has_database: bool, now: datetime) -> FilePlace:
-    """The place of a message. Raises InvalidAddress, and NotKnown without the database."""
+    """The place of a message. Raises InvalidAddress, and NotCached without the database."""
     if has_database:
         return FilePlace(caller, addresses.resolve_address(caller, address))
     return place_without_database(caller, address, now=now)
 
 
 def place_without_database(caller: Caller, address: Address, *, now: datetime) -> FilePlace:
-    """The place of a message, found without the database. Raises InvalidAddress, NotKnown."""
+    """The place of a message, found without the database. Raises InvalidAddress, NotCached."""
     channels = {
-        (channel.platform, channel.account): channel for channel in cards.known_channels(caller.workspace_id, now=now)
+        (channel.platform, channel.account): channel for channel in cards.cached_channels(caller.workspace_id, now=now)
     }
     platform = platform_among(channels.keys(), address.platform, address.account)
     address = replace(address, platform=platform)
@@ -79,16 +79,16 @@ def place_without_database(caller: Caller, address: Address, *, now: datetime) -
         # With whom a direct chat is, as its session was last kept; empty where nothing says so
         for key in keys:
             try:
-                card = cards.known_session(
+                card = cards.cached_session(
                     caller.workspace_id, key, {"platform": platform, "account": account}, now=now
                 )
-            except NotKnown:
+            except NotCached:
                 continue
             if not card.is_group and card.peer:
                 return card.chat, card.peer
         return "", ""
 
-    person_of = partial(cards.known_person, caller.workspace_id, now=now)
+    person_of = partial(cards.cached_person, caller.workspace_id, now=now)
     return FilePlace(caller, addresses.resolve_in_channel(caller, address, channel, direct_chat, person_of))
 
 

@@ -29,7 +29,7 @@ from memories.files.markdown import item
 from memories.language.redaction import redact
 from memories.language.text import smart_truncate
 from memories.models.ids import uuid7
-from memories.offline import DATABASE, FILES, LeaveToFiles, NotKnown, journal
+from memories.offline import DATABASE, FILES, LeaveToFiles, NotCached, journal
 from memories.offline.journal import KeyReused, Record, Stream
 from memories.tenancy.access import Caller
 from sessions_app.choices import EventKind, is_reset_command, reset_reply
@@ -81,7 +81,7 @@ log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True)
-class SaidLine:
+class TranscriptLine:
     """A message of a transcript."""
 
     who: str
@@ -89,7 +89,7 @@ class SaidLine:
     at: datetime
 
 
-def write(caller: Caller, scope_key: str | None, session_key: str, lines: Iterable[SaidLine]) -> bool:
+def write(caller: Caller, scope_key: str | None, session_key: str, lines: Iterable[TranscriptLine]) -> bool:
     """Add messages to the transcript of their day; False where that failed: a transcript keeps no call from its end."""
     if scope_key is None:
         return True
@@ -109,9 +109,9 @@ def write(caller: Caller, scope_key: str | None, session_key: str, lines: Iterab
     return True
 
 
-def turn_lines(user: str, assistant: str, *, speaker: str, at: datetime) -> list[SaidLine]:
+def turn_lines(user: str, assistant: str, *, speaker: str, at: datetime) -> list[TranscriptLine]:
     """Both sides of a turn, as far as they say something."""
-    sides = [SaidLine(speaker or "user", user, at), SaidLine("assistant", assistant, at)]
+    sides = [TranscriptLine(speaker or "user", user, at), TranscriptLine("assistant", assistant, at)]
     return [side for side in sides if side.content.strip()]
 
 
@@ -128,7 +128,7 @@ class KeptTurn:
 def keep_turn(caller: Caller, turn: Turn, outage: Outage, request: dict[str, Any], *, now: datetime) -> KeptTurn:
     """Accept a turn; `request` is the call as it came.
 
-    Raises InvalidAddress, ScopeNotFound, KeyTaken, NotKnown, StreamEmptied, OSError.
+    Raises InvalidAddress, ScopeNotFound, KeyTaken, NotCached, StreamEmptied, OSError.
     """
     place = place_of(caller, turn.address, has_database=outage.has_database, now=now)
     resolved = place.resolved
@@ -138,7 +138,7 @@ def keep_turn(caller: Caller, turn: Turn, outage: Outage, request: dict[str, Any
         lines = turn_lines(turn.user, turn.assistant, speaker=resolved.address.speaker, at=turn.at)
         write(caller, place.scope_key, resolved.session_key, lines)
     reply = reset_reply(caller.language) if is_reset_command(turn.user) else None
-    session = cards.known_session_id(caller, resolved.session_key, now=now)
+    session = cards.cached_session_id(caller, resolved.session_key, now=now)
     return KeptTurn(resolved.session_key, session, reply, outage.degraded)
 
 
@@ -154,16 +154,16 @@ def keep_events(
 ) -> SessionCard:
     """Accept messages of a session that was used in the last day; `request` is the call as it came.
 
-    Raises SessionNotFound, KeyTaken, NotKnown, StreamEmptied, OSError.
+    Raises SessionNotFound, KeyTaken, NotCached, StreamEmptied, OSError.
     """
-    card = cards.known_session(caller.workspace_id, key, place, now=now)
+    card = cards.cached_session(caller.workspace_id, key, place, now=now)
     if not all(caller.may_reach(scope) for scope in (card.user_scope, card.chat_scope) if scope):
         raise SessionNotFound
     call = {"session": card.uid, "body": request}
     if accept(stream_of(caller, card), EVENTS, caller, outage, call, now=now):
         spoken = [message for message in messages if message.kind in (EventKind.USER, EventKind.ASSISTANT)]
         lines = [
-            SaidLine(
+            TranscriptLine(
                 message.sender_id or (card.peer or "user" if message.kind == EventKind.USER else "assistant"),
                 message.content,
                 message.at,
@@ -187,8 +187,8 @@ def check_database_takes(caller: Caller, session: Session, *, now: datetime) -> 
     place = (session.platform, session.account)
     if not session.platform:  # shared between platforms: they go with the channel it was used from last
         try:
-            place = cards.known_session(caller.workspace_id, str(session.uid), {}, now=now).channel
-        except NotKnown:  # not used in the last day: nothing of it waits
+            place = cards.cached_session(caller.workspace_id, str(session.uid), {}, now=now).channel
+        except NotCached:  # not used in the last day: nothing of it waits
             return
     modes = Channel.objects.filter(workspace_id=caller.workspace_id, platform=place[0], account=place[1])
     if PathMode.LEGACY_ONLY in modes.values_list("path_mode", flat=True):

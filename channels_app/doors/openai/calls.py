@@ -165,17 +165,17 @@ class ChatExchange(Exchange[Answer, MemoryTools]):
     def _with_tools(self, tools: MemoryTools) -> Iterator[bytes]:
         """What the model says as it comes; from its first call on, events wait until it is clear whose call it is."""
         while True:
-            held: list[bytes] = []
+            waiting: list[bytes] = []
             for event in self._events():
                 if self._output.calls:
-                    held.append(event)
+                    waiting.append(event)
                 else:
                     yield event
             if not self._output.calls:
                 return
             answer = self._output
             if not self._goes_on(answer.message):
-                yield from tools.events_for_bot(held, answer)
+                yield from tools.events_for_bot(waiting, answer)
                 return
             if not 200 <= self.response.status < 300:
                 yield b"data: " + b"".join(upstream.read(self.response).splitlines()) + b"\n\n"
@@ -279,14 +279,14 @@ PLACES = Places()
 class Stream:
     """The bytes of a stream; what it holds is given back at its end, or when the bot goes away."""
 
-    def __init__(self, parts: Iterator[bytes], held: ExitStack) -> None:
-        self._parts, self._held = parts, held
+    def __init__(self, parts: Iterator[bytes], resources: ExitStack) -> None:
+        self._parts, self._resources = parts, resources
 
     def __iter__(self) -> Iterator[bytes]:
         return self._parts
 
     def close(self) -> None:
-        self._held.close()
+        self._resources.close()
 
 
 class ProxyView(APIView):
@@ -328,8 +328,8 @@ class MemoryView(ProxyView):
     def post(self, request: Request) -> HttpResponseBase:
         body = cast(dict[str, Any], request.data)
         upstream.check_model(body.get("model"))
-        with ExitStack() as held:
-            held.callback(PLACES.take(caller_of(request).workspace_id, request.auth.pk))
+        with ExitStack() as resources:
+            resources.callback(PLACES.take(caller_of(request).workspace_id, request.auth.pk))
             asked = None if is_off(request) else self.asked_in(request, body)
             user = next(filter(None, map(body.get, self.user_fields)), None)
             memory = Memory(request, address_of(request.headers, user), asked)
@@ -337,11 +337,11 @@ class MemoryView(ProxyView):
             text = memory.context(tools=wants_tools)
             exchange = self.exchange(memory, asked, body, text=text, has_tools=wants_tools)
             if exchange.is_stream:
-                held.callback(exchange.remember)
-                held.callback(exchange.close)  # first: a model nobody listens to any more is to stop
+                resources.callback(exchange.remember)
+                resources.callback(exchange.close)  # first: a model nobody listens to any more is to stop
                 # Proxies in front hold nothing back
                 headers = {**upstream.headers_of(exchange.response), "X-Accel-Buffering": "no"}
-                stream = Stream(exchange.parts(), held.pop_all())
+                stream = Stream(exchange.parts(), resources.pop_all())
                 response: HttpResponseBase = StreamingHttpResponse(
                     stream, status=exchange.response.status, headers=headers
                 )

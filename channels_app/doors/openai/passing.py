@@ -71,8 +71,8 @@ class PassingView(ProxyView):
         is_plain = all(part and part not in (".", "..") for part in rest.rstrip("/").split("/"))
         if not is_plain or not (family in STATELESS or (family in SHARED and _may_share())):
             raise NotPassedOn
-        with ExitStack() as held:
-            held.callback(PLACES.take(caller_of(request).workspace_id, request.auth.pk))
+        with ExitStack() as resources:
+            resources.callback(PLACES.take(caller_of(request).workspace_id, request.auth.pk))
             # What is sent on. Raises ModelNotAllowed, BodyTooLarge.
             has_body = bool(int(request.META.get("CONTENT_LENGTH") or 0))
             parts: Iterator[bytes] = _parts(request._request, conf.PROXY_MAX_BYTES) if has_body else iter(())
@@ -89,10 +89,10 @@ class PassingView(ProxyView):
             let_go()
             query = request.META.get("QUERY_STRING", "")
             response = upstream.ask(str(request.method), f"{rest}?{query}" if query else rest, body=body)
-            held.callback(response.close)
+            resources.callback(response.close)
             headers = {**upstream.headers_of(response), "X-Accel-Buffering": "no"}
             return StreamingHttpResponse(
-                Stream(upstream.parts(response), held.pop_all()), status=response.status, headers=headers
+                Stream(upstream.parts(response), resources.pop_all()), status=response.status, headers=headers
             )
 
 

@@ -189,19 +189,19 @@ class ResponseExchange(Exchange[ModelOutput, OwnTools]):
     def _with_tools(self, tools: OwnTools) -> Iterator[bytes]:
         """Events wait until it is clear whether the model speaks or calls a tool of memory first."""
         while True:
-            held: list[bytes] = []
+            waiting: list[bytes] = []
             speaks, last = False, None
             for event in self._events():
                 data = data_of(event)
                 if isinstance(data, dict) and isinstance(data.get("response"), dict):
                     last = data["response"]
-                held.append(event)
+                waiting.append(event)
                 speaks = speaks or _is_for_bot(data, tools)
                 if speaks:
-                    yield from held
-                    held = []
+                    yield from waiting
+                    waiting = []
             if speaks or not self._goes_on(last):
-                yield from held
+                yield from waiting
                 return
 
     def _error_event(self, problem: dict[str, Any]) -> bytes:

@@ -56,15 +56,15 @@ def parts(response: OpenResponse) -> Iterator[bytes]:
     if not key:
         yield from response
         return
-    held = b""
+    rest = b""
     for part in response:
-        window = (held + part).replace(key, MASK)
+        window = (rest + part).replace(key, MASK)
         begun = next((n for n in range(min(len(key) - 1, len(window)), 0, -1) if window.endswith(key[:n])), 0)
-        held = window[len(window) - begun :]
+        rest = window[len(window) - begun :]
         if passed := window[: len(window) - begun]:
             yield passed
-    if held:
-        yield held
+    if rest:
+        yield rest
 
 
 def read(response: OpenResponse) -> bytes:

@@ -82,7 +82,7 @@ class Command(BaseCommand):
                 next_pull = time.monotonic() + PAUSE_SECONDS
             if time.monotonic() >= next_notices:
                 for row in Connection.objects.filter(is_enabled=True).exclude(notices=NoticeMode.OFF):
-                    notices.announce_learnt(row, now=timezone.now())
+                    notices.announce_new_memories(row, now=timezone.now())
                 work.put_back_offered(now=timezone.now())
                 next_notices = time.monotonic() + NOTICES_SECONDS
             if self._running or time.monotonic() < busy_until:

@@ -157,9 +157,9 @@ class DayChecker:
     @cached_property
     def conversation(self) -> Conversation:
         """The notes as a conversation; a person's own memory is about the person, by any of their names."""
-        learnt = persons.without_relations(self.scope.nicknames)
+        nicknames = persons.without_relations(self.scope.nicknames)
         own = {names.fold(speaker) for speaker in self.scope.speakers}
-        also = {a for a, name in learnt.items() if names.fold(name) in own or name.startswith(names.UNNAMED)}
+        also = {a for a, name in nicknames.items() if names.fold(name) in own or name.startswith(names.UNNAMED)}
         authors = dict.fromkeys([*self.scope.speakers, *sorted(also)], "") if self._is_personal else {}
         return conversation_of([line.message for lines in self._lines.values() for line in lines], authors, self.scope)
 

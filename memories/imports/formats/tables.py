@@ -48,7 +48,7 @@ def read_csv(bundle: Bundle) -> Reader:
 
 
 def _csv_rows(bundle: Bundle, member: Member) -> Reader:
-    with bundle.reading(member) as (file, heard):
+    with bundle.reading(member) as (file, on_bytes_read):
         rows = csv.DictReader(TextIOWrapper(file, encoding="utf-8-sig", newline=""), strict=True)
         try:
             names = rows.fieldnames or []
@@ -58,7 +58,7 @@ def _csv_rows(bundle: Bundle, member: Member) -> Reader:
                 message = _("The first line names the columns: content, and of the others only these: %(columns)s.")
                 raise FileRefused(message % {"columns": columns})
             for row in rows:
-                heard(file.tell())
+                on_bytes_read(file.tell())
                 try:
                     yield _csv_item(rows.line_num, {name: value or "" for name, value in row.items()})
                 except ValueError as problem:

@@ -187,11 +187,11 @@ class Command(BaseCommand):
             if "web" in settings.PARTS:
                 return web.answers(settings.HOST, settings.PORT, "/readyz")
             try:
-                heard = set(Heartbeat.objects.filter(host=settings.HOST_NAME).values_list("name", flat=True))
+                beating = set(Heartbeat.objects.filter(host=settings.HOST_NAME).values_list("name", flat=True))
             except Error:  # it fails over: the children wait for it, too
                 connection.close()
                 return False
-            return {child.name for child in supervisor.children} <= heard
+            return {child.name for child in supervisor.children} <= beating
 
         def is_over() -> bool:
             return is_ready() or time.monotonic() > end

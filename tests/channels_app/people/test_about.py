@@ -40,8 +40,11 @@ def words(rows: Any) -> list[str]:
 
 def test_the_page_of_a_person_shows_what_others_said_of_them(talk: Api, workspace: Workspace, owner: Client) -> None:
     shown = owner.get(page("page", workspace, "telegram:u42"))
-    assert words(shown.context["said_of"]) == ["She plays the violin.", "Li Na always forgets the oars of the boat"]
-    violin, oars = shown.context["said_of"]
+    assert words(shown.context["statements_about"]) == [
+        "She plays the violin.",
+        "Li Na always forgets the oars of the boat",
+    ]
+    violin, oars = shown.context["statements_about"]
     assert (violin.audience[0], oars.speaker) == ("telegram:direct_u43", "Zhang Wei")
     assert "telegram:mybot:group_g1" in oars.audience
     assert "heard in telegram:mybot:group_g1" in shown.content.decode()
@@ -49,9 +52,9 @@ def test_the_page_of_a_person_shows_what_others_said_of_them(talk: Api, workspac
 
 def test_it_shows_what_they_said_of_others_once(talk: Api, workspace: Workspace, owner: Client) -> None:
     shown = owner.get(page("page", workspace, "telegram:u42"))
-    assert words(shown.context["said_by"]) == ["Zhang Wei owes me fifty euros for the boat"]
+    assert words(shown.context["statements_by"]) == ["Zhang Wei owes me fifty euros for the boat"]
     other = owner.get(page("page", workspace, "telegram:u43"))
-    assert words(other.context["said_by"]) == [
+    assert words(other.context["statements_by"]) == [
         "She plays the violin.",
         "Li Na always forgets the oars of the boat",
     ]
@@ -68,14 +71,14 @@ def test_whoever_has_the_same_id_on_another_platform_said_nothing_here(
         body = {"address": address, "user": words_said, "assistant": "", "sender_name": name}
         assert talk.post("turns", body).status_code == 201
     at_telegram = owner.get(page("page", workspace, "telegram:u42")).context
-    assert "Zhang Wei lost the boat" not in words(at_telegram["said_by"])
-    assert "Zhang Wei lost the boat" in words(owner.get(page("page", workspace, "lark:u42")).context["said_by"])
+    assert "Zhang Wei lost the boat" not in words(at_telegram["statements_by"])
+    assert "Zhang Wei lost the boat" in words(owner.get(page("page", workspace, "lark:u42")).context["statements_by"])
 
 
 def test_a_person_nobody_calls_by_a_name_is_looked_for_by_none(api: Api, workspace: Workspace, owner: Client) -> None:
     api.post("turns", {"address": LI, "user": "I am allergic to peanuts", "assistant": ""})
     shown = owner.get(page("page", workspace, "telegram:u42"))
-    assert (shown.context["names"], shown.context["said_of"]) == ([], [])
+    assert (shown.context["names"], shown.context["statements_about"]) == ([], [])
 
 
 @pytest.mark.parametrize(

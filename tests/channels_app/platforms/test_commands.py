@@ -220,7 +220,7 @@ def test_what_is_learnt_later_is_told_once_and_once_a_day_to_who_wants_it_so(
     ):
         Connection.objects.update(notices=mode)
         row = Connection.objects.select_related("channel", "workspace").get()
-        notices.announce_learnt(row, now=later(seconds)())
+        notices.announce_new_memories(row, now=later(seconds)())
         work_through(seconds + 1)
         if seconds == 20:
             learn("Ann sails a dinghy.")

@@ -109,7 +109,7 @@ def test_what_is_carried_over_is_not_told_as_learnt(chats: Chats, model: FakeMod
     Connection.objects.update(notices=NoticeMode.EACH, noticed_entry=Entry.objects.latest("pk").pk)
     chats.link()
     for connection in Connection.objects.select_related("channel", "workspace"):
-        assert notices.announce_learnt(connection, now=timezone.now() + timedelta(minutes=1)) == 0
+        assert notices.announce_new_memories(connection, now=timezone.now() + timedelta(minutes=1)) == 0
     assert not any("Learnt" in text for text in (*chats.bot_api.texts(), *map(str, chats.web_api.texts())))
 
 

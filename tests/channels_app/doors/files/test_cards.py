@@ -12,7 +12,7 @@ from channels_app import cards, tasks
 from channels_app.models import Channel, PathComparison, ReplayedRecord
 from memories.models import Bot, BotKey, Workspace
 from memories.models.ids import uuid7
-from memories.offline import NotKnown, key_cache, signed_files
+from memories.offline import NotCached, key_cache, signed_files
 from sessions_app.models import Session
 from tests.channels_app.doors.files.conftest import turn
 from tests.conftest import TELEGRAM, Api, make_key
@@ -37,21 +37,21 @@ def test_a_changed_rule_is_known_from_the_next_call_on(
 ) -> None:
     with django_capture_on_commit_callbacks(execute=True):
         bot.request("PUT", "channels/telegram/mybot", '{"path_mode": "legacy_only"}')
-    with pytest.raises(NotKnown):
-        cards.known_channels(workspace.pk, now=timezone.now())
+    with pytest.raises(NotCached):
+        cards.cached_channels(workspace.pk, now=timezone.now())
     bot.post("recall", {"address": TELEGRAM, "message": "what is known of me?"})
     bot.post("turns", turn("answered by the files"))
     Channel.objects.update(path_mode="hooks_only")
     bot.post("recall", {"address": TELEGRAM, "message": "what is known of me?"})
-    assert [channel.path_mode for channel in cards.known_channels(workspace.pk, now=timezone.now())] == ["hooks_only"]
+    assert [channel.path_mode for channel in cards.cached_channels(workspace.pk, now=timezone.now())] == ["hooks_only"]
 
 
 def test_without_rules_of_the_last_day_nothing_is_guessed(bot: Api, workspace: Workspace) -> None:
     later = timezone.now() + cards.KEPT_FOR + timedelta(minutes=1)
-    with pytest.raises(NotKnown):
-        cards.known_channels(workspace.pk, now=later)
-    with pytest.raises(NotKnown):
-        cards.known_session(workspace.pk, str(Session.objects.get().uid), {}, now=later)
+    with pytest.raises(NotCached):
+        cards.cached_channels(workspace.pk, now=later)
+    with pytest.raises(NotCached):
+        cards.cached_session(workspace.pk, str(Session.objects.get().uid), {}, now=later)
     cards.forget_channels(workspace.pk)
     with database_away():
         assert bot.post("turns", turn("under which rules?")).status_code == 503
@@ -59,10 +59,10 @@ def test_without_rules_of_the_last_day_nothing_is_guessed(bot: Api, workspace: W
 
 def test_two_sessions_under_one_key_are_told_apart_by_their_place(bot: Api, workspace: Workspace) -> None:
     session = Session.objects.get()
-    result = cards.known_session(workspace.pk, session.key, {}, now=timezone.now())
+    result = cards.cached_session(workspace.pk, session.key, {}, now=timezone.now())
     assert result.uid == str(session.uid) and result.channel == ("telegram", "mybot")
-    with pytest.raises(NotKnown):
-        cards.known_session(workspace.pk, session.key, {"account": "another"}, now=timezone.now())
+    with pytest.raises(NotCached):
+        cards.cached_session(workspace.pk, session.key, {"account": "another"}, now=timezone.now())
 
 
 def test_what_nobody_used_for_a_day_is_removed(bot: Api, workspace: Workspace) -> None:
