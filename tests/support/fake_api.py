@@ -1,14 +1,14 @@
 """A vendor's API on this machine: a server that answers with what a function says."""
 
 import json
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from email import message_from_bytes
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
+
+from tests.support.local_server import QuietHandler, local_server
 
 
 @dataclass
@@ -45,29 +45,15 @@ class Answered:
 def fake_api(answer: Callable[[Asked], Answered]) -> Iterator[str]:
     """The address of a server, until the block ends."""
 
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-
+    class Handler(QuietHandler):
         def do_POST(self) -> None:
-            raw = self.rfile.read(int(self.headers.get("Content-Length", 0)))
             at = urlsplit(self.path)
             headers = {name.lower(): value for name, value in self.headers.items()}
-            answered = answer(Asked(self.command, at.path, dict(parse_qsl(at.query)), headers, raw))
-            content = json.dumps(answered.body).encode()
-            self.send_response(answered.status)
-            more = {"Content-Type": "application/json", "Content-Length": str(len(content)), **answered.headers}
-            for name, value in more.items():
-                self.send_header(name, value)
-            self.end_headers()
-            self.wfile.write(content)
+            answered = answer(Asked(self.command, at.path, dict(parse_qsl(at.query)), headers, self.raw_body()))
+            headers = {"Content-Type": "application/json", **answered.headers}
+            self.answer(answered.status, json.dumps(answered.body).encode(), **headers)
 
         do_GET = do_POST
 
-        def log_message(self, *_: Any) -> None:
-            pass
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        server.daemon_threads = True
-        threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_address[1]}"
-        server.shutdown()
+    with local_server(Handler) as url:
+        yield url

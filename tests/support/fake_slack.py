@@ -10,18 +10,17 @@ import hashlib
 import hmac
 import itertools
 import json
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
 from websockets.sync.server import ServerConnection
 
 from tests.support.fake_socket import fake_socket
+from tests.support.local_server import QuietHandler, local_server
 
 TOKEN, SIGNING_SECRET = "xoxb-fake-token", "8f742231b10e8888abcd99yyyzzz85a5"  # noqa: S105 (of nobody)
 APP_TOKEN = "xapp-fake-token"  # noqa: S105 (of nobody)
@@ -181,11 +180,9 @@ def fake_slack() -> Iterator[FakeSlack]:
     """A server, until the block ends."""
     fake = FakeSlack()
 
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-
+    class Handler(QuietHandler):
         def do_POST(self) -> None:
-            raw = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+            raw = self.raw_body()
             method = self.path.rpartition("/")[2]
             if method == "upload":
                 asked: dict[str, Any] = {"raw": raw.decode()}
@@ -195,21 +192,8 @@ def fake_slack() -> Iterator[FakeSlack]:
                 asked = dict(parse_qsl(raw.decode(), keep_blank_values=True))
             asked.setdefault("token", self.headers.get("Authorization", "").removeprefix("Bearer "))
             status, body, headers = fake.answer(method, asked)
-            content = json.dumps(body).encode()
-            self.send_response(status)
-            for name, value in {"Content-Type": "application/json", **headers}.items():
-                self.send_header(name, value)
-            self.send_header("Content-Length", str(len(content)))
-            self.end_headers()
-            self.wfile.write(content)
+            self.answer(status, json.dumps(body).encode(), **{"Content-Type": "application/json", **headers})
 
-        def log_message(self, *_: Any) -> None:
-            pass
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server, fake_socket(fake._hold) as address:
-        server.daemon_threads = True
-        threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
-        fake.url = f"http://127.0.0.1:{server.server_address[1]}"
+    with local_server(Handler) as fake.url, fake_socket(fake._hold) as address:
         fake.socket = f"{address}/link/"
         yield fake
-        server.shutdown()

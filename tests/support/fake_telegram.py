@@ -11,11 +11,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from email import message_from_bytes
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qsl
 
 import httpx
+
+from tests.support.local_server import QuietHandler, local_server
 
 TOKEN = "123456:fake-token"  # noqa: S105 (of nobody)
 BOT = {"id": 123456, "is_bot": True, "first_name": "Mem", "username": "mem_bot"}
@@ -139,11 +140,9 @@ def fake_telegram(port: int = 0) -> Iterator[FakeTelegram]:
     """A server, until the block ends."""
     fake = FakeTelegram()
 
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-
+    class Handler(QuietHandler):
         def do_POST(self) -> None:
-            raw = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+            raw = self.raw_body()
             method = self.path.rpartition("/")[2]
             kind = self.headers.get("Content-Type", "")
             if kind.startswith("multipart/"):
@@ -151,22 +150,10 @@ def fake_telegram(port: int = 0) -> Iterator[FakeTelegram]:
             else:
                 asked = dict(parse_qsl(raw.decode(), keep_blank_values=True))
             status, body = fake.answer(method, asked)
-            content = json.dumps(body).encode()
-            self.send_response(status)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(content)))
-            self.end_headers()
-            self.wfile.write(content)
+            self.answer(status, json.dumps(body).encode(), Content_Type="application/json")
 
-        def log_message(self, *_: Any) -> None:
-            pass
-
-    with ThreadingHTTPServer(("127.0.0.1", port), Handler) as server:
-        server.daemon_threads = True
-        threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
-        fake.url = f"http://127.0.0.1:{server.server_address[1]}"
+    with local_server(Handler, port) as fake.url:
         yield fake
-        server.shutdown()
 
 
 def multipart(raw: bytes, kind: str) -> dict[str, Any]:

@@ -6,17 +6,16 @@ Service_Center_messages, Getting_Started/Global_Return_Code) and developer.work.
 """
 
 import json
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit
 from xml.sax.saxutils import escape
 
 from channels_app.platforms import tencent
+from tests.support.local_server import QuietHandler, local_server
 
 APP_ID, APP_SECRET, TOKEN = "wx5823bf96d3bd56c7", "fake-secret", "QDG6eK"  # noqa: S105 (of nobody)
 AES_KEY = "jWmYm7qr5nMoAUwZRjGtBxmz3KA1tkAj3ykkR6q2B2C"
@@ -109,28 +108,14 @@ def fake_tencent() -> Iterator[FakeTencent]:
     fake = FakeTencent()
     tencent.close()
 
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-
+    class Handler(QuietHandler):
         def do_POST(self) -> None:
-            raw = self.rfile.read(int(self.headers.get("Content-Length", 0)))
             parts = urlsplit(self.path)
-            content = json.dumps(fake.answer(parts.path, dict(parse_qsl(parts.query)), raw)).encode()
-            self.send_response(200)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(content)))
-            self.end_headers()
-            self.wfile.write(content)
+            body = fake.answer(parts.path, dict(parse_qsl(parts.query)), self.raw_body())
+            self.answer(200, json.dumps(body).encode(), Content_Type="application/json")
 
         do_GET = do_POST
 
-        def log_message(self, *_: Any) -> None:
-            pass
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        server.daemon_threads = True
-        threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
-        fake.url = f"http://127.0.0.1:{server.server_address[1]}"
+    with local_server(Handler) as fake.url:
         yield fake
-        server.shutdown()
     tencent.close()

@@ -3,7 +3,9 @@
 import json
 import os
 import random
+import shutil
 import signal
+import tempfile
 import threading
 import time
 import urllib.request
@@ -21,8 +23,47 @@ import psycopg
 from memplatform import postgres
 from memplatform.postgres import place
 from memplatform.postgres.server import find_postmaster
+from tests.support import migrated, postgres_server
 from tests.support.house import Answer, House, free_port, until
 from tests.support.load import words
+
+
+def ask(database: Path, question: str, *values: Any) -> list[Any]:
+    """The first column of what the database in this folder answers."""
+    with psycopg.connect(postgres.url(database), autocommit=True) as connection:
+        cursor = connection.execute(question, values or None)
+        return [row[0] for row in cursor.fetchall()] if cursor.description else []
+
+
+@contextmanager
+def hanging(database: Path) -> Iterator[None]:
+    """A server is there, with every connection it has, and says nothing: it is stopped, its kernel acknowledges."""
+    server = find_postmaster(place.locate(database).cluster)
+    assert server
+    processes = [psutil.Process(server.pid)]
+    try:
+        processes[0].suspend()  # first, so that it starts no more
+        processes += processes[0].children()
+        for process in processes[1:]:
+            process.suspend()
+        yield
+    finally:
+        for process in reversed(processes):
+            process.resume()
+
+
+@contextmanager
+def migrated_database(prefix: str, *folders: str) -> Iterator[Path]:
+    """A folder with a migrated database that runs in `database`, and with other folders beside it, which are empty."""
+    top = Path(os.path.realpath(tempfile.mkdtemp(prefix=prefix)))
+    top.chmod(0o755)
+    for name in ("database", *folders):
+        (top / name).mkdir(mode=0o755)
+    migrated.copy(migrated.cluster(postgres_server.DATA), top / "database" / "postgres")
+    postgres.up(top / "database", postgres.THROWAWAY)
+    yield top
+    postgres.down(top / "database")
+    shutil.rmtree(top)
 
 
 class HouseApart(House):
@@ -35,9 +76,7 @@ class HouseApart(House):
 
     def ask(self, question: str, *values: Any) -> list[Any]:
         """The first column."""
-        with psycopg.connect(postgres.url(self.database), autocommit=True) as connection:
-            cursor = connection.execute(question, values or None)
-            return [row[0] for row in cursor.fetchall()] if cursor.description else []
+        return ask(self.database, question, *values)
 
     def kill_database(self) -> None:
         """At once, and everything it was doing."""
@@ -47,19 +86,9 @@ class HouseApart(House):
 
     @contextmanager
     def hanging_database(self) -> Iterator[None]:
-        """It is there, with every connection it has, and says nothing: it is stopped, its kernel acknowledges."""
-        server = find_postmaster(place.locate(self.database).cluster)
-        assert server
-        processes = [psutil.Process(server.pid)]
-        try:
-            processes[0].suspend()  # first, so that it starts no more
-            processes += processes[0].children()
-            for process in processes[1:]:
-                process.suspend()
+        """It is there, with every connection it has, and says nothing."""
+        with hanging(self.database):
             yield
-        finally:
-            for process in reversed(processes):
-                process.resume()
 
     def start_database(self) -> None:
         postgres.up(self.database, postgres.THROWAWAY)

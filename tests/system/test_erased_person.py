@@ -7,12 +7,10 @@ the whole database as text, in every file of the data folder but those the certi
 import json
 import shutil
 import signal
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -24,6 +22,7 @@ from memplatform import postgres
 from memplatform.postgres import place, programs
 from tests.support import migrated, postgres_server
 from tests.support.house import House, free_port, until
+from tests.support.local_server import QuietHandler, local_server
 
 CANARY, PEER, BEN = "qzcanary", "annqz7", "ben42"
 SAID = "stood in the shed behind the house"
@@ -60,28 +59,18 @@ def outside() -> Iterator[Outside]:
     chat = {"id": "1", "object": "chat.completion", "created": 1, "model": "m"}
     chat["choices"] = [{"index": 0, "message": answer, "finish_reason": "stop"}]
 
-    class Handler(BaseHTTPRequestHandler):
+    class Handler(QuietHandler):
         def do_POST(self) -> None:
-            raw = self.rfile.read(int(self.headers["Content-Length"])).decode()
+            raw = self.raw_body().decode()
             is_hook = self.path == "/hook"
             if is_hook and seen.status == 204:
                 seen.got.append(raw)
             body = b"" if is_hook else json.dumps(chat).encode()
-            self.send_response(seen.status if is_hook else 200)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
+            self.answer(seen.status if is_hook else 200, body, Content_Type="application/json")
 
-        def log_message(self, *_: Any) -> None:
-            pass
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        server.daemon_threads = True
-        threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
-        seen.url = f"http://127.0.0.1:{server.server_address[1]}"
+    with local_server(Handler) as url:
+        seen.url = url
         yield seen
-        server.shutdown()
 
 
 class Walk:

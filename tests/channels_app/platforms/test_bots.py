@@ -5,11 +5,9 @@ import os
 import socket
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import httpx
@@ -26,6 +24,7 @@ from tests import ROOT
 from tests.channels_app.platforms.conftest import arrive, later, make_connection, work_through
 from tests.conftest import Api, make_key
 from tests.support.fake_telegram import FakeTelegram
+from tests.support.local_server import QuietHandler, local_server
 
 ANN, BOB, GROUP = 42, 77, -100_1
 
@@ -47,27 +46,15 @@ def bot(settings: Any) -> Iterator[Bot]:
     settings.MEMORY_WEBHOOK_PRIVATE_ADDRESSES = True  # it is on this machine
     mine = Bot()
 
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-
+    class Handler(QuietHandler):
         def do_POST(self) -> None:
-            raw = self.rfile.read(int(self.headers["Content-Length"]))
+            raw = self.raw_body()
             mine.calls.append(({name.lower(): value for name, value in self.headers.items()}, raw))
-            status, body = mine.answer(json.loads(raw))
-            self.send_response(status)
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
+            self.answer(*mine.answer(json.loads(raw)))
 
-        def log_message(self, *_: Any) -> None:
-            pass
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        server.daemon_threads = True
-        threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
-        mine.url = f"http://127.0.0.1:{server.server_address[1]}/"
+    with local_server(Handler) as url:
+        mine.url = f"{url}/"
         yield mine
-        server.shutdown()
 
 
 @pytest.fixture

@@ -5,7 +5,6 @@ import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
@@ -14,6 +13,7 @@ from django.utils import timezone
 from memories import webhooks
 from memories.models import Webhook, Workspace
 from memories.models.outbox import WebhookEvent
+from tests.support.local_server import QuietHandler, local_server
 
 ALL = [event for event in WebhookEvent.values if event != WebhookEvent.TEST]
 
@@ -54,44 +54,33 @@ class Receiver:
 def receiver(settings: Any) -> Iterator[Receiver]:
     settings.MEMORY_WEBHOOK_PRIVATE_ADDRESSES = True  # it is on this machine
     settings.MEMORY_WEBHOOK_SECONDS = 0.3
-    told = Receiver()
+    fake = Receiver()
 
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-
+    class Handler(QuietHandler):
         def setup(self) -> None:
-            told.connections += 1
+            fake.connections += 1
             super().setup()
 
         def do_POST(self) -> None:
-            raw = self.rfile.read(int(self.headers["Content-Length"]))
-            told.got.append(Got({name.lower(): value for name, value in self.headers.items()}, raw))
-            status = told.statuses.pop(0) if told.statuses else told.answer(told.got[-1])
+            raw = self.raw_body()
+            fake.got.append(Got({name.lower(): value for name, value in self.headers.items()}, raw))
+            status = fake.statuses.pop(0) if fake.statuses else fake.answer(fake.got[-1])
             if status == 0:
                 self._drip()
                 return
-            self.send_response(status)
-            self.send_header("Location", "/elsewhere")
-            self.send_header("Content-Length", "0")
-            self.end_headers()
+            self.answer(status, b"", Location="/elsewhere")
 
         def _drip(self) -> None:
             """A byte of a header at a time: no single one is late."""
             for byte in b"HTTP/1.1 200 OK\r\nX: " + b"y" * 1000:
-                if told.release.wait(0.05):
+                if fake.release.wait(0.05):
                     return
                 self.wfile.write(bytes([byte]))
 
-        def log_message(self, *_: Any) -> None:
-            pass
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        server.daemon_threads = True
-        threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
-        told.url = f"http://localhost:{server.server_address[1]}/hooks?token=1"
-        yield told
-        told.release.set()
-        server.shutdown()
+    with local_server(Handler) as url:
+        fake.url = f"{url.replace('127.0.0.1', 'localhost')}/hooks?token=1"
+        yield fake
+        fake.release.set()
 
 
 def make_webhook(workspace: Workspace, url: str, **more: Any) -> tuple[Webhook, str]:

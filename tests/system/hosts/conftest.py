@@ -1,23 +1,19 @@
 """Several hosts on one machine: each with a data folder, a port and a name of its own, and one database."""
 
 import os
-import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import psycopg
 import pytest
 
 from memplatform import postgres
 from tests import ROOT
-from tests.support import migrated, postgres_server
 from tests.support.house import Answer, House, free_port
-from tests.support.own_database import HouseApart
+from tests.support.own_database import HouseApart, ask, migrated_database
 
 KEY = "a secret key that every host of this fleet was given by its owner"
 SETTINGS = {"MEMORY_EMBEDDERS": "memories.embeddings.deterministic.Deterministic", "MEMORY_CALLS_PER_MINUTE": "1000000"}
@@ -75,9 +71,7 @@ class Fleet:
 
     def ask(self, question: str, *values: Any) -> list[Any]:
         """The first column."""
-        with psycopg.connect(self.environment["DATABASE_URL"], autocommit=True) as connection:
-            cursor = connection.execute(question, values or None)
-            return [row[0] for row in cursor.fetchall()] if cursor.description else []
+        return ask(self.top / "database", question, *values)
 
     def manage(self, *words: str) -> subprocess.CompletedProcess[str]:
         """A command on a machine of its own."""
@@ -99,14 +93,7 @@ class Fleet:
 
 @pytest.fixture(scope="module")
 def fleet() -> Iterator[Fleet]:
-    top = Path(os.path.realpath(tempfile.mkdtemp(prefix="fleet")))
-    top.chmod(0o755)
-    for name in ("database", "shared", "desk"):
-        (top / name).mkdir(mode=0o755)
-    migrated.copy(migrated.cluster(postgres_server.DATA), top / "database" / "postgres")
-    postgres.up(top / "database", postgres.THROWAWAY)
-    fleet = Fleet(top)
-    yield fleet
-    fleet.end()
-    postgres.down(top / "database")
-    shutil.rmtree(top)
+    with migrated_database("fleet", "shared", "desk") as top:
+        fleet = Fleet(top)
+        yield fleet
+        fleet.end()

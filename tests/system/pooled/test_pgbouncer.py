@@ -2,13 +2,12 @@
 
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +16,8 @@ import pytest
 
 from memplatform import postgres
 from tests import ROOT
-from tests.support import migrated, postgres_server
 from tests.support.house import House, free_port, until
+from tests.support.own_database import ask, migrated_database
 from tests.support.pooler import Pooler
 
 SETTINGS = {"MEMORY_EMBEDDERS": "memories.embeddings.deterministic.Deterministic", "MEMORY_CALLS_PER_MINUTE": "1000000"}
@@ -26,15 +25,8 @@ SETTINGS = {"MEMORY_EMBEDDERS": "memories.embeddings.deterministic.Deterministic
 
 @pytest.fixture(scope="module")
 def top() -> Iterator[Path]:
-    top = Path(os.path.realpath(tempfile.mkdtemp(prefix="pooled")))
-    top.chmod(0o755)
-    for name in ("database", "data"):
-        (top / name).mkdir(mode=0o755)
-    migrated.copy(migrated.cluster(postgres_server.DATA), top / "database" / "postgres")
-    postgres.up(top / "database", postgres.THROWAWAY)
-    yield top
-    postgres.down(top / "database")
-    shutil.rmtree(top)
+    with migrated_database("pooled", "data") as top:
+        yield top
 
 
 @pytest.fixture(scope="module")
@@ -48,15 +40,9 @@ def pooler(top: Path) -> Iterator[Pooler]:
 def house(top: Path, pooler: Pooler) -> Iterator[House]:
     environment = {"DATABASE_URL": pooler.url(), "DATABASE_DIRECT_URL": postgres.url(top / "database"), **SETTINGS}
     house = House(top / "data", free_port(), **environment)
-    house.ask = lambda question, *values: ask(top, question, *values)  # type: ignore[method-assign]
+    house.ask = partial(ask, top / "database")  # type: ignore[method-assign]
     yield house.greets()
     house.end(signal.SIGTERM)
-
-
-def ask(top: Path, question: str, *values: Any) -> list[Any]:
-    with psycopg.connect(postgres.url(top / "database"), autocommit=True) as connection:
-        cursor = connection.execute(question, values or None)
-        return [row[0] for row in cursor.fetchall()] if cursor.description else []
 
 
 def turn(peer: str, text: str) -> dict[str, Any]:
@@ -78,9 +64,9 @@ def test_a_platform_behind_it_becomes_ready_and_remembers(house: House) -> None:
 def test_its_processes_come_through_it_and_only_what_listens_or_locks_goes_past(top: Path, house: House) -> None:
     until(lambda: house.pids("worker") and house.pids("channels"), 30)
     direct = "SELECT DISTINCT usename FROM pg_stat_activity WHERE query LIKE 'LISTEN%%'"
-    assert set(ask(top, direct)) <= {"postgres", "memplatform_embedder", "memplatform_channels"}
-    assert ask(top, "SELECT count(*) FROM pg_stat_activity WHERE usename = 'memplatform_web'")[0] <= 2
-    assert ask(top, "SELECT count(*) FROM pg_stat_activity WHERE usename = 'memplatform_worker'")[0] <= 2
+    assert set(ask(top / "database", direct)) <= {"postgres", "memplatform_embedder", "memplatform_channels"}
+    assert ask(top / "database", "SELECT count(*) FROM pg_stat_activity WHERE usename = 'memplatform_web'")[0] <= 2
+    assert ask(top / "database", "SELECT count(*) FROM pg_stat_activity WHERE usename = 'memplatform_worker'")[0] <= 2
 
 
 def test_many_bots_at_a_time_share_its_few_connections(house: House) -> None:
@@ -102,7 +88,7 @@ def test_what_a_bot_changes_is_recorded_as_its_own(top: Path, house: House) -> N
     saved = house.post("entries", {"address": address("ada"), "content": "The staging port is 5433", "type": "fact"})
     assert saved.status == 201, saved.body
     actors = "SELECT DISTINCT actor FROM memories_change WHERE table_name = 'memories_entry'"
-    assert set(ask(top, actors)) == {"bot:demo"}
+    assert set(ask(top / "database", actors)) == {"bot:demo"}
 
 
 @pytest.fixture(scope="module")
@@ -143,14 +129,14 @@ def read(top: Path, pooler: Pooler, made: str, seed: int, **more: str) -> list[s
 @pytest.fixture
 def password(top: Path) -> Iterator[str]:
     """That of-the-web's role, which is asked for it by SCRAM as long as the test lasts."""
-    (path,) = ask(top, "SHOW hba_file")
+    (path,) = ask(top / "database", "SHOW hba_file")
     before = Path(path).read_text()
     Path(path).write_text(f"local all memplatform_web scram-sha-256\n{before}")
-    ask(top, "ALTER ROLE memplatform_web PASSWORD 'of-the-web'")
-    ask(top, "SELECT pg_reload_conf()")
+    ask(top / "database", "ALTER ROLE memplatform_web PASSWORD 'of-the-web'")
+    ask(top / "database", "SELECT pg_reload_conf()")
     yield "of-the-web"
     Path(path).write_text(before)
-    ask(top, "SELECT pg_reload_conf()")
+    ask(top / "database", "SELECT pg_reload_conf()")
 
 
 def test_interleaved_transactions_of_two_workspaces_see_their_own(top: Path, made: str) -> None:

@@ -3,30 +3,23 @@
 import json
 import os
 import random
-import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import psutil
 import pytest
 
 from memplatform import postgres
-from memplatform.postgres import place
-from memplatform.postgres.server import find_postmaster
 from tests import ROOT
-from tests.support import migrated, postgres_server
 from tests.support.house import Answer, until
-from tests.support.own_database import HouseApart
+from tests.support.own_database import HouseApart, hanging, migrated_database
 from tests.support.standby import Standby
 
 METRICS_KEY = "of these tests"
@@ -42,15 +35,8 @@ DELAY = 0.4
 
 @pytest.fixture(scope="module")
 def top() -> Iterator[Path]:
-    top = Path(os.path.realpath(tempfile.mkdtemp(prefix="replica")))
-    top.chmod(0o755)
-    for name in ("data", "database", "standby"):
-        (top / name).mkdir(mode=0o755)
-    migrated.copy(migrated.cluster(postgres_server.DATA), top / "database" / "postgres")
-    postgres.up(top / "database", postgres.THROWAWAY)
-    yield top
-    postgres.down(top / "database")
-    shutil.rmtree(top)
+    with migrated_database("replica", "data", "standby") as top:
+        yield top
 
 
 @pytest.fixture(scope="module")
@@ -142,23 +128,6 @@ def asked_until_fresh(house: HouseApart, question: dict[str, Any]) -> Answer:
 
     until(are_fresh, 20)
     return answers[-1]
-
-
-@contextmanager
-def hanging(database: Path) -> Iterator[None]:
-    """A server that is there, with every connection it has, and says nothing."""
-    server = find_postmaster(place.locate(database).cluster)
-    assert server
-    processes = [psutil.Process(server.pid)]
-    try:
-        processes[0].suspend()
-        processes += processes[0].children()
-        for process in processes[1:]:
-            process.suspend()
-        yield
-    finally:
-        for process in reversed(processes):
-            process.resume()
 
 
 def test_what_nobody_has_just_written_is_read_from_the_replica(house: HouseApart) -> None:
