@@ -12,7 +12,6 @@ from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.registry import Collector
 
 from memories.metrics import counters
-from memplatform.http.access import may_see_details
 from memplatform.operations import health
 
 counters()  # shown from the start, with nothing counted
@@ -20,7 +19,7 @@ counters()  # shown from the start, with nothing counted
 
 def metrics(request: HttpRequest) -> HttpResponse:
     """For this machine, and for callers with a key."""
-    if not may_see_details(request, now=timezone.now()):
+    if not health.may_see_details(request, now=timezone.now()):
         return HttpResponse(status=403)
     database = CollectorRegistry()
     database.register(_DatabaseGauges())

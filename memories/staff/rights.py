@@ -35,6 +35,15 @@ _ASK_THEMSELVES = frozenset(
 )  # fmt: skip
 V = TypeVar("V", bound=Callable[..., Any])
 
+#: In a session: the factor whose code was given in it.
+PASSED = "second_factor"
+
+
+def is_staff(request: HttpRequest) -> bool:
+    """Whether a person who may open the admin is logged in."""
+    user = getattr(request, "user", None)
+    return bool(user and user.is_authenticated and user.is_active and user.is_staff)
+
 
 def roles_of(request: HttpRequest) -> Mapping[int, str]:
     """The role of this person in each of their workspaces. Read once a request."""

@@ -31,8 +31,8 @@ from memories.metrics import SECONDS
 from memories.models import Workspace
 from memories.offline import replicas
 from memories.staff.models import Factor
+from memories.staff.rights import PASSED, is_staff
 from memories.tenancy import row_level_security
-from memplatform.http.access import PASSED, is_staff
 
 log = structlog.get_logger(__name__)
 HEADER = "X-Request-ID"

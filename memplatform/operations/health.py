@@ -1,5 +1,6 @@
 """Liveness and readiness of the platform, for load balancers, the supervisor and the home page."""
 
+import secrets
 from dataclasses import asdict, dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
@@ -13,10 +14,12 @@ from django_q.models import OrmQ, Schedule
 
 from channels_app.models import Connection
 from memories import llm
+from memories.choices import Permission
 from memories.llm import run
+from memories.models import BotKey
 from memories.offline import database
+from memories.staff.rights import is_staff
 from memplatform.database.state import has_pending_migrations, unknown_migrations
-from memplatform.http.access import may_see_details
 from memplatform.operations.models import Heartbeat
 
 #: A process that has not written its heartbeat for so long is taken for dead.
@@ -55,6 +58,22 @@ class Measures:
     model_waiting: int  # extraction batches that wait, or are parked, because of the model
     model_waiting_since: float  # the oldest turn of these
     silence: dict[str, float] = field(default_factory=dict)  # by process: seconds since the last sign of life
+
+
+def may_see_details(request: HttpRequest, *, now: datetime) -> bool:
+    """Staff with a login, the metrics key, or a bot key that may administer.
+
+    Where a call comes from proves nothing: a proxy on this machine speaks for everybody.
+    """
+    if is_staff(request):
+        return True
+    scheme, _space, token = request.headers.get("Authorization", "").partition(" ")
+    if scheme.lower() != "bearer" or not token.isascii():
+        return False
+    if settings.METRICS_KEY and secrets.compare_digest(token.strip(), settings.METRICS_KEY):
+        return True
+    key = BotKey.objects.admit(token.strip(), now)
+    return key is not None and key.permits(Permission.ADMIN)
 
 
 def livez(request: HttpRequest) -> JsonResponse:

@@ -20,7 +20,7 @@ from rest_framework.renderers import BaseRenderer
 from rest_framework.request import Request
 
 from memories.api.fields import StrictSerializer, Word
-from memplatform.http.access import is_staff
+from memories.staff.rights import is_staff
 from memplatform.operations import health
 
 

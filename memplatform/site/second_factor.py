@@ -31,7 +31,7 @@ from unfold.widgets import UnfoldAdminPasswordWidget, UnfoldAdminTextInputWidget
 from memories import secrets
 from memories.audit.models import AuditEvent
 from memories.staff.models import Factor, digest_of
-from memplatform.http.access import PASSED
+from memories.staff.rights import PASSED
 from memplatform.site.logins import note_account, remember_device
 
 ISSUER = "memplatform"

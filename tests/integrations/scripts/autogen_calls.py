@@ -6,7 +6,7 @@ from autogen_core.model_context import BufferedChatCompletionContext
 from autogen_ext.models.openai import OpenAIChatCompletionClient
 from memplatform_autogen import MemplatformMemory
 from memplatform_client.turns import BotMemory
-from trial import DOWN, FACT, KEY, NAME, QUESTION, URL, WRONG_KEY, done, entries, person, readme, scenario
+from trial import FACT, KEY, NAME, QUESTION, URL, done, first_scenarios, person, readme, scenario
 
 INFO = {
     "vision": False,
@@ -32,24 +32,7 @@ async def turn(agent, words):
     return (await agent.run(task=words)).messages[-1].content
 
 
-@scenario("a fact of a first session in a second")
-async def _():
-    who = person()
-    await turn(agent_of(who, "1"), FACT)
-    assert NAME in await turn(agent_of(who, "2"), QUESTION)
-    assert entries(scope=f"web:direct_{who}")
-
-
-@scenario("another person does not get it")
-async def _():
-    await turn(agent_of(person(), "1"), FACT)
-    assert NAME not in await turn(agent_of(person(), "1"), QUESTION)
-
-
-@scenario("memory away, and a key that is refused: the turn goes on")
-async def _():
-    for key, url in ((KEY, DOWN), (WRONG_KEY, URL)):
-        assert await turn(agent_of(person(), "1", key, url), QUESTION) == "I do not know."
+first_scenarios(lambda who, chat, words, key=KEY, url=URL: turn(agent_of(who, chat, key, url), words))
 
 
 @scenario("what memory says is never one of the messages, and a state goes on")

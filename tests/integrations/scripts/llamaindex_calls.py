@@ -8,7 +8,7 @@ from llama_index.core.chat_engine import SimpleChatEngine
 from llama_index.llms.openai_like import OpenAILike
 from memplatform_client.turns import BotMemory
 from memplatform_llamaindex import MemplatformMemory
-from trial import DOWN, FACT, KEY, MODEL, NAME, QUESTION, URL, WRONG_KEY, done, entries, person, readme, scenario
+from trial import FACT, KEY, MODEL, NAME, QUESTION, URL, done, first_scenarios, person, readme, scenario
 
 
 def model():
@@ -30,24 +30,7 @@ async def turn(memory, words, kind=FunctionAgent, **options):
     return str(await kind(llm=model(), **options).run(words, memory=memory))
 
 
-@scenario("a fact of a first session in a second")
-async def _():
-    who = person()
-    await turn(memory_of(who, "1"), FACT)
-    assert NAME in await turn(memory_of(who, "2"), QUESTION)
-    assert entries(scope=f"web:direct_{who}")
-
-
-@scenario("another person does not get it")
-async def _():
-    await turn(memory_of(person()), FACT)
-    assert NAME not in await turn(memory_of(person()), QUESTION)
-
-
-@scenario("memory away, and a key that is refused: the turn goes on")
-async def _():
-    for key, url in ((KEY, DOWN), (WRONG_KEY, URL)):
-        assert await turn(memory_of(person(), "1", key, url), QUESTION) == "I do not know."
+first_scenarios(lambda who, chat, words, key=KEY, url=URL: turn(memory_of(who, chat, key, url), words))
 
 
 @scenario("what memory says is stored with no message, beside a system prompt, within a limit of tokens")

@@ -76,6 +76,27 @@ def eventually(question, seconds=15):
         time.sleep(0.1)
 
 
+def first_scenarios(turn):
+    """What every adapter is to do: `turn(who, chat, words, key, url)` is what a bot answers to somebody."""
+
+    @scenario("a fact of a first session in a second")
+    async def _():
+        who = person()
+        await turn(who, "1", FACT)
+        assert NAME in await turn(who, "2", QUESTION)
+        assert entries(scope=f"web:direct_{who}")
+
+    @scenario("another person does not get it")
+    async def _():
+        await turn(person(), "1", FACT)
+        assert NAME not in await turn(person(), "1", QUESTION)
+
+    @scenario("memory away, and a key that is refused: the turn goes on")
+    async def _():
+        for key, url in ((KEY, DOWN), (WRONG_KEY, URL)):
+            assert await turn(person(), "1", QUESTION, key, url) == "I do not know."
+
+
 def readme(*extra):
     """Run the README's code as it stands, but for the person's name, and give what it prints."""
     text = (ADAPTER / "README.md").read_text(encoding="utf-8")
