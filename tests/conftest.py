@@ -155,6 +155,16 @@ def stranger(db: None) -> Workspace:
     return Workspace.objects.create(name="Charlie's")
 
 
+@pytest.fixture
+def as_the_web(db: None) -> Iterator[None]:
+    """This connection acts as the web's role, as every web process does."""
+    with connection.cursor() as cursor:
+        cursor.execute(f"SET ROLE {row_level_security.WEB_ROLE}")
+        yield
+        row_level_security.leave()
+        cursor.execute("RESET ROLE")
+
+
 @contextmanager
 def acting_as(role: str) -> Iterator[None]:
     """This connection has the rights of a role, without a statement that a test would count."""

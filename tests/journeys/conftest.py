@@ -5,7 +5,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page, sync_playwright
+from django.contrib.auth import get_user_model
+from playwright.sync_api import Locator, Page, expect, sync_playwright
+
+from memories.models import Workspace
+from memories.staff.models import Member
 
 _NAMES = ("chromium", "chromium-browser", "google-chrome")
 _ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
@@ -32,3 +36,36 @@ def page(live_server: Any) -> Iterator[Page]:
         browser.close()
     elsewhere = [url for url in results if not url.startswith((live_server.url, "data:", "blob:"))]
     assert elsewhere == []
+
+
+class Mouse:
+    """Counts its clicks."""
+
+    def __init__(self) -> None:
+        self.clicks = 0
+
+    def click(self, what: Locator) -> None:
+        self.clicks += 1
+        what.click()
+
+
+@pytest.fixture
+def mouse() -> Mouse:
+    return Mouse()
+
+
+def make_bakery() -> Workspace:
+    """A workspace that Alice owns."""
+    workspace = Workspace.objects.create(name="Bakery")
+    alice = get_user_model().objects.create_user("alice", password="rye and spelt", is_staff=True)
+    Member.objects.create(workspace=workspace, user=alice, role="owner")
+    return workspace
+
+
+def enter(page: Page) -> None:
+    """Alice logs in."""
+    page.goto("/admin/")
+    page.locator("#id_username").fill("alice")
+    page.locator("#id_password").fill("rye and spelt")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name="What needs attention")).to_be_visible()

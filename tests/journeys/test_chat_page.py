@@ -6,15 +6,13 @@ from contextlib import contextmanager
 from typing import Any
 
 import pytest
-from django.contrib.auth import get_user_model
 from django.db import connections
 from playwright.sync_api import Page, expect
 
 from channels_app.models import Answerer, Channel, Connection, Receiving
 from channels_app.platforms import work
-from memories.models import Workspace
-from memories.staff.models import Member
 from tests.channels_app.platforms.conftest import echoing, later
+from tests.journeys.conftest import make_bakery
 from tests.memories.llm.conftest import point_to
 from tests.memories.llm.fake_server import FakeModel
 
@@ -41,9 +39,7 @@ def working() -> Iterator[None]:
 @pytest.fixture
 def address(transactional_db: Any, settings: Any) -> Iterator[str]:
     """A page that is open to anybody, of a bot whose model says what was written."""
-    workspace = Workspace.objects.create(name="Bakery")
-    alice = get_user_model().objects.create_user("alice", password="rye and spelt", is_staff=True)
-    Member.objects.create(workspace=workspace, user=alice, role="owner")
+    workspace = make_bakery()
     connection = Connection.objects.create(
         workspace=workspace,
         channel=Channel.objects.create(workspace=workspace, platform="web", account="ada"),

@@ -4,38 +4,19 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from django.contrib.auth import get_user_model
 from django.utils import timezone
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Page, expect
 
 from memories.lifecycle.expiry import expire_due
 from memories.models import Entry, Workspace
-from memories.staff.models import Member
 from tests.conftest import TELEGRAM, Api, make_key
-
-
-class Mouse:
-    """Counts its clicks."""
-
-    def __init__(self) -> None:
-        self.clicks = 0
-
-    def click(self, what: Locator) -> None:
-        self.clicks += 1
-        what.click()
-
-
-@pytest.fixture
-def mouse() -> Mouse:
-    return Mouse()
+from tests.journeys.conftest import Mouse, enter, make_bakery
 
 
 @pytest.fixture
 def bakery(transactional_db: Any, turns_are_read: None) -> None:
     """Two turns, one of them of forty days ago, which the nightly job has taken out of use."""
-    workspace = Workspace.objects.create(name="Bakery")
-    alice = get_user_model().objects.create_user("alice", password="rye and spelt", is_staff=True)
-    Member.objects.create(workspace=workspace, user=alice, role="owner")
+    workspace = make_bakery()
     api = Api(make_key(workspace))
     long_ago = timezone.now() - timedelta(days=40)
     for user, at in (("The bakery is closed on Tuesdays", long_ago), ("I like rye bread", timezone.now())):
@@ -60,14 +41,6 @@ def answered(bakery: None) -> None:
 def aged(bakery: None) -> None:
     """The turn that is in use was said ten days ago."""
     Entry.objects.filter(expired_at=None).update(stated_at=timezone.now() - timedelta(days=10))
-
-
-def enter(page: Page) -> None:
-    page.goto("/admin/")
-    page.locator("#id_username").fill("alice")
-    page.locator("#id_password").fill("rye and spelt")
-    page.keyboard.press("Enter")
-    expect(page.get_by_role("heading", name="What needs attention")).to_be_visible()
 
 
 def test_who_logs_out_is_out_with_two_clicks(bakery: None, page: Page, mouse: Mouse) -> None:

@@ -6,24 +6,14 @@ import urllib.request
 from typing import Any
 
 import pytest
-from django.contrib.auth import get_user_model
 from playwright.sync_api import Page, expect
 
-from memories.models import Workspace
-from memories.staff.models import Member
-from tests.journeys.test_clicks import Mouse, enter
-
-
-@pytest.fixture
-def mouse() -> Mouse:
-    return Mouse()
+from tests.journeys.conftest import Mouse, enter, make_bakery
 
 
 @pytest.fixture
 def bakery(transactional_db: Any, turns_are_read: None) -> None:
-    workspace = Workspace.objects.create(name="Bakery")
-    alice = get_user_model().objects.create_user("alice", password="rye and spelt", is_staff=True)
-    Member.objects.create(workspace=workspace, user=alice, role="owner")
+    make_bakery()
 
 
 def run(command: str) -> None:

@@ -4,14 +4,13 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from django.contrib.auth import get_user_model
 from django.utils import timezone
 from playwright.sync_api import Page, expect
 
 from memories.lifecycle.expiry import expire_due
-from memories.models import Entry, Workspace
-from memories.staff.models import Member
+from memories.models import Entry
 from tests.conftest import TELEGRAM, Api, make_key
+from tests.journeys.conftest import enter, make_bakery
 
 QUESTION = "which day is the bakery closed?"
 
@@ -27,9 +26,7 @@ def heard(page: Page, token: str) -> str:
 @pytest.fixture
 def forgotten(transactional_db: Any, turns_are_read: None) -> str:
     """The key of a bot that was told something forty days ago; the nightly job has taken it out of use since."""
-    workspace = Workspace.objects.create(name="Bakery")
-    alice = get_user_model().objects.create_user("alice", password="rye and spelt", is_staff=True)
-    Member.objects.create(workspace=workspace, user=alice, role="owner")
+    workspace = make_bakery()
     token = make_key(workspace)
     api = Api(token)
     long_ago = (timezone.now() - timedelta(days=40)).isoformat()
@@ -44,11 +41,7 @@ def forgotten(transactional_db: Any, turns_are_read: None) -> str:
 def test_an_operator_finds_an_expired_memory_and_brings_it_back(forgotten: str, page: Page) -> None:
     assert "Tuesdays" not in heard(page, forgotten)
 
-    page.goto("/admin/")
-    page.locator("#id_username").fill("alice")
-    page.locator("#id_password").fill("rye and spelt")
-    page.get_by_role("button", name="Log in").click()
-    expect(page.get_by_role("heading", name="What needs attention")).to_be_visible()
+    enter(page)
 
     page.locator("#nav-sidebar-apps").get_by_role("link", name="Entries").click()
     expect(page.get_by_role("row", name="rye bread")).to_be_visible()

@@ -3,7 +3,6 @@
 from typing import Any
 
 import pytest
-from django.contrib.auth import get_user_model
 from django.utils import timezone
 from playwright.sync_api import Page, expect
 
@@ -11,9 +10,9 @@ from memories import batches, entries
 from memories.batches import PlanRow
 from memories.batches.steps import ExpireStep, Successor, SupersedeStep
 from memories.choices import HoldReason
-from memories.models import Entry, Scope, Workspace
-from memories.staff.models import Member
+from memories.models import Entry, Scope
 from tests.conftest import make_draft, make_scope
+from tests.journeys.conftest import enter, make_bakery
 
 
 def stored_fact(scope: Scope, content: str, **more: Any) -> Entry:
@@ -24,9 +23,7 @@ def stored_fact(scope: Scope, content: str, **more: Any) -> Entry:
 @pytest.fixture
 def doubts(transactional_db: Any) -> None:
     """A job would replace a pinned memory and one that matters, and let two go that matter little."""
-    workspace = Workspace.objects.create(name="Bakery")
-    alice = get_user_model().objects.create_user("alice", password="rye and spelt", is_staff=True)
-    Member.objects.create(workspace=workspace, user=alice, role="owner")
+    workspace = make_bakery()
     scope, now = make_scope(workspace), timezone.now()
     little = [stored_fact(scope, text, importance=0.1) for text in ("The radio is red", "The window faces north")]
     closed = stored_fact(scope, "面包房每周二休息", importance=0.9)
@@ -43,10 +40,7 @@ def doubts(transactional_db: Any) -> None:
 
 
 def test_an_operator_answers_every_question_with_one_key(doubts: None, page: Page) -> None:
-    page.goto("/admin/")
-    page.locator("#id_username").fill("alice")
-    page.locator("#id_password").fill("rye and spelt")
-    page.get_by_role("button", name="Log in").click()
+    enter(page)
     page.get_by_role("link", name="3 batches wait for you").click()
     question, pair = page.locator(".mp-question-head"), page.locator(".mp-pair").first
     expect(question).to_contain_text("Question 1 of 3")

@@ -3,24 +3,20 @@
 from typing import Any
 
 import pytest
-from django.contrib.auth import get_user_model
 from django.utils import timezone
 from playwright.sync_api import Page, expect
 
 from memories import batches, entries
 from memories.batches import PlanRow
 from memories.batches.steps import EditStep, MergeStep, Successor
-from memories.models import Workspace
-from memories.staff.models import Member
 from tests.conftest import make_draft, make_scope
+from tests.journeys.conftest import enter, make_bakery
 
 
 @pytest.fixture
 def tidied(transactional_db: Any) -> None:
     """Last night a job made one memory of two, and changed another."""
-    workspace = Workspace.objects.create(name="Bakery")
-    alice = get_user_model().objects.create_user("alice", password="rye and spelt", is_staff=True)
-    Member.objects.create(workspace=workspace, user=alice, role="owner")
+    workspace = make_bakery()
     scope, now = make_scope(workspace), timezone.now()
     texts = ("The oven is set to 220 degrees", "The dough rests for 90 minutes", "面包房每周二休息")
     oven, dough, closed = (entries.remember(make_draft(scope, t), now=now, actor="bot:b").entry for t in texts)
@@ -34,10 +30,7 @@ def tidied(transactional_db: Any) -> None:
 
 
 def test_an_operator_takes_back_one_row_then_the_rest_then_changes_her_mind(tidied: None, page: Page) -> None:
-    page.goto("/admin/")
-    page.locator("#id_username").fill("alice")
-    page.locator("#id_password").fill("rye and spelt")
-    page.get_by_role("button", name="Log in").click()
+    enter(page)
     page.get_by_role("link", name="compress").click()
     expect(page.locator("#row1")).to_contain_text("becomes part of")
     expect(page.locator("#row2 del")).to_contain_text("周二")

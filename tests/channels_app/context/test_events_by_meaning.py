@@ -1,11 +1,10 @@
 """What was said is found by its meaning as well, where no word of the question stands in it (C5, C6)."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
 import pytest
-from django.db import connection
 
 from memories.index import worker as embedder
 from memories.models import Entry, Workspace
@@ -189,15 +188,6 @@ def test_it_takes_the_same_statements_however_many_conversations(
         talk.say("good evening", "hello", address={**TELEGRAM, "chat": f"c{n + 20}"}, at=YESTERDAY)
     embed()
     assert Session.objects.count() == 5 and count() <= result
-
-
-@pytest.fixture
-def as_the_web(db: None) -> Iterator[None]:
-    with connection.cursor() as cursor:
-        cursor.execute(f"SET ROLE {row_level_security.WEB_ROLE}")
-        yield
-        row_level_security.leave()
-        cursor.execute("RESET ROLE")
 
 
 @pytest.fixture

@@ -1,7 +1,5 @@
 """The second wall: should a query forget its workspace, the database still shows nothing of another's."""
 
-from collections.abc import Iterator
-
 import pytest
 from django.db import connection, transaction
 from django.db.utils import ProgrammingError
@@ -15,16 +13,6 @@ WALLED = """
     SELECT c.relname, c.relrowsecurity FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid
     WHERE c.relkind = 'r' AND a.attname = 'workspace_id' AND c.relnamespace = 'public'::regnamespace
 """
-
-
-@pytest.fixture
-def as_the_web(db: None) -> Iterator[None]:
-    """This connection acts as the web's role, as every web process does."""
-    with connection.cursor() as cursor:
-        cursor.execute(f"SET ROLE {row_level_security.WEB_ROLE}")
-        yield
-        row_level_security.leave()
-        cursor.execute("RESET ROLE")
 
 
 @pytest.fixture
