@@ -10,7 +10,7 @@ day» and 我忘记了 tell: neither is a request.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from enum import Enum
 from itertools import chain
 
@@ -39,7 +39,7 @@ ANY = (*BY_ITS_END, Sign.MARK, Sign.OPENING, Sign.WORD, Sign.A_NOT_A)
 _PATTERNS = {sign: pattern("asking", sign.value) for sign in Sign}
 
 
-def is_question(sentence: str, by: tuple[Sign, ...] = BY_ITS_END) -> bool:
+def is_question(sentence: str, by: Iterable[Sign] = BY_ITS_END) -> bool:
     """Whether a sentence has one of these signs of a question."""
     return any(_PATTERNS[sign].search(sentence) for sign in by)
 

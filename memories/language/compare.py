@@ -245,7 +245,7 @@ def _contest(one: str, other: str) -> bool:
     if ConflictVerdict.NONE is not judge(one, other) or ConflictVerdict.NONE is not judge(other, one):
         return True
     ours, theirs = read(one), read(other)
-    if ours.topic.isdisjoint(theirs.topic) or are_apart(ours.topic, theirs.topic):
+    if not _is_of_the_same(ours, theirs) or are_apart(ours.topic, theirs.topic):
         return False
     return _has_other_value(ours, theirs) or (ours.topic == theirs.topic and ours.is_negated != theirs.is_negated)
 
@@ -291,9 +291,11 @@ def _says_otherwise(newer: Statement, older: Statement) -> bool:
     about, before = newer.topic, older.topic
     common, shared_names = about & before, newer.names & older.names
     has_changed, has_other_value = newer.tells_of_change, _has_other_value(newer, older)
-    if newer.tells_of_end and (common or shared_names):
+    is_of_the_same = _is_of_the_same(newer, older)
+    is_short = max(len(about), len(before)) <= MOST_OTHER_WORDS
+    if newer.tells_of_end and (is_of_the_same or (shared_names and is_short)):
         return True
-    if has_changed and shared_names and newer.names - older.names and not common:
+    if has_changed and shared_names and newer.names - older.names and not common and is_short:
         return True
     if not common:
         return False
@@ -310,7 +312,7 @@ def _says_otherwise(newer: Statement, older: Statement) -> bool:
             both = zip(words, text.words(older.content), strict=False)
             same = next((n for n, (word, other_word) in enumerate(both) if word != other_word), len(words))
             return 2 * len(read(" ".join(words[:same])).topic_words) >= len(newer.topic_words)
-    if not has_changed or about == before or older.tells_of_event:
+    if not has_changed or not is_of_the_same or about == before or older.tells_of_event:
         return False
     first = newer.topic_words[0]
     if first == older.topic_words[0] or (has_other_value and first in before):
@@ -320,6 +322,12 @@ def _says_otherwise(newer: Statement, older: Statement) -> bool:
     if len(ours) != len(theirs) or ours[:1] != theirs[:1]:
         return False
     return sum(one != other for one, other in zip(ours, theirs, strict=True)) == 1
+
+
+def _is_of_the_same(ours: Statement, theirs: Statement) -> bool:
+    """Whether both are about one thing: half of what the shorter one is about is common, and not a word by chance."""
+    common = ours.topic & theirs.topic
+    return bool(common) and 2 * len(common) >= min(len(ours.topic), len(theirs.topic))
 
 
 def _has_other_value(ours: Statement, theirs: Statement) -> bool:

@@ -270,7 +270,8 @@ _CHINESE_DATES = re.compile(
     "|早上|上午|中午|下午|晚上|凌晨|[春夏秋冬]天"
 )
 _COUNTING = word_set("entities", "counting")
-_WORD = re.compile(r"[^\W\d_][\w'’-]*")
+#: «Ann在上海» is a name beside Chinese, and no name of six characters.
+_WORD = re.compile(rf"[^\W\d_{text.CJK}](?:[^\W{text.CJK}]|['’-])*")
 _BEGINS_AFTER = frozenset('.!?。！？:："“「(（')
 #: Addresses, paths and whatever else has a sign within: as it stands.
 _SIGNED = re.compile(r"(?<![\w~])[\w~]*+[./@_\\][\w][\w./@:_\\+-]*[\w/]", re.ASCII)

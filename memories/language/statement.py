@@ -14,7 +14,7 @@ from functools import cached_property, lru_cache
 from memories.language import subjects, text
 from memories.language.names import numbers, proper_names
 from memories.language.sentences import spoken_sentences
-from memories.language.text import HAN, begins_with_han
+from memories.language.text import HAN, begins_with_han, has_han
 from memories.language.word_lists import pattern, source, word_set, words
 
 #: Statements that are kept: texts, their sentences and their clauses.
@@ -85,6 +85,8 @@ _RELATIONS = tuple(
     )
     for name in ("home", "work", "use", "prefer", "be")
 )
+#: A longer one is no value but a clause: «在运动会上跑了第二名，老师表扬了她».
+VALUE_CHARS = 12
 _WHO, _WHAT = ("who", "who_"), ("what", "what_", "what__")
 
 
@@ -152,6 +154,8 @@ class Statement:
             if match := relation.wording.match(self.bare):
                 groups = match.groupdict()
                 who, what = (next((groups[n] for n in names if groups.get(n)), "") for names in (_WHO, _WHAT))
+                if relation.name == "be" and has_han(what) and len(what) > VALUE_CHARS:
+                    return None
                 return Claim(who.strip(" ,，"), relation, what.strip(" ,，了"))
         return None
 

@@ -64,6 +64,7 @@ from memories.recall.question import (
     asks_what_came_before,
     date_ranges_of,
     has_question_mark_or_word,
+    is_remark,
     names_unknown,
     parse_for_match,
     resolve,
@@ -303,6 +304,7 @@ def _parse(search: Search, result: Recall, ranges: Sequence[DateRange]) -> Searc
         ranges if search.policies.weight("DATE_BOOST") else [],
         about_asker=is_about_asker(query.message, words.named, query.scopes, query.asker),
         features=weights,
+        is_remark=is_remark(query.message),
         names_unknown=names_unknown(query.message, words),
     )
     return replace(search, parsed=parsed)

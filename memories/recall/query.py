@@ -277,6 +277,7 @@ class ParsedQuery:
     limit: int | None = None  # how many are looked at; None: as configured
     about_asker: bool = False  # the one who asks is asked about, and nobody else
     features: Mapping[str, float] = field(default_factory=dict)  # weights of those the candidates are ranked by
+    is_remark: bool = False  # it asks nothing: what bears on it hardly shares a word with it
     names_unknown: bool = False  # it names somebody or something, and none of that was ever named here
     newest_to: datetime | None = None  # the newest at this time come first, whatever they say
 
@@ -297,6 +298,8 @@ def searched_part(message: str) -> str:
 
 
 SCOPES_CACHED = 512
+#: What meaning counts for in a remark, beside its words: those mislead (docs/decisions.md).
+REMARK_ALPHA = 0.9
 
 _frequencies: LRUCache[int, tuple[int, dict[int, int]]] = LRUCache(SCOPES_CACHED)
 _lock = Lock()
@@ -388,6 +391,8 @@ class Search:
     def weights(self) -> dict[str, float]:
         """What each retriever and boost counts for; a retriever that cannot run weighs nothing."""
         of_vectors = 1.0 if self.query.mode == Mode.VECTOR else self.policies.weight("ALPHA")
+        if self.parsed.is_remark:
+            of_vectors = max(of_vectors, REMARK_ALPHA)
         return {
             "alpha": of_vectors if self.parsed.vector else 0.0,
             "boost": self.policies.weight("SPEAKER_BOOST"),

@@ -19,7 +19,9 @@ from django.db.models import Max, Min
 from memories.conf import conf
 from memories.index.contextual import full_match
 from memories.language import names, persons, references, text
+from memories.language.asking import Sign, is_question
 from memories.language.calendar import Window, windows
+from memories.language.sentences import sentences
 from memories.language.text import COMMON_CJK, simplified
 from memories.language.word_lists import pattern, word_set
 from memories.models import Entry, Scope
@@ -287,6 +289,7 @@ _FORMER = pattern("questions", "former", re.IGNORECASE)
 #: Whether a message names days does not depend on its own.
 _ANY_DAY = date(2000, 1, 1)
 _ASKING = word_set("questions", "only_asking")
+_ENDS_AS_STATEMENT = re.compile(r"[.!。！~～…][\"'”’」』)）]*\s*$")
 _NAMES_NOTHING = pattern("questions", "names_nothing", re.IGNORECASE)
 _SPEECH = pattern("questions", "speech", re.IGNORECASE)
 
@@ -322,6 +325,13 @@ def asks_for_former(message: str) -> bool:
 def is_about_asking(message: str) -> bool:
     """Whether a message asks what was asked: «what did I ask you yesterday?», «我问过你什么？»."""
     return _ABOUT_ASKING.search(message.strip()[-LOOK_CHARS:]) is not None
+
+
+def is_remark(message: str) -> bool:
+    """Whether a short message tells or orders something and asks nothing: «my shins are killing me again.»."""
+    if "\n" in message or text.count_tokens(message) > QUESTION_TOKENS or not _ENDS_AS_STATEMENT.search(message):
+        return False
+    return not asks_of_memory(message) and not any(is_question(sentence, by=Sign) for sentence in sentences(message))
 
 
 def has_question_mark_or_word(message: str) -> bool:

@@ -161,7 +161,8 @@ def score(matches: Sequence[Match], search: Search) -> list[Ranked]:
         add_relevance(ranked, search)
         for item in ranked if parsed.by_meaning_alone else ():
             if item.similarity is not None:  # of words alone it knows no more than the score does
-                item.score += added_by_meaning(item, youth_of(entries, FEW), is_weighed=bool(parsed.features))
+                is_weighed = bool(parsed.features) or parsed.is_remark
+                item.score += added_by_meaning(item, youth_of(entries, FEW), is_weighed=is_weighed)
     by_word = query.mode != Mode.VECTOR or parsed.vector is None  # keywords answer when vectors cannot (A12)
     for item in ranked:
         if not _is_near(item, weights["floor"], weights["relevance_wide"], by_word=by_word, is_young=entries < YOUNG):

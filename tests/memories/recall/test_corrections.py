@@ -9,7 +9,7 @@ from memories import entries
 from memories.choices import EntryType
 from memories.entries.draft import Draft
 from memories.index import worker
-from memories.language.compare import corrects, takes_back
+from memories.language.compare import contests, corrects, takes_back
 from memories.language.text import has_han
 from memories.language.turns import telling_sentences, turn_of
 from memories.models import Scope
@@ -37,6 +37,37 @@ def is_correction(where: str, older: str, newer: str) -> bool:
 def test_corrections_are_told_from_what_is_true_beside_them() -> None:
     assert sum(is_correction(*pair[:3]) for pair in pairs("corrections")) >= FOUND
     assert sum(is_correction(*pair[:3]) for pair in pairs("no_corrections")) == MISTAKEN
+
+
+#: What people did one after another: much alike, and none of it takes the place of another.
+DAYS = """
+Mia在新开的面馆和表妹一起吃了牛肉面，觉得非常开心。
+Mia和爸爸一起去海边捡贝壳，玩了一下午，感到很高兴。
+Mia在运动会上跑了第二名，老师表扬了她，她特别激动。
+Mia和新同学阿哲一起做了火山模型，两人都很兴奋。
+Mia想起上周的考试没考好，感到有点难过，妈妈安慰了她。
+Mia和外婆一起包饺子，外婆夸她包得好看，她很开心。
+Mia周末在家看了动画电影《小鹿》，觉得很感动。
+小周和女朋友一起去看了话剧，感觉不错。
+小周和女朋友一起去爬了山，感觉很累。
+小周和同事一起吃了火锅，空调坏了，大家都很热。
+小周期待的露营因为大雨取消了，只好在家看电视，有点失望。
+Mia在阳台听见邻居吵架，她很担心，妈妈说没事，已经和好了。
+Mia在朗诵比赛里忘了词，她很着急，后来老师提醒了她。
+小周升级了路由器，网速快多了，很满意。
+Leo went to the fair with his new friend and felt very happy.
+Leo went to the lake with his dad and felt very happy.
+Leo and his cousin built a kite together and were excited.
+Leo and his grandma baked a cake together, now the kitchen smells great.
+Leo had looked forward to camping, but it was cancelled because of the storm.
+Leo watched a film with Priya, not his usual taste, and felt sad.
+""".strip().splitlines()
+
+
+def test_days_that_were_spent_alike_correct_nothing() -> None:
+    mistaken = [(newer, older) for newer in DAYS for older in DAYS if newer != older and corrects(newer, older)]
+    mistaken += [(one, other) for one in DAYS for other in DAYS if one != other and contests(one, other)]
+    assert mistaken == []
 
 
 #: Of the 60, asked end to end by the tests' embedder, which finds by words alone.
