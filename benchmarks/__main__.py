@@ -39,6 +39,7 @@ BY_HAND = {
     "channel_day": (APART, HASHED),
     "first_message": (APART, HASHED),
     "upgrade": (APART, HASHED),
+    "ten_jobs": (APART, HASHED),
 }
 
 

@@ -3,10 +3,13 @@
 import os
 from pathlib import Path
 
+import django
 from django.conf import settings
 from django.core.wsgi import get_wsgi_application
 
-from memplatform.http.wsgi import FairShare, UnreadBodies
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "memplatform.settings")
+django.setup()  # a worker that was not forked, as on macOS, has no models before
+from memplatform.http.wsgi import FairShare, UnreadBodies  # noqa: E402
 
 _METRICS_BYTES = 1 << 18  # a hundred combinations of route, method and status
 
@@ -27,7 +30,6 @@ def reserve_metrics_files() -> None:
         del os.environ["PROMETHEUS_MULTIPROC_DIR"]
 
 
-os.environ.setdefault("DJANGO_SETTINGS_MODULE", "memplatform.settings")
 if settings.PROCESS == "web":
     reserve_metrics_files()
 application = FairShare(UnreadBodies(get_wsgi_application()))

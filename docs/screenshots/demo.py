@@ -5,7 +5,7 @@ import urllib.request
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-LONG_AGO, RECENT = 40, 6  # days
+LONG_AGO, RECENT = 400, 6  # days; what nobody has read for a year goes
 ANN = {"platform": "telegram", "account": "bakery-bot", "peer": "ann", "chat": "c1"}
 FANG = {"platform": "lark", "account": "bakery-bot", "peer": "fang", "chat": "c2"}
 NAMES = {"ann": "Ann Miller", "fang": "王芳"}

@@ -2,7 +2,9 @@
 
 from datetime import timedelta
 from typing import Any
+from urllib.parse import urlencode
 
+from django.conf import settings
 from django.contrib import admin
 from django.http import HttpRequest
 from django.urls import reverse
@@ -29,6 +31,14 @@ SHOWN = 50  # batches of a run
 SILENCE = timedelta(seconds=30)
 
 
+def log_link(host: str, process: str = "") -> str:
+    """To the log of a process on the host that answers; the files of others are there alone."""
+    if host != settings.HOST_NAME:
+        return gettext("on that host")
+    query = f"?{urlencode({'process': process})}" if process else ""
+    return format_html('<a href="{}">{}</a>', reverse("log") + query, gettext("Log"))
+
+
 @admin.register(Heartbeat)
 class HeartbeatAdmin(RestrictedAdmin):
     """The processes of the platform, for superusers: they belong to no workspace."""
@@ -36,8 +46,12 @@ class HeartbeatAdmin(RestrictedAdmin):
     workspace_field = None
     superusers_may = VIEW
     has_history = False
-    list_display = ["host", "name", "pid", "colored_state", "beat_at", "started_at"]
+    list_display = ["host", "name", "pid", "colored_state", "beat_at", "started_at", "log"]
     ordering = ["-beat_at"]
+
+    @display(description=_("log"))
+    def log(self, heartbeat: Heartbeat) -> str:
+        return log_link(heartbeat.host, heartbeat.name)
 
     @display(description=_("state"), label=Colors({_("alive"): "success", _("silent"): "danger"}))
     def colored_state(self, heartbeat: Heartbeat) -> Any:
@@ -51,13 +65,17 @@ class HostAdmin(RestrictedAdmin):
     workspace_field = None
     superusers_may = VIEW
     has_history = False
-    list_display = ["name", "parts_label", "colored_state", "version", "seen_at", "started_at", "folder_path"]
+    list_display = ["name", "parts_label", "colored_state", "version", "seen_at", "started_at", "folder_path", "log"]
     ordering = ["name"]
     fields = [
         ("name", "colored_state"), ("parts_label", "version", "pid"), ("started_at", "seen_at", "stopped_at"),
         ("folder_path", "folder"),
     ]  # fmt: skip
     readonly_fields = ["colored_state", "parts_label"]
+
+    @display(description=_("log"))
+    def log(self, host: Host) -> str:
+        return log_link(host.name)
 
     @display(description=_("parts"))
     def parts_label(self, host: Host) -> str:

@@ -4,6 +4,7 @@ import errno
 import gc
 import http.client
 import importlib
+import multiprocessing
 import os
 import shutil
 import socket
@@ -53,6 +54,8 @@ def main(host: str, port: int) -> None:
         (settings.DATA_DIR / "metrics").mkdir(parents=True, exist_ok=True)
     preload()
     sys.setswitchinterval(SWITCH_SECONDS)  # the workers are forked from here
+    if sys.platform == "linux":  # Python 3.14 would start them anew, without what is imported here
+        multiprocessing.set_start_method("fork", force=True)
     Granian(
         "memplatform.wsgi:application",
         address=host,

@@ -10,10 +10,13 @@ from typing import Any
 import pytest
 from django.test import Client
 from django.urls import reverse
+from django.utils import timezone
 
 from memories.staff.roles import Role
+from memplatform.operations.models import Heartbeat
 from memplatform.site import log
 from tests.memories.admin.conftest import House, enter, make_user
+from tests.support.hosts import make_host
 
 pytestmark = pytest.mark.django_db
 ID = "3f2a" * 8
@@ -150,3 +153,13 @@ def test_a_web_that_writes_to_its_file_says_nothing_of_elsewhere(owner: Client, 
         for file in folder.iterdir():
             file.write_text("")
         assert "each request leaves a line" in owner.get(reverse("log")).content.decode()
+
+
+def test_heartbeats_and_hosts_lead_to_the_log_of_this_host_alone(admin_client: Client, settings: Any) -> None:
+    for name in (settings.HOST_NAME, "elsewhere"):
+        make_host(name, timezone.now())
+        Heartbeat.objects.create(host=name, name="worker", pid=7, started_at=timezone.now(), beat_at=timezone.now())
+    beats = admin_client.get(reverse("admin:operations_heartbeat_changelist")).content.decode()
+    hosts = admin_client.get(reverse("admin:operations_host_changelist")).content.decode()
+    assert beats.count('href="/admin/log/?process=worker"') == 1 and "on that host" in beats
+    assert hosts.count('<a href="/admin/log/">Log</a>') == 1 and "on that host" in hosts
