@@ -87,7 +87,11 @@ DRILL_SAMPLE, DRILL_SECONDS = 24, 540
 
 
 class UncleanDrill(Exception):
-    """A drill that heard what it may not, or was not answered everywhere."""
+    """A drill that was not answered everywhere."""
+
+
+class Leak(runs.Finding, UncleanDrill):
+    """A drill that heard what it may not, or left words behind."""
 
 
 def drill_workspace(
@@ -116,7 +120,8 @@ def drill_workspace(
     counts |= {"faults": sum(signed["faults"].values()), "left_behind": signed["left_behind"]}
     if not signed["clean"]:
         report(counts)
-        raise UncleanDrill("leaks {leaks}, faults {faults}, words left behind {left_behind}".format(**counts))
+        problem = Leak if counts["leaks"] or counts["left_behind"] else UncleanDrill
+        raise problem("leaks {leaks}, faults {faults}, words left behind {left_behind}".format(**counts))
     return counts
 
 

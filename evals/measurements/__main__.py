@@ -11,6 +11,7 @@ MEASUREMENTS = {
     "poison": (DATABASE, BUNDLED),
     "references": (DATABASE, BUNDLED),
     "notes_recall": (DATABASE, BUNDLED),
+    "believed": (DATABASE, HASHED),
     "compression": (DATABASE, HASHED),
     "kept_recall": (DATABASE, BUNDLED),
     "real_model": (DATABASE, HASHED),

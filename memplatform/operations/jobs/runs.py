@@ -32,6 +32,10 @@ REPORTS_EVERY = 1.0  # second; a job may report more often than anybody reads
 LOST_AFTER = timedelta(days=1)
 
 
+class Finding(Exception):
+    """What a run was to find out and found wrong: it has failed, and trying again would mend nothing."""
+
+
 def run_name(run: JobRun) -> str:
     """`job:workspace:date`, as batches of the run are marked; of a run by hand its own id stands for the date.
 
@@ -231,7 +235,8 @@ class _Recorder:
             self._update(state=JobState.DONE, finished_at=timezone.now(), counts=self.counts, error="")
             log.info("job.done", **fields, **self.counts)
         else:
-            is_last = run.attempts >= ATTEMPTS or run.asked  # a run on demand is not tried again by itself
+            # a run on demand is not tried again by itself, nor one that found what it looked for
+            is_last = run.attempts >= ATTEMPTS or run.asked or isinstance(error, Finding)
             last = {"state": JobState.FAILED, "finished_at": timezone.now()} if is_last else {}
             last |= {"counts": self.counts} if self.counts else {}  # as far as it came
             self._update(error=f"{kind.__name__}: {error}"[:2_000], **last)

@@ -19,7 +19,7 @@ from memplatform.drill.asking import QUICK, WORDINGS, Asker, Effort, Probes
 from memplatform.drill.planting import PREFIX, Canary
 from memplatform.drill.run import drill, settle
 from memplatform.erasure import certificate
-from memplatform.operations.jobs.runs import run_name
+from memplatform.operations.jobs.runs import Finding, run_name
 from memplatform.tasks import UncleanDrill, count_scopes_to_drill, drill_workspace
 from sessions_app.models import SessionEvent
 from tests.conftest import NOW
@@ -144,7 +144,8 @@ def drilled(monkeypatch: Any, workspace: Workspace, answer: str) -> tuple[dict[s
     monkeypatch.setattr("memplatform.tasks.subprocess.Popen", child)
     try:
         return drill_workspace(workspace.pk, "leak-drill:1:today", told.append), told
-    except UncleanDrill:
+    except UncleanDrill as problem:
+        assert isinstance(problem, Finding) == ('"leaks": 0' not in answer)
         return None, told
 
 
@@ -159,6 +160,7 @@ def test_a_run_of_the_job_fails_where_the_drill_is_not_clean(inhabited: Workspac
     unclean = {**ANSWER, "faults": {"recall": 2, "mcp": 1}, "leaks": 4, "clean": False}
     counts, told = drilled(monkeypatch, inhabited, json.dumps(unclean))
     assert counts is None and told[-1]["faults"] == 3 and told[-1]["leaks"] == 4
+    assert drilled(monkeypatch, inhabited, json.dumps({**unclean, "leaks": 0}))[0] is None
     with pytest.raises(RuntimeError, match="a line of the log"):
         drilled(monkeypatch, inhabited, "no report")
 

@@ -191,6 +191,23 @@ def test_what_goes_wrong_is_kept_and_tried_again(
 
 
 @pytest.mark.django_db
+def test_what_a_run_was_to_find_out_is_not_tried_again(
+    workspace: Workspace, nightly: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def finds(workspace_id: int, *, now: datetime, run: str) -> dict[str, int]:
+        raise runs.Finding("a leak")
+
+    monkeypatch.setattr(runs, "JOBS", {"expire": replace(JOBS["expire"], run=finds)})
+    claim = runs.claim_next("expire", now=NIGHT)
+    assert claim
+    with pytest.raises(runs.Finding):
+        runs.perform(claim, now=NIGHT)
+    run = JobRun.objects.get()
+    assert (run.state, run.attempts, run.error) == ("failed", 1, "Finding: a leak")
+    assert run_all(NIGHT + runs.abandoned_after() + timedelta(seconds=1)) == 0
+
+
+@pytest.mark.django_db
 def test_after_the_third_failure_it_stays_failed(
     workspace: Workspace, nightly: list[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
