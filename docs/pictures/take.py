@@ -39,7 +39,7 @@ from tests.support import (  # noqa: E402
 
 SHOWN_ADDRESS = "https://memory.example.org"
 SCREEN = ViewportSize(width=1100, height=720)
-ALL_SECONDS = 900
+ALL_SECONDS = 3_600
 SAYINGS = {
     "en": ("Remember that I moved to Hangzhou in March.", "Where do I live?", "You live in Hangzhou, since March."),
     "zh-hans": ("请记住：我三月搬到了杭州。", "我什么时候搬到杭州的？", "三月。"),
@@ -114,9 +114,9 @@ def chat(context: BrowserContext, tab: Page, packer: Page, language: str) -> Non
     for words, sign in ((saying, "“"), ("/reset", "。" if language != "en" else "cleared"), (question, answer)):
         page.locator("#text").fill(words)
         page.locator("#text").press("Enter")
-        expect(log.locator(".message:not(.mine)").filter(has_text=sign).last).to_be_visible(timeout=20_000)
-        expect(log.locator(".writing")).to_have_count(0, timeout=20_000)
-    expect(page.locator("#used li")).to_have_count(1, timeout=20_000)
+        expect(log.locator(".message:not(.mine)").filter(has_text=sign).last).to_be_visible(timeout=120_000)
+        expect(log.locator(".writing")).to_have_count(0, timeout=120_000)
+    expect(page.locator("#used li")).to_have_count(1, timeout=120_000)
     for theme in ("light", "dark"):
         page.emulate_media(color_scheme=theme)
         guide.shoot(page, packer, f"chat.{language}.{theme}", HERE)
@@ -126,7 +126,7 @@ def chat(context: BrowserContext, tab: Page, packer: Page, language: str) -> Non
 def take(browser: Browser, url: str, folder: Path, language: str, wanted: set[str], servers: dict[str, Any]) -> None:
     context = browser.new_context(base_url=url, locale=guide.LOCALES[language], viewport=SCREEN)
     tab, packer = context.new_page(), browser.new_page()
-    tab.set_default_timeout(30_000)
+    tab.set_default_timeout(120_000)
     guide.log_in(tab, folder)
     tab.emulate_media(color_scheme="light")
     for name in FORMS:
@@ -135,7 +135,7 @@ def take(browser: Browser, url: str, folder: Path, language: str, wanted: set[st
         connect(tab, packer, name, language)
         if name == "telegram":
             servers[name].write(42, SAYINGS[language][0])
-            expect(tab.locator("#connection-status")).to_contain_text("→", timeout=20_000)
+            expect(tab.locator("#connection-status")).to_contain_text("→", timeout=120_000)
         page_of(tab, packer, name, language)
         if name == "web":
             chat(context, tab, packer, language)

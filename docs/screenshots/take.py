@@ -2,7 +2,7 @@
 
 Starts a platform of its own in an empty folder on a free port, tells it a made-up story (demo.py), takes every picture
 in English and Chinese, light and dark, and stops the platform again. Nothing else is asked or touched. Needs Chromium
-(`make browser`) and a font with Chinese. It ends by itself after ten minutes at the latest.
+(`make browser`) and a font with Chinese. It ends by itself after an hour at the latest.
 """
 
 import base64
@@ -28,7 +28,7 @@ ROOT = HERE.parent.parent
 LOCALES = {"en": "en-US", "zh-hans": "zh-CN"}
 SCREEN, PHONE = ViewportSize(width=1280, height=800), ViewportSize(width=390, height=844)
 ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"]
-START_SECONDS, ALL_SECONDS = 180, 600
+START_SECONDS, ALL_SECONDS = 600, 3_600
 LARGEST = 120_000  # bytes of a picture
 
 
@@ -171,7 +171,7 @@ def take(browser: Browser, url: str, folder: Path, bakery: Bakery, wanted: set[s
     packer = browser.new_page()
     for language, locale in LOCALES.items():
         tab = browser.new_context(base_url=url, locale=locale, viewport=SCREEN).new_page()
-        tab.set_default_timeout(30_000)
+        tab.set_default_timeout(120_000)
         log_in(tab, folder)
         for picture in PICTURES:
             name = picture.__name__.replace("_", "-")
@@ -205,7 +205,7 @@ def prepare(browser: Browser, url: str, folder: Path) -> Bakery:
     """The story: what was said, what the night took, what was asked, what waits, what is in quarantine."""
     bakery = Bakery(url, (folder / "credentials" / "bot-key").read_text().strip())
     bakery.talk()
-    subprocess.run(manage("expire"), env=environment(folder), cwd=ROOT, check=True, timeout=60)
+    subprocess.run(manage("expire"), env=environment(folder), cwd=ROOT, check=True, timeout=300)
     bakery.ask()
     bakery.propose()
     for language, about in bakery.about.items():
