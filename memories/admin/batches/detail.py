@@ -219,12 +219,8 @@ def page(model_admin: Any, request: HttpRequest, batch: Batch) -> HttpResponse:
     pages = Paginator(changes.filter(**filters).order_by("position").select_related("entry", "event"), PER_PAGE)
     rows = pages.get_page(request.GET.get("page"))
     may = may_in(request, batch.workspace_id)
-    is_applied = batch.state == BatchState.APPLIED
-    is_over = is_applied and not batches.with_effect(Batch.objects.filter(pk=batch.pk)).exists()
     # What its run was offered and did not keep; of all scopes, for some of it has none
     refused = RefusedFact.objects.filter(workspace_id=batch.workspace_id, run=batch.run)
-    has_written = is_applied and BatchVerb.CREATE in batch.counts
-    has_undo = is_applied and batch.scope_id is not None and not is_irreversible(batch)
     context: dict[str, Any] = {
         "who": actor_label(batch.actor),
         "decided_by": actor_label(batch.decided_by),
@@ -248,17 +244,28 @@ def page(model_admin: Any, request: HttpRequest, batch: Batch) -> HttpResponse:
         "filters": filters,
         "rows": [change_row(batch, description) for description in batches.describe(batch, list(rows.object_list))],
         "page": rows,
+        "branch": _branch(batch, may) if batch.name == branches.NAME else None,
+        **_may_be_done(batch, may),
+    }
+    shown = own_page(request, "admin/memories/batch.html", context, model_admin)
+    return with_planned(shown, [row.description for row in context["rows"]])
+
+
+def _may_be_done(batch: Batch, may: Mapping[str, bool]) -> dict[str, Any]:
+    """What somebody with these rights may do with a batch in its state."""
+    is_applied = batch.state == BatchState.APPLIED
+    is_over = is_applied and not batches.with_effect(Batch.objects.filter(pk=batch.pk)).exists()
+    has_written = is_applied and BatchVerb.CREATE in batch.counts
+    has_undo = is_applied and batch.scope_id is not None and not is_irreversible(batch)
+    return {
         "may_decide": may["curate"] and batch.state == BatchState.PROPOSED,
         "may_approve": may[right_to_approve(batch)],
         "may_try": trial.is_open(batch),
-        "branch": _branch(batch, may) if batch.name == branches.NAME else None,
         "quarantine_url": quarantine_url(batch=batch.pk) if may["curate"] and has_written else "",
         "is_over": is_over,
         "may_restore": may["curate"] and is_expiry(batch) and not is_over,
         "may_undo": may["operate"] and has_undo and not is_over,
     }
-    shown = own_page(request, "admin/memories/batch.html", context, model_admin)
-    return with_planned(shown, [row.description for row in context["rows"]])
 
 
 def _cost(value: Any) -> str:
