@@ -27,6 +27,7 @@ TO_ENGLISH, TO_CHINESE = "#to-english", "#to-chinese"
 NO_CHINESE = "本页还没有中文版，以下是英文原文。"
 #: How much a hit on a page counts in the search, where its name begins so: how before why.
 WEIGHTS = {
+    "howto/questions": 4.0,
     "howto/": 3.0,
     "quickstart": 3.0,
     "operators-guide": 3.0,

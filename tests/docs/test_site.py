@@ -97,7 +97,9 @@ def test_each_language_has_a_search_of_its_own(site: Path, place: str, word: str
 
 QUESTIONS = (
     *(("", words) for words in ("forgot my password", "GDPR", "Who is data sent to?", "Sizes", "private in a group?")),
+    *(("", words) for words in ("delete everything about a user", "Why did the bot say that?", "rate limit")),
     *(("zh-hans", words) for words in ("忘记密码", "GDPR", "数据会发给谁", "需要多大内存", "在群里是私密的吗")),
+    *(("zh-hans", words) for words in ("一个用户的全部数据", "机器人为什么这么回答", "记忆保存多久", "费用")),
 )
 
 

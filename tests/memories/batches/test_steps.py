@@ -48,6 +48,8 @@ STORED: list[tuple[str, dict[str, Any]]] = [
     ("undo", {"force": True}),
     ("quarantine", {"origins": ["m1", "m2"]}),
     ("purge", {}),
+    ("policy", {"about": "weight///MAX_RECALLS", "before": [], "after": [8.0]}),
+    ("policy", {"about": "ttl/fact/user/", "before": [None], "after": []}),
 ]
 
 
