@@ -29,7 +29,7 @@ _KILOBYTE = 1_024
 
 _EXISTING = """
     SELECT c.relname, x.indisvalid FROM pg_index x JOIN pg_class c ON c.oid = x.indexrelid
-    WHERE x.indrelid = 'memories_entryindex'::regclass AND c.relname ~ '^memories_large_' ORDER BY 1
+    WHERE c.relname ~ '^memories_large_' ORDER BY 1
 """
 #: Rows are counted only where there may be enough.
 _ROWS = """
@@ -45,8 +45,10 @@ _IS_BUILDING = """
 """
 _OF_SCOPES = """
     SELECT c.relname FROM pg_index x JOIN pg_class c ON c.oid = x.indexrelid
-    WHERE x.indrelid = 'memories_entryindex'::regclass AND x.indisvalid AND c.relname ~ %s ORDER BY 1
+    WHERE x.indisvalid AND c.relname ~ %s ORDER BY 1
 """
+#: The table the rows of a scope lie in: a partition, where there are any.
+_PART_OF = "SELECT tableoid::regclass::text FROM memories_entryindex WHERE scope_id = %s LIMIT 1"
 
 
 @dataclass(frozen=True, order=True)
@@ -161,8 +163,10 @@ def _build(index: ScopeIndex, dimension: int) -> None:
         cursor.execute(f"SET maintenance_work_mem = '{memory_for(index.lists, dimension)}kB'")
         cursor.execute("SET client_connection_check_interval = '2s'")
         cursor.execute("SET statement_timeout = 0")
+        cursor.execute(_PART_OF, [index.scope_id])
+        (part,) = cursor.fetchone()
         cursor.execute(
-            f"CREATE INDEX CONCURRENTLY {index.name} ON memories_entryindex"
+            f"CREATE INDEX CONCURRENTLY {index.name} ON {part}"
             f" USING ivfflat ((embedding::halfvec({dimension})) halfvec_ip_ops) WITH (lists = {index.lists})"
             f" WHERE scope_id = {index.scope_id} AND model_id = {index.model_id}"
         )

@@ -89,7 +89,7 @@ def write_vectors(texts: Sequence[tuple[int, str]], vectors: Sequence[Sequence[f
             " SELECT e.workspace_id, e.id, %s, new.fingerprint, new.embedding::halfvec"
             " FROM unnest(%s::bigint[], %s::text[], %s::text[]) AS new (entry, fingerprint, embedding)"
             " JOIN memories_entry e ON e.id = new.entry"
-            " ON CONFLICT (entry_id, model_id) DO UPDATE"
+            " ON CONFLICT ON CONSTRAINT entryvector_once_a_model DO UPDATE"
             " SET fingerprint = excluded.fingerprint, embedding = excluded.embedding",
             [
                 model_id,
@@ -205,7 +205,8 @@ _WRITE = """
     SELECT entry, workspace, scope, keywords::sparsevec, is_echo FROM unnest(%(rows)s::bigint[],
         %(workspaces)s::bigint[], %(scopes)s::bigint[], %(keywords)s::text[], %(echoes)s::bool[])
         AS new (entry, workspace, scope, keywords, is_echo) ORDER BY entry
-    ON CONFLICT (entry_id) DO UPDATE SET keywords = excluded.keywords, is_echo = excluded.is_echo,
+    ON CONFLICT ON CONSTRAINT memories_entryindex_pkey
+    DO UPDATE SET keywords = excluded.keywords, is_echo = excluded.is_echo,
         model_id = NULL, embedding = NULL
 """
 
@@ -385,7 +386,7 @@ def _write(
             " CASE WHEN embedding IS NOT NULL THEN %s::bigint END, is_echo"
             " FROM unnest(%s::bigint[], %s::bigint[], %s::bigint[], %s::text[], %s::text[], %s::bool[])"
             " AS new (entry, workspace, scope, keywords, embedding, is_echo) ORDER BY entry"
-            " ON CONFLICT (entry_id) DO UPDATE SET keywords = excluded.keywords,"
+            " ON CONFLICT ON CONSTRAINT memories_entryindex_pkey DO UPDATE SET keywords = excluded.keywords,"
             " embedding = excluded.embedding, model_id = excluded.model_id, is_echo = excluded.is_echo",
             [
                 model_id,

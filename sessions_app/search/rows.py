@@ -24,7 +24,7 @@ INSERT INTO sessions_app_eventindex
     (event_id, workspace_id, session_id, conversation, kind, at, keywords, failures)
 SELECT e.id, e.workspace_id, e.session_id, e.conversation, e.kind, e.at, new.keywords::sparsevec, 0
 FROM unnest(%s::bigint[], %s::text[]) AS new (event, keywords) JOIN sessions_app_sessionevent e ON e.id = new.event
-ORDER BY e.id ON CONFLICT (event_id) DO NOTHING
+ORDER BY e.id ON CONFLICT DO NOTHING
 """
 _MISSING = """
 SELECT e.id, e.content FROM sessions_app_sessionevent e

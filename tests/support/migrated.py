@@ -19,24 +19,27 @@ from memplatform import postgres
 from tests import ROOT
 
 #: What decides on the tables, and on the rows that migrations write.
+#: `MEMPLATFORM_TEST_PARTITIONS=4 pytest …` runs tests as they are on tables in partitions (`manage.py partitions`).
+PARTITIONS = os.environ.get("MEMPLATFORM_TEST_PARTITIONS", "")
 SOURCES = ("requirements.txt", "*/migrations/**/*.py", "*/migrations/**/*.sql", "*/models.py", "*/models/*.py")
 
 
 def pattern(data: Path) -> str:
     """The name of the database to copy, on the embedded server of this folder."""
-    name = f"pattern_{_state()}"
+    kind = f"partitioned{PARTITIONS}_" if PARTITIONS else "pattern_"
+    name = f"{kind}{_state()}"
     with (data / "pattern.lock").open("a") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # whoever comes second finds it made
         with psycopg.connect(postgres.url(data), autocommit=True) as connection:
             results = {row[0] for row in connection.execute("SELECT datname FROM pg_database")}
             if name not in results:
-                _make(connection, name, [old for old in results if old.startswith("pattern_")], postgres.url(data))
+                _make(connection, name, [old for old in results if old.startswith(kind)], postgres.url(data))
     return name
 
 
 def cluster(data: Path) -> Path:
     """A server's folder to copy, with all tables, for platforms that have to start but not to migrate."""
-    kept = data / "clusters" / _state()
+    kept = data / f"clusters{PARTITIONS}" / _state()
     with (data / "clusters.lock").open("a") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not kept.exists():
@@ -73,12 +76,13 @@ def _state() -> str:
 
 
 def _migrate(url: str) -> None:
-    subprocess.run(
-        [sys.executable, "manage.py", "migrate", "--verbosity", "0"],
-        cwd=ROOT,
-        env={**os.environ, "DATABASE_URL": url},
-        check=True,
+    commands = [["migrate", "--verbosity", "0"]] + (
+        [["partitions", "create", "--of", PARTITIONS]] if PARTITIONS else []
     )
+    for command in commands:
+        subprocess.run(
+            [sys.executable, "manage.py", *command], cwd=ROOT, env={**os.environ, "DATABASE_URL": url}, check=True
+        )
 
 
 def _make(connection: "psycopg.Connection[tuple[str]]", name: str, old: list[str], url: str) -> None:
