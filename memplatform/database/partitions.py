@@ -88,7 +88,7 @@ def create(table: str, parts: int, say: Say, *, batch: int) -> None:
         return
     copy = f"{table}_next"
     if not _exists(copy):
-        with _locked(table, mode=_NO_WRITERS), connection.cursor() as cursor:
+        with _locked(*_with_referenced(table, table), mode=_NO_WRITERS), connection.cursor() as cursor:
             cursor.execute(
                 f"CREATE TABLE {copy} (LIKE {table} INCLUDING ALL EXCLUDING INDEXES) PARTITION BY LIST (workspace_id)"
             )
@@ -122,7 +122,7 @@ def move(table: str, workspace: int, say: Say, *, batch: int) -> None:
         raise PartitionsError(_("%s is there, taken out before; attach it, or drop it.") % own)
     if not _exists(copy):
         source = _part_of(table, workspace)
-        with _locked(source, mode=_NO_WRITERS), connection.cursor() as cursor:
+        with _locked(*_with_referenced(table, source), mode=_NO_WRITERS), connection.cursor() as cursor:
             like = f"LIKE {table} INCLUDING ALL EXCLUDING INDEXES EXCLUDING IDENTITY"
             cursor.execute(f"CREATE TABLE {copy} ({like}) PARTITION BY LIST (workspace_id)")
             cursor.execute(f"CREATE TABLE {own} PARTITION OF {copy} FOR VALUES IN ({workspace})")
@@ -444,6 +444,21 @@ def _locked(*tables: str, mode: str = "ACCESS EXCLUSIVE") -> Iterator[None]:
         cursor.execute(f"SET LOCAL lock_timeout = '{_PATIENCE}'")
         cursor.execute(f"LOCK TABLE {', '.join(dict.fromkeys(tables))} IN {mode} MODE")
         yield
+
+
+def _with_referenced(table: str, source: str) -> list[str]:
+    """The source, and the tables its foreign keys point at: first those that are written first, as writers lock them.
+
+    Locked one by one as the keys are made they would be asked for by somebody who writes an entry, and waits for its
+    history.
+    """
+    referenced = _columns_of(
+        "SELECT DISTINCT confrelid::regclass::text FROM pg_constraint WHERE conrelid = %s::regclass AND contype = 'f'"
+        " AND confrelid <> conrelid AND conparentid = 0",
+        table,
+    )
+    large = [name for name in reversed(TABLES) if name in referenced]
+    return [*large, source, *sorted(set(referenced) - set(large))]
 
 
 def _part_of(table: str, workspace: int) -> str:
