@@ -391,7 +391,7 @@ class Search:
     def weights(self) -> dict[str, float]:
         """What each retriever and boost counts for; a retriever that cannot run weighs nothing."""
         of_vectors = 1.0 if self.query.mode == Mode.VECTOR else self.policies.weight("ALPHA")
-        if self.parsed.is_remark:
+        if self.parsed.is_remark and of_vectors:  # an owner who wants words alone has them
             of_vectors = max(of_vectors, REMARK_ALPHA)
         return {
             "alpha": of_vectors if self.parsed.vector else 0.0,

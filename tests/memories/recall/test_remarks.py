@@ -1,6 +1,7 @@
 """What only tells something is searched by its meaning: what bears on it hardly shares a word with it."""
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
@@ -54,3 +55,9 @@ def test_in_a_remark_meaning_counts_for_nearly_all(scope: Scope) -> None:
     scope.refresh_from_db()
     assert ask(scope, "My shins are killing me again.").weights["alpha"] == REMARK_ALPHA
     assert ask(scope, "What am I training for?").weights["alpha"] < REMARK_ALPHA
+
+
+@pytest.mark.django_db
+def test_an_owner_who_wants_words_alone_has_them_in_remarks_too(scope: Scope, settings: Any) -> None:
+    settings.MEMORY_ALPHA = 0.0
+    assert ask(scope, "My shins are killing me again.").weights["alpha"] == 0
