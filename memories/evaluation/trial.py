@@ -5,9 +5,11 @@ kept, and what the plan does not change is not copied. Meanwhile whoever writes 
 """
 
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta, tzinfo
+from typing import Any
 
 import structlog
 from django.db import OperationalError, connection, transaction
@@ -19,7 +21,7 @@ from memories.choices import BatchState, BatchVerb, ChangeState
 from memories.exceptions import BatchBusy, BatchSettled, ScopeFrozen
 from memories.index import models_in_use, worker
 from memories.kinds import SECRET
-from memories.models import Batch, BatchChange, Policy, RecallTrace
+from memories.models import Batch, BatchChange, Entry, Policy, RecallTrace
 from memories.models.policy import Policies
 from memories.offline import replicas
 from memories.recall import what_if
@@ -32,7 +34,8 @@ MOST, MOST_ROWS = 50, 2_000
 OTHERS_MOST = 20
 #: Seconds the questions may take as memory is, and as it would be; others who write wait for the second.
 SECONDS, HELD_SECONDS = 5.0, 3.0
-EMBED_SECONDS = 3.0
+#: Seconds for the vectors of new words, so many texts at a time, before anybody waits; and for applying the plan.
+EMBED_SECONDS, TEXTS_AT_A_TIME, APPLY_SECONDS = 8.0, 16, 12.0
 #: How long whoever writes to the scope at this moment is waited for, and how long one statement may take.
 _LOCK_MS, _STATEMENT_MS = 2_000, 10_000
 
@@ -78,6 +81,7 @@ class Trial:
     asked: int = 0  # of these, those the time was enough for
     applied: int = 0  # rows of the plan that would be applied
     left: int = 0  # rows that would be left alone: their memory was changed since
+    unembedded: int = 0  # new texts that were found by their words alone: there was no time for their vectors
     pairs: list[Pair] = field(default_factory=list)  # of questions with another answer
     seconds: float = 0.0
     held: float = 0.0  # of these, those for which the scope could not be written to
@@ -137,9 +141,13 @@ def try_plan(batch: Batch, *, beside: Sequence[Batch] = (), now: datetime, zone:
     trial.found = sum(map(len, groups))
     policies = Policy.objects.of(batch.workspace_id)
     before = _answers(groups, policies, policies, now, zone, SECONDS)
-    is_embedded = _embed_words(plans)
+    unembedded = _embed_words(plans)
+    trial.unembedded = len(unembedded)
     try:
-        after = _answers_with(plans, groups[: len(before)], policies, now, zone, trial, is_embedded)
+        after = _answers_with(plans, groups[: len(before)], policies, now, zone, trial, unembedded)
+    except _OutOfTime as problem:
+        text = gettext("It takes longer than %(n)d seconds to apply. Try fewer rows, or at a quieter time.")
+        raise BatchBusy(text % {"n": APPLY_SECONDS}) from problem
     except OperationalError as problem:
         raise BatchBusy from problem
     finally:
@@ -173,22 +181,47 @@ def _answers(
     return answers
 
 
-def _embed_words(plans: Sequence[Batch]) -> bool:
-    """Have the vectors of the words plans write, so that nobody waits for an embedder while they are tried."""
+def _embed_words(plans: Sequence[Batch]) -> set[str]:
+    """Have the vectors of the words plans write, so that nobody waits for an embedder while they are tried.
+
+    The words there was no time for; what was embedded is kept, so that the next trial gets further.
+    """
     planned = BatchChange.objects.filter(batch__in=plans, state=ChangeState.PLANNED)
-    words = set[str]()
-    for change in planned.filter(verb__in=(BatchVerb.CREATE, BatchVerb.CHANGE)):
+    words = dict[str, None]()
+    for change in planned.filter(verb__in=(BatchVerb.CREATE, BatchVerb.CHANGE)).order_by("batch", "position"):
         match step_of(change):
             case CreateStep(draft=draft):
-                words.add(draft.content)
+                words[draft.content] = None
             case EditStep(columns={"content": str() as content}):
-                words.add(content)
-    workspace = plans[0].workspace_id
+                words[content] = None
+    workspace, waiting = plans[0].workspace_id, list(words)
     model = models_in_use.writing_models([workspace]).get(workspace)
-    if not words or model is None:
-        return True
-    space = models_in_use.space_of(model)
-    return embeddings.embed_passages(sorted(words), seconds=EMBED_SECONDS, space=space) is not None
+    if model is None:
+        return set()
+    space, end = models_in_use.space_of(model), time.monotonic() + EMBED_SECONDS
+    while waiting and (seconds := end - time.monotonic()) > 0:
+        if embeddings.embed_passages(waiting[:TEXTS_AT_A_TIME], seconds=seconds, space=space) is None:
+            break
+        del waiting[:TEXTS_AT_A_TIME]
+    return set(waiting)
+
+
+class _OutOfTime(OperationalError):
+    """A plan takes too long to apply."""
+
+
+@contextmanager
+def _at_most(seconds: float) -> Iterator[None]:
+    """Refuse each further statement once the time is over."""
+    end = time.monotonic() + seconds
+
+    def execute(go_on: Any, *call: Any) -> Any:
+        if time.monotonic() > end:
+            raise _OutOfTime
+        return go_on(*call)
+
+    with connection.execute_wrapper(execute):
+        yield
 
 
 def _answers_with(
@@ -198,7 +231,7 @@ def _answers_with(
     now: datetime,
     zone: tzinfo,
     trial: Trial,
-    is_embedded: bool,
+    unembedded: Collection[str],
 ) -> list[list[Served]]:
     """The answers of the memory as it would be, in a transaction that is rolled back."""
     begun = time.monotonic()
@@ -210,17 +243,17 @@ def _answers_with(
         with connection.cursor() as cursor:
             limits = "SELECT set_config('lock_timeout', %s, true), set_config('statement_timeout', %s, true)"
             cursor.execute(limits, [str(_LOCK_MS), str(_STATEMENT_MS)])
-        for plan in plans:
-            if not Batch.objects.filter(pk=plan.pk, state=BatchState.PROPOSED).update(state=BatchState.APPLYING):
-                raise BatchSettled
-            batches.apply_batch(Batch.objects.get(pk=plan.pk), now=now)
         rows = BatchChange.objects.filter(batch__in=plans)
+        with _at_most(APPLY_SECONDS):
+            for plan in plans:
+                if not Batch.objects.filter(pk=plan.pk, state=BatchState.PROPOSED).update(state=BatchState.APPLYING):
+                    raise BatchSettled
+                batches.apply_batch(Batch.objects.get(pk=plan.pk), now=now)
+            touched = Entry.objects.filter(pk__in=rows.exclude(entry=None).values("entry"))
+            worker.index_these(touched.exclude(content__in=unembedded).values_list("pk", flat=True), now=now)
         trial.applied = rows.filter(state=ChangeState.APPLIED).count()
         trial.left = rows.filter(state=ChangeState.LEFT).exclude(note="removed").count()
         made = set(rows.filter(verb=BatchVerb.CREATE, note="", entry__isnull=False).values_list("entry", flat=True))
-        if is_embedded:
-            touched = set(rows.exclude(entry=None).values_list("entry", flat=True))
-            worker.index_these({pk for pk in touched if pk is not None}, now=now)
         planned = Policy.objects.of(plans[0].workspace_id)  # as the plan sets them
         answers = [
             [replace(served, is_stored=served.entry not in made) for served in answer]

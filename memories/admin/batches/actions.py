@@ -80,9 +80,9 @@ class UndoForm(ReasonForm):
 
 
 def _may_approve(call: ActionCall) -> str:
-    """What has no undo, or sets policies, takes a further right. Raises PermissionDenied."""
+    """What has no undo, or sets policies, takes a further right; an empty branch waits. Raises PermissionDenied."""
     call.admin.reach(call.request, str(call.row.pk), right_to_approve(call.row))
-    return ""
+    return "" if call.row.counts else gettext("There is nothing on it yet.")
 
 
 def _approve_question(call: ActionCall) -> Question:

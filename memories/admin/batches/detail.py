@@ -259,7 +259,7 @@ def _may_be_done(batch: Batch, may: Mapping[str, bool]) -> dict[str, Any]:
     has_undo = is_applied and batch.scope_id is not None and not is_irreversible(batch)
     return {
         "may_decide": may["curate"] and batch.state == BatchState.PROPOSED,
-        "may_approve": may[right_to_approve(batch)],
+        "may_approve": may[right_to_approve(batch)] and bool(batch.counts),
         "may_try": trial.is_open(batch),
         "quarantine_url": quarantine_url(batch=batch.pk) if may["curate"] and has_written else "",
         "is_over": is_over,

@@ -357,6 +357,19 @@ def test_a_branch_takes_plans_in_is_merged_as_one_batch_and_undone(
     assert gone <= set(in_use(mine.scope))
 
 
+def test_a_branch_with_nothing_on_it_is_dropped_and_not_merged(
+    alice: Client, branch: Batch, entries: list[Entry]
+) -> None:
+    shown = alice.get(page_of(branch)).content.decode()
+    assert page_of(branch, "approve") not in shown and page_of(branch, "refuse") in shown
+    assert "ticked rows" not in shown
+    alice.post(page_of(branch, "approve"), {"confirmed": "yes"})
+    branch.refresh_from_db()
+    assert branch.state == "proposed"
+    alice.post(page_of(branch, "take_in"), {"plan": [expiring(entries[:1], "plan").pk]})
+    assert page_of(branch, "approve") in alice.get(page_of(branch)).content.decode()
+
+
 def test_policies_are_put_on_a_branch_from_their_preview_and_merged_by_who_may_set_them(
     alice: Client, branch: Batch, mine: House
 ) -> None:

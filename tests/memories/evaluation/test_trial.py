@@ -176,6 +176,34 @@ def test_a_credential_is_told_as_one(scope: Scope) -> None:
     assert [served.is_secret for served in pair.went] == [True]
 
 
+def test_new_words_there_is_no_time_to_embed_are_found_by_their_words_and_by_meaning_the_next_time(
+    scope: Scope, known: list[Entry], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ask(scope, "which port has production?")
+    new = [PlanRow(step=CreateStep(draft=make_draft(scope, f"production has the port {port}"))) for port in (81, 82)]
+    batch = plan(scope, *new)
+    monkeypatch.setattr(trial, "EMBED_SECONDS", 0.0)
+    result = tried(batch)
+    assert result.unembedded == 2
+    assert any("production" in word for pair in result.pairs for word in words(pair.came))
+    monkeypatch.setattr(trial, "EMBED_SECONDS", 8.0)
+    assert tried(batch).unembedded == 0
+
+
+def test_a_plan_that_takes_too_long_to_apply_is_refused_and_leaves_nothing(
+    scope: Scope, known: list[Entry], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    batch = plan(scope, PlanRow.of(known[0], EditStep(columns={"content": "the port of staging is 9090"})))
+    before = state_of_everything()
+    monkeypatch.setattr(trial, "APPLY_SECONDS", -1.0)
+    with pytest.raises(BatchBusy, match="fewer rows"):
+        tried(batch)
+    batch.refresh_from_db()
+    assert state_of_everything() == before and batch.state == BatchState.PROPOSED
+    monkeypatch.undo()
+    assert tried(batch).applied == 1
+
+
 @pytest.mark.django_db(transaction=True)
 def test_who_writes_for_too_long_is_not_waited_for(
     scope: Scope, known: list[Entry], monkeypatch: pytest.MonkeyPatch
