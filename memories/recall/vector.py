@@ -25,6 +25,7 @@ from memories.index import models_in_use
 from memories.index.contextual import dense_literal, normalise
 from memories.language import persons, text
 from memories.language.text import HAN, KANA
+from memories.language.turns import sides_of
 from memories.models import EmbeddingModel, Scope
 from memories.models.entry import LIVE_SQL
 from memories.recall.gate import decide
@@ -151,8 +152,14 @@ def similarity(query: CentredQuery, cosine: float, question: str, content: str) 
 
 @lru_cache(maxsize=4_096)  # the same texts are candidates question after question
 def is_cjk(text: str) -> bool:
-    """Whether most of a text is Chinese, Japanese or Korean; a character of theirs says as much as two letters."""
-    return not text.isascii() and 2 * len(_CJK.findall(text)) > len(_LATIN.findall(text))
+    """Whether most of a text is Chinese, Japanese or Korean; a character of theirs says as much as two letters.
+
+    Of a turn what both sides say: its labels are English, and would outweigh a short sentence.
+    """
+    if text.isascii():
+        return False
+    words = "".join(sides_of(text) or (text,))
+    return 2 * len(_CJK.findall(words)) > len(_LATIN.findall(words))
 
 
 def _dot(one: Sequence[float], other: Sequence[float]) -> float:

@@ -216,6 +216,8 @@ def test_a_provider_that_says_nothing_has_its_floor_everywhere() -> None:
         ("我在用 Python 写代码", True),
         ("ask 王 about the report", False),
         ("", False),
+        ("User: 我爱喝茶。\nAssistant: OK", True),
+        ("User: I like tea.\nAssistant: 好的", False),
     ],
 )
 def test_the_script_of_a_text_is_that_of_most_of_it(content: str, expected: bool) -> None:

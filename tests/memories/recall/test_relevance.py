@@ -70,6 +70,15 @@ def test_a_plain_question_finds_what_was_told_in_other_words(
 
 
 @pytest.mark.django_db
+def test_a_chinese_sentence_a_bot_answers_in_english_is_found_by_a_chinese_question(
+    workspace: Workspace, bundled_model: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(first_minutes.REPLIES, "zh", "Noted.")
+    result, served = filled_memory(workspace, "zh").ask("给我点外卖要避开什么？", "likely")
+    assert served[:1] == ["allergy"] and result.served[0].signs["across"] == 0
+
+
+@pytest.mark.django_db
 def test_what_is_likely_to_help_is_served_and_the_rest_is_marked_unlikely(
     workspace: Workspace, bundled_model: None
 ) -> None:
