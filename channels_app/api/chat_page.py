@@ -162,12 +162,23 @@ def messages(request: HttpRequest, visitor: Visitor | None, connection: Connecti
     # What the last answer rested on, in short
     last = next((row for row in received if row.recall is not None), None)
     rows = commands.served_for(answering.caller_of(connection), last) if last else []
+    # What was saved of late, with what takes it back
+    caller = answering.caller_of(connection)
+    entries = visible_entries(caller).filter(uid__in=[uid for row in latest for uid in row.entries])
+    words = {entry.uid: notices.plain_words(entry) for entry in entries}
     return JsonResponse(
         {
             **body,
             "version": version,
             "used": [notices.plain_words(entry) for entry in rows[:USED_SHOWN]],
-            "saved": _saved(connection, latest),
+            "saved": [
+                {
+                    "target": f"{notices.UNDO}{row.uid}",
+                    "words": list(dict.fromkeys(words[uid] for uid in row.entries if uid in words)),
+                    "is_undone": row.undone_at is not None,
+                }
+                for row in latest
+            ],
         }
     )
 
@@ -191,21 +202,6 @@ def _of_bot(row: OutgoingMessage) -> dict[str, Any]:
 
 def _problem(connection: Connection) -> str:
     return str(ConnectionProblem(connection.problem).label) if connection.problem else ""
-
-
-def _saved(connection: Connection, latest: list[Notice]) -> list[dict[str, Any]]:
-    """What was saved of late, with what takes it back."""
-    caller = answering.caller_of(connection)
-    entries = visible_entries(caller).filter(uid__in=[uid for row in latest for uid in row.entries])
-    words = {entry.uid: notices.plain_words(entry) for entry in entries}
-    return [
-        {
-            "target": f"{notices.UNDO}{row.uid}",
-            "words": list(dict.fromkeys(words[uid] for uid in row.entries if uid in words)),
-            "is_undone": row.undone_at is not None,
-        }
-        for row in latest
-    ]
 
 
 @require_POST

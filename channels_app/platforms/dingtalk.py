@@ -135,26 +135,21 @@ class DingTalk(Platform):
     def pull(
         self, account: Account, cursor: Mapping[str, Any], keep: Keep, stop: Callable[[], bool], clock: Clock
     ) -> None:
-        with closing(_open_stream(account)) as stream:
+        asked = {
+            "clientId": account["client_id"],
+            "clientSecret": account["client_secret"],
+            "subscriptions": [{"type": "CALLBACK", "topic": TOPIC}],
+            "ua": "memplatform",
+        }
+        answer = ask(f"{settings.DINGTALK_API_URL}/v1.0/gateway/connections/open", asked)
+        endpoint, ticket = answer.body.get("endpoint"), answer.body.get("ticket")
+        if not (isinstance(endpoint, str) and isinstance(ticket, str)):
+            failure = _failure(answer)
+            raise failure if isinstance(failure, TryLater) else KeyRefused(str(failure))
+        with closing(sockets.open_socket(f"{endpoint}?ticket={ticket}")) as stream:
             keep((), {})
             for raw in sockets.frames(stream, stop):
                 _take(stream, raw, account, keep)
-
-
-def _open_stream(account: Account) -> ClientConnection:
-    """Raises KeyRefused, TryLater."""
-    asked = {
-        "clientId": account["client_id"],
-        "clientSecret": account["client_secret"],
-        "subscriptions": [{"type": "CALLBACK", "topic": TOPIC}],
-        "ua": "memplatform",
-    }
-    answer = ask(f"{settings.DINGTALK_API_URL}/v1.0/gateway/connections/open", asked)
-    endpoint, ticket = answer.body.get("endpoint"), answer.body.get("ticket")
-    if not (isinstance(endpoint, str) and isinstance(ticket, str)):
-        failure = _failure(answer)
-        raise failure if isinstance(failure, TryLater) else KeyRefused(str(failure))
-    return sockets.open_socket(f"{endpoint}?ticket={ticket}")
 
 
 def _take(stream: ClientConnection, raw: str | bytes, account: Account, keep: Keep) -> None:

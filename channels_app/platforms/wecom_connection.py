@@ -131,7 +131,23 @@ def pull(account: Account, read: Reader, keep: Keep, stop: Callable[[], bool]) -
             _links[account["bot_id"]] = link
         try:
             for raw in sockets.frames(socket, is_over):
-                _take(raw, link, read, keep)
+                # Keep what a frame holds, or hand on what it answers
+                frame = _read(raw)
+                body, number = frame.get("body"), _number(frame)
+                match frame.get("cmd"):
+                    case "aibot_msg_callback":
+                        try:
+                            messages = read(body if isinstance(body, dict) else {}, number)
+                        except NotReadable:  # it will not be better next time
+                            log.warning("channel.not_readable", platform="wecom")
+                        else:
+                            keep(messages, {})
+                    case "aibot_event_callback":
+                        event = body.get("event") if isinstance(body, dict) else None
+                        if isinstance(event, dict) and event.get("eventtype") == _EVENT_OF_ANOTHER:
+                            raise Conflicting
+                    case _:
+                        link.answered(number, frame)
         except Conflicting:
             time.sleep(sockets.LOOK_SECONDS)
             if not stop():  # else it was saved anew here, and its key tried
@@ -155,26 +171,6 @@ def _subscribe(socket: ClientConnection, link: Link, account: Account, stop: Cal
                 raise KeyRefused(str(refusal), "bot_secret") from None
             return
     raise TryLater("no answer", sockets.AGAIN_SECONDS)
-
-
-def _take(raw: str | bytes, link: Link, read: Reader, keep: Keep) -> None:
-    """Keep what a frame holds, or hand on what it answers. Raises Conflicting."""
-    frame = _read(raw)
-    body, number = frame.get("body"), _number(frame)
-    match frame.get("cmd"):
-        case "aibot_msg_callback":
-            try:
-                messages = read(body if isinstance(body, dict) else {}, number)
-            except NotReadable:  # it will not be better next time
-                log.warning("channel.not_readable", platform="wecom")
-            else:
-                keep(messages, {})
-        case "aibot_event_callback":
-            event = body.get("event") if isinstance(body, dict) else None
-            if isinstance(event, dict) and event.get("eventtype") == _EVENT_OF_ANOTHER:
-                raise Conflicting
-        case _:
-            link.answered(number, frame)
 
 
 def _read(raw: str | bytes) -> Mapping[str, Any]:

@@ -104,7 +104,16 @@ def masking_for(request: HttpRequest, page: str) -> Masking:
     rows = list(secret[: MOST + 1])
     if len(rows) > MOST:
         named = Q(pk__in={int(number) for number in _NUMBER.findall(page)})
-        waiting = _waiting_messages(request)
+        # The messages of the extraction batch whose page this is: it shows them, and no memory
+        match = request.resolver_match
+        if match is None or not (match.url_name or "").startswith("memories_extractionbatch_"):
+            waiting: list[str] = []
+        else:
+            pk = str(match.kwargs.get("object_id", ""))
+            turns = BufferedTurn.objects.filter(batch_id=int(pk)) if pk.isdecimal() else BufferedTurn.objects.none()
+            waiting = [
+                str(message["id"]) for messages in turns.values_list("messages", flat=True) for message in messages
+            ]
         rows = list(secret.filter(named | Q(origins__overlap=waiting) if waiting else named))
     texts, messages = [content for _pk, _workspace, content, _origins in rows], []
     texts += _former_and_quoted([pk for pk, *_others in rows]) if rows else []
@@ -113,16 +122,6 @@ def masking_for(request: HttpRequest, page: str) -> Masking:
         messages += [event.words for event in found_events(workspace, origins).values()]
     beginnings = {*_beginnings(texts, _SHORTEST), *_beginnings(messages, _SHORTEST_MESSAGE)}
     return Masking(beginnings, {word for text in (*texts, *messages) for word in secret_words(text)})
-
-
-def _waiting_messages(request: HttpRequest) -> list[str]:
-    """The messages of the extraction batch whose page this is: it shows them, and no memory."""
-    match = request.resolver_match
-    if match is None or not (match.url_name or "").startswith("memories_extractionbatch_"):
-        return []
-    pk = str(match.kwargs.get("object_id", ""))
-    turns = BufferedTurn.objects.filter(batch_id=int(pk)) if pk.isdecimal() else BufferedTurn.objects.none()
-    return [str(message["id"]) for messages in turns.values_list("messages", flat=True) for message in messages]
 
 
 def _occurring(texts: Collection[str], page: str) -> list[str]:

@@ -46,7 +46,16 @@ def reworded(lines: list[str], piece: Piece, content: str) -> Iterator[str]:
         yield from (_put(lines, piece, [prefix + row]) for row in _rows(piece, content))
         return
     if piece.kind == FENCE:
-        yield _put(lines, piece, _fenced(lines, piece, content))
+        # A fence around other lines: longer where one of them would close it
+        opening, closing = (lines[n].rstrip(_END) for n in (piece.start, piece.end - 1))
+        prefix = opening[: opening.index(piece.markup)]
+        is_closed = piece.end - piece.start == piece.raw.count("\n") + 2
+        sign, size = piece.markup[0], len(piece.markup)
+        runs = [len(bare) - len(bare.lstrip(sign)) for line in content.split("\n") if (bare := line.lstrip())]
+        longer = sign * max(size, *(run + 1 for run in runs if run >= size), size)
+        body = _prefixed(prefix, ["", *content.split("\n")])[1:]
+        new = [prefix + longer + opening[len(prefix) + size :], *body]
+        yield _put(lines, piece, [*new, closing.replace(piece.markup, longer, 1)] if is_closed else new)
         return
     prefix, tail = _prefix(first, piece.raw), _kept_comments(piece)
     if piece.kind in (CODE, HTML):
@@ -116,19 +125,6 @@ def _kept_comments(piece: Piece) -> list[str]:
 
 def _with_tail(new: list[str], tail: list[str]) -> list[str]:
     return [*new[:-1], " ".join([new[-1], *tail])]
-
-
-def _fenced(lines: list[str], piece: Piece, content: str) -> list[str]:
-    """A fence around other lines: longer where one of them would close it."""
-    opening, closing = (lines[n].rstrip(_END) for n in (piece.start, piece.end - 1))
-    prefix = opening[: opening.index(piece.markup)]
-    is_closed = piece.end - piece.start == piece.raw.count("\n") + 2
-    sign, size = piece.markup[0], len(piece.markup)
-    runs = [len(bare) - len(bare.lstrip(sign)) for line in content.split("\n") if (bare := line.lstrip())]
-    longer = sign * max(size, *(run + 1 for run in runs if run >= size), size)
-    body = _prefixed(prefix, ["", *content.split("\n")])[1:]
-    new = [prefix + longer + opening[len(prefix) + size :], *body]
-    return [*new, closing.replace(piece.markup, longer, 1)] if is_closed else new
 
 
 def _rows(piece: Piece, content: str) -> Iterator[str]:

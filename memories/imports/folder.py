@@ -296,28 +296,27 @@ class _Reading:
                 self.done.left_out.add(LeftOut(file.path, problem.reason))
                 continue
             if file.on is None:
-                yield from self._lasting(file, content, there)
+                # A fact of each block: of the profile, or of notes of a subject
+                for line in lines_with_context(content, file.subject):
+                    self.done.read += 1
+                    if _UNFILLED.fullmatch(line.words):
+                        self.done.left_out.add(LeftOut(file.path, LeftOutReason.EMPTY, line.number))
+                    elif there.is_suppressed(line.words):
+                        self.done.left_out.add(LeftOut(file.path, LeftOutReason.SUPPRESSED, line.number))
+                    elif there.has(line.words):
+                        self.done.already += 1
+                    else:
+                        fields = fact([file.subject]) if file.subject else profile()
+                        at = min(line.at or self.now, self.now)
+                        heading = line.heading[-HEADING_CHARS:]
+                        draft = UnscopedDraft(
+                            content=line.words, source=Source.MIGRATION, at=at, heading=heading, **fields
+                        )
+                        yield PlanRow(step=CreateStep(draft=draft))
             else:
                 yield from self._day(file.path, file.on, content, there)
             if self.report:
                 self.report(FILES, n, len(self.files))
-
-    def _lasting(self, file: FoundFile, content: str, there: "_AlreadyThere") -> Iterator[PlanRow]:
-        """A fact of each block: of the profile, or of notes of a subject."""
-        for line in lines_with_context(content, file.subject):
-            self.done.read += 1
-            if _UNFILLED.fullmatch(line.words):
-                self.done.left_out.add(LeftOut(file.path, LeftOutReason.EMPTY, line.number))
-            elif there.is_suppressed(line.words):
-                self.done.left_out.add(LeftOut(file.path, LeftOutReason.SUPPRESSED, line.number))
-            elif there.has(line.words):
-                self.done.already += 1
-            else:
-                fields = fact([file.subject]) if file.subject else profile()
-                at = min(line.at or self.now, self.now)
-                heading = line.heading[-HEADING_CHARS:]
-                draft = UnscopedDraft(content=line.words, source=Source.MIGRATION, at=at, heading=heading, **fields)
-                yield PlanRow(step=CreateStep(draft=draft))
 
     def _day(self, path: str, on: date, content: str, there: "_AlreadyThere") -> Iterator[PlanRow]:
         """An event of what is new; where the file has grown, the event it made before, with the new lines in it."""

@@ -4,7 +4,6 @@ import os
 import secrets
 import shutil
 from collections.abc import Mapping
-from pathlib import Path
 
 from memplatform.postgres import programs
 from memplatform.postgres.place import PORT, Place, PostgresError, disk_full, explain_os_errors
@@ -58,24 +57,20 @@ def ensure(place: Place, conf: Conf | None) -> None:
         draft = place.home / f"postgres.new-{secrets.token_hex(4)}"
         draft.mkdir(mode=0o700)
         place.give(draft)
-        _initdb(place, draft, conf or {})
+        options = ["-U", "postgres", "-E", "UTF8", "--locale=C"]
+        options += ["--locale-provider=builtin", "--builtin-locale=PG_UNICODE_FAST"]
+        options += ["--auth-local=trust", "--auth-host=reject"]  # the socket's folder is the lock
+        options += ["--no-sync"] if (conf or {}).get("fsync") == "off" else []
+        made = programs.run(place, "initdb", "-D", draft, *options)
+        if made.returncode:
+            shutil.rmtree(draft, ignore_errors=True)
+            last = made.stdout.strip().splitlines()[-1:] or [f"exit code {made.returncode}"]
+            if "No space left" in made.stdout:
+                raise disk_full(place.home)
+            raise PostgresError(f"The database could not be made in {place.home}: {last[0]}")
+        with (draft / "postgresql.conf").open("a") as file:
+            file.write("\ninclude_if_exists = 'memplatform.conf'\ninclude_if_exists = 'local.conf'\n")
         draft.rename(place.cluster)
-
-
-def _initdb(place: Place, draft: Path, conf: Conf) -> None:
-    options = ["-U", "postgres", "-E", "UTF8", "--locale=C"]
-    options += ["--locale-provider=builtin", "--builtin-locale=PG_UNICODE_FAST"]
-    options += ["--auth-local=trust", "--auth-host=reject"]  # the socket's folder is the lock
-    options += ["--no-sync"] if conf.get("fsync") == "off" else []
-    made = programs.run(place, "initdb", "-D", draft, *options)
-    if made.returncode:
-        shutil.rmtree(draft, ignore_errors=True)
-        last = made.stdout.strip().splitlines()[-1:] or [f"exit code {made.returncode}"]
-        if "No space left" in made.stdout:
-            raise disk_full(place.home)
-        raise PostgresError(f"The database could not be made in {place.home}: {last[0]}")
-    with (draft / "postgresql.conf").open("a") as file:
-        file.write("\ninclude_if_exists = 'memplatform.conf'\ninclude_if_exists = 'local.conf'\n")
 
 
 def configure(place: Place, conf: Conf | None) -> None:

@@ -143,7 +143,23 @@ class _Reader:
                     uids.append(UUID(text))
             return Q(uid__in=uids)
         if name in _TIMES:
-            return self._time(_TIMES[name], value)
+            column = _TIMES[name]
+            condition = Q()
+            for operator, operand in _operators(value).items():
+                begin, end = span(operand, self.caller.zone)
+                match operator:
+                    case "gte" | "lt":
+                        condition &= Q(**{f"{column}__{operator}": begin})
+                    case "gt":
+                        condition &= Q(**{f"{column}__gte": end})
+                    case "lte":
+                        condition &= Q(**{f"{column}__lt": end})
+                    case "eq" | "ne":
+                        same = Q(**{f"{column}__gte": begin, f"{column}__lt": end})
+                        condition &= same if operator == "eq" else ~same
+                    case _:
+                        raise _unknown_operator(operator, column)
+            return condition
         if name == USER:
             return _HERE & _compared(value, self._user, name)
         if name in SHARED_IDS:
@@ -170,24 +186,6 @@ class _Reader:
     @cached_property
     def _channel(self) -> Any:
         return find_channel(self.caller.workspace_id, PLATFORM, "")
-
-    def _time(self, column: str, value: Any) -> Q:
-        condition = Q()
-        for operator, operand in _operators(value).items():
-            begin, end = span(operand, self.caller.zone)
-            match operator:
-                case "gte" | "lt":
-                    condition &= Q(**{f"{column}__{operator}": begin})
-                case "gt":
-                    condition &= Q(**{f"{column}__gte": end})
-                case "lte":
-                    condition &= Q(**{f"{column}__lt": end})
-                case "eq" | "ne":
-                    same = Q(**{f"{column}__gte": begin, f"{column}__lt": end})
-                    condition &= same if operator == "eq" else ~same
-                case _:
-                    raise _unknown_operator(operator, column)
-        return condition
 
 
 #: The condition of an operator: «any», «in» with a list, «contains» or «icontains» with a text.

@@ -62,11 +62,6 @@ class PassingView(ProxyView):
     }
 
     def get(self, request: Request, rest: str) -> HttpResponseBase:
-        return self._pass_on(request, rest)
-
-    post = put = patch = delete = get
-
-    def _pass_on(self, request: Request, rest: str) -> HttpResponseBase:
         family = rest.partition("/")[0]
         is_plain = all(part and part not in (".", "..") for part in rest.rstrip("/").split("/"))
         if not is_plain or not (family in STATELESS or (family in SHARED and _may_share())):
@@ -94,6 +89,8 @@ class PassingView(ProxyView):
             return StreamingHttpResponse(
                 Stream(upstream.parts(response), resources.pop_all()), status=response.status, headers=headers
             )
+
+    post = put = patch = delete = get
 
 
 def _parts(request: Any, most: int) -> Iterator[bytes]:

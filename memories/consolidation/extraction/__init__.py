@@ -177,7 +177,20 @@ def _store(run: _Run, batch: ExtractionBatch, result: ExtractionResult) -> None:
 
 def _note_failure(run: _Run, batch: ExtractionBatch, error: Exception) -> None:
     run.failures += isinstance(error, ModelFailed)
-    outcome = _postpone(batch, error, run.clock())
+    # The batch waits, or is parked
+    now = run.clock()
+    error_text = f"{type(error).__name__}: {error}"
+    if isinstance(error, BudgetSpent):
+        workspace = Workspace.objects.get(pk=batch.workspace_id)
+        buffer.postpone(batch, error_text, until=llm_run.next_budget(workspace, now=now))
+        outcome = "waiting"
+    elif isinstance(error, AnswerInvalid):
+        buffer.park(batch, error_text)
+        outcome = "parked"
+    elif isinstance(error, ModelFailed):
+        outcome = "parked" if buffer.fail(batch, error_text, now=now, attempts=conf.MODEL_ATTEMPTS) else "waiting"
+    else:
+        outcome = "parked" if buffer.fail(batch, error_text, now=now) else "failed"
     kind = type(error).__name__
     log.warning("extraction.failed", batch=batch.pk, attempt=batch.attempts, fate=outcome, error=kind)
     run.count({outcome: 1})
@@ -213,18 +226,3 @@ def read_answers(group: Sequence[Answered], *, now: datetime) -> Iterator[tuple[
     for answered in group:
         result = next(readings) if answered.unread else ReadingResult(())
         yield answered, answered.read(result, is_trusted=is_trusted)
-
-
-def _postpone(batch: ExtractionBatch, error: Exception, now: datetime) -> str:
-    """Have an extraction batch wait, or park it; which of the two."""
-    error_text = f"{type(error).__name__}: {error}"
-    if isinstance(error, BudgetSpent):
-        workspace = Workspace.objects.get(pk=batch.workspace_id)
-        buffer.postpone(batch, error_text, until=llm_run.next_budget(workspace, now=now))
-        return "waiting"
-    if isinstance(error, AnswerInvalid):
-        buffer.park(batch, error_text)
-        return "parked"
-    if isinstance(error, ModelFailed):
-        return "parked" if buffer.fail(batch, error_text, now=now, attempts=conf.MODEL_ATTEMPTS) else "waiting"
-    return "parked" if buffer.fail(batch, error_text, now=now) else "failed"

@@ -21,7 +21,21 @@ def read_letta(bundle: Bundle) -> Reader:
             agents = file.get("agents") or [file]
             blocks = file.get("blocks") or [block for agent in agents for block in agent.get("core_memory") or ()]
             for number, block in enumerate(blocks, start=1):
-                yield from _letta_block(member, number, block)
+                # Of the human a profile; the persona is an instruction to the agent, no memory
+                label, value = str(block.get("label") or ""), str(block.get("value") or "").strip()
+                if label == "persona":
+                    yield LeftOut(member.path, LeftOutReason.INSTRUCTIONS, number, label)
+                    continue
+                if not value:
+                    yield LeftOut(member.path, LeftOutReason.EMPTY, number, label)
+                    continue
+                at = time_of(block.get("updated_at") or block.get("created_at"))
+                fields = profile() if label == "human" else fact([label]) | {"heading": label[:300]}
+                for line in profile_lines(value) if label == "human" else saved_lines(value):
+                    if line.endswith(": ?"):  # a form that was not filled in
+                        yield LeftOut(member.path, LeftOutReason.EMPTY, number, line)
+                    else:
+                        yield FileItem(number=number, path=member.path, content=line, at=at, fields=fields)
             for agent in agents:
                 name = str(agent.get("name") or agent.get("id") or "")
                 messages = _letta_messages(member, agent.get("messages") or ())
@@ -32,29 +46,15 @@ def read_letta(bundle: Bundle) -> Reader:
                     yield LeftOut(member.path, LeftOutReason.NO_MEMORY, number, detail)
 
 
-def _letta_block(member: Member, number: int, block: dict[str, Any]) -> Reader:
-    """The lines of a block: of the human a profile; the persona is an instruction to the agent, no memory."""
-    label, value = str(block.get("label") or ""), str(block.get("value") or "").strip()
-    if label == "persona":
-        yield LeftOut(member.path, LeftOutReason.INSTRUCTIONS, number, label)
-        return
-    if not value:
-        yield LeftOut(member.path, LeftOutReason.EMPTY, number, label)
-        return
-    at = time_of(block.get("updated_at") or block.get("created_at"))
-    fields = profile() if label == "human" else fact([label]) | {"heading": label[:300]}
-    for line in profile_lines(value) if label == "human" else saved_lines(value):
-        if line.endswith(": ?"):  # a form that was not filled in
-            yield LeftOut(member.path, LeftOutReason.EMPTY, number, line)
-        else:
-            yield FileItem(number=number, path=member.path, content=line, at=at, fields=fields)
-
-
 def _letta_messages(member: Member, messages: Iterable[dict[str, Any]]) -> Iterator[Message | LeftOut]:
     """What a person or the agent wrote; calls of tools, and what the program says to the agent, are left out."""
     for number, message in enumerate(messages, start=1):
         role, at = message.get("role"), message.get("created_at")
-        words = _letta_text(message)
+        content = message.get("content") or message.get("text") or ""
+        if isinstance(content, str):
+            words = content.strip()
+        else:
+            words = "\n".join(str(part.get("text") or "") for part in content if part.get("type") == "text").strip()
         calls = message.get("tool_calls") or ()
         sent = [words for call in calls if (words := _letta_sent(call))]
         if role == "user" and (packed := _letta_packed(words)):
@@ -63,13 +63,6 @@ def _letta_messages(member: Member, messages: Iterable[dict[str, Any]]) -> Itera
             yield Message(False, "\n".join(sent) or words, at)
         else:
             yield LeftOut(member.path, LeftOutReason.PROGRAM, number, str(role or ""))
-
-
-def _letta_text(message: dict[str, Any]) -> str:
-    content = message.get("content") or message.get("text") or ""
-    if isinstance(content, str):
-        return content.strip()
-    return "\n".join(str(part.get("text") or "") for part in content if part.get("type") == "text").strip()
 
 
 def _letta_sent(call: dict[str, Any]) -> str:

@@ -114,7 +114,15 @@ def _chatgpt_message(message: dict[str, Any], number: int, member: Member) -> It
     if kind == "user_editable_context":
         yield from _kept_by_user(content, metadata, where)
     elif kind == "model_editable_context":
-        yield from _kept_by_model(str(content.get("model_set_context") or ""), where)
+        # The memories that were saved, each with its day: `1. [2024-05-12]. The user …`
+        context = str(content.get("model_set_context") or "")
+        begins = list(_DATED.finditer(context))
+        if context[: begins[0].start() if begins else None].strip():
+            yield LeftOut(where["path"], LeftOutReason.PROGRAM, where["number"])
+        for begin, end in zip(begins, [*(match.start() for match in begins[1:]), len(context)], strict=True):
+            yield FileItem(
+                content=context[begin.end() : end].strip(), at=time_of(f"{begin[1]}T12:00"), fields=fact(), **where
+            )
     elif message.get("recipient") == "bio":  # the tool that saves a memory
         for line in _saved_texts(_words_of(content)[0]):
             at = time_of(message.get("create_time"))
@@ -166,17 +174,6 @@ def profile_lines(words: str) -> Iterator[str]:
     """What somebody wrote of themselves into a form: a line a memory, without the signs of lists."""
     for line in words.splitlines():
         yield from saved_lines(line) if line.strip() else ()
-
-
-def _kept_by_model(context: str, where: dict[str, Any]) -> Reader:
-    """The memories that were saved, each with its day: `1. [2024-05-12]. The user …`."""
-    begins = list(_DATED.finditer(context))
-    if context[: begins[0].start() if begins else None].strip():
-        yield LeftOut(where["path"], LeftOutReason.PROGRAM, where["number"])
-    for begin, end in zip(begins, [*(match.start() for match in begins[1:]), len(context)], strict=True):
-        yield FileItem(
-            content=context[begin.end() : end].strip(), at=time_of(f"{begin[1]}T12:00"), fields=fact(), **where
-        )
 
 
 def _saved_texts(words: str) -> list[str]:

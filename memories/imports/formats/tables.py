@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 
 from memories.choices import EntryType
 from memories.imports.batch import LeftOut, LeftOutReason
-from memories.imports.bundle import Bundle, FileItem, FileRefused, Member, Reader, fact, items, slots_of, time_of
+from memories.imports.bundle import Bundle, FileItem, FileRefused, Reader, fact, items, slots_of, time_of
 
 _PLACES = ("user_id", "agent_id", "run_id", "app_id")
 
@@ -44,28 +44,24 @@ _COLUMNS = {"content", "who", "at", "tier", "importance", "pinned", "expires_at"
 def read_csv(bundle: Bundle) -> Reader:
     """Its rows; without a type a row is a fact. Columns `slot.NAME` are slots. Raises FileRefused."""
     for member in bundle.named("*.csv"):
-        yield from _csv_rows(bundle, member)
-
-
-def _csv_rows(bundle: Bundle, member: Member) -> Reader:
-    with bundle.reading(member) as (file, on_bytes_read):
-        rows = csv.DictReader(TextIOWrapper(file, encoding="utf-8-sig", newline=""), strict=True)
-        try:
-            names = rows.fieldnames or []
-            unknown = [name for name in names if name not in _COLUMNS and not name.startswith(_SLOT)]
-            if "content" not in names or unknown:
-                columns = ", ".join([*sorted(_COLUMNS - {"content"}), f"{_SLOT}NAME"])
-                message = _("The first line names the columns: content, and of the others only these: %(columns)s.")
-                raise FileRefused(message % {"columns": columns})
-            for row in rows:
-                on_bytes_read(file.tell())
-                try:
-                    yield _csv_item(rows.line_num, {name: value or "" for name, value in row.items()})
-                except ValueError as problem:
-                    yield LeftOut(member.path, LeftOutReason.UNSTORABLE, rows.line_num, str(problem))
-        except (csv.Error, UnicodeDecodeError) as problem:
-            message = _("Line %(number)d: %(why)s") % {"number": rows.reader.line_num, "why": problem}
-            raise FileRefused(message) from problem
+        with bundle.reading(member) as (file, on_bytes_read):
+            rows = csv.DictReader(TextIOWrapper(file, encoding="utf-8-sig", newline=""), strict=True)
+            try:
+                names = rows.fieldnames or []
+                unknown = [name for name in names if name not in _COLUMNS and not name.startswith(_SLOT)]
+                if "content" not in names or unknown:
+                    columns = ", ".join([*sorted(_COLUMNS - {"content"}), f"{_SLOT}NAME"])
+                    message = _("The first line names the columns: content, and of the others only these: %(columns)s.")
+                    raise FileRefused(message % {"columns": columns})
+                for row in rows:
+                    on_bytes_read(file.tell())
+                    try:
+                        yield _csv_item(rows.line_num, {name: value or "" for name, value in row.items()})
+                    except ValueError as problem:
+                        yield LeftOut(member.path, LeftOutReason.UNSTORABLE, rows.line_num, str(problem))
+            except (csv.Error, UnicodeDecodeError) as problem:
+                message = _("Line %(number)d: %(why)s") % {"number": rows.reader.line_num, "why": problem}
+                raise FileRefused(message) from problem
 
 
 def _csv_item(number: int, row: dict[Any, Any]) -> FileItem:

@@ -27,34 +27,28 @@ class Command(BaseCommand):
         if replay:
             self.stdout.write(json.dumps(tasks.replay_journal()))
         elif forget is not None:
-            self._forget(forget)
+            if hosts.running(now=timezone.now()).filter(name=forget).exists():
+                raise CommandError(_("The host %s runs; stop it first.") % forget)
+            if not hosts.forget(forget):
+                raise CommandError(_("There is no host %s.") % forget)
         else:
-            self._list(as_json=options["json"])
-
-    def _forget(self, name: str) -> None:
-        if hosts.running(now=timezone.now()).filter(name=name).exists():
-            raise CommandError(_("The host %s runs; stop it first.") % name)
-        if not hosts.forget(name):
-            raise CommandError(_("There is no host %s.") % name)
-
-    def _list(self, *, as_json: bool) -> None:
-        now = timezone.now()
-        running = set(hosts.running(now=now).values_list("name", flat=True))
-        rows: list[dict[str, Any]] = [
-            {
-                "host": host.name,
-                "is_running": host.name in running,
-                "parts": host.parts,
-                "version": host.version,
-                "started_at": host.started_at.isoformat(),
-                "seen_at": host.seen_at.isoformat(),
-                "folder": host.folder_path,
-            }
-            for host in Host.objects.order_by("name")
-        ]
-        if as_json:
-            self.stdout.write(json.dumps(rows))
-            return
-        for row in rows:
-            state = _("runs") if row["is_running"] else _("seen %s") % row["seen_at"]
-            self.stdout.write(f"{row['host']:<20} {row['version']:<8} {', '.join(row['parts'])}  {state}")
+            now = timezone.now()
+            running = set(hosts.running(now=now).values_list("name", flat=True))
+            rows: list[dict[str, Any]] = [
+                {
+                    "host": host.name,
+                    "is_running": host.name in running,
+                    "parts": host.parts,
+                    "version": host.version,
+                    "started_at": host.started_at.isoformat(),
+                    "seen_at": host.seen_at.isoformat(),
+                    "folder": host.folder_path,
+                }
+                for host in Host.objects.order_by("name")
+            ]
+            if options["json"]:
+                self.stdout.write(json.dumps(rows))
+                return
+            for row in rows:
+                state = _("runs") if row["is_running"] else _("seen %s") % row["seen_at"]
+                self.stdout.write(f"{row['host']:<20} {row['version']:<8} {', '.join(row['parts'])}  {state}")
