@@ -22,7 +22,7 @@ from django.db import transaction
 from benchmarks.ground import begun, percentile, seconds, sql
 from benchmarks.walls import client
 from memories import embeddings
-from memories.index.contextual import dense_literal, sparse_literal
+from memories.index.search_rows import dense_literal, sparse_literal
 from memories.language import text
 from memories.lifecycle import expiry
 from memories.models import EmbeddingModel, Entry, Policy, Scope, Workspace

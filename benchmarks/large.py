@@ -22,7 +22,7 @@ from benchmarks.expiry import ADDRESS, WORDS, write
 from benchmarks.ground import Milliseconds, percentile, seconds, sql
 from benchmarks.walls import client
 from memories import embeddings
-from memories.index.contextual import dense_literal, sparse_literal
+from memories.index.search_rows import dense_literal, sparse_literal
 from memories.language import text
 from memories.models import EmbeddingModel, Scope, Workspace
 

@@ -20,7 +20,7 @@ from django.test import Client
 
 from benchmarks.ground import Milliseconds, percentile, seconds, sql
 from benchmarks.latency import NOUNS, PLACES, VERBS, Caller, turn
-from channels_app.channels import ensure_channel
+from channels_app.addresses import ensure_channel
 from memories import entries
 from memories.consolidation.capture import turn_text
 from memories.entries.draft import Draft

@@ -23,8 +23,8 @@ from unfold.decorators import display
 from unfold.enums import ActionVariant
 
 from channels_app import cards
+from channels_app.addresses import normalized
 from channels_app.api.turns import EFFECTS
-from channels_app.channels import normalized
 from channels_app.doors.files import replay
 from channels_app.models import Channel, PathComparison, ReplayedRecord, ReplayOutcome
 from channels_app.people import linking

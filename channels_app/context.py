@@ -23,8 +23,8 @@ from memories.choices import NeedMode
 from memories.conf import conf
 from memories.language import quoting, text
 from memories.language.confidential import mask
-from memories.language.orders import speaks_to_models
-from memories.language.references import ASSISTANT, MOST_MESSAGES, USER, RecentMessage
+from memories.language.persons import ASSISTANT, MOST_MESSAGES, USER, RecentMessage
+from memories.language.quoting import speaks_to_models
 from memories.models import Scope
 from memories.models.policy import Policies
 from memories.recall import Query, Recall, recall, vector
@@ -38,9 +38,8 @@ from memories.recall.ranking import Ranked
 from memories.tenancy.access import Caller
 from memories.tenancy.resolver import Address, Resolution
 from sessions_app import conversations
-from sessions_app.choices import EventKind, in_language, is_reset_command, reset_reply
 from sessions_app.history.replay import MESSAGE_TOKENS, ReplayedMessage, newest_turns, replay_messages
-from sessions_app.models import Session, SessionEvent
+from sessions_app.models import EventKind, Session, SessionEvent, in_language, is_reset_command, reset_reply
 
 #: Of what is left for the history, how much a summary of its older turns may take.
 SUMMARY_SHARE = 1 / 3

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from memories.language import text
 from memories.language.quoting import notice_in
 from memories.recall.answer import fit
-from sessions_app.choices import in_language
+from sessions_app.models import in_language
 
 HEADINGS = {
     "profile": {"en": "# What is known of whom you talk with", "zh-hans": "# 关于对话对象"},

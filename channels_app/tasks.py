@@ -24,8 +24,7 @@ from memories.consolidation import summaries
 from memories.consolidation.capture import turn_text
 from memories.models import Workspace
 from memories.offline import journal, key_cache
-from sessions_app.choices import EventKind
-from sessions_app.models import SessionEvent
+from sessions_app.models import EventKind, SessionEvent
 
 
 def shorten_turn(workspace_id: int, events: Sequence[int], entries: Sequence[int]) -> int:

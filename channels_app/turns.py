@@ -11,7 +11,7 @@ from django.db import transaction
 from django_q.tasks import async_task
 
 from channels_app import addresses
-from channels_app.channels import check_scope_key, ensure_channel
+from channels_app.addresses import check_scope_key, ensure_channel
 from memories import entries
 from memories.choices import EntryType, Outcome, ScopeKind
 from memories.consolidation import buffer, summaries
@@ -28,8 +28,8 @@ from memories.entries import ERASED, WriteResult
 from memories.entries.draft import Draft
 from memories.entries.trust import check_profile
 from memories.exceptions import InvalidAddress
-from memories.language.asking import asks_to_keep, names_what
-from memories.language.redaction import redact
+from memories.language.confidential import redact
+from memories.language.sentences import asks_to_keep, names_what
 from memories.language.text import is_blank
 from memories.models import Scope
 from memories.models.change import acting
@@ -39,9 +39,8 @@ from memories.tenancy.access import Caller
 from memories.tenancy.resolver import Address, Resolution
 from memories.visibility import scope_to_write, trace_for
 from sessions_app import conversations
-from sessions_app.choices import EventKind, is_reset_command, reset_reply
 from sessions_app.history import replay
-from sessions_app.models import SENDER_NAME, Session, SessionEvent
+from sessions_app.models import SENDER_NAME, EventKind, Session, SessionEvent, is_reset_command, reset_reply
 
 _ROLES = {EventKind.USER: buffer.USER, EventKind.ASSISTANT: buffer.ASSISTANT}
 #: The tier of a fact that is saved, unless it is to belong to the profile.

@@ -16,7 +16,7 @@ import httpx
 from django.conf import settings
 from pydantic import AliasChoices, BaseModel, Field, FiniteFloat, TypeAdapter, ValidationError
 
-from memories.embeddings.base import Breaker
+from memories.embeddings import Breaker
 from memories.endpoint import Endpoint
 
 log = logging.getLogger(__name__)

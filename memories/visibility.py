@@ -11,9 +11,8 @@ from memories.exceptions import BatchNotFound, DeliveryNotFound, EntryNotFound, 
 from memories.models import Batch, DailyEvent, Entry, RecallTrace, Scope, Webhook, WebhookDelivery
 from memories.models.buffer import DailyEventQuerySet
 from memories.models.webhook import WebhookQuerySet
-from memories.tenancy.access import Caller
-from memories.tenancy.canaries import SCOPE_KEY, SUBTYPE
-from memories.tenancy.keys import kind_of_key
+from memories.tenancy.access import SCOPE_KEY, SUBTYPE, Caller
+from memories.tenancy.resolver import kind_of_key
 
 Rows = TypeVar("Rows", bound=QuerySet[Any])
 

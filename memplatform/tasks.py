@@ -15,7 +15,7 @@ from django_q.tasks import async_task
 
 from memories import webhooks
 from memories.models import Scope, Workspace
-from memories.tenancy.canaries import SCOPE_KEY
+from memories.tenancy.access import SCOPE_KEY
 from memplatform.erasure import run as erasure
 from memplatform.operations import health, incidents, rollups
 from memplatform.operations.jobs import runs

@@ -12,11 +12,10 @@ from memories.conf import conf
 from memories.language import text
 from memories.language.sentences import cut_at_sentence
 from sessions_app import conversations, summaries
-from sessions_app.choices import EventKind
 from sessions_app.conversation_model import ConversationModel
 from sessions_app.flush import first_part, flush_by_platform, has_continuation
 from sessions_app.history import retention
-from sessions_app.models import Flush, Session, SessionEvent
+from sessions_app.models import EventKind, Flush, Session, SessionEvent
 from sessions_app.search import rows
 
 log = structlog.get_logger(__name__)

@@ -27,8 +27,7 @@ from memories.llm.run import ModelRun
 from memories.llm.schemas import CandidateFact
 from memories.models import Entry, Scope, Workspace
 from memories.verification import Conversation, Message, Quote, Span
-from sessions_app.choices import EventKind
-from sessions_app.models import Session, SessionEvent
+from sessions_app.models import EventKind, Session, SessionEvent
 from sessions_app.summaries import in_paragraphs
 
 #: Characters shown of a tool's message: results fill pages, and what matters of them is in the answers.

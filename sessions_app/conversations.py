@@ -33,8 +33,7 @@ from memories.models.change import acting
 from memories.offline import database
 from memories.tenancy.resolver import Resolution
 from sessions_app import summaries
-from sessions_app.choices import FLUSH_INSTRUCTION, EventKind, in_language
-from sessions_app.models import Session, SessionEvent
+from sessions_app.models import FLUSH_INSTRUCTION, EventKind, Session, SessionEvent, in_language
 from sessions_app.search import rows
 
 log = structlog.get_logger(__name__)

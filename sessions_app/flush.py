@@ -27,7 +27,6 @@ from memories.exceptions import InvalidDraft, PlatformError
 from memories.models import Scope
 from memories.models.change import acting
 from sessions_app import conversations, summaries
-from sessions_app.choices import EventKind
 from sessions_app.conversation_model import (
     EMPTY_EXTRACTION,
     CheckedCandidate,
@@ -38,7 +37,7 @@ from sessions_app.conversation_model import (
     parts_of,
 )
 from sessions_app.history import retention
-from sessions_app.models import Flush, Session, SessionEvent
+from sessions_app.models import EventKind, Flush, Session, SessionEvent
 
 log = structlog.get_logger(__name__)
 

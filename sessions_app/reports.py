@@ -18,9 +18,8 @@ from memories.language.confidential import is_masked_form
 from memories.models.change import acting
 from memories.tenancy.access import Caller
 from sessions_app import conversations
-from sessions_app.choices import SPOKEN, EventKind
 from sessions_app.history import retention
-from sessions_app.models import Session, SessionEvent
+from sessions_app.models import SPOKEN, EventKind, Session, SessionEvent
 from sessions_app.visibility import check_reach_of_speakers
 
 

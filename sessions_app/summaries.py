@@ -28,9 +28,8 @@ from memories.language.summary import Sentence, Utterance, choose, write
 from memories.language.turns import new_sentences, telling_sentences
 from memories.models import Scope
 from memories.tenancy.resolver import Resolution, resolve
-from sessions_app.choices import EventKind
 from sessions_app.history import retention
-from sessions_app.models import Session, SessionEvent
+from sessions_app.models import EventKind, Session, SessionEvent
 
 T = TypeVar("T")
 PARAGRAPHS = 3

@@ -19,8 +19,7 @@ from memories.conf import conf
 from memories.consolidation import buffer
 from memories.models import BufferedTurn, Entry, ExtractionBatch, Workspace
 from memories.models.change import acting
-from sessions_app.choices import EventKind
-from sessions_app.models import Session, SessionEvent, event_ids
+from sessions_app.models import EventKind, Session, SessionEvent, event_ids
 
 #: How far back one looks, unless told otherwise, and turns of one transaction.
 DAYS, CHUNK = 30, 200

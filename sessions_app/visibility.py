@@ -13,9 +13,8 @@ from memories.models import Policy, Scope
 from memories.tenancy.access import Caller
 from memories.visibility import visible_scopes
 from sessions_app import summaries
-from sessions_app.choices import SPOKEN
 from sessions_app.history.retention import redacted_events, retention_of
-from sessions_app.models import Session, SessionEvent
+from sessions_app.models import SPOKEN, Session, SessionEvent
 
 #: A larger number is no id.
 ID_MAX = 2**63 - 1

@@ -259,7 +259,7 @@ SIGNED_BY_SHA1 = {"channels_app.platforms.tencent"}
 
 def computed_keys(source: Source) -> list[str]:
     """A scope's or session's key made or read anywhere but in the one resolver and its module of keys (E2)."""
-    if source.name in ("memories.tenancy.resolver", "memories.tenancy.keys"):
+    if source.name in ("memories.tenancy.resolver", "memories.tenancy.resolver"):
         return []
     private = [name for name in source.imports() if name.startswith("memories.tenancy.resolver._")]
     hashed = [name for name in source.imports() if name == "hashlib.sha1"]

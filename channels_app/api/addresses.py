@@ -12,8 +12,7 @@ from memories.api.answers import Answer
 from memories.api.calls import Call, Method
 from memories.choices import Permission
 from memories.models.change import acting
-from memories.tenancy.keys import LOCAL_PLATFORMS, PLATFORMS
-from memories.tenancy.resolver import Address
+from memories.tenancy.resolver import LOCAL_PLATFORMS, PLATFORMS, Address
 from sessions_app.api.answers import SessionAnswer, session_answer
 from sessions_app.api.sessions import SessionListView
 

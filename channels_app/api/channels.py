@@ -8,8 +8,8 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from channels_app.addresses import find_channel, set_rules
 from channels_app.api.recall import ServeField
-from channels_app.channels import find_channel, set_rules
 from channels_app.models import Channel
 from memories.api import fields
 from memories.api.access import method_of
@@ -29,7 +29,7 @@ from memories.choices import (
 )
 from memories.exceptions import ChannelNotFound, InvalidAddress
 from memories.recall.query import rule_of, serve_of
-from memories.tenancy.keys import escape, kind_of_key
+from memories.tenancy.resolver import escape, kind_of_key
 
 _NAME = {"type": "string", "minLength": 1, "pattern": fields.Name().pattern}
 PLATFORM = OpenApiParameter("platform", {**_NAME, "maxLength": 40}, OpenApiParameter.PATH)

@@ -6,8 +6,8 @@ from uuid import UUID
 from rest_framework import serializers
 from rest_framework.response import Response
 
+from channels_app.addresses import find_channel
 from channels_app.api.turns import TurnAnswer, turn_answer
-from channels_app.channels import find_channel
 from channels_app.platforms import answering, intake
 from memories.api import fields
 from memories.api.answers import Answer

@@ -25,7 +25,7 @@ from memories.api.recall_traces import LeftOutMemory, RecalledMemory
 from memories.choices import EntryType, NeedMode, Origin, Permission
 from memories.conf import conf
 from memories.exceptions import InvalidMoment, ScopeNotFound
-from memories.language.references import ASSISTANT, MOST_MESSAGES, USER, RecentMessage
+from memories.language.persons import ASSISTANT, MOST_MESSAGES, USER, RecentMessage
 from memories.recall import Mode, Recall, recall, traces, vector
 from memories.recall.eligibility import Past
 from memories.recall.events import RecalledEvent

@@ -22,7 +22,7 @@ from memories.choices import EntryType, Outcome, Permission
 from memories.consolidation.capture import Turn
 from memories.entries import ERASED, QUARANTINED, TAKEN_OUT
 from memories.exceptions import NotServed
-from memories.language.redaction import ToolCall
+from memories.language.confidential import ToolCall
 from memories.language.text import is_blank
 from memories.offline.journal import Record
 from memories.tenancy.access import Caller

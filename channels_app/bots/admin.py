@@ -14,8 +14,8 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.cache import never_cache
 from unfold.widgets import UnfoldAdminSelectWidget
 
+from channels_app.addresses import ensure_channel, find_channel
 from channels_app.bots.code import LANGUAGES, Connected, channel_choices
-from channels_app.channels import ensure_channel, find_channel
 from channels_app.models import Channel
 from memories.admin.access import visible_workspaces
 from memories.admin.auditing import note
@@ -30,8 +30,7 @@ from memories.models import Bot, BotKey, Entry, RecallTrace, Workspace
 from memories.staff.rights import needs
 from memories.staff.roles import Right
 from memories.tenancy.resolver import Address
-from sessions_app.choices import EventKind
-from sessions_app.models import Session, SessionEvent
+from sessions_app.models import EventKind, Session, SessionEvent
 
 #: htmx asks no more after an answer with this status.
 STOP_ASKING = 286

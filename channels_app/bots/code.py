@@ -11,7 +11,7 @@ from typing import Any
 
 from django.utils.translation import gettext_lazy as _
 
-from memories.tenancy.keys import PLATFORMS
+from memories.tenancy.resolver import PLATFORMS
 
 #: What people call platforms; those that are missing have their name with a capital.
 _LABELS: Mapping[str, Any] = {

@@ -11,8 +11,7 @@ from memories.models import Recorded, Workspace, record_changes
 from memories.models.ids import uuid7
 from memories.models.table import Chapter, Export, Fate, Table
 from memories.models.walls import InsideWorkspace, WorkspacePolicy
-from memories.tenancy.keys import key_of_peer, key_of_person
-from memories.tenancy.resolver import ChannelRules
+from memories.tenancy.resolver import ChannelRules, key_of_peer, key_of_person
 
 #: What a channel may say is served: nothing, a word, or from which relevance on.
 SERVE = r"^(|likely|wide|0(\.[0-9]{1,4})?|1)$"

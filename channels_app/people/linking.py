@@ -27,7 +27,7 @@ from memories.exceptions import BatchBusy, BatchSettled, NothingToUndo, Platform
 from memories.models import Batch, BatchChange, DailyEvent, Entry, Scope, Suppression, Workspace
 from memories.models.change import acting
 from memories.models.entry import EntryQuerySet
-from memories.tenancy.keys import DIRECT, LOCAL_PLATFORMS, escape, joined, owner_of_key
+from memories.tenancy.resolver import DIRECT, LOCAL_PLATFORMS, escape, joined, owner_of_key
 
 #: Identities one person may have.
 PEERS_MOST = 20

@@ -11,8 +11,7 @@ from channels_app.models import Channel, Identity
 from memories import prepared
 from memories.choices import DmScope
 from memories.exceptions import PlatformError
-from memories.tenancy.keys import key_of_peer
-from memories.tenancy.resolver import Address, ChannelRules, resolve
+from memories.tenancy.resolver import Address, ChannelRules, key_of_peer, resolve
 from sessions_app.models import Session
 
 _OWN = [rule for rule in DmScope if rule != DmScope.MAIN]

@@ -13,7 +13,7 @@ from channels_app.people import linking
 from channels_app.people.peers import Peer, identities_of
 from memories.choices import ScopeKind
 from memories.models import DailyEvent, Entry, RecallTrace, Scope
-from memories.tenancy.keys import escape, owner_of_key
+from memories.tenancy.resolver import escape, owner_of_key
 from sessions_app.models import Session
 
 PAGE = 30

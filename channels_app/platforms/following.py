@@ -21,8 +21,7 @@ from memories.exceptions import PlatformError
 from memories.models import Batch
 from memories.models.state import LIVE
 from memories.visibility import visible_entries
-from sessions_app.choices import EventKind
-from sessions_app.models import SENDER_NAME, SessionEvent
+from sessions_app.models import SENDER_NAME, EventKind, SessionEvent
 from sessions_app.reports import append_report
 
 _TALK = (EventKind.USER, EventKind.AMBIENT)

@@ -18,7 +18,7 @@ from memories import entries
 from memories.choices import EntryType, ScopeKind, Source
 from memories.entries.draft import Draft
 from memories.index import worker
-from memories.language.references import ASSISTANT, USER, RecentMessage
+from memories.language.persons import ASSISTANT, USER, RecentMessage
 from memories.models import Scope, Workspace
 from memories.recall import Query, SearchScope, recall
 from memories.tenancy.resolver import ScopeRef

@@ -44,7 +44,7 @@ from memories.notes.freshness import scopes_to_index
 from memories.notes.index import SyncReport
 from memories.staff.rights import VIEW, needs
 from memories.staff.roles import Right
-from memories.tenancy.keys import kind_of_key
+from memories.tenancy.resolver import kind_of_key
 
 SECONDS = 1.0
 #: Bytes of changed files that are indexed within about that time.

@@ -17,10 +17,10 @@ from memories.batches.planning import counts_of
 from memories.choices import BatchState, ChangeState, Outcome, SkipReason
 from memories.entries import BulkOutcome, Edit, daily_events
 from memories.entries import draft as drafts
-from memories.entries.locks import lock_scopes
 from memories.exceptions import EntryNotFound, InvalidDraft, PlatformError, VersionConflict
 from memories.models import Batch, BatchChange, Entry, Policy, Scope
 from memories.models.change import acting
+from memories.models.tenancy import lock_scopes
 
 log = structlog.get_logger(__name__)
 #: Rows a transaction: short enough that no writer of the scope notices.

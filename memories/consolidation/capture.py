@@ -16,10 +16,9 @@ from memories.choices import EntryType, Origin, ScopeKind, SecretsRule, Source
 from memories.conf import conf
 from memories.entries.draft import Draft, as_credential
 from memories.entries.trust import Lineage, speaker_of, words_of
-from memories.language.asking import asks_to_keep
-from memories.language.confidential import asked_kinds, find_secrets, mask
-from memories.language.redaction import ARROW, ToolCall, redact, sequence_of
+from memories.language.confidential import ARROW, ToolCall, asked_kinds, find_secrets, mask, redact, sequence_of
 from memories.language.secret_forms import FoundSecret, SecretKind
+from memories.language.sentences import asks_to_keep
 from memories.language.text import is_blank, smart_truncate
 from memories.language.turns import turn_of
 from memories.models import Entry, Scope

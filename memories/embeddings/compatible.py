@@ -10,7 +10,7 @@ import httpx
 from django.conf import settings
 from pydantic import BaseModel, ValidationError
 
-from memories.embeddings.base import Unrelated
+from memories.embeddings import Unrelated
 from memories.endpoint import Endpoint
 from memories.exceptions import EmbedderFailed
 

@@ -3,7 +3,7 @@
 import hashlib
 import math
 
-from memories.embeddings.base import Unrelated
+from memories.embeddings import Unrelated
 from memories.language import text as texts_module
 
 

@@ -5,7 +5,7 @@ import threading
 from functools import partial
 from typing import Any
 
-from memories.embeddings.base import Unrelated
+from memories.embeddings import Unrelated
 from memories.exceptions import EmbedderFailed
 
 

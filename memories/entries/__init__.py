@@ -33,8 +33,8 @@ from memories.entries.erase import purge
 from memories.entries.evidence import Lineage, lineage_of
 from memories.entries.fields import BULK_EDITABLE, FORM_FIELDS, read_columns
 from memories.entries.history import PriorRow, changed_since_batch, differences, rows_before
-from memories.entries.locks import lock_scopes
 from memories.entries.quarantine import cover_messages, days_resting_on, quarantine_many, uncover_messages
 from memories.entries.rollback import needed_replacements, rollback
 from memories.entries.suppression import lift_suppression
 from memories.entries.write import remember, remember_many
+from memories.models.tenancy import lock_scopes

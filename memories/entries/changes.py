@@ -22,17 +22,17 @@ from memories.choices import Echo, EntryType, LinkKind, ScopeKind, SkipReason
 from memories.entries import evidence, files, history, suppression, trust
 from memories.entries.draft import Draft, check, marks_of, suspicion
 from memories.entries.fields import COLUMN_SLOTS, DRAFTED, RESERVED_SLOTS, REVERTIBLE, SLOT_FIELD
-from memories.entries.locks import lock_scopes
 from memories.exceptions import EntryNotFound, InvalidDraft, VersionConflict
 from memories.index import scope_statistics, search_rows
-from memories.index.contextual import heading_of, indexed_text
+from memories.index.search_rows import heading_of, indexed_text
 from memories.language import text
-from memories.language.orders import suspicion_of
+from memories.language.quoting import suspicion_of
 from memories.models import Entry, EntryVector, Link, Policy, Scope, Slot, Suppression
 from memories.models.change import acting
 from memories.models.entry import EntryQuerySet
 from memories.models.state import without_marks
-from memories.tenancy.keys import key_of_speaker
+from memories.models.tenancy import lock_scopes
+from memories.tenancy.resolver import key_of_speaker
 
 Expected = Mapping[int, int | None]  # entry → the version it must have; None: any
 

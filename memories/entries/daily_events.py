@@ -13,12 +13,12 @@ from memories.choices import Operation, SkipReason, Source
 from memories.entries import files, history
 from memories.entries.changes import BulkOutcome
 from memories.entries.draft import check_content
-from memories.entries.locks import lock_scopes
 from memories.entries.suppression import Tombstones
 from memories.exceptions import ScopeFrozen
 from memories.language import text
 from memories.models import Change, DailyEvent, Scope, Suppression
 from memories.models.change import acting
+from memories.models.tenancy import lock_scopes
 
 _TABLE = DailyEvent._meta.db_table
 #: The end of a sentence, or of an item where a summary strings them together; a full stop within a figure is none.

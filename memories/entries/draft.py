@@ -31,12 +31,12 @@ from memories.exceptions import InvalidDraft
 from memories.kinds import category_rule
 from memories.language import text
 from memories.language.confidential import find_secrets, mask
-from memories.language.orders import suspicion_of
+from memories.language.quoting import suspicion_of
 from memories.language.secret_forms import SecretKind
 from memories.language.turns import is_turn
 from memories.models import Entry, Scope
 from memories.models.entry import SECRET_SUBTYPE
-from memories.tenancy.keys import kind_of_key
+from memories.tenancy.resolver import kind_of_key
 
 #: Names an entry may have, and characters of one.
 NAMES_MOST, NAME_CHARS = 10, 100

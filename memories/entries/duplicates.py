@@ -14,7 +14,7 @@ from memories.choices import Echo, EntryType, Verification
 from memories.conf import conf
 from memories.entries.draft import Draft
 from memories.index import search_rows
-from memories.index.contextual import indexed_text
+from memories.index.search_rows import indexed_text
 from memories.kinds import type_rule
 from memories.language import text
 from memories.language.likeness import Likeness, compare

@@ -10,10 +10,10 @@ from django.db.models import Exists, Func, OuterRef, Q, Value
 
 from memories.choices import Verification
 from memories.entries.draft import Draft, QuotedWords
-from memories.entries.locks import lock_scopes
 from memories.index import scope_statistics
 from memories.models import DailyEvent, Entry, Evidence, Scope, Suppression
 from memories.models.change import acting
+from memories.models.tenancy import lock_scopes
 
 #: Where words of a day's note stand: this, and the id of the note.
 _DAY = "daily/"

@@ -18,13 +18,13 @@ from memories.choices import EntryType, ScopeKind, Source
 from memories.entries.changes import expire_many
 from memories.entries.draft import Draft
 from memories.entries.duplicates import PendingWrite
-from memories.entries.locks import lock_scopes
 from memories.entries.suppression import Suppressions, Tombstones
 from memories.entries.write import remember_many
 from memories.index import scope_statistics, search_rows
 from memories.models import Change, Entry, EntryAccess, Evidence, Link, Scope, Slot, Suppression
 from memories.models.change import acting
-from memories.tenancy.canaries import SCOPE_KEY, SUBTYPE, token_of
+from memories.models.tenancy import lock_scopes
+from memories.tenancy.access import SCOPE_KEY, SUBTYPE, token_of
 
 
 @dataclass(frozen=True, kw_only=True)

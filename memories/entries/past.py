@@ -16,12 +16,12 @@ from typing import Any
 from django.db import connection, transaction
 
 from memories.choices import Echo, LinkKind
-from memories.entries.locks import lock_scopes
 from memories.index import scope_statistics, search_rows
-from memories.index.contextual import dense_literal
+from memories.index.search_rows import dense_literal
 from memories.models import DailyEvent, Entry, Link, Policy, Scope, Slot
 from memories.models.entry import LIVE_SQL
 from memories.models.state import MARKS
+from memories.models.tenancy import lock_scopes
 
 _TELLS = f"e.echo IS DISTINCT FROM '{Echo.TURN}'"
 #: A live entry is found by the words of what became part of it, too (memories.index.search_rows).

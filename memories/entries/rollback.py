@@ -16,11 +16,11 @@ from memories.entries import files, suppression
 from memories.entries.changes import BulkOutcome
 from memories.entries.fields import FIELDS, Use
 from memories.entries.history import PriorRow, blocked_by_dependents, changed_since_batch, rows_before
-from memories.entries.locks import lock_scopes
 from memories.exceptions import LineChanged
 from memories.index import scope_statistics, search_rows
 from memories.models import Entry, FileProblem, Link, Policy, Scope, Slot, Suppression
 from memories.models.state import MARKS
+from memories.models.tenancy import lock_scopes
 
 ENTRIES = Entry._meta.db_table
 #: Tables of rows that belong to entries, with the columns that refer to them.

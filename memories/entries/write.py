@@ -28,7 +28,6 @@ from memories.entries.duplicates import (
     stored_candidates,
 )
 from memories.entries.fields import COLUMN_SLOTS, DRAFTED
-from memories.entries.locks import SCOPE_LOCK, checked_scopes
 from memories.entries.suppression import Suppressions, Tombstones
 from memories.exceptions import ContentErased
 from memories.index import scope_statistics, search_rows
@@ -38,6 +37,7 @@ from memories.language.likeness import Likeness, says_all
 from memories.models import Entry, Link, Policy, Scope, Slot
 from memories.models.change import acting
 from memories.models.policy import Policies
+from memories.models.tenancy import SCOPE_LOCK, checked_scopes
 
 _BEGIN = f"""
     SELECT somebody_erased, terms, policies, has_suppressions, {prepared.columns(Scope, "(scope)")}

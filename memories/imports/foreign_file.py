@@ -36,8 +36,7 @@ from memories.imports.folder import parts
 from memories.imports.formats import FORMATS
 from memories.language import text
 from memories.models import DailyEvent, Entry, Policy, Scope
-from memories.tenancy.keys import owner_of_key
-from memories.tenancy.resolver import LOCAL_PEER
+from memories.tenancy.resolver import LOCAL_PEER, owner_of_key
 
 #: That turns of another program last, from when they were brought in; a policy may let them last longer.
 TURN_TERM = timedelta(days=365)

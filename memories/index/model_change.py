@@ -20,9 +20,8 @@ from django.utils.module_loading import import_string
 from memories import embeddings, pooled
 from memories.conf import conf
 from memories.index import models_in_use, search_rows
-from memories.index.contextual import blend_embedding, dense_literal, indexed_text
 from memories.index.models_in_use import ModelChange, space_of
-from memories.index.search_rows import raw_vectors, write_vectors
+from memories.index.search_rows import blend_embedding, dense_literal, indexed_text, raw_vectors, write_vectors
 from memories.models import EmbeddingModel, Workspace
 from memories.models.entry import LIVE_SQL
 

@@ -4,8 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from memories import embeddings
-from memories.embeddings import Space
-from memories.embeddings.base import Provider
+from memories.embeddings import Provider, Space
 from memories.models import EmbeddingModel, Workspace
 
 

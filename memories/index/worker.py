@@ -12,8 +12,7 @@ from django.db.models import BooleanField, Exists, ExpressionWrapper, OuterRef
 from memories import embeddings
 from memories.conf import conf
 from memories.index import models_in_use, search_rows
-from memories.index.contextual import indexed_text
-from memories.index.search_rows import write_vectors
+from memories.index.search_rows import indexed_text, write_vectors
 from memories.models import EmbeddingModel, Entry, EntryVector, IndexQueueItem
 from memories.models.state import LIVE
 

@@ -16,8 +16,8 @@ from functools import cached_property, lru_cache
 
 from memories.language import text
 from memories.language.amounts import amounts_in
-from memories.language.asking import ANY, is_question
 from memories.language.names import simplify
+from memories.language.sentences import ANY, is_question
 from memories.language.text import has_han
 from memories.language.word_lists import classes, pattern, patterns, word_set, words
 

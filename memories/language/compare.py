@@ -23,9 +23,8 @@ from functools import lru_cache
 from itertools import product
 
 from memories.language import attributes, text
-from memories.language.asking import is_question
 from memories.language.names import numbers, proper_names
-from memories.language.sentences import spoken_sentences
+from memories.language.sentences import is_question, spoken_sentences
 from memories.language.statement import Claim, Statement, read
 from memories.language.subjects import are_apart
 from memories.language.text import begins_with_han, has_han

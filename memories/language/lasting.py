@@ -12,8 +12,7 @@ from collections.abc import Iterable
 from itertools import chain
 
 from memories.language import attributes
-from memories.language.asking import ANY, is_question
-from memories.language.sentences import spoken_sentences
+from memories.language.sentences import ANY, is_question, spoken_sentences
 from memories.language.text import HAN, has_han
 from memories.language.word_lists import pattern
 

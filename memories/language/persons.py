@@ -3,17 +3,22 @@
 By rules, in Chinese and English, without grammar. Who «my sister» is stands among the nicknames of a scope, under the
 relation; better none is learnt than a wrong one. Persons are compared as keys: «speaker», «my mother» for a relation by
 any of its words, a folded name for anybody else.
+
+What a question means by «she», «there» or «it», or by naming nothing at all, is found in the messages just before it.
+What is found is only added to what is searched, so that it may be too much; a question that names its things itself
+gets nothing.
 """
 
 import re
 import unicodedata
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
+import rjieba
+
 from memories.language import text
 from memories.language.amounts import DAYS_AND_MONTHS
-from memories.language.asking import is_question
 from memories.language.names import (
     EN_NAME,
     FAMILIAR,
@@ -29,9 +34,9 @@ from memories.language.names import (
     proper_names,
     simplify,
 )
-from memories.language.sentences import spoken_sentences
-from memories.language.text import HAN, IDEOGRAPHS, has_han
-from memories.language.word_lists import classes, word_set, words
+from memories.language.sentences import begins_a_sentence, is_question, spoken_sentences
+from memories.language.text import HAN, IDEOGRAPHS, PRONOUNS, has_han
+from memories.language.word_lists import classes, pattern, word_set, words
 
 #: How a relation begins that is kept among nicknames. No nickname does.
 MY = "my "
@@ -82,8 +87,8 @@ def learn_relations(content: str) -> dict[str, str]:
 
 
 def _pairs(sentence: str) -> Iterator[tuple[str, str]]:
-    for pattern in _CALLED:
-        yield from ((match[1], match[2]) for match in pattern.finditer(sentence))
+    for called in _CALLED:
+        yield from ((match[1], match[2]) for match in called.finditer(sentence))
     yield from ((match[2], match[1]) for match in _IS.finditer(sentence))
     for match in _CHINESE_CALLED.finditer(sentence):
         # pets have any name; people one that looks like it, the more so where nothing says that it is one: 我妈康复了
@@ -122,7 +127,7 @@ def without_relations(nicknames: Mapping[str, str]) -> dict[str, str]:
 
 SPEAKER = "speaker"
 #: How the speaker is called by whoever writes about them.
-USER = frozenset({SPEAKER, "user", "the user", "i", "me", "myself", "用户", "用戶", "我", "本人", "说话人"})
+_SPEAKER_WORDS = frozenset({SPEAKER, "user", "the user", "i", "me", "myself", "用户", "用戶", "我", "本人", "说话人"})
 _FIRST = re.compile(r"\b(?:i|me|my|mine|myself|we|us|our|ours|i'm|i've|i'd|i'll|we're|we've)\b|[我咱俺]", re.IGNORECASE)
 _THE_USER = re.compile(r"\b(?:the )?user(?:'s)?\b|用户|用戶", re.IGNORECASE)
 #: By every word for a relation its first one; a cat is no person.
@@ -188,7 +193,7 @@ class People:
     def key(self, subject: str) -> str:
         """The person a subject names; empty for a thing."""
         plain = fold(subject.strip())
-        if plain in USER or plain in self.speaker:
+        if plain in _SPEAKER_WORDS or plain in self.speaker:
             return SPEAKER
         if kin := _KIN.fullmatch(plain):
             return _kin_key(kin)
@@ -286,3 +291,120 @@ def in_first_person(statement: str) -> str:
     for person, becomes in _TO_FIRST:
         statement = person.sub(becomes, statement)
     return statement
+
+
+USER, ASSISTANT = "user", "assistant"
+MOST_MESSAGES = 10
+MESSAGE_CHARS = 600  # of a message just before
+QUESTION_CHARS = 200  # what is longer names its things itself
+MOST_NAMES = 3
+MOST_WORDS = 6
+MOST_OWN_WORDS = 2  # of a question that points at a thing; one with more says what it is about
+
+#: By what was pointed at, what it means; in their order.
+Additions = tuple[tuple[str, tuple[str, ...]], ...]
+
+_PEOPLE = pattern("references", "people", re.IGNORECASE)
+_PLACES = pattern("references", "places", re.IGNORECASE)
+_THINGS = pattern("references", "things", re.IGNORECASE)
+_NOT_TELLING = text.ENGLISH_STOPWORDS | text.CHINESE_STOPWORDS | word_set("references", "empty", "empty_chinese")
+_NO_TOPICS = _NO_NAMES | word_set("references", "empty")
+_CAPITAL = re.compile(r"\b[A-Z][\w-]*\w")
+_CAPITALS = re.compile(rf"{_CAPITAL.pattern}(?: {_CAPITAL.pattern})*")
+#: Behind a word that begins a sentence: it is somebody's name, most often.
+_ACTS = pattern("references", "acts")
+_BEFORE_PLACES = pattern("references", "before_places", re.IGNORECASE)
+_PRONOUN_CHARS = frozenset(PRONOUNS)
+
+
+@dataclass(frozen=True)
+class RecentMessage:
+    """A message just before the one that is asked."""
+
+    role: str
+    content: str
+
+
+def resolve(message: str, recent: Sequence[RecentMessage]) -> Additions:
+    """What a message leaves out, as the newest of these messages that fit tell it; nothing where it names it itself."""
+    if not recent or len(message) > QUESTION_CHARS:
+        return ()
+    # what a message points at, it may have named itself
+    if any(mentioned(message)) or any(_is_chinese_person(*pair) for pair in _tagged(message)):
+        return ()
+    if any(not begins_a_sentence(message[: match.start()]) for match in _capitals(message)):
+        return ()
+    newest_first = [
+        earlier for earlier in reversed(recent[-MOST_MESSAGES:]) if earlier.content.strip() != message.strip()
+    ]
+    before = [text.smart_truncate(earlier.content, MESSAGE_CHARS) for earlier in newest_first]
+    asked = [content for earlier, content in zip(newest_first, before, strict=True) if earlier.role == USER] or before
+    words = _content_words(message)
+    pointed, referents = "", []
+    if match := _PEOPLE.search(message):
+        pointed = match.group()
+        referents = _newest(before, _people) or _newest(before, _relatives) or _newest(asked, _content_words)
+    elif match := _PLACES.search(message):
+        pointed, referents = match.group(), _newest(before, _places) or _newest(asked, _content_words)
+    elif len(words) <= MOST_OWN_WORDS and (match := _THINGS.search(message)):
+        pointed, referents = match.group(), _newest(asked, _content_words)
+    elif len(words) <= MOST_OWN_WORDS and not any(map(_may_be_noun, words)):
+        pointed, referents = message.strip(), _newest(asked, _content_words)
+    own = set(text.words(message))
+    added = tuple(dict.fromkeys(earlier for earlier in referents if not own.issuperset(text.words(earlier))))
+    return ((pointed, added),) if pointed and added else ()
+
+
+def _newest(messages: Iterable[str], kind: Callable[[str], list[str]]) -> list[str]:
+    """What the newest of these messages that has any of a kind has."""
+    return next(filter(None, map(kind, messages)), [])
+
+
+def _people(content: str) -> list[str]:
+    people = [word for word, tag in _tagged(content) if _is_chinese_person(word, tag)]
+    for match in _capitals(content):
+        before, after = content[: match.start()], content[match.end() :]
+        is_name = _ACTS.match(after) is not None if begins_a_sentence(before) else not _BEFORE_PLACES.search(before)
+        people += [match.group()] if is_name else []
+    return people[:MOST_NAMES]
+
+
+def _relatives(content: str) -> list[str]:
+    return [word for _word, alias in mentioned(content) for word in names_of(alias, chinese=has_han(content))[:1]]
+
+
+def _places(content: str) -> list[str]:
+    places = [word for word, tag in _tagged(content) if tag in ("ns", "nt")]
+    places += [match.group() for match in _capitals(content) if _BEFORE_PLACES.search(content[: match.start()])]
+    return places[:MOST_NAMES]
+
+
+def _content_words(content: str) -> list[str]:
+    """The words that tell what a text is about, in their order."""
+    telling = (
+        word
+        for word in text.bare_words(content)
+        if word and word not in _NOT_TELLING and (len(word) > 1 or _may_be_noun(word))
+    )
+    return list(dict.fromkeys(telling))[:MOST_WORDS]
+
+
+def _may_be_noun(word: str) -> bool:
+    return not has_han(word) or rjieba.tag(word)[0][1].startswith(("n", "x", "i", "j", "l"))
+
+
+def _tagged(content: str) -> list[tuple[str, str]]:
+    return rjieba.tag(content) if has_han(content) else []
+
+
+def _is_chinese_person(word: str, tag: str) -> bool:
+    return tag.startswith("nr") and is_person(word) and _PRONOUN_CHARS.isdisjoint(word)
+
+
+def _capitals(content: str) -> Iterator[re.Match[str]]:
+    """Words with a capital that may be names; «Did Tom» is Tom."""
+    for run in _CAPITALS.finditer(content):
+        for word in _CAPITAL.finditer(content, run.start(), run.end()):
+            if fold(word.group()) not in _NO_TOPICS and (name := _CAPITALS.match(content, word.start(), run.end())):
+                yield name
+                break

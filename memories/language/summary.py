@@ -15,9 +15,8 @@ from heapq import heapify, heappop, heappush
 import rjieba
 
 from memories.language import text
-from memories.language.asking import is_question
 from memories.language.names import NAME_TAGS
-from memories.language.sentences import is_pleasantry, sentences
+from memories.language.sentences import is_pleasantry, is_question, sentences
 from memories.language.text import begins_with_han, has_han
 
 _ASSISTANT_SHARE = 0.5

@@ -27,14 +27,13 @@ from memories.choices import Category, Echo, SecretsRule
 from memories.conf import conf
 from memories.entries.draft import subtype_of
 from memories.entries.duplicates import EchoCandidate, find_echoes, mark_echoes
-from memories.entries.locks import lock_scopes
 from memories.entries.past import count_scope
 from memories.exceptions import ScopeFrozen
 from memories.index import scope_statistics
 from memories.kinds import SECRET
 from memories.language.confidential import find_secrets
 from memories.models import Entry, Scope
-from memories.models.scope import SECRETS_VERSION
+from memories.models.tenancy import SECRETS_VERSION, lock_scopes
 
 CHUNK = 500
 

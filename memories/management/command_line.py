@@ -20,7 +20,7 @@ from tqdm import tqdm
 from memories.conf import duration
 from memories.models import Scope, Workspace
 from memories.tasks import clock_from
-from memories.tenancy.keys import kind_of_key
+from memories.tenancy.resolver import kind_of_key
 
 
 def moment(text: str) -> datetime:

@@ -23,7 +23,6 @@ from memories.models.pinned_test import PinnedState, PinnedTest
 from memories.models.policy import Policy
 from memories.models.recall_trace import RecallTrace
 from memories.models.relations import Link, Slot
-from memories.models.scope import Scope
 from memories.models.suppression import Suppression
-from memories.models.tenancy import Bot, BotKey, IdempotencyKey, Secret, Workspace
+from memories.models.tenancy import Bot, BotKey, IdempotencyKey, Scope, Secret, Workspace
 from memories.models.webhook import Webhook, WebhookDelivery

@@ -10,9 +10,8 @@ from memories.models.entry import Entry
 from memories.models.ids import uuid7
 from memories.models.outbox import WebhookEvent, tells_of_row
 from memories.models.policy import ttls_in_words
-from memories.models.scope import Scope
 from memories.models.table import Chapter, Fate, Table
-from memories.models.tenancy import Workspace
+from memories.models.tenancy import Scope, Workspace
 from memories.models.walls import InsideWorkspace, WorkspacePolicy
 
 

@@ -13,10 +13,9 @@ from memories.models.change import record_changes
 from memories.models.entry import Sourced
 from memories.models.ids import uuid7
 from memories.models.lease import LeaseQuerySet
-from memories.models.scope import Scope
 from memories.models.suppression import Suppression
 from memories.models.table import Chapter, Export, Fate, Table
-from memories.models.tenancy import Workspace
+from memories.models.tenancy import Scope, Workspace
 from memories.models.walls import InsideWorkspace, WorkspacePolicy
 
 

@@ -15,10 +15,9 @@ from memories.choices import Category, Echo, EntryType, Origin, Source, Suspicio
 from memories.kinds import UNDATED
 from memories.models.change import Recorded, record_changes
 from memories.models.ids import uuid7
-from memories.models.scope import Scope
 from memories.models.state import LIVE, live_sql, mark_of
 from memories.models.table import Chapter, Export, Fate, Table
-from memories.models.tenancy import Workspace
+from memories.models.tenancy import Scope, Workspace
 from memories.models.walls import InsideWorkspace, WorkspacePolicy
 
 #: How the subtype of a memory begins in which a secret was recognised; the kinds of it follow.

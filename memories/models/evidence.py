@@ -7,9 +7,8 @@ from django.utils.translation import gettext_lazy as _
 
 from memories.choices import Refusal
 from memories.models.entry import Entry
-from memories.models.scope import Scope
 from memories.models.table import Chapter, Export, Fate, Table
-from memories.models.tenancy import Workspace
+from memories.models.tenancy import Scope, Workspace
 from memories.models.walls import InsideWorkspace, WorkspacePolicy
 
 

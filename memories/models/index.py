@@ -11,9 +11,8 @@ from pgvector.django import HalfVectorField, SparseVectorField
 
 from memories.models.entry import Entry
 from memories.models.lease import RetryQuerySet
-from memories.models.scope import Scope
 from memories.models.table import Chapter, Fate, Table
-from memories.models.tenancy import Workspace
+from memories.models.tenancy import Scope, Workspace
 from memories.models.walls import InsideWorkspace, WorkspacePolicy
 
 

@@ -8,9 +8,8 @@ from django.utils.translation import gettext_lazy as _
 
 from memories.models.change import Recorded, record_changes
 from memories.models.entry import Entry
-from memories.models.scope import Scope
 from memories.models.table import Chapter, Export, Fate, Table
-from memories.models.tenancy import Workspace
+from memories.models.tenancy import Scope, Workspace
 from memories.models.walls import InsideWorkspace, WorkspacePolicy
 
 #: A column of its own, because row-level security lets no index of arrays be used.

@@ -1,21 +1,24 @@
-"""Workspaces, and the bots that call."""
+"""Workspaces with their scopes, and the bots that call."""
 
 import hashlib
 import re
 import secrets
 import unicodedata
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Self
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from django.contrib.postgres.fields import ArrayField
 from django.core.exceptions import ValidationError
+from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
-from memories.choices import Permission
+from memories import prepared
+from memories.choices import Permission, ScopeKind
+from memories.exceptions import ScopeFrozen
 from memories.language.text import PLAIN_HAN
 from memories.models.ids import uuid7
 from memories.models.table import Chapter, Export, Fate, Table
@@ -330,3 +333,156 @@ class Secret(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+
+#: Of the rules by which secrets are recognised: raised, all memories are looked through once more.
+SECRETS_VERSION = 2
+
+
+class ScopeQuerySet(models.QuerySet["Scope"]):
+    def in_workspace(self, workspace_id: int) -> Self:
+        return self.filter(workspace_id=workspace_id)
+
+    def begin(self, workspace_id: int, key: str, kind: str) -> "Scope":
+        """The scope with this key, made if nobody wrote to it yet."""
+        scope, _made = self.get_or_create(workspace_id=workspace_id, key=key, defaults={"kind": ScopeKind(kind)})
+        return scope
+
+
+class Scope(models.Model):
+    """One memory: a person's or a chat's, under a key that is unique in its workspace.
+
+    `version` rises with every write. `secrets_version` says by which rules its memories were looked through for
+    secrets. What was computed from the scope at another version is outdated.
+
+    - `scope_kind_known`: `user` or `chat`.
+    - `scope_relevance_is_a_share`: the least relevance in a prompt is a number from 0 to 1.
+    - `scope_in_workspace`: the pair others point to.
+    """
+
+    table = Table(
+        chapter=Chapter.REMEMBERED,
+        fate=Fate.REMOVED,
+        export=Export(
+            "scope",
+            leaves_out=("version", "entry_count", "average_length", "index_length"),
+            later={"secrets_version": 0, "relevance_likely": None},
+        ),
+    )
+
+    #: Whether somebody was erased from its workspace; of a scope that is locked.
+    has_tombstones: bool = False
+
+    uid = models.UUIDField(_("id"), default=uuid7, unique=True, editable=False)
+    workspace = models.ForeignKey(Workspace, models.CASCADE, related_name="scopes")
+    key = models.CharField(_("key"), max_length=255)
+    kind = models.CharField(_("kind"), max_length=10, choices=ScopeKind)
+    label = models.CharField(_("label"), max_length=200, blank=True, default="")
+    frozen = models.BooleanField(_("frozen"), default=False)
+    relevance_likely = models.FloatField(
+        _("least relevance in a prompt"),
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(0), MaxValueValidator(1)],
+        help_text=_("What is less likely to help is not put into a prompt. Empty: as the workspace's policies say."),
+    )
+    version = models.PositiveBigIntegerField(_("version"), default=0, editable=False)
+    entry_count = models.PositiveIntegerField(_("entries"), default=0, editable=False)
+    average_length = models.FloatField(_("average length"), default=0, editable=False, help_text=_("Terms an entry."))
+    index_length = models.FloatField(
+        default=0, editable=False, help_text="The average length the search rows are weighed with."
+    )
+    speakers = ArrayField(
+        models.CharField(max_length=200),
+        default=list,
+        blank=True,
+        editable=False,
+        verbose_name=_("speakers"),
+        help_text=_("Who has said something here, as people call them; a question that names one prefers their words."),
+    )
+    projects = ArrayField(
+        models.CharField(max_length=100),
+        default=list,
+        blank=True,
+        editable=False,
+        verbose_name=_("projects"),
+        help_text=_("Projects something is known about; a message that names one needs memory."),
+    )
+    nicknames = models.JSONField(
+        _("nicknames"),
+        default=dict,
+        blank=True,
+        editable=False,
+        help_text=_("What people are called here, and whom each name means; nobody, when it means several."),
+    )
+    sender_names = models.JSONField(
+        _("names of senders"),
+        default=dict,
+        blank=True,
+        editable=False,
+        help_text=_("What people are called here, by the id their messages come with; the last name counts."),
+    )
+    secrets_version = models.PositiveSmallIntegerField(
+        default=SECRETS_VERSION,
+        editable=False,
+        help_text="By which rules its memories were looked through for secrets; 0: not yet.",
+    )
+    created_at = models.DateTimeField(_("created"), auto_now_add=True)
+
+    objects = ScopeQuerySet.as_manager()
+
+    class Meta:
+        verbose_name = _("scope")
+        verbose_name_plural = _("scopes")
+        constraints = [
+            models.UniqueConstraint(fields=["workspace", "key"], name="scope_key_once_in_workspace"),
+            models.UniqueConstraint(fields=["id", "workspace"], name="scope_in_workspace"),
+            models.CheckConstraint(condition=Q(kind__in=ScopeKind.values), name="scope_kind_known"),
+            models.CheckConstraint(condition=~Q(key=""), name="scope_has_a_key"),
+            models.CheckConstraint(
+                condition=Q(relevance_likely__isnull=True) | Q(relevance_likely__gte=0, relevance_likely__lte=1),
+                name="scope_relevance_is_a_share",
+            ),
+            WorkspacePolicy(name="scope_of_the_workspaces"),
+        ]
+
+    def __str__(self) -> str:
+        return self.label or self.key
+
+    @property
+    def is_past(self) -> bool:
+        """Whether it is read as it was at a moment of the past (memories.entries.past)."""
+        return self.version < 0
+
+
+#: The highest byte of an advisory lock is its kind.
+SCOPE_LOCK = 1 << 56
+#: The function locks first and reads then: one statement sees what was committed before it waited, and no more.
+_LOCK = f"""
+    SELECT locked.somebody_erased, {prepared.columns(Scope, "(locked.scope)")}
+    FROM memplatform_lock_scopes(%s::bigint, %s::bigint[]) locked ORDER BY (locked.scope).id
+"""  # noqa: S608 (names of ours)
+
+
+def lock_scopes(scopes: Iterable[Scope], *, frozen_too: bool = False) -> dict[int, Scope]:
+    """These scopes as they are now, by id, locked until the transaction ends. Raises ScopeFrozen.
+
+    `frozen_too`: an erasure takes from a frozen scope, too.
+
+    They are locked in ascending order, so that no two writers wait for each other, and read after that.
+    """
+    wanted = sorted({scope.pk for scope in scopes})
+    rows = prepared.rows(_LOCK, [SCOPE_LOCK, wanted])
+    return checked_scopes(((somebody_erased, columns) for somebody_erased, *columns in rows), frozen_too=frozen_too)
+
+
+def checked_scopes(rows: Iterable[tuple[bool, Sequence[Any]]], *, frozen_too: bool = False) -> dict[int, Scope]:
+    """Scopes that were locked, by id: of each whether somebody was erased, and its columns. Raises ScopeFrozen."""
+    locked: dict[int, Scope] = {}
+    for somebody_erased, columns in rows:
+        scope = prepared.instance(Scope, columns)
+        scope.has_tombstones = somebody_erased
+        locked[scope.pk] = scope
+    if not frozen_too and any(scope.frozen for scope in locked.values()):
+        raise ScopeFrozen
+    return locked

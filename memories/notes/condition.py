@@ -34,7 +34,7 @@ from memories.files.layout import (
 )
 from memories.models import FileProblem, FileState, Scope, Workspace
 from memories.notes.index import SyncReport, sync_files
-from memories.tenancy.keys import kind_of_key
+from memories.tenancy.resolver import kind_of_key
 
 
 class Difference(TextChoices):

@@ -27,7 +27,7 @@ from memories.models import FileProblem, FileState, Scope, Workspace
 from memories.notes.index import SyncReport, forget_if_changed, sync_scope
 from memories.offline import replicas
 from memories.tenancy.access import Caller
-from memories.tenancy.keys import kind_of_key
+from memories.tenancy.resolver import kind_of_key
 
 log = structlog.get_logger(__name__)
 SEARCH_SECONDS = 1.0  # that a search gives to the index; what is left is done in the background

@@ -27,7 +27,6 @@ from memories.conf import conf
 from memories.entries.changes import FileLine, end_lines, lines_of, move_files, move_lines, reword_lines
 from memories.entries.draft import Draft
 from memories.entries.files import folder_of
-from memories.entries.locks import lock_scopes
 from memories.exceptions import FileUnreadable, PathNotAllowed, ScopeFrozen
 from memories.files import disk, markdown
 from memories.files.disk import FileText
@@ -37,6 +36,7 @@ from memories.index import search_rows
 from memories.kinds import UNDATED
 from memories.language import text
 from memories.models import Entry, EntryIndex, EntryVector, FileProblem, FileState, Scope, Workspace
+from memories.models.tenancy import lock_scopes
 
 Item = TypeVar("Item", Entry, FileLine)
 #: Of two texts in one place, from where on one is the other, reworded (difflib's ratio, 0–1).

@@ -24,7 +24,7 @@ from memories.entries.evidence import evidence_of
 from memories.files.layout import scope_folder
 from memories.kinds import SECRET
 from memories.language import quoting, text
-from memories.language.orders import speaks_to_models, without_orders
+from memories.language.quoting import speaks_to_models, without_orders
 from memories.language.sentences import nearest_sentence, spoken_sentences
 from memories.language.turns import (
     asks_something,

@@ -26,8 +26,8 @@ from django.db.models.base import ModelState
 
 from memories.choices import Fusion
 from memories.conf import conf
-from memories.index.contextual import sparse_literal
 from memories.index.large_scopes import ScopeIndex, indexes_of
+from memories.index.search_rows import sparse_literal
 from memories.language import text
 from memories.language.compare import corrects
 from memories.language.confidential import asks_for_several, is_value_alone, named_kinds

@@ -29,7 +29,7 @@ from memories.entries import past
 from memories.entries.fields import COLUMN_SLOTS
 from memories.exceptions import InvalidMoment
 from memories.index import models_in_use
-from memories.index.contextual import indexed_text
+from memories.index.search_rows import indexed_text
 from memories.kinds import SECRET
 from memories.language import text
 from memories.language.confidential import asked_kinds, find_secrets

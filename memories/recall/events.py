@@ -26,7 +26,7 @@ from memories.conf import conf
 from memories.entries import daily_events as days
 from memories.language import text
 from memories.language.confidential import asked_kinds, find_secrets, mask
-from memories.language.orders import speaks_to_models, without_orders
+from memories.language.quoting import speaks_to_models, without_orders
 from memories.models import DailyEvent, Entry
 from memories.models.policy import Policies
 from memories.recall.eligibility import credential_guard

@@ -17,7 +17,7 @@ import rjieba
 
 from memories.choices import SESSION_EXPIRED, EntryType, ScopeKind, Source
 from memories.language import names, persons, quoting, text
-from memories.language.references import Additions
+from memories.language.persons import Additions
 from memories.language.sentences import begins_a_sentence
 from memories.language.text import HAN, has_han
 from memories.language.turns import (

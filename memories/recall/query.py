@@ -26,8 +26,8 @@ from django.db.models import JSONField, QuerySet
 from memories.choices import NeedMode, ScopeKind
 from memories.conf import conf
 from memories.index import scope_statistics
-from memories.language import asking, text
-from memories.language.references import Additions, RecentMessage
+from memories.language import text
+from memories.language.persons import Additions, RecentMessage
 from memories.models import EmbeddingModel, Entry, Policy, Scope
 from memories.models.policy import Policies
 from memories.tenancy.resolver import ScopeRef
@@ -80,8 +80,8 @@ class ClientHistory:
 
     @cached_property
     def _statements(self) -> list[str]:
-        sentences = (sentence for message in self.user_texts for sentence in _SENTENCE.findall(message))
-        return [sentence for sentence in sentences if not asking.is_question(sentence.strip(), by=asking.ANY)]
+        stated = (sentence for message in self.user_texts for sentence in _SENTENCE.findall(message))
+        return [sentence for sentence in stated if not sentences.is_question(sentence.strip(), by=sentences.ANY)]
 
     @cached_property
     def _words(self) -> str:

@@ -17,11 +17,10 @@ from functools import partial
 from django.db.models import Max, Min
 
 from memories.conf import conf
-from memories.index.contextual import full_match
-from memories.language import names, persons, references, text
-from memories.language.asking import Sign, is_question
+from memories.index.search_rows import full_match
+from memories.language import names, persons, text
 from memories.language.calendar import Window, windows
-from memories.language.sentences import sentences
+from memories.language.sentences import Sign, is_question, sentences
 from memories.language.text import COMMON_CJK, simplified
 from memories.language.word_lists import pattern, word_set
 from memories.models import Entry, Scope
@@ -131,7 +130,7 @@ def resolve(query: Query) -> Query:
         return query
     is_private = not any(map(is_group, query.places))
     relations = relations_named(query.message, query.scopes) if is_private else ()
-    resolved = query.resolved or references.resolve(query.message, query.recent)
+    resolved = query.resolved or persons.resolve(query.message, query.recent)
     return replace(query, resolved=resolved, relations=relations) if resolved or relations else query
 
 

@@ -24,7 +24,7 @@ import numpy as np
 from memories import reranker
 from memories.choices import SUMMARY_SUBTYPES, Echo, EntryType, ScopeKind
 from memories.conf import conf
-from memories.index.contextual import bm25_weights
+from memories.index.search_rows import bm25_weights
 from memories.kinds import decay, unread_decay
 from memories.language import text
 from memories.language.turns import is_turn, sides_of, substance_of

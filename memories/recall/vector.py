@@ -20,9 +20,9 @@ from django.db import connection
 
 from memories import embeddings
 from memories.conf import conf
-from memories.embeddings.base import Provider, Unrelated, unrelated_of
+from memories.embeddings import Provider, Unrelated, unrelated_of
 from memories.index import models_in_use
-from memories.index.contextual import dense_literal, normalise
+from memories.index.search_rows import dense_literal, normalise
 from memories.language import persons, text
 from memories.language.text import HAN, KANA
 from memories.language.turns import sides_of

@@ -23,8 +23,7 @@ from memories.exceptions import PlatformError
 from memories.files.layout import folder_name, scope_folder
 from memories.models import Entry, Scope
 from memories.tenancy.access import Caller
-from memories.tenancy.keys import group_of_key, owner_of_key
-from memories.tenancy.resolver import Address
+from memories.tenancy.resolver import Address, group_of_key, owner_of_key
 from sessions_app.models import SessionEvent
 
 #: How every word of a drill begins; letters alone, so that none passes for a secret.

@@ -30,7 +30,7 @@ from memories.entries import suppression
 from memories.models import Bot, BotKey, Scope, Webhook, WebhookDelivery, Workspace
 from memories.models.outbox import WebhookEvent
 from memories.recall import forget_answers
-from memories.tenancy.canaries import SCOPE_KEY
+from memories.tenancy.access import SCOPE_KEY
 from memories.webhooks import announce_leak
 from memplatform.drill.asking import FULL, Asker, Doors, Effort, Leak, Probes, address_of
 from memplatform.drill.planting import ACTOR, Home, Planted, home_of, plant, rows_of

@@ -8,7 +8,7 @@ from memories.exceptions import PlatformError
 from memories.files import disk, markdown
 from memories.files.layout import ScopeFolder, places_of_scope, scope_folder
 from memories.files.parsing import lines_of
-from memories.language.redaction import redact
+from memories.language.confidential import redact
 from memories.language.text import fingerprint
 from memories.models import Entry, Erasure, ErasureTarget, Scope, Workspace
 from memories.offline import journal

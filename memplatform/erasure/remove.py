@@ -10,11 +10,10 @@ from typing import Any
 from django.db import connection, transaction
 from django.db.models import Model
 
-from memories.embeddings.base import text_hash
+from memories.embeddings import text_hash
 from memories.entries import erase, evidence, suppression
-from memories.entries.locks import lock_scopes
 from memories.index import scope_statistics
-from memories.index.contextual import indexed_text
+from memories.index.search_rows import indexed_text
 from memories.language.turns import sides_of
 from memories.models import (
     Batch,
@@ -30,6 +29,7 @@ from memories.models import (
 )
 from memories.models.change import acting, forget_history
 from memories.models.table import Fate, children_first, tables
+from memories.models.tenancy import lock_scopes
 from memplatform.erasure import collect, search
 from memplatform.erasure.person import from_json, own_keys
 from sessions_app import conversations

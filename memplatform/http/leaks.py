@@ -14,7 +14,7 @@ from memories.api.access import WORKSPACE
 from memories.api.errors import answer_held_back
 from memories.audit.models import AuditEvent, AuditRecord
 from memories.staff.rights import workspaces_of
-from memories.tenancy import canaries, row_level_security
+from memories.tenancy import access, row_level_security
 from memories.tenancy.access import Caller
 from memories.webhooks import announce_leak
 from memplatform.http.middleware import Middleware
@@ -50,12 +50,12 @@ def _checked_pieces(request: HttpRequest, stream: Iterable[bytes]) -> Iterator[b
             _tell(request, escaped)
             raise LeakHeldBack
         yield piece
-        before = window[-canaries.LONGEST :]
+        before = window[-access.LONGEST :]
 
 
 def _leaks(request: HttpRequest, body: bytes) -> set[int]:
     """The workspaces whose canaries are in a body and may not be."""
-    planted = set(canaries.planted_in(body))
+    planted = set(access.planted_in(body))
     return {workspace for workspace in planted if not _may_see(request, workspace)} if planted else planted
 
 
@@ -63,7 +63,7 @@ def _may_see(request: HttpRequest, workspace: int) -> bool:
     """Whether who asked reaches the scope of a workspace's canaries."""
     user = getattr(request, "user", None)
     if isinstance(user, Caller):
-        return user.workspace_id == workspace and user.may_reach(canaries.SCOPE_KEY)
+        return user.workspace_id == workspace and user.may_reach(access.SCOPE_KEY)
     if user is None or not user.is_authenticated:
         return False
     seen = workspaces_of(request)

@@ -23,7 +23,7 @@ from memories.conf import conf
 from memories.models import Entry, EntryAccess, ExtractionBatch, IndexQueueItem, Policy, Workspace
 from memories.models.entry import EntryQuerySet
 from memories.models.state import MARKS, State
-from memories.tenancy import canaries
+from memories.tenancy import access
 from memplatform.operations import incidents
 from memplatform.operations.models import BUCKETS, EntryStock, HourlyCount, HourlyTime, MostRecalled, RolledHour
 
@@ -235,7 +235,7 @@ def count_by_state(entries: EntryQuerySet, over: Q, ending: Q) -> Iterable[Any]:
     state = Case(*marks, When(over, Value(State.DUE)), default=Value(State.LIVE))
     unread = Q(access__isnull=True) | Q(access__access_count=0)
     return (
-        entries.exclude(subtype=canaries.SUBTYPE)
+        entries.exclude(subtype=access.SUBTYPE)
         .order_by()
         .annotate(mark=state)
         .values("channel", "type", state=F("mark"))

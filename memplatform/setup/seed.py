@@ -16,14 +16,12 @@ from psycopg.types.json import Jsonb
 from memories.choices import BatchState, BatchVerb, Category, ChangeState, EntryType, Origin, ScopeKind, Source
 from memories.entries import CONTRADICTED_BY
 from memories.entries.exported import copy_rows, count_scopes, reserve_ids
-from memories.index.contextual import blend_keywords, sparse_literal
+from memories.index.search_rows import blend_keywords, sparse_literal
 from memories.language import text
 from memories.models import Batch, BatchChange, Entry, EntryAccess, EntryIndex, RecallTrace, Scope, Slot, Workspace
 from memories.models.ids import uuid7
-from memories.tenancy.keys import key_of_speaker
-from memories.tenancy.resolver import Address, ChannelRules, resolve
-from sessions_app.choices import EventKind
-from sessions_app.models import Session, SessionEvent, conversation_path
+from memories.tenancy.resolver import Address, ChannelRules, key_of_speaker, resolve
+from sessions_app.models import EventKind, Session, SessionEvent, conversation_path
 
 ACTOR = "command:seed"
 _PLATFORM = "telegram"

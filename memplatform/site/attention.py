@@ -50,7 +50,7 @@ from memories.models import Batch, Entry, ExtractionBatch, IndexQueueItem, JobRu
 from memories.models.webhook import DeliveryState
 from memories.staff.rights import holds, workspaces_of
 from memories.staff.roles import Right
-from memories.tenancy.keys import LOCAL_PLATFORMS
+from memories.tenancy.resolver import LOCAL_PLATFORMS
 from memplatform.operations import health
 from memplatform.operations.jobs import queue
 from memplatform.operations.jobs.registry import JOBS

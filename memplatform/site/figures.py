@@ -16,7 +16,7 @@ from memories.language import text
 from memories.models import Entry, RecallTrace
 from memories.models.recall_trace import NOT_LOOKING_BACK
 from memories.models.state import State
-from memories.tenancy import canaries
+from memories.tenancy import access
 from memplatform.operations.rollups import quantile
 from memplatform.site.charts import SEARCHED, milliseconds
 from memplatform.site.series import COUNTED, TOTAL, Numbers
@@ -100,7 +100,7 @@ def in_use(numbers: Numbers) -> Figure:
 
 def tokens(seen: frozenset[int] | None) -> Figure:
     """How long memories are, on average of the newest."""
-    newest = in_workspaces(Entry.objects.exclude(subtype=canaries.SUBTYPE), seen).order_by("-created_at", "-id")
+    newest = in_workspaces(Entry.objects.exclude(subtype=access.SUBTYPE), seen).order_by("-created_at", "-id")
     lengths = [text.count_tokens(content) for content in newest.values_list("content", flat=True)[:MEASURED]]
     hint = _("on average of the newest %(n)s; aim: under 200") % {"n": f"{len(lengths):,}"}
     return Figure(_("Tokens per memory"), f"{sum(lengths) / len(lengths):.0f}" if lengths else "—", hint)

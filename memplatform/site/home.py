@@ -27,11 +27,11 @@ from memories.admin.labels import actor_label, batch_name
 from memories.admin.masking import is_secret
 from memories.admin.pages import ZONE_COOKIE, chosen_zone, zone_named
 from memories.choices import Verdict
-from memories.language.asking import only_asks_to_keep
+from memories.language.sentences import only_asks_to_keep
 from memories.models import Batch, Entry, EntryAccess, RecallTrace
 from memories.models.recall_trace import NOT_LOOKING_BACK
 from memories.staff.rights import needs
-from memories.tenancy.keys import starts_of_keys
+from memories.tenancy.resolver import starts_of_keys
 from memplatform.operations.models import Incident, IncidentKind, MostRecalled, Snooze
 from memplatform.site import charts, figures, first_day
 from memplatform.site.attention import Item, Viewer, ago, items

@@ -19,7 +19,7 @@ from memories.models import Entry, Policy, Spend, Workspace
 from memories.models.entry import EntryQuerySet
 from memories.models.state import State
 from memories.staff.rights import workspaces_of
-from memories.tenancy import canaries
+from memories.tenancy import access
 from memplatform.operations import rollups
 from memplatform.operations.models import EntryStock, HourlyCount, HourlyTime, RolledHour
 from memplatform.operations.rollups import HOUR, LAGS, OF_RECALLS, OF_WRITES, Measured, counts_of, measure, quantile
@@ -213,7 +213,7 @@ class Numbers:
 
     @property
     def _entries(self) -> EntryQuerySet:
-        entries: EntryQuerySet = in_workspaces(Entry.objects.exclude(subtype=canaries.SUBTYPE), self.period.seen)
+        entries: EntryQuerySet = in_workspaces(Entry.objects.exclude(subtype=access.SUBTYPE), self.period.seen)
         return entries if self.period.channel is None else entries.filter(channel=self.period.channel)
 
     @cached_property

@@ -36,7 +36,7 @@ from memories.models import (
     Suppression,
     Workspace,
 )
-from memories.tenancy import canaries
+from memories.tenancy import access
 from memplatform.transfer.records import (
     ACCESS,
     CHANGE,
@@ -102,7 +102,7 @@ def sections(workspace: Workspace, scope: Scope | None, *, history: bool) -> Ite
     yield _referring("message", SessionEvent.objects.filter(of_sessions, workspace=workspace))
     yield _referring("flush", Flush.objects.filter(of_sessions, workspace=workspace))
     yield _referring("day", DailyEvent.objects.filter(of_scope, workspace=workspace), _days)
-    entries = Entry.objects.filter(of_scope, workspace=workspace).exclude(subtype=canaries.SUBTYPE)
+    entries = Entry.objects.filter(of_scope, workspace=workspace).exclude(subtype=access.SUBTYPE)
     yield _referring("entry", entries, partial(_entries, history=history))
     yield _referring(SUCCESSOR, entries.filter(superseded_by__uid__isnull=False))
     yield _referring("link", Link.objects.filter(linked, workspace=workspace))
@@ -225,7 +225,7 @@ def write_markdown(workspace: Workspace, only: Scope | None, files: Path, markdo
         # What is remembered: entries by themselves, and the events of each day
         pages = markdown / folder_name(scope.key)
         (pages / "memory").mkdir(parents=True, exist_ok=True)
-        live = Entry.objects.in_scope(scope).live().exclude(subtype=canaries.SUBTYPE)
+        live = Entry.objects.in_scope(scope).live().exclude(subtype=access.SUBTYPE)
         live = live.order_by("type", "tier", "project", "pk")
         with (pages / "MEMORY.md").open("w", encoding="utf-8") as file:
             file.writelines(_markdown_lines(live.exclude(type=EntryType.CHAT_TURN).iterator(chunk_size=2_000), _FACTS))

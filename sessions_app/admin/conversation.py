@@ -24,10 +24,9 @@ from memories.language.quoting import as_name
 from memories.models import DailyEvent, Entry, RecallTrace, Scope, Suppression
 from memories.models.state import State, mark_of
 from memories.recall.people import name_in
-from memories.tenancy.keys import key_of_speaker
-from sessions_app.choices import EventKind
+from memories.tenancy.resolver import key_of_speaker
 from sessions_app.history import retention
-from sessions_app.models import Flush, Session, SessionEvent, event_ids
+from sessions_app.models import EventKind, Flush, Session, SessionEvent, event_ids
 
 #: Memories shown beneath one message.
 SHOWN = 12

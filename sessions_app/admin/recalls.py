@@ -36,9 +36,8 @@ from memories.choices import Verdict
 from memories.models import RecallTrace, Scope
 from memories.staff.rights import VIEW, workspaces_of
 from sessions_app.admin.conversation import BEFORE, message_url
-from sessions_app.choices import EventKind
 from sessions_app.history import retention
-from sessions_app.models import Session, SessionEvent
+from sessions_app.models import EventKind, Session, SessionEvent
 
 
 @dataclass(frozen=True)

@@ -36,7 +36,7 @@ from memories.models import Entry, Scope
 from memories.models.change import acting
 from memories.staff.rights import VIEW, holds, workspaces_of
 from memories.staff.roles import Right
-from memories.tenancy.keys import platform_of_key
+from memories.tenancy.resolver import platform_of_key
 from sessions_app import conversations
 from sessions_app import flush as flushing
 from sessions_app.admin.conversation import (

@@ -8,8 +8,7 @@ from memories.api.answers import Answer, page_of
 from memories.choices import EntryType, Outcome
 from memories.entries import WriteResult
 from sessions_app.api.serializers import ROLES
-from sessions_app.choices import SPOKEN, EventKind
-from sessions_app.models import Session
+from sessions_app.models import SPOKEN, EventKind, Session
 
 #: Whose messages can be read by their path.
 READ_ROLES = [kind.value for kind in EventKind if kind in SPOKEN]

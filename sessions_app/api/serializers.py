@@ -10,8 +10,8 @@ from memories.api.entries import NewAttributes
 from memories.api.pagination import LimitQuery, PageQuery
 from memories.choices import EntryType
 from memories.llm.schemas import MAX_QUOTES, NAME_CHARS, SPEAKER
-from sessions_app.choices import REPORTED, SPOKEN, EventKind
 from sessions_app.flush import NO_REPLY, VERSION
+from sessions_app.models import REPORTED, SPOKEN, EventKind
 
 EVENTS_MAX = 200
 KINDS = [kind.value for kind in REPORTED]

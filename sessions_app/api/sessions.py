@@ -23,10 +23,9 @@ from sessions_app import flush as flushing
 from sessions_app.api import answers
 from sessions_app.api.answers import candidate_answer, session_answer
 from sessions_app.api.serializers import NewFlush, SessionEventQuery, SessionHistoryQuery, SessionPlace, SessionQuery
-from sessions_app.choices import EventKind, reset_reply
 from sessions_app.conversation_model import FlushCandidate
 from sessions_app.history.replay import replay_history
-from sessions_app.models import SENDER_NAME, Flush, Session, SessionEvent
+from sessions_app.models import SENDER_NAME, EventKind, Flush, Session, SessionEvent, reset_reply
 from sessions_app.reports import ClientMessage, append_report
 from sessions_app.visibility import session_and_scope, session_for, visible_message, visible_sessions
 

@@ -8,9 +8,8 @@ from typing import Any, NamedTuple, TypeVar
 from django.db import connection
 
 from memories.language.confidential import without
-from sessions_app.choices import SPOKEN, EventKind
 from sessions_app.history import retention
-from sessions_app.models import HIDDEN_SPANS, SENDER_NAME, Session, SessionEvent
+from sessions_app.models import HIDDEN_SPANS, SENDER_NAME, SPOKEN, EventKind, Session, SessionEvent
 
 #: Tokens of a message besides those of its content.
 MESSAGE_TOKENS = 4

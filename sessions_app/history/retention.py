@@ -17,8 +17,7 @@ from memories.models import Scope
 from memories.models.entry import LIVE_SQL
 from memories.models.policy import Policies
 from memories.recall.people import name_in
-from sessions_app.choices import EventKind
-from sessions_app.models import HIDDEN_SPANS, Session, SessionEvent, conversation_path, event_ids
+from sessions_app.models import HIDDEN_SPANS, EventKind, Session, SessionEvent, conversation_path, event_ids
 
 #: Turns whose term is not that of their messages: pinned, restored, repeated, or with a term of their own.
 _LIVES = f"""({LIVE_SQL} AND CASE WHEN e.expires_at IS NOT NULL THEN e.expires_at > %(now)s

@@ -13,8 +13,8 @@ from django.db import IntegrityError, connection
 from memories import embeddings
 from memories.conf import conf
 from memories.index import models_in_use
-from memories.index.contextual import dense_literal
 from memories.index.models_in_use import ModelChange
+from memories.index.search_rows import dense_literal
 from memories.index.worker import LEASE, has_queued
 from memories.language import text
 from memories.models import EmbeddingModel

@@ -15,16 +15,15 @@ from uuid import UUID
 from django.db import connection
 
 from memories.choices import ScopeKind
-from memories.index.contextual import sparse_literal
+from memories.index.search_rows import sparse_literal
 from memories.language import text
 from memories.recall.events import PastQuestion, RecalledEvent, limit_events
 from memories.recall.people import OTHERS_FACTOR
 from memories.recall.query import SearchScope
 from memories.recall.vector import similarity
-from sessions_app.choices import EventKind
 from sessions_app.history import retention
 from sessions_app.history.retention import retention_of
-from sessions_app.models import SENDER_NAME, conversation_path
+from sessions_app.models import SENDER_NAME, EventKind, conversation_path
 
 KIND = "session_event"
 #: Read before redacted ones are left out, and those that are too dissimilar.

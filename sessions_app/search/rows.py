@@ -8,11 +8,10 @@ from typing import Any
 
 from django.db import connection
 
-from memories.index.contextual import sparse_literal
+from memories.index.search_rows import sparse_literal
 from memories.language import text
 from memories.models import EmbeddingModel
-from sessions_app.choices import SEARCHED, is_reset_command
-from sessions_app.models import ATTEMPTS, SessionEvent
+from sessions_app.models import ATTEMPTS, SEARCHED, SessionEvent, is_reset_command
 
 #: Terms of one message by which it can be found, the first ones.
 TERMS = 1_000

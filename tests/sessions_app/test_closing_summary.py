@@ -7,8 +7,7 @@ import pytest
 
 from memories.models import Entry, RecallTrace
 from sessions_app import conversations
-from sessions_app.choices import EventKind
-from sessions_app.models import Session, SessionEvent
+from sessions_app.models import EventKind, Session, SessionEvent
 from sessions_app.summaries import TurnEvents, without_echoes
 from tests.conftest import GROUP, NOW, TELEGRAM
 from tests.sessions_app.conftest import LATER, Talk, clock

@@ -6,7 +6,7 @@ from datetime import date, datetime, timedelta, tzinfo
 from functools import partial
 
 from channels_app import addresses, cards
-from channels_app.channels import platform_among
+from channels_app.addresses import platform_among
 from channels_app.system_text import TOOLS_INSTRUCTION, SystemText
 from memories.choices import NeedMode
 from memories.conf import conf
@@ -24,8 +24,8 @@ from memories.recall.gate import GateDecision, decide
 from memories.recall.question import asks_what_came_before
 from memories.tenancy.access import Caller
 from memories.tenancy.resolver import Address, Resolution
-from sessions_app.choices import in_language, is_reset_command, reset_reply
 from sessions_app.conversations import BotDirective
+from sessions_app.models import in_language, is_reset_command, reset_reply
 
 
 @dataclass(frozen=True)

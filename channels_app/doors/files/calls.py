@@ -26,14 +26,13 @@ from memories.files import disk
 from memories.files.comments import Stamp, origin_line
 from memories.files.layout import scope_folder
 from memories.files.markdown import item
-from memories.language.redaction import redact
+from memories.language.confidential import redact
 from memories.language.text import smart_truncate
 from memories.models.ids import uuid7
 from memories.offline import DATABASE, FILES, LeaveToFiles, NotCached, journal
 from memories.offline.journal import KeyReused, Record, Stream
 from memories.tenancy.access import Caller
-from sessions_app.choices import EventKind, is_reset_command, reset_reply
-from sessions_app.models import Session, SessionEvent
+from sessions_app.models import EventKind, Session, SessionEvent, is_reset_command, reset_reply
 
 #: The calls there are.
 TURN, EVENTS = "turn", "events"

@@ -18,7 +18,7 @@ from django.utils.translation import gettext as _
 from rest_framework.exceptions import ErrorDetail, ValidationError
 
 from channels_app import addresses
-from channels_app.channels import find_channel
+from channels_app.addresses import find_channel
 from channels_app.doors.mem0.answers import (
     IDS,
     PLATFORM,
@@ -35,7 +35,7 @@ from memories.choices import ScopeKind
 from memories.models import Entry, Policy, Slot
 from memories.models.state import State, in_state
 from memories.tenancy.access import Caller
-from memories.tenancy.keys import starts_of_keys
+from memories.tenancy.resolver import starts_of_keys
 from memories.visibility import visible_entries
 
 MOST_CONDITIONS = 100

@@ -48,7 +48,7 @@ from memories.notes.freshness import sync_before_search
 from memories.recall import Query, SearchScope, recall
 from memories.tenancy.access import Caller
 from memories.tenancy.resolver import Address, ScopeRef
-from sessions_app.choices import EventKind
+from sessions_app.models import EventKind
 
 #: In one request, and of these new ones: some clients send their whole conversation again with each message.
 MOST_MESSAGES, MOST_NEW = 2_000, 200

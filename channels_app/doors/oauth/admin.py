@@ -28,8 +28,7 @@ from memories.exceptions import PlatformError
 from memories.models import Bot
 from memories.staff.rights import needs, workspaces_of
 from memories.staff.roles import Right
-from memories.tenancy.keys import LOCAL_PLATFORMS, PLATFORMS
-from memories.tenancy.resolver import Address
+from memories.tenancy.resolver import LOCAL_PLATFORMS, PLATFORMS, Address
 
 READ, WRITE = "read", "write"
 _TERMS = [("7", _("7 days")), ("30", _("30 days")), ("90", _("90 days")), ("365", _("a year"))]

@@ -7,7 +7,7 @@ from typing import Any
 
 from channels_app.api.context import CLIENT_MESSAGES
 from memories.conf import conf
-from memories.language.redaction import ToolCall
+from memories.language.confidential import ToolCall
 from memories.language.text import is_blank
 
 

@@ -20,7 +20,7 @@ from channels_app.doors.tools.registry import TOOLS, Form
 from memories.api.access import caller_of
 from memories.language.text import is_blank
 from memories.tenancy import row_level_security
-from sessions_app.choices import in_language
+from sessions_app.models import in_language
 
 log = structlog.get_logger(__name__)
 View = Callable[[WSGIRequest], HttpResponseBase]

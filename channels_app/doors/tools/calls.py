@@ -10,7 +10,7 @@ from typing import Any
 
 from channels_app.doors.tools.registry import Form
 from channels_app.doors.tools.wording import NAME_CHARS
-from sessions_app.choices import in_language
+from sessions_app.models import in_language
 
 NOT_AN_OBJECT = {
     "en": "The arguments of {name} are no JSON object. Call it again with its arguments as valid JSON.",

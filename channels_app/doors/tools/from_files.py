@@ -29,8 +29,8 @@ from memories.language import quoting
 from memories.models import Scope
 from memories.notes.save import AppendedLine, Target, append_line, line_of_same_in_file, path_of
 from memories.recall.answer import NONE
-from memories.tenancy.keys import kind_of_key
-from sessions_app.choices import in_language
+from memories.tenancy.resolver import kind_of_key
+from sessions_app.models import in_language
 
 ONLY_FILES = {
     "en": "Only the notes in files could be searched, by their words.",

@@ -23,7 +23,7 @@ from memories.recall.eligibility import credential_guard, readable_entry
 from memories.recall.events import readable_day
 from memories.recall.people import Sender, sender_of, sender_with_id
 from memories.recall.query import opening_of
-from sessions_app.choices import EventKind, in_language
+from sessions_app.models import EventKind, in_language
 from sessions_app.visibility import session_and_scope, visible_message
 
 LINES, LINES_MOST = 40, 300

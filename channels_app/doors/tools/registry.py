@@ -15,7 +15,7 @@ from memories.choices import Permission
 from memories.exceptions import FileUnwritable
 from memories.notes.save import Target
 from memories.recall import Mode
-from sessions_app.choices import in_language
+from sessions_app.models import in_language
 
 
 class Form(StrEnum):

@@ -8,13 +8,13 @@ from uuid import UUID
 from channels_app.doors.tools.place import Place
 from memories.conf import conf
 from memories.language import quoting, text
-from memories.language.orders import speaks_to_models
+from memories.language.quoting import speaks_to_models
 from memories.recall import Query, recall
 from memories.recall.answer import FOUND, NONE, WEAK, heading_of, marks_behind, suspect_mark, with_words
 from memories.recall.events import RecalledEvent
 from memories.recall.people import Passage, attributed
 from memories.recall.ranking import Ranked
-from sessions_app.choices import in_language
+from sessions_app.models import in_language
 
 PLACES = 200  # of words that are looked at
 ELLIPSIS = "…"

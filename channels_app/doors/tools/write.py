@@ -9,7 +9,7 @@ from uuid import UUID, uuid4
 from django.utils.translation import gettext as _
 
 from channels_app import addresses
-from channels_app.channels import check_scope_key, ensure_channel
+from channels_app.addresses import check_scope_key, ensure_channel
 from channels_app.doors.tools.get import DAYS, day_in, is_row, reveals, uid_in
 from channels_app.doors.tools.place import Place
 from channels_app.doors.tools.search import ENTRIES, NOTES, memory_search
@@ -32,7 +32,7 @@ from memories.recall.eligibility import readable_entry
 from memories.recall.events import forgotten_day, readable_day
 from memories.recall.query import opening_of
 from memories.visibility import entry_for, scope_to_write
-from sessions_app.choices import in_language
+from sessions_app.models import in_language
 
 CREATED, BROUGHT_BACK, PENDING, KNOWN = "created", "brought_back", "pending", "known"
 SAVE_OUTCOMES = (CREATED, BROUGHT_BACK, PENDING, KNOWN)

@@ -14,10 +14,10 @@ from memories.consolidation.extraction.ownership import ScopeMessages
 from memories.entries.draft import Draft, QuotedWords
 from memories.kinds import Category
 from memories.language import attributes
-from memories.language.asking import asks_to_keep
 from memories.language.compare import ConflictVerdict
 from memories.language.lasting import lasting_sentences
 from memories.language.secret_forms import MASKED
+from memories.language.sentences import asks_to_keep
 from memories.models import Entry, Scope
 from memories.verification import find_quote
 

@@ -12,7 +12,7 @@ from memories import entries
 from memories.admin.masking import MASK, Masking
 from memories.audit.models import AuditRecord
 from memories.entries import Edit
-from memories.language.redaction import secret_words
+from memories.language.confidential import secret_words
 from memories.models import Entry, Evidence
 from tests.conftest import NOW, TELEGRAM, Api, make_key
 from tests.memories.admin.conftest import OPEN, House

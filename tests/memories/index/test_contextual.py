@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memories.conf import conf
-from memories.index.contextual import (
+from memories.index.search_rows import (
     blend_embedding,
     blend_keywords,
     bm25_weights,

@@ -4,8 +4,8 @@ import time
 
 import pytest
 
-from memories.language.redaction import NOT_STORED, redact
-from sessions_app.choices import is_reset_command
+from memories.language.confidential import NOT_STORED, redact
+from sessions_app.models import is_reset_command
 
 
 @pytest.mark.parametrize("piece", ["<at>", "<at ", "<at></at", "@", "＠a", "/reset<at>"])

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from memories.language.redaction import NOT_STORED, ToolCall, is_secret_name, redact, redact_value, sequence_of
+from memories.language.confidential import NOT_STORED, ToolCall, is_secret_name, redact, redact_value, sequence_of
 
 
 @pytest.mark.parametrize(

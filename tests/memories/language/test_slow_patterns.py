@@ -164,9 +164,9 @@ def test_a_pattern_reads_a_text_made_against_it_in_no_time(one: Used) -> None:
 def test_every_kind_of_pattern_is_found() -> None:
     """In a module, in a list, in an object, and where it is used."""
     names = {pattern.name for pattern in pumped.patterns()}
-    assert {"sessions_app.choices._MENTION", "memories.language.redaction._FORMS[0]"} <= names
+    assert {"sessions_app.models._MENTION", "memories.language.confidential._FORMS[0]"} <= names
     assert any(name.startswith("memories.language.statement._RELATIONS[0]") for name in names)
-    assert any(re.fullmatch(r"memories\.tenancy\.keys:\d+", name) for name in names)
+    assert any(re.fullmatch(r"memories\.tenancy\.resolver:\d+", name) for name in names)
 
 
 @pytest.mark.thorough

@@ -9,7 +9,7 @@ from django.db import connection
 
 from memories import embeddings
 from memories import entries as store
-from memories.embeddings.base import cached
+from memories.embeddings import cached
 from memories.index import worker
 from memories.lifecycle import maintenance
 from memories.models import (

@@ -9,7 +9,7 @@ from django.test.utils import override_settings
 
 from memories import entries
 from memories.conf import conf
-from memories.embeddings.base import Unrelated, unrelated_of
+from memories.embeddings import Unrelated, unrelated_of
 from memories.embeddings.deterministic import Deterministic
 from memories.index import models_in_use, worker
 from memories.models import EmbeddingModel, RecallTrace, Scope

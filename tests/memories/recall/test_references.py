@@ -11,7 +11,7 @@ from memories import embeddings, entries
 from memories.choices import ScopeKind
 from memories.index import worker
 from memories.language import persons
-from memories.language.references import ASSISTANT, MOST_MESSAGES, USER, RecentMessage, resolve
+from memories.language.persons import ASSISTANT, MOST_MESSAGES, USER, RecentMessage, resolve
 from memories.lifecycle import maintenance
 from memories.models import Entry, Scope, Workspace
 from memories.recall import Query, Recall, SearchScope, candidates, recall, traces

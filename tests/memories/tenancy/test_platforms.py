@@ -1,6 +1,6 @@
 """The table of platforms."""
 
-from memories.tenancy.keys import ALIASES, LOCAL_PLATFORMS, PLATFORMS
+from memories.tenancy.resolver import ALIASES, LOCAL_PLATFORMS, PLATFORMS
 
 
 def test_no_alias_is_a_name_or_stands_for_two_platforms() -> None:

@@ -9,8 +9,7 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from memories.choices import DmScope, ScopeKind
-from memories.tenancy.keys import KEY_MAX, escape, kind_of_key
-from memories.tenancy.resolver import Address, ChannelRules, resolve
+from memories.tenancy.resolver import KEY_MAX, Address, ChannelRules, escape, kind_of_key, resolve
 
 #: Ids made to be confused: separators, capitals, escapes, pieces of keys, and letters that fold into others.
 PIECES = st.sampled_from(

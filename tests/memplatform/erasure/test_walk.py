@@ -16,7 +16,7 @@ from memories.audit.models import AuditRecord
 from memories.batches import PlanRow
 from memories.batches import branch as branches
 from memories.batches.steps import EditStep
-from memories.embeddings.base import text_hash
+from memories.embeddings import text_hash
 from memories.files import disk
 from memories.files.layout import scope_folder
 from memories.models import (

@@ -13,7 +13,7 @@ from memories.audit.models import AuditEvent, AuditRecord
 from memories.entries.exported import plant_canaries
 from memories.models import Entry, WebhookDelivery, Workspace
 from memories.staff.roles import Role
-from memories.tenancy.canaries import LONGEST, SUBTYPE, planted_in, token_of
+from memories.tenancy.access import LONGEST, SUBTYPE, planted_in, token_of
 from memplatform.http.leaks import LeakGuard, LeakHeldBack
 from tests.conftest import NOW, TELEGRAM, Api, make_key
 from tests.memories.admin.conftest import enter, make_user

@@ -12,7 +12,7 @@ from channels_app.models import Channel, Consent
 from channels_app.people import linking
 from channels_app.people.peers import Peer
 from memories.choices import Category, EntryType, LinkKind, PolicyKind, ScopeKind, Source, Verification
-from memories.index.contextual import indexed_text
+from memories.index.search_rows import indexed_text
 from memories.language import text
 from memories.models import (
     DailyEvent,
@@ -26,8 +26,7 @@ from memories.models import (
     Suppression,
     Workspace,
 )
-from sessions_app.choices import EventKind
-from sessions_app.models import Flush, Session, SessionEvent
+from sessions_app.models import EventKind, Flush, Session, SessionEvent
 from tests.conftest import NOW
 
 times = st.integers(0, 10**15).map(lambda n: datetime(2020, 1, 1, tzinfo=UTC) + timedelta(microseconds=n % 10**14))
